@@ -1,0 +1,104 @@
+// The door of the benches: `npm run bench -- <name> [options]`. A bench is a folder whose module of the same name
+// exports `run(options)` and returns a report; this file reads the command line, prints the report and sets the exit
+// code: 0 every bar passed, 1 one did not or the bench broke, 2 the command line was wrong.
+
+import { parseArgs } from 'node:util'
+import { reportAsText, writeMarkdownSection } from './report/report.mjs'
+
+/** @import { Report } from './report/report.mjs' */
+
+/** @typedef {{ command: string, rounds: number, quick: boolean, full: boolean }} Options */
+
+/** @type {Record<string, () => Promise<{ run(options: Options): Promise<Report> }>>} */
+const benches = {
+  memory: () => import('./memory/memory.mjs'),
+}
+
+const help = `npm run bench -- <name> [options]
+
+Benches
+  memory             the memory store beside the peers' and a bare Map (about 7 minutes)
+
+Options
+  --rounds N         interleaved rounds, of which medians are taken (5, or 1 with --quick)
+  --quick            short measurements, to see that all is well (about a minute)
+  --full             also what takes long: 10 M keys
+  --markdown FILE    write the report into FILE too, in place of this bench's last one there
+  --help             this text
+
+It ends with 'N passed, N failed' over the bars, and exits with 1 if one failed.`
+
+class UsageError extends Error {}
+
+/** @param {string[]} argv */
+function readCommandLine(argv) {
+  const { values, positionals } = parseStrictly(argv)
+  const { quick = false, full = false, help = false, markdown } = values
+  const rounds = readRounds(values.rounds ?? (quick ? '1' : '5'))
+  if (help) return { help }
+  const bench = readBench(positionals)
+  return { help, bench, markdown, options: { command: writeCommand(bench, rounds, quick, full), rounds, quick, full } }
+}
+
+/** @param {string[]} argv */
+function parseStrictly(argv) {
+  try {
+    return parseArgs({
+      args: argv,
+      allowPositionals: true,
+      options: {
+        rounds: { type: 'string' },
+        quick: { type: 'boolean' },
+        full: { type: 'boolean' },
+        markdown: { type: 'string' },
+        help: { type: 'boolean' },
+      },
+    })
+  } catch (error) {
+    // Its first sentence says what is wrong; the others are about positionals that look like options.
+    throw new UsageError(/** @type {Error} */ (error).message.split('. ')[0])
+  }
+}
+
+/** @param {string[]} positionals */
+function readBench([name, ...rest]) {
+  const known = Object.keys(benches).join(', ')
+  if (name === undefined) throw new UsageError(`name a bench: ${known}`)
+  if (!Object.hasOwn(benches, name)) throw new UsageError(`there is no bench '${name}', only: ${known}`)
+  if (rest.length > 0) throw new UsageError(`one bench at a time, got also '${rest.join(' ')}'`)
+  return name
+}
+
+/** @param {string} text */
+function readRounds(text) {
+  const rounds = Number(text)
+  if (Number.isInteger(rounds) && rounds >= 1) return rounds
+  throw new UsageError(`--rounds takes a whole number of at least 1, got '${text}'`)
+}
+
+/**
+ * The command that repeats this run.
+ * @param {string} bench
+ * @param {number} rounds
+ * @param {boolean} quick
+ * @param {boolean} full
+ */
+function writeCommand(bench, rounds, quick, full) {
+  return `npm run bench -- ${bench}${quick ? ' --quick' : ''}${full ? ' --full' : ''} --rounds ${rounds}`
+}
+
+async function main() {
+  const request = readCommandLine(process.argv.slice(2))
+  if (request.help) return console.log(help)
+  const { run } = await benches[request.bench]()
+  const report = await run(request.options)
+  if (request.markdown !== undefined) writeMarkdownSection(request.markdown, report)
+  console.log(reportAsText(report))
+  if (!report.bars.every((bar) => bar.passed)) process.exitCode = 1
+}
+
+main().catch((error) => {
+  const isUsage = error instanceof UsageError
+  console.error(isUsage ? `bench: ${error.message}; try --help` : error)
+  process.exitCode = isUsage ? 2 : 1
+})

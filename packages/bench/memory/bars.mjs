@@ -1,0 +1,89 @@
+// The bars of the memory bench. The numbers to reach are written here and nowhere else in the bench.
+
+import { atLeast, atMost } from '../report/bars.mjs'
+import { keyCount } from '../report/numbers.mjs'
+import { median, medianRatio } from '../rounds/results.mjs'
+import * as bytesAKey from './tasks/bytes-a-key.mjs'
+import * as hitRate from './tasks/hit-rate.mjs'
+import * as worstHit from './tasks/worst-hit.mjs'
+
+/** @import { Bar } from '../report/bars.mjs' */
+/** @import { Results } from '../rounds/results.mjs' */
+/** @import { Plan } from './memory.mjs' */
+
+const floor = 'bare-map'
+
+/**
+ * @param {Plan} plan
+ * @param {Results} results
+ * @returns {Bar[]}
+ */
+export function memoryBars(plan, results) {
+  return [
+    ...hitRateBars(plan, results, { keys: 1_000_000, atLeastPeers: 4, atLeastFloor: 2 }),
+    ...hitRateBars(plan, results, { keys: 1_000, atLeastPeers: 1.5, atLeastFloor: 0.9 }),
+    ...bytesBars(plan, results, { atMostBytes: 72, atMostPeers: 1 / 3 }),
+    worstHitBar(results, { atMostFloor: 1 / 10 }),
+  ]
+}
+
+/**
+ * @param {Plan} plan
+ * @param {Results} results
+ * @param {{ keys: number, atLeastPeers: number, atLeastFloor: number }} bar
+ */
+function hitRateBars(plan, results, { keys, atLeastPeers, atLeastFloor }) {
+  const group = keyCount(keys)
+  const rates = (/** @type {string} */ contestant) => results.series([hitRate.name, group, contestant, 'hitsPerSecond'])
+  const fastest = bestPeer(plan, rates, Math.max)
+  const work = `hit, ${group}`
+  const toPeers = { work, unit: '×', of: ` the fastest peer (${fastest.name})` }
+  const toFloor = { work, unit: '×', of: ' the bare Map' }
+  return [
+    atLeast(atLeastPeers, medianRatio(rates('sluice'), fastest.rounds), toPeers),
+    atLeast(atLeastFloor, medianRatio(rates('sluice'), rates(floor)), toFloor),
+  ]
+}
+
+/**
+ * @param {Plan} plan
+ * @param {Results} results
+ * @param {{ atMostBytes: number, atMostPeers: number }} bar
+ */
+function bytesBars(plan, results, { atMostBytes, atMostPeers }) {
+  const { name, group } = bytesAKey
+  const bytes = (/** @type {string} */ contestant) => results.series([name, group, contestant, 'bytesAKey'])
+  const leanest = bestPeer(plan, bytes, Math.min)
+  const work = `bytes a key, ${group}`
+  const toPeers = { work, unit: '×', of: ` the leanest peer (${leanest.name})` }
+  return [
+    atMost(atMostBytes, median(bytes('sluice')), { work, unit: '', of: '' }),
+    atMost(atMostPeers, medianRatio(bytes('sluice'), leanest.rounds), toPeers),
+  ]
+}
+
+/**
+ * @param {Results} results
+ * @param {{ atMostFloor: number }} bar
+ */
+function worstHitBar(results, { atMostFloor }) {
+  const { name, group } = worstHit
+  const ratio = results.medianRatio([name, group, 'sluice', 'worstMs'], [name, group, floor, 'worstMs'])
+  return atMost(atMostFloor, ratio, { work: `worst hit, ${group}`, unit: '×', of: " the bare Map's worst" })
+}
+
+/**
+ * The best peer of each round, whoever that was, and the name of the one that is best by its median. A peer that
+ * failed makes this NaN: nobody passes a bar because the other side broke.
+ * @param {Plan} plan
+ * @param {(contestant: string) => number[]} series
+ * @param {(...numbers: number[]) => number} best
+ */
+function bestPeer({ contestants }, series, best) {
+  const peers = contestants.filter(({ role }) => role === 'peer').map(({ name }) => ({ name, numbers: series(name) }))
+  const bestMedian = best(...peers.map(({ numbers }) => median(numbers)))
+  return {
+    name: peers.find(({ numbers }) => median(numbers) === bestMedian)?.name ?? 'one failed',
+    rounds: peers[0].numbers.map((_, round) => best(...peers.map(({ numbers }) => numbers[round]))),
+  }
+}

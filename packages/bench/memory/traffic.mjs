@@ -1,0 +1,112 @@
+// The traffic of the memory bench: who hits, in which order. Every call builds its key string anew, as a server
+// does that reads it from a request, so no string carries a hash that an earlier call has computed.
+
+/** @import { Limiter } from './contestants.mjs' */
+
+/** Quota of every contestant where hits shall be allowed: out of reach within a run, and no window ends in it. */
+export const roomyQuota = { limit: 1_000_000_000, windowMs: 3_600_000 }
+
+// Prime, so coprime to every key count here: its multiples visit each key once, out of order.
+const stride = 7_368_787
+const hitsPerChunk = 5_000
+
+/**
+ * The i-th of `keys` different keys, in an order that is not sequential.
+ * @param {number} i
+ * @param {number} keys
+ */
+export function keyAt(i, keys) {
+  return `user:${(i * stride) % keys}`
+}
+
+/**
+ * Hits each of `keys` keys once, so that all of them live.
+ * @param {Limiter} limiter
+ * @param {boolean} isAsync
+ * @param {number} keys
+ */
+export async function fill(limiter, isAsync, keys) {
+  for (let i = 0; i < keys; i++) {
+    const answer = limiter.hit(keyAt(i, keys))
+    if (isAsync) await answer
+  }
+}
+
+/**
+ * Nobody shall be fast or lean by having dropped keys.
+ * @param {Limiter} limiter
+ * @param {number} keys
+ */
+export function assertHolds(limiter, keys) {
+  const held = limiter.size?.() ?? keys
+  if (held !== keys) throw new Error(`it was given ${keys} keys and holds ${held}`)
+}
+
+/** How long hits are made untimed, then timed. @typedef {{ warmUpMs: number, timedMs: number }} Timing */
+
+/**
+ * Hits random ones of `keys` keys.
+ * @param {Limiter} limiter
+ * @param {boolean} isAsync
+ * @param {{ keys: number } & Timing} work
+ */
+export async function hitForAWhile(limiter, isAsync, { keys, warmUpMs, timedMs }) {
+  const walk = { state: 0x9e3779b9 | 0 }
+  await hitFor(warmUpMs)
+  return hitFor(timedMs)
+
+  /** @param {number} wantedMs */
+  async function hitFor(wantedMs) {
+    let hits = 0
+    let allowed = 0
+    let elapsedMs = 0
+    const startMs = performance.now()
+    while (elapsedMs < wantedMs) {
+      allowed += isAsync ? await asyncChunk(limiter, walk, keys) : syncChunk(limiter, walk, keys)
+      hits += hitsPerChunk
+      elapsedMs = performance.now() - startMs
+    }
+    return { hitsPerSecond: (hits / elapsedMs) * 1000, allowedShare: allowed / hits }
+  }
+}
+
+/** A xorshift32 generator between two chunks. @typedef {{ state: number }} Walk */
+
+/**
+ * @param {Limiter} limiter
+ * @param {Walk} walk
+ * @param {number} keys
+ * @returns {number} how many were allowed
+ */
+function syncChunk({ hit, isAllowed }, walk, keys) {
+  let x = walk.state
+  let allowed = 0
+  for (let i = 0; i < hitsPerChunk; i++) {
+    x ^= x << 13
+    x ^= x >>> 17
+    x ^= x << 5
+    if (isAllowed(hit(`user:${(x >>> 0) % keys}`))) allowed += 1
+  }
+  walk.state = x
+  return allowed
+}
+
+/**
+ * The same loop again: an `await` in the one above would make the synchronous contestants wait for nothing.
+ * @param {Limiter} limiter
+ * @param {Walk} walk
+ * @param {number} keys
+ * @returns {Promise<number>} how many were allowed
+ */
+async function asyncChunk({ hit, isAllowed }, walk, keys) {
+  let x = walk.state
+  let allowed = 0
+  for (let i = 0; i < hitsPerChunk; i++) {
+    x ^= x << 13
+    x ^= x >>> 17
+    x ^= x << 5
+    if (isAllowed(await hit(`user:${(x >>> 0) % keys}`))) allowed += 1
+  }
+  walk.state = x
+  return allowed
+}

@@ -1,0 +1,78 @@
+// What the rounds measured, and the two ways to read it: medians of numbers, and medians of ratios. A ratio is taken
+// within a round and the median over the rounds after that: both sides saw the same machine, so its noise cancels.
+
+/** @import { Measurement } from './measure-in-child.mjs' */
+
+/**
+ * Which number: of whom, in which group of which task.
+ * @typedef {readonly [task: string, group: string, entrant: string, field: string]} Reading
+ */
+
+export class Results {
+  /** @type {Map<string, Measurement[]>} */
+  #measurements = new Map()
+
+  /** @type {string[]} what failed, and why */
+  failures = []
+
+  /**
+   * @param {string} task
+   * @param {string} group
+   * @param {string} entrant
+   * @param {Measurement} measurement
+   */
+  add(task, group, entrant, measurement) {
+    const id = identify(task, group, entrant)
+    this.#measurements.set(id, [...(this.#measurements.get(id) ?? []), measurement])
+    if (measurement.failure) this.failures.push(`${task}, ${group}, ${entrant}: ${measurement.failure}`)
+  }
+
+  /**
+   * One number a round; NaN where the measurement failed.
+   * @param {Reading} reading
+   * @returns {number[]}
+   */
+  series([task, group, entrant, field]) {
+    const measurements = this.#measurements.get(identify(task, group, entrant))
+    if (measurements === undefined) throw new Error(`nothing was measured for ${task}, ${group}, ${entrant}`)
+    return measurements.map(({ numbers }) => numbers[field] ?? Number.NaN)
+  }
+
+  /** @param {Reading} reading */
+  median(reading) {
+    return median(this.series(reading))
+  }
+
+  /**
+   * @param {Reading} above
+   * @param {Reading} below
+   */
+  medianRatio(above, below) {
+    return medianRatio(this.series(above), this.series(below))
+  }
+}
+
+/** @param {string[]} parts */
+function identify(...parts) {
+  return JSON.stringify(parts)
+}
+
+/**
+ * The ratio within each round, then the median of those.
+ * @param {number[]} above
+ * @param {number[]} below
+ */
+export function medianRatio(above, below) {
+  return median(above.map((number, round) => number / below[round]))
+}
+
+/**
+ * NaN if one of them is: who failed in one round has failed.
+ * @param {number[]} numbers
+ */
+export function median(numbers) {
+  if (numbers.some(Number.isNaN)) return Number.NaN
+  const sorted = [...numbers].sort((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+}

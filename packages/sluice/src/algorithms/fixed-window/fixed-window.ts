@@ -1,0 +1,107 @@
+// A count that starts anew with each window. Cells: expiresAt, used.
+
+import { type Duration, durationMs, formatDuration } from '../../core/duration.ts'
+import { SluiceError } from '../../core/errors.ts'
+import { checkOptions } from '../../core/options.ts'
+import { checkRuleChoice, checkRuleFlag, checkRuleNumber, type Rule, type RuleOptions, ruleName } from '../../core/rule.ts'
+import { MAX } from '../../core/whole-numbers.ts'
+
+export interface FixedWindowOptions extends RuleOptions {
+  /** How many units a window lets through. */
+  readonly limit: number
+  readonly window: Duration
+  /** Where windows start: `'first-hit'` (default), at the first hit of each key; `'clock'`, at multiples of `window` since the epoch. */
+  readonly anchor?: 'first-hit' | 'clock'
+  /** Count denied hits too, as counters made of INCR do. Default: false. */
+  readonly countDenied?: boolean
+  /**
+   * Every hit, allowed or not, counts and restarts the window, so that a client that never pauses stays locked out.
+   * @deprecated Kept for those who come from limiters that have it; a denied client that retries never gets through.
+   */
+  readonly elastic?: boolean
+}
+
+const OPTIONS = ['limit', 'window', 'anchor', 'countDenied', 'elastic', 'name'] as const
+
+const EXPIRES_AT = 0
+const USED = 1
+
+/** At most `limit` units in each window. Simple and lean; up to twice the limit can pass around a boundary. */
+export function fixedWindow(options: FixedWindowOptions): Rule {
+  return new FixedWindow(options)
+}
+
+class FixedWindow implements Rule {
+  readonly algorithm = 'fixed-window'
+  readonly name: string
+  readonly limit: number
+  readonly windowMs: number
+  readonly countsDenied: boolean
+  readonly width = 2
+  readonly mostUsed = MAX
+  readonly anchor: 'first-hit' | 'clock'
+  readonly elastic: boolean
+
+  constructor(options: FixedWindowOptions) {
+    checkOptions('fixedWindow', options, OPTIONS)
+    const { limit, window, anchor = 'first-hit', countDenied = false, elastic = false } = options
+    checkRuleNumber('fixedWindow', 'limit', limit)
+    checkRuleChoice('fixedWindow', 'anchor', anchor, ['first-hit', 'clock'])
+    checkRuleFlag('fixedWindow', 'countDenied', countDenied)
+    checkRuleFlag('fixedWindow', 'elastic', elastic)
+    if (elastic && anchor === 'clock') {
+      throw new SluiceError(
+        'ERR_RULE',
+        `fixedWindow cannot be elastic with anchor 'clock': a boundary of the clock does not move`,
+      )
+    }
+    this.limit = limit
+    this.windowMs = durationMs('window', window)
+    this.anchor = anchor
+    this.elastic = elastic
+    this.countsDenied = countDenied || elastic
+    const extras = `${anchor === 'clock' ? ':clock' : ''}${elastic ? ':elastic' : countDenied ? ':count-denied' : ''}`
+    this.name = ruleName(options.name, `fixed-window:${limit}/${formatDuration(this.windowMs)}${extras}`)
+    Object.freeze(this)
+  }
+
+  settle(cells: Float64Array, at: number, nowMs: number): void {
+    const expiresAt = cells[at + EXPIRES_AT]
+    if (nowMs >= expiresAt) {
+      cells[at + EXPIRES_AT] = 0
+      cells[at + USED] = 0
+    } else if (expiresAt > nowMs + this.windowMs) {
+      // The clock stepped back, or the window became shorter: what was used stays, for one window from now at most.
+      cells[at + EXPIRES_AT] = nowMs + this.windowMs
+    }
+  }
+
+  waitMs(cells: Float64Array, at: number, nowMs: number, cost: number): number {
+    if (cost > this.limit) return Number.POSITIVE_INFINITY
+    if (cells[at + USED] <= this.limit - cost) return 0
+    return cells[at + EXPIRES_AT] - nowMs
+  }
+
+  spend(cells: Float64Array, at: number, nowMs: number, cost: number): void {
+    if (cells[at + EXPIRES_AT] === 0 || this.elastic) cells[at + EXPIRES_AT] = this.#endOfWindow(nowMs)
+    cells[at + USED] = Math.min(cells[at + USED] + cost, MAX)
+  }
+
+  used(cells: Float64Array, at: number): number {
+    return cells[at + USED]
+  }
+
+  put(cells: Float64Array, at: number, nowMs: number, used: number): void {
+    if (cells[at + EXPIRES_AT] === 0 || this.anchor === 'first-hit') cells[at + EXPIRES_AT] = this.#endOfWindow(nowMs)
+    cells[at + USED] = used
+  }
+
+  refund(cells: Float64Array, at: number, _nowMs: number, cost: number): void {
+    cells[at + USED] = Math.max(0, cells[at + USED] - cost)
+  }
+
+  /** The end of a window that opens now. */
+  #endOfWindow(nowMs: number): number {
+    return this.anchor === 'clock' ? nowMs - (nowMs % this.windowMs) + this.windowMs : nowMs + this.windowMs
+  }
+}

@@ -1,0 +1,262 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { definedLimiter } from '../../../test/defined-limiter.ts'
+import { anyLimit, anyWindowMs, runs, TEN_YEARS_MS } from '../../../test/rule-promises.ts'
+import type { Rule } from '../../core/rule.ts'
+import { gcra } from '../gcra/gcra.ts'
+import { leakyBucket } from '../leaky-bucket/leaky-bucket.ts'
+import { tokenBucket } from '../token-bucket/token-bucket.ts'
+
+const MAX = Number.MAX_SAFE_INTEGER
+
+interface Numbers {
+  readonly capacity: number
+  readonly refill: number
+  readonly every: number
+}
+
+/** The three names of the smooth meter. */
+const NAMES: readonly (readonly [string, (numbers: Numbers, name?: string) => Rule])[] = [
+  ['tokenBucket', (numbers, name = 'meter') => tokenBucket({ ...numbers, name })],
+  ['gcra', ({ capacity, refill, every }, name = 'meter') => gcra({ limit: refill, period: every, burst: capacity, name })],
+  ['leakyBucket', ({ capacity, refill, every }, name = 'meter') => leakyBucket({ capacity, leak: refill, every, name })],
+]
+
+const stepped = (numbers: Numbers, name = 'meter'): Rule => tokenBucket({ ...numbers, name, style: 'stepped' })
+
+const numbers = fc
+  .record({ capacity: anyLimit, refill: anyLimit, every: anyWindowMs })
+  .map(({ capacity, refill, every }) => ({ capacity: Math.min(capacity, Math.floor(2 ** 46 / every)), refill, every }))
+
+describe('token bucket, GCRA and leaky bucket', () => {
+  test('are one sum in different words: with the same numbers they give the same answers', () => {
+    const hits = fc.array(fc.record({ pause: fc.integer({ min: 0, max: 500 }), cost: fc.integer({ min: 0, max: 1000 }) }), {
+      maxLength: 30,
+    })
+    fc.assert(
+      fc.property(numbers, hits, (numbers, hits) => {
+        const answers = NAMES.map(([, make]) => {
+          const rule = make(numbers)
+          const { limiter, clock } = definedLimiter(rule)
+          return hits.map(({ pause, cost }) => {
+            clock.advance(Math.floor((rule.windowMs * pause) / 1000))
+            return JSON.stringify(limiter.hit('k', { cost: 1 + Math.floor((rule.limit * cost) / 1000) }))
+          })
+        })
+        expect(answers[1]).toEqual(answers[0])
+        expect(answers[2]).toEqual(answers[0])
+      }),
+      runs(100),
+    )
+  })
+
+  test('share their state under one name: a rule can be put in other words without losing what was used', () => {
+    const { limiter, withRule } = definedLimiter(NAMES[0][1]({ capacity: 5, refill: 2, every: 1000 }))
+    limiter.hit('k', { cost: 4 })
+    for (const [, make] of NAMES) expect(withRule(make({ capacity: 5, refill: 2, every: 1000 })).get('k')).toBe(4)
+  })
+})
+
+describe.each([...NAMES, ['stepped tokenBucket', stepped] as const])('the largest numbers of %s', (of, make) => {
+  const isStepped = of.startsWith('stepped')
+  const refused = (numbers: Numbers): void => {
+    expect(() => make(numbers)).toThrow(expect.objectContaining({ code: 'ERR_RULE' }))
+  }
+
+  /** Whether the rule is exact to the unit and the millisecond when it is all spent, half refilled, and so on. */
+  const expectExact = ({ capacity, refill, every }: Numbers): void => {
+    const { limiter, clock } = definedLimiter(make({ capacity, refill, every }))
+    const startMs = clock.now()
+    expect(limiter.hit('k', { cost: capacity })).toMatchObject({ allowed: true, remaining: 0 })
+    const backAfter = (ms: number): bigint =>
+      isStepped ? (BigInt(ms) / BigInt(every)) * BigInt(refill) : (BigInt(ms) * BigInt(refill)) / BigInt(every)
+    for (const cost of [1, 2, Math.floor(capacity / 3), Math.floor(capacity / 2), capacity - 1, capacity].filter((c) => c >= 1)) {
+      clock.set(startMs)
+      const { retryAfterMs } = limiter.peek('k', { cost })
+      expect(backAfter(retryAfterMs)).toBeGreaterThanOrEqual(BigInt(cost))
+      expect(backAfter(retryAfterMs - 1)).toBeLessThan(BigInt(cost))
+      for (const ms of [retryAfterMs - 1, retryAfterMs, retryAfterMs + 1]) {
+        clock.set(startMs + ms)
+        const { remaining } = limiter.peek('k', { cost: 0 })
+        if (backAfter(ms) >= BigInt(capacity)) expect(remaining).toBe(capacity)
+        else expect(BigInt(remaining)).toBe(backAfter(ms))
+      }
+    }
+  }
+
+  test.each([1, 7, 1000, 86_400_000, TEN_YEARS_MS])('that take no more than 2^47 ms to fill are exact: every %d ms', (every) => {
+    const capacity = Math.floor(2 ** 47 / every)
+    expectExact({ capacity, refill: 1, every })
+    refused({ capacity: capacity + 1, refill: 1, every })
+  })
+
+  if (!isStepped) {
+    test.each([
+      { refill: 7919, every: 1000 },
+      { refill: 1_000_003, every: 86_400_000 },
+      { refill: 2 ** 31 - 1, every: 2 ** 31 },
+    ])('whose products stay below 2^53 are exact: $refill per $every ms', ({ refill, every }) => {
+      const capacity = Math.floor(MAX / every)
+      expectExact({ capacity, refill, every })
+      refused({ capacity: capacity + 1, refill, every })
+    })
+
+    test('may have common factors, which are divided out first', () => {
+      expectExact({ capacity: 2 ** 46, refill: 3_000_000, every: 6_000_000 })
+    })
+  }
+
+  test('go up to a capacity of 2^53 − 1 where a token or more comes back each millisecond', () => {
+    expectExact({ capacity: MAX, refill: 2 ** 31, every: 1 })
+    expectExact({ capacity: MAX, refill: MAX, every: 1 })
+  })
+
+  test('inc() stops at the highest count that is exact', () => {
+    const rule = make({ capacity: 10, refill: 3, every: 7 })
+    const { limiter } = definedLimiter(rule)
+    expect(limiter.inc('k', MAX)).toBe(rule.mostUsed)
+    expect(limiter.inc('k', MAX)).toBe(rule.mostUsed)
+    const { retryAfterMs } = limiter.peek('k')
+    expect(Number.isSafeInteger(retryAfterMs)).toBe(true)
+    expect(limiter.refund('k', rule.mostUsed - 1)).toBe(1)
+  })
+
+  test('set() takes the highest count that is exact and refuses the next', () => {
+    const rule = make({ capacity: 10, refill: 1, every: 7 })
+    const { limiter } = definedLimiter(rule)
+    expect(limiter.set('k', rule.mostUsed)).toBe(rule.mostUsed)
+    for (const used of [rule.mostUsed + 1, -1, 0.5, Number.NaN]) {
+      expect(() => limiter.set('k', used)).toThrow(expect.objectContaining({ code: 'ERR_COST' }))
+    }
+    expect(limiter.get('k')).toBe(rule.mostUsed)
+  })
+})
+
+describe("a named meter's new numbers", () => {
+  const before: Numbers = { capacity: 10, refill: 10, every: 1000 }
+
+  test.each([...NAMES, ['stepped tokenBucket', stepped] as const])(
+    'keep what was used when the capacity changes: %s',
+    (_, make) => {
+      const { limiter, clock, withRule } = definedLimiter(make(before))
+      limiter.hit('k', { cost: 8 })
+      clock.advance(50)
+      const used = limiter.get('k')
+      expect(withRule(make({ ...before, capacity: 100 })).peek('k').remaining).toBe(100 - used)
+      expect(withRule(make({ ...before, capacity: 5 })).hit('k')).toMatchObject({ allowed: false, remaining: 0 })
+    },
+  )
+
+  test.each(NAMES)('keep the tokens owed when the rate changes: %s', (_, make) => {
+    const { limiter, clock, withRule } = definedLimiter(make(before))
+    limiter.hit('k', { cost: 8 })
+    clock.advance(250)
+    // 5.5 tokens are owed, which is 6 used.
+    const slower = withRule(make({ ...before, refill: 1 }))
+    expect(slower.hit('k', { cost: 5 })).toMatchObject({ allowed: false, remaining: 4, retryAfterMs: 500 })
+    expect(withRule(make({ ...before, refill: 100 })).peek('k', { cost: 5 }).retryAfterMs).toBe(5)
+  })
+
+  test('the same rate in other numbers changes nothing', () => {
+    const { limiter, clock, withRule } = definedLimiter(tokenBucket({ ...before, name: 'meter' }))
+    limiter.hit('k', { cost: 8 })
+    clock.advance(123)
+    const same = withRule(tokenBucket({ capacity: 10, refill: 20, every: 2000, name: 'meter' }))
+    expect(same.peek('k', { cost: 10 })).toEqual(limiter.peek('k', { cost: 10 }))
+  })
+
+  /** What get() says before and after the rate changes, some time after `cost` was spent. */
+  const aroundChange = (make: (numbers: Numbers) => Rule, from: Numbers, to: Numbers, cost: number, pauseMs: number) => {
+    const { limiter, clock, withRule } = definedLimiter(make(from))
+    limiter.hit('k', { cost })
+    clock.advance(pauseMs)
+    return { before: limiter.get('k'), after: withRule(make(to)).get('k') }
+  }
+
+  test.fails('keep the tokens owed where the old rate does not divide a millisecond', () => {
+    const { before, after } = aroundChange(
+      NAMES[0][1],
+      { capacity: 10, refill: 3, every: 1000 },
+      { capacity: 10, refill: 4, every: 1000 },
+      1,
+      0,
+    )
+    expect(after).toBe(before)
+  })
+
+  test.fails('keep the tokens owed where many come back each millisecond', () => {
+    const { before, after } = aroundChange(
+      NAMES[0][1],
+      { capacity: 100, refill: 100, every: 1 },
+      { capacity: 100, refill: 50, every: 1 },
+      1,
+      0,
+    )
+    expect(after).toBe(before)
+  })
+
+  test.fails('take no more than was owed from a stepped bucket', () => {
+    const { before, after } = aroundChange(
+      stepped,
+      { capacity: 10, refill: 10, every: 1000 },
+      { capacity: 10, refill: 20, every: 1000 },
+      1,
+      0,
+    )
+    expect(after).toBe(before)
+  })
+
+  test.fails('free nothing of a stepped bucket', () => {
+    const { before, after } = aroundChange(
+      stepped,
+      { capacity: 10, refill: 10, every: 1000 },
+      { capacity: 10, refill: 5, every: 1000 },
+      10,
+      999,
+    )
+    expect(after).toBe(before)
+  })
+
+  test.fails.each([...NAMES, ['stepped tokenBucket', stepped] as const])(
+    'keep the tokens owed, whatever the numbers and the moment: %s',
+    (_, make) => {
+      const small = fc.record({
+        capacity: fc.constant(1000),
+        refill: fc.integer({ min: 1, max: 50 }),
+        every: fc.integer({ min: 1, max: 1000 }),
+      })
+      fc.assert(
+        fc.property(small, small, fc.integer({ min: 1, max: 1000 }), fc.nat(2000), (from, to, cost, pauseMs) => {
+          const { before, after } = aroundChange(make, from, to, cost, pauseMs)
+          expect(after).toBe(before)
+        }),
+        runs(200),
+      )
+    },
+  )
+
+  test.fails('keep the tokens owed when the clock has stepped back too', () => {
+    const { limiter, clock, withRule } = definedLimiter(tokenBucket({ ...before, name: 'meter' }))
+    limiter.hit('k', { cost: 7 })
+    clock.set(clock.now() - 3_600_000)
+    const faster = withRule(tokenBucket({ ...before, refill: 20, name: 'meter' }))
+    expect(faster.get('k')).toBe(7)
+    expect(faster.peek('k', { cost: 10 }).retryAfterMs).toBe(350)
+  })
+})
+
+describe('when the clock steps back', () => {
+  test.each([...NAMES, ['stepped tokenBucket', stepped] as const])(
+    'nothing comes back for the step, and then all goes on: %s',
+    (_, make) => {
+      const { limiter, clock } = definedLimiter(make({ capacity: 5, refill: 1, every: 100 }))
+      limiter.hit('k', { cost: 5 })
+      clock.set(clock.now() - 3_600_000)
+      expect(limiter.hit('k')).toMatchObject({ allowed: false, retryAfterMs: 100, resetAfterMs: 500 })
+      clock.advance(99)
+      expect(limiter.hit('k')).toMatchObject({ allowed: false, retryAfterMs: 1 })
+      clock.advance(1)
+      expect(limiter.hit('k')).toMatchObject({ allowed: true, remaining: 0 })
+    },
+  )
+})

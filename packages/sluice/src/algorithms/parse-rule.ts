@@ -1,0 +1,88 @@
+// Rules in the notation people know: '100/minute', '10 per 2 hours', '5/second; 100/minute'.
+
+import { SluiceError, show } from '../core/errors.ts'
+import { nearest } from '../core/options.ts'
+import type { Rule } from '../core/rule.ts'
+import { fixedWindow } from './fixed-window/fixed-window.ts'
+import { gcra } from './gcra/gcra.ts'
+import { leakyBucket } from './leaky-bucket/leaky-bucket.ts'
+import { slidingLog } from './sliding-log/sliding-log.ts'
+import { slidingWindow } from './sliding-window/sliding-window.ts'
+import { tokenBucket } from './token-bucket/token-bucket.ts'
+
+/** What a notation says: so many per so long, of which a burst may come at once. */
+interface Reading {
+  readonly limit: number
+  readonly windowMs: number
+  readonly burst: number | undefined
+}
+
+const ALGORITHMS: Readonly<Record<string, (reading: Reading) => Rule>> = {
+  'fixed-window': ({ limit, windowMs }) => fixedWindow({ limit, window: windowMs }),
+  'sliding-log': ({ limit, windowMs }) => slidingLog({ limit, window: windowMs }),
+  'sliding-window': ({ limit, windowMs }) => slidingWindow({ limit, window: windowMs }),
+  'token-bucket': ({ limit, windowMs, burst = limit }) => tokenBucket({ capacity: burst, refill: limit, every: windowMs }),
+  gcra: ({ limit, windowMs, burst = limit }) => gcra({ limit, period: windowMs, burst }),
+  'leaky-bucket': ({ limit, windowMs, burst = limit }) => leakyBucket({ capacity: burst, leak: limit, every: windowMs }),
+}
+
+const BURSTING: readonly string[] = ['token-bucket', 'gcra', 'leaky-bucket']
+
+const UNIT_MS: Readonly<Record<string, number>> = {
+  ...units(['ms', 'millisecond'], 1),
+  ...units(['s', 'sec', 'second'], 1000),
+  ...units(['m', 'min', 'minute'], 60_000),
+  ...units(['h', 'hr', 'hour'], 3_600_000),
+  ...units(['d', 'day'], 86_400_000),
+  ...units(['w', 'week'], 7 * 86_400_000),
+  // As other libraries count them: thirty days, and twelve such months.
+  ...units(['month'], 30 * 86_400_000),
+  ...units(['year'], 360 * 86_400_000),
+}
+
+/** algorithm? limit ('/' or 'per') count? unit ('burst' number)? */
+const SHAPE = /^(?:([a-z][a-z-]*)\s+)?(\d+)\s*(?:\/|\s+per\s+)\s*(?:(\d+)\s*)?([a-z]+)(?:\s+burst\s+(\d+))?$/
+
+type Several = `${string}${';' | ',' | '|'}${string}`
+
+/**
+ * Reads a rule in notation, or a list of rules where `;` `,` or `|` stands between several.
+ * A fixed window unless the notation begins with another algorithm: `'sliding-log 100/minute'`, `'token-bucket 10/second burst 20'`.
+ */
+export function parseRule<T extends string>(
+  notation: T,
+): string extends T ? Rule | readonly Rule[] : T extends Several ? readonly Rule[] : Rule
+export function parseRule(notation: string): Rule | readonly Rule[] {
+  if (typeof notation !== 'string' || notation.length > 1000) {
+    throw new SluiceError('ERR_NOTATION', `a rule in notation is a string of up to 1,000 characters, got ${show(notation)}`)
+  }
+  const rules = notation.split(/[;,|]/).map((part) => parseOne(part.trim()))
+  return rules.length === 1 ? rules[0] : rules
+}
+
+function parseOne(notation: string): Rule {
+  const parts = SHAPE.exec(notation.toLowerCase())
+  if (parts === null) {
+    throw new SluiceError('ERR_NOTATION', `a rule in notation is such as '100/minute' or '10 per 2 hours', got ${show(notation)}`)
+  }
+  const [, algorithm = 'fixed-window', limit, count = '1', unit, burst] = parts
+  const make = known(ALGORITHMS, algorithm, 'algorithm', notation)
+  const unitMs = known(UNIT_MS, unit, 'unit', notation)
+  if (burst !== undefined && !BURSTING.includes(algorithm)) {
+    throw new SluiceError('ERR_NOTATION', `a ${algorithm} has no burst (${BURSTING.join(', ')} have), in ${show(notation)}`)
+  }
+  return make({ limit: Number(limit), windowMs: Number(count) * unitMs, burst: burst === undefined ? undefined : Number(burst) })
+}
+
+function known<T>(table: Readonly<Record<string, T>>, name: string, what: string, notation: string): T {
+  if (Object.hasOwn(table, name)) return table[name]
+  const near = nearest(name, Object.keys(table))
+  const hint = near === undefined ? `there is ${Object.keys(table).join(', ')}` : `did you mean ${near}?`
+  throw new SluiceError('ERR_NOTATION', `no ${what} is called ${show(name)}, in ${show(notation)}: ${hint}`)
+}
+
+function units(names: readonly string[], ms: number): Record<string, number> {
+  return Object.fromEntries(
+    names.flatMap((name) => [[name, ms], ...(name.length > 1 && name !== 'ms' ? [[`${name}s`, ms]] : [])]),
+  )
+}

@@ -1,0 +1,148 @@
+// Two counters that stand for a moving window: this window's, and the last one's by the share of it still in view.
+// Cells: expiresAt, start, current, previous.
+
+import { type Duration, durationMs, formatDuration } from '../../core/duration.ts'
+import { SluiceError } from '../../core/errors.ts'
+import { checkOptions } from '../../core/options.ts'
+import { checkRuleChoice, checkRuleNumber, type Rule, type RuleOptions, ruleName } from '../../core/rule.ts'
+import { ceilDiv, floorDiv, MAX } from '../../core/whole-numbers.ts'
+
+export interface SlidingWindowOptions extends RuleOptions {
+  /** How many units any window should let through. */
+  readonly limit: number
+  readonly window: Duration
+  /**
+   * Where windows start: `'first-hit'` (default), they tile from each key's first hit until it has been silent for two
+   * windows; `'clock'`, at multiples of `window` since the epoch.
+   */
+  readonly anchor?: 'first-hit' | 'clock'
+  /** The last window's share: `'down'` (default), in whole units rounded down; `'none'`, the fraction is kept. */
+  readonly round?: 'down' | 'none'
+}
+
+const OPTIONS = ['limit', 'window', 'anchor', 'round', 'name'] as const
+
+const EXPIRES_AT = 0
+const START = 1
+const CURRENT = 2
+const PREVIOUS = 3
+
+/** About `limit` units in any window, for four numbers a key. */
+export function slidingWindow(options: SlidingWindowOptions): Rule {
+  return new SlidingWindow(options)
+}
+
+class SlidingWindow implements Rule {
+  readonly algorithm = 'sliding-window'
+  readonly name: string
+  readonly limit: number
+  readonly windowMs: number
+  readonly countsDenied = false
+  readonly width = 4
+  readonly mostUsed: number
+  readonly anchor: 'first-hit' | 'clock'
+  readonly round: 'down' | 'none'
+
+  constructor(options: SlidingWindowOptions) {
+    checkOptions('slidingWindow', options, OPTIONS)
+    const { limit, window, anchor = 'first-hit', round = 'down' } = options
+    checkRuleNumber('slidingWindow', 'limit', limit)
+    checkRuleChoice('slidingWindow', 'anchor', anchor, ['first-hit', 'clock'])
+    checkRuleChoice('slidingWindow', 'round', round, ['down', 'none'])
+    this.limit = limit
+    this.windowMs = durationMs('window', window)
+    this.mostUsed = floorDiv(MAX, this.windowMs)
+    if (limit >= this.mostUsed) {
+      throw new SluiceError(
+        'ERR_RULE',
+        `slidingWindow multiplies limit and window, and ${limit} × ${this.windowMs} ms passes 2^53: use a smaller one, or fixedWindow`,
+      )
+    }
+    this.anchor = anchor
+    this.round = round
+    const extras = `${anchor === 'clock' ? ':clock' : ''}${round === 'none' ? ':no-rounding' : ''}`
+    this.name = ruleName(options.name, `sliding-window:${limit}/${formatDuration(this.windowMs)}${extras}`)
+    Object.freeze(this)
+  }
+
+  settle(cells: Float64Array, at: number, nowMs: number): void {
+    if (cells[at + EXPIRES_AT] === 0) return
+    const start = cells[at + START]
+    const passed = floorDiv(nowMs - start, this.windowMs)
+    if (passed < 0) {
+      // The clock stepped back: the counts stay, as if their window were the one that holds now.
+      cells[at + START] = this.#startOfWindow(nowMs)
+    } else if (passed === 1) {
+      cells[at + START] = this.anchor === 'clock' ? this.#startOfWindow(nowMs) : start + this.windowMs
+      cells[at + PREVIOUS] = cells[at + CURRENT]
+      cells[at + CURRENT] = 0
+    } else if (passed > 1) {
+      cells[at + PREVIOUS] = 0
+      cells[at + CURRENT] = 0
+    }
+    this.#touch(cells, at)
+  }
+
+  waitMs(cells: Float64Array, at: number, nowMs: number, cost: number): number {
+    const { limit, windowMs } = this
+    if (cost > limit) return Number.POSITIVE_INFINITY
+    const current = cells[at + CURRENT]
+    const previous = cells[at + PREVIOUS]
+    const elapsed = cells[at + EXPIRES_AT] === 0 ? 0 : nowMs - cells[at + START]
+    const room = limit - cost - current
+    if (room >= 0) return Math.max(0, windowMs - this.#longestView(previous, room) - elapsed)
+    // Only the next window can help, where what is current now is the previous one.
+    return windowMs - elapsed + windowMs - this.#longestView(current, limit - cost)
+  }
+
+  spend(cells: Float64Array, at: number, nowMs: number, cost: number): void {
+    if (cells[at + EXPIRES_AT] === 0) cells[at + START] = this.#startOfWindow(nowMs)
+    cells[at + CURRENT] = Math.min(cells[at + CURRENT] + cost, this.mostUsed)
+    this.#touch(cells, at)
+  }
+
+  used(cells: Float64Array, at: number, nowMs: number): number {
+    const { windowMs } = this
+    const inView = cells[at + PREVIOUS] * (windowMs - (nowMs - cells[at + START]))
+    if (inView === 0) return cells[at + CURRENT]
+    // Without rounding, a fraction that is used takes a whole unit away from what is left.
+    const weighted = this.round === 'down' ? floorDiv(inView, windowMs) : ceilDiv(inView, windowMs)
+    return cells[at + CURRENT] + weighted
+  }
+
+  put(cells: Float64Array, at: number, nowMs: number, used: number): void {
+    cells[at + START] = this.#startOfWindow(nowMs)
+    cells[at + CURRENT] = used
+    cells[at + PREVIOUS] = 0
+    this.#touch(cells, at)
+  }
+
+  refund(cells: Float64Array, at: number, _nowMs: number, cost: number): void {
+    const fromCurrent = Math.min(cost, cells[at + CURRENT])
+    cells[at + CURRENT] -= fromCurrent
+    cells[at + PREVIOUS] = Math.max(0, cells[at + PREVIOUS] - (cost - fromCurrent))
+    this.#touch(cells, at)
+  }
+
+  /** The start of a window that opens, or on the clock has opened, by now. */
+  #startOfWindow(nowMs: number): number {
+    return this.anchor === 'clock' ? nowMs - (nowMs % this.windowMs) : nowMs
+  }
+
+  /** The most of the last window, in ms, that may be in view so that a count of `count` weighs `room` or less; one window at most. */
+  #longestView(count: number, room: number): number {
+    const { windowMs } = this
+    if (count <= room) return windowMs
+    return this.round === 'down' ? ceilDiv((room + 1) * windowMs, count) - 1 : floorDiv(room * windowMs, count)
+  }
+
+  /** Puts right when the state ends; a state in which nothing is counted becomes that of a key never hit. */
+  #touch(cells: Float64Array, at: number): void {
+    if (cells[at + CURRENT] > 0) cells[at + EXPIRES_AT] = cells[at + START] + 2 * this.windowMs
+    else if (cells[at + PREVIOUS] > 0) cells[at + EXPIRES_AT] = cells[at + START] + this.windowMs
+    else {
+      cells[at + EXPIRES_AT] = 0
+      cells[at + START] = 0
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { durationMs, formatDuration } from './duration.ts'
+
+test('durations are whole milliseconds, or a number with its unit', () => {
+  const read = (duration: string | number) => durationMs('window', duration as number)
+  expect(['250ms', '10s', '1m', '2h', '7d', 1].map(read)).toEqual([250, 10_000, 60_000, 7_200_000, 604_800_000, 1])
+})
+
+test('anything else is refused, with what was given', () => {
+  for (const bad of [
+    '',
+    '10',
+    's',
+    '1.5s',
+    '-1s',
+    '1 s',
+    '1S',
+    '1w',
+    ' 1s',
+    '0s',
+    `${'9'.repeat(16)}d`,
+    0,
+    -1,
+    0.5,
+    Number.NaN,
+    2 ** 53,
+    null,
+    {},
+  ]) {
+    expect(() => durationMs('window', bad as number), String(bad)).toThrow(expect.objectContaining({ code: 'ERR_DURATION' }))
+  }
+  expect(() => durationMs('every', '1w' as '1d')).toThrow(`every must be such as '250ms', '10s', '1m', '2h' or '7d', got "1w"`)
+})
+
+test('the shortest way to write a duration reads back as the same', () => {
+  for (const ms of [1, 999, 1000, 1500, 60_000, 90_000, 3_600_000, 86_400_000, 604_800_000]) {
+    expect(durationMs('window', formatDuration(ms) as '1s')).toBe(ms)
+  }
+  expect([60_000, 90_000, 86_400_000].map(formatDuration)).toEqual(['1m', '90s', '1d'])
+})

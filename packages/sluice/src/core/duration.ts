@@ -1,0 +1,37 @@
+// Durations: whole milliseconds, or '250ms' '10s' '1m' '2h' '7d'.
+
+import { SluiceError, show } from './errors.ts'
+import { isWhole, MAX_DURATION_MS } from './whole-numbers.ts'
+
+/** Whole milliseconds, or a number with its unit: `'250ms'`, `'10s'`, `'1m'`, `'2h'`, `'7d'`. */
+export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** Milliseconds of a duration; `name` is the option that it was given for. */
+export function durationMs(name: string, duration: Duration): number {
+  const ms = typeof duration === 'string' ? parse(name, duration) : duration
+  if (!isWhole(ms, 1, MAX_DURATION_MS)) {
+    throw new SluiceError(
+      'ERR_DURATION',
+      `${name} must be a whole number of milliseconds from 1 to ${MAX_DURATION_MS}, or such as '10s', got ${show(duration)}`,
+    )
+  }
+  return ms
+}
+
+function parse(name: string, text: string): number {
+  const parts = /^(\d{1,16})(ms|s|m|h|d)$/.exec(text)
+  if (parts === null) {
+    throw new SluiceError('ERR_DURATION', `${name} must be such as '250ms', '10s', '1m', '2h' or '7d', got ${show(text)}`)
+  }
+  return Number(parts[1]) * UNIT_MS[parts[2]]
+}
+
+/** The shortest way to write a duration: 60000 → '1m'. */
+export function formatDuration(ms: number): string {
+  for (const unit of ['d', 'h', 'm', 's']) {
+    if (ms % UNIT_MS[unit] === 0) return `${ms / UNIT_MS[unit]}${unit}`
+  }
+  return `${ms}ms`
+}

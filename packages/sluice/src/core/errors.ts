@@ -1,0 +1,45 @@
+// Every way Sluice can fail to answer. Codes are for ever: programs match on them; messages are for people.
+
+/** Every code, with what it means. The reference in docs/reference/errors.md is held equal to this table by a test. */
+export const ERROR_CODES = {
+  ERR_KEY: 'The key is not a string, or is empty.',
+  ERR_COST: 'The cost, or the count to set, is not a whole number in range.',
+  ERR_RULE: 'A rule was made with numbers that cannot work.',
+  ERR_RULE_NAME: 'No rule of the limiter has that name, or two rules share one.',
+  ERR_DURATION: 'A duration could not be read.',
+  ERR_NOTATION: 'A rule in notation could not be read.',
+  ERR_OPTION: 'An option is unknown, missing or out of range.',
+  ERR_CLOCK: 'The clock answered something that is not a time.',
+  ERR_CLOSED: 'The limiter has been closed.',
+  ERR_WAIT_NEVER: 'The wait would never end: the cost is above the limit.',
+  ERR_WAIT_TIMEOUT: 'The wait would be, or was, longer than maxWaitMs.',
+  ERR_WAIT_FULL: 'Too many callers are waiting already.',
+} as const
+
+export type ErrorCode = keyof typeof ERROR_CODES
+
+/** Codes whose cause may pass by itself: trying again later can work. */
+const TRANSIENT: ReadonlySet<ErrorCode> = new Set(['ERR_WAIT_TIMEOUT', 'ERR_WAIT_FULL'])
+
+export class SluiceError extends Error {
+  override readonly name = 'SluiceError'
+  readonly code: ErrorCode
+  /** Whether the same call may succeed later without any change to the program. */
+  readonly transient: boolean
+
+  constructor(code: ErrorCode, message: string, options?: { readonly cause?: unknown }) {
+    super(message, options)
+    this.code = code
+    this.transient = TRANSIENT.has(code)
+  }
+}
+
+/** A value as a person would want to read it in an error message: short, quoted, never throwing. */
+export function show(value: unknown): string {
+  if (typeof value === 'string') {
+    return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
+  }
+  if (typeof value === 'bigint') return `${value}n`
+  if (value === null || typeof value !== 'object') return String(value)
+  return Array.isArray(value) ? 'an array' : 'an object'
+}

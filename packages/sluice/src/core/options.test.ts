@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest'
+import { nearest } from './options.ts'
+
+test('the nearest name is offered when it is near enough', () => {
+  const known = ['limit', 'window', 'anchor', 'countDenied']
+  expect(nearest('windw', known)).toBe('window')
+  expect(nearest('CountDeny', known)).toBe('countDenied')
+  expect(nearest('limits', known)).toBe('limit')
+  expect(nearest('burstiness', known)).toBeUndefined()
+  expect(nearest('x'.repeat(10_000), known)).toBeUndefined()
+})

@@ -1,0 +1,99 @@
+// A rule: an algorithm with its numbers, and the whole definition of what it does to a key's state.
+// What must stay true: a rule is pure. It reads no clock, keeps nothing between calls, and touches only the cells it is given.
+
+import { SluiceError, show } from './errors.ts'
+import { isWhole } from './whole-numbers.ts'
+
+/**
+ * One key's state under one rule is `width` numbers in `cells`, from index `at` on, so that a store can run a rule
+ * inside its own memory, or load the numbers, run the rule and write them back.
+ *
+ * - Cell 0 is always when the state ends, in ms since the epoch: from then on the key is as if it had never been hit.
+ * - All zeros is the state of a key that has never been hit.
+ * - `settle` brings the state to `nowMs` and comes before every other method, with the same `nowMs`. It charges nothing:
+ *   it drops what has passed and, where the clock has stepped back, moves the state to where it would be had it been written now.
+ */
+export interface Rule {
+  /** Which algorithm: states of different algorithms never meet, even under one name. */
+  readonly algorithm: string
+  /** Names the rule in decisions and headers; with the algorithm, it is what a key's state is kept under. */
+  readonly name: string
+  /** The quota: the most that a fresh key can spend at once. */
+  readonly limit: number
+  /** How long a key takes from all spent to all there again (the second window of a sliding window not counted). */
+  readonly windowMs: number
+  /** Whether hits that are denied count too. */
+  readonly countsDenied: boolean
+  /** How many cells a key's state takes. For a rule that keeps a log, how many an empty log takes. */
+  readonly width: number
+  /** The highest count that `spend` can reach and `put` takes: above it, sums would pass 2^53. */
+  readonly mostUsed: number
+  /** Only for a rule that keeps a log per key. */
+  readonly log?: RuleLog
+
+  settle(cells: Float64Array, at: number, nowMs: number): void
+  /** How long until `cost` fits: 0 if it fits now, Infinity if it never will. */
+  waitMs(cells: Float64Array, at: number, nowMs: number, cost: number): number
+  /** Spends `cost` without asking whether it fits. */
+  spend(cells: Float64Array, at: number, nowMs: number, cost: number): void
+  /** Units used now, rounded up: limit − used can really be spent at once. */
+  used(cells: Float64Array, at: number, nowMs: number): number
+  /** Puts the count at `used`, counting from now. */
+  put(cells: Float64Array, at: number, nowMs: number, used: number): void
+  /** Gives `cost` units back, never above full. */
+  refund(cells: Float64Array, at: number, nowMs: number, cost: number): void
+}
+
+/** How a store makes room for a log that grows: state that is wider than `width`. */
+export interface RuleLog {
+  /** How many cells the state needs so that one more `spend` or `put` fits. */
+  widthToSpend(cells: Float64Array, at: number): number
+  /** Copies a state to a place of `toWidth` cells (never fewer than it needs). */
+  move(from: Float64Array, fromAt: number, to: Float64Array, toAt: number, toWidth: number): void
+}
+
+/** What every rule can be told besides its numbers. */
+export interface RuleOptions {
+  /**
+   * What the rule is called in decisions, headers and metrics. A key's usage is kept under the name: a named rule keeps
+   * it when its numbers change. Default: the algorithm with its numbers, such as `fixed-window:100/1m`.
+   */
+  readonly name?: string
+}
+
+export function ruleName(name: unknown, otherwise: string): string {
+  if (name === undefined) return otherwise
+  if (typeof name !== 'string' || name.length === 0 || name.length > 256) {
+    throw new SluiceError('ERR_RULE', `a rule's name must be a string of 1 to 256 characters, got ${show(name)}`)
+  }
+  return name
+}
+
+/** Throws ERR_RULE unless a number of a rule is a whole number of at least 1. */
+export function checkRuleNumber(of: string, name: string, value: unknown): asserts value is number {
+  if (!isWhole(value, 1)) {
+    throw new SluiceError('ERR_RULE', `${of} needs ${name} to be a whole number of at least 1, got ${show(value)}`)
+  }
+}
+
+/** Throws ERR_RULE unless `value` is one of `choices`. */
+export function checkRuleChoice<T extends string>(
+  of: string,
+  name: string,
+  value: unknown,
+  choices: readonly T[],
+): asserts value is T {
+  if (!choices.includes(value as T)) {
+    throw new SluiceError(
+      'ERR_RULE',
+      `${of} needs ${name} to be ${choices.map((c) => `'${c}'`).join(' or ')}, got ${show(value)}`,
+    )
+  }
+}
+
+/** Throws ERR_RULE unless `value` is a boolean. */
+export function checkRuleFlag(of: string, name: string, value: unknown): asserts value is boolean {
+  if (typeof value !== 'boolean') {
+    throw new SluiceError('ERR_RULE', `${of} needs ${name} to be true or false, got ${show(value)}`)
+  }
+}

@@ -1,0 +1,265 @@
+import { describe, expect, test, vi } from 'vitest'
+import { createLimiter, fixedWindow, gcra, memoryStore, type Store } from '../index.ts'
+import { systemClock } from '../stores/system-clock.ts'
+import { definitionStore, fakeClock } from '../testing/index.ts'
+
+/** One a second, from a bucket of one. */
+function oneASecond(maxWaiting?: number) {
+  const clock = fakeClock()
+  const options = maxWaiting === undefined ? {} : { maxWaiting }
+  const limiter = createLimiter({ rules: gcra({ limit: 1, period: '1s' }), store: memoryStore({ clock }), ...options })
+  const start = clock.now()
+  const served: string[] = []
+  const wait = (name: string, key = 'ada', more: object = {}) =>
+    limiter.wait(key, more).then(
+      () => served.push(`${name} at ${clock.now() - start}`),
+      (error) => served.push(`${name}: ${error.code ?? error.message ?? error}`),
+    )
+  /** Moves the clock a little at a time, and lets promises settle before and after. */
+  const pass = async (ms: number) => {
+    for (let i = 0; i < ms; i += 100) {
+      await new Promise(setImmediate)
+      clock.advance(100)
+    }
+    await new Promise(setImmediate)
+  }
+  return { clock, limiter, served, wait, pass }
+}
+
+test('a wait that need not wait is over at once', async () => {
+  const { limiter } = oneASecond()
+  expect(await limiter.wait('ada')).toMatchObject({ allowed: true, remaining: 0 })
+})
+
+test('first come, first served, each as soon as there is room and never before', async () => {
+  const { served, wait, pass } = oneASecond()
+  for (const name of ['a', 'b', 'c', 'd']) wait(name)
+  await pass(5000)
+  expect(served).toEqual(['a at 0', 'b at 1000', 'c at 2000', 'd at 3000'])
+})
+
+test('a cheap caller does not overtake a costly one that came first', async () => {
+  const clock = fakeClock()
+  const limiter = createLimiter({ rules: gcra({ limit: 1, period: '1s', burst: 3 }), store: memoryStore({ clock }) })
+  limiter.hit('ada', { cost: 2 })
+  const served: string[] = []
+  const costly = limiter.wait('ada', { cost: 3 }).then(() => served.push('costly'))
+  const cheap = limiter.wait('ada').then(() => served.push('cheap'))
+  clock.advance(10_000)
+  await Promise.all([costly, cheap])
+  expect(served).toEqual(['costly', 'cheap'])
+})
+
+test('keys do not wait for each other', async () => {
+  const { served, wait, pass } = oneASecond()
+  wait('a1', 'a')
+  wait('a2', 'a')
+  wait('b1', 'b')
+  await pass(100)
+  expect(served).toEqual(['a1 at 0', 'b1 at 0'])
+})
+
+test('one jump of the clock serves everybody whose time came on the way, at the right time each', async () => {
+  const { clock, limiter } = oneASecond()
+  const start = clock.now()
+  const done = Promise.all(Array.from({ length: 5 }, () => limiter.wait('ada')))
+  clock.advance(10_000)
+  await done
+  expect(limiter.expiresAt('ada')).toBe(0)
+  clock.set(start + 4500)
+  expect(limiter.get('ada')).toBe(1)
+})
+
+test('others may take the room; the wait goes on', async () => {
+  const { clock, limiter, served, wait, pass } = oneASecond()
+  wait('a')
+  wait('b')
+  await pass(900)
+  clock.advance(99)
+  limiter.inc('ada')
+  await pass(2000)
+  expect(served).toEqual(['a at 0', expect.stringMatching(/^b at 20\d\d$/)])
+})
+
+test('thousands who wait for one key are all served, and all sent away', async () => {
+  const clock = fakeClock()
+  const limiter = createLimiter({ rules: fixedWindow({ limit: 9000, window: '1s' }), store: memoryStore({ clock }) })
+  limiter.set('ada', 9000)
+  const waits = Array.from({ length: 9000 }, () => limiter.wait('ada'))
+  clock.advance(1000)
+  expect((await Promise.all(waits)).every(({ allowed }) => allowed)).toBe(true)
+  const sentAway = Promise.allSettled(Array.from({ length: 9000 }, () => limiter.wait('ada')))
+  limiter.close()
+  for (const result of await sentAway) expect(result).toMatchObject({ reason: { code: 'ERR_CLOSED' } })
+})
+
+test('units that are given back, and a key that is reset or set, serve those who wait at once', async () => {
+  for (const free of ['refund', 'reset', 'set'] as const) {
+    const { limiter, served, wait, pass } = oneASecond()
+    limiter.inc('ada', 5)
+    wait('a')
+    if (free === 'set') limiter.set('ada', 0)
+    else if (free === 'refund') limiter.refund('ada', 5)
+    else limiter.reset('ada')
+    await pass(100)
+    expect(served).toEqual(['a at 0'])
+  }
+})
+
+describe('a wait ends early', () => {
+  test('when it is aborted, with the reason given; the next in line moves up', async () => {
+    const { served, wait, pass } = oneASecond()
+    const abort = new AbortController()
+    wait('a')
+    wait('b', 'ada', { signal: abort.signal })
+    wait('c')
+    await pass(500)
+    abort.abort(new Error('went home'))
+    await pass(1000)
+    expect(served).toEqual(['a at 0', 'b: went home', 'c at 1000'])
+  })
+
+  test('before it begins, if it was aborted already', async () => {
+    const { limiter } = oneASecond()
+    await expect(limiter.wait('ada', { signal: AbortSignal.abort('no') })).rejects.toBe('no')
+    expect(limiter.get('ada')).toBe(0)
+  })
+
+  test('at once, when the first in line would have to wait longer than maxWaitMs', async () => {
+    const { limiter } = oneASecond()
+    limiter.hit('ada')
+    await expect(limiter.wait('ada', { maxWaitMs: 999 })).rejects.toMatchObject({ code: 'ERR_WAIT_TIMEOUT', transient: true })
+    await expect(Promise.race([limiter.wait('ada', { maxWaitMs: 1000 }), 'still waiting'])).resolves.toBe('still waiting')
+  })
+
+  test('after maxWaitMs, for one further back', async () => {
+    const { served, wait, pass } = oneASecond()
+    wait('a')
+    wait('b')
+    wait('c', 'ada', { maxWaitMs: 1500 })
+    await pass(3000)
+    expect(served).toEqual(['a at 0', 'b at 1000', 'c: ERR_WAIT_TIMEOUT'])
+  })
+
+  test('but not in its last millisecond: there, it is served', async () => {
+    const { clock, limiter } = oneASecond()
+    const waits = [limiter.wait('ada'), limiter.wait('ada', { maxWaitMs: 1000 }), limiter.wait('ada', { maxWaitMs: 2000 })]
+    clock.advance(1000)
+    clock.advance(1000)
+    expect((await Promise.all(waits)).length).toBe(3)
+  })
+
+  test('at once, when the cost can never pass', async () => {
+    const { limiter } = oneASecond()
+    await expect(limiter.wait('ada', { cost: 2 })).rejects.toMatchObject({ code: 'ERR_WAIT_NEVER' })
+  })
+
+  test('at once, when too many wait already', async () => {
+    const { served, wait, pass } = oneASecond(2)
+    wait('a')
+    wait('b')
+    wait('c')
+    wait('d')
+    await pass(100)
+    expect(served).toEqual(['a at 0', 'd: ERR_WAIT_FULL'])
+  })
+
+  test('when the limiter is closed, and no timer is left', async () => {
+    vi.useFakeTimers()
+    try {
+      const limiter = createLimiter({ rules: fixedWindow({ limit: 1, window: '90d' }) })
+      limiter.hit('ada')
+      const waits = [limiter.wait('ada'), limiter.wait('ada', { maxWaitMs: 100 * 86_400_000 })]
+      const settled = Promise.allSettled(waits)
+      limiter.close()
+      for (const result of await settled) expect(result).toMatchObject({ reason: { code: 'ERR_CLOSED' } })
+      expect(vi.getTimerCount()).toBe(0)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+})
+
+test('a wait longer than a 32-bit timer does not wake early', async () => {
+  vi.useFakeTimers()
+  try {
+    const limiter = createLimiter({ rules: fixedWindow({ limit: 1, window: '40d' }), store: definitionStore(systemClock) })
+    limiter.hit('ada')
+    const done = vi.fn()
+    limiter.wait('ada').then(done)
+    await vi.advanceTimersByTimeAsync(39 * 86_400_000)
+    expect(done).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(86_400_000)
+    expect(done).toHaveBeenCalledOnce()
+    limiter.close()
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+test('bad options are refused', async () => {
+  const { limiter } = oneASecond()
+  await expect(limiter.wait('ada', { maxWaitMs: -1 })).rejects.toMatchObject({ code: 'ERR_OPTION' })
+  await expect(limiter.wait('ada', { maxWaitMs: 0.5 })).rejects.toMatchObject({ code: 'ERR_OPTION' })
+  await expect(limiter.wait('', {})).rejects.toMatchObject({ code: 'ERR_KEY' })
+  await expect(limiter.wait('ada', { timeout: 5 } as object)).rejects.toMatchObject({ code: 'ERR_OPTION' })
+})
+
+/** A store that answers as another does, a turn later, or not at all. */
+function promising(store: Store<'sync'>, fails: () => boolean): Store<'async'> {
+  const later = async <T>(answer: () => T): Promise<T> => {
+    await Promise.resolve()
+    if (fails()) throw new Error('store is gone')
+    return answer()
+  }
+  return {
+    mode: 'async',
+    clock: store.clock,
+    tally(rules) {
+      const tally = store.tally(rules)
+      return {
+        hit: (key, cost) => later(() => tally.hit(key, cost)),
+        peek: (key, cost) => later(() => tally.peek(key, cost)),
+        inc: (rule, key, cost) => later(() => tally.inc(rule, key, cost)),
+        get: (rule, key) => later(() => tally.get(rule, key)),
+        set: (rule, key, used) => later(() => tally.set(rule, key, used)),
+        expiresAt: (rule, key) => later(() => tally.expiresAt(rule, key)),
+        refund: (key, cost) => later(() => tally.refund(key, cost)),
+        reset: (key) => later(() => tally.reset(key)),
+      }
+    },
+    clean: () => later(() => store.clean()),
+    get size() {
+      return later(() => store.size)
+    },
+    close: () => later(() => store.close()),
+  }
+}
+
+describe('on a store that answers with promises', () => {
+  test('waits are served in order, also when one is aborted while the store decides', async () => {
+    const clock = fakeClock()
+    const limiter = createLimiter({
+      rules: gcra({ limit: 1, period: '1s' }),
+      store: promising(definitionStore(clock), () => false),
+    })
+    const abort = new AbortController()
+    const first = limiter.wait('ada', { signal: abort.signal })
+    const second = limiter.wait('ada')
+    abort.abort(new Error('gone'))
+    await expect(first).rejects.toThrow('gone')
+    for (let i = 0; i < 20; i++) {
+      clock.advance(100)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await expect(second).resolves.toMatchObject({ allowed: true })
+  })
+
+  test('a failure reaches the one who waits, and the next tries again', async () => {
+    let failures = 1
+    const store = promising(definitionStore(fakeClock()), () => failures-- > 0)
+    const limiter = createLimiter({ rules: '5/second', store })
+    const waits = await Promise.allSettled([limiter.wait('ada'), limiter.wait('ada')])
+    expect(waits.map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
+  })
+})

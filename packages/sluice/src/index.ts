@@ -1,0 +1,18 @@
+// The library's front door.
+
+export { type FixedWindowOptions, fixedWindow } from './algorithms/fixed-window/fixed-window.ts'
+export { type GcraOptions, gcra } from './algorithms/gcra/gcra.ts'
+export { type LeakyBucketOptions, leakyBucket } from './algorithms/leaky-bucket/leaky-bucket.ts'
+export { parseRule } from './algorithms/parse-rule.ts'
+export { type SlidingLogOptions, slidingLog } from './algorithms/sliding-log/sliding-log.ts'
+export { type SlidingWindowOptions, slidingWindow } from './algorithms/sliding-window/sliding-window.ts'
+export { type TokenBucketOptions, tokenBucket } from './algorithms/token-bucket/token-bucket.ts'
+export type { Clock, TimerClock } from './core/clock.ts'
+export { type Decision, type DecisionSource, decide, type RuleStatus } from './core/decision.ts'
+export type { Duration } from './core/duration.ts'
+export { ERROR_CODES, type ErrorCode, SluiceError } from './core/errors.ts'
+export type { HitOptions, Limiter, RuleChoice, WaitOptions } from './core/limiter.ts'
+export type { Rule, RuleLog, RuleOptions } from './core/rule.ts'
+export type { Answer, Mode, Store, Tally } from './core/store.ts'
+export { createLimiter, type LimiterOptions } from './create-limiter.ts'
+export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './stores/memory/memory-store.ts'

@@ -1,0 +1,113 @@
+// A keyed 64-bit fingerprint of a string: HalfSipHash-1-3 under a random key, so that nobody outside can aim two keys at one place.
+// Its 32-bit answer is the upper half, which chooses the place; the other half of the same final state is the lower one.
+// The round is written out four times, because JavaScript has no macros and a call here would cost more than the round.
+
+export class KeyHash {
+  /** The lower half of the last fingerprint, a signed 32-bit number as the upper one is. */
+  lo = 0
+  readonly #k0: number
+  readonly #k1: number
+
+  /** Under a key of two 32-bit words; a random one unless given. */
+  constructor(seed: Int32Array = crypto.getRandomValues(new Int32Array(2))) {
+    this.#k0 = seed[0]
+    this.#k1 = seed[1]
+  }
+
+  /** The upper half of the fingerprint of `text`; the lower half is in `lo` until the next call. */
+  hash(text: string): number {
+    const length = text.length
+    let v0 = this.#k0
+    let v1 = this.#k1
+    let v2 = v0 ^ 0x6c796765
+    let v3 = v1 ^ 0x74656462
+    let seen = 0
+    let i = 0
+    for (; i + 4 <= length; i += 4) {
+      const a = text.charCodeAt(i)
+      const b = text.charCodeAt(i + 1)
+      const c = text.charCodeAt(i + 2)
+      const d = text.charCodeAt(i + 3)
+      seen |= a | b | c | d
+      const word = a | (b << 8) | (c << 16) | (d << 24)
+      v3 ^= word
+      v0 = (v0 + v1) | 0
+      v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0
+      v0 = (v0 << 16) | (v0 >>> 16)
+      v2 = (v2 + v3) | 0
+      v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2
+      v0 = (v0 + v3) | 0
+      v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0
+      v2 = (v2 + v1) | 0
+      v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2
+      v2 = (v2 << 16) | (v2 >>> 16)
+      v0 ^= word
+    }
+    let last = length << 24
+    for (let shift = 0; i < length; i++, shift += 8) {
+      const a = text.charCodeAt(i)
+      seen |= a
+      last |= a << shift
+    }
+    v3 ^= last
+    v0 = (v0 + v1) | 0
+    v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0
+    v0 = (v0 << 16) | (v0 >>> 16)
+    v2 = (v2 + v3) | 0
+    v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2
+    v0 = (v0 + v3) | 0
+    v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0
+    v2 = (v2 + v1) | 0
+    v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2
+    v2 = (v2 << 16) | (v2 >>> 16)
+    v0 ^= last
+    // Characters that are no bytes did not fit four to a word.
+    return seen > 0xff ? this.#hashWide(text) : this.#finish(v0, v1, v2, v3)
+  }
+
+  /** Two characters to a word, from another initial state, so that no string of this kind can pass for one of bytes. */
+  #hashWide(text: string): number {
+    const length = text.length
+    let v0 = this.#k0
+    let v1 = this.#k1 ^ 0xee
+    let v2 = v0 ^ 0x6c796765
+    let v3 = v1 ^ 0x74656462
+    for (let i = 0; i <= length; i += 2) {
+      // The last word tells by its upper half whether a character is left for it: 1 if so, 2 if not.
+      let word = 0x20000
+      if (i + 2 <= length) word = text.charCodeAt(i) | (text.charCodeAt(i + 1) << 16)
+      else if (i < length) word = 0x10000 | text.charCodeAt(i)
+      v3 ^= word
+      v0 = (v0 + v1) | 0
+      v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0
+      v0 = (v0 << 16) | (v0 >>> 16)
+      v2 = (v2 + v3) | 0
+      v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2
+      v0 = (v0 + v3) | 0
+      v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0
+      v2 = (v2 + v1) | 0
+      v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2
+      v2 = (v2 << 16) | (v2 >>> 16)
+      v0 ^= word
+    }
+    return this.#finish(v0, v1, v2, v3)
+  }
+
+  #finish(v0: number, v1: number, v2: number, v3: number): number {
+    v2 ^= 0xff
+    for (let round = 0; round < 3; round++) {
+      v0 = (v0 + v1) | 0
+      v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0
+      v0 = (v0 << 16) | (v0 >>> 16)
+      v2 = (v2 + v3) | 0
+      v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2
+      v0 = (v0 + v3) | 0
+      v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0
+      v2 = (v2 + v1) | 0
+      v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2
+      v2 = (v2 << 16) | (v2 >>> 16)
+    }
+    this.lo = v0 ^ v2
+    return v1 ^ v3
+  }
+}

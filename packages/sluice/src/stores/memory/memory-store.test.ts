@@ -1,0 +1,243 @@
+import { describe, expect, expectTypeOf, test, vi } from 'vitest'
+import { createLimiter, type Decision, fixedWindow, memoryStore, slidingLog, slidingWindow, tokenBucket } from '../../index.ts'
+import { definitionStore, everyRule, fakeClock, storeSuite } from '../../testing/index.ts'
+import { seededRandom } from '../../testing/random.ts'
+import { walk } from '../../testing/walk.ts'
+
+storeSuite('memory', (clock) => memoryStore({ clock }), { steps: 5000 })
+
+describe('answers', () => {
+  test('come at once, and the types say so', () => {
+    const limiter = createLimiter({ rules: '5/second' })
+    expectTypeOf(limiter.hit('ada')).toEqualTypeOf<Decision>()
+    expectTypeOf(limiter.get('ada')).toEqualTypeOf<number>()
+    expect(limiter.hit('ada').allowed).toBe(true)
+  })
+
+  test('take their time from any clock', () => {
+    let ms = 1000
+    const limiter = createLimiter({ rules: '1/second', store: memoryStore({ clock: { now: () => ms } }) })
+    expect([limiter.hit('ada').allowed, limiter.hit('ada').allowed]).toEqual([true, false])
+    ms = 2000
+    expect(limiter.hit('ada').allowed).toBe(true)
+  })
+
+  test('a clock with a fraction is read as whole milliseconds, one that answers nonsense is refused', () => {
+    let ms: unknown = 1000.9
+    const limiter = createLimiter({ rules: '1/second', store: memoryStore({ clock: { now: () => ms as number } }) })
+    limiter.hit('ada')
+    expect(limiter.expiresAt('ada')).toBe(2000)
+    for (ms of [Number.NaN, -1, Number.POSITIVE_INFINITY, undefined]) {
+      expect(() => limiter.hit('ada')).toThrow(expect.objectContaining({ code: 'ERR_CLOCK' }))
+    }
+  })
+
+  test('a decision is a value of its own, which later hits do not change', () => {
+    const limiter = createLimiter({ rules: '10/minute' })
+    const first = limiter.hit('ada')
+    for (let i = 0; i < 5; i++) limiter.hit('ada')
+    expect(first.remaining).toBe(9)
+    expect(first.rules[0].remaining).toBe(9)
+  })
+})
+
+describe('limiters on one store', () => {
+  test('share what rules of one algorithm and name have counted', () => {
+    const store = memoryStore()
+    const make = (limit: number, name: string) => createLimiter({ rules: fixedWindow({ limit, window: '1m', name }), store })
+    make(5, 'daily').hit('ada', { cost: 3 })
+    expect(make(10, 'daily').get('ada')).toBe(3)
+    expect(make(5, 'other').get('ada')).toBe(0)
+  })
+
+  test('do not mix rules of different algorithms, even under one name', () => {
+    const store = memoryStore()
+    const name = 'same'
+    createLimiter({ rules: slidingWindow({ limit: 5, window: '1m', name }), store }).hit('ada', { cost: 4 })
+    expect(createLimiter({ rules: tokenBucket({ capacity: 5, refill: 1, every: '1m', name }), store }).get('ada')).toBe(0)
+  })
+
+  test('a key that spells out a rule is just a key', () => {
+    const store = memoryStore()
+    const a = createLimiter({ rules: fixedWindow({ limit: 5, window: '1m', name: 'a' }), store })
+    const b = createLimiter({ rules: fixedWindow({ limit: 5, window: '1m', name: 'b' }), store })
+    a.hit('fixed-window\0a')
+    expect(b.get('fixed-window\0b')).toBe(0)
+  })
+})
+
+describe('many keys', () => {
+  test('a walk over one key stays exact while a hundred thousand others come and go around it', async () => {
+    const random = seededRandom()
+    const clock = fakeClock()
+    const store = memoryStore({ clock })
+    const rules = [everyRule()[0], everyRule()[5], everyRule()[10]]
+    const limiter = createLimiter({ rules, store })
+    const defined = createLimiter({ rules, store: definitionStore(clock) })
+    for (let round = 0; round < 100; round++) {
+      for (let i = 0; i < 1000; i++) limiter.hit(`other:${round}:${i}`)
+      await walk(limiter, defined, clock, random, 50)
+    }
+  })
+
+  test('a million keys each have their own count', () => {
+    const limiter = createLimiter({ rules: fixedWindow({ limit: 100, window: '1h' }), store: memoryStore() })
+    for (let i = 0; i < 1_000_000; i++) limiter.inc(`user:${i}`, 1 + (i % 97))
+    let wrong = 0
+    for (let i = 0; i < 1_000_000; i++) if (limiter.get(`user:${i}`) !== 1 + (i % 97)) wrong += 1
+    expect(wrong).toBe(0)
+  })
+})
+
+describe('the bound', () => {
+  test('holds, whatever the number of keys and rules', () => {
+    const store = memoryStore({ maxKeys: 1000 })
+    const limiter = createLimiter({ rules: ['5/minute', 'sliding-log 5/minute', 'gcra 5/minute'], store })
+    for (let i = 0; i < 5000; i++) {
+      limiter.hit(`k${i}`)
+      if (store.size > 1000) expect.fail(`size ${store.size} after ${i} keys`)
+    }
+    expect(store.size).toBeGreaterThan(900)
+  })
+
+  for (const rule of everyRule().filter(({ countsDenied }) => !countsDenied)) {
+    test(`a denied key stays denied while three times maxKeys others flood the store: ${rule.name}`, () => {
+      const clock = fakeClock()
+      const maxKeys = 2000
+      const limiter = createLimiter({ rules: rule, store: memoryStore({ clock, maxKeys }) })
+      limiter.hit('flooder', { cost: rule.limit })
+      expect(limiter.hit('flooder').allowed).toBe(false)
+      for (let i = 0; i < 3 * maxKeys; i++) {
+        limiter.hit(`flood:${i}`)
+        if (i % 100 === 0 && limiter.hit('flooder').allowed) expect.fail(`freed after ${i} keys`)
+      }
+      expect(limiter.hit('flooder').allowed).toBe(false)
+    })
+  }
+
+  test('expired keys make room before any live one goes', () => {
+    const clock = fakeClock()
+    const store = memoryStore({ clock, maxKeys: 1000 })
+    const short = createLimiter({ rules: fixedWindow({ limit: 9, window: '1s' }), store })
+    const long = createLimiter({ rules: fixedWindow({ limit: 9, window: '1h' }), store })
+    for (let i = 0; i < 500; i++) short.hit(`s${i}`)
+    for (let i = 0; i < 500; i++) long.hit(`l${i}`)
+    clock.advance(1000)
+    for (let i = 0; i < 500; i++) long.hit(`new${i}`)
+    for (let i = 0; i < 500; i++) expect(long.get(`l${i}`)).toBe(1)
+  })
+
+  test('those who used least go first', () => {
+    const store = memoryStore({ maxKeys: 1000 })
+    const limiter = createLimiter({ rules: fixedWindow({ limit: 10, window: '1h' }), store })
+    for (let i = 0; i < 1000; i++) limiter.hit(`k${i}`, { cost: i < 500 ? 1 : 9 })
+    for (let i = 0; i < 400; i++) limiter.hit(`new${i}`)
+    let kept = 0
+    for (let i = 500; i < 1000; i++) if (limiter.get(`k${i}`) === 9) kept += 1
+    expect(kept).toBe(500)
+  })
+
+  test('the rows of a key are not given up for the ones it lacks', () => {
+    const store = memoryStore({ maxKeys: 2 })
+    const daily = fixedWindow({ limit: 9, window: '1d', name: 'daily' })
+    createLimiter({ rules: daily, store }).hit('ada', { cost: 5 })
+    createLimiter({ rules: daily, store }).hit('bob', { cost: 8 })
+    const both = createLimiter({ rules: [daily, fixedWindow({ limit: 9, window: '1m', name: 'minute' })], store })
+    expect(both.hit('ada').rules.map(({ remaining }) => remaining)).toEqual([3, 8])
+  })
+
+  test('nobody goes for a hit that leaves nothing', () => {
+    for (const rules of ['5/minute', ['5/minute', 'sliding-log 5/minute'], 'sliding-log 5/minute', 'gcra 5/minute']) {
+      const store = memoryStore({ maxKeys: 4 })
+      const limiter = createLimiter({ rules, store })
+      for (const key of ['a', 'b', 'c', 'd']) limiter.hit(key)
+      const { size } = store
+      limiter.hit('new', { cost: 6 })
+      if (rules !== '5/minute') limiter.set('new', 0, { rule: limiter.rules[limiter.rules.length - 1].name })
+      expect(store.size).toBe(size)
+    }
+  })
+
+  test('is checked when it is set', () => {
+    for (const maxKeys of [0, -1, 1.5, Number.NaN, 1e9]) {
+      expect(() => memoryStore({ maxKeys })).toThrow(expect.objectContaining({ code: 'ERR_OPTION' }))
+    }
+    const store = memoryStore({ maxKeys: 1 })
+    expect(() => createLimiter({ rules: ['1/second', '9/minute'], store })).toThrow(/no room for the 2 rules/)
+  })
+})
+
+describe('what has expired', () => {
+  test('clean drops it, and says how much', () => {
+    const clock = fakeClock()
+    const store = memoryStore({ clock })
+    const short = createLimiter({ rules: ['5/second', 'sliding-log 5/second'], store })
+    const long = createLimiter({ rules: '5/hour', store })
+    for (let i = 0; i < 100; i++) short.hit(`k${i}`)
+    long.hit('k')
+    expect(store.size).toBe(201)
+    expect(store.clean()).toBe(0)
+    clock.advance(1000)
+    expect(store.clean()).toBe(200)
+    expect(store.size).toBe(1)
+  })
+
+  test('a hit that is denied for good leaves no row behind', () => {
+    const store = memoryStore()
+    const limiter = createLimiter({ rules: ['5/second', 'sliding-log 9/second', 'token-bucket 9/second'], store })
+    expect(limiter.hit('k', { cost: 6 }).retryAfterMs).toBe(Number.POSITIVE_INFINITY)
+    limiter.peek('k')
+    limiter.get('k')
+    limiter.refund('k')
+    limiter.reset('k')
+    expect(store.size).toBe(0)
+  })
+
+  test('a clock that breaks does not break the timer that sweeps', () => {
+    vi.useFakeTimers()
+    try {
+      let ms = 1000
+      const limiter = createLimiter({ rules: '5/second', store: memoryStore({ clock: { now: () => ms } }) })
+      limiter.hit('k')
+      ms = Number.NaN
+      expect(() => vi.advanceTimersByTime(5000)).not.toThrow()
+      ms = 1500
+      expect(limiter.get('k')).toBe(1)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test('one timer sweeps it, which keeps no process alive and ends with the last key', () => {
+    vi.useFakeTimers()
+    try {
+      const clock = fakeClock()
+      const store = memoryStore({ clock })
+      const limiter = createLimiter({ rules: '5/second', store })
+      for (let i = 0; i < 1000; i++) limiter.hit(`k${i}`)
+      expect(vi.getTimerCount()).toBe(1)
+      clock.advance(1000)
+      vi.advanceTimersByTime(120_000)
+      expect(store.size).toBe(0)
+      expect(vi.getTimerCount()).toBe(0)
+      limiter.hit('k')
+      expect(vi.getTimerCount()).toBe(1)
+      store.close()
+      expect(vi.getTimerCount()).toBe(0)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+})
+
+test('a log of thousands of entries stays exact and comes back whole from its window', () => {
+  const clock = fakeClock()
+  const limiter = createLimiter({ rules: slidingLog({ limit: 5000, window: '10s' }), store: memoryStore({ clock }) })
+  for (let i = 0; i < 5000; i++) {
+    limiter.hit('k')
+    clock.advance(1)
+  }
+  expect(limiter.hit('k')).toMatchObject({ allowed: false, retryAfterMs: 5000 })
+  clock.advance(5001)
+  expect(limiter.get('k')).toBe(4998)
+})

@@ -1,0 +1,69 @@
+// The common case, one rule without a log, with a shorter way to a decision: nothing is looked up that can be held.
+// What must stay true: it answers as the general tally does.
+
+import type { TimerClock } from '../../core/clock.ts'
+import { type Decision, SingleDecision } from '../../core/decision.ts'
+import type { Rule } from '../../core/rule.ts'
+import type { KeyHash } from './key-hash.ts'
+import type { LogArena } from './log-arena.ts'
+import type { MemoryRoom } from './memory-store.ts'
+import { MemoryTally, notEmpty, pressureOf } from './memory-tally.ts'
+import { DENIED } from './rows.ts'
+import type { Table } from './table.ts'
+
+export class PlainTally extends MemoryTally {
+  readonly #room: MemoryRoom
+  readonly #clock: TimerClock
+  readonly #keyHash: KeyHash
+  readonly #table: Table
+  readonly #rule: Rule
+  readonly #ruleLo: number
+  readonly #ruleHi: number
+  readonly #pressurePerUnit: number
+
+  constructor(room: MemoryRoom, logs: LogArena, rules: readonly Rule[]) {
+    super(room, logs, rules)
+    this.#room = room
+    this.#clock = room.clock
+    this.#keyHash = room.keyHash
+    this.#rule = rules[0]
+    this.#table = room.tableFor(this.#rule)
+    const { lo, hi } = room.fingerprint(this.#rule)
+    this.#ruleLo = lo
+    this.#ruleHi = hi
+    this.#pressurePerUnit = pressureOf(this.#rule)
+  }
+
+  override hit(key: string, cost: number): Decision {
+    const rule = this.#rule
+    const table = this.#table
+    const nowMs = this.#clock.now()
+    const hi = this.#keyHash.hash(key) ^ this.#ruleHi
+    const lo = notEmpty(this.#keyHash.lo ^ this.#ruleLo, hi)
+    let rows = table.rowsFor(hi)
+    let row = rows.find(lo, hi)
+    if (row < 0) {
+      // All that a key never hit can be denied for is a cost above the limit, and that leaves nothing.
+      if (cost > rule.limit && !rule.countsDenied) return this.peek(key, cost)
+      this.#room.makeRoom(1, nowMs)
+      table.prepare(1)
+      row = table.claim(lo, hi)
+      rows = table.rowsFor(hi)
+    }
+    const { cells } = rows
+    const at = rows.at(row)
+    rule.settle(cells, at, nowMs)
+    let waitMs = rule.waitMs(cells, at, nowMs, cost)
+    const allowed = waitMs === 0
+    if (allowed) {
+      rule.spend(cells, at, nowMs, cost)
+    } else if (rule.countsDenied) {
+      rule.spend(cells, at, nowMs, cost)
+      waitMs = rule.waitMs(cells, at, nowMs, cost)
+    }
+    const remaining = Math.max(0, rule.limit - rule.used(cells, at, nowMs))
+    const resetAfterMs = cells[at] === 0 ? 0 : cells[at] - nowMs
+    rows.pressure[row] = allowed ? (rule.limit - remaining) * this.#pressurePerUnit : DENIED
+    return new SingleDecision(allowed, rule.limit, remaining, waitMs, resetAfterMs, rule.name, 'store')
+  }
+}

@@ -1,0 +1,113 @@
+// A flat open-addressing table of rows: a 64-bit fingerprint and a rule's numbers beside it in one typed array, and how hard
+// each row presses on its limit in another. Linear probing, no wrap-around, deletion by shifting back, no tombstones.
+// What must stay true: a row stands at its home or in an unbroken run of taken rows after it, and the last row is always empty.
+// Homes rise with the fingerprint, so that moving rows to a table of another size in order fills that one in order too.
+
+/** Pressure of a row whose last hit was denied. */
+export const DENIED = 255
+
+/** Room after the last home for the run that ends there. With at most 0.7 of the homes taken, a longer run is a 1 in 10^12 event. */
+const TAIL = 512
+
+export class Rows {
+  /** Numbers of one row: the fingerprint's place and the state's cells. */
+  readonly stride: number
+  /** Homes there are: a power of two, of at least 2. */
+  readonly capacity: number
+  /** Rows there are, the tail and the empty last row included. */
+  readonly length: number
+  readonly tail: number
+  readonly cells: Float64Array
+  /** 0 to 254, how much of its quota the row's key had used after its last hit; DENIED if it was denied. */
+  readonly pressure: Uint8Array
+  count = 0
+  readonly #words: Int32Array
+  readonly #homeShift: number
+
+  constructor(width: number, capacity: number, tail: number = TAIL) {
+    this.stride = width + 1
+    this.capacity = capacity
+    this.tail = tail
+    this.length = capacity + tail + 1
+    this.cells = new Float64Array(this.length * this.stride)
+    this.pressure = new Uint8Array(this.length)
+    this.#words = new Int32Array(this.cells.buffer)
+    this.#homeShift = Math.clz32(capacity) + 1
+  }
+
+  home(hi: number): number {
+    return hi >>> this.#homeShift
+  }
+
+  /** The row of a fingerprint; if there is none, the bitwise complement of the empty row where it belongs. */
+  find(lo: number, hi: number): number {
+    const words = this.#words
+    const step = this.stride << 1
+    let row = this.home(hi)
+    let word = row * step
+    for (;;) {
+      const thisLo = words[word]
+      const thisHi = words[word + 1]
+      if (thisLo === lo && thisHi === hi) return row
+      if ((thisLo | thisHi) === 0) return ~row
+      row += 1
+      word += step
+    }
+  }
+
+  /** Where the state of a row starts in `cells`. */
+  at(row: number): number {
+    return row * this.stride + 1
+  }
+
+  isTaken(row: number): boolean {
+    const word = row * this.stride * 2
+    return (this.#words[word] | this.#words[word + 1]) !== 0
+  }
+
+  /** Takes an empty row for a fingerprint. */
+  claim(row: number, lo: number, hi: number): void {
+    const word = row * this.stride * 2
+    this.#words[word] = lo
+    this.#words[word + 1] = hi
+    this.pressure[row] = 0
+    this.count += 1
+  }
+
+  /** Drops a row, and lets those of the run behind it move up. */
+  remove(row: number): void {
+    let hole = row
+    for (let next = row + 1; this.isTaken(next); next++) {
+      if (this.home(this.#words[next * this.stride * 2 + 1]) > hole) continue
+      this.#copy(this, next, hole)
+      hole = next
+    }
+    this.cells.fill(0, hole * this.stride, (hole + 1) * this.stride)
+    this.count -= 1
+  }
+
+  /** Puts a copy of another table's row where it belongs here; false if there is no room for it. */
+  adopt(from: Rows, row: number): boolean {
+    const word = row * this.stride * 2
+    const lo = from.#words[word]
+    const hi = from.#words[word + 1]
+    const to = ~this.find(lo, hi)
+    if (this.isLast(to)) return false
+    this.#copy(from, row, to)
+    this.count += 1
+    return true
+  }
+
+  isLast(row: number): boolean {
+    return row === this.length - 1
+  }
+
+  #copy(from: Rows, row: number, to: number): void {
+    const { stride, cells } = this
+    // Word by word: a fingerprint read as a double may be a NaN, whose bits are not kept.
+    this.#words[to * stride * 2] = from.#words[row * stride * 2]
+    this.#words[to * stride * 2 + 1] = from.#words[row * stride * 2 + 1]
+    for (let i = 1; i < stride; i++) cells[to * stride + i] = from.cells[row * stride + i]
+    this.pressure[to] = from.pressure[row]
+  }
+}

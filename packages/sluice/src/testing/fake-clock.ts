@@ -1,0 +1,46 @@
+// A clock that stands still until it is told to move, and fires what was set to fire on the way.
+
+import type { TimerClock } from '../core/clock.ts'
+
+export interface FakeClock extends TimerClock {
+  /** Moves the clock forward, firing timers in order as it passes them. */
+  advance(ms: number): void
+  /** Puts the clock at any time, also an earlier one, as an operator or NTP would. Timers keep the delay they had left. */
+  set(nowMs: number): void
+}
+
+interface Timer {
+  dueMs: number
+  readonly callback: () => void
+}
+
+/** A clock for tests. Starts at a time that is no multiple of any usual window. */
+export function fakeClock(startMs = 1_763_193_637_123): FakeClock {
+  let nowMs = startMs
+  let timers: Timer[] = []
+  return {
+    now: () => nowMs,
+    after(delayMs, callback) {
+      const timer = { dueMs: nowMs + delayMs, callback }
+      timers.push(timer)
+      return () => {
+        timers = timers.filter((other) => other !== timer)
+      }
+    },
+    advance(ms) {
+      const untilMs = nowMs + ms
+      for (;;) {
+        const next = timers.filter((timer) => timer.dueMs <= untilMs).sort((a, b) => a.dueMs - b.dueMs)[0]
+        if (next === undefined) break
+        timers = timers.filter((timer) => timer !== next)
+        nowMs = Math.max(nowMs, next.dueMs)
+        next.callback()
+      }
+      nowMs = untilMs
+    },
+    set(toMs) {
+      for (const timer of timers) timer.dueMs += toMs - nowMs
+      nowMs = toMs
+    },
+  }
+}

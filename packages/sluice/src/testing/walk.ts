@@ -1,0 +1,79 @@
+// A random walk: the same calls on two limiters over one clock, which may also step back, and not one answer may differ.
+
+import type { Decision } from '../core/decision.ts'
+import type { Limiter } from '../core/limiter.ts'
+import type { FakeClock } from './fake-clock.ts'
+import type { Random } from './random.ts'
+
+/** Walks `steps` steps; throws at the first difference, with the seed and the last calls. */
+export async function walk(tested: Limiter, defined: Limiter, clock: FakeClock, random: Random, steps: number): Promise<void> {
+  const trail: string[] = []
+  for (let step = 0; step < steps; step++) {
+    move(clock, random, tested)
+    const { said, ask } = randomCall(random, tested)
+    trail.push(`${clock.now()} ${said}`)
+    const got = figures(await ask(tested))
+    const expected = figures(await ask(defined))
+    if (got === expected) continue
+    throw new Error(
+      `SEED=${random.seed}, step ${step}, rules ${tested.rules.map((rule) => rule.name)}:\n` +
+        `${trail.slice(-12).join('\n')}\nexpected ${expected}\n     got ${got}`,
+    )
+  }
+}
+
+/** Mostly a little forward, sometimes over one or two windows, now and then back. */
+function move(clock: FakeClock, random: Random, limiter: Limiter): void {
+  const { windowMs } = random.pick(limiter.rules)
+  const ms = random.pick([
+    0,
+    0,
+    1,
+    random.whole(0, 9),
+    random.whole(0, Math.ceil(windowMs / 10)),
+    random.whole(0, Math.ceil(windowMs / 3)),
+    random.pick([windowMs - 1, windowMs, windowMs + 1, 2 * windowMs - 1, 2 * windowMs, 3 * windowMs]),
+    random.whole(0, 30) === 0 ? -random.pick([1, 7, Math.ceil(windowMs / 2), windowMs, 3 * windowMs, 3_600_000]) : 1,
+  ])
+  clock.set(Math.max(0, clock.now() + ms))
+}
+
+interface Call {
+  readonly said: string
+  readonly ask: (limiter: Limiter) => unknown
+}
+
+function randomCall(random: Random, limiter: Limiter): Call {
+  const key = random.pick(['ada', 'bob'])
+  const chosen = random.pick(limiter.rules)
+  const rule = { rule: chosen.name }
+  const cost = random.pick([1, 1, 1, 2, random.whole(1, chosen.limit), chosen.limit + 1])
+  const used = random.whole(0, chosen.limit + 2)
+  switch (random.whole(0, 13)) {
+    case 0:
+      return { said: `peek ${key} ${cost - 1}`, ask: (it) => it.peek(key, { cost: cost - 1 }) }
+    case 1:
+      return { said: `inc ${key} ${cost} ${chosen.name}`, ask: (it) => it.inc(key, cost, rule) }
+    case 2:
+      return { said: `set ${key} ${used} ${chosen.name}`, ask: (it) => it.set(key, used, rule) }
+    case 3:
+      return { said: `get ${key} ${chosen.name}`, ask: (it) => it.get(key, rule) }
+    case 4:
+      return { said: `expiresAt ${key} ${chosen.name}`, ask: (it) => it.expiresAt(key, rule) }
+    case 5:
+      return { said: `refund ${key} ${cost}`, ask: (it) => it.refund(key, cost) }
+    case 6:
+      return random.whole(0, 5) > 0
+        ? { said: `peek ${key}`, ask: (it) => it.peek(key) }
+        : { said: `reset ${key}`, ask: (it) => it.reset(key) }
+    default:
+      return { said: `hit ${key} ${cost}`, ask: (it) => it.hit(key, { cost }) }
+  }
+}
+
+function figures(answer: unknown): string {
+  if (typeof answer !== 'object' || answer === null) return String(answer)
+  const { allowed, limit, remaining, retryAfterMs, resetAfterMs, rule, rules } = answer as Decision
+  const all = { allowed, limit, remaining, retryAfterMs, resetAfterMs, rule, rules }
+  return JSON.stringify(all, (_, value) => (value === Number.POSITIVE_INFINITY ? 'never' : value))
+}
