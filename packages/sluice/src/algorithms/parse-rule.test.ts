@@ -278,7 +278,7 @@ describe('a long notation', () => {
     expect(msToRefuse(notation)).toBeLessThan(50)
   })
 
-  test.fails('takes no time to be refused: many spaces on both sides of per', () => {
+  test('takes no time to be refused: many spaces on both sides of per', () => {
     expect(msToRefuse(`1${' '.repeat(332)}per${' '.repeat(663)}!`)).toBeLessThan(50)
   })
 })

@@ -40,8 +40,8 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   ...units(['year'], 360 * 86_400_000),
 }
 
-/** algorithm? limit ('/' or 'per') count? unit ('burst' number)? */
-const SHAPE = /^(?:([a-z][a-z-]*)\s+)?(\d+)\s*(?:\/|\s+per\s+)\s*(?:(\d+)\s*)?([a-z]+)(?:\s+burst\s+(\d+))?$/
+/** algorithm? limit ('/' or 'per') count? unit ('burst' number)? with one space where there were any, so that it is read in one go. */
+const SHAPE = /^(?:([a-z][a-z-]*) )?(\d+)(?: ?\/ ?| per )(?:(\d+) ?)?([a-z]+)(?: burst (\d+))?$/
 
 type Several = `${string}${';' | ',' | '|'}${string}`
 
@@ -61,7 +61,7 @@ export function parseRule(notation: string): Rule | readonly Rule[] {
 }
 
 function parseOne(notation: string): Rule {
-  const parts = SHAPE.exec(notation.toLowerCase())
+  const parts = SHAPE.exec(notation.toLowerCase().replace(/\s+/g, ' '))
   if (parts === null) {
     throw new SluiceError('ERR_NOTATION', `a rule in notation is such as '100/minute' or '10 per 2 hours', got ${show(notation)}`)
   }

@@ -70,14 +70,14 @@ export class SingleDecision implements Decision {
 }
 
 /** How many figures `decide` reads for each rule. */
-export const FIGURES = 3
+const FIGURES = 3
 
 /** A decision over several rules. */
 class JointDecision extends SingleDecision {
   readonly #rules: readonly Rule[]
-  readonly #figures: Float64Array
+  readonly #figures: readonly number[]
 
-  constructor(allowed: boolean, rules: readonly Rule[], speaker: number, figures: Float64Array, source: DecisionSource) {
+  constructor(allowed: boolean, rules: readonly Rule[], speaker: number, figures: readonly number[], source: DecisionSource) {
     const rule = rules[speaker]
     const at = speaker * FIGURES
     super(allowed, rule.limit, Math.max(0, rule.limit - figures[at]), figures[at + 1], figures[at + 2], rule.name, source)
@@ -87,7 +87,7 @@ class JointDecision extends SingleDecision {
 
   override get rules(): readonly RuleStatus[] {
     return this.#rules.map(({ name, limit }, i) => {
-      const [used, retryAfterMs, resetAfterMs] = this.#figures.subarray(i * FIGURES)
+      const [used, retryAfterMs, resetAfterMs] = this.#figures.slice(i * FIGURES)
       return { name, limit, remaining: Math.max(0, limit - used), retryAfterMs, resetAfterMs }
     })
   }
@@ -97,7 +97,7 @@ class JointDecision extends SingleDecision {
  * Makes the decision over `rules` from each one's figures after the hit, three numbers a rule: units used, how long until
  * the cost passes (0 if it passed, or would by this rule alone), until the key is as new. Keeps `figures`: hand over an array of its own.
  */
-export function decide(rules: readonly Rule[], figures: Float64Array, source: DecisionSource): Decision {
+export function decide(rules: readonly Rule[], figures: readonly number[], source: DecisionSource): Decision {
   let speaker = 0
   let longestWaitMs = figures[1]
   let leastRoom = rules[0].limit - figures[0]

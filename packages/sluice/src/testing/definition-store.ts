@@ -2,7 +2,7 @@
 // Slow and unbounded; what every other store is compared with, and the shortest store there is to read.
 
 import type { TimerClock } from '../core/clock.ts'
-import { type Decision, decide, FIGURES } from '../core/decision.ts'
+import { type Decision, decide } from '../core/decision.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Store, Tally } from '../core/store.ts'
 
@@ -106,10 +106,11 @@ class DefinitionTally implements Tally<'sync'> {
 
   #decide(states: readonly Float64Array[], waits: readonly number[]): Decision {
     const nowMs = this.#clock.now()
-    const figures = new Float64Array(this.#rules.length * FIGURES)
-    this.#rules.forEach((rule, i) => {
-      figures.set([rule.used(states[i], 0, nowMs), waits[i], Math.max(0, states[i][0] - nowMs)], i * FIGURES)
-    })
+    const figures = this.#rules.flatMap((rule, i) => [
+      rule.used(states[i], 0, nowMs),
+      waits[i],
+      Math.max(0, states[i][0] - nowMs),
+    ])
     return decide(this.#rules, figures, 'store')
   }
 }

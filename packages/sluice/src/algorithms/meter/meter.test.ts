@@ -173,7 +173,7 @@ describe("a named meter's new numbers", () => {
     return { before: limiter.get('k'), after: withRule(make(to)).get('k') }
   }
 
-  test.fails('keep the tokens owed where the old rate does not divide a millisecond', () => {
+  test('keep the tokens owed where the old rate does not divide a millisecond', () => {
     const { before, after } = aroundChange(
       NAMES[0][1],
       { capacity: 10, refill: 3, every: 1000 },
@@ -184,7 +184,7 @@ describe("a named meter's new numbers", () => {
     expect(after).toBe(before)
   })
 
-  test.fails('keep the tokens owed where many come back each millisecond', () => {
+  test('keep the tokens owed where many come back each millisecond', () => {
     const { before, after } = aroundChange(
       NAMES[0][1],
       { capacity: 100, refill: 100, every: 1 },
@@ -195,7 +195,7 @@ describe("a named meter's new numbers", () => {
     expect(after).toBe(before)
   })
 
-  test.fails('take no more than was owed from a stepped bucket', () => {
+  test('take no more than was owed from a stepped bucket', () => {
     const { before, after } = aroundChange(
       stepped,
       { capacity: 10, refill: 10, every: 1000 },
@@ -206,7 +206,7 @@ describe("a named meter's new numbers", () => {
     expect(after).toBe(before)
   })
 
-  test.fails('free nothing of a stepped bucket', () => {
+  test('free nothing of a stepped bucket', () => {
     const { before, after } = aroundChange(
       stepped,
       { capacity: 10, refill: 10, every: 1000 },
@@ -217,7 +217,7 @@ describe("a named meter's new numbers", () => {
     expect(after).toBe(before)
   })
 
-  test.fails.each([...NAMES, ['stepped tokenBucket', stepped] as const])(
+  test.each([...NAMES, ['stepped tokenBucket', stepped] as const])(
     'keep the tokens owed, whatever the numbers and the moment: %s',
     (_, make) => {
       const small = fc.record({
@@ -235,7 +235,7 @@ describe("a named meter's new numbers", () => {
     },
   )
 
-  test.fails('keep the tokens owed when the clock has stepped back too', () => {
+  test('keep the tokens owed when the clock has stepped back too', () => {
     const { limiter, clock, withRule } = definedLimiter(tokenBucket({ ...before, name: 'meter' }))
     limiter.hit('k', { cost: 7 })
     clock.set(clock.now() - 3_600_000)

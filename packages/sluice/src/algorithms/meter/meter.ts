@@ -1,6 +1,8 @@
 // A meter: it owes `debt` units, drains `drainPerTick` of them every tick and holds at most `limit` tokens' worth.
 // Token bucket, GCRA and leaky bucket are this one sum in different words; no fraction of a token is ever lost,
-// because a token is `unitsPerToken` whole units. Cells: expiresAt, debt, since, msPerToken.
+// because a token is `unitsPerToken` whole units. Cells: expiresAt, debt, pace, drainPerTick, where pace is unitsPerToken
+// of a smooth meter, whose tick is 1 ms, and tickMs of a stepped one, whose unit is a token. So a state tells how it was
+// written; when its ticks began is expiresAt less the ticks that it takes to drain.
 
 import { SluiceError } from '../../core/errors.ts'
 import type { Rule } from '../../core/rule.ts'
@@ -20,8 +22,8 @@ export interface MeterNumbers {
 
 const EXPIRES_AT = 0
 const DEBT = 1
-const SINCE = 2
-const MS_PER_TOKEN = 3
+const PACE = 2
+const DRAIN_PER_TICK = 3
 
 export class Meter implements Rule {
   /** The two styles count in different units, so their states must not meet. */
@@ -35,8 +37,8 @@ export class Meter implements Rule {
   readonly unitsPerToken: number
   readonly drainPerTick: number
   readonly tickMs: number
-  /** Tells states written at another rate apart. The one number here that may have a fraction: it is compared, never summed. */
-  readonly msPerToken: number
+  /** What a state written by this rule has as its pace. */
+  readonly pace: number
 
   constructor({ name, of, capacity, refill, everyMs, style }: MeterNumbers) {
     const shared = greatestCommonDivisor(refill, everyMs)
@@ -47,7 +49,7 @@ export class Meter implements Rule {
     this.unitsPerToken = smooth ? everyMs / shared : 1
     this.drainPerTick = smooth ? refill / shared : refill
     this.tickMs = smooth ? 1 : everyMs
-    this.msPerToken = everyMs / refill
+    this.pace = smooth ? this.unitsPerToken : everyMs
     this.mostUsed = floorDiv(Math.min(MAX, floorDiv(MAX_DURATION_MS, this.tickMs) * this.drainPerTick), this.unitsPerToken)
     if (capacity > this.mostUsed) {
       throw new SluiceError(
@@ -63,18 +65,16 @@ export class Meter implements Rule {
     const expiresAt = cells[at + EXPIRES_AT]
     if (expiresAt === 0) return
     if (nowMs >= expiresAt) return this.#owe(cells, at, nowMs, 0)
-    const { tickMs, drainPerTick, unitsPerToken, msPerToken } = this
-    if (cells[at + MS_PER_TOKEN] !== msPerToken) {
-      // Written at another rate: what is still owed, in tokens (rounded up), is owed at this one.
-      const tokens = (expiresAt - nowMs) / cells[at + MS_PER_TOKEN]
-      return this.#owe(cells, at, nowMs, Math.min(Math.ceil(tokens * unitsPerToken), this.mostUsed * unitsPerToken))
-    }
-    const since = cells[at + SINCE]
-    // The clock stepped back: nothing drains, nothing is taken, and draining goes on from now.
-    if (nowMs < since) return this.#owe(cells, at, nowMs, cells[at + DEBT])
-    const ticks = floorDiv(nowMs - since, tickMs)
-    cells[at + DEBT] -= ticks * drainPerTick
-    cells[at + SINCE] = since + ticks * tickMs
+    const pace = cells[at + PACE]
+    const drainPerTick = cells[at + DRAIN_PER_TICK]
+    const tickMs = this.algorithm === 'meter' ? 1 : pace
+    const debt = cells[at + DEBT]
+    const since = expiresAt - ceilDiv(debt, drainPerTick) * tickMs
+    // Where the clock has stepped back nothing drains, nothing is taken, and draining goes on from now.
+    const ticks = Math.max(0, floorDiv(nowMs - since, tickMs))
+    const owed = debt - ticks * drainPerTick
+    const isOwn = pace === this.pace && drainPerTick === this.drainPerTick
+    this.#owe(cells, at, Math.min(since + ticks * tickMs, nowMs), isOwn ? owed : this.#inOwnUnits(owed, pace))
   }
 
   waitMs(cells: Float64Array, at: number, nowMs: number, cost: number): number {
@@ -82,13 +82,12 @@ export class Meter implements Rule {
     if (cost > limit) return Number.POSITIVE_INFINITY
     const excess = cells[at + DEBT] - (limit - cost) * unitsPerToken
     if (excess <= 0) return 0
-    return cells[at + SINCE] + ceilDiv(excess, this.drainPerTick) * this.tickMs - nowMs
+    return this.#since(cells, at, nowMs) + ceilDiv(excess, this.drainPerTick) * this.tickMs - nowMs
   }
 
   spend(cells: Float64Array, at: number, nowMs: number, cost: number): void {
-    const since = cells[at + EXPIRES_AT] === 0 ? nowMs : cells[at + SINCE]
     const debt = cells[at + DEBT] + cost * this.unitsPerToken
-    this.#owe(cells, at, since, Math.min(debt, this.mostUsed * this.unitsPerToken))
+    this.#owe(cells, at, this.#since(cells, at, nowMs), Math.min(debt, this.mostUsed * this.unitsPerToken))
   }
 
   used(cells: Float64Array, at: number): number {
@@ -99,8 +98,23 @@ export class Meter implements Rule {
     this.#owe(cells, at, nowMs, used * this.unitsPerToken)
   }
 
-  refund(cells: Float64Array, at: number, _nowMs: number, cost: number): void {
-    this.#owe(cells, at, cells[at + SINCE], Math.max(0, cells[at + DEBT] - cost * this.unitsPerToken))
+  refund(cells: Float64Array, at: number, nowMs: number, cost: number): void {
+    this.#owe(cells, at, this.#since(cells, at, nowMs), Math.max(0, cells[at + DEBT] - cost * this.unitsPerToken))
+  }
+
+  /** When the tick began that a settled state is in. */
+  #since(cells: Float64Array, at: number, nowMs: number): number {
+    if (this.tickMs === 1 || cells[at + EXPIRES_AT] === 0) return nowMs
+    return cells[at + EXPIRES_AT] - ceilDiv(cells[at + DEBT], this.drainPerTick) * this.tickMs
+  }
+
+  /** What is owed to a state of another pace, in this rule's units; a fraction of one rounds up. A stepped meter counts in tokens anyway. */
+  #inOwnUnits(owed: number, pace: number): number {
+    if (this.algorithm === 'stepped-meter') return Math.min(owed, this.mostUsed)
+    const tokens = floorDiv(owed, pace)
+    const rest = owed - tokens * pace
+    const most = this.mostUsed * this.unitsPerToken
+    return Math.min(tokens * this.unitsPerToken + Math.ceil((rest * this.unitsPerToken) / pace), most)
   }
 
   /** Owes `debt` units from `since` on; owing nothing is the state of a key never hit. */
@@ -108,7 +122,7 @@ export class Meter implements Rule {
     const owes = debt > 0
     cells[at + EXPIRES_AT] = owes ? since + ceilDiv(debt, this.drainPerTick) * this.tickMs : 0
     cells[at + DEBT] = debt
-    cells[at + SINCE] = owes ? since : 0
-    cells[at + MS_PER_TOKEN] = owes ? this.msPerToken : 0
+    cells[at + PACE] = owes ? this.pace : 0
+    cells[at + DRAIN_PER_TICK] = owes ? this.drainPerTick : 0
   }
 }

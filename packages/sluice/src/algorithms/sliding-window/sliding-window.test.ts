@@ -29,8 +29,8 @@ interface Counts {
 
 function modelOf({ limit, window, anchor, round }: Numbers): Model<Counts> {
   const startOfNew = (nowMs: number): number => (anchor === 'clock' ? Math.floor(nowMs / window) * window : nowMs)
-  /** A window's count stops here, so that count × window stays below 2^53. */
-  const most = Math.floor(MAX / window)
+  /** A window's count stops here, so that count × window and the sum of two counts stay below 2^53. */
+  const most = Math.floor(MAX / Math.max(2, window))
   const current = ({ spent, startMs }: Counts): bigint => BigInt(spent.get(startMs) ?? 0)
   const previous = ({ spent, startMs }: Counts): bigint => BigInt(spent.get(startMs - window) ?? 0)
   const fresh: Counts = { startMs: 0, spent: new Map() }
@@ -44,13 +44,19 @@ function modelOf({ limit, window, anchor, round }: Numbers): Model<Counts> {
       if (counts.spent.size === 0) return fresh
       let { startMs } = counts
       if (startMs > nowMs) {
-        // The clock stepped back: the counts stay, as if their window were the one that holds now.
+        // The clock stepped back. From the first hit: the counts stay, as if their window had just begun.
         startMs = startOfNew(nowMs)
-        const spent = new Map([
-          [startMs, Number(current(counts))],
-          [startMs - window, Number(previous(counts))],
-        ])
-        return { startMs, spent }
+        const [now, before] = [Number(current(counts)), Number(previous(counts))]
+        if (anchor === 'first-hit')
+          return {
+            startMs,
+            spent: new Map([
+              [startMs, now],
+              [startMs - window, before],
+            ]),
+          }
+        // On the clock: all that was counted belongs to the window that holds now.
+        return { startMs, spent: new Map([[startMs, Math.min(now + before, most)]]) }
       }
       while (startMs + window <= nowMs) startMs += window
       return forgetIfNothing({ startMs, spent: counts.spent })
@@ -136,10 +142,10 @@ describe('when the clock steps back', () => {
       })
     })
 
-    test.fails('no quota is freed', () => aroundStepBack(rules, expectNoQuotaFreed))
+    test('no quota is freed', () => aroundStepBack(rules, expectNoQuotaFreed))
   })
 
-  test.fails('over a boundary of the clock, by one millisecond, no quota is freed', () => {
+  test('over a boundary of the clock, by one millisecond, no quota is freed', () => {
     const { limiter, clock } = definedLimiter(slidingWindow({ limit: 10, window: 1000, anchor: 'clock' }), fakeClock(1999))
     expect(limiter.hit('k', { cost: 10 }).allowed).toBe(true)
     clock.set(2000)
@@ -317,7 +323,7 @@ describe('slidingWindow, in known numbers', () => {
   })
 
   describe.each([1, 2, 1000, 60_000, 86_400_000, TEN_YEARS_MS])('with a window of %d ms', (window) => {
-    const largest = Math.floor(MAX / window) - 1
+    const largest = Math.floor(MAX / Math.max(2, window)) - 1
 
     test('a limit whose product with the window could pass 2^53 is refused', () => {
       for (const limit of [largest + 1, largest + 2, MAX]) {
@@ -365,7 +371,7 @@ describe('slidingWindow, in known numbers', () => {
     expect(limiter.get('k')).toBe(most)
   })
 
-  test.fails('both windows full to the brim are still counted below 2^53', () => {
+  test('both windows full to the brim are still counted below 2^53', () => {
     const { limiter, clock } = definedLimiter(slidingWindow({ limit: 5, window: 1 }))
     limiter.inc('k', MAX)
     clock.advance(1)
@@ -398,7 +404,7 @@ describe("a named rule's new numbers", () => {
     expect(withRule(slidingWindow({ limit: 10, window: '1m', name: 'api' })).get('k')).toBe(8)
   })
 
-  test.fails('keep what was just used when the window gets shorter', () => {
+  test('keep what was just used when the window gets shorter', () => {
     const { limiter, clock, withRule } = definedLimiter(slidingWindow({ limit: 10, window: '1h', name: 'api' }))
     limiter.hit('k')
     clock.advance(30 * 60_000)

@@ -51,7 +51,8 @@ class SlidingWindow implements Rule {
     checkRuleChoice('slidingWindow', 'round', round, ['down', 'none'])
     this.limit = limit
     this.windowMs = durationMs('window', window)
-    this.mostUsed = floorDiv(MAX, this.windowMs)
+    // Two windows' counts are added, and one is multiplied by the window.
+    this.mostUsed = floorDiv(MAX, Math.max(2, this.windowMs))
     if (limit >= this.mostUsed) {
       throw new SluiceError(
         'ERR_RULE',
@@ -66,15 +67,29 @@ class SlidingWindow implements Rule {
   }
 
   settle(cells: Float64Array, at: number, nowMs: number): void {
-    if (cells[at + EXPIRES_AT] === 0) return
+    const expiresAt = cells[at + EXPIRES_AT]
+    if (expiresAt === 0) return
     const start = cells[at + START]
+    const current = cells[at + CURRENT]
+    const previous = cells[at + PREVIOUS]
+    const writtenWindowMs = current > 0 ? (expiresAt - start) / 2 : expiresAt - start
+    if (writtenWindowMs !== this.windowMs) {
+      // Written under another window: what that one counts now is counted now.
+      const inView = Math.min(writtenWindowMs, Math.max(0, writtenWindowMs - (nowMs - start)))
+      const used = nowMs >= expiresAt ? 0 : current + ceilDiv(previous * inView, writtenWindowMs)
+      return this.put(cells, at, nowMs, Math.min(used, this.mostUsed))
+    }
     const passed = floorDiv(nowMs - start, this.windowMs)
+    if (passed < 0 && this.anchor === 'clock') {
+      // The clock stepped back, over a boundary or several: what this or the last window counted belongs to the one that holds now.
+      return this.put(cells, at, nowMs, Math.min(current + previous, this.mostUsed))
+    }
     if (passed < 0) {
-      // The clock stepped back: the counts stay, as if their window were the one that holds now.
-      cells[at + START] = this.#startOfWindow(nowMs)
+      // The clock stepped back: the counts stay, as if their window had just begun.
+      cells[at + START] = nowMs
     } else if (passed === 1) {
-      cells[at + START] = this.anchor === 'clock' ? this.#startOfWindow(nowMs) : start + this.windowMs
-      cells[at + PREVIOUS] = cells[at + CURRENT]
+      cells[at + START] = start + this.windowMs
+      cells[at + PREVIOUS] = current
       cells[at + CURRENT] = 0
     } else if (passed > 1) {
       cells[at + PREVIOUS] = 0

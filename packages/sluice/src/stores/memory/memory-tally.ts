@@ -2,7 +2,7 @@
 // What must stay true: a hit either spends on every rule or, if one denies, on none but those that count denied hits,
 // and a row is made only for what will be written.
 
-import { type Decision, decide, FIGURES } from '../../core/decision.ts'
+import { type Decision, decide } from '../../core/decision.ts'
 import type { Rule, RuleLog } from '../../core/rule.ts'
 import type { Tally } from '../../core/store.ts'
 import type { LogArena } from './log-arena.ts'
@@ -51,7 +51,6 @@ export class MemoryTally implements Tally<'sync'> {
     const places = this.#places
     const nowMs = this.#room.clock.now()
     this.#find(places, key)
-    const figures = new Float64Array(places.length * FIGURES)
     let allowed = true
     for (let i = 0; i < places.length; i++) {
       const { rule } = places[i]
@@ -59,10 +58,10 @@ export class MemoryTally implements Tally<'sync'> {
       else this.#locate(places[i])
       const { cells, at } = places[i]
       rule.settle(cells, at, nowMs)
-      figures[i * FIGURES + 1] = rule.waitMs(cells, at, nowMs, cost)
-      if (figures[i * FIGURES + 1] !== 0) allowed = false
+      if (rule.waitMs(cells, at, nowMs, cost) > 0) allowed = false
     }
     if (allowed || this.#countsDenied) this.#claim(places, key, nowMs, allowed)
+    const figures: number[] = []
     for (let i = 0; i < places.length; i++) {
       const place = places[i]
       const { rule } = place
@@ -77,11 +76,10 @@ export class MemoryTally implements Tally<'sync'> {
       }
       const { cells, at } = place
       const used = rule.used(cells, at, nowMs)
-      // A denied hit that counts may have moved the end of the wait.
-      if (!allowed) figures[i * FIGURES + 1] = rule.waitMs(cells, at, nowMs, cost)
-      figures[i * FIGURES] = used
-      figures[i * FIGURES + 2] = cells[at] === 0 ? 0 : cells[at] - nowMs
-      if (place.row >= 0) press(place, figures[i * FIGURES + 1] > 0 ? rule.limit + 1 : used)
+      // Asked again, because a denied hit that counts may have moved the end of the wait.
+      const waitMs = allowed ? 0 : rule.waitMs(cells, at, nowMs, cost)
+      figures.push(used, waitMs, cells[at] === 0 ? 0 : cells[at] - nowMs)
+      if (place.row >= 0) press(place, waitMs > 0 ? rule.limit + 1 : used)
     }
     return decide(this.#rules, figures, 'store')
   }
@@ -89,13 +87,11 @@ export class MemoryTally implements Tally<'sync'> {
   peek(key: string, cost: number): Decision {
     const nowMs = this.#room.clock.now()
     this.#find(this.#places, key)
-    const figures = new Float64Array(this.#places.length * FIGURES)
-    for (let i = 0; i < this.#places.length; i++) {
-      const { rule } = this.#places[i]
-      const cells = this.#copyOf(this.#places[i], nowMs)
-      figures[i * FIGURES] = rule.used(cells, 0, nowMs)
-      figures[i * FIGURES + 1] = rule.waitMs(cells, 0, nowMs, cost)
-      figures[i * FIGURES + 2] = cells[0] === 0 ? 0 : cells[0] - nowMs
+    const figures: number[] = []
+    for (const place of this.#places) {
+      const { rule } = place
+      const cells = this.#copyOf(place, nowMs)
+      figures.push(rule.used(cells, 0, nowMs), rule.waitMs(cells, 0, nowMs, cost), cells[0] === 0 ? 0 : cells[0] - nowMs)
     }
     return decide(this.#rules, figures, 'store')
   }
