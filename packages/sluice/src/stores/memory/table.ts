@@ -14,7 +14,7 @@ const SMALLEST_CAPACITY = 256
 const MOVED_PER_CLAIM = 16
 
 /** Keys looked at, for each one that is added at the bound, to find one that can go. */
-const LOOKED_AT = 256
+const LOOKED_AT = 32
 
 /** Keys looked at before one that is being denied is the one to go. */
 const LOOKED_AT_MOST = 16_384
