@@ -210,6 +210,40 @@ const stepBackMs = fc.oneof(
   fc.record({ windows: fc.constant(0), ms: fc.integer({ min: 1, max: 3_600_000 }) }),
 )
 
+/**
+ * For rules that share a name and do not count denied hits: after some traffic under one, and perhaps
+ * a step back of the clock, another takes over. `expectKept` is given what get() said before and after.
+ */
+export function aroundNewNumbers(
+  rules: fc.Arbitrary<Rule>,
+  expectKept: (before: number, after: number, from: Rule, to: Rule) => void,
+): void {
+  fc.assert(
+    fc.property(rules, rules, traffic, pause, fc.option(stepBackMs), (from, to, steps, idle, back) => {
+      const { limiter, clock, withRule } = afterTraffic(from, steps)
+      clock.advance(pauseMsOf(from, idle))
+      if (back !== null) clock.set(Math.max(0, clock.now() - pauseMsOf(from, back.windows) - back.ms))
+      const before = limiter.get('k')
+      const renumbered = withRule(to)
+      expectKept(before, renumbered.get('k'), from, to)
+
+      // Whatever the state was, from the first hit on it is one of the new rule's own: waits are exact again.
+      const first = renumbered.hit('k', { cost: to.limit })
+      const second = renumbered.hit('k', { cost: to.limit })
+      expect(second).toMatchObject({ allowed: false })
+      if (first.allowed) expect(first.retryAfterMs).toBe(0)
+      else expect(first.retryAfterMs).toBe(second.retryAfterMs)
+      expect(second.retryAfterMs).toBeGreaterThanOrEqual(1)
+      expect(second.resetAfterMs).toBeGreaterThanOrEqual(second.retryAfterMs)
+      clock.advance(second.retryAfterMs - 1)
+      expect(renumbered.peek('k', { cost: to.limit }).allowed).toBe(false)
+      clock.advance(1)
+      expect(renumbered.peek('k', { cost: to.limit }).allowed).toBe(true)
+    }),
+    runs(200),
+  )
+}
+
 /** Calls `check` with a limiter before and the same after its clock has stepped back. */
 export function aroundStepBack(
   rules: fc.Arbitrary<Rule>,

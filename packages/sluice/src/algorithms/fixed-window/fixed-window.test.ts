@@ -5,6 +5,7 @@ import { type Model, walkModel } from '../../../test/model-walk.ts'
 import {
   anyLimit,
   anyWindowMs,
+  aroundNewNumbers,
   keepsItsPromises,
   leavesNoTraceOfDeniedHits,
   runs,
@@ -252,6 +253,12 @@ describe('a clock that steps back', () => {
 })
 
 describe("a named rule's new numbers", () => {
+  test('keep what was used and make exact waits, whatever they are', () => {
+    const anchor = fc.constantFrom('first-hit' as const, 'clock' as const)
+    const rules = fc.record({ limit: anyLimit, window: anyWindowMs, anchor }).map((of) => fixedWindow({ ...of, name: 'api' }))
+    aroundNewNumbers(rules, (before, after) => expect(after).toBe(before))
+  })
+
   test('keep what was used when the limit changes', () => {
     const { limiter, withRule } = definedLimiter(fixedWindow({ limit: 10, window: '1m', name: 'api' }))
     limiter.hit('k', { cost: 6 })

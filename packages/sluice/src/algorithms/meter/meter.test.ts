@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { definedLimiter } from '../../../test/defined-limiter.ts'
-import { anyLimit, anyWindowMs, runs, TEN_YEARS_MS } from '../../../test/rule-promises.ts'
+import { anyLimit, anyWindowMs, aroundNewNumbers, runs, TEN_YEARS_MS } from '../../../test/rule-promises.ts'
 import type { Rule } from '../../core/rule.ts'
 import { gcra } from '../gcra/gcra.ts'
 import { leakyBucket } from '../leaky-bucket/leaky-bucket.ts'
@@ -134,6 +134,33 @@ describe.each([...NAMES, ['stepped tokenBucket', stepped] as const])('the larges
 
 describe("a named meter's new numbers", () => {
   const before: Numbers = { capacity: 10, refill: 10, every: 1000 }
+
+  const expectKept = (before: number, after: number, _: Rule, to: Rule): void => expect(after).toBe(Math.min(before, to.mostUsed))
+
+  test.each(NAMES)('keep the tokens owed and make exact waits, whatever they are: %s', (_, make) =>
+    aroundNewNumbers(
+      numbers.map((of) => make(of)),
+      expectKept,
+    ),
+  )
+
+  test('keep the tokens owed and make exact waits, whatever they are: stepped tokenBucket', () =>
+    aroundNewNumbers(
+      numbers.map((of) => stepped(of)),
+      expectKept,
+    ))
+
+  test('make a stepped bucket wait for its new step, also when more than one has passed since the old one began', () => {
+    const { limiter, clock, withRule } = definedLimiter(stepped({ capacity: 1, refill: 1, every: 1000 }))
+    limiter.hit('k')
+    clock.advance(950)
+    const faster = withRule(stepped({ capacity: 1, refill: 1, every: 100 }))
+    const { allowed, retryAfterMs } = faster.hit('k')
+    expect(allowed).toBe(false)
+    expect(retryAfterMs).toBeGreaterThanOrEqual(1)
+    expect(retryAfterMs).toBeLessThanOrEqual(100)
+    expect(faster.get('k')).toBe(1)
+  })
 
   test.each([...NAMES, ['stepped tokenBucket', stepped] as const])(
     'keep what was used when the capacity changes: %s',

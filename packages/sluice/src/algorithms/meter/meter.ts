@@ -54,7 +54,7 @@ export class Meter implements Rule {
     if (capacity > this.mostUsed) {
       throw new SluiceError(
         'ERR_RULE',
-        `${of} with ${capacity} at ${refill} per ${everyMs} ms cannot be counted exactly below 2^53: use a smaller capacity, or a rate with smaller numbers`,
+        `${of} with ${capacity} at ${refill} per ${everyMs} ms passes 2^53 when counted exactly, or takes over 2^47 ms to fill: use a smaller capacity, or a rate with smaller numbers`,
       )
     }
     this.windowMs = ceilDiv(capacity * this.unitsPerToken, this.drainPerTick) * this.tickMs
@@ -74,7 +74,8 @@ export class Meter implements Rule {
     const ticks = Math.max(0, floorDiv(nowMs - since, tickMs))
     const owed = debt - ticks * drainPerTick
     const isOwn = pace === this.pace && drainPerTick === this.drainPerTick
-    this.#owe(cells, at, Math.min(since + ticks * tickMs, nowMs), isOwn ? owed : this.#inOwnUnits(owed, pace))
+    if (isOwn) this.#owe(cells, at, Math.min(since + ticks * tickMs, nowMs), owed)
+    else this.#owe(cells, at, nowMs, this.#inOwnUnits(owed, pace))
   }
 
   waitMs(cells: Float64Array, at: number, nowMs: number, cost: number): number {

@@ -5,6 +5,7 @@ import { type Model, type WalkOptions, walkModel } from '../../../test/model-wal
 import {
   anyLimit,
   anyWindowMs,
+  aroundNewNumbers,
   keepsItsPromises,
   leavesNoTraceOfDeniedHits,
   runs,
@@ -228,6 +229,14 @@ describe('a clock that steps back', () => {
 })
 
 describe("a named rule's new numbers", () => {
+  test('keep what is still in the window and make exact waits, whatever they are', () => {
+    const rules = fc.record({ limit: anyLimit, window: anyWindowMs }).map((of) => slidingLog({ ...of, name: 'api' }))
+    aroundNewNumbers(rules, (before, after, from, to) => {
+      if (to.windowMs >= from.windowMs) expect(after).toBeGreaterThanOrEqual(before)
+      else expect(after).toBeLessThanOrEqual(before)
+    })
+  })
+
   test('keep what was used when the limit changes', () => {
     const { limiter, clock, withRule } = definedLimiter(slidingLog({ limit: 10, window: 1000, name: 'api' }))
     limiter.hit('k', { cost: 4 })

@@ -70,8 +70,8 @@ class SlidingLog implements Rule {
     let spent = Math.min(cost, MAX - cells[at + TOTAL])
     if (spent === 0) return
     const isNew = cells[at + COUNT] === 0 || cells[newest(cells, at)] !== nowMs
-    // Past the limit (by inc) the log stays at `limit` entries: the oldest joins the next. No decision can tell, since
-    // the entries after it reach the limit by themselves; only the count stays higher until that next one leaves.
+    // Past the limit (by inc) the log stays at `limit` entries: the oldest joins the next. No hit can tell, since the
+    // entries after it reach the limit by themselves; only the count stays higher until that next one leaves, or is refunded.
     while (isNew && cells[at + COUNT] >= this.limit) {
       const oldest = dropOldest(cells, at)
       if (cells[at + COUNT] === 0) {

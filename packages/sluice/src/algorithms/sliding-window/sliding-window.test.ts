@@ -4,6 +4,7 @@ import { definedLimiter } from '../../../test/defined-limiter.ts'
 import { type Model, walkModel } from '../../../test/model-walk.ts'
 import {
   anyWindowMs,
+  aroundNewNumbers,
   aroundStepBack,
   expectNoQuotaFreed,
   keepsItsPromises,
@@ -385,6 +386,13 @@ describe('slidingWindow, in known numbers', () => {
 })
 
 describe("a named rule's new numbers", () => {
+  test('keep at least what was used and make exact waits, whatever they are', () => {
+    const rules = fc
+      .record({ of: numbers, form: fc.constantFrom(...FORMS) })
+      .map(({ of, form }) => slidingWindow({ ...of, ...form, name: 'api' }))
+    aroundNewNumbers(rules, (before, after, _, to) => expect(after).toBeGreaterThanOrEqual(Math.min(before, to.mostUsed)))
+  })
+
   test('keep what was used when the limit changes', () => {
     const { limiter, clock, withRule } = definedLimiter(slidingWindow({ limit: 10, window: 1000, name: 'api' }))
     limiter.hit('k', { cost: 8 })
@@ -402,6 +410,28 @@ describe("a named rule's new numbers", () => {
     limiter.hit('k', { cost: 8 })
     clock.advance(900)
     expect(withRule(slidingWindow({ limit: 10, window: '1m', name: 'api' })).get('k')).toBe(8)
+  })
+
+  test('count nothing that the old window has forgotten', () => {
+    const { limiter, clock, withRule } = definedLimiter(slidingWindow({ limit: 10, window: 1000, name: 'api' }))
+    limiter.hit('k', { cost: 8 })
+    clock.advance(2000)
+    const longer = withRule(slidingWindow({ limit: 10, window: '1m', name: 'api' }))
+    expect([longer.get('k'), longer.expiresAt('k')]).toEqual([0, 0])
+  })
+
+  test('count what the old window counts now, also once it has become the previous one', () => {
+    const { limiter, clock, withRule } = definedLimiter(slidingWindow({ limit: 10, window: 1000, name: 'api' }))
+    limiter.hit('k', { cost: 8 })
+    clock.advance(1500)
+    expect(limiter.get('k')).toBe(4)
+    expect(withRule(slidingWindow({ limit: 10, window: '1m', name: 'api' })).get('k')).toBe(4)
+  })
+
+  test('count no more than their product with the new window allows below 2^53', () => {
+    const { limiter, withRule } = definedLimiter(slidingWindow({ limit: 10, window: 1000, name: 'api' }))
+    limiter.inc('k', MAX)
+    expect(withRule(slidingWindow({ limit: 10, window: '1h', name: 'api' })).get('k')).toBe(Math.floor(MAX / 3_600_000))
   })
 
   test('keep what was just used when the window gets shorter', () => {

@@ -74,9 +74,11 @@ class SlidingWindow implements Rule {
     const previous = cells[at + PREVIOUS]
     const writtenWindowMs = current > 0 ? (expiresAt - start) / 2 : expiresAt - start
     if (writtenWindowMs !== this.windowMs) {
-      // Written under another window: what that one counts now is counted now.
-      const inView = Math.min(writtenWindowMs, Math.max(0, writtenWindowMs - (nowMs - start)))
-      const used = nowMs >= expiresAt ? 0 : current + ceilDiv(previous * inView, writtenWindowMs)
+      // Written under another window: what that one counts now, rounded up, is counted now.
+      const elapsed = Math.max(0, nowMs - start)
+      let used = 0
+      if (elapsed < writtenWindowMs) used = current + ceilDiv(previous * (writtenWindowMs - elapsed), writtenWindowMs)
+      else if (nowMs < expiresAt) used = ceilDiv(current * (2 * writtenWindowMs - elapsed), writtenWindowMs)
       return this.put(cells, at, nowMs, Math.min(used, this.mostUsed))
     }
     const passed = floorDiv(nowMs - start, this.windowMs)
@@ -117,12 +119,11 @@ class SlidingWindow implements Rule {
   }
 
   used(cells: Float64Array, at: number, nowMs: number): number {
-    const { windowMs } = this
-    const inView = cells[at + PREVIOUS] * (windowMs - (nowMs - cells[at + START]))
-    if (inView === 0) return cells[at + CURRENT]
+    const previous = cells[at + PREVIOUS]
+    if (previous === 0) return cells[at + CURRENT]
+    const inView = previous * (this.windowMs - (nowMs - cells[at + START]))
     // Without rounding, a fraction that is used takes a whole unit away from what is left.
-    const weighted = this.round === 'down' ? floorDiv(inView, windowMs) : ceilDiv(inView, windowMs)
-    return cells[at + CURRENT] + weighted
+    return cells[at + CURRENT] + (this.round === 'down' ? floorDiv(inView, this.windowMs) : ceilDiv(inView, this.windowMs))
   }
 
   put(cells: Float64Array, at: number, nowMs: number, used: number): void {

@@ -7,7 +7,7 @@ import type { Rule, RuleLog } from '../../core/rule.ts'
 import type { Tally } from '../../core/store.ts'
 import type { LogArena } from './log-arena.ts'
 import type { MemoryRoom } from './memory-store.ts'
-import { DENIED, type Rows } from './rows.ts'
+import { DENIED, pressurePerUnit, type Rows } from './rows.ts'
 import { LOG_HANDLE, type Table } from './table.ts'
 
 type LogRule = Rule & { readonly log: RuleLog }
@@ -19,7 +19,6 @@ interface Place {
   /** The rule's own fingerprint, mixed into every key's: no two rules share a row. */
   readonly ruleLo: number
   readonly ruleHi: number
-  /** What turns a share of the limit into pressure. */
   readonly pressurePerUnit: number
   lo: number
   hi: number
@@ -265,17 +264,23 @@ function press({ rows, row, rule, pressurePerUnit }: Place, used: number): void 
   rows.pressure[row] = used > rule.limit ? DENIED : used * pressurePerUnit
 }
 
-/** What turns units used into pressure. */
-export function pressureOf(rule: Rule): number {
-  return (DENIED - 1) / rule.limit
-}
-
 function place(room: MemoryRoom, rule: Rule): Place {
   const table = room.tableFor(rule)
   const { lo: ruleLo, hi: ruleHi } = room.fingerprint(rule)
   const { rows } = table
-  const pressurePerUnit = pressureOf(rule)
-  return { rule, table, ruleLo, ruleHi, pressurePerUnit, lo: 0, hi: 0, rows, row: -1, cells: rows.cells, at: 0 }
+  return {
+    rule,
+    table,
+    ruleLo,
+    ruleHi,
+    pressurePerUnit: pressurePerUnit(rule.limit),
+    lo: 0,
+    hi: 0,
+    rows,
+    row: -1,
+    cells: rows.cells,
+    at: 0,
+  }
 }
 
 /** A fingerprint of all zeros would mark an empty row. */

@@ -7,8 +7,8 @@ import type { Rule } from '../../core/rule.ts'
 import type { KeyHash } from './key-hash.ts'
 import type { LogArena } from './log-arena.ts'
 import type { MemoryRoom } from './memory-store.ts'
-import { MemoryTally, notEmpty, pressureOf } from './memory-tally.ts'
-import { DENIED } from './rows.ts'
+import { MemoryTally, notEmpty } from './memory-tally.ts'
+import { DENIED, pressurePerUnit } from './rows.ts'
 import type { Table } from './table.ts'
 
 export class PlainTally extends MemoryTally {
@@ -31,7 +31,7 @@ export class PlainTally extends MemoryTally {
     const { lo, hi } = room.fingerprint(this.#rule)
     this.#ruleLo = lo
     this.#ruleHi = hi
-    this.#pressurePerUnit = pressureOf(this.#rule)
+    this.#pressurePerUnit = pressurePerUnit(this.#rule.limit)
   }
 
   override hit(key: string, cost: number): Decision {
@@ -61,9 +61,11 @@ export class PlainTally extends MemoryTally {
       rule.spend(cells, at, nowMs, cost)
       waitMs = rule.waitMs(cells, at, nowMs, cost)
     }
-    const remaining = Math.max(0, rule.limit - rule.used(cells, at, nowMs))
+    const used = rule.used(cells, at, nowMs)
+    const remaining = Math.max(0, rule.limit - used)
     const resetAfterMs = cells[at] === 0 ? 0 : cells[at] - nowMs
-    rows.pressure[row] = allowed ? (rule.limit - remaining) * this.#pressurePerUnit : DENIED
+    if (allowed) rows.press(row, (used - cost) * this.#pressurePerUnit, used * this.#pressurePerUnit)
+    else rows.pressure[row] = DENIED
     return new SingleDecision(allowed, rule.limit, remaining, waitMs, resetAfterMs, rule.name, 'store')
   }
 }

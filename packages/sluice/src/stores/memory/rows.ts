@@ -6,6 +6,14 @@
 /** Pressure of a row whose last hit was denied. */
 export const DENIED = 255
 
+/** Pressure of a row whose key has used all of its limit. */
+const FULL_PRESSURE = 15
+
+/** What turns units used into pressure. */
+export function pressurePerUnit(limit: number): number {
+  return FULL_PRESSURE / limit
+}
+
 /** Room after the last home for the run that ends there. With at most 0.7 of the homes taken, a longer run is a 1 in 10^12 event. */
 const TAIL = 512
 
@@ -18,7 +26,7 @@ export class Rows {
   readonly length: number
   readonly tail: number
   readonly cells: Float64Array
-  /** 0 to 254, how much of its quota the row's key had used after its last hit; DENIED if it was denied. */
+  /** 0 to 15, how much of its limit the row's key had used after its last hit; DENIED if it was denied. */
   readonly pressure: Uint8Array
   count = 0
   readonly #words: Int32Array
@@ -58,6 +66,11 @@ export class Rows {
   /** Where the state of a row starts in `cells`. */
   at(row: number): number {
     return row * this.stride + 1
+  }
+
+  /** Notes that a row's key went from pressure `from` to `to`. Mostly nothing to note, and then the array is not touched: it is far away. */
+  press(row: number, from: number, to: number): void {
+    if (from === 0 || (from | 0) !== (to | 0)) this.pressure[row] = to
   }
 
   isTaken(row: number): boolean {

@@ -5,10 +5,15 @@
 import type { LogArena } from './log-arena.ts'
 import { DENIED, Rows } from './rows.ts'
 
-/** How much of the homes may be taken, so that linear probing stays short. */
-const FULLEST = 0.7
-
 const SMALLEST_CAPACITY = 256
+
+/** Up to so many homes, some megabytes, a table is kept sparse: a key found at its home is found sooner. */
+const SPARSE_CAPACITY = 2 ** 16
+
+/** How many homes of a table may be taken, so that linear probing stays short. */
+function mostTaken(capacity: number): number {
+  return capacity * (capacity <= SPARSE_CAPACITY ? 0.35 : 0.7)
+}
 
 /** Rows moved for each key that is added: the move ends long before the new table is full. */
 const MOVED_PER_CLAIM = 16
@@ -29,7 +34,8 @@ export class Table {
   victim = -1
   victimPressure = 0
   readonly #width: number
-  readonly #largest: number
+  /** The capacity that has room for all the rows there may be. */
+  #largest: number
   readonly #logs: LogArena | undefined
   #retiring: Rows | undefined
   #frontier = 0
@@ -38,7 +44,8 @@ export class Table {
   /** `logs` is where the logs live whose handles the rows hold, if they hold any. */
   constructor(width: number, maxRows: number, logs?: LogArena) {
     this.#width = width
-    this.#largest = Math.max(SMALLEST_CAPACITY, 2 ** Math.ceil(Math.log2(maxRows / FULLEST)))
+    this.#largest = SMALLEST_CAPACITY
+    while (mostTaken(this.#largest) < maxRows) this.#largest *= 2
     this.#logs = logs
     this.rows = new Rows(width, SMALLEST_CAPACITY)
   }
@@ -57,7 +64,7 @@ export class Table {
   prepare(claims: number): void {
     const { count, capacity } = this.rows
     if (this.#retiring !== undefined) this.#move(MOVED_PER_CLAIM * claims)
-    else if (count + claims > capacity * FULLEST && capacity < this.#largest) this.#resize(capacity * 2)
+    else if (count + claims > mostTaken(capacity) && capacity < this.#largest) this.#resize(capacity * 2)
   }
 
   /** Takes a row for a fingerprint that has none; → its number in `rowsFor(hi)`. */
@@ -98,7 +105,7 @@ export class Table {
       if (this.#hand < rows.length) continue
       this.#hand = 0
       const { count, capacity } = rows
-      if (capacity > SMALLEST_CAPACITY && count < (capacity * FULLEST) / 8) {
+      if (capacity > SMALLEST_CAPACITY && count < mostTaken(capacity) / 16) {
         return this.#resize(Math.max(SMALLEST_CAPACITY, capacity / 4))
       }
     }
