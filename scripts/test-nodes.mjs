@@ -9,7 +9,16 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const failed = []
 for (const version of VERSIONS) {
   console.log(`\nNode ${version}`)
-  const args = ['exec', '--yes', `--package=node@${version}`, '--', 'node', 'node_modules/vitest/vitest.mjs', 'run', '--reporter=dot']
+  const args = [
+    'exec',
+    '--yes',
+    `--package=node@${version}`,
+    '--',
+    'node',
+    'node_modules/vitest/vitest.mjs',
+    'run',
+    '--reporter=dot',
+  ]
   const { status } = spawnSync('npm', args, { cwd: root, stdio: 'inherit', shell: process.platform === 'win32' })
   if (status !== 0) failed.push(version)
 }

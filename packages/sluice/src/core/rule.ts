@@ -32,6 +32,8 @@ export interface Rule {
   readonly log?: RuleLog
 
   settle(cells: Float64Array, at: number, nowMs: number): void
+  /** All of a hit on this rule alone: `settle`, `waitMs`, and `spend` if it fits or denied hits count; → how long until it fits. */
+  take(cells: Float64Array, at: number, nowMs: number, cost: number): number
   /** How long until `cost` fits: 0 if it fits now, Infinity if it never will. */
   waitMs(cells: Float64Array, at: number, nowMs: number, cost: number): number
   /** Spends `cost` without asking whether it fits. */
@@ -42,6 +44,16 @@ export interface Rule {
   put(cells: Float64Array, at: number, nowMs: number, used: number): void
   /** Gives `cost` units back, never above full. */
   refund(cells: Float64Array, at: number, nowMs: number, cost: number): void
+}
+
+/** `take` put together from its parts, for rules that have nothing to gain from writing it out. */
+export function takeByParts(rule: Rule, cells: Float64Array, at: number, nowMs: number, cost: number): number {
+  rule.settle(cells, at, nowMs)
+  const waitMs = rule.waitMs(cells, at, nowMs, cost)
+  if (waitMs > 0 && !rule.countsDenied) return waitMs
+  rule.spend(cells, at, nowMs, cost)
+  // A denied hit that counts may have moved the end of the wait.
+  return waitMs === 0 ? 0 : rule.waitMs(cells, at, nowMs, cost)
 }
 
 /** How a store makes room for a log that grows: state that is wider than `width`. */

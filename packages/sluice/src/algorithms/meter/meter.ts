@@ -5,7 +5,7 @@
 // written; when its ticks began is expiresAt less the ticks that it takes to drain.
 
 import { SluiceError } from '../../core/errors.ts'
-import type { Rule } from '../../core/rule.ts'
+import { type Rule, takeByParts } from '../../core/rule.ts'
 import { ceilDiv, floorDiv, greatestCommonDivisor, MAX, MAX_DURATION_MS } from '../../core/whole-numbers.ts'
 
 export interface MeterNumbers {
@@ -76,6 +76,10 @@ export class Meter implements Rule {
     const isOwn = pace === this.pace && drainPerTick === this.drainPerTick
     if (isOwn) this.#owe(cells, at, Math.min(since + ticks * tickMs, nowMs), owed)
     else this.#owe(cells, at, nowMs, this.#inOwnUnits(owed, pace))
+  }
+
+  take(cells: Float64Array, at: number, nowMs: number, cost: number): number {
+    return takeByParts(this, cells, at, nowMs, cost)
   }
 
   waitMs(cells: Float64Array, at: number, nowMs: number, cost: number): number {

@@ -4,7 +4,7 @@
 
 import { type Duration, durationMs, formatDuration } from '../../core/duration.ts'
 import { checkOptions } from '../../core/options.ts'
-import { checkRuleNumber, type Rule, type RuleLog, type RuleOptions, ruleName } from '../../core/rule.ts'
+import { checkRuleNumber, type Rule, type RuleLog, type RuleOptions, ruleName, takeByParts } from '../../core/rule.ts'
 import { MAX } from '../../core/whole-numbers.ts'
 
 export interface SlidingLogOptions extends RuleOptions {
@@ -54,6 +54,10 @@ class SlidingLog implements Rule {
     while (cells[at + COUNT] > 0 && cells[newest(cells, at)] > nowMs) later += dropNewest(cells, at)
     if (later > 0) append(cells, at, nowMs, later)
     this.#touch(cells, at)
+  }
+
+  take(cells: Float64Array, at: number, nowMs: number, cost: number): number {
+    return takeByParts(this, cells, at, nowMs, cost)
   }
 
   waitMs(cells: Float64Array, at: number, nowMs: number, cost: number): number {

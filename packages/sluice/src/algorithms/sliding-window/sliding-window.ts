@@ -4,7 +4,7 @@
 import { type Duration, durationMs, formatDuration } from '../../core/duration.ts'
 import { SluiceError } from '../../core/errors.ts'
 import { checkOptions } from '../../core/options.ts'
-import { checkRuleChoice, checkRuleNumber, type Rule, type RuleOptions, ruleName } from '../../core/rule.ts'
+import { checkRuleChoice, checkRuleNumber, type Rule, type RuleOptions, ruleName, takeByParts } from '../../core/rule.ts'
 import { ceilDiv, floorDiv, MAX } from '../../core/whole-numbers.ts'
 
 export interface SlidingWindowOptions extends RuleOptions {
@@ -98,6 +98,10 @@ class SlidingWindow implements Rule {
       cells[at + CURRENT] = 0
     }
     this.#touch(cells, at)
+  }
+
+  take(cells: Float64Array, at: number, nowMs: number, cost: number): number {
+    return takeByParts(this, cells, at, nowMs, cost)
   }
 
   waitMs(cells: Float64Array, at: number, nowMs: number, cost: number): number {

@@ -45,27 +45,25 @@ export class PlainTally extends MemoryTally {
     if (row < 0) {
       // All that a key never hit can be denied for is a cost above the limit, and that leaves nothing.
       if (cost > rule.limit && !rule.countsDenied) return this.peek(key, cost)
-      this.#room.makeRoom(1, nowMs)
-      table.prepare(1)
-      row = table.claim(lo, hi)
+      row = this.#addRow(lo, hi, nowMs)
       rows = table.rowsFor(hi)
     }
     const { cells } = rows
     const at = rows.at(row)
-    rule.settle(cells, at, nowMs)
-    let waitMs = rule.waitMs(cells, at, nowMs, cost)
+    const waitMs = rule.take(cells, at, nowMs, cost)
     const allowed = waitMs === 0
-    if (allowed) {
-      rule.spend(cells, at, nowMs, cost)
-    } else if (rule.countsDenied) {
-      rule.spend(cells, at, nowMs, cost)
-      waitMs = rule.waitMs(cells, at, nowMs, cost)
-    }
     const used = rule.used(cells, at, nowMs)
-    const remaining = Math.max(0, rule.limit - used)
+    const remaining = used > rule.limit ? 0 : rule.limit - used
     const resetAfterMs = cells[at] === 0 ? 0 : cells[at] - nowMs
-    if (allowed) rows.press(row, (used - cost) * this.#pressurePerUnit, used * this.#pressurePerUnit)
+    if (allowed) rows.press(row, used * this.#pressurePerUnit, cost * this.#pressurePerUnit)
     else rows.pressure[row] = DENIED
     return new SingleDecision(allowed, rule.limit, remaining, waitMs, resetAfterMs, rule.name, 'store')
+  }
+
+  /** Apart from `hit`, so that what every hit runs stays small enough to be compiled as one piece. */
+  #addRow(lo: number, hi: number, nowMs: number): number {
+    this.#room.makeRoom(1, nowMs)
+    this.#table.prepare(1)
+    return this.#table.claim(lo, hi)
   }
 }

@@ -68,9 +68,9 @@ export class Rows {
     return row * this.stride + 1
   }
 
-  /** Notes that a row's key went from pressure `from` to `to`. Mostly nothing to note, and then the array is not touched: it is far away. */
-  press(row: number, from: number, to: number): void {
-    if (from === 0 || (from | 0) !== (to | 0)) this.pressure[row] = to
+  /** Notes that a row's key has come to pressure `to`, by `more`. Where that changes no whole number the array is not touched: it is far away. */
+  press(row: number, to: number, more: number): void {
+    if (to - Math.floor(to) < more || to <= more) this.pressure[row] = to
   }
 
   isTaken(row: number): boolean {
