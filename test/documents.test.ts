@@ -84,7 +84,7 @@ test('the paths that ARCHITECTURE.md names exist', () => {
 })
 
 test('the reference of errors is the table of codes', () => {
-  const rows = [...read('docs/reference/errors.md').matchAll(/^\| `(ERR_\w+)` \| (.*?) \| (yes|no) \| .+ \|$/gm)]
+  const rows = [...read('docs/reference/errors.md').matchAll(/^\| `(ERR_\w+)` +\| (.*?) +\| (yes|no) +\| .+ \|$/gm)]
   expect(Object.fromEntries(rows.map(([, code, meaning]) => [code, meaning]))).toEqual(ERROR_CODES)
   for (const [, code, , transient] of rows) expect(`${code} ${transient}`).toBe(`${code} ${isTransient(code) ? 'yes' : 'no'}`)
 })
