@@ -3,7 +3,10 @@
 import { SluiceError, show } from './errors.ts'
 
 export function checkKey(key: unknown): asserts key is string {
-  if (typeof key !== 'string' || key.length === 0) {
-    throw new SluiceError('ERR_KEY', `key must be a string of at least one character, got ${show(key)}`)
-  }
+  if (typeof key !== 'string' || key.length === 0) refuse(key)
+}
+
+/** Apart from the check, which is small enough so to be compiled into every method that makes it. */
+function refuse(key: unknown): never {
+  throw new SluiceError('ERR_KEY', `key must be a string of at least one character, got ${show(key)}`)
 }

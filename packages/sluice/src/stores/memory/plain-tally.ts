@@ -43,9 +43,8 @@ export class PlainTally extends MemoryTally {
     let rows = table.rowsFor(hi)
     let row = rows.find(lo, hi)
     if (row < 0) {
-      // All that a key never hit can be denied for is a cost above the limit, and that leaves nothing.
-      if (cost > rule.limit && !rule.countsDenied) return this.peek(key, cost)
-      row = this.#addRow(lo, hi, nowMs)
+      row = this.#addRow(lo, hi, nowMs, cost)
+      if (row < 0) return this.peek(key, cost)
       rows = table.rowsFor(hi)
     }
     const { cells } = rows
@@ -60,8 +59,12 @@ export class PlainTally extends MemoryTally {
     return new SingleDecision(allowed, rule.limit, remaining, waitMs, resetAfterMs, rule.name, 'store')
   }
 
-  /** Apart from `hit`, so that what every hit runs stays small enough to be compiled as one piece. */
-  #addRow(lo: number, hi: number, nowMs: number): number {
+  /**
+   * A row for a key that has none; −1 if the hit would leave nothing in it: all that such a key can be denied for is a cost
+   * above the limit. Apart from `hit`, so that what every hit runs is small enough to be compiled as one piece.
+   */
+  #addRow(lo: number, hi: number, nowMs: number, cost: number): number {
+    if (cost > this.#rule.limit && !this.#rule.countsDenied) return -1
     this.#room.makeRoom(1, nowMs)
     this.#table.prepare(1)
     return this.#table.claim(lo, hi)
