@@ -65,6 +65,17 @@ test('every key keeps its numbers while the table grows, moves and shrinks under
   expect(shadowed.table.count).toBe(shadowed.expected.size)
 })
 
+test('at every point of every move, each key is found where it is', () => {
+  for (let round = 0; round < 20; round++) {
+    const shadowed = new Shadowed(10_000)
+    for (let i = 0; i < 400; i++) {
+      shadowed.put(`k${i}`, i)
+      if (shadowed.wrongKeys().length > 0) expect.fail(`after ${i + 1} keys, ${shadowed.wrongKeys()} were not found`)
+    }
+    expect(shadowed.table.count).toBe(400)
+  }
+})
+
 test('adding to a growing table moves a bounded number of rows at a time', () => {
   const shadowed = new Shadowed(1_000_000)
   let largestStep = 0
