@@ -3,7 +3,15 @@
 import { type Duration, durationMs, formatDuration } from '../../core/duration.ts'
 import { SluiceError } from '../../core/errors.ts'
 import { checkOptions } from '../../core/options.ts'
-import { checkRuleChoice, checkRuleFlag, checkRuleNumber, type Rule, type RuleOptions, ruleName } from '../../core/rule.ts'
+import {
+  checkRuleChoice,
+  checkRuleFlag,
+  checkRuleNumber,
+  type Rule,
+  type RuleOptions,
+  ruleName,
+  takeByParts,
+} from '../../core/rule.ts'
 import { MAX } from '../../core/whole-numbers.ts'
 
 export interface FixedWindowOptions extends RuleOptions {
@@ -76,26 +84,14 @@ class FixedWindow implements Rule {
     }
   }
 
-  /** `takeByParts` written out: the hottest lines there are, and each load of a cell less is felt. */
   take(cells: Float64Array, at: number, nowMs: number, cost: number): number {
-    const { limit } = this
-    let expiresAt = cells[at + EXPIRES_AT]
-    let used = cells[at + USED]
-    if (nowMs >= expiresAt) {
-      expiresAt = 0
-      used = 0
-    } else if (expiresAt > nowMs + this.windowMs) {
-      expiresAt = nowMs + this.windowMs
-    }
-    const fits = used <= limit - cost
-    if (fits || this.countsDenied) {
-      if (expiresAt === 0 || this.elastic) expiresAt = this.#endOfWindow(nowMs)
-      used = used > MAX - cost ? MAX : used + cost
-    }
-    cells[at + EXPIRES_AT] = expiresAt
-    cells[at + USED] = used
-    if (fits) return 0
-    return cost > limit ? Number.POSITIVE_INFINITY : expiresAt - nowMs
+    const expiresAt = cells[at + EXPIRES_AT]
+    const used = cells[at + USED]
+    const isLive = nowMs < expiresAt && expiresAt <= nowMs + this.windowMs
+    if (!isLive || used > this.limit - cost || this.elastic) return takeByParts(this, cells, at, nowMs, cost)
+    // Most hits there are: within a live window, and with room.
+    cells[at + USED] = used + cost
+    return 0
   }
 
   waitMs(cells: Float64Array, at: number, nowMs: number, cost: number): number {

@@ -36,10 +36,12 @@ export class PlainTally extends MemoryTally {
 
   override hit(key: string, cost: number): Decision {
     const rule = this.#rule
+    const { limit } = rule
     const table = this.#table
+    const keyHash = this.#keyHash
     const nowMs = this.#clock.now()
-    const hi = this.#keyHash.hash(key) ^ this.#ruleHi
-    const lo = notEmpty(this.#keyHash.lo ^ this.#ruleLo, hi)
+    const hi = keyHash.hash(key) ^ this.#ruleHi
+    const lo = notEmpty(keyHash.lo ^ this.#ruleLo, hi)
     let rows = table.rowsFor(hi)
     let row = rows.find(lo, hi)
     if (row < 0) {
@@ -50,13 +52,19 @@ export class PlainTally extends MemoryTally {
     const { cells } = rows
     const at = rows.at(row)
     const waitMs = rule.take(cells, at, nowMs, cost)
-    const allowed = waitMs === 0
     const used = rule.used(cells, at, nowMs)
-    const remaining = used > rule.limit ? 0 : rule.limit - used
-    const resetAfterMs = cells[at] === 0 ? 0 : cells[at] - nowMs
-    if (allowed) rows.press(row, used * this.#pressurePerUnit, cost * this.#pressurePerUnit)
+    const endsAt = cells[at]
+    if (waitMs === 0) rows.press(row, used, cost, this.#pressurePerUnit)
     else rows.pressure[row] = DENIED
-    return new SingleDecision(allowed, rule.limit, remaining, waitMs, resetAfterMs, rule.name, 'store')
+    return new SingleDecision(
+      waitMs === 0,
+      limit,
+      used > limit ? 0 : limit - used,
+      waitMs,
+      endsAt === 0 ? 0 : endsAt - nowMs,
+      rule.name,
+      'store',
+    )
   }
 
   /**

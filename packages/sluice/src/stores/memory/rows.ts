@@ -68,9 +68,11 @@ export class Rows {
     return row * this.stride + 1
   }
 
-  /** Notes that a row's key has come to pressure `to`, by `more`. Where that changes no whole number the array is not touched: it is far away. */
-  press(row: number, to: number, more: number): void {
-    if (to - Math.floor(to) < more || to <= more) this.pressure[row] = to
+  /** Notes that a row's key has come to `used` units, by `more`. Where that changes no whole number of pressure the array is not touched: it is far away. */
+  press(row: number, used: number, more: number, perUnit: number): void {
+    const pressure = used * perUnit
+    const rise = more * perUnit
+    if (pressure - Math.floor(pressure) < rise || used <= more) this.pressure[row] = pressure
   }
 
   isTaken(row: number): boolean {
