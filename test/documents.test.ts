@@ -7,7 +7,8 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 import { ERROR_CODES, type ErrorCode, SluiceError } from 'sluice'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type RedisServer, startRedis } from './servers/redis-server.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -30,6 +31,13 @@ test('the reader of documents finds them, and their examples', () => {
 })
 
 describe('examples', () => {
+  let redis: RedisServer
+  beforeAll(async () => {
+    redis = await startRedis()
+    process.env.REDIS_URL = `redis://127.0.0.1:${redis.port}`
+  })
+  afterAll(() => redis.stop())
+
   rmSync(workshop, { recursive: true, force: true })
   mkdirSync(join(workshop, 'typed'), { recursive: true })
 

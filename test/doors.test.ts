@@ -22,6 +22,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     'slidingWindow',
     'tokenBucket',
   ],
+  'sluice/redis': ['redisStore'],
   'sluice/testing': ['KNOWN_ANSWERS', 'definitionStore', 'everyRule', 'fakeClock', 'knownRule', 'replay', 'storeSuite'],
 }
 

@@ -9,20 +9,25 @@ import { reportAsText, writeMarkdownSection } from './report/report.mjs'
 
 /** @typedef {{ command: string, rounds: number, quick: boolean, full: boolean }} Options */
 
-/** @type {Record<string, () => Promise<{ run(options: Options): Promise<Report> }>>} */
+/**
+ * `rounds` unless the command line says otherwise: as many as its few minutes allow.
+ * @type {Record<string, { rounds: number, load: () => Promise<{ run(options: Options): Promise<Report> }> }>}
+ */
 const benches = {
-  memory: () => import('./memory/memory.mjs'),
+  memory: { rounds: 5, load: () => import('./memory/memory.mjs') },
+  redis: { rounds: 3, load: () => import('./redis/redis.mjs') },
 }
 
 const help = `npm run bench -- <name> [options]
 
 Benches
   memory             the memory store beside the peers' and a bare Map (about 7 minutes)
+  redis              the Redis store beside the peers' and bare INCR, on a server and on a cluster (about 5 minutes)
 
 Options
-  --rounds N         interleaved rounds, of which medians are taken (5, or 1 with --quick)
+  --rounds N         interleaved rounds, of which medians are taken (memory: 5, redis: 3, with --quick: 1)
   --quick            short measurements, to see that all is well (about a minute)
-  --full             also what takes long: 10 M keys
+  --full             also what takes long: 10 M keys (memory)
   --markdown FILE    write the report into FILE too, in place of this bench's last one there
   --help             this text
 
@@ -34,9 +39,9 @@ class UsageError extends Error {}
 function readCommandLine(argv) {
   const { values, positionals } = parseStrictly(argv)
   const { quick = false, full = false, help = false, markdown } = values
-  const rounds = readRounds(values.rounds ?? (quick ? '1' : '5'))
   if (help) return { help }
   const bench = readBench(positionals)
+  const rounds = values.rounds === undefined ? usualRounds(bench, quick) : readRounds(values.rounds)
   return { help, bench, markdown, options: { command: writeCommand(bench, rounds, quick, full), rounds, quick, full } }
 }
 
@@ -69,6 +74,14 @@ function readBench([name, ...rest]) {
   return name
 }
 
+/**
+ * @param {string} bench
+ * @param {boolean} quick
+ */
+function usualRounds(bench, quick) {
+  return quick ? 1 : benches[bench].rounds
+}
+
 /** @param {string} text */
 function readRounds(text) {
   const rounds = Number(text)
@@ -90,7 +103,7 @@ function writeCommand(bench, rounds, quick, full) {
 async function main() {
   const request = readCommandLine(process.argv.slice(2))
   if (request.help) return console.log(help)
-  const { run } = await benches[request.bench]()
+  const { run } = await benches[request.bench].load()
   const report = await run(request.options)
   if (request.markdown !== undefined) writeMarkdownSection(request.markdown, report)
   console.log(reportAsText(report))

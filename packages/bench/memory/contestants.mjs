@@ -1,8 +1,8 @@
-// Who takes part: every file in contestants/, under its file name. Adding one is adding a file.
+// Who takes part in the memory bench, and what a contestant is.
 
-import { readdirSync, readFileSync } from 'node:fs'
+import { loadContestantOf, loadContestantsOf } from '../rounds/contestants.mjs'
 
-/** @import { Table } from '../report/table.mjs' */
+/** @import { Contestant as AnyContestant } from '../rounds/contestants.mjs' */
 
 /**
  * What a contestant is told: the quota of each key, and how many keys it will be asked to hold.
@@ -20,51 +20,15 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 /** @typedef {(quota: Quota) => Limiter} Create */
 
-/**
- * `role` decides which bars a contestant is in: a peer keeps keys by itself; an aside is shown and in no bar.
- * @typedef {object} Contestant
- * @property {string} name
- * @property {'sluice' | 'peer' | 'aside' | 'floor'} role
- * @property {string | null} packageName
- * @property {string} call the cheapest public path to a decision, as it is called here
- * @property {boolean} isAsync
- * @property {Create} create
- */
+/** @typedef {AnyContestant & { isAsync: boolean, create: Create }} Contestant */
 
 const folder = new URL('./contestants/', import.meta.url)
-const rolesInOrder = ['sluice', 'peer', 'aside', 'floor']
 
-/**
- * @param {string} name
- * @returns {Promise<Contestant>}
- */
+/** @param {string} name */
 export async function loadContestant(name) {
-  return { name, ...(await import(new URL(`${name}.mjs`, folder).href)) }
+  return /** @type {Contestant} */ (await loadContestantOf(folder, name))
 }
 
-/** @returns {Promise<Contestant[]>} all of them, ours first and the floor last */
 export async function loadContestants() {
-  const names = readdirSync(folder).map((file) => file.replace(/\.mjs$/, ''))
-  const contestants = await Promise.all(names.map(loadContestant))
-  return contestants.sort((a, b) => rolesInOrder.indexOf(a.role) - rolesInOrder.indexOf(b.role))
-}
-
-/**
- * @param {Contestant[]} contestants
- * @returns {Table}
- */
-export function contestantTable(contestants) {
-  return {
-    title: 'Contestants',
-    columns: ['contestant', 'version', 'what is called'],
-    rows: contestants.map(({ name, packageName, call }) => [name, versionOf(packageName), call]),
-  }
-}
-
-/** @param {string | null} packageName */
-function versionOf(packageName) {
-  if (packageName === null) return 'none'
-  if (packageName === 'sluice') return 'this tree'
-  const { devDependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
-  return devDependencies[packageName]
+  return /** @type {Contestant[]} */ (await loadContestantsOf(folder))
 }

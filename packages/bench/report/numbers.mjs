@@ -15,6 +15,11 @@ export function milliseconds(ms) {
   return withUnit(ms, ' ms')
 }
 
+/** @param {number} micros 7.234 → '7.23 µs' */
+export function microseconds(micros) {
+  return withUnit(micros, ' µs')
+}
+
 /** @param {number} share 0.995 → '99.5 %' */
 export function percent(share) {
   return withUnit(share * 100, ' %')

@@ -2,6 +2,7 @@
 
 import { parseRule } from './algorithms/parse-rule.ts'
 import { SluiceError, show } from './core/errors.ts'
+import { checkFailure, type FailureOptions } from './core/failure.ts'
 import { type Limiter, StoreLimiter } from './core/limiter.ts'
 import { checkOptions } from './core/options.ts'
 import type { Rule } from './core/rule.ts'
@@ -16,9 +17,11 @@ export interface LimiterOptions<M extends Mode = Mode> {
   readonly store?: Store<M>
   /** How many callers may be in `wait` at once. Default: 10,000. */
   readonly maxWaiting?: number
+  /** What happens when a store outside the process is slow or gone. Default: after 500 ms the call fails. */
+  readonly failure?: FailureOptions
 }
 
-const OPTIONS = ['rules', 'store', 'maxWaiting'] as const
+const OPTIONS = ['rules', 'store', 'maxWaiting', 'failure'] as const
 
 const DEFAULT_MAX_WAITING = 10_000
 
@@ -32,6 +35,7 @@ export function createLimiter<M extends Mode = 'sync'>(options: LimiterOptions<M
   if (!isWhole(maxWaiting, 1)) {
     throw new SluiceError('ERR_OPTION', `maxWaiting must be a whole number of at least 1, got ${show(maxWaiting)}`)
   }
+  const failure = checkFailure(options.failure ?? {})
   const written = Array.isArray(options.rules) ? options.rules : [options.rules]
   const rules = written.flatMap((rule) => (typeof rule === 'string' ? parseRule(rule) : rule))
   return new StoreLimiter<M>({
@@ -39,5 +43,7 @@ export function createLimiter<M extends Mode = 'sync'>(options: LimiterOptions<M
     store: store ?? (memoryStore() as Store<Mode> as Store<M>),
     ownsStore: store === undefined,
     maxWaiting,
+    failure,
+    standIn: store?.mode === 'async' && failure.then === 'local' ? memoryStore({ clock: store.clock }) : undefined,
   })
 }

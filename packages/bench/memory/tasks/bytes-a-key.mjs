@@ -1,9 +1,10 @@
 // Bytes a key: what the process holds more than before the limiter was made, once every key has been hit once.
 // The caller keeps no key, so a contestant that keeps the strings pays for them.
 
+import { roomyQuota } from '../../quota.mjs'
 import { keyCount, threeDigits, times } from '../../report/numbers.mjs'
 import { loadContestant } from '../contestants.mjs'
-import { assertHolds, fill, roomyQuota } from '../traffic.mjs'
+import { assertHolds, fill } from '../traffic.mjs'
 
 /** @import { Table } from '../../report/table.mjs' */
 /** @import { Results } from '../../rounds/results.mjs' */

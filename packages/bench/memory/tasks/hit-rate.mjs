@@ -1,9 +1,10 @@
 // Decisions a second as the number of live keys grows: every contestant, the same fixed window, hits that are allowed.
 
 import { totalmem } from 'node:os'
+import { roomyQuota } from '../../quota.mjs'
 import { keyCount, perSecond, times } from '../../report/numbers.mjs'
 import { loadContestant } from '../contestants.mjs'
-import { assertHolds, fill, hitForAWhile, roomyQuota } from '../traffic.mjs'
+import { assertHolds, fill, hitForAWhile } from '../traffic.mjs'
 
 /** @import { Table } from '../../report/table.mjs' */
 /** @import { Results } from '../../rounds/results.mjs' */

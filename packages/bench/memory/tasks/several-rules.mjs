@@ -1,9 +1,9 @@
 // What more rules in one limiter cost: 1 to 8 fixed windows of different lengths, decided together, all or nothing.
 
-import { fixedWindow } from 'sluice'
 import { keyCount, perSecond, times } from '../../report/numbers.mjs'
+import { severalRules } from '../../rules.mjs'
 import { limiterOver } from '../contestants/sluice.mjs'
-import { fill, hitForAWhile, roomyQuota } from '../traffic.mjs'
+import { fill, hitForAWhile } from '../traffic.mjs'
 
 /** @import { Table } from '../../report/table.mjs' */
 /** @import { Results } from '../../rounds/results.mjs' */
@@ -30,11 +30,7 @@ export function groups({ timing }) {
 
 /** @param {{ ruleCount: number, keys: number } & Timing} params */
 export async function measure({ ruleCount, keys, warmUpMs, timedMs }) {
-  const { limit, windowMs } = roomyQuota
-  const rules = Array.from({ length: ruleCount }, (_, i) =>
-    fixedWindow({ limit, window: windowMs * (i + 1), name: `window ${i + 1}` }),
-  )
-  const limiter = limiterOver(rules, keys * ruleCount)
+  const limiter = limiterOver(severalRules(ruleCount), keys * ruleCount)
   await fill(limiter, false, keys)
   return hitForAWhile(limiter, false, { keys, warmUpMs, timedMs })
 }

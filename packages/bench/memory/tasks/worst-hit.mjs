@@ -1,9 +1,10 @@
 // The worst single hit while a store grows: a table that is rehashed at once makes one caller wait for all of it.
 // Each hit is timed by itself; making its key is not in the time.
 
+import { roomyQuota } from '../../quota.mjs'
 import { keyCount, milliseconds, times } from '../../report/numbers.mjs'
 import { loadContestant } from '../contestants.mjs'
-import { assertHolds, keyAt, roomyQuota } from '../traffic.mjs'
+import { assertHolds, keyAt } from '../traffic.mjs'
 
 /** @import { Table } from '../../report/table.mjs' */
 /** @import { Results } from '../../rounds/results.mjs' */

@@ -58,6 +58,12 @@ export class SingleDecision implements Decision {
     this.source = source
   }
 
+  /** The same decision, as made by somebody else. */
+  from(source: DecisionSource): SingleDecision {
+    const { allowed, limit, remaining, retryAfterMs, resetAfterMs, rule } = this
+    return new SingleDecision(allowed, limit, remaining, retryAfterMs, resetAfterMs, rule, source)
+  }
+
   get rules(): readonly RuleStatus[] {
     const { rule: name, limit, remaining, retryAfterMs, resetAfterMs } = this
     return [{ name, limit, remaining, retryAfterMs, resetAfterMs }]
@@ -85,6 +91,10 @@ class JointDecision extends SingleDecision {
     this.#figures = figures
   }
 
+  override from(source: DecisionSource): SingleDecision {
+    return decide(this.#rules, this.#figures, source)
+  }
+
   override get rules(): readonly RuleStatus[] {
     return this.#rules.map(({ name, limit }, i) => {
       const [used, retryAfterMs, resetAfterMs] = this.#figures.slice(i * FIGURES)
@@ -97,7 +107,7 @@ class JointDecision extends SingleDecision {
  * Makes the decision over `rules` from each one's figures after the hit, three numbers a rule: units used, how long until
  * the cost passes (0 if it passed, or would by this rule alone), until the key is as new. Keeps `figures`: hand over an array of its own.
  */
-export function decide(rules: readonly Rule[], figures: readonly number[], source: DecisionSource): Decision {
+export function decide(rules: readonly Rule[], figures: readonly number[], source: DecisionSource): SingleDecision {
   let speaker = 0
   let longestWaitMs = figures[1]
   let leastRoom = rules[0].limit - figures[0]

@@ -11,6 +11,9 @@ export const ERROR_CODES = {
   ERR_OPTION: 'An option is unknown, missing or out of range.',
   ERR_CLOCK: 'The clock answered something that is not a time.',
   ERR_CLOSED: 'The limiter has been closed.',
+  ERR_STORE_REFUSED: 'The store did not do it, and says so: it was certainly not counted.',
+  ERR_STORE_UNKNOWN: 'The store did not answer: it may have counted.',
+  ERR_STORE_FATAL: 'The store cannot work as it is set up.',
   ERR_WAIT_NEVER: 'The wait would never end: the cost is above the limit.',
   ERR_WAIT_TIMEOUT: 'The wait would be, or was, longer than maxWaitMs.',
   ERR_WAIT_FULL: 'Too many callers are waiting already.',
@@ -19,7 +22,7 @@ export const ERROR_CODES = {
 export type ErrorCode = keyof typeof ERROR_CODES
 
 /** Codes whose cause may pass by itself: trying again later can work. */
-const TRANSIENT: ReadonlySet<ErrorCode> = new Set(['ERR_WAIT_TIMEOUT', 'ERR_WAIT_FULL'])
+const TRANSIENT: ReadonlySet<ErrorCode> = new Set(['ERR_STORE_REFUSED', 'ERR_STORE_UNKNOWN', 'ERR_WAIT_TIMEOUT', 'ERR_WAIT_FULL'])
 
 export class SluiceError extends Error {
   override readonly name = 'SluiceError'

@@ -4,6 +4,7 @@
 import { checkCost, checkUsed } from './cost.ts'
 import type { Decision } from './decision.ts'
 import { SluiceError, show } from './errors.ts'
+import { type FailureCounts, type FailureEvent, type FailureOptions, GuardedTally } from './failure.ts'
 import { checkKey } from './key.ts'
 import { checkOptions } from './options.ts'
 import type { Rule } from './rule.ts'
@@ -49,6 +50,11 @@ export interface Limiter<M extends Mode = Mode> {
   reset(key: string): Answer<M, void>
   /** Resolves when the hit is allowed and spent. First come, first served for each key. */
   wait(key: string, options?: WaitOptions): Promise<Decision>
+  /** Hears of a store that does not answer, at each call that it fails, and of its coming back. → what stops listening. */
+  on(event: 'failure', listener: (event: FailureEvent) => void): () => void
+  on(event: 'recovered', listener: () => void): () => void
+  /** How often the store has failed, by reason, and come back. */
+  readonly failures: FailureCounts
   /** Sends waiting callers away and releases what the limiter holds. Calls after it fail with ERR_CLOSED. */
   close(): Answer<M, void>
 }
@@ -60,7 +66,12 @@ export interface StoreLimiterOptions<M extends Mode> {
   readonly ownsStore: boolean
   /** How many callers may wait at once. */
   readonly maxWaiting: number
+  /** What to do when a store that answers with promises does not; and who stands in for it. */
+  readonly failure: Required<FailureOptions>
+  readonly standIn: Store<'sync'> | undefined
 }
+
+const NO_FAILURES: FailureCounts = { timeout: 0, refused: 0, unknown: 0, fatal: 0, 'not-asked': 0, recovered: 0 }
 
 const HIT_OPTIONS = ['cost'] as const
 const RULE_CHOICE = ['rule'] as const
@@ -71,13 +82,22 @@ export class StoreLimiter<M extends Mode> implements Limiter<M> {
   readonly #store: Store<M>
   readonly #ownsStore: boolean
   readonly #line: WaitingLine
+  readonly #guarded: GuardedTally | undefined
+  readonly #standIn: Store<'sync'> | undefined
   #tally: Tally<M>
 
   constructor(options: StoreLimiterOptions<M>) {
     this.rules = checkRules(options.rules)
     this.#store = options.store
     this.#ownsStore = options.ownsStore
+    this.#standIn = options.standIn
     this.#tally = options.store.tally(this.rules)
+    if (options.store.mode === 'async') {
+      const { store, standIn, failure } = options
+      const tally = this.#tally as Tally as Tally<'async'>
+      this.#guarded = new GuardedTally(tally, standIn?.tally(this.rules), this.rules, store.clock, failure)
+      this.#tally = this.#guarded as Tally as Tally<M>
+    }
     const hit = (key: string, cost: number) => this.#tally.hit(key, cost)
     this.#line = new WaitingLine(hit, options.store.clock, options.maxWaiting)
   }
@@ -137,6 +157,17 @@ export class StoreLimiter<M extends Mode> implements Limiter<M> {
     return this.#line.join({ key, cost, signal, maxWaitMs })
   }
 
+  on(event: 'failure' | 'recovered', listener: (event: FailureEvent) => void): () => void {
+    if (event !== 'failure' && event !== 'recovered') {
+      throw new SluiceError('ERR_OPTION', `a limiter tells of 'failure' and 'recovered', not of ${show(event)}`)
+    }
+    return this.#guarded?.on(event, listener) ?? (() => {})
+  }
+
+  get failures(): FailureCounts {
+    return this.#guarded?.counts ?? NO_FAILURES
+  }
+
   close(): Answer<M, void> {
     const closed = (): never => {
       throw new SluiceError('ERR_CLOSED', 'the limiter has been closed')
@@ -152,6 +183,7 @@ export class StoreLimiter<M extends Mode> implements Limiter<M> {
       reset: closed,
     }
     this.#line.disperse(new SluiceError('ERR_CLOSED', 'the limiter was closed while this caller waited'))
+    this.#standIn?.close()
     if (this.#ownsStore) return this.#store.close()
     return (this.#store.mode === 'sync' ? undefined : Promise.resolve()) as Answer<M, void>
   }

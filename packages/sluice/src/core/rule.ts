@@ -28,6 +28,8 @@ export interface Rule {
   readonly width: number
   /** The highest count that `spend` can reach and `put` takes: above it, sums would pass 2^53. */
   readonly mostUsed: number
+  /** What a translation of the definition is made with, such as the Lua program beside it. */
+  readonly numbers: readonly number[]
   /** Only for a rule that keeps a log per key. */
   readonly log?: RuleLog
 

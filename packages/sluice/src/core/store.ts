@@ -43,4 +43,6 @@ export interface Tally<M extends Mode = Mode> {
   refund(key: string, cost: number): Answer<M, number>
   /** Forgets the key on every rule. */
   reset(key: string): Answer<M, void>
+  /** Which part of the store answers for a key, where parts fail each by itself, as the servers of a cluster do. */
+  partOf?(key: string): string
 }

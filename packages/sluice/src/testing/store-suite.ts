@@ -82,10 +82,10 @@ export function storeSuite(name: string, makeStore: MakeStore, options: StoreSui
     })
   }
 
-  const walkTest = (title: string, rules: readonly Rule[]): void => {
+  const walkTest = (title: string, rules: readonly Rule[], keys?: readonly string[]): void => {
     limiterTest(title, rules, async (limiter, clock) => {
       const defined = createLimiter({ rules, store: definitionStore(clock) })
-      await walk(limiter, defined, clock, seededRandom(seed), steps)
+      await walk(limiter, defined, clock, seededRandom(seed), steps, keys)
     })
   }
 
@@ -100,6 +100,7 @@ export function storeSuite(name: string, makeStore: MakeStore, options: StoreSui
       for (const rule of everyRule()) walkTest(rule.name, [rule])
       walkTest('three rules at once', [everyRule()[0], everyRule()[6], everyRule()[10]])
       walkTest('a rule that counts denied hits among others', [everyRule()[5], everyRule()[2], everyRule()[12]])
+      walkTest('keys that are strange', [everyRule()[0], everyRule()[11]], STRANGE_KEYS)
     })
 
     describe('lets exactly the limit through a stampede', () => {

@@ -5,12 +5,19 @@ import type { Limiter } from '../core/limiter.ts'
 import type { FakeClock } from './fake-clock.ts'
 import type { Random } from './random.ts'
 
-/** Walks `steps` steps; throws at the first difference, with the seed and the last calls. */
-export async function walk(tested: Limiter, defined: Limiter, clock: FakeClock, random: Random, steps: number): Promise<void> {
+/** Walks `steps` steps over a few keys; throws at the first difference, with the seed and the last calls. */
+export async function walk(
+  tested: Limiter,
+  defined: Limiter,
+  clock: FakeClock,
+  random: Random,
+  steps: number,
+  keys: readonly string[] = ['ada', 'bob'],
+): Promise<void> {
   const trail: string[] = []
   for (let step = 0; step < steps; step++) {
     move(clock, random, tested)
-    const { said, ask } = randomCall(random, tested)
+    const { said, ask } = randomCall(random, tested, keys)
     trail.push(`${clock.now()} ${said}`)
     const got = figures(await ask(tested))
     const expected = figures(await ask(defined))
@@ -43,31 +50,32 @@ interface Call {
   readonly ask: (limiter: Limiter) => unknown
 }
 
-function randomCall(random: Random, limiter: Limiter): Call {
-  const key = random.pick(['ada', 'bob'])
+function randomCall(random: Random, limiter: Limiter, keys: readonly string[]): Call {
+  const key = random.pick(keys)
+  const who = JSON.stringify(key.length > 40 ? `${key.slice(0, 40)}…` : key)
   const chosen = random.pick(limiter.rules)
   const rule = { rule: chosen.name }
   const cost = random.pick([1, 1, 1, 2, random.whole(1, chosen.limit), chosen.limit + 1])
   const used = random.whole(0, chosen.limit + 2)
   switch (random.whole(0, 13)) {
     case 0:
-      return { said: `peek ${key} ${cost - 1}`, ask: (it) => it.peek(key, { cost: cost - 1 }) }
+      return { said: `peek ${who} ${cost - 1}`, ask: (it) => it.peek(key, { cost: cost - 1 }) }
     case 1:
-      return { said: `inc ${key} ${cost} ${chosen.name}`, ask: (it) => it.inc(key, cost, rule) }
+      return { said: `inc ${who} ${cost} ${chosen.name}`, ask: (it) => it.inc(key, cost, rule) }
     case 2:
-      return { said: `set ${key} ${used} ${chosen.name}`, ask: (it) => it.set(key, used, rule) }
+      return { said: `set ${who} ${used} ${chosen.name}`, ask: (it) => it.set(key, used, rule) }
     case 3:
-      return { said: `get ${key} ${chosen.name}`, ask: (it) => it.get(key, rule) }
+      return { said: `get ${who} ${chosen.name}`, ask: (it) => it.get(key, rule) }
     case 4:
-      return { said: `expiresAt ${key} ${chosen.name}`, ask: (it) => it.expiresAt(key, rule) }
+      return { said: `expiresAt ${who} ${chosen.name}`, ask: (it) => it.expiresAt(key, rule) }
     case 5:
-      return { said: `refund ${key} ${cost}`, ask: (it) => it.refund(key, cost) }
+      return { said: `refund ${who} ${cost}`, ask: (it) => it.refund(key, cost) }
     case 6:
       return random.whole(0, 5) > 0
-        ? { said: `peek ${key}`, ask: (it) => it.peek(key) }
-        : { said: `reset ${key}`, ask: (it) => it.reset(key) }
+        ? { said: `peek ${who}`, ask: (it) => it.peek(key) }
+        : { said: `reset ${who}`, ask: (it) => it.reset(key) }
     default:
-      return { said: `hit ${key} ${cost}`, ask: (it) => it.hit(key, { cost }) }
+      return { said: `hit ${who} ${cost}`, ask: (it) => it.hit(key, { cost }) }
   }
 }
 

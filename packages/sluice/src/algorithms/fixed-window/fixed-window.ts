@@ -49,6 +49,7 @@ class FixedWindow implements Rule {
   readonly mostUsed = MAX
   readonly anchor: 'first-hit' | 'clock'
   readonly elastic: boolean
+  readonly numbers: readonly number[]
 
   constructor(options: FixedWindowOptions) {
     checkOptions('fixedWindow', options, OPTIONS)
@@ -70,6 +71,7 @@ class FixedWindow implements Rule {
     this.countsDenied = countDenied || elastic
     const extras = `${anchor === 'clock' ? ':clock' : ''}${elastic ? ':elastic' : countDenied ? ':count-denied' : ''}`
     this.name = ruleName(options.name, `fixed-window:${limit}/${formatDuration(this.windowMs)}${extras}`)
+    this.numbers = [limit, this.windowMs, Number(anchor === 'clock'), Number(elastic), Number(this.countsDenied)]
     Object.freeze(this)
   }
 

@@ -39,6 +39,7 @@ export class Meter implements Rule {
   readonly tickMs: number
   /** What a state written by this rule has as its pace. */
   readonly pace: number
+  readonly numbers: readonly number[]
 
   constructor({ name, of, capacity, refill, everyMs, style }: MeterNumbers) {
     const shared = greatestCommonDivisor(refill, everyMs)
@@ -58,6 +59,7 @@ export class Meter implements Rule {
       )
     }
     this.windowMs = ceilDiv(capacity * this.unitsPerToken, this.drainPerTick) * this.tickMs
+    this.numbers = [capacity, this.unitsPerToken, this.drainPerTick, this.tickMs, this.mostUsed]
     Object.freeze(this)
   }
 

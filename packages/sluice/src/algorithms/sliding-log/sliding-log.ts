@@ -37,6 +37,7 @@ class SlidingLog implements Rule {
   readonly width = HEADER
   readonly mostUsed = MAX
   readonly log: RuleLog = { widthToSpend, move }
+  readonly numbers: readonly number[]
 
   constructor(options: SlidingLogOptions) {
     checkOptions('slidingLog', options, OPTIONS)
@@ -44,6 +45,7 @@ class SlidingLog implements Rule {
     this.limit = options.limit
     this.windowMs = durationMs('window', options.window)
     this.name = ruleName(options.name, `sliding-log:${this.limit}/${formatDuration(this.windowMs)}`)
+    this.numbers = [this.limit, this.windowMs]
     Object.freeze(this)
   }
 

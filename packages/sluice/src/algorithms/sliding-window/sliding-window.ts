@@ -42,6 +42,7 @@ class SlidingWindow implements Rule {
   readonly mostUsed: number
   readonly anchor: 'first-hit' | 'clock'
   readonly round: 'down' | 'none'
+  readonly numbers: readonly number[]
 
   constructor(options: SlidingWindowOptions) {
     checkOptions('slidingWindow', options, OPTIONS)
@@ -63,6 +64,7 @@ class SlidingWindow implements Rule {
     this.round = round
     const extras = `${anchor === 'clock' ? ':clock' : ''}${round === 'none' ? ':no-rounding' : ''}`
     this.name = ruleName(options.name, `sliding-window:${limit}/${formatDuration(this.windowMs)}${extras}`)
+    this.numbers = [limit, this.windowMs, Number(anchor === 'clock'), Number(round === 'down'), this.mostUsed]
     Object.freeze(this)
   }
 

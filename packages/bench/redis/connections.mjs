@@ -1,0 +1,61 @@
+// One client with its default options, connected to a place: one server or a cluster. A client of a cluster keeps one
+// connection to each primary.
+
+import { createClient, createCluster } from '@redis/client'
+import { Cluster, Redis } from 'ioredis'
+
+/**
+ * Where the servers listen on loopback; of a cluster, the primaries.
+ * @typedef {{ isCluster: boolean, ports: number[] }} Place
+ */
+
+/**
+ * `send` is the client's own way to send any command; a cluster routes it by `key`.
+ * @typedef {object} Connection
+ * @property {string} clientName
+ * @property {boolean} isCluster
+ * @property {any} client
+ * @property {(key: string | undefined, command: string[]) => Promise<any>} send
+ * @property {() => void} close
+ */
+
+const clients = { ioredis: connectIoredis, 'node-redis': connectNodeRedis }
+
+/** @typedef {keyof typeof clients} ClientName */
+
+export const clientNames = /** @type {ClientName[]} */ (Object.keys(clients))
+
+/**
+ * @param {ClientName} clientName
+ * @param {Place} place
+ * @returns {Promise<Connection>}
+ */
+export async function connect(clientName, place) {
+  return { clientName, isCluster: place.isCluster, ...(await clients[clientName](place)) }
+}
+
+/** @param {Place} place */
+async function connectIoredis({ isCluster, ports }) {
+  const nodes = ports.map((port) => ({ host: '127.0.0.1', port }))
+  const client = isCluster ? new Cluster(nodes) : new Redis(nodes[0])
+  await new Promise((resolve, reject) => client.once('ready', resolve).once('error', reject))
+  return {
+    client,
+    send: (/** @type {string | undefined} */ _key, /** @type {string[]} */ [name, ...args]) => client.call(name, ...args),
+    close: () => client.disconnect(),
+  }
+}
+
+/** @param {Place} place */
+async function connectNodeRedis({ isCluster, ports }) {
+  const nodes = ports.map((port) => ({ url: `redis://127.0.0.1:${port}` }))
+  const client = isCluster ? createCluster({ rootNodes: nodes }) : createClient(nodes[0])
+  await client.connect()
+  const sendCommand = /** @type {any} */ (client).sendCommand.bind(client)
+  return {
+    client,
+    send: (/** @type {string | undefined} */ key, /** @type {string[]} */ command) =>
+      isCluster ? sendCommand(key, false, command) : sendCommand(command),
+    close: () => client.destroy(),
+  }
+}

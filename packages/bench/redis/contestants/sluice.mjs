@@ -1,0 +1,32 @@
+// Ours: the public API over a default Redis store.
+
+import { createLimiter, fixedWindow } from 'sluice'
+import { redisStore } from 'sluice/redis'
+
+/** @import { Rule } from 'sluice' */
+/** @import { Connection } from '../connections.mjs' */
+/** @import { Create, Limiter } from '../contestants.mjs' */
+
+export const role = 'sluice'
+export const packageName = 'sluice'
+export const call = 'await limiter.hit(key)'
+export const sends = ['evalsha', 'eval']
+
+/** @type {Create} */
+export function create(connection, { limit, windowMs }) {
+  return limiterOver(fixedWindow({ limit, window: windowMs }), connection)
+}
+
+/**
+ * @param {Rule | Rule[]} rules
+ * @param {Connection} connection
+ * @returns {Limiter}
+ */
+export function limiterOver(rules, { client }) {
+  // A deadline that a pause of a busy machine does not pass: no other contestant has one.
+  const limiter = createLimiter({ rules, store: redisStore(client), failure: { timeoutMs: 10_000 } })
+  return {
+    hit: (key) => limiter.hit(key),
+    isAllowed: (decision) => decision.allowed && decision.source === 'store',
+  }
+}

@@ -1,0 +1,53 @@
+// The Redis bench: sluice's Redis store beside the peers' and bare INCR, through the same client, on real servers that it
+// starts and stops. One file in tasks/ is one kind of table.
+
+import { startCluster, startRedis } from '../../../test/servers/redis-server.mjs'
+import { runBench } from '../rounds/run-bench.mjs'
+import { redisBars } from './bars.mjs'
+import { loadContestants } from './contestants.mjs'
+import * as bytesAKey from './tasks/bytes-a-key.mjs'
+import * as everyRule from './tasks/every-rule.mjs'
+import { hitsUnderWay } from './tasks/hits-under-way.mjs'
+import * as severalRules from './tasks/several-rules.mjs'
+
+/** @import { Options } from '../bench.mjs' */
+/** @import { Place } from './connections.mjs' */
+/** @import { Contestant } from './contestants.mjs' */
+/** @import { Timing } from './traffic.mjs' */
+
+/**
+ * What every task is told.
+ * @typedef {{ contestants: Contestant[], timing: Timing, server: Place, cluster: Place }} Plan
+ */
+
+const tasks = [
+  hitsUnderWay('ioredis', 'server'),
+  hitsUnderWay('node-redis', 'server'),
+  everyRule,
+  severalRules,
+  bytesAKey,
+  hitsUnderWay('ioredis', 'cluster'),
+  hitsUnderWay('node-redis', 'cluster'),
+]
+
+/** @param {Options} options */
+export async function run(options) {
+  const contestants = await loadContestants()
+  const timing = options.quick ? { warmUpMs: 100, timedMs: 100 } : { warmUpMs: 300, timedMs: 400 }
+  await import('../../../scripts/redis-there.mjs')
+  const redis = await startRedis()
+  const { primaries, stop } = await startCluster()
+  try {
+    /** @type {Plan} */
+    const plan = {
+      contestants,
+      timing,
+      server: { isCluster: false, ports: [redis.port] },
+      cluster: { isCluster: true, ports: primaries.map(({ port }) => port) },
+    }
+    return await runBench({ name: 'redis', title: 'Redis', plan, tasks, bars: redisBars }, options)
+  } finally {
+    await redis.stop()
+    await stop()
+  }
+}

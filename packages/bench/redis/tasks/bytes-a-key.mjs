@@ -1,0 +1,76 @@
+// Bytes that Redis keeps for a user's key: MEMORY USAGE of all that is there, names included, over the keys that were hit.
+
+import { roomyQuota } from '../../quota.mjs'
+import { threeDigits, times } from '../../report/numbers.mjs'
+import { everyRule } from '../../rules.mjs'
+import { connect } from '../connections.mjs'
+import { limiterOver } from '../contestants/sluice.mjs'
+import { loadContestant } from '../contestants.mjs'
+import { empty } from '../usage.mjs'
+
+/** @import { Table } from '../../report/table.mjs' */
+/** @import { Results } from '../../rounds/results.mjs' */
+/** @import { Group } from '../../rounds/rounds.mjs' */
+/** @import { Connection, Place } from '../connections.mjs' */
+/** @import { Plan } from '../redis.mjs' */
+
+export const name = 'bytes a key'
+export const file = import.meta.url
+
+const keys = 1_000
+const hitsAKey = 10
+const group = `${hitsAKey} hits`
+
+/** Those of ours that keep something else than the fixed window of the contestants does. gcra and leakyBucket keep what tokenBucket does. */
+const otherRules = ['slidingWindow', 'tokenBucket', 'slidingLog, 10 in 1 s']
+
+/**
+ * @param {Plan} plan
+ * @returns {Group[]}
+ */
+export function groups({ contestants, server }) {
+  const ofContestants = contestants.map(({ name }) => ({ name, params: { contestant: name, place: server } }))
+  const ofRules = otherRules.map((rule) => ({ name: rule, params: { rule, place: server } }))
+  return [{ name: group, entrants: [...ofContestants, ...ofRules] }]
+}
+
+/** @param {{ contestant?: string, rule?: string, place: Place }} params */
+export async function measure({ contestant, rule = '', place }) {
+  await empty(place)
+  const connection = await connect('ioredis', place)
+  const limiter = contestant
+    ? await (await loadContestant(contestant)).create(connection, roomyQuota)
+    : limiterOver(everyRule[rule], connection)
+  for (let i = 0; i < hitsAKey; i++) {
+    await Promise.all(Array.from({ length: keys }, (_, key) => limiter.hit(`user:${key}`)))
+  }
+  const bytes = await usedBytes(connection)
+  connection.close()
+  return { bytes: bytes / keys }
+}
+
+/** @param {Connection} connection */
+async function usedBytes({ send }) {
+  const names = /** @type {string[]} */ (await send(undefined, ['KEYS', '*']))
+  const bytes = await Promise.all(names.map((name) => send(undefined, ['MEMORY', 'USAGE', name, 'SAMPLES', '0'])))
+  return bytes.reduce((sum, one) => sum + one, 0)
+}
+
+/**
+ * @param {Plan} plan
+ * @param {Results} results
+ * @returns {Table}
+ */
+export function table({ contestants }, results) {
+  const rows = [...contestants.map(({ name }) => name), ...otherRules]
+  return {
+    title: 'Bytes a key',
+    note: `MEMORY USAGE for ${keys.toLocaleString('en')} keys such as user:42, ${hitsAKey} hits each. The last rows are other rules of ours.`,
+    columns: ['contestant', 'bytes a key', 'times the bytes of sluice'],
+    rows: rows.map((entrant) => [
+      entrant,
+      threeDigits(results.median([name, group, entrant, 'bytes'])),
+      times(results.medianRatio([name, group, entrant, 'bytes'], [name, group, 'sluice', 'bytes'])),
+    ]),
+  }
+}

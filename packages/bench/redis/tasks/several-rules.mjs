@@ -1,0 +1,70 @@
+// What more rules in one limiter cost: 1 to 8 fixed windows of different lengths, decided together, all or nothing.
+
+import { microseconds, perSecond, times } from '../../report/numbers.mjs'
+import { severalRules } from '../../rules.mjs'
+import { connect } from '../connections.mjs'
+import { limiterOver, sends } from '../contestants/sluice.mjs'
+import { hitForAWhile } from '../traffic.mjs'
+import { empty } from '../usage.mjs'
+
+/** @import { Table } from '../../report/table.mjs' */
+/** @import { Results } from '../../rounds/results.mjs' */
+/** @import { Group } from '../../rounds/rounds.mjs' */
+/** @import { Place } from '../connections.mjs' */
+/** @import { Plan } from '../redis.mjs' */
+/** @import { Timing } from '../traffic.mjs' */
+
+export const name = 'several rules'
+export const file = import.meta.url
+
+const underWay = 128
+const group = `${underWay} under way`
+const ruleCounts = [1, 2, 4, 8]
+
+/**
+ * @param {Plan} plan
+ * @returns {Group[]}
+ */
+export function groups({ server, timing }) {
+  const entrants = ruleCounts.map((count) => ({ name: String(count), params: { count, place: server, ...timing } }))
+  return [{ name: group, entrants }]
+}
+
+/** @param {{ count: number, place: Place } & Timing} params */
+export async function measure({ count, place, ...timing }) {
+  await empty(place)
+  const connection = await connect('ioredis', place)
+  const numbers = await hitForAWhile(limiterOver(severalRules(count), connection), { place, sends, underWay, ...timing })
+  connection.close()
+  return numbers
+}
+
+/**
+ * @param {Plan} _plan
+ * @param {Results} results
+ * @returns {Table}
+ */
+export function table(_plan, results) {
+  return {
+    title: `Several rules in one limiter, ${underWay} hits under way, through ioredis`,
+    note: 'In brackets: the time of a decision, as a multiple of the time with one rule.',
+    columns: ['fixed windows', 'decisions a second', 'client CPU', 'Redis CPU', 'of it in commands'],
+    rows: ruleCounts.map((count) => row(results, String(count))),
+  }
+}
+
+/**
+ * @param {Results} results
+ * @param {string} count
+ */
+function row(results, count) {
+  const median = (/** @type {string} */ field) => results.median([name, group, count, field])
+  const ratio = results.medianRatio([name, group, '1', 'hitsPerSecond'], [name, group, count, 'hitsPerSecond'])
+  return [
+    count,
+    `${perSecond(median('hitsPerSecond'))} (${times(ratio)})`,
+    microseconds(median('clientMicros')),
+    microseconds(median('redisMicros')),
+    microseconds(median('commandMicros')),
+  ]
+}

@@ -1,0 +1,70 @@
+// The traffic of the Redis bench: so many hits under way at any moment, each on one of some thousand keys, and what a
+// decision costs the client and the servers. Who has its answer makes its next hit at once.
+
+import { performance } from 'node:perf_hooks'
+import { usageOf } from './usage.mjs'
+
+/** @import { Place } from './connections.mjs' */
+/** @import { Limiter } from './contestants.mjs' */
+
+/** How long hits are made untimed, then timed. @typedef {{ warmUpMs: number, timedMs: number }} Timing */
+
+export const keys = 4_000
+
+/** Enough that the code is compiled and every key is there when the time starts, however few are under way then. */
+const warmUpUnderWay = 128
+
+/**
+ * @param {Limiter} limiter
+ * @param {{ place: Place, sends: string[], underWay: number } & Timing} work
+ */
+export async function hitForAWhile(limiter, { place, sends, underWay, warmUpMs, timedMs }) {
+  const nextKey = randomKeys()
+  await hitFor(limiter, nextKey, { underWay: warmUpUnderWay, ms: warmUpMs / 2 })
+  await hitFor(limiter, nextKey, { underWay, ms: warmUpMs / 2 })
+  const usageBefore = await usageOf(place, sends)
+  const cpuBefore = process.cpuUsage()
+  const { hits, allowed, elapsedMs } = await hitFor(limiter, nextKey, { underWay, ms: timedMs })
+  const { user, system } = process.cpuUsage(cpuBefore)
+  const usage = await usageOf(place, sends)
+  return {
+    hitsPerSecond: (hits / elapsedMs) * 1000,
+    allowedShare: allowed / hits,
+    clientMicros: (user + system) / hits,
+    redisMicros: (usage.cpuMicros - usageBefore.cpuMicros) / hits,
+    commandMicros: (usage.commandMicros - usageBefore.commandMicros) / hits,
+    roundTrips: (usage.commands - usageBefore.commands) / hits,
+  }
+}
+
+/**
+ * @param {Limiter} limiter
+ * @param {() => string} nextKey
+ * @param {{ underWay: number, ms: number }} work
+ */
+async function hitFor({ hit, isAllowed }, nextKey, { underWay, ms }) {
+  let hits = 0
+  let allowed = 0
+  const startMs = performance.now()
+  const endMs = startMs + ms
+  await Promise.all(Array.from({ length: underWay }, hitUntilTheEnd))
+  return { hits, allowed, elapsedMs: performance.now() - startMs }
+
+  async function hitUntilTheEnd() {
+    while (performance.now() < endMs) {
+      if (isAllowed(await hit(nextKey()))) allowed += 1
+      hits += 1
+    }
+  }
+}
+
+/** Each call builds a string anew, as a server does that reads it from a request. */
+function randomKeys() {
+  let x = 0x9e3779b9 | 0
+  return () => {
+    x ^= x << 13
+    x ^= x >>> 17
+    x ^= x << 5
+    return `user:${(x >>> 0) % keys}`
+  }
+}

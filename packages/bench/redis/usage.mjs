@@ -1,0 +1,42 @@
+// What the servers of a place have done so far, by their own account.
+
+import { redisCli } from '../../../test/servers/redis-server.mjs'
+
+/** @import { Place } from './connections.mjs' */
+
+/**
+ * `cpuMicros` is all that the servers' processes used; `commandMicros` what the commands that were sent took, without reading and
+ * answering them.
+ * @typedef {{ cpuMicros: number, commandMicros: number, commands: number }} Usage
+ */
+
+/**
+ * @param {Place} place
+ * @param {string[]} sends the commands to count
+ * @returns {Promise<Usage>}
+ */
+export async function usageOf({ ports }, sends) {
+  const usage = { cpuMicros: 0, commandMicros: 0, commands: 0 }
+  for (const port of ports) {
+    const info = await redisCli(port, 'INFO', 'cpu', 'commandstats')
+    usage.cpuMicros += 1e6 * (numberIn(info, /^used_cpu_sys:(\S+)/m) + numberIn(info, /^used_cpu_user:(\S+)/m))
+    for (const command of sends) {
+      usage.commands += numberIn(info, new RegExp(`^cmdstat_${command}:calls=(\\d+)`, 'm'))
+      usage.commandMicros += numberIn(info, new RegExp(`^cmdstat_${command}:calls=\\d+,usec=(\\d+)`, 'm'))
+    }
+  }
+  return usage
+}
+
+/** @param {Place} place */
+export async function empty({ ports }) {
+  for (const port of ports) await redisCli(port, 'FLUSHALL')
+}
+
+/**
+ * @param {string} info
+ * @param {RegExp} pattern
+ */
+function numberIn(info, pattern) {
+  return Number(pattern.exec(info)?.[1] ?? 0)
+}

@@ -1,0 +1,56 @@
+// Who takes part in a bench: every file of a folder, under its file name. Adding a contestant is adding a file.
+
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** @import { Table } from '../report/table.mjs' */
+
+/**
+ * `role` decides which bars a contestant is in: a peer does by itself what ours does; an aside is shown and in no bar.
+ * What `create` is told and makes is between the bench and its contestants.
+ * @typedef {object} Contestant
+ * @property {string} name
+ * @property {'sluice' | 'peer' | 'aside' | 'floor'} role
+ * @property {string | null} packageName
+ * @property {string} call the cheapest public path to a decision, as it is called here
+ */
+
+const rolesInOrder = ['sluice', 'peer', 'aside', 'floor']
+
+/**
+ * @param {URL} folder
+ * @param {string} name
+ * @returns {Promise<Contestant>}
+ */
+export async function loadContestantOf(folder, name) {
+  return { name, ...(await import(new URL(`${name}.mjs`, folder).href)) }
+}
+
+/**
+ * @param {URL} folder
+ * @returns {Promise<Contestant[]>} all of them, ours first and the floor last
+ */
+export async function loadContestantsOf(folder) {
+  const names = readdirSync(folder).map((file) => file.replace(/\.mjs$/, ''))
+  const contestants = await Promise.all(names.map((name) => loadContestantOf(folder, name)))
+  return contestants.sort((a, b) => rolesInOrder.indexOf(a.role) - rolesInOrder.indexOf(b.role))
+}
+
+/**
+ * @param {readonly Contestant[]} contestants
+ * @returns {Table}
+ */
+export function contestantTable(contestants) {
+  return {
+    title: 'Contestants',
+    columns: ['contestant', 'version', 'what is called'],
+    rows: contestants.map(({ name, packageName, call }) => [name, versionOf(packageName), call]),
+  }
+}
+
+/** @param {string | null} packageName */
+function versionOf(packageName) {
+  if (packageName === null) return 'none'
+  if (packageName === 'sluice') return 'this tree'
+  const { devDependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+  return devDependencies[packageName]
+}

@@ -1,0 +1,69 @@
+// What every bench does with its tasks: measures them in rounds, and makes the report. One task is one table.
+
+import { describeMachine } from '../report/machine.mjs'
+import { contestantTable } from './contestants.mjs'
+import { showProgress } from './progress.mjs'
+import { runRounds } from './rounds.mjs'
+
+/** @import { Options } from '../bench.mjs' */
+/** @import { Bar } from '../report/bars.mjs' */
+/** @import { Report } from '../report/report.mjs' */
+/** @import { Table } from '../report/table.mjs' */
+/** @import { Contestant } from './contestants.mjs' */
+/** @import { Results } from './results.mjs' */
+/** @import { Group } from './rounds.mjs' */
+
+/**
+ * A table, and how to measure what is in it: `file` is the URL of a module that exports `measure(params)`. `Plan` is what
+ * every task of the bench is told.
+ * @template Plan
+ * @typedef {object} BenchTask
+ * @property {string} name
+ * @property {string} file
+ * @property {(plan: Plan) => Group[]} groups
+ * @property {(plan: Plan, results: Results) => Table} table
+ */
+
+/**
+ * @template {{ contestants: Contestant[] }} Plan
+ * @typedef {object} Bench
+ * @property {string} name as one types it
+ * @property {string} title
+ * @property {Plan} plan
+ * @property {readonly BenchTask<Plan>[]} tasks
+ * @property {(plan: Plan, results: Results) => Bar[]} bars
+ */
+
+/**
+ * @template {{ contestants: Contestant[] }} Plan
+ * @param {Bench<Plan>} bench
+ * @param {Options} options
+ * @returns {Promise<Report>}
+ */
+export async function runBench({ name, title, plan, tasks, bars }, { command, rounds }) {
+  const date = new Date()
+  const machine = describeMachine()
+  const { onStep, end } = showProgress()
+  const results = await runRounds(
+    tasks.map(({ name, file, groups }) => ({ name, file, groups: groups(plan) })),
+    { rounds, onStep },
+  )
+  end()
+  return {
+    bench: name,
+    title,
+    command,
+    date,
+    machine,
+    method: describeMethod(rounds),
+    tables: [contestantTable(plan.contestants), ...tasks.map((task) => task.table(plan, results))],
+    bars: bars(plan, results),
+    failures: results.failures,
+  }
+}
+
+/** @param {number} rounds */
+function describeMethod(rounds) {
+  const numbers = rounds === 1 ? 'One round' : `Medians of ${rounds} interleaved rounds`
+  return `${numbers}, each measurement in a process of its own. Ratios are taken within a round, then their median.`
+}

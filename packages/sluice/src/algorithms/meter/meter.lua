@@ -1,0 +1,89 @@
+-- The sums of meter.ts, done beside the data. Cells: expiresAt, debt, pace, drainPerTick.
+
+local function defineMeter()
+  local meter = {}
+  local EXPIRES_AT = 1
+  local DEBT = 2
+  local PACE = 3
+  local DRAIN_PER_TICK = 4
+
+  function meter.make(numbers, name)
+    local isSmooth = name == 'meter'
+    return {
+      width = 4,
+      limit = numbers[1],
+      unitsPerToken = numbers[2],
+      drainPerTick = numbers[3],
+      tickMs = numbers[4],
+      isSmooth = isSmooth,
+      pace = isSmooth and numbers[2] or numbers[4],
+      mostUsed = numbers[5],
+    }
+  end
+
+  local function owe(rule, cells, since, debt)
+    local owes = debt > 0
+    cells[EXPIRES_AT] = owes and since + ceilDiv(debt, rule.drainPerTick) * rule.tickMs or 0
+    cells[DEBT] = debt
+    cells[PACE] = owes and rule.pace or 0
+    cells[DRAIN_PER_TICK] = owes and rule.drainPerTick or 0
+  end
+
+  local function sinceOf(rule, cells, nowMs)
+    if rule.tickMs == 1 or cells[EXPIRES_AT] == 0 then return nowMs end
+    return cells[EXPIRES_AT] - ceilDiv(cells[DEBT], rule.drainPerTick) * rule.tickMs
+  end
+
+  local function inOwnUnits(rule, owed, pace)
+    if not rule.isSmooth then return math.min(owed, rule.mostUsed) end
+    local tokens = floorDiv(owed, pace)
+    local rest = owed - tokens * pace
+    local most = rule.mostUsed * rule.unitsPerToken
+    return math.min(tokens * rule.unitsPerToken + math.ceil((rest * rule.unitsPerToken) / pace), most)
+  end
+
+  function meter.settle(rule, cells, nowMs)
+    local expiresAt = cells[EXPIRES_AT]
+    if expiresAt == 0 then return end
+    if nowMs >= expiresAt then return owe(rule, cells, nowMs, 0) end
+    local pace = cells[PACE]
+    local drainPerTick = cells[DRAIN_PER_TICK]
+    local tickMs = rule.isSmooth and 1 or pace
+    local debt = cells[DEBT]
+    local since = expiresAt - ceilDiv(debt, drainPerTick) * tickMs
+    local ticks = math.max(0, floorDiv(nowMs - since, tickMs))
+    local owed = debt - ticks * drainPerTick
+    local isOwn = pace == rule.pace and drainPerTick == rule.drainPerTick
+    if isOwn then
+      owe(rule, cells, math.min(since + ticks * tickMs, nowMs), owed)
+    else
+      owe(rule, cells, nowMs, inOwnUnits(rule, owed, pace))
+    end
+  end
+
+  function meter.waitMs(rule, cells, nowMs, cost)
+    if cost > rule.limit then return INFINITY end
+    local excess = cells[DEBT] - (rule.limit - cost) * rule.unitsPerToken
+    if excess <= 0 then return 0 end
+    return sinceOf(rule, cells, nowMs) + ceilDiv(excess, rule.drainPerTick) * rule.tickMs - nowMs
+  end
+
+  function meter.spend(rule, cells, nowMs, cost)
+    local debt = cells[DEBT] + cost * rule.unitsPerToken
+    owe(rule, cells, sinceOf(rule, cells, nowMs), math.min(debt, rule.mostUsed * rule.unitsPerToken))
+  end
+
+  function meter.used(rule, cells)
+    return ceilDiv(cells[DEBT], rule.unitsPerToken)
+  end
+
+  function meter.put(rule, cells, nowMs, used)
+    owe(rule, cells, nowMs, used * rule.unitsPerToken)
+  end
+
+  function meter.refund(rule, cells, nowMs, cost)
+    owe(rule, cells, sinceOf(rule, cells, nowMs), math.max(0, cells[DEBT] - cost * rule.unitsPerToken))
+  end
+
+  return meter
+end

@@ -1,0 +1,205 @@
+-- The sums of sliding-log.ts, done beside the data: a Redis list of entries (time, cost, sum), oldest first, where sum is
+-- all that was spent up to and with the entry, so that the cost of any stretch is read off its two ends, and what the
+-- definition finds entry by entry is found by halving. Entries are read when they are needed; what changes is kept aside
+-- until `save` writes it, and a look never does.
+
+local function defineSlidingLog()
+  local slidingLog = {}
+  local EXPIRES_AT = 1
+  local ENTRY = '<ddd'
+
+  function slidingLog.make(numbers)
+    return { limit = numbers[1], windowMs = numbers[2] }
+  end
+
+  function slidingLog.load(rule, key)
+    local length = redis.call('LLEN', key)
+    return { 0, key = key, length = length, first = 0, last = length - 1, read = {}, changed = {}, added = {} }
+  end
+
+  local function countOf(log)
+    return log.last - log.first + 1 + #log.added
+  end
+
+  -- Entry `i`, counted from 0, the oldest.
+  local function entryOf(log, i)
+    local place = log.first + i
+    if place > log.last then return log.added[place - log.last] end
+    local entry = log.read[place]
+    if not entry then
+      local time, cost, sum = struct.unpack(ENTRY, redis.call('LINDEX', log.key, place))
+      entry = { time = time, cost = cost, sum = sum }
+      log.read[place] = entry
+    end
+    return entry
+  end
+
+  local function newest(log)
+    return entryOf(log, countOf(log) - 1)
+  end
+
+  -- What entry `i` and all older ones cost.
+  local function costUpTo(log, i)
+    local oldest = entryOf(log, 0)
+    return entryOf(log, i).sum - oldest.sum + oldest.cost
+  end
+
+  local function totalOf(log)
+    local count = countOf(log)
+    return count == 0 and 0 or costUpTo(log, count - 1)
+  end
+
+  -- The first entry for which `holds`, which must then hold for all after it; how many there are if it holds for none.
+  -- In steps that double, as it is mostly near the oldest, then by halving.
+  local function firstThat(log, holds)
+    local count = countOf(log)
+    local low, step = 0, 1
+    while low + step <= count and not holds(low + step - 1) do
+      low = low + step
+      step = 2 * step
+    end
+    local high = math.min(low + step - 1, count)
+    while low < high do
+      local middle = floorDiv(low + high, 2)
+      if holds(middle) then high = middle else low = middle + 1 end
+    end
+    return low
+  end
+
+  local function firstAfter(log, time)
+    return firstThat(log, function(i) return entryOf(log, i).time > time end)
+  end
+
+  local function firstCostUpTo(log, cost)
+    return firstThat(log, function(i) return costUpTo(log, i) >= cost end)
+  end
+
+  local function dropOldest(log, count)
+    local listed = math.min(count, log.last - log.first + 1)
+    log.first = log.first + listed
+    for _ = 1, count - listed do table.remove(log.added, 1) end
+  end
+
+  local function dropNewest(log, count)
+    local added = math.min(count, #log.added)
+    for _ = 1, added do table.remove(log.added) end
+    log.last = log.last - (count - added)
+  end
+
+  -- Makes the oldest entry, or with `isNewest` the newest, cost so much more; the sum of the newest grows with it.
+  local function change(log, i, more, isNewest)
+    local entry = entryOf(log, i)
+    entry.cost = entry.cost + more
+    if isNewest then entry.sum = entry.sum + more end
+    if log.first + i <= log.last then log.changed[log.first + i] = true end
+  end
+
+  -- Sums grow for as long as the list lives: before they pass 2^53, they are counted anew from the oldest entry.
+  local function sumAnew(log)
+    local before = entryOf(log, 0).sum - entryOf(log, 0).cost
+    for i = 0, countOf(log) - 1 do
+      local entry = entryOf(log, i)
+      entry.sum = entry.sum - before
+      if log.first + i <= log.last then log.changed[log.first + i] = true end
+    end
+  end
+
+  local function append(log, nowMs, cost)
+    local count = countOf(log)
+    if count > 0 and newest(log).sum > MAX - cost then sumAnew(log) end
+    if count > 0 and newest(log).time == nowMs then
+      change(log, count - 1, cost, true)
+    else
+      local sum = count == 0 and 0 or newest(log).sum
+      log.added[#log.added + 1] = { time = nowMs, cost = cost, sum = sum + cost }
+    end
+  end
+
+  local function touch(rule, log)
+    log[EXPIRES_AT] = countOf(log) == 0 and 0 or newest(log).time + rule.windowMs
+  end
+
+  function slidingLog.settle(rule, log, nowMs)
+    dropOldest(log, firstAfter(log, nowMs - rule.windowMs))
+    local count = countOf(log)
+    if count > 0 and newest(log).time > nowMs then
+      local kept = firstAfter(log, nowMs)
+      local later = totalOf(log) - (kept == 0 and 0 or costUpTo(log, kept - 1))
+      dropNewest(log, count - kept)
+      append(log, nowMs, later)
+    end
+    touch(rule, log)
+  end
+
+  function slidingLog.waitMs(rule, log, nowMs, cost)
+    if cost > rule.limit then return INFINITY end
+    local excess = totalOf(log) - (rule.limit - cost)
+    if excess <= 0 then return 0 end
+    return entryOf(log, firstCostUpTo(log, excess)).time + rule.windowMs - nowMs
+  end
+
+  function slidingLog.spend(rule, log, nowMs, cost)
+    local spent = math.min(cost, MAX - totalOf(log))
+    if spent == 0 then return end
+    local isNew = countOf(log) == 0 or newest(log).time ~= nowMs
+    local surplus = countOf(log) + 1 - rule.limit
+    if isNew and surplus > 0 then
+      local oldest = costUpTo(log, surplus - 1)
+      dropOldest(log, surplus)
+      if countOf(log) == 0 then
+        spent = spent + oldest
+      else
+        change(log, 0, oldest, false)
+      end
+    end
+    append(log, nowMs, spent)
+    touch(rule, log)
+  end
+
+  function slidingLog.used(rule, log)
+    return totalOf(log)
+  end
+
+  function slidingLog.put(rule, log, nowMs, used)
+    dropNewest(log, countOf(log))
+    if used > 0 then append(log, nowMs, used) end
+    touch(rule, log)
+  end
+
+  function slidingLog.refund(rule, log, nowMs, cost)
+    local left = totalOf(log) - cost
+    if left <= 0 then
+      dropNewest(log, countOf(log))
+    else
+      local last = firstCostUpTo(log, left)
+      dropNewest(log, countOf(log) - 1 - last)
+      local over = totalOf(log) - left
+      if over > 0 then change(log, last, -over, true) end
+    end
+    touch(rule, log)
+  end
+
+  function slidingLog.save(rule, key, log, ttlMs)
+    if countOf(log) == 0 then
+      if log.length > 0 then redis.call('DEL', key) end
+      return
+    end
+    for place in pairs(log.changed) do
+      if place >= log.first and place <= log.last then
+        local entry = log.read[place]
+        redis.call('LSET', key, place, struct.pack(ENTRY, entry.time, entry.cost, entry.sum))
+      end
+    end
+    if log.first > log.last then
+      if log.length > 0 then redis.call('DEL', key) end
+    elseif log.first > 0 or log.last < log.length - 1 then
+      redis.call('LTRIM', key, log.first, log.last)
+    end
+    for _, entry in ipairs(log.added) do
+      redis.call('RPUSH', key, struct.pack(ENTRY, entry.time, entry.cost, entry.sum))
+    end
+    redis.call('PEXPIRE', key, ttlMs)
+  end
+
+  return slidingLog
+end

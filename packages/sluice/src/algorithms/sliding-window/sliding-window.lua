@@ -1,0 +1,118 @@
+-- The sums of sliding-window.ts, done beside the data. Cells: expiresAt, start, current, previous.
+
+local function defineSlidingWindow()
+  local slidingWindow = {}
+  local EXPIRES_AT = 1
+  local START = 2
+  local CURRENT = 3
+  local PREVIOUS = 4
+
+  function slidingWindow.make(numbers)
+    return {
+      width = 4,
+      limit = numbers[1],
+      windowMs = numbers[2],
+      isOnClock = numbers[3] == 1,
+      roundsDown = numbers[4] == 1,
+      mostUsed = numbers[5],
+    }
+  end
+
+  local function startOfWindow(rule, nowMs)
+    if rule.isOnClock then return nowMs - nowMs % rule.windowMs end
+    return nowMs
+  end
+
+  local function longestView(rule, count, room)
+    if count <= room then return rule.windowMs end
+    if rule.roundsDown then return ceilDiv((room + 1) * rule.windowMs, count) - 1 end
+    return floorDiv(room * rule.windowMs, count)
+  end
+
+  local function touch(rule, cells)
+    if cells[CURRENT] > 0 then
+      cells[EXPIRES_AT] = cells[START] + 2 * rule.windowMs
+    elseif cells[PREVIOUS] > 0 then
+      cells[EXPIRES_AT] = cells[START] + rule.windowMs
+    else
+      cells[EXPIRES_AT] = 0
+      cells[START] = 0
+    end
+  end
+
+  function slidingWindow.settle(rule, cells, nowMs)
+    local expiresAt = cells[EXPIRES_AT]
+    if expiresAt == 0 then return end
+    local start = cells[START]
+    local current = cells[CURRENT]
+    local previous = cells[PREVIOUS]
+    local writtenWindowMs = current > 0 and (expiresAt - start) / 2 or expiresAt - start
+    if writtenWindowMs ~= rule.windowMs then
+      local elapsed = math.max(0, nowMs - start)
+      local used = 0
+      if elapsed < writtenWindowMs then
+        used = current + ceilDiv(previous * (writtenWindowMs - elapsed), writtenWindowMs)
+      elseif nowMs < expiresAt then
+        used = ceilDiv(current * (2 * writtenWindowMs - elapsed), writtenWindowMs)
+      end
+      return slidingWindow.put(rule, cells, nowMs, math.min(used, rule.mostUsed))
+    end
+    local passed = floorDiv(nowMs - start, rule.windowMs)
+    if passed < 0 and rule.isOnClock then
+      return slidingWindow.put(rule, cells, nowMs, math.min(current + previous, rule.mostUsed))
+    end
+    if passed < 0 then
+      cells[START] = nowMs
+    elseif passed == 1 then
+      cells[START] = start + rule.windowMs
+      cells[PREVIOUS] = current
+      cells[CURRENT] = 0
+    elseif passed > 1 then
+      cells[PREVIOUS] = 0
+      cells[CURRENT] = 0
+    end
+    touch(rule, cells)
+  end
+
+  function slidingWindow.waitMs(rule, cells, nowMs, cost)
+    local limit = rule.limit
+    local windowMs = rule.windowMs
+    if cost > limit then return INFINITY end
+    local current = cells[CURRENT]
+    local previous = cells[PREVIOUS]
+    local elapsed = cells[EXPIRES_AT] == 0 and 0 or nowMs - cells[START]
+    local room = limit - cost - current
+    if room >= 0 then return math.max(0, windowMs - longestView(rule, previous, room) - elapsed) end
+    return windowMs - elapsed + windowMs - longestView(rule, current, limit - cost)
+  end
+
+  function slidingWindow.spend(rule, cells, nowMs, cost)
+    if cells[EXPIRES_AT] == 0 then cells[START] = startOfWindow(rule, nowMs) end
+    cells[CURRENT] = math.min(cells[CURRENT] + cost, rule.mostUsed)
+    touch(rule, cells)
+  end
+
+  function slidingWindow.used(rule, cells, nowMs)
+    local previous = cells[PREVIOUS]
+    if previous == 0 then return cells[CURRENT] end
+    local inView = previous * (rule.windowMs - (nowMs - cells[START]))
+    if rule.roundsDown then return cells[CURRENT] + floorDiv(inView, rule.windowMs) end
+    return cells[CURRENT] + ceilDiv(inView, rule.windowMs)
+  end
+
+  function slidingWindow.put(rule, cells, nowMs, used)
+    cells[START] = startOfWindow(rule, nowMs)
+    cells[CURRENT] = used
+    cells[PREVIOUS] = 0
+    touch(rule, cells)
+  end
+
+  function slidingWindow.refund(rule, cells, nowMs, cost)
+    local fromCurrent = math.min(cost, cells[CURRENT])
+    cells[CURRENT] = cells[CURRENT] - fromCurrent
+    cells[PREVIOUS] = math.max(0, cells[PREVIOUS] - (cost - fromCurrent))
+    touch(rule, cells)
+  end
+
+  return slidingWindow
+end

@@ -1,0 +1,61 @@
+// A breaker for each part of a store that fails by itself, such as a server of a cluster: one that is down must not close the
+// others. A store without parts has one breaker.
+// What must stay true: whoever has heard of a failure hears of its end, also when the failed part's keys have moved to another.
+
+import { Breaker } from './breaker.ts'
+import type { TimerClock } from './clock.ts'
+
+/** Servers come and go: beyond so many, what is known of them is forgotten. */
+const MOST_PARTS = 1000
+
+/** The part of a store that has no parts. */
+const WHOLE = ''
+
+export class Breakers {
+  readonly #make: () => Breaker
+  readonly #partOf: (key: string) => string
+  readonly #breakers = new Map<string, Breaker>()
+  /** For each part that is failing the last key that failed there, to find out where it has gone. */
+  readonly #failedKeys = new Map<string, string>()
+
+  constructor(clock: TimerClock, failures: number, probeEveryMs: number, partOf: ((key: string) => string) | undefined) {
+    this.#make = () => new Breaker(clock, failures, probeEveryMs)
+    this.#partOf = partOf ?? (() => WHOLE)
+  }
+
+  /** The breaker that a call on `key` has to pass. */
+  of(key: string): Breaker {
+    const part = this.#partOf(key)
+    let breaker = this.#breakers.get(part)
+    if (breaker === undefined) {
+      if (this.#breakers.size === MOST_PARTS) this.#forget()
+      breaker = this.#make()
+      this.#breakers.set(part, breaker)
+    }
+    return breaker
+  }
+
+  /** A call on `key` that entered in `era` has failed. */
+  failed(key: string, breaker: Breaker, era: number): void {
+    breaker.failed(era)
+    this.#failedKeys.set(this.#partOf(key), key)
+  }
+
+  /** A call on `key` was answered; → whether that ends a failure. */
+  answered(key: string, breaker: Breaker): boolean {
+    breaker.answered()
+    if (this.#failedKeys.size === 0) return false
+    const part = this.#partOf(key)
+    const ended = [...this.#failedKeys].filter(([failed, itsKey]) => failed === part || this.#partOf(itsKey) === part)
+    for (const [failed] of ended) {
+      this.#failedKeys.delete(failed)
+      if (failed !== part) this.#breakers.delete(failed)
+    }
+    return ended.length > 0
+  }
+
+  #forget(): void {
+    this.#breakers.clear()
+    this.#failedKeys.clear()
+  }
+}

@@ -1,0 +1,222 @@
+// What the store leaves in Redis: every key ends soon after it means nothing any more, and none is larger than it must be.
+
+import { Cluster, Redis } from 'ioredis'
+import { describe, expect, test } from 'vitest'
+import { clientFor, SINGLE } from '../../../test/redis/clients.ts'
+import { beforeTests, freshPrefix, patientLimiter, realCluster, realRedis } from '../../../test/redis/real-redis.ts'
+import { fixedWindow, type Rule, slidingLog, slidingWindow, tokenBucket } from '../../index.ts'
+import { everyRule, fakeClock } from '../../testing/index.ts'
+import { seededRandom } from '../../testing/random.ts'
+import { RedisKeys } from './redis-keys.ts'
+import { redisStore } from './redis-store.ts'
+
+const server = realRedis()
+const redis = beforeTests(
+  async () => new Redis(server.it.port),
+  (client) => client.disconnect(),
+)
+
+/** How long a key may outlive what it means. */
+const GRACE_MS = 1000
+/** The same under a clock of the test's own. */
+const GRACE_UNDER_CLOCK_MS = 3_600_000
+/** How long notes of executed commands are kept. */
+const NOTED_MS = 600_000
+
+function limiterOver(rules: Rule | readonly Rule[], options = {}) {
+  const prefix = freshPrefix()
+  const store = redisStore(redis.it, { prefix, ...options })
+  const keys = new RedisKeys(prefix)
+  const nameOf = (key: string, rule: Rule) => keys.startOf(key) + keys.endOf(rule)
+  return { limiter: patientLimiter(rules, store), store, prefix, nameOf }
+}
+
+describe('every key ends', () => {
+  test('a second after it means nothing any more, whatever was called', async () => {
+    const random = seededRandom()
+    const { limiter, prefix, nameOf } = limiterOver(everyRule())
+    const keys = ['ada', 'bob', '__proto__', '😀', 'x'.repeat(300)]
+    for (let call = 0; call < 1500; call++) {
+      const key = random.pick(keys)
+      const rule = random.pick(limiter.rules)
+      const cost = random.whole(1, 9)
+      await random.pick<() => unknown>([
+        () => limiter.hit(key, { cost }),
+        () => limiter.hit(key),
+        () => limiter.peek(key),
+        () => limiter.inc(key, cost, { rule: rule.name }),
+        () => limiter.set(key, cost, { rule: rule.name }),
+        () => limiter.refund(key, cost),
+        () => random.whole(0, 9) === 0 && limiter.reset(key),
+      ])()
+      if (call % 50 !== 0) continue
+      const endsMs = await limiter.expiresAt(key, { rule: rule.name })
+      const [ttlMs, nowMs] = await Promise.all([redis.it.pttl(nameOf(key, rule)), timeOf(redis.it)])
+      if (endsMs === 0) continue
+      expect(ttlMs, `SEED=${random.seed}, ${rule.name}`).toBeGreaterThan(endsMs - nowMs)
+      expect(ttlMs, `SEED=${random.seed}, ${rule.name}`).toBeLessThanOrEqual(endsMs - nowMs + GRACE_MS + 50)
+    }
+    const names = await redis.it.keys(`${prefix}:*`)
+    const ttls = await Promise.all(names.map((name) => redis.it.pttl(name)))
+    expect(names.length).toBeGreaterThan(20)
+    const longestMs = Math.max(...limiter.rules.map(({ windowMs }) => 2 * windowMs)) + GRACE_MS
+    for (const [i, name] of names.entries()) {
+      expect(ttls[i], name).toBeGreaterThan(0)
+      expect(ttls[i], name).toBeLessThanOrEqual(name.startsWith(`${prefix}:once:`) ? NOTED_MS : longestMs)
+    }
+    expect(names.filter((name) => name.startsWith(`${prefix}:once:`))).toHaveLength(1)
+  })
+
+  for (const rule of everyRule()) {
+    test(`one that has lost its expiry gets it back from the next hit, allowed or denied: ${rule.name}`, async () => {
+      const { limiter, nameOf } = limiterOver(rule, { clock: fakeClock() })
+      for (const cost of [1, rule.limit]) {
+        await limiter.reset('ada')
+        await limiter.hit('ada')
+        await redis.it.persist(nameOf('ada', rule))
+        const { allowed } = await limiter.hit('ada', { cost })
+        expect(allowed).toBe(cost === 1)
+        const ttlMs = await redis.it.pttl(nameOf('ada', rule))
+        expect(ttlMs).toBeGreaterThan(0)
+        expect(ttlMs).toBeLessThanOrEqual(2 * rule.windowMs + GRACE_UNDER_CLOCK_MS)
+      }
+    })
+
+    test(`one that lives on blocks nobody: ${rule.name}`, async () => {
+      const clock = fakeClock()
+      const { limiter, nameOf } = limiterOver(rule, { clock })
+      const { resetAfterMs } = await limiter.hit('ada', { cost: rule.limit })
+      await redis.it.persist(nameOf('ada', rule))
+      clock.advance(resetAfterMs)
+      expect(await limiter.hit('ada', { cost: rule.limit })).toMatchObject({ allowed: true, remaining: 0 })
+      expect(await redis.it.pttl(nameOf('ada', rule))).toBeGreaterThan(0)
+    })
+
+    test(`what has nothing to say leaves no key: ${rule.name}`, async () => {
+      const clock = fakeClock()
+      const { limiter, nameOf } = limiterOver(rule, { clock })
+      const exists = () => redis.it.exists(nameOf('ada', rule))
+      await limiter.refund('ada', 3)
+      await limiter.peek('ada')
+      await limiter.reset('ada')
+      if (!rule.countsDenied) await limiter.hit('ada', { cost: rule.limit + 1 })
+      expect(await exists()).toBe(0)
+      const { resetAfterMs } = await limiter.hit('ada')
+      expect(await exists()).toBe(1)
+      clock.advance(resetAfterMs)
+      await limiter.refund('ada', 1)
+      expect(await exists()).toBe(0)
+      await limiter.hit('ada')
+      await limiter.reset('ada')
+      expect(await exists()).toBe(0)
+    })
+  }
+
+  test('the note of executed commands as well, even if it has lost its expiry', async () => {
+    const { limiter, prefix } = limiterOver(fixedWindow({ limit: 5, window: '1m' }))
+    await limiter.hit('ada')
+    const [note] = await redis.it.keys(`${prefix}:once:*`)
+    await redis.it.persist(note)
+    await limiter.peek('ada')
+    expect(await redis.it.pttl(note)).toBeGreaterThan(0)
+  })
+})
+
+describe('bytes', () => {
+  /** For a key such as user:42, under the default prefix; what Redis 7.0 takes, name and bookkeeping included. */
+  const MOST_BYTES: readonly (readonly [Rule, number])[] = [
+    [fixedWindow({ limit: 100, window: '1m' }), 144],
+    [slidingWindow({ limit: 100, window: '1m' }), 160],
+    [tokenBucket({ capacity: 100, refill: 10, every: '1s' }), 160],
+    [tokenBucket({ capacity: 100, refill: 10, every: '1s', style: 'stepped' }), 176],
+  ]
+  for (const [rule, most] of MOST_BYTES) {
+    test(`a key of ${rule.name} takes at most ${most}`, async () => {
+      const keys = new RedisKeys('sluice')
+      const limiter = patientLimiter(rule, redisStore(redis.it))
+      await limiter.hit('user:42')
+      const name = keys.startOf('user:42') + keys.endOf(rule)
+      expect(await redis.it.memory('USAGE', name)).toBeLessThanOrEqual(most)
+    })
+  }
+
+  test('a log has at most an entry for each unit of its limit, and sheds what has passed with every hit', async () => {
+    const clock = fakeClock()
+    const rule = slidingLog({ limit: 100, window: 1000 })
+    const { limiter, nameOf } = limiterOver(rule, { clock })
+    const name = nameOf('user:42', rule)
+    for (let hit = 0; hit < 150; hit++) {
+      await limiter.hit('user:42')
+      clock.advance(1)
+    }
+    expect(await redis.it.llen(name)).toBe(100)
+    expect(await redis.it.memory('USAGE', name, 'SAMPLES', 0)).toBeLessThanOrEqual(100 * 32 + 200)
+    for (let inc = 0; inc < 50; inc++) {
+      await limiter.inc('user:42', 3)
+      clock.advance(1)
+    }
+    expect(await redis.it.llen(name)).toBe(100)
+    expect(await limiter.get('user:42')).toBe(250)
+    clock.advance(1000 - 40)
+    await limiter.hit('user:42', { cost: 1 })
+    expect(await redis.it.llen(name)).toBeLessThanOrEqual(41)
+  })
+
+  test('many hits in one millisecond are one entry', async () => {
+    const clock = fakeClock()
+    const rule = slidingLog({ limit: 1000, window: 1000 })
+    const { limiter, nameOf } = limiterOver(rule, { clock })
+    await Promise.all(Array.from({ length: 500 }, () => limiter.hit('ada')))
+    expect(await redis.it.llen(nameOf('ada', rule))).toBe(1)
+    expect(await limiter.get('ada')).toBe(500)
+  })
+})
+
+describe('size', () => {
+  for (const [name, connect] of Object.entries(SINGLE)) {
+    const connected = clientFor(connect, () => server.it.port)
+    test(`counts the states of this prefix alone, through ${name}`, async () => {
+      const rules = [fixedWindow({ limit: 5, window: '1m' }), slidingLog({ limit: 5, window: '1m' })]
+      const prefix = `${freshPrefix()}[a-z]*?^\\`
+      const stores = [prefix, `${prefix}:1`, prefix.replace('*', 'x')].map((each) =>
+        redisStore(connected.it.client, { prefix: each }),
+      )
+      for (const [i, store] of stores.entries()) {
+        const limiter = patientLimiter(rules, store)
+        await Promise.all(Array.from({ length: 10 * (i + 1) }, (_, j) => limiter.hit(`user ${j}`)))
+      }
+      expect(await Promise.all(stores.map(({ size }) => size))).toEqual([20, 40, 60])
+      expect(await stores[0].clean()).toBe(0)
+    })
+  }
+
+  test('knows what the client puts before every key', async () => {
+    const client = new Redis(server.it.port, { keyPrefix: 'app*:' })
+    const prefix = freshPrefix()
+    const store = redisStore(client, { prefix })
+    const limiter = patientLimiter('5/minute', store)
+    await limiter.hit('ada')
+    expect(await store.size).toBe(1)
+    expect(await redis.it.keys(`app\\*:${prefix}:1:*`)).toHaveLength(1)
+    client.disconnect()
+  })
+
+  test('says that it cannot be had', async () => {
+    const broken = redisStore(() => Promise.reject(new Error('NOPERM this user has no permissions')))
+    await expect(broken.size).rejects.toMatchObject({ code: 'ERR_STORE_FATAL' })
+  })
+
+  describe('in a cluster', () => {
+    const cluster = realCluster()
+    test('cannot be had', async () => {
+      const client = new Cluster([{ host: '127.0.0.1', port: cluster.it.nodes[0].port }])
+      await expect(redisStore(client).size).rejects.toMatchObject({ code: 'ERR_STORE_FATAL' })
+      client.disconnect()
+    })
+  })
+})
+
+async function timeOf(client: Redis): Promise<number> {
+  const [seconds, micros] = await client.time()
+  return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
+}

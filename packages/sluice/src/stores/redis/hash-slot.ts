@@ -1,0 +1,34 @@
+// In which of a cluster's 16,384 slots a name lies: CRC-16/XMODEM of its hash tag, as the cluster specification says.
+
+const SLOTS = 16_384
+
+const TABLE = Uint16Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte << 8
+  for (let bit = 0; bit < 8; bit++) crc = crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1
+  return crc
+})
+
+const encoder = new TextEncoder()
+
+export function slotOf(name: string): number {
+  const open = name.indexOf('{')
+  const close = name.indexOf('}', open + 1)
+  const tag = open >= 0 && close > open + 1 ? name.slice(open + 1, close) : name
+  let crc = 0
+  for (const byte of encoder.encode(tag)) crc = ((crc << 8) & 0xffff) ^ TABLE[(crc >> 8) ^ byte]
+  return crc % SLOTS
+}
+
+/** Of the texts of 14 binary digits, each lies in a slot of its own: those found so far, by slot. */
+const tags = new Map<number, string>()
+
+/** A text that lies in `slot`. */
+export function tagIn(slot: number): string {
+  let tag = tags.get(slot)
+  while (tag === undefined) {
+    const next = tags.size.toString(2).padStart(14, '0')
+    tags.set(slotOf(next), next)
+    tag = tags.get(slot)
+  }
+  return tag
+}

@@ -1,0 +1,4 @@
+// The door `sluice/redis`.
+
+export type { GlideClient, IoredisClient, NodeRedisClient, RedisClient, SendCommand } from './redis-client.ts'
+export { type RedisStore, type RedisStoreOptions, redisStore } from './redis-store.ts'

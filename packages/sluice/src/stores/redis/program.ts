@@ -1,0 +1,610 @@
+// Made by scripts/build-redis-program.mjs from the .lua files beside the definitions. Change those, then run it.
+
+export const PROGRAM_SHA1 = '7bde23bc2c9f4d5bcecaff9748b5a6aa8c656b7e'
+
+export const PROGRAM = `local MAX = 9007199254740991
+local INFINITY = math.huge
+local function floorDiv(dividend, divisor)
+return math.floor(dividend / divisor)
+end
+local function ceilDiv(dividend, divisor)
+return math.ceil(dividend / divisor)
+end
+local function defineFixedWindow()
+local fixedWindow = {}
+local EXPIRES_AT = 1
+local USED = 2
+function fixedWindow.make(numbers)
+return {
+width = 2,
+limit = numbers[1],
+windowMs = numbers[2],
+isOnClock = numbers[3] == 1,
+elastic = numbers[4] == 1,
+countsDenied = numbers[5] == 1,
+}
+end
+local function endOfWindow(rule, nowMs)
+if rule.isOnClock then
+return nowMs - nowMs % rule.windowMs + rule.windowMs
+end
+return nowMs + rule.windowMs
+end
+function fixedWindow.settle(rule, cells, nowMs)
+local expiresAt = cells[EXPIRES_AT]
+if nowMs >= expiresAt then
+cells[EXPIRES_AT] = 0
+cells[USED] = 0
+elseif expiresAt > nowMs + rule.windowMs then
+cells[EXPIRES_AT] = nowMs + rule.windowMs
+end
+end
+function fixedWindow.hitLive(rule, key, nowMs, cost)
+local value = redis.call('GET', key)
+if not value or #value ~= 16 then return end
+local expiresAt, used = struct.unpack('<dd', value)
+local isLive = nowMs < expiresAt and expiresAt <= nowMs + rule.windowMs
+if not isLive or used > rule.limit - cost or rule.elastic then return end
+redis.call('SET', key, struct.pack('<dd', expiresAt, used + cost), 'KEEPTTL')
+return used + cost, expiresAt
+end
+function fixedWindow.waitMs(rule, cells, nowMs, cost)
+if cost > rule.limit then return INFINITY end
+if cells[USED] <= rule.limit - cost then return 0 end
+return cells[EXPIRES_AT] - nowMs
+end
+function fixedWindow.spend(rule, cells, nowMs, cost)
+if cells[EXPIRES_AT] == 0 or rule.elastic then cells[EXPIRES_AT] = endOfWindow(rule, nowMs) end
+cells[USED] = math.min(cells[USED] + cost, MAX)
+end
+function fixedWindow.used(rule, cells)
+return cells[USED]
+end
+function fixedWindow.put(rule, cells, nowMs, used)
+if cells[EXPIRES_AT] == 0 or not rule.isOnClock then cells[EXPIRES_AT] = endOfWindow(rule, nowMs) end
+cells[USED] = used
+end
+function fixedWindow.refund(rule, cells, nowMs, cost)
+cells[USED] = math.max(0, cells[USED] - cost)
+end
+return fixedWindow
+end
+local function defineSlidingWindow()
+local slidingWindow = {}
+local EXPIRES_AT = 1
+local START = 2
+local CURRENT = 3
+local PREVIOUS = 4
+function slidingWindow.make(numbers)
+return {
+width = 4,
+limit = numbers[1],
+windowMs = numbers[2],
+isOnClock = numbers[3] == 1,
+roundsDown = numbers[4] == 1,
+mostUsed = numbers[5],
+}
+end
+local function startOfWindow(rule, nowMs)
+if rule.isOnClock then return nowMs - nowMs % rule.windowMs end
+return nowMs
+end
+local function longestView(rule, count, room)
+if count <= room then return rule.windowMs end
+if rule.roundsDown then return ceilDiv((room + 1) * rule.windowMs, count) - 1 end
+return floorDiv(room * rule.windowMs, count)
+end
+local function touch(rule, cells)
+if cells[CURRENT] > 0 then
+cells[EXPIRES_AT] = cells[START] + 2 * rule.windowMs
+elseif cells[PREVIOUS] > 0 then
+cells[EXPIRES_AT] = cells[START] + rule.windowMs
+else
+cells[EXPIRES_AT] = 0
+cells[START] = 0
+end
+end
+function slidingWindow.settle(rule, cells, nowMs)
+local expiresAt = cells[EXPIRES_AT]
+if expiresAt == 0 then return end
+local start = cells[START]
+local current = cells[CURRENT]
+local previous = cells[PREVIOUS]
+local writtenWindowMs = current > 0 and (expiresAt - start) / 2 or expiresAt - start
+if writtenWindowMs ~= rule.windowMs then
+local elapsed = math.max(0, nowMs - start)
+local used = 0
+if elapsed < writtenWindowMs then
+used = current + ceilDiv(previous * (writtenWindowMs - elapsed), writtenWindowMs)
+elseif nowMs < expiresAt then
+used = ceilDiv(current * (2 * writtenWindowMs - elapsed), writtenWindowMs)
+end
+return slidingWindow.put(rule, cells, nowMs, math.min(used, rule.mostUsed))
+end
+local passed = floorDiv(nowMs - start, rule.windowMs)
+if passed < 0 and rule.isOnClock then
+return slidingWindow.put(rule, cells, nowMs, math.min(current + previous, rule.mostUsed))
+end
+if passed < 0 then
+cells[START] = nowMs
+elseif passed == 1 then
+cells[START] = start + rule.windowMs
+cells[PREVIOUS] = current
+cells[CURRENT] = 0
+elseif passed > 1 then
+cells[PREVIOUS] = 0
+cells[CURRENT] = 0
+end
+touch(rule, cells)
+end
+function slidingWindow.waitMs(rule, cells, nowMs, cost)
+local limit = rule.limit
+local windowMs = rule.windowMs
+if cost > limit then return INFINITY end
+local current = cells[CURRENT]
+local previous = cells[PREVIOUS]
+local elapsed = cells[EXPIRES_AT] == 0 and 0 or nowMs - cells[START]
+local room = limit - cost - current
+if room >= 0 then return math.max(0, windowMs - longestView(rule, previous, room) - elapsed) end
+return windowMs - elapsed + windowMs - longestView(rule, current, limit - cost)
+end
+function slidingWindow.spend(rule, cells, nowMs, cost)
+if cells[EXPIRES_AT] == 0 then cells[START] = startOfWindow(rule, nowMs) end
+cells[CURRENT] = math.min(cells[CURRENT] + cost, rule.mostUsed)
+touch(rule, cells)
+end
+function slidingWindow.used(rule, cells, nowMs)
+local previous = cells[PREVIOUS]
+if previous == 0 then return cells[CURRENT] end
+local inView = previous * (rule.windowMs - (nowMs - cells[START]))
+if rule.roundsDown then return cells[CURRENT] + floorDiv(inView, rule.windowMs) end
+return cells[CURRENT] + ceilDiv(inView, rule.windowMs)
+end
+function slidingWindow.put(rule, cells, nowMs, used)
+cells[START] = startOfWindow(rule, nowMs)
+cells[CURRENT] = used
+cells[PREVIOUS] = 0
+touch(rule, cells)
+end
+function slidingWindow.refund(rule, cells, nowMs, cost)
+local fromCurrent = math.min(cost, cells[CURRENT])
+cells[CURRENT] = cells[CURRENT] - fromCurrent
+cells[PREVIOUS] = math.max(0, cells[PREVIOUS] - (cost - fromCurrent))
+touch(rule, cells)
+end
+return slidingWindow
+end
+local function defineSlidingLog()
+local slidingLog = {}
+local EXPIRES_AT = 1
+local ENTRY = '<ddd'
+function slidingLog.make(numbers)
+return { limit = numbers[1], windowMs = numbers[2] }
+end
+function slidingLog.load(rule, key)
+local length = redis.call('LLEN', key)
+return { 0, key = key, length = length, first = 0, last = length - 1, read = {}, changed = {}, added = {} }
+end
+local function countOf(log)
+return log.last - log.first + 1 + #log.added
+end
+local function entryOf(log, i)
+local place = log.first + i
+if place > log.last then return log.added[place - log.last] end
+local entry = log.read[place]
+if not entry then
+local time, cost, sum = struct.unpack(ENTRY, redis.call('LINDEX', log.key, place))
+entry = { time = time, cost = cost, sum = sum }
+log.read[place] = entry
+end
+return entry
+end
+local function newest(log)
+return entryOf(log, countOf(log) - 1)
+end
+local function costUpTo(log, i)
+local oldest = entryOf(log, 0)
+return entryOf(log, i).sum - oldest.sum + oldest.cost
+end
+local function totalOf(log)
+local count = countOf(log)
+return count == 0 and 0 or costUpTo(log, count - 1)
+end
+local function firstThat(log, holds)
+local count = countOf(log)
+local low, step = 0, 1
+while low + step <= count and not holds(low + step - 1) do
+low = low + step
+step = 2 * step
+end
+local high = math.min(low + step - 1, count)
+while low < high do
+local middle = floorDiv(low + high, 2)
+if holds(middle) then high = middle else low = middle + 1 end
+end
+return low
+end
+local function firstAfter(log, time)
+return firstThat(log, function(i) return entryOf(log, i).time > time end)
+end
+local function firstCostUpTo(log, cost)
+return firstThat(log, function(i) return costUpTo(log, i) >= cost end)
+end
+local function dropOldest(log, count)
+local listed = math.min(count, log.last - log.first + 1)
+log.first = log.first + listed
+for _ = 1, count - listed do table.remove(log.added, 1) end
+end
+local function dropNewest(log, count)
+local added = math.min(count, #log.added)
+for _ = 1, added do table.remove(log.added) end
+log.last = log.last - (count - added)
+end
+local function change(log, i, more, isNewest)
+local entry = entryOf(log, i)
+entry.cost = entry.cost + more
+if isNewest then entry.sum = entry.sum + more end
+if log.first + i <= log.last then log.changed[log.first + i] = true end
+end
+local function sumAnew(log)
+local before = entryOf(log, 0).sum - entryOf(log, 0).cost
+for i = 0, countOf(log) - 1 do
+local entry = entryOf(log, i)
+entry.sum = entry.sum - before
+if log.first + i <= log.last then log.changed[log.first + i] = true end
+end
+end
+local function append(log, nowMs, cost)
+local count = countOf(log)
+if count > 0 and newest(log).sum > MAX - cost then sumAnew(log) end
+if count > 0 and newest(log).time == nowMs then
+change(log, count - 1, cost, true)
+else
+local sum = count == 0 and 0 or newest(log).sum
+log.added[#log.added + 1] = { time = nowMs, cost = cost, sum = sum + cost }
+end
+end
+local function touch(rule, log)
+log[EXPIRES_AT] = countOf(log) == 0 and 0 or newest(log).time + rule.windowMs
+end
+function slidingLog.settle(rule, log, nowMs)
+dropOldest(log, firstAfter(log, nowMs - rule.windowMs))
+local count = countOf(log)
+if count > 0 and newest(log).time > nowMs then
+local kept = firstAfter(log, nowMs)
+local later = totalOf(log) - (kept == 0 and 0 or costUpTo(log, kept - 1))
+dropNewest(log, count - kept)
+append(log, nowMs, later)
+end
+touch(rule, log)
+end
+function slidingLog.waitMs(rule, log, nowMs, cost)
+if cost > rule.limit then return INFINITY end
+local excess = totalOf(log) - (rule.limit - cost)
+if excess <= 0 then return 0 end
+return entryOf(log, firstCostUpTo(log, excess)).time + rule.windowMs - nowMs
+end
+function slidingLog.spend(rule, log, nowMs, cost)
+local spent = math.min(cost, MAX - totalOf(log))
+if spent == 0 then return end
+local isNew = countOf(log) == 0 or newest(log).time ~= nowMs
+local surplus = countOf(log) + 1 - rule.limit
+if isNew and surplus > 0 then
+local oldest = costUpTo(log, surplus - 1)
+dropOldest(log, surplus)
+if countOf(log) == 0 then
+spent = spent + oldest
+else
+change(log, 0, oldest, false)
+end
+end
+append(log, nowMs, spent)
+touch(rule, log)
+end
+function slidingLog.used(rule, log)
+return totalOf(log)
+end
+function slidingLog.put(rule, log, nowMs, used)
+dropNewest(log, countOf(log))
+if used > 0 then append(log, nowMs, used) end
+touch(rule, log)
+end
+function slidingLog.refund(rule, log, nowMs, cost)
+local left = totalOf(log) - cost
+if left <= 0 then
+dropNewest(log, countOf(log))
+else
+local last = firstCostUpTo(log, left)
+dropNewest(log, countOf(log) - 1 - last)
+local over = totalOf(log) - left
+if over > 0 then change(log, last, -over, true) end
+end
+touch(rule, log)
+end
+function slidingLog.save(rule, key, log, ttlMs)
+if countOf(log) == 0 then
+if log.length > 0 then redis.call('DEL', key) end
+return
+end
+for place in pairs(log.changed) do
+if place >= log.first and place <= log.last then
+local entry = log.read[place]
+redis.call('LSET', key, place, struct.pack(ENTRY, entry.time, entry.cost, entry.sum))
+end
+end
+if log.first > log.last then
+if log.length > 0 then redis.call('DEL', key) end
+elseif log.first > 0 or log.last < log.length - 1 then
+redis.call('LTRIM', key, log.first, log.last)
+end
+for _, entry in ipairs(log.added) do
+redis.call('RPUSH', key, struct.pack(ENTRY, entry.time, entry.cost, entry.sum))
+end
+redis.call('PEXPIRE', key, ttlMs)
+end
+return slidingLog
+end
+local function defineMeter()
+local meter = {}
+local EXPIRES_AT = 1
+local DEBT = 2
+local PACE = 3
+local DRAIN_PER_TICK = 4
+function meter.make(numbers, name)
+local isSmooth = name == 'meter'
+return {
+width = 4,
+limit = numbers[1],
+unitsPerToken = numbers[2],
+drainPerTick = numbers[3],
+tickMs = numbers[4],
+isSmooth = isSmooth,
+pace = isSmooth and numbers[2] or numbers[4],
+mostUsed = numbers[5],
+}
+end
+local function owe(rule, cells, since, debt)
+local owes = debt > 0
+cells[EXPIRES_AT] = owes and since + ceilDiv(debt, rule.drainPerTick) * rule.tickMs or 0
+cells[DEBT] = debt
+cells[PACE] = owes and rule.pace or 0
+cells[DRAIN_PER_TICK] = owes and rule.drainPerTick or 0
+end
+local function sinceOf(rule, cells, nowMs)
+if rule.tickMs == 1 or cells[EXPIRES_AT] == 0 then return nowMs end
+return cells[EXPIRES_AT] - ceilDiv(cells[DEBT], rule.drainPerTick) * rule.tickMs
+end
+local function inOwnUnits(rule, owed, pace)
+if not rule.isSmooth then return math.min(owed, rule.mostUsed) end
+local tokens = floorDiv(owed, pace)
+local rest = owed - tokens * pace
+local most = rule.mostUsed * rule.unitsPerToken
+return math.min(tokens * rule.unitsPerToken + math.ceil((rest * rule.unitsPerToken) / pace), most)
+end
+function meter.settle(rule, cells, nowMs)
+local expiresAt = cells[EXPIRES_AT]
+if expiresAt == 0 then return end
+if nowMs >= expiresAt then return owe(rule, cells, nowMs, 0) end
+local pace = cells[PACE]
+local drainPerTick = cells[DRAIN_PER_TICK]
+local tickMs = rule.isSmooth and 1 or pace
+local debt = cells[DEBT]
+local since = expiresAt - ceilDiv(debt, drainPerTick) * tickMs
+local ticks = math.max(0, floorDiv(nowMs - since, tickMs))
+local owed = debt - ticks * drainPerTick
+local isOwn = pace == rule.pace and drainPerTick == rule.drainPerTick
+if isOwn then
+owe(rule, cells, math.min(since + ticks * tickMs, nowMs), owed)
+else
+owe(rule, cells, nowMs, inOwnUnits(rule, owed, pace))
+end
+end
+function meter.waitMs(rule, cells, nowMs, cost)
+if cost > rule.limit then return INFINITY end
+local excess = cells[DEBT] - (rule.limit - cost) * rule.unitsPerToken
+if excess <= 0 then return 0 end
+return sinceOf(rule, cells, nowMs) + ceilDiv(excess, rule.drainPerTick) * rule.tickMs - nowMs
+end
+function meter.spend(rule, cells, nowMs, cost)
+local debt = cells[DEBT] + cost * rule.unitsPerToken
+owe(rule, cells, sinceOf(rule, cells, nowMs), math.min(debt, rule.mostUsed * rule.unitsPerToken))
+end
+function meter.used(rule, cells)
+return ceilDiv(cells[DEBT], rule.unitsPerToken)
+end
+function meter.put(rule, cells, nowMs, used)
+owe(rule, cells, nowMs, used * rule.unitsPerToken)
+end
+function meter.refund(rule, cells, nowMs, cost)
+owe(rule, cells, sinceOf(rule, cells, nowMs), math.max(0, cells[DEBT] - cost * rule.unitsPerToken))
+end
+return meter
+end
+local KEYS = KEYS
+local call = redis.call
+local pack, unpack = struct.pack, struct.unpack
+local format = string.format
+local request = cjson.decode(ARGV[1])
+local NOTED = 31
+local NOTED_MS = 600000
+local function noteOnce(key, nth, sentAs)
+local newest, executed = 0, 0
+local note = call('GET', key)
+if note then newest, executed = unpack('<di4', note) end
+local function wasExecuted(older)
+local age = newest - older
+return age >= 0 and age <= NOTED and bit.band(executed, bit.lshift(1, age)) ~= 0
+end
+local age = newest - nth
+if age > NOTED or wasExecuted(nth) or (sentAs and wasExecuted(sentAs)) then return false end
+if age >= 0 then
+executed = bit.bor(executed, bit.lshift(1, age))
+else
+executed = bit.bor(age < -NOTED and 0 or bit.lshift(executed, -age), 1)
+newest = nth
+end
+call('SET', key, pack('<di4', newest, executed), 'PX', NOTED_MS)
+return true
+end
+if request.nth and not noteOnce(KEYS[#KEYS], request.nth, request.sentAs) then
+return redis.error_reply('REPEATED this command was sent before, and its answer was lost')
+end
+local GRACE_MS = request.now and 3600000 or 1000
+local nowMs = request.now
+if not nowMs then
+local time = call('TIME')
+nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local function loadCells(rule, key)
+local cells = rule.cells
+local value = call('GET', key)
+if not value then
+cells[1], cells[2], cells[3], cells[4] = 0, 0, 0, 0
+elseif #value ~= rule.width * 8 then
+error('sluice: the value of ' .. key .. ' is not a state of its rule', 0)
+elseif rule.width == 2 then
+cells[1], cells[2] = unpack('<dd', value)
+else
+cells[1], cells[2], cells[3], cells[4] = unpack('<dddd', value)
+end
+rule.loaded = value
+rule.loadedEnd = cells[1]
+return cells
+end
+local function saveCells(rule, key, cells, ttlMs)
+local expiresAt = cells[1]
+if expiresAt == 0 then
+if rule.loaded then call('DEL', key) end
+return
+end
+local value = rule.width == 2 and pack('<dd', expiresAt, cells[2])
+or pack('<dddd', expiresAt, cells[2], cells[3], cells[4])
+if expiresAt ~= rule.loadedEnd or call('PTTL', key) == -1 then
+call('SET', key, value, 'PX', ttlMs)
+elseif value ~= rule.loaded then
+call('SET', key, value, 'KEEPTTL')
+end
+end
+local DEFINE = {
+['fixed-window'] = defineFixedWindow,
+['sliding-log'] = defineSlidingLog,
+['sliding-window'] = defineSlidingWindow,
+meter = defineMeter,
+['stepped-meter'] = defineMeter,
+}
+local algorithms = {}
+local function makeRule(name, numbers)
+local algorithm = algorithms[name]
+if not algorithm then
+algorithm = DEFINE[name]()
+algorithms[name] = algorithm
+end
+local rule = algorithm.make(numbers, name)
+rule.algorithm = algorithm
+rule.cells = rule.width and { 0, 0, 0, 0 }
+rule.load = algorithm.load or loadCells
+rule.save = algorithm.save or saveCells
+return rule
+end
+local sets = {}
+for i, set in ipairs(request.sets) do
+sets[i] = {}
+for j, numbers in ipairs(set) do
+sets[i][j] = makeRule(table.remove(numbers, 1), numbers)
+end
+end
+local answer = {}
+local at = 0
+local function say(number)
+at = at + 1
+answer[at] = format('%d', number)
+end
+local function load(rule, key)
+local state = rule.load(rule, key)
+rule.algorithm.settle(rule, state, nowMs)
+return state
+end
+local states = {}
+local waits = {}
+local function hitLive(set, firstKey, cost)
+local rule = set[1]
+local short = rule.algorithm.hitLive
+if not short or #set > 1 or firstKey % 8 == 0 then return false end
+local used, expiresAt = short(rule, KEYS[firstKey + 1], nowMs, cost)
+if not used then return false end
+at = at + 1
+answer[at] = format('%d,0,%d', used, expiresAt - nowMs)
+return true
+end
+local function decide(set, firstKey, cost, op)
+local isHit = op == 'hit'
+if isHit and hitLive(set, firstKey, cost) then return end
+local allowed = true
+for i = 1, #set do
+local rule = set[i]
+local state = load(rule, KEYS[firstKey + i])
+local waitMs = rule.algorithm.waitMs(rule, state, nowMs, cost)
+if waitMs > 0 then allowed = false end
+states[i] = state
+waits[i] = waitMs
+end
+for i = 1, #set do
+local rule = set[i]
+local algorithm = rule.algorithm
+local state = states[i]
+local waitMs = waits[i]
+if isHit and (allowed or rule.countsDenied) then algorithm.spend(rule, state, nowMs, cost) end
+if isHit and not allowed then waitMs = algorithm.waitMs(rule, state, nowMs, cost) end
+local used = algorithm.used(rule, state, nowMs)
+local resetAfterMs = state[1] == 0 and 0 or state[1] - nowMs
+at = at + 1
+answer[at] = format('%d,%d,%d', used, waitMs == INFINITY and -1 or waitMs, resetAfterMs)
+if isHit then rule.save(rule, KEYS[firstKey + i], state, resetAfterMs + GRACE_MS) end
+end
+end
+local CHANGES = { inc = 'spend', set = 'put', refund = 'refund' }
+local function change(set, firstKey, amount, op)
+for i, rule in ipairs(set) do states[i] = load(rule, KEYS[firstKey + i]) end
+for i, rule in ipairs(set) do
+local state = states[i]
+rule.algorithm[CHANGES[op]](rule, state, nowMs, amount)
+if i == 1 then say(rule.algorithm.used(rule, state, nowMs)) end
+rule.save(rule, KEYS[firstKey + i], state, state[1] - nowMs + GRACE_MS)
+end
+end
+local function look(set, firstKey, _, op)
+local rule = set[1]
+local state = load(rule, KEYS[firstKey + 1])
+say(op == 'get' and rule.algorithm.used(rule, state, nowMs) or state[1])
+end
+local function forget(set, firstKey)
+for i = 1, #set do call('DEL', KEYS[firstKey + i]) end
+say(0)
+end
+local OPS = {
+hit = decide,
+peek = decide,
+inc = change,
+set = change,
+refund = change,
+get = look,
+expiresAt = look,
+reset = forget,
+}
+local runs = request.runs
+local firstKey = 0
+for i = 1, #runs, 4 do
+local op, set, amount, count = runs[i], sets[runs[i + 1]], runs[i + 2], runs[i + 3]
+for _ = 1, count do
+local before = at
+local ok, problem = pcall(OPS[op], set, firstKey, amount, op)
+if not ok then
+for j = before + 2, at do answer[j] = nil end
+at = before + 1
+local text = type(problem) == 'table' and problem.err or tostring(problem)
+answer[at] = cjson.encode(text .. ' (' .. KEYS[firstKey + 1] .. ')')
+end
+firstKey = firstKey + #set
+end
+end
+return '[' .. table.concat(answer, ',') .. ']'`

@@ -1,0 +1,182 @@
+import { createClient, createClientPool, createCluster, createSentinel, RESP_TYPES } from '@redis/client'
+import type { GlideClient, GlideClusterClient } from '@valkey/valkey-glide'
+import { Cluster, Redis } from 'ioredis'
+import * as iovalkey from 'iovalkey'
+import { describe, expect, expectTypeOf, onTestFinished, test } from 'vitest'
+import { clientFor, SINGLE } from '../../../test/redis/clients.ts'
+import { freshPrefix, patientLimiter, realCluster, realRedis } from '../../../test/redis/real-redis.ts'
+import { createLimiter, fixedWindow, type Rule } from '../../index.ts'
+import { connectionOf, type RedisClient } from './redis-client.ts'
+import { redisStore } from './redis-store.ts'
+
+const host = '127.0.0.1'
+const server = realRedis()
+const five = fixedWindow({ limit: 5, window: '1m' })
+
+test('clients fit as they are, and nothing else does', () => {
+  expectTypeOf<Redis>().toExtend<RedisClient>()
+  expectTypeOf<Cluster>().toExtend<RedisClient>()
+  expectTypeOf<iovalkey.Redis>().toExtend<RedisClient>()
+  expectTypeOf<iovalkey.Cluster>().toExtend<RedisClient>()
+  expectTypeOf(() => createClient({ RESP: 3 })).returns.toExtend<RedisClient>()
+  expectTypeOf(() => createClientPool()).returns.toExtend<RedisClient>()
+  expectTypeOf(() => createCluster({ rootNodes: [] })).returns.toExtend<RedisClient>()
+  expectTypeOf(() => createSentinel({ name: '', sentinelRootNodes: [] })).returns.toExtend<RedisClient>()
+  expectTypeOf<GlideClient>().toExtend<RedisClient>()
+  expectTypeOf<GlideClusterClient>().toExtend<RedisClient>()
+  expectTypeOf<(key: string, command: readonly string[]) => Promise<unknown>>().toExtend<RedisClient>()
+  expectTypeOf<string>().not.toExtend<RedisClient>()
+  expectTypeOf<object>().not.toExtend<RedisClient>()
+  expectTypeOf<undefined>().not.toExtend<RedisClient>()
+  expectTypeOf<Promise<Redis>>().not.toExtend<RedisClient>()
+})
+
+describe('a client says what it is', () => {
+  const lazy = { lazyConnect: true } as const
+  const sentinels = [{ host, port: 1 }]
+  test.each<[string, RedisClient, object]>([
+    ['ioredis', new Redis(lazy), { isCluster: false, resends: true, keyPrefix: '' }],
+    ['ioredis with a prefix', new Redis({ ...lazy, keyPrefix: 'app:' }), { keyPrefix: 'app:' }],
+    ['ioredis that does not resend', new Redis({ ...lazy, autoResendUnfulfilledCommands: false }), { resends: false }],
+    ['ioredis with a Sentinel', new Redis({ ...lazy, sentinels, name: 'main' }), { isCluster: false, resends: true }],
+    ['an ioredis cluster', new Cluster(sentinels, lazy), { isCluster: true, resends: true }],
+    ['iovalkey', new iovalkey.Redis(lazy), { isCluster: false, resends: true }],
+    ['an iovalkey cluster', new iovalkey.Cluster(sentinels, lazy), { isCluster: true, resends: true }],
+    ['node-redis', createClient(), { isCluster: false, resends: false }],
+    ['a pool of node-redis', createClientPool(), { isCluster: false, resends: false }],
+    ['a node-redis cluster', createCluster({ rootNodes: [] }), { isCluster: true, resends: false }],
+    [
+      'node-redis with a Sentinel',
+      createSentinel({ name: 'main', sentinelRootNodes: sentinels }),
+      { isCluster: false, resends: true },
+    ],
+    ['a function', async () => {}, { isCluster: false, resends: false }],
+    [
+      'a function that says so',
+      Object.assign(async () => {}, { isCluster: true, resends: true }),
+      { isCluster: true, resends: true },
+    ],
+  ])('%s', (_, client, expected) => {
+    expect(connectionOf(client)).toMatchObject(expected)
+  })
+})
+
+describe('what is no client is refused, with what it is', () => {
+  test.each([
+    [42, /got 42$/],
+    [undefined, /got undefined$/],
+    [null, /got null$/],
+    ['redis://localhost', /got "redis:\/\/localhost"$/],
+    [{}, /got an object$/],
+    [[], /got an array$/],
+    [{ host, port: 6379 }, /got an object$/],
+    [Promise.resolve(), /got a promise: await it$/],
+  ])('%o', (client, message) => {
+    expect(() => redisStore(client as unknown as RedisClient)).toThrow(
+      expect.objectContaining({ code: 'ERR_OPTION', message: expect.stringMatching(message) }),
+    )
+    expect(() => redisStore(client as unknown as RedisClient)).toThrow(/ioredis, iovalkey, node-redis or valkey-glide/)
+  })
+
+  test('and so are options and rules that cannot work', () => {
+    const client = new Redis({ lazyConnect: true })
+    for (const options of [{ prefx: 'a' }, { prefix: '' }, { batch: 0 }, null] as object[]) {
+      expect(() => redisStore(client, options), JSON.stringify(options)).toThrow(expect.objectContaining({ code: 'ERR_OPTION' }))
+    }
+    const unknown: Rule = Object.create(five, { algorithm: { value: 'coin-toss' } })
+    expect(() => createLimiter({ rules: unknown, store: redisStore(client) })).toThrow(
+      expect.objectContaining({ code: 'ERR_RULE', message: expect.stringContaining('"coin-toss"') }),
+    )
+  })
+})
+
+describe('the first hit', () => {
+  const cluster = realCluster()
+  const nodes = () => [{ host, port: cluster.it.nodes[0].port }]
+  const single = () => ({ host, port: server.it.port })
+
+  test.each<[string, () => RedisClient & { disconnect(): unknown }]>([
+    ['ioredis', () => new Redis(single())],
+    ['ioredis that connects when it is used', () => new Redis({ ...single(), lazyConnect: true })],
+    ['iovalkey', () => new iovalkey.Redis(single())],
+    ['an ioredis cluster', () => new Cluster(nodes())],
+    ['an ioredis cluster that connects when it is used', () => new Cluster(nodes(), { lazyConnect: true })],
+    ['an iovalkey cluster', () => new iovalkey.Cluster(nodes())],
+  ])('needs no waiting for the connection: %s', async (_, makeClient) => {
+    const client = makeClient()
+    onTestFinished(() => client.disconnect() as undefined)
+    const limiter = patientLimiter(five, redisStore(client, { prefix: freshPrefix() }))
+    expect(await limiter.hit('ada')).toMatchObject({ allowed: true, remaining: 4, source: 'store' })
+  })
+
+  test('needs no waiting for node-redis to have connected, but that it connects', async () => {
+    const client = createClient({ socket: single() })
+    onTestFinished(() => client.destroy())
+    const prefix = freshPrefix()
+    const limiter = createLimiter({ rules: five, store: redisStore(client, { prefix }), failure: { timeoutMs: 50 } })
+    await expect(limiter.hit('ada')).rejects.toMatchObject({
+      code: 'ERR_STORE_REFUSED',
+      message: 'the client is not connected to Redis',
+    })
+    const patient = patientLimiter(five, redisStore(client, { prefix }))
+    const hit = patient.hit('ada')
+    await client.connect()
+    // What was refused has not been kept for later.
+    expect(await hit).toMatchObject({ allowed: true, remaining: 4 })
+  })
+})
+
+test('a client has one listener for errors, however many stores it has', () => {
+  const client = new Redis({ lazyConnect: true })
+  for (let store = 0; store < 20; store++) redisStore(client)
+  expect(client.listenerCount('error')).toBe(1)
+})
+
+describe('a client that hands out numbers as texts', () => {
+  const textual = {
+    ioredis: async () => new Redis(server.it.port, { stringNumbers: true }),
+    'node-redis': () =>
+      createClient({
+        socket: { host, port: server.it.port },
+        commandOptions: { typeMapping: { [RESP_TYPES.NUMBER]: String } },
+      }).connect(),
+  }
+  test.each(Object.entries(textual))('%s', async (_, connect) => {
+    const client = await connect()
+    onTestFinished(() => (client instanceof Redis ? client.disconnect() : client.destroy()))
+    const limiter = patientLimiter([five, '3/second'], redisStore(client, { prefix: freshPrefix() }))
+    expect(await limiter.hit('ada', { cost: 2 })).toMatchObject({ allowed: true, remaining: 1 })
+    expect(await limiter.hit('ada', { cost: 4 })).toMatchObject({ allowed: false, retryAfterMs: Number.POSITIVE_INFINITY })
+    expect(await limiter.get('ada')).toBe(2)
+  })
+})
+
+describe('what a server refuses is sorted rightly', () => {
+  const refusing = realRedis()
+  const clients = Object.entries(SINGLE).map(([name, connect]) => [name, clientFor(connect, () => refusing.it.port)] as const)
+
+  test.each([
+    ['ERR_STORE_REFUSED', 'READONLY', ['REPLICAOF', host, '1'], ['REPLICAOF', 'NO', 'ONE']],
+    ['ERR_STORE_REFUSED', 'OOM', ['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0']],
+    [
+      'ERR_STORE_REFUSED',
+      'NOREPLICAS',
+      ['CONFIG', 'SET', 'min-replicas-to-write', '1'],
+      ['CONFIG', 'SET', 'min-replicas-to-write', '0'],
+    ],
+    ['ERR_STORE_FATAL', 'NOPERM', ['ACL', 'SETUSER', 'default', '-evalsha'], ['ACL', 'SETUSER', 'default', '+evalsha']],
+    ['ERR_STORE_FATAL', 'run', ['ACL', 'SETUSER', 'default', '-set'], ['ACL', 'SETUSER', 'default', '+set']],
+  ])('%s: %s', async (code, word, cause, remedy) => {
+    const tallies = clients.map(
+      ([name, { it }]) => [name, redisStore(it.client, { prefix: freshPrefix() }).tally([five])] as const,
+    )
+    for (const [, tally] of tallies) await tally.peek('ada', 1)
+    await refusing.it.cli(...cause)
+    for (const [name, tally] of tallies) {
+      const refused = tally.hit('ada', 1)
+      await expect(refused, name).rejects.toMatchObject({ code, message: expect.stringContaining(word) })
+    }
+    await refusing.it.cli(...remedy)
+    for (const [name, tally] of tallies) expect((await tally.hit('ada', 1)).remaining, name).toBe(4)
+  })
+})

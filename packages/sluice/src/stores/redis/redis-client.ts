@@ -1,0 +1,160 @@
+// What the store needs from a client, and how each client that people use is asked for it. None is imported.
+
+import { SluiceError, show } from '../../core/errors.ts'
+
+/** All that the Redis store needs from a client: send one command, routed by `key`. */
+export interface SendCommand {
+  (key: string, command: readonly string[]): Promise<unknown>
+  /** Whether it leads to a cluster, where keys of different slots must not share a command. Default: false. */
+  readonly isCluster?: boolean
+  /** Whether it sends a command again whose answer was lost, though it may have been executed. Default: false. */
+  readonly resends?: boolean
+}
+
+/** An ioredis, iovalkey, node-redis or valkey-glide client, single or cluster, as far as the store looks at it. */
+export type RedisClient = SendCommand | IoredisClient | NodeRedisClient | GlideClient
+
+export interface IoredisClient {
+  call(command: string, ...args: string[]): Promise<unknown>
+  readonly isCluster?: boolean
+  readonly options: object
+  readonly status: string
+  /** The nodes that hold each slot, the primary first. */
+  readonly slots?: readonly (readonly string[])[]
+}
+
+export interface NodeRedisClient {
+  readonly isOpen: boolean
+  readonly isReady?: boolean
+  // The arguments differ between a single client, a Sentinel and a cluster.
+  sendCommand(...args: never[]): Promise<unknown>
+  readonly slots?: readonly { readonly master: { readonly address: string } }[]
+}
+
+export interface GlideClient {
+  customCommand(args: string[], options?: never): Promise<unknown>
+}
+
+export interface Connection {
+  send(key: string, command: readonly string[]): Promise<unknown>
+  /** Whether a command would be written now. If not it would wait in the client, without bound, and run when nobody expects it. */
+  isReady(): boolean
+  readonly isCluster: boolean
+  readonly resends: boolean
+  /** What the client by itself puts before every key. */
+  readonly keyPrefix: string
+  /** The node of a cluster that holds a slot, as far as the client knows. */
+  nodeOf?(slot: number): string | undefined
+}
+
+interface Emitter {
+  on?(event: 'error', listener: () => void): unknown
+}
+
+/** Clients that have been given a listener, so that many stores on one client give it one. */
+const listened = new WeakSet<object>()
+
+export function connectionOf(client: RedisClient): Connection {
+  if (typeof client === 'function') return ofFunction(client)
+  if (typeof (client as Emitter | undefined)?.on === 'function' && !listened.has(client)) {
+    // Without a listener, an error of an idle connection ends the process.
+    listened.add(client)
+    ;(client as Emitter).on?.('error', () => {})
+  }
+  if (isIoredis(client)) return ioredis(client)
+  if (isGlide(client)) return glide(client)
+  if (isNodeRedis(client)) return nodeRedis(client)
+  const got = typeof (client as PromiseLike<unknown> | undefined)?.then === 'function' ? 'a promise: await it' : show(client)
+  throw new SluiceError(
+    'ERR_OPTION',
+    `redisStore takes an ioredis, iovalkey, node-redis or valkey-glide client, or a function (key, command) => Promise, got ${got}`,
+  )
+}
+
+function ofFunction(send: SendCommand): Connection {
+  const { isCluster = false, resends = false } = send
+  return { send: (key, command) => send(key, command), isReady: () => true, isCluster, resends, keyPrefix: '' }
+}
+
+function isIoredis(client: object): client is IoredisClient {
+  return typeof (client as IoredisClient)?.call === 'function' && typeof (client as IoredisClient).options === 'object'
+}
+
+function ioredis(client: IoredisClient): Connection {
+  const isCluster = client.isCluster === true
+  const { autoResendUnfulfilledCommands = true, keyPrefix = '' } = client.options as {
+    autoResendUnfulfilledCommands?: boolean
+    keyPrefix?: string
+  }
+  return {
+    // It finds the keys, to route by them, only in commands that it is given in lower case.
+    send: (_key, [command, ...args]) => client.call(command.toLowerCase(), ...args),
+    // A client that waits with connecting until it is used must be used.
+    isReady: () => client.status === 'ready' || client.status === 'wait',
+    isCluster,
+    // A cluster does so when a node has gone, whatever its options say.
+    resends: isCluster || autoResendUnfulfilledCommands,
+    keyPrefix,
+    nodeOf: (slot) => client.slots?.[slot]?.[0],
+  }
+}
+
+function isNodeRedis(client: object): client is NodeRedisClient {
+  return typeof (client as NodeRedisClient)?.sendCommand === 'function'
+}
+
+function nodeRedis(client: NodeRedisClient): Connection {
+  const isCluster = 'getSlotRandomNode' in client || 'nodeClient' in client
+  const isSentinel = 'getSentinelNode' in client
+  const send = client.sendCommand.bind(client) as (...args: unknown[]) => Promise<unknown>
+  return {
+    send: (key, command) => {
+      if (isCluster) return send(key, false, command)
+      return isSentinel ? send(false, command) : send(command)
+    },
+    // A pool says only whether it is open.
+    isReady: () => client.isReady ?? client.isOpen,
+    isCluster,
+    // With Sentinels it does so when the primary has gone.
+    resends: isSentinel,
+    keyPrefix: '',
+    nodeOf: (slot) => client.slots?.[slot]?.master.address,
+  }
+}
+
+function isGlide(client: object): client is GlideClient {
+  return typeof (client as GlideClient)?.customCommand === 'function'
+}
+
+function glide(client: GlideClient): Connection {
+  const isCluster = 'fcallWithRoute' in client
+  const send = client.customCommand.bind(client) as (args: string[], options?: object) => Promise<unknown>
+  return {
+    async send(key, command) {
+      try {
+        return await send([...command], isCluster ? { route: { type: 'primarySlotKey', key } } : undefined)
+      } catch (error) {
+        throw inWordsOfRedis(error)
+      }
+    },
+    isReady: () => true,
+    isCluster,
+    resends: false,
+    keyPrefix: '',
+  }
+}
+
+/** Glide has names of its own for what Redis says. The others are Redis' in another spelling, such as `TryAgain`. */
+const WORDS_OF_GLIDE: Readonly<Record<string, string>> = {
+  AuthenticationFailed: 'WRONGPASS',
+  BusyLoadingError: 'LOADING',
+  NoScriptError: 'NOSCRIPT',
+  PermissionDenied: 'NOPERM',
+  ResponseError: 'ERR',
+}
+
+function inWordsOfRedis(error: unknown): unknown {
+  const [, name, rest] = /^An error was signalled by the server: - (\w+): (.*)$/s.exec((error as Error)?.message) ?? []
+  if (name === undefined) return error
+  return new Error(`${WORDS_OF_GLIDE[name] ?? name.toUpperCase()} ${rest}`, { cause: error })
+}

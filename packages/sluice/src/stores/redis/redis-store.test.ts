@@ -1,0 +1,32 @@
+// The suite for stores on a real Redis, through every client: thousands of steps of each walk through one, fewer through the others.
+
+import { describe } from 'vitest'
+import { CLUSTER, clientFor, SENTINEL, SINGLE } from '../../../test/redis/clients.ts'
+import { freshPrefix, realCluster, realRedis, realSentinel } from '../../../test/redis/real-redis.ts'
+import { storeSuite } from '../../testing/index.ts'
+import { redisStore } from './redis-store.ts'
+
+describe('one server', () => {
+  const server = realRedis()
+  for (const [name, connect] of Object.entries(SINGLE)) {
+    const connected = clientFor(connect, () => server.it.port)
+    const steps = name === 'ioredis' ? 2000 : 100
+    storeSuite(name, (clock) => redisStore(connected.it.client, { clock, prefix: freshPrefix() }), { steps })
+  }
+})
+
+describe('a cluster of three primaries and their replicas', () => {
+  const cluster = realCluster()
+  for (const [name, connect] of Object.entries(CLUSTER)) {
+    const connected = clientFor(connect, () => cluster.it.primaries[0].port)
+    storeSuite(name, (clock) => redisStore(connected.it.client, { clock, prefix: freshPrefix() }), { steps: 100 })
+  }
+})
+
+describe('a primary that a Sentinel names', () => {
+  const watched = realSentinel()
+  for (const [name, connect] of Object.entries(SENTINEL)) {
+    const connected = clientFor(connect, () => watched.it.sentinel.port)
+    storeSuite(name, (clock) => redisStore(connected.it.client, { clock, prefix: freshPrefix() }), { steps: 100 })
+  }
+})

@@ -1,0 +1,66 @@
+// Several processes that share a Redis, and nothing else.
+
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type { Decision } from '../../src/index.ts'
+import type { KnownRule } from '../../src/testing/known-answers.ts'
+import { beforeTests, type Later } from './real-redis.ts'
+
+/** Calls to a limiter over these rules, all made at once. */
+export interface Task {
+  readonly rules: readonly KnownRule[]
+  readonly prefix: string
+  readonly batch?: number
+  readonly calls: readonly (readonly [method: string, ...args: unknown[]])[]
+}
+
+/** What a process answers: numbers and decisions, and what it takes for the time. */
+interface Reply {
+  readonly answers: readonly (number & Decision)[]
+  readonly nowMs: number
+}
+
+const program = fileURLToPath(new URL('./limiter-process.mjs', import.meta.url))
+
+export class LimiterProcess {
+  readonly #child: ChildProcess
+  #asked = 0
+
+  constructor(port: number, skewMs = 0) {
+    this.#child = fork(program, { env: { ...process.env, REDIS_PORT: String(port), SKEW_MS: String(skewMs) } })
+  }
+
+  async ready(): Promise<this> {
+    await once(this.#child, 'message')
+    return this
+  }
+
+  ask(task: Task): Promise<Reply> {
+    const id = this.#asked++
+    return new Promise((resolve, reject) => {
+      const listen = (reply: Reply & { id: number; error?: string }) => {
+        if (reply.id !== id) return
+        this.#child.off('message', listen)
+        if (reply.error === undefined) resolve(reply)
+        else reject(new Error(reply.error))
+      }
+      this.#child.on('message', listen)
+      this.#child.send({ id, task })
+    })
+  }
+
+  async end(): Promise<void> {
+    const ended = once(this.#child, 'exit')
+    this.#child.disconnect()
+    await ended
+  }
+}
+
+/** A process for each skew, for the tests that follow. */
+export function limiterProcesses(port: () => number, skewsMs: readonly number[]): Later<readonly LimiterProcess[]> {
+  return beforeTests(
+    () => Promise.all(skewsMs.map((skewMs) => new LimiterProcess(port(), skewMs).ready())),
+    (processes) => Promise.all(processes.map((each) => each.end())),
+  )
+}

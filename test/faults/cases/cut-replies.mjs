@@ -1,0 +1,168 @@
+// The answer to three hits is cut after each of its bytes in turn: whoever did not get the whole of it fails, nobody gets
+// another's answer, and each hit has counted once.
+
+import { createLimiter, fixedWindow, SluiceError } from 'sluice'
+import { redisStore } from 'sluice/redis'
+import { startRedis } from '../../servers/redis-server.mjs'
+import { startProxy } from '../../servers/tcp-proxy.mjs'
+import { openClient, openObserver } from '../clients.mjs'
+import { RECOVERS_WITHIN_MS, SLACK_MS } from '../oracles.mjs'
+import { againIfStalled } from '../run-fault.mjs'
+import { StallWatch } from '../stalls.mjs'
+
+/** @import { ClientName, Opened } from '../clients.mjs' */
+/** @import { OnStep, Outcome } from '../run-fault.mjs' */
+/** @import { RedisServer } from '../../servers/redis-server.mjs' */
+
+const TIMEOUT_MS = 3000
+const READS_WITHIN_MS = 5000
+const LIMIT = 1000
+const RULE = fixedWindow({ limit: LIMIT, window: '1h', name: 'f' })
+
+/** What has been used of each key before; so that each has an answer of its own. */
+const USED = { a: 10, b: 200, c: 555 }
+
+/** More than the answer has bytes. */
+const MOST_BYTES = 70
+
+/** What one run has for all its cuts. @typedef {{ server: RedisServer, observer: Opened, stalls: StallWatch }} Bench */
+
+/** How many are cut at the same time. */
+const AT_ONCE = 15
+
+export const cutReplies = {
+  name: 'cut-replies',
+  what: 'the answer is cut after each of its bytes',
+  /** @param {OnStep} [onStep] */
+  run(onStep = () => {}) {
+    return againIfStalled(() => runOnce(onStep), onStep)
+  },
+}
+
+/** @param {OnStep} onStep */
+async function runOnce(onStep) {
+  const server = await startRedis()
+  const bench = { server, observer: openObserver(server.port), stalls: new StallWatch() }
+  try {
+    onStep('answers are cut')
+    return await Promise.all([cutEverywhere(bench, 'ioredis'), cutEverywhere(bench, 'node-redis')])
+  } finally {
+    bench.stalls.stop()
+    bench.observer.close()
+    await server.stop()
+  }
+}
+
+/**
+ * @param {Bench} bench
+ * @param {ClientName} client
+ * @returns {Promise<Outcome>}
+ */
+async function cutEverywhere(bench, client) {
+  const cuts = []
+  for (let first = 0; first <= MOST_BYTES; first += AT_ONCE) {
+    const bytes = Array.from({ length: AT_ONCE }, (_, i) => first + i)
+    cuts.push(...(await Promise.all(bytes.map((n) => cutAfter(n, bench, client)))))
+  }
+  const whole = cuts.findIndex(({ answered }) => answered > 0)
+  const wrong = cuts.flatMap(({ bytes, answered, wrong }) => {
+    const expected = bytes < whole ? 0 : 3
+    return answered === expected ? wrong : [...wrong, `cut after ${bytes} bytes: ${answered} hits answered, not ${expected}`]
+  })
+  if (whole < 20) wrong.push(`an answer to three hits cannot have ${whole} bytes`)
+  return {
+    fault: 'cut-replies',
+    subject: `${client}, throw`,
+    hits: cuts.length * 4,
+    allowed: cuts.reduce((sum, { answered }) => sum + answered + 1, 0),
+    bound: cuts.length * 4,
+    worstMs: Math.max(...cuts.map(({ worstMs }) => worstMs)),
+    recoveryMs: Math.max(...cuts.map(({ recoveryMs }) => recoveryMs)),
+    stalledMs: bench.stalls.worstMs,
+    failures: cuts[0].failures,
+    wrong,
+  }
+}
+
+/**
+ * @param {number} bytes
+ * @param {Bench} bench
+ * @param {ClientName} name
+ */
+async function cutAfter(bytes, { server, observer, stalls }, name) {
+  /** @type {string[]} */
+  const wrong = []
+  const proxy = await startProxy(server.port)
+  const opened = openClient(name, proxy.port)
+  const prefix = `faults-${name}-${bytes}`
+  const limiter = createLimiter({
+    rules: RULE,
+    store: redisStore(opened.client, { prefix }),
+    failure: { timeoutMs: TIMEOUT_MS, failures: 100 },
+  })
+  const books = createLimiter({
+    rules: RULE,
+    store: redisStore(observer.client, { prefix }),
+    failure: { timeoutMs: READS_WITHIN_MS },
+  })
+  opened.connect()
+  try {
+    for (const [key, used] of Object.entries(USED)) await recovered(() => limiter.set(key, used))
+    const before = limiter.failures
+    proxy.weather = { cutDownAfter: bytes, cutOnce: true }
+    const startMs = performance.now()
+    let worstMs = 0
+    const hits = Object.entries(USED).map(async ([key, used]) => {
+      const decision = await limiter.hit(key).catch((/** @type {SluiceError} */ error) => error)
+      worstMs = Math.max(worstMs, performance.now() - startMs)
+      if (decision instanceof SluiceError) {
+        if (decision.code !== 'ERR_STORE_UNKNOWN') wrong.push(`cut after ${bytes} bytes: ${decision.message}`)
+        return false
+      }
+      if (decision.remaining !== LIMIT - used - 1) wrong.push(`cut after ${bytes} bytes: ${key} was told ${decision.remaining}`)
+      return true
+    })
+    const answered = (await Promise.all(hits)).filter((isAnswered) => isAnswered).length
+    const settledMs = performance.now()
+    proxy.weather = {}
+    await recovered(() => limiter.hit('a'))
+    const recoveryMs = performance.now() - settledMs
+    // A client on a busy machine may notice too late that its connection is gone: then one more hit is in doubt.
+    const doubtful = inDoubt(limiter.failures) - inDoubt(before) - (3 - answered)
+    const lateMs = worstMs - stalls.stolenBetween(startMs, startMs + worstMs) - TIMEOUT_MS
+    if (lateMs > SLACK_MS) wrong.push(`cut after ${bytes} bytes: settled ${Math.round(lateMs)} ms after the deadline`)
+    for (const [key, used] of Object.entries(USED)) {
+      const counted = (await books.get(key)) - used
+      const [least, most] = key === 'a' ? [2, 2 + doubtful] : [1, 1]
+      if (counted < least || counted > most) wrong.push(`cut after ${bytes} bytes: ${key} counted ${counted} times, not ${least}`)
+    }
+    return { bytes, answered, worstMs, recoveryMs, failures: limiter.failures, wrong }
+  } catch (error) {
+    wrong.push(`cut after ${bytes} bytes: ${error}`)
+    return { bytes, answered: 0, worstMs: 0, recoveryMs: 0, failures: limiter.failures, wrong }
+  } finally {
+    opened.close()
+    await proxy.stop()
+  }
+}
+
+/** @param {import('sluice').FailureCounts} failures */
+function inDoubt({ timeout, unknown }) {
+  return timeout + unknown
+}
+
+/**
+ * @template T
+ * @param {() => Promise<T>} ask
+ * @returns {Promise<T>}
+ */
+async function recovered(ask) {
+  const endMs = performance.now() + RECOVERS_WITHIN_MS
+  for (;;) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (performance.now() > endMs) throw error
+    }
+  }
+}

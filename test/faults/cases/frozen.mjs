@@ -1,0 +1,50 @@
+// A server that is silent for a while, and then does all that it was asked to.
+
+import { setTimeout as pause } from 'node:timers/promises'
+import { oneServer } from '../scenes.mjs'
+
+/** @import { Fault } from '../run-fault.mjs' */
+/** @import { ExpectedCounts } from '../oracles.mjs' */
+
+/** @type {ExpectedCounts} */
+const SILENCE = { timeout: 'some', refused: 'none', unknown: 'none', fatal: 'none', 'not-asked': 'some', recovered: 'some' }
+
+/**
+ * @param {number} forMs
+ * @returns {Fault<Awaited<ReturnType<typeof oneServer>>>}
+ */
+export function sigstop(forMs) {
+  return {
+    name: 'sigstop',
+    what: `SIGSTOP, and SIGCONT after ${forMs} ms`,
+    subjects: [
+      { client: 'ioredis', then: 'local', processes: 3 },
+      { client: 'node-redis', then: 'local' },
+      { client: 'ioredis', then: 'deny' },
+      { client: 'node-redis', then: 'allow' },
+    ],
+    setTheScene: () => oneServer(),
+    async strike({ server }) {
+      server.signal('SIGSTOP')
+      await pause(forMs)
+      server.signal('SIGCONT')
+    },
+    expects: SILENCE,
+  }
+}
+
+/** @type {Fault<Awaited<ReturnType<typeof oneServer>>>} */
+export const clientPause = {
+  name: 'client-pause',
+  what: 'CLIENT PAUSE 600 WRITE',
+  subjects: [
+    { client: 'ioredis', then: 'local' },
+    { client: 'node-redis', then: 'throw' },
+  ],
+  setTheScene: () => oneServer(),
+  async strike({ server }) {
+    await server.cli('CLIENT', 'PAUSE', 600, 'WRITE')
+    await pause(600)
+  },
+  expects: SILENCE,
+}

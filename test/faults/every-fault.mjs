@@ -1,0 +1,40 @@
+// The list of all faults, in the order in which `npm run faults` runs them. Eviction is not among them: a counter that Redis
+// evicted is as one that never was, and no client can tell.
+
+import { clientKill, lostReplies, refused } from './cases/connections.mjs'
+import { lateStart, sigkill } from './cases/crash.mjs'
+import { cutReplies } from './cases/cut-replies.mjs'
+import { clusterFailover, promotion } from './cases/failover.mjs'
+import { clientPause, sigstop } from './cases/frozen.mjs'
+import { latency } from './cases/latency.mjs'
+import { longOutage } from './cases/long-outage.mjs'
+import { busy, loading, masterdown, noPermission, noreplicas, oom, readonly } from './cases/refusals.mjs'
+import { scriptFlush } from './cases/script-flush.mjs'
+import { runFault } from './run-fault.mjs'
+
+/** @import { Fault, OnStep, Outcome } from './run-fault.mjs' */
+
+/** @typedef {{ name: string, what: string, run(onStep?: OnStep): Promise<Outcome[]> }} Run */
+
+/** @type {readonly Run[]} */
+export const everyFault = [
+  ...[scriptFlush, sigkill, sigstop(5000), promotion, clusterFailover].map(asRun),
+  ...[readonly, masterdown, loading, busy, oom, noreplicas, noPermission].map(asRun),
+  ...[clientKill, clientPause, lostReplies].map(asRun),
+  cutReplies,
+  ...[latency(20, 10, 200), latency(80, 40, 200), latency(200, 80, 200), lateStart, refused, longOutage].map(asRun),
+]
+
+/** The most telling ones, short: for every run of the tests. */
+export const tellingFaults = [
+  ...[scriptFlush, sigkill, sigstop(1000), lostReplies, readonly, oom, lateStart].map(asRun),
+  cutReplies,
+]
+
+/**
+ * @param {Fault<any>} fault
+ * @returns {Run}
+ */
+function asRun(fault) {
+  return { name: fault.name, what: fault.what, run: (onStep) => runFault(fault, onStep) }
+}

@@ -1,0 +1,28 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { tellingFaults } from './every-fault.mjs'
+
+describe.concurrent('faults', () => {
+  for (const { name, what, run } of tellingFaults) {
+    // With many connections at once, that one leaves the others too little of the machine.
+    const testIt = name === 'cut-replies' ? test.sequential : test
+    testIt(`${name}: ${what}`, async () => {
+      for (const { subject, wrong, failures } of await run()) expect({ subject, wrong, failures }).toMatchObject({ wrong: [] })
+    })
+  }
+})
+
+describe('the door of the faults', () => {
+  const door = fileURLToPath(new URL('faults.mjs', import.meta.url))
+  const open = (...args: string[]) => spawnSync(process.execPath, [door, ...args], { encoding: 'utf8' })
+
+  test('explains itself', () => {
+    expect(open('--help')).toMatchObject({ status: 0, stdout: expect.stringMatching(/npm run faults[\s\S]*sigkill/) })
+  })
+
+  test('refuses what it does not know, with exit code 2 and a reason', () => {
+    expect(open('--only', 'earthquake')).toMatchObject({ status: 2, stderr: expect.stringContaining('earthquake') })
+    expect(open('--fast')).toMatchObject({ status: 2, stderr: expect.stringContaining('--fast') })
+  })
+})

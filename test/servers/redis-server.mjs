@@ -1,0 +1,179 @@
+// Real Redis servers for tests and benches: on loopback, on free ports, in temporary folders, stopped by their process ids.
+
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { promisify } from 'node:util'
+
+const STARTS_WITHIN_MS = 10_000
+
+/** Those that run. A program that fails leaves none behind. @type {Set<import('node:child_process').ChildProcess>} */
+const running = new Set()
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
+/** @returns {Promise<number>} a port of 127.0.0.1 that nobody listens on */
+export async function freePort() {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = /** @type {import('node:net').AddressInfo} */ (probe.address())
+  probe.close()
+  await once(probe, 'close')
+  return port
+}
+
+/**
+ * Sends one command; → what redis-cli prints for it.
+ * @param {number} port
+ * @param {...(string | number)} command
+ */
+export async function redisCli(port, ...command) {
+  const { stdout } = await promisify(execFile)('redis-cli', ['-p', String(port), ...command.map(String)])
+  return stdout.trim()
+}
+
+/**
+ * Tries until it holds.
+ * @param {string} what
+ * @param {() => Promise<boolean>} holds
+ */
+export async function until(what, holds, withinMs = STARTS_WITHIN_MS) {
+  const endMs = performance.now() + withinMs
+  while (!(await holds().catch(() => false))) {
+    if (performance.now() > endMs) throw new Error(`${what}: not within ${withinMs} ms`)
+    await pause(20)
+  }
+}
+
+/** One server. `kill` and `start` again keep its port and folder. */
+export class RedisServer {
+  /**
+   * @param {number} port
+   * @param {readonly string[]} args
+   */
+  constructor(port, args) {
+    this.port = port
+    this.args = args
+    this.folder = mkdtempSync(join(tmpdir(), 'sluice-redis-'))
+    /** @type {import('node:child_process').ChildProcess | undefined} */
+    this.process = undefined
+    /** Where its configuration is read from, if it needs a file. @type {string | undefined} */
+    this.configFile = undefined
+  }
+
+  /** @param {...(string | number)} command */
+  cli(...command) {
+    return redisCli(this.port, ...command)
+  }
+
+  async start() {
+    const config = this.configFile === undefined ? [] : [this.configFile]
+    const where = [...config, '--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.folder]
+    // A replica is served at once: by default a primary waits five seconds for others to join.
+    const how = ['--save', '', '--appendonly', 'no', '--repl-diskless-sync-delay', '0']
+    const child = spawn('redis-server', [...where, ...how, ...this.args], { stdio: 'ignore' })
+    child.on('error', () => {})
+    child.on('exit', () => running.delete(child))
+    running.add(child)
+    this.process = child
+    await until(`redis-server on port ${this.port}`, async () => {
+      if (child.exitCode !== null || child.pid === undefined) throw new Error('redis-server did not start')
+      return (await this.cli('PING')) === 'PONG'
+    })
+  }
+
+  /** @param {NodeJS.Signals} signal */
+  signal(signal) {
+    this.process?.kill(signal)
+  }
+
+  /** Ends the server at once, as a crash would. */
+  async kill() {
+    const child = this.process
+    this.process = undefined
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+  }
+
+  async stop() {
+    await this.kill()
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}
+
+/** @param {readonly string[]} args */
+export async function startRedis(...args) {
+  const server = new RedisServer(await freePort(), args)
+  await server.start()
+  return server
+}
+
+/** Starts a cluster of `primaries` that share the slots, and a replica of each. */
+export async function startCluster(primaries = 3) {
+  /** @type {RedisServer[]} */
+  const nodes = []
+  for (let i = 0; i < 2 * primaries; i++) {
+    const busPort = String(await freePort())
+    nodes.push(await startRedis('--cluster-enabled', 'yes', '--cluster-port', busPort, '--cluster-node-timeout', '1000'))
+  }
+  const slots = 16_384
+  for (let i = 0; i < primaries; i++) {
+    const from = Math.floor((i * slots) / primaries)
+    const to = Math.floor(((i + 1) * slots) / primaries) - 1
+    await nodes[i].cli('CLUSTER', 'ADDSLOTSRANGE', from, to)
+    await nodes[i].cli('CLUSTER', 'SET-CONFIG-EPOCH', i + 1)
+  }
+  for (const node of nodes.slice(1)) {
+    await nodes[0].cli('CLUSTER', 'MEET', '127.0.0.1', node.port, node.args[node.args.indexOf('--cluster-port') + 1])
+  }
+  await until('the nodes of the cluster to know each other', () => knowEachOther(nodes))
+  for (let i = 0; i < primaries; i++) {
+    await nodes[primaries + i].cli('CLUSTER', 'REPLICATE', await nodes[i].cli('CLUSTER', 'MYID'))
+  }
+  await until('the cluster to be whole', async () => {
+    const infos = await Promise.all(nodes.map((node) => node.cli('CLUSTER', 'INFO')))
+    const links = await Promise.all(nodes.slice(primaries).map((node) => node.cli('INFO', 'replication')))
+    return (
+      infos.every((info) => info.includes('cluster_state:ok')) && links.every((link) => link.includes('master_link_status:up'))
+    )
+  })
+  return {
+    nodes,
+    primaries: nodes.slice(0, primaries),
+    replicas: nodes.slice(primaries),
+    stop: () => Promise.all(nodes.map((node) => node.stop())),
+  }
+}
+
+/** Starts a primary, a replica of it, and a Sentinel that watches both under the name `main`. */
+export async function startSentinel() {
+  const primary = await startRedis()
+  const replica = await startRedis('--replicaof', '127.0.0.1', String(primary.port))
+  const sentinel = new RedisServer(await freePort(), ['--sentinel'])
+  // A Sentinel keeps what it learns in its configuration file, and starts with none but from one.
+  sentinel.configFile = join(sentinel.folder, 'sentinel.conf')
+  writeFileSync(
+    sentinel.configFile,
+    `sentinel monitor main 127.0.0.1 ${primary.port} 1\nsentinel down-after-milliseconds main 500\n`,
+  )
+  await sentinel.start()
+  await until('the replica to follow', async () => (await replica.cli('INFO', 'replication')).includes('master_link_status:up'))
+  await until('the Sentinel to know the replica', async () =>
+    (await sentinel.cli('SENTINEL', 'REPLICAS', 'main')).includes(String(replica.port)),
+  )
+  const servers = [sentinel, replica, primary]
+  return { sentinel, replica, primary, stop: () => Promise.all(servers.map((server) => server.stop())) }
+}
+
+/** @param {readonly RedisServer[]} nodes */
+async function knowEachOther(nodes) {
+  const infos = await Promise.all(nodes.map((node) => node.cli('CLUSTER', 'INFO')))
+  return infos.every((info) => info.includes(`cluster_known_nodes:${nodes.length}`))
+}
