@@ -17,6 +17,6 @@ test('the demonstration shows the boundary burst, and who stops it', () => {
 })
 
 test('it explains itself, and refuses what it does not know', () => {
-  expect(run('--help').stdout).toMatch(/^Usage: npm start/)
+  expect(run('--help').stdout).toMatch(/^Usage: npm run demo/)
   expect(run('--slow')).toMatchObject({ status: 2, stderr: expect.stringMatching(/unknown option --slow/) })
 })

@@ -9,6 +9,7 @@ import { inspect } from 'node:util'
 import { ERROR_CODES, type ErrorCode, SluiceError } from 'sluice'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RedisServer, startRedis } from './servers/redis-server.mjs'
+import { type SluiceService, startSluice } from './servers/sluice-service.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -32,11 +33,16 @@ test('the reader of documents finds them, and their examples', () => {
 
 describe('examples', () => {
   let redis: RedisServer
+  let service: SluiceService
   beforeAll(async () => {
     redis = await startRedis()
-    process.env.REDIS_URL = `redis://127.0.0.1:${redis.port}`
+    service = await startSluice()
+    Object.assign(process.env, { REDIS_URL: `redis://127.0.0.1:${redis.port}`, ...service.clientEnv })
+  }, 60_000)
+  afterAll(async () => {
+    await redis?.stop()
+    await service?.remove()
   })
-  afterAll(() => redis.stop())
 
   rmSync(workshop, { recursive: true, force: true })
   mkdirSync(join(workshop, 'typed'), { recursive: true })

@@ -1,10 +1,11 @@
 // Opens every public door of the built packages and compares its names with the committed list.
 
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
-const manifest = JSON.parse(readFileSync(fileURLToPath(new URL('../packages/sluice/package.json', import.meta.url)), 'utf8'))
+const PACKAGES = { sluice: 'sluice', 'sluice-server': 'server' }
 
 /** Every public name. Adding one is a promise; taking one away is a new major version. */
 const DOORS: Readonly<Record<string, readonly string[]>> = {
@@ -22,13 +23,23 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     'slidingWindow',
     'tokenBucket',
   ],
+  'sluice/http': ['cidrList', 'clientAddress', 'createResponder'],
   'sluice/redis': ['redisStore'],
+  'sluice-server': ['SERVER_ERROR_CODES', 'ServerError', 'loadConfig', 'runUntilSignal', 'serve'],
+  'sluice-server/client': ['CLIENT_ERROR_CODES', 'ClientError', 'createClient'],
   'sluice/testing': ['KNOWN_ANSWERS', 'definitionStore', 'everyRule', 'fakeClock', 'knownRule', 'replay', 'storeSuite'],
 }
 
 test('the doors are those of the list', () => {
-  const doors = Object.keys(manifest.exports).filter((door) => door !== './package.json')
-  expect(doors.map((door) => `sluice${door.slice(1)}`).sort()).toEqual(Object.keys(DOORS).sort())
+  const doors = Object.entries(PACKAGES).flatMap(([name, folder]) => {
+    const { exports } = JSON.parse(
+      readFileSync(fileURLToPath(new URL(`../packages/${folder}/package.json`, import.meta.url)), 'utf8'),
+    )
+    return Object.keys(exports)
+      .filter((door) => !door.endsWith('.json'))
+      .map((door) => `${name}${door.slice(1)}`)
+  })
+  expect(doors.sort()).toEqual(Object.keys(DOORS).sort())
 })
 
 for (const [door, names] of Object.entries(DOORS)) {
@@ -37,3 +48,24 @@ for (const [door, names] of Object.entries(DOORS)) {
     expect(Object.keys(opened).sort()).toEqual([...names].sort())
   })
 }
+
+test('sluice/http needs nothing that only Node has', () => {
+  const program = `
+    const { log } = console
+    for (const name of ['process', 'Buffer', 'global', 'setImmediate', 'clearImmediate']) delete globalThis[name]
+    const { createLimiter } = await import('sluice')
+    const { clientAddress, createResponder } = await import('sluice/http')
+    const limiter = createLimiter({ rules: '1/minute' })
+    const responder = createResponder({ rules: limiter.rules, headers: ['draft-10', 'legacy'] })
+    const { key } = clientAddress()('203.0.113.9', { 'x-forwarded-for': '198.51.100.1' })
+    limiter.hit(key)
+    log(key, responder.denial(limiter.hit(key), key).headers.RateLimit)
+    limiter.close()
+  `
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    encoding: 'utf8',
+    cwd: fileURLToPath(new URL('..', import.meta.url)),
+  })
+  expect(stdout).toBe('203.0.113.9 "fixed-window:1/1m";r=0;t=60;pk=:MjAzLjAuMTEzLjk=:\n')
+  expect(stderr).toMatch(/^WARN_UNTRUSTED_PROXY: /)
+})

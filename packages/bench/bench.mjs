@@ -16,6 +16,7 @@ import { reportAsText, writeMarkdownSection } from './report/report.mjs'
 const benches = {
   memory: { rounds: 5, load: () => import('./memory/memory.mjs') },
   redis: { rounds: 3, load: () => import('./redis/redis.mjs') },
+  service: { rounds: 3, load: () => import('./service/service.mjs') },
 }
 
 const help = `npm run bench -- <name> [options]
@@ -23,9 +24,10 @@ const help = `npm run bench -- <name> [options]
 Benches
   memory             the memory store beside the peers' and a bare Map (about 7 minutes)
   redis              the Redis store beside the peers' and bare INCR, on a server and on a cluster (about 5 minutes)
+  service            checks over HTTP beside a bare node:http server, batches, Redis (about 5 minutes)
 
 Options
-  --rounds N         interleaved rounds, of which medians are taken (memory: 5, redis: 3, with --quick: 1)
+  --rounds N         interleaved rounds, of which medians are taken (memory: 5, others: 3, with --quick: 1)
   --quick            short measurements, to see that all is well (about a minute)
   --full             also what takes long: 10 M keys (memory)
   --markdown FILE    write the report into FILE too, in place of this bench's last one there

@@ -34,7 +34,7 @@ const tasks = [
 export async function run(options) {
   const contestants = await loadContestants()
   const timing = options.quick ? { warmUpMs: 100, timedMs: 100 } : { warmUpMs: 300, timedMs: 400 }
-  await import('../../../scripts/redis-there.mjs')
+  await import('../../../scripts/programs-there.mjs')
   const redis = await startRedis()
   const { primaries, stop } = await startCluster()
   try {

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createLimiter, fixedWindow, memoryStore, slidingLog, tokenBucket } from 'sluice'
 import { fakeClock } from 'sluice/testing'
 
-const HELP = `Usage: npm start [-- --fast]
+const HELP = `Usage: npm run demo [-- --fast]
 
 Draws three rules of ten a second under the same traffic: a burst at the end of one second and another at the start of
 the next, then a steady stream. Each column is 50 ms; each row shows what one rule let through and what it denied.

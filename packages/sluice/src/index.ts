@@ -3,7 +3,7 @@
 export { type FixedWindowOptions, fixedWindow } from './algorithms/fixed-window/fixed-window.ts'
 export { type GcraOptions, gcra } from './algorithms/gcra/gcra.ts'
 export { type LeakyBucketOptions, leakyBucket } from './algorithms/leaky-bucket/leaky-bucket.ts'
-export { parseRule } from './algorithms/parse-rule.ts'
+export { type NotationOptions, parseRule } from './algorithms/parse-rule.ts'
 export { type SlidingLogOptions, slidingLog } from './algorithms/sliding-log/sliding-log.ts'
 export { type SlidingWindowOptions, slidingWindow } from './algorithms/sliding-window/sliding-window.ts'
 export { type TokenBucketOptions, tokenBucket } from './algorithms/token-bucket/token-bucket.ts'

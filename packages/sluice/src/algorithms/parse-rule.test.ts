@@ -283,6 +283,25 @@ describe('a long notation', () => {
   })
 })
 
+describe('the name of a rule in notation', () => {
+  test('can be given, for every algorithm', () => {
+    for (const algorithm of ['fixed-window', 'sliding-log', 'sliding-window', 'token-bucket', 'gcra', 'leaky-bucket']) {
+      expect(parseRule(`${algorithm} 5/second`, { name: 'api' })).toMatchObject({ name: 'api', limit: 5 })
+    }
+  })
+
+  test('is given to each of several by its place', () => {
+    const rules = parseRule('5/second; gcra 100/minute', { name: (i) => `rule-${i + 1}` })
+    expect(rules.map(({ name }) => name)).toEqual(['rule-1', 'rule-2'])
+  })
+
+  test('cannot be one for several, and an unknown option is refused', () => {
+    expect(() => parseRule('5/second; 9/minute', { name: 'api' })).toThrow(/needs name to be a function .* got "api"/)
+    expect(() => parseRule('5/second', { nam: 'api' } as object)).toThrow(/did you mean name\?/)
+    expect(() => parseRule('5/second', { name: '' })).toThrow(expect.objectContaining({ code: 'ERR_RULE' }))
+  })
+})
+
 describe('the type of what is read', () => {
   test('is a rule for one, a list for several, and either where nobody knows', () => {
     expectTypeOf(parseRule('100/minute')).toEqualTypeOf<Rule>()

@@ -1,7 +1,7 @@
 // Rules in the notation people know: '100/minute', '10 per 2 hours', '5/second; 100/minute'.
 
 import { SluiceError, show } from '../core/errors.ts'
-import { nearest } from '../core/options.ts'
+import { checkOptions, nearest } from '../core/options.ts'
 import type { Rule } from '../core/rule.ts'
 import { fixedWindow } from './fixed-window/fixed-window.ts'
 import { gcra } from './gcra/gcra.ts'
@@ -15,15 +15,26 @@ interface Reading {
   readonly limit: number
   readonly windowMs: number
   readonly burst: number | undefined
+  /** The rule's name, if it is not to be named after its numbers. */
+  readonly named: { readonly name?: string }
 }
 
+export interface NotationOptions {
+  /** What the rule is called; for several rules, what each is called, by its place from 0 on. Default: after their numbers. */
+  readonly name?: string | ((index: number) => string)
+}
+
+const OPTIONS = ['name'] as const
+
 const ALGORITHMS: Readonly<Record<string, (reading: Reading) => Rule>> = {
-  'fixed-window': ({ limit, windowMs }) => fixedWindow({ limit, window: windowMs }),
-  'sliding-log': ({ limit, windowMs }) => slidingLog({ limit, window: windowMs }),
-  'sliding-window': ({ limit, windowMs }) => slidingWindow({ limit, window: windowMs }),
-  'token-bucket': ({ limit, windowMs, burst = limit }) => tokenBucket({ capacity: burst, refill: limit, every: windowMs }),
-  gcra: ({ limit, windowMs, burst = limit }) => gcra({ limit, period: windowMs, burst }),
-  'leaky-bucket': ({ limit, windowMs, burst = limit }) => leakyBucket({ capacity: burst, leak: limit, every: windowMs }),
+  'fixed-window': ({ limit, windowMs, named }) => fixedWindow({ limit, window: windowMs, ...named }),
+  'sliding-log': ({ limit, windowMs, named }) => slidingLog({ limit, window: windowMs, ...named }),
+  'sliding-window': ({ limit, windowMs, named }) => slidingWindow({ limit, window: windowMs, ...named }),
+  'token-bucket': ({ limit, windowMs, burst = limit, named }) =>
+    tokenBucket({ capacity: burst, refill: limit, every: windowMs, ...named }),
+  gcra: ({ limit, windowMs, burst = limit, named }) => gcra({ limit, period: windowMs, burst, ...named }),
+  'leaky-bucket': ({ limit, windowMs, burst = limit, named }) =>
+    leakyBucket({ capacity: burst, leak: limit, every: windowMs, ...named }),
 }
 
 const BURSTING: readonly string[] = ['token-bucket', 'gcra', 'leaky-bucket']
@@ -51,16 +62,23 @@ type Several = `${string}${';' | ',' | '|'}${string}`
  */
 export function parseRule<T extends string>(
   notation: T,
+  options?: NotationOptions,
 ): string extends T ? Rule | readonly Rule[] : T extends Several ? readonly Rule[] : Rule
-export function parseRule(notation: string): Rule | readonly Rule[] {
+export function parseRule(notation: string, options: NotationOptions = {}): Rule | readonly Rule[] {
+  checkOptions('parseRule', options, OPTIONS)
+  const { name } = options
   if (typeof notation !== 'string' || notation.length > 1000) {
     throw new SluiceError('ERR_NOTATION', `a rule in notation is a string of up to 1,000 characters, got ${show(notation)}`)
   }
-  const rules = notation.split(/[;,|]/).map((part) => parseOne(part.trim()))
+  const parts = notation.split(/[;,|]/)
+  if (parts.length > 1 && typeof name === 'string') {
+    throw new SluiceError('ERR_OPTION', `parseRule needs name to be a function where there are several rules, got ${show(name)}`)
+  }
+  const rules = parts.map((part, i) => parseOne(part.trim(), typeof name === 'function' ? name(i) : name))
   return rules.length === 1 ? rules[0] : rules
 }
 
-function parseOne(notation: string): Rule {
+function parseOne(notation: string, name: string | undefined): Rule {
   const parts = SHAPE.exec(notation.toLowerCase().replace(/\s+/g, ' '))
   if (parts === null) {
     throw new SluiceError('ERR_NOTATION', `a rule in notation is such as '100/minute' or '10 per 2 hours', got ${show(notation)}`)
@@ -71,7 +89,12 @@ function parseOne(notation: string): Rule {
   if (burst !== undefined && !BURSTING.includes(algorithm)) {
     throw new SluiceError('ERR_NOTATION', `a ${algorithm} has no burst (${BURSTING.join(', ')} have), in ${show(notation)}`)
   }
-  return make({ limit: Number(limit), windowMs: Number(count) * unitMs, burst: burst === undefined ? undefined : Number(burst) })
+  return make({
+    limit: Number(limit),
+    windowMs: Number(count) * unitMs,
+    burst: burst === undefined ? undefined : Number(burst),
+    named: name === undefined ? {} : { name },
+  })
 }
 
 function known<T>(table: Readonly<Record<string, T>>, name: string, what: string, notation: string): T {

@@ -10,6 +10,7 @@ export const ERROR_CODES = {
   ERR_NOTATION: 'A rule in notation could not be read.',
   ERR_OPTION: 'An option is unknown, missing or out of range.',
   ERR_CLOCK: 'The clock answered something that is not a time.',
+  ERR_DUMP: 'The dump of a memory store is damaged, or of another version.',
   ERR_CLOSED: 'The limiter has been closed.',
   ERR_STORE_REFUSED: 'The store did not do it, and says so: it was certainly not counted.',
   ERR_STORE_UNKNOWN: 'The store did not answer: it may have counted.',

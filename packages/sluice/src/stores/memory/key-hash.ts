@@ -5,11 +5,14 @@
 export class KeyHash {
   /** The lower half of the last fingerprint, a signed 32-bit number as the upper one is. */
   lo = 0
+  /** What the same fingerprints can be made with again. Whoever has it can aim. */
+  readonly seed: Int32Array
   readonly #k0: number
   readonly #k1: number
 
   /** Under a key of two 32-bit words; a random one unless given. */
   constructor(seed: Int32Array = crypto.getRandomValues(new Int32Array(2))) {
+    this.seed = seed
     this.#k0 = seed[0]
     this.#k1 = seed[1]
   }

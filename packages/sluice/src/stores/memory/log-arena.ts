@@ -32,17 +32,24 @@ export class LogArena {
   /** A block of at least `width` cells for an empty log of `rule`; → its handle, which is never 0. */
   allocate(rule: Rule & { readonly log: RuleLog }, width: number): number {
     const blockWidth = roundUp(rule.width, width)
-    let free = this.#free.get(blockWidth)
-    if (free === undefined) {
-      free = []
-      this.#free.set(blockWidth, free)
-    }
-    if (free.length === 0) this.#addSlab(blockWidth, free)
-    const handle = free.pop() as number
-    const { cells } = this.#slabs[slabOf(handle)]
+    const handle = this.#take(blockWidth)
+    const cells = this.cells(handle)
     const at = this.at(handle)
     cells.fill(0, at, at + blockWidth)
     rule.log.move(cells, at, cells, at, blockWidth)
+    return handle
+  }
+
+  /** All cells of a block, which `adopt` makes the same block of again. */
+  block(handle: number): Float64Array {
+    const at = this.at(handle)
+    return this.cells(handle).subarray(at, at + this.#slabs[slabOf(handle)].width)
+  }
+
+  /** A block with these cells; → its handle. */
+  adopt(block: Float64Array): number {
+    const handle = this.#take(block.length)
+    this.block(handle).set(block)
     return handle
   }
 
@@ -60,6 +67,16 @@ export class LogArena {
 
   free(handle: number): void {
     if (handle !== 0) this.#free.get(this.#slabs[slabOf(handle)].width)?.push(handle)
+  }
+
+  #take(width: number): number {
+    let free = this.#free.get(width)
+    if (free === undefined) {
+      free = []
+      this.#free.set(width, free)
+    }
+    if (free.length === 0) this.#addSlab(width, free)
+    return free.pop() as number
   }
 
   #addSlab(width: number, free: number[]): void {

@@ -7,6 +7,7 @@ import type { Rule } from '../../core/rule.ts'
 import type { Store } from '../../core/store.ts'
 import { isWhole } from '../../core/whole-numbers.ts'
 import { checkedClock, systemClock } from '../system-clock.ts'
+import { type Dump, type DumpedState, readDump, type Seeds, writeDump } from './dump.ts'
 import { KeyHash } from './key-hash.ts'
 import { LogArena } from './log-arena.ts'
 import { MemoryTally } from './memory-tally.ts'
@@ -18,11 +19,16 @@ export interface MemoryStoreOptions {
   readonly clock?: Clock
   /** How many states, one for each rule and key, it holds at most. Default: 1,000,000. */
   readonly maxKeys?: number
+  /** What `dump` of another store has made: the counts to start with. Throws ERR_DUMP if it is not whole. */
+  readonly restore?: Uint8Array
 }
 
-export interface MemoryStore extends Store<'sync'> {}
+export interface MemoryStore extends Store<'sync'> {
+  /** All counts that have not ended, for `restore`. It holds the secret that keys are hashed with: keep it as you would a password. */
+  dump(): Uint8Array
+}
 
-const OPTIONS = ['clock', 'maxKeys'] as const
+const OPTIONS = ['clock', 'maxKeys', 'restore'] as const
 
 const DEFAULT_MAX_KEYS = 1_000_000
 
@@ -39,7 +45,7 @@ const LOG_ROW_WIDTH = 2
 /** Keeps counts in this process. `maxKeys` bounds it; the keys themselves are not kept. */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   checkOptions('memoryStore', options, OPTIONS)
-  const { clock, maxKeys = DEFAULT_MAX_KEYS } = options
+  const { clock, maxKeys = DEFAULT_MAX_KEYS, restore } = options
   if (clock !== undefined && typeof clock?.now !== 'function') {
     throw new SluiceError('ERR_OPTION', `memoryStore needs clock to have a now() method, got ${show(clock)}`)
   }
@@ -49,15 +55,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
       `memoryStore needs maxKeys to be a whole number from 1 to ${MOST_KEYS}, got ${show(maxKeys)}`,
     )
   }
-  return new MemoryRoom(clock === undefined ? systemClock : checkedClock(clock), maxKeys)
+  const dump = restore === undefined ? undefined : readDump(restore)
+  const room = new MemoryRoom(clock === undefined ? systemClock : checkedClock(clock), maxKeys, dump?.seeds)
+  if (dump !== undefined) room.restore(dump)
+  return room
 }
 
 export class MemoryRoom implements MemoryStore {
   readonly mode = 'sync'
   readonly clock: TimerClock
-  readonly keyHash = new KeyHash()
+  readonly keyHash: KeyHash
   /** Another hash than the keys', so that no key can stand for a rule. */
-  readonly #ruleHash = new KeyHash()
+  readonly #ruleHash: KeyHash
   readonly #maxKeys: number
   readonly #logs = new LogArena()
   /** One table for each width of a row. */
@@ -65,9 +74,11 @@ export class MemoryRoom implements MemoryStore {
   #sweeper: ReturnType<typeof setInterval> | undefined
   #closed = false
 
-  constructor(clock: TimerClock, maxKeys: number) {
+  constructor(clock: TimerClock, maxKeys: number, seeds?: Seeds) {
     this.clock = clock
     this.#maxKeys = maxKeys
+    this.keyHash = new KeyHash(seeds?.keys)
+    this.#ruleHash = new KeyHash(seeds?.rules)
   }
 
   tally(rules: readonly Rule[]): MemoryTally {
@@ -97,6 +108,35 @@ export class MemoryRoom implements MemoryStore {
     this.#sweeper = undefined
   }
 
+  dump(): Uint8Array {
+    const seeds = { keys: this.keyHash.seed, rules: this.#ruleHash.seed }
+    return writeDump(seeds, this.#tables.values(), this.#logs, this.clock.now())
+  }
+
+  /** Starts with the states of a dump that have not ended; at the bound, with as many as there is room for. */
+  restore({ states }: Dump): void {
+    const nowMs = this.clock.now()
+    const counts = new Map<Table, number>()
+    for (const state of states) {
+      if (state.cells[0] <= nowMs) continue
+      const table = this.#tableOf(state)
+      counts.set(table, (counts.get(table) ?? 0) + 1)
+    }
+    // A table is in the order of its fingerprints, so growing it on the way would pile them up at its beginning.
+    for (const [table, count] of counts) table.reserve(count)
+    for (const state of states) {
+      const { lo, hi, cells, isLog } = state
+      if (cells[0] <= nowMs) continue
+      this.makeRoom(1, nowMs)
+      const table = this.#tableOf(state)
+      table.prepare(1)
+      const row = table.claim(lo, hi)
+      const rows = table.rowsFor(hi)
+      rows.cells.set(isLog ? [cells[0], this.#logs.adopt(cells)] : cells, rows.at(row))
+      rows.pressure[row] = state.pressure
+    }
+  }
+
   /** The rule's own fingerprint, mixed into every key's: no two rules share a row. */
   fingerprint(rule: Rule): { readonly lo: number; readonly hi: number } {
     const hi = this.#ruleHash.hash(`${rule.algorithm}\0${rule.name}`)
@@ -104,14 +144,7 @@ export class MemoryRoom implements MemoryStore {
   }
 
   tableFor(rule: Rule): Table {
-    const kind = rule.log === undefined ? String(rule.width) : 'log'
-    let table = this.#tables.get(kind)
-    if (table === undefined) {
-      const width = rule.log === undefined ? rule.width : LOG_ROW_WIDTH
-      table = new Table(width, this.#maxKeys, rule.log === undefined ? undefined : this.#logs)
-      this.#tables.set(kind, table)
-    }
-    return table
+    return rule.log === undefined ? this.#table(rule.width, false) : this.#table(LOG_ROW_WIDTH, true)
   }
 
   hasRoom(states: number): boolean {
@@ -130,6 +163,20 @@ export class MemoryRoom implements MemoryStore {
       }
       if (dropped === 0 && weakest !== undefined) weakest.drop(weakest.rows, weakest.victim)
     }
+  }
+
+  #tableOf({ isLog, cells }: DumpedState): Table {
+    return this.#table(isLog ? LOG_ROW_WIDTH : cells.length, isLog)
+  }
+
+  #table(width: number, isLog: boolean): Table {
+    const kind = isLog ? 'log' : String(width)
+    let table = this.#tables.get(kind)
+    if (table === undefined) {
+      table = new Table(width, this.#maxKeys, isLog ? this.#logs : undefined)
+      this.#tables.set(kind, table)
+    }
+    return table
   }
 
   /** Starts the one timer there is, at the first key and again after all keys have gone. It keeps no process alive. */

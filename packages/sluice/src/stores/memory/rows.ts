@@ -80,6 +80,15 @@ export class Rows {
     return (this.#words[word] | this.#words[word + 1]) !== 0
   }
 
+  /** The two halves of a row's fingerprint. */
+  lo(row: number): number {
+    return this.#words[row * this.stride * 2]
+  }
+
+  hi(row: number): number {
+    return this.#words[row * this.stride * 2 + 1]
+  }
+
   /** Takes an empty row for a fingerprint. */
   claim(row: number, lo: number, hi: number): void {
     const word = row * this.stride * 2

@@ -50,6 +50,14 @@ export class Table {
     this.rows = new Rows(width, SMALLEST_CAPACITY)
   }
 
+  get width(): number {
+    return this.#width
+  }
+
+  get holdsLogs(): boolean {
+    return this.#logs !== undefined
+  }
+
   get count(): number {
     return this.rows.count + (this.#retiring?.count ?? 0)
   }
@@ -58,6 +66,13 @@ export class Table {
   rowsFor(hi: number): Rows {
     const retiring = this.#retiring
     return retiring !== undefined && retiring.home(hi) >= this.#frontier ? retiring : this.rows
+  }
+
+  /** Gets an empty table ready for so many rows at once, which may then come in the order of their fingerprints. */
+  reserve(rows: number): void {
+    let { capacity } = this.rows
+    while (mostTaken(capacity) < rows && capacity < this.#largest) capacity *= 2
+    this.rows = new Rows(this.#width, capacity)
   }
 
   /** Gets ready for `claims` more rows: rows may move. */
@@ -85,6 +100,15 @@ export class Table {
   drop(rows: Rows, row: number): void {
     this.#logs?.free(rows.cells[rows.at(row) + LOG_HANDLE])
     rows.remove(row)
+  }
+
+  /** Calls `visit` with every row that has not expired. */
+  each(nowMs: number, visit: (rows: Rows, row: number) => void): void {
+    this.#finishMove()
+    const { rows } = this
+    for (let row = 0; row < rows.length; row++) {
+      if (rows.isTaken(row) && rows.cells[rows.at(row) + EXPIRES_AT] > nowMs) visit(rows, row)
+    }
   }
 
   /** Drops all that has expired; → how many. */

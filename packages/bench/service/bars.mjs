@@ -1,0 +1,25 @@
+// The bars of the service bench. The numbers to reach are written here and nowhere else in the bench.
+
+import { atLeast } from '../report/bars.mjs'
+import * as batch from './tasks/batch.mjs'
+import * as single from './tasks/single.mjs'
+
+/** @import { Bar } from '../report/bars.mjs' */
+/** @import { Results } from '../rounds/results.mjs' */
+
+/**
+ * @param {Results} results
+ * @returns {Bar[]}
+ */
+export function serviceBars(results) {
+  const decisions = 'decisionsPerSecond'
+  const toFloor = results.medianRatio(
+    [single.name, single.group, 'service', decisions],
+    [single.name, single.group, 'bare http', decisions],
+  )
+  const toSingle = results.medianRatio([batch.name, batch.group, '1000', decisions], [batch.name, batch.group, '1', decisions])
+  return [
+    atLeast(0.7, toFloor, { work: 'POST /v1/check, memory', unit: '×', of: ' a bare node:http server' }),
+    atLeast(10, toSingle, { work: 'batches of 1,000, memory', unit: '×', of: ' single checks, in decisions a second' }),
+  ]
+}

@@ -1,0 +1,40 @@
+// Starts what is measured: the service, in memory or on Redis, or the bare server; each a process of its own.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { startRedis } from '../../../test/servers/redis-server.mjs'
+
+/** @typedef {'bare http' | 'service' | 'service on Redis'} Kind */
+
+/** @typedef {{ port: number, key: string, stop(): Promise<void> }} Server */
+
+/**
+ * @param {Kind} kind
+ * @returns {Promise<Server>}
+ */
+export async function startServer(kind) {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
+  const redis = kind === 'service on Redis' ? await startRedis() : undefined
+  const file = kind === 'bare http' ? 'servers/bare-http.mjs' : 'servers/service.mjs'
+  const store = redis === undefined ? 'memory:' : `redis://127.0.0.1:${redis.port}`
+  const child = spawn(process.execPath, [fileURLToPath(new URL(file, import.meta.url)), folder, store], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const lines = createInterface({ input: child.stdout })
+  const [line] = await Promise.race([once(lines, 'line'), once(child, 'exit')])
+  if (typeof line !== 'string') throw new Error(`${kind} did not start`)
+  const { port, key } = JSON.parse(line)
+  const stop = async () => {
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+    await redis?.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return { port, key, stop }
+}

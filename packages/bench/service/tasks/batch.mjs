@@ -1,0 +1,77 @@
+// Many checks a request: decisions a second as batches grow, in memory and on Redis.
+
+import { perSecond, times } from '../../report/numbers.mjs'
+import { startServer } from '../servers.mjs'
+import { ask } from '../traffic.mjs'
+
+/** @import { Table } from '../../report/table.mjs' */
+/** @import { Results } from '../../rounds/results.mjs' */
+/** @import { Group } from '../../rounds/rounds.mjs' */
+/** @import { Kind } from '../servers.mjs' */
+/** @import { Plan } from '../service.mjs' */
+
+export const name = 'batches'
+export const group = 'memory'
+export const file = import.meta.url
+
+const SIZES = [1, 10, 100, 1000]
+
+/** Enough that the server never waits; with batches that is soon so. */
+const SINGLE_CONNECTIONS = 32
+const CONNECTIONS = 4
+
+/** @type {Record<string, Kind>} */
+const KINDS = { memory: 'service', Redis: 'service on Redis' }
+
+/**
+ * @param {Plan} plan
+ * @returns {Group[]}
+ */
+export function groups(plan) {
+  return Object.entries(KINDS).map(([store, kind]) => ({
+    name: store,
+    entrants: SIZES.map((checks) => ({ name: String(checks), params: { kind, checks, ...plan } })),
+  }))
+}
+
+/** @param {{ kind: Kind, checks: number } & Plan} params */
+export async function measure({ kind, checks, ...plan }) {
+  const { port, key, stop } = await startServer(kind)
+  try {
+    const { decisionsPerSecond } = await ask({
+      port,
+      key,
+      connections: checks === 1 ? SINGLE_CONNECTIONS : CONNECTIONS,
+      checks,
+      ...plan,
+    })
+    return { decisionsPerSecond }
+  } finally {
+    await stop()
+  }
+}
+
+/**
+ * @param {Plan} _plan
+ * @param {Results} results
+ * @returns {Table}
+ */
+export function table(_plan, results) {
+  return {
+    title: 'Decisions a second: `POST /v1/check/batch`, by checks a request',
+    note: '1 is `POST /v1/check`. In brackets: how many times as many as with single checks.',
+    columns: ['store', ...SIZES.map(String)],
+    rows: Object.keys(KINDS).map((store) => [store, ...SIZES.map((checks) => cell(results, store, String(checks)))]),
+  }
+}
+
+/**
+ * @param {Results} results
+ * @param {string} store
+ * @param {string} checks
+ */
+function cell(results, store, checks) {
+  const rate = results.median([name, store, checks, 'decisionsPerSecond'])
+  const ratio = results.medianRatio([name, store, checks, 'decisionsPerSecond'], [name, store, '1', 'decisionsPerSecond'])
+  return `${perSecond(rate)} (${times(ratio)})`
+}

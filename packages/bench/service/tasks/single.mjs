@@ -1,0 +1,59 @@
+// One check a request: the service beside the bare server, in memory and on Redis.
+
+import { perSecond, times } from '../../report/numbers.mjs'
+import { startServer } from '../servers.mjs'
+import { ask } from '../traffic.mjs'
+
+/** @import { Table } from '../../report/table.mjs' */
+/** @import { Results } from '../../rounds/results.mjs' */
+/** @import { Group } from '../../rounds/rounds.mjs' */
+/** @import { Kind } from '../servers.mjs' */
+/** @import { Plan } from '../service.mjs' */
+
+export const name = 'single checks'
+const CONNECTIONS = 32
+export const group = `${CONNECTIONS} connections`
+export const file = import.meta.url
+
+/** @type {Kind[]} */
+const KINDS = ['bare http', 'service', 'service on Redis']
+
+/**
+ * @param {Plan} plan
+ * @returns {Group[]}
+ */
+export function groups(plan) {
+  return [{ name: group, entrants: KINDS.map((kind) => ({ name: kind, params: { kind, ...plan } })) }]
+}
+
+/** @param {{ kind: Kind } & Plan} params */
+export async function measure({ kind, ...plan }) {
+  const { port, key, stop } = await startServer(kind)
+  try {
+    const { decisionsPerSecond, answer } = await ask({ port, key, connections: CONNECTIONS, checks: 1, ...plan })
+    return { decisionsPerSecond, answerBytes: answer.length }
+  } finally {
+    await stop()
+  }
+}
+
+/**
+ * @param {Plan} _plan
+ * @param {Results} results
+ * @returns {Table}
+ */
+export function table(_plan, results) {
+  return {
+    title: 'Checks a second: `POST /v1/check`, one check a request',
+    note: 'The bare server parses the same JSON and answers the same bytes; it decides nothing and asks for no key.',
+    columns: ['server', 'checks', 'of the bare server', 'bytes of an answer'],
+    rows: KINDS.map((kind) => {
+      const ratio = results.medianRatio(
+        [name, group, kind, 'decisionsPerSecond'],
+        [name, group, 'bare http', 'decisionsPerSecond'],
+      )
+      const bytes = results.median([name, group, kind, 'answerBytes'])
+      return [kind, perSecond(results.median([name, group, kind, 'decisionsPerSecond'])), times(ratio), String(bytes)]
+    }),
+  }
+}

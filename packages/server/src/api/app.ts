@@ -1,0 +1,146 @@
+// The HTTP side of the service: Fastify with the routes of one or both planes, strict about time, size and form.
+// What must stay true: what every check runs stays lean. No logger for each request, no hook that the route does not need.
+
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerOptions as TlsOptions } from 'node:https'
+import { setTimeout as pause } from 'node:timers/promises'
+import fastify from 'fastify'
+import type { Logger } from 'pino'
+import { Authentication } from './authentication.ts'
+import { CheckDoor, isCheck } from './check-door.ts'
+import { answerErrors, sendError } from './error-answers.ts'
+import { httpServer, UnderWay } from './http-server.ts'
+import { parseJson } from './json-body.ts'
+import type { App, RouteContext } from './route-options.ts'
+import { auditRoute } from './routes/audit-route.ts'
+import { authorizeRoute } from './routes/authorize-route.ts'
+import { checkRoutes } from './routes/check-routes.ts'
+import { counterRoutes, refundRoute } from './routes/counter-routes.ts'
+import { documentRoutes } from './routes/document-routes.ts'
+import { eventsRoute } from './routes/events-route.ts'
+import { fixedWindowSetRoute } from './routes/fixed-window-set-route.ts'
+import { keyRoutes } from './routes/key-routes.ts'
+import { healthRoutes, metricsRoute } from './routes/operation-routes.ts'
+import { policyRoutes } from './routes/policy-routes.ts'
+import { statsRoutes } from './routes/stats-routes.ts'
+import type { Service } from './service.ts'
+import { validatorCompiler } from './validation.ts'
+
+/** What a listener serves: deciding, or everything else, or both. Health is everywhere. */
+export type Plane = 'deciding' | 'administration'
+
+export interface AppOptions {
+  readonly service: Service
+  readonly planes: readonly Plane[]
+  readonly tls?: TlsOptions | undefined
+  /** Called before the routes are made. */
+  readonly before?: (app: App) => void
+}
+
+const BODY_BYTES = 16 * 1024
+
+export interface BuiltApp {
+  readonly app: App
+  /** Stops listening, answers what is under way, for at most `withinMs`, and lets go of all connections. */
+  close(withinMs: number): Promise<void>
+}
+
+export function buildApp({ service, planes, tls, before }: AppOptions): BuiltApp {
+  const underWay = new UnderWay()
+  const isLogging = service.logger.isLevelEnabled('debug')
+  const authentication = new Authentication(service)
+  const door = planes.includes('deciding') ? new CheckDoor(service, authentication, BODY_BYTES) : undefined
+  const app = fastify({
+    serverFactory: (route) =>
+      httpServer((request, response) => {
+        underWay.begin(response)
+        if (isLogging) logWhenDone(service.logger, request, response)
+        // Whoever is answered now should ask elsewhere next.
+        if (service.status.state === 'draining') response.setHeader('connection', 'close')
+        if (door !== undefined && isCheck(request)) door.answer(request, response)
+        else route(request, response)
+      }, tls),
+    logger: false,
+    bodyLimit: BODY_BYTES,
+    genReqId: requestIds(),
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    routerOptions: { maxParamLength: 256 },
+    frameworkErrors: (error, _request, reply) => sendError(reply, error, service.logger, 'a path'),
+  }) as unknown as App
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
+    try {
+      done(null, parseJson(body as unknown as string))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+  app.setValidatorCompiler(validatorCompiler as never)
+  app.setSerializerCompiler(() => JSON.stringify)
+  app.decorateRequest('apiKey')
+  answerErrors(app as never, service.logger)
+  before?.(app)
+  addRoutes(app, { service, authentication }, planes)
+  return { app, close: (withinMs) => close(app, underWay, withinMs) }
+}
+
+/** Who has just connected gets so long to say what they want, before nobody is left to hear it. */
+const ARRIVAL_MS = 100
+
+async function close(app: App, underWay: UnderWay, withinMs: number): Promise<void> {
+  const closed = app.close()
+  await pause(Math.min(ARRIVAL_MS, withinMs))
+  await Promise.race([underWay.none(), pause(withinMs, undefined, { ref: false })])
+  // Once a server closes it no longer looks after connections that only dawdle.
+  app.server.closeAllConnections()
+  await closed
+}
+
+function addRoutes(app: App, context: RouteContext, planes: readonly Plane[]): void {
+  // After what `before` asked for, so that whoever describes the routes sees them.
+  app.register((routes, _options, done) => {
+    healthRoutes(routes as App, context)
+    if (planes.includes('deciding')) {
+      checkRoutes(routes as App, context)
+      authorizeRoute(routes as App, context)
+      refundRoute(routes as App, context)
+    }
+    if (planes.includes('administration')) {
+      for (const add of ADMINISTRATION) add(routes as App, context)
+    }
+    done()
+  })
+}
+
+const ADMINISTRATION = [
+  fixedWindowSetRoute,
+  counterRoutes,
+  policyRoutes,
+  keyRoutes,
+  auditRoute,
+  statsRoutes,
+  eventsRoute,
+  metricsRoute,
+  documentRoutes,
+]
+
+/** A line for each request, where somebody asked for that much. */
+function logWhenDone(logger: Logger, { method, url = '' }: IncomingMessage, response: ServerResponse): void {
+  const startMs = performance.now()
+  const [path] = url.split('?')
+  response.on('close', () => {
+    logger.debug({ method, path, status: response.statusCode, tookMs: Math.round(performance.now() - startMs) }, 'answered')
+  })
+}
+
+/** Ids that differ between instances and starts. */
+function requestIds(): () => string {
+  const start = randomBytes(6).toString('base64url')
+  let count = 0
+  return () => {
+    count += 1
+    return `${start}-${count}`
+  }
+}

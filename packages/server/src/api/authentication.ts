@@ -1,0 +1,104 @@
+// Who asks, and whether they may: an API key in `Api-Key` or `Authorization: Bearer`.
+// What must stay true: it runs before a body is read or a counter touched. Whoever fails too often is answered with less work;
+// a valid key is let in all the same, so that nobody can lock out others who share an address.
+
+import type { IncomingMessage } from 'node:http'
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
+import { createLimiter, memoryStore, tokenBucket } from 'sluice'
+import { clientAddress } from 'sluice/http'
+import { ServerError, type ServerErrorCode } from '../errors.ts'
+import { type ApiKey, mayUse, type Scope } from '../keys/key-ring.ts'
+import type { Service } from './service.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whose key was presented. */
+    apiKey: ApiKey
+  }
+}
+
+export type AuthenticationHook = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void
+
+/** A request that may not pass, with what its answer has to say in headers. */
+export class Refusal extends ServerError {
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(code: ServerErrorCode, message: string, headers: Readonly<Record<string, string>>) {
+    super(code, message)
+    this.headers = headers
+  }
+}
+
+/** Who asks a service that needs no keys. */
+const ANYBODY: ApiKey = { id: 'anybody', name: 'anybody', scopes: ['admin'], createdAt: 0 }
+
+/** How often an address may fail: a misspelt key in a script is told so, a list of guesses is not worked through. */
+const FAILURES = { capacity: 20, refill: 20, every: '1m' } as const
+const MOST_ADDRESSES = 10_000
+
+export class Authentication {
+  readonly #service: Service
+  readonly #failures = createLimiter({ rules: tokenBucket(FAILURES), store: memoryStore({ maxKeys: MOST_ADDRESSES }) })
+  readonly #address: (request: IncomingMessage) => string
+
+  constructor(service: Service) {
+    this.#service = service
+    const read = clientAddress({ trustProxy: service.trustedProxies.length === 0 ? 0 : service.trustedProxies })
+    this.#address = ({ socket, headers }) => read(socket.remoteAddress, headers).key
+  }
+
+  /** The address that a request came from. */
+  addressOf(request: IncomingMessage): string {
+    return this.#address(request)
+  }
+
+  /** Whose key was presented; throws unless it is alive and has the scope. */
+  authenticate(request: IncomingMessage, scope: Scope): ApiKey {
+    const { keysRequired, status, keys } = this.#service
+    if (status.state === 'starting') throw new ServerError('ERR_NOT_READY', 'the service is starting: try again soon')
+    if (!keysRequired) return ANYBODY
+    const presented = presentedKey(request)
+    const key = presented === undefined ? undefined : keys.verify(presented)
+    if (key === undefined) throw this.#refusal(request, presented)
+    if (mayUse(key, scope)) return key
+    throw new ServerError(
+      'ERR_FORBIDDEN',
+      `this needs a key with the scope ${scope}: the key ${key.id} has ${key.scopes.join(', ')}`,
+    )
+  }
+
+  /** A hook that lets those pass who have the scope. */
+  requires(scope: Scope): AuthenticationHook {
+    return (request, _reply, done) => {
+      try {
+        request.apiKey = this.authenticate(request.raw, scope)
+        done()
+      } catch (error) {
+        done(error as ServerError)
+      }
+    }
+  }
+
+  #refusal(request: IncomingMessage, presented: string | undefined): Refusal {
+    const { stats } = this.#service
+    stats.failedAuthentications += 1
+    const { allowed, retryAfterMs } = this.#failures.hit(this.addressOf(request))
+    if (!allowed) {
+      stats.limitedAuthentications += 1
+      const message = 'too many requests without a valid API key came from this address'
+      return new Refusal('ERR_AUTH_LIMITED', message, { 'retry-after': `${Math.ceil(retryAfterMs / 1000)}` })
+    }
+    const message =
+      presented === undefined
+        ? 'an API key is missing: send it as Api-Key or as Authorization: Bearer'
+        : 'the API key is not known, or it was revoked or has expired'
+    return new Refusal('ERR_UNAUTHENTICATED', message, { 'www-authenticate': 'Bearer' })
+  }
+}
+
+function presentedKey({ headers }: IncomingMessage): string | undefined {
+  const key = headers['api-key']
+  if (typeof key === 'string' && key !== '') return key
+  const { authorization } = headers
+  return authorization?.slice(0, 7).toLowerCase() === 'bearer ' ? authorization.slice(7).trim() : undefined
+}

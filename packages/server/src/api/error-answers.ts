@@ -1,0 +1,86 @@
+// What goes wrong, as answers: every error becomes one of the service's codes, in the envelope of every other answer.
+// What must stay true: nothing about the inside of the service reaches a caller, and only what we did not foresee is logged as an error.
+
+import type { Socket } from 'node:net'
+import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify'
+import type { Logger } from 'pino'
+import { SluiceError } from 'sluice'
+import { SERVER_ERROR_CODES, ServerError, type ServerErrorCode } from '../errors.ts'
+import { Refusal } from './authentication.ts'
+import { failure, JSON_TYPE } from './envelope.ts'
+
+/** Fastify's own refusals that a request can bring about. */
+const FROM_FASTIFY: Readonly<Record<string, readonly [ServerErrorCode, string]>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ['ERR_TOO_LARGE', 'the body is too large'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['ERR_MEDIA_TYPE', 'the body must be JSON: send it with Content-Type: application/json'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['ERR_INPUT', 'the body is not as long as Content-Length says'],
+  FST_ERR_BAD_URL: ['ERR_INPUT', 'the path cannot be decoded'],
+}
+
+export interface ErrorAnswer {
+  readonly status: number
+  readonly headers: Record<string, string | number>
+  readonly body: string
+}
+
+/** What to answer to an error. */
+export function errorAnswer(error: unknown, logger: Logger, where: string): ErrorAnswer {
+  const known = asServerError(error)
+  const { status, code, message, problems } = known
+  if (status === 500) logger.error({ err: error, where }, 'a request failed')
+  const body = JSON.stringify(failure(status, code, message, problems))
+  const headers: Record<string, string | number> = { 'content-type': JSON_TYPE, 'content-length': Buffer.byteLength(body) }
+  // The rest of what is too large is not read, so nothing else can come on this connection.
+  if (code === 'ERR_TOO_LARGE') headers.connection = 'close'
+  return { status, headers: known instanceof Refusal ? { ...headers, ...known.headers } : headers, body }
+}
+
+export function answerErrors(app: FastifyInstance, logger: Logger): void {
+  app.setErrorHandler((error, request, reply) => sendError(reply, error, logger, `${request.method} ${request.routeOptions.url}`))
+  app.setNotFoundHandler((request) => {
+    throw new ServerError('ERR_NOT_FOUND', `there is no ${request.method} ${request.url.split('?')[0].slice(0, 200)}`)
+  })
+}
+
+export function sendError(reply: FastifyReply, error: unknown, logger: Logger, where: string): FastifyReply {
+  const { status, headers, body } = errorAnswer(error, logger, where)
+  return reply.code(status).headers(headers).send(body)
+}
+
+/** Every error as one of the service's own. */
+function asServerError(error: unknown): ServerError {
+  if (error instanceof ServerError) return error
+  if (error instanceof SluiceError) {
+    const isStore = error.code.startsWith('ERR_STORE')
+    return new ServerError(isStore ? 'ERR_STORE' : 'ERR_INPUT', error.message, { cause: error })
+  }
+  const { code, statusCode = 500, message } = error as FastifyError
+  const known = FROM_FASTIFY[code]
+  if (known !== undefined) return new ServerError(known[0], known[1], { cause: error })
+  if (statusCode >= 400 && statusCode < 500) return new ServerError('ERR_INPUT', message, { cause: error })
+  return new ServerError('ERR_INTERNAL', 'something went wrong here: the log says what', { cause: error })
+}
+
+/** What cannot be read as HTTP, or not in time, is answered on the bare socket. */
+export function answerBadHttp(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const code = BAD_HTTP[error.code ?? ''] ?? 'ERR_INPUT'
+  const { status, meaning } = SERVER_ERROR_CODES[code]
+  const body = JSON.stringify(failure(status, code, code === 'ERR_INPUT' ? 'this is not HTTP' : meaning))
+  const headers = [`Content-Type: ${JSON_TYPE}`, `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close']
+  socket.end(`HTTP/1.1 ${status} ${STATUS_TEXTS[status]}\r\n${headers.join('\r\n')}\r\n\r\n${body}`)
+}
+
+const BAD_HTTP: Readonly<Record<string, ServerErrorCode>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 'ERR_TOO_SLOW',
+  HPE_HEADER_OVERFLOW: 'ERR_HEADERS_TOO_LARGE',
+}
+
+const STATUS_TEXTS: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  431: 'Request Header Fields Too Large',
+}

@@ -1,0 +1,58 @@
+// The node:http server under the API: strict about time and size, and it knows what is under way.
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer, type ServerOptions as TlsOptions } from 'node:https'
+import type { Socket } from 'node:net'
+import { answerBadHttp } from './error-answers.ts'
+
+const HEADER_BYTES = 16 * 1024
+const MOST_HEADERS = 64
+
+/** Whole headers, then the whole request, have to be there within these times; looked at every second. */
+const HEADERS_MS = 5000
+const REQUEST_MS = 10_000
+const LOOK_EVERY_MS = 1000
+
+/** Longer than the usual load balancer keeps a connection, so that it is never the service that closes one in use. */
+const KEEP_ALIVE_MS = 65_000
+const MOST_CONNECTIONS = 10_000
+
+export type Listener = (request: IncomingMessage, response: ServerResponse) => void
+
+/** Requests that have come and are not answered yet. */
+export class UnderWay {
+  #count = 0
+  #onNone: (() => void) | undefined
+  readonly #end = (): void => {
+    this.#count -= 1
+    if (this.#count === 0) this.#onNone?.()
+  }
+
+  begin(response: ServerResponse): void {
+    this.#count += 1
+    response.on('close', this.#end)
+  }
+
+  /** Resolves as soon as there are none. */
+  none(): Promise<void> {
+    if (this.#count === 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#onNone = resolve
+    })
+  }
+}
+
+export function httpServer(listener: Listener, tls: TlsOptions | undefined): Server {
+  const limits = {
+    headersTimeout: HEADERS_MS,
+    requestTimeout: REQUEST_MS,
+    connectionsCheckingInterval: LOOK_EVERY_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: HEADER_BYTES,
+  }
+  const server = tls === undefined ? createServer(limits, listener) : createTlsServer({ ...tls, ...limits }, listener)
+  server.maxHeadersCount = MOST_HEADERS
+  server.maxConnections = MOST_CONNECTIONS
+  server.on('clientError', (error, socket) => answerBadHttp(error, socket as Socket))
+  return server
+}

@@ -1,0 +1,112 @@
+// Deciding: one check, many at once, and the two endpoints of the older form.
+// What must stay true: whoever asks gets 200 whenever it was decided, also for Deny; a check in memory is answered without a promise.
+
+import type { FastifyReply } from 'fastify'
+import Type from 'typebox'
+import type { Verdict } from '../../decide/decider.ts'
+import { batchAnswer, checkAnswer, resultData } from '../check-answer.ts'
+import { JSON_TYPE } from '../envelope.ts'
+import { headerText } from '../header-text.ts'
+import { rateLimitHeaders } from '../rate-limit-headers.ts'
+import { type App, described, type RouteContext } from '../route-options.ts'
+import { Answer, Batch, BatchResult, Check, ClientId, envelope, Route, strict } from '../schemas.ts'
+
+/** The largest body of a batch. */
+const BATCH_BYTES = 256 * 1024
+
+export function checkRoutes(app: App, { service, authentication }: RouteContext): void {
+  const { decider } = service
+  const onRequest = authentication.requires('check')
+
+  const answer = (reply: FastifyReply, clientId: string, route: string, cost: number): FastifyReply | Promise<FastifyReply> => {
+    const verdict = decider.check(clientId, route, cost)
+    return verdict instanceof Promise ? verdict.then((decided) => sendAnswer(reply, decided)) : sendAnswer(reply, verdict)
+  }
+
+  app.post(
+    '/v1/check',
+    {
+      onRequest,
+      schema: {
+        ...described({
+          tag: 'deciding',
+          summary: 'Decide one check',
+          description:
+            'Finds the policy for this client and route, decides, and spends the cost if it is allowed. Answers 200 whenever it decided: ' +
+            '`data.status` says Allow or Deny. The headers RateLimit, RateLimit-Policy and Retry-After describe the decision too.',
+          scope: 'check',
+          answers: { 200: envelope(Answer, 'It was decided.') },
+          failures: [400, 413, 415, 503],
+        }),
+        body: Check,
+      },
+    },
+    ({ body: { client_id, route, cost = 1 } }, reply) => answer(reply, client_id, route, cost),
+  )
+
+  app.post(
+    '/v1/check/batch',
+    {
+      onRequest,
+      bodyLimit: BATCH_BYTES,
+      schema: {
+        ...described({
+          tag: 'deciding',
+          summary: 'Decide many checks at once',
+          description: 'Each check is decided by itself, in the order of the list. On Redis all travel in one call.',
+          scope: 'check',
+          answers: {
+            200: envelope(
+              Type.Object({ results: Type.Array(BatchResult) }),
+              'All were asked; the results are in the order of the checks.',
+            ),
+          },
+          failures: [400, 413, 415],
+        }),
+        body: Batch,
+      },
+    },
+    ({ body: { checks } }, reply) => {
+      const verdicts = checks.map(({ client_id, route, cost = 1 }) => decider.check(client_id, route, cost))
+      if (isDecided(verdicts)) return sendJson(reply, batchAnswer(verdicts.map(resultData)))
+      const answers = verdicts.map((verdict) => Promise.resolve(verdict).then(resultData, failedAnswer))
+      return Promise.all(answers).then((answered) => sendJson(reply, batchAnswer(answered)))
+    },
+  )
+
+  app.post(
+    '/api/v1/rate/fixed-window',
+    {
+      onRequest,
+      schema: {
+        ...described({
+          tag: 'older',
+          summary: 'Decide one check, in the older form',
+          scope: 'check',
+          answers: { 200: envelope(Answer, 'It was decided.') },
+          failures: [400, 413, 415, 503],
+        }),
+        headers: Type.Object({ 'x-client-id': ClientId }),
+        body: Type.Object({ route: Route }, strict),
+      },
+    },
+    ({ headers, body: { route } }, reply) => answer(reply, headerText(headers['x-client-id']), route, 1),
+  )
+}
+
+function sendAnswer(reply: FastifyReply, verdict: Verdict): FastifyReply {
+  return sendJson(reply.headers(rateLimitHeaders(verdict)), checkAnswer(verdict))
+}
+
+function sendJson(reply: FastifyReply, body: string): FastifyReply {
+  return reply.header('content-type', JSON_TYPE).send(body)
+}
+
+function isDecided(verdicts: readonly (Verdict | Promise<Verdict>)[]): verdicts is readonly Verdict[] {
+  return !verdicts.some((verdict) => verdict instanceof Promise)
+}
+
+/** What a check of a batch is answered that could not be decided. */
+function failedAnswer(error: unknown): string {
+  return JSON.stringify({ status: 'Error', message: error instanceof Error ? error.message : String(error) })
+}

@@ -1,0 +1,129 @@
+// Counters by hand: look, forget, give back, set.
+
+import type { RuleStatus } from 'sluice'
+import Type from 'typebox'
+import { audited } from '../audited.ts'
+import { success } from '../envelope.ts'
+import { type App, described, type RouteContext } from '../route-options.ts'
+import { ClientId, Cost, Counted, envelope, Pair, Refund, Route, SetCount, strict, Usage } from '../schemas.ts'
+
+const failures = [400, 413, 415, 503]
+
+/** Administration: look, forget, set. */
+export function counterRoutes(app: App, context: RouteContext): void {
+  const { service, authentication } = context
+  const { decider } = service
+
+  app.get(
+    '/v1/usage',
+    {
+      onRequest: authentication.requires('read'),
+      schema: {
+        ...described({
+          tag: 'counters',
+          summary: 'See what a client has used',
+          description: 'Spends nothing.',
+          scope: 'read',
+          answers: { 200: envelope(Usage, 'How things stand.') },
+          failures: [400, 503],
+        }),
+        querystring: Type.Object({ client_id: ClientId, route: Route, cost: Type.Optional(Cost) }, strict),
+      },
+    },
+    async ({ query: { client_id, route, cost = 1 } }) => {
+      const { policy, decision } = await decider.usage(client_id, route, cost)
+      const allowed = decision.allowed || policy.mode !== 'enforce'
+      const status = allowed ? ('Allow' as const) : ('Deny' as const)
+      return success({ client_id, route, policy: policy.name, mode: policy.mode, status, rules: decision.rules.map(ruleUsage) })
+    },
+  )
+
+  app.post(
+    '/v1/reset',
+    {
+      onRequest: authentication.requires('admin'),
+      schema: {
+        ...described({
+          tag: 'counters',
+          summary: 'Forget what a client has used',
+          scope: 'admin',
+          answers: { 200: envelope(Counted, 'It is as if it had never been hit.') },
+          failures,
+        }),
+        body: Pair,
+      },
+    },
+    async (request) => {
+      const { client_id, route } = request.body
+      const policy = await decider.reset(client_id, route)
+      await audited(context, request, {
+        action: 'counter.reset',
+        target: `${client_id} ${route}`,
+        after: { policy: policy.name },
+      })
+      return success({ client_id, route, policy: policy.name, used: 0 })
+    },
+  )
+
+  app.post(
+    '/v1/set',
+    {
+      onRequest: authentication.requires('admin'),
+      schema: {
+        ...described({
+          tag: 'counters',
+          summary: 'Put a count at a number',
+          description: 'A window on the clock keeps its end; all else counts from now.',
+          scope: 'admin',
+          answers: { 200: envelope(Counted, 'It is set.') },
+          failures,
+        }),
+        body: SetCount,
+      },
+    },
+    async (request) => {
+      const { client_id, route, used, rule } = request.body
+      const { policy, used: now } = await decider.set(client_id, route, used, rule)
+      const after = { policy: policy.name, rule: rule ?? policy.rules[0].name, used: now }
+      await audited(context, request, { action: 'counter.set', target: `${client_id} ${route}`, after })
+      return success({ client_id, route, policy: policy.name, used: now })
+    },
+  )
+}
+
+/** Part of deciding: whoever spends may give back. */
+export function refundRoute(app: App, { service, authentication }: RouteContext): void {
+  const { decider } = service
+  app.post(
+    '/v1/refund',
+    {
+      onRequest: authentication.requires('check'),
+      schema: {
+        ...described({
+          tag: 'counters',
+          summary: 'Give units back',
+          description: 'For what was spent and then not done. Never gives back more than was used.',
+          scope: 'check',
+          answers: { 200: envelope(Counted, 'They are given back.') },
+          failures,
+        }),
+        body: Refund,
+      },
+    },
+    async ({ body: { client_id, route, cost = 1 } }) => {
+      const { policy, used } = await decider.refund(client_id, route, cost)
+      return success({ client_id, route, policy: policy.name, used })
+    },
+  )
+}
+
+function ruleUsage({ name, limit, remaining, retryAfterMs, resetAfterMs }: RuleStatus) {
+  return {
+    name,
+    limit,
+    used: limit - remaining,
+    remain: remaining,
+    reset_in_second: Math.ceil(resetAfterMs / 1000),
+    retry_after_ms: retryAfterMs === Number.POSITIVE_INFINITY ? null : retryAfterMs,
+  }
+}

@@ -1,0 +1,71 @@
+// The older form of changing a limit: a fixed window on the clock for one client and route.
+
+import { createHash } from 'node:crypto'
+import Type from 'typebox'
+import { ServerError } from '../../errors.ts'
+import { show } from '../../input/near-word.ts'
+import { againOnConflict } from '../again-on-conflict.ts'
+import { audited } from '../audited.ts'
+import { success } from '../envelope.ts'
+import { headerText } from '../header-text.ts'
+import { type App, described, type RouteContext } from '../route-options.ts'
+import { ClientId, envelope, Route, strict } from '../schemas.ts'
+
+const MOST_SECONDS = 10 * 366 * 86_400
+
+export function fixedWindowSetRoute(app: App, context: RouteContext): void {
+  const { policies } = context.service
+  app.put(
+    '/api/v1/rate/fixed-window/set',
+    {
+      onRequest: context.authentication.requires('admin'),
+      schema: {
+        ...described({
+          tag: 'older',
+          summary: 'Set the limit of one client and route, in the older form',
+          description:
+            'Makes or changes the policy for exactly this client and route. What was used in the current window stays used.',
+          scope: 'admin',
+          answers: {
+            200: envelope(
+              Type.Object({ client_id: Type.String(), route: Type.String(), limit: Type.Integer(), window: Type.Integer() }),
+              'It is set.',
+            ),
+          },
+          failures: [400, 409, 413, 415, 503],
+        }),
+        headers: Type.Object({ 'x-client-id': ClientId }),
+        body: Type.Object(
+          {
+            route: Route,
+            limit: Type.Integer({ title: 'a whole number of at least 1', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+            window: Type.Integer({ title: `whole seconds, 1 to ${MOST_SECONDS}`, minimum: 1, maximum: MOST_SECONDS }),
+          },
+          strict,
+        ),
+      },
+    },
+    async (request) => {
+      const client = headerText(request.headers['x-client-id'])
+      const { route, limit, window } = request.body
+      // A pattern would set the limit of others too.
+      const several = [client, route].find((text) => text.endsWith('*'))
+      if (several !== undefined) {
+        throw new ServerError('ERR_INPUT', `this sets the limit of one client and route, and ${show(several)} stands for several`)
+      }
+      const rules = { algorithm: 'fixed-window', limit, window: window * 1000, anchor: 'clock' }
+      const known = policies.book.withPatterns(client, route)?.spec ?? { name: nameFor(client, route), client, route }
+      const { before, after } = await againOnConflict(() => policies.put({ ...known, rules }))
+      await audited(context, request, { action: 'policy.put', target: after.name, before: before?.spec, after: after.spec })
+      return success({ client_id: client, route, limit, window })
+    },
+  )
+}
+
+/** A name for the policy of a client and route that tells nothing of them: names stand in metrics. */
+function nameFor(client: string, route: string): string {
+  return `set-${createHash('sha256')
+    .update(JSON.stringify([client, route]))
+    .digest('hex')
+    .slice(0, 24)}`
+}

@@ -1,0 +1,136 @@
+// API keys: listed, made, rotated, revoked.
+
+import Type from 'typebox'
+import { ServerError } from '../../errors.ts'
+import type { ApiKey, NewApiKey } from '../../keys/key-ring.ts'
+import { againOnConflict } from '../again-on-conflict.ts'
+import { audited } from '../audited.ts'
+import { success } from '../envelope.ts'
+import { type App, described, type RouteContext } from '../route-options.ts'
+import { envelope, KeyView, KeyWithSecret, NewKey, Rotation, strict } from '../schemas.ts'
+
+const Identified = Type.Object({ id: Type.String({ minLength: 1, maxLength: 64 }) }, strict)
+
+export function keyRoutes(app: App, context: RouteContext): void {
+  const { service, authentication } = context
+  const { keys } = service
+  const onRequest = authentication.requires('admin')
+
+  app.get(
+    '/v1/keys',
+    {
+      onRequest,
+      schema: described({
+        tag: 'keys',
+        summary: 'List API keys',
+        description: 'Newest first, with those that are no longer alive. The secrets are not kept, so not listed.',
+        scope: 'admin',
+        answers: { 200: envelope(Type.Object({ keys: Type.Array(KeyView) }), 'All keys.') },
+      }),
+    },
+    (_request, reply) => {
+      reply.send(success({ keys: keys.list().map(view) }))
+    },
+  )
+
+  app.post(
+    '/v1/keys',
+    {
+      onRequest,
+      schema: {
+        ...described({
+          tag: 'keys',
+          summary: 'Make an API key',
+          scope: 'admin',
+          answers: { 201: envelope(KeyWithSecret, 'The key, and its secret this once.', 201) },
+          failures: [400, 409, 413, 415, 503],
+        }),
+        body: NewKey,
+      },
+    },
+    async (request, reply) => {
+      const { name, scopes, expires_at } = request.body
+      const made = await againOnConflict(() => keys.create({ name, scopes, ...expiry(expires_at) }))
+      await audited(context, request, { action: 'key.create', target: made.key.id, after: view(made.key) })
+      return reply.code(201).send(success(withSecret(made), 201))
+    },
+  )
+
+  app.post(
+    '/v1/keys/:id/rotate',
+    {
+      onRequest,
+      schema: {
+        ...described({
+          tag: 'keys',
+          summary: 'Replace an API key',
+          description:
+            'Makes a second key of the same name and scopes. The first lives on for the grace period, or until it is revoked.',
+          scope: 'admin',
+          answers: { 201: envelope(KeyWithSecret, 'The new key, and its secret this once.', 201) },
+          failures: [400, 404, 409, 413, 415, 503],
+        }),
+        params: Identified,
+        body: Rotation,
+      },
+    },
+    async (request, reply) => {
+      const { grace_in_second, expires_at } = request.body
+      const grace = grace_in_second === undefined ? {} : { graceMs: grace_in_second * 1000 }
+      const made = await againOnConflict(() => keys.rotate(request.params.id, { ...grace, ...expiry(expires_at) }))
+      await audited(context, request, { action: 'key.rotate', target: request.params.id, after: view(made.key) })
+      return reply.code(201).send(success(withSecret(made), 201))
+    },
+  )
+
+  app.delete(
+    '/v1/keys/:id',
+    {
+      onRequest,
+      schema: {
+        ...described({
+          tag: 'keys',
+          summary: 'Revoke an API key',
+          description: 'From now on it is refused.',
+          scope: 'admin',
+          answers: { 200: envelope(KeyView, 'The key that was revoked.') },
+          failures: [400, 404, 503],
+        }),
+        params: Identified,
+      },
+    },
+    async (request) => {
+      const revoked = await againOnConflict(() => keys.revoke(request.params.id))
+      await audited(context, request, { action: 'key.revoke', target: revoked.id, after: view(revoked) })
+      return success(view(revoked))
+    },
+  )
+}
+
+function expiry(written: string | undefined): { readonly expiresAt?: number } {
+  if (written === undefined) return {}
+  const expiresAt = Date.parse(written)
+  if (Number.isNaN(expiresAt))
+    throw new ServerError('ERR_INPUT', `expires_at must be a time that exists, got ${JSON.stringify(written)}`)
+  return { expiresAt }
+}
+
+function withSecret({ key, secret }: NewApiKey) {
+  return { key: view(key), secret }
+}
+
+function view({ id, name, scopes, createdAt, expiresAt, revokedAt, lastUsedAt }: ApiKey) {
+  return {
+    id,
+    name,
+    scopes,
+    created_at: new Date(createdAt).toISOString(),
+    expires_at: time(expiresAt),
+    revoked_at: time(revokedAt),
+    last_used_at: time(lastUsedAt),
+  }
+}
+
+function time(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString()
+}

@@ -1,0 +1,147 @@
+// Policies: listed, read, put, deleted.
+
+import Type, { type TSchema } from 'typebox'
+import { ServerError } from '../../errors.ts'
+import { show } from '../../input/near-word.ts'
+import type { Policy } from '../../policies/policy.ts'
+import { againOnConflict } from '../again-on-conflict.ts'
+import { audited } from '../audited.ts'
+import { success } from '../envelope.ts'
+import { type App, described, type RouteContext } from '../route-options.ts'
+import { Cursor, envelope, Next, PolicyBody, PolicyName, PolicyView, strict } from '../schemas.ts'
+import { validatorCompiler } from '../validation.ts'
+
+const Named = Type.Object({ name: PolicyName }, strict)
+
+export function policyRoutes(app: App, context: RouteContext): void {
+  const { service, authentication } = context
+  const { policies } = service
+
+  app.get(
+    '/v1/policies',
+    {
+      onRequest: authentication.requires('read'),
+      schema: {
+        ...described({
+          tag: 'policies',
+          summary: 'List policies',
+          description: 'In the order of their names.',
+          scope: 'read',
+          answers: {
+            200: envelope(
+              Type.Object({
+                policies: Type.Array(PolicyView),
+                total: Type.Integer({ description: 'How many match the search, on all pages.' }),
+                next: Next,
+              }),
+              'A page of policies.',
+            ),
+          },
+          failures: [400],
+        }),
+        querystring: Type.Object(
+          {
+            search: Type.Optional(Type.String({ maxLength: 256, description: 'Text in the name, client or route.' })),
+            after: Type.Optional(Cursor),
+            limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'How many at most; 100 unless said.' })),
+          },
+          strict,
+        ),
+      },
+    },
+    ({ query }, reply) => {
+      const { policies: listed, total, next = null } = policies.book.list(query)
+      reply.send(success({ policies: listed.map(view), total, next }))
+    },
+  )
+
+  app.get(
+    '/v1/policies/:name',
+    {
+      onRequest: authentication.requires('read'),
+      schema: {
+        ...described({
+          tag: 'policies',
+          summary: 'Read one policy',
+          scope: 'read',
+          answers: { 200: envelope(PolicyView, 'The policy.') },
+          failures: [400, 404],
+        }),
+        params: Named,
+      },
+    },
+    ({ params: { name } }, reply) => {
+      const policy = policies.book.get(name)
+      if (policy === undefined) throw new ServerError('ERR_POLICY_UNKNOWN', `no policy is called ${show(name)}`)
+      reply.send(success(view(policy)))
+    },
+  )
+
+  app.put(
+    '/v1/policies/:name',
+    {
+      onRequest: authentication.requires('admin'),
+      // The keeper holds a policy against its schema and against what the rules themselves refuse, and words it better.
+      validatorCompiler: (part: { schema: TSchema; method: string; url: string; httpPart?: string }) =>
+        part.httpPart === 'body' ? () => true : validatorCompiler(part),
+      schema: {
+        ...described({
+          tag: 'policies',
+          summary: 'Add or replace a policy',
+          description:
+            'In force at once here, and within a second on every instance. Usage is kept where rules keep their names.',
+          scope: 'admin',
+          answers: { 200: envelope(PolicyView, 'It was replaced.'), 201: envelope(PolicyView, 'It was added.', 201) },
+          failures: [400, 409, 413, 415, 503],
+        }),
+        params: Named,
+        body: PolicyBody,
+      },
+    },
+    async (request, reply) => {
+      const { name } = request.params
+      const written: unknown = request.body
+      if (written === null || typeof written !== 'object' || Array.isArray(written)) {
+        throw new ServerError('ERR_INPUT', `the policy must be an object, got ${show(written)}`)
+      }
+      if ('name' in written && written.name !== name) {
+        throw new ServerError(
+          'ERR_INPUT',
+          `the policy is called ${show(name)} in the path, and ${show(written.name)} in the body`,
+        )
+      }
+      const { before, after } = await againOnConflict(() => policies.put({ ...written, name }))
+      await audited(context, request, { action: 'policy.put', target: name, before: before?.spec, after: after.spec })
+      const code = before === undefined ? 201 : 200
+      return reply.code(code).send(success(view(after), code))
+    },
+  )
+
+  app.delete(
+    '/v1/policies/:name',
+    {
+      onRequest: authentication.requires('admin'),
+      schema: {
+        ...described({
+          tag: 'policies',
+          summary: 'Delete a policy',
+          description: 'What it covered falls to the next that fits. Deleting `default` brings the built-in one back.',
+          scope: 'admin',
+          answers: { 200: envelope(PolicyView, 'The policy that was deleted.') },
+          failures: [400, 404, 409, 503],
+        }),
+        params: Named,
+      },
+    },
+    async (request) => {
+      const { name } = request.params
+      const { before, after } = await againOnConflict(() => policies.delete(name))
+      await audited(context, request, { action: 'policy.delete', target: name, before: before.spec, after: after?.spec })
+      return success(view(before))
+    },
+  )
+}
+
+function view({ spec, source }: Policy) {
+  return { ...spec, source }
+}

@@ -1,0 +1,101 @@
+// Figures for people and pages: the last hour by the second, and the busiest clients.
+
+import Type from 'typebox'
+import { ServerError } from '../../errors.ts'
+import { show } from '../../input/near-word.ts'
+import { type Figures, REASON } from '../../stats/figures.ts'
+import { COLUMNS, RING_SECONDS } from '../../stats/second-ring.ts'
+import { success } from '../envelope.ts'
+import { type App, described, type RouteContext } from '../route-options.ts'
+import { envelope, StatsView, strict, TopView } from '../schemas.ts'
+
+export function statsRoutes(app: App, { service, authentication }: RouteContext): void {
+  const { stats } = service
+  const onRequest = authentication.requires('read')
+
+  app.get(
+    '/v1/stats',
+    {
+      onRequest,
+      schema: {
+        ...described({
+          tag: 'figures',
+          summary: 'See the last hour, second by second',
+          description:
+            'Of this instance. The last second is still running. Beyond 100 policies, the rest are counted together as `other`.',
+          scope: 'read',
+          answers: { 200: envelope(StatsView, 'The figures.') },
+          failures: [400, 404],
+        }),
+        querystring: Type.Object(
+          {
+            seconds: Type.Optional(
+              Type.Integer({ minimum: 1, maximum: RING_SECONDS, description: `How far back; ${RING_SECONDS} unless said.` }),
+            ),
+            policy: Type.Optional(Type.String({ maxLength: 64, description: 'Only this policy.' })),
+          },
+          strict,
+        ),
+      },
+    },
+    ({ query: { seconds = RING_SECONDS, policy } }, reply) => {
+      const policies = stats.policies()
+      const figures = policy === undefined ? stats.total : policies.find(({ name }) => name === policy)
+      if (figures === undefined) throw new ServerError('ERR_NOT_FOUND', `there are no figures of a policy called ${show(policy)}`)
+      const last = Math.floor(stats.now() / 1000)
+      const series = (of: Figures) => Object.fromEntries(COLUMNS.map((column) => [column, of.ring.read(column, last, seconds)]))
+      const sums = policies.map((each) => ({
+        name: each.name,
+        ...Object.fromEntries(COLUMNS.map((column) => [column, sum(each.ring.read(column, last, seconds))])),
+      })) as { name: string; allowed: number; denied: number }[]
+      sums.sort((a, b) => b.allowed + b.denied - (a.allowed + a.denied))
+      const since_start = { started_at: new Date(stats.startedMs).toISOString(), ...totals(figures) }
+      reply.send(success({ from: last - seconds + 1, seconds, ...series(figures), policies: sums, since_start }))
+    },
+  )
+
+  app.get(
+    '/v1/top',
+    {
+      onRequest,
+      schema: {
+        ...described({
+          tag: 'figures',
+          summary: 'See the busiest clients of the last hour',
+          description:
+            'Of this instance, counted in bounded memory. A count is never too low; `error` says by how much it may be too high, ' +
+            'and is 0 while no more than 512 clients come in ten minutes.',
+          scope: 'read',
+          answers: { 200: envelope(TopView, 'The busiest first.') },
+          failures: [400],
+        }),
+        querystring: Type.Object(
+          {
+            by: Type.Optional(Type.Enum(['denied', 'allowed'], { description: 'What to count; denied unless said.' })),
+            limit: Type.Optional(
+              Type.Integer({ minimum: 1, maximum: 500, description: 'How many clients at most; 10 unless said.' }),
+            ),
+          },
+          strict,
+        ),
+      },
+    },
+    ({ query: { by = 'denied', limit = 10 } }, reply) => {
+      const top = by === 'denied' ? stats.deniedClients : stats.allowedClients
+      reply.send(success({ by, ...top.read(limit, stats.now()) }))
+    },
+  )
+}
+
+function totals({ byReason }: Figures) {
+  return {
+    allowed: byReason[REASON.within] + byReason[REASON.off],
+    denied: byReason[REASON.limit] + byReason[REASON.cost],
+    shadow_denied: byReason[REASON.shadow],
+    errors: byReason[REASON.store],
+  }
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0)
+}

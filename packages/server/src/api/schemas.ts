@@ -1,0 +1,243 @@
+// The forms of what comes in and goes out, for validation and for the API's own description.
+
+import Type, { type TSchema } from 'typebox'
+import { PolicySpecSchema } from '../policies/policy-schema.ts'
+
+export const strict = { additionalProperties: false } as const
+
+export const LONGEST_CLIENT_ID = 256
+export const LONGEST_ROUTE = 2048
+
+/** What a schema is called in the API's description, where it stands once however often it is used. */
+export const named = (name: string) => ({ 'x-name': name })
+
+/** Checks that travel in one batch at most. */
+export const MOST_CHECKS = 1000
+
+const text = (most: number) => ({ title: `text of 1 to ${most} characters`, minLength: 1, maxLength: most })
+
+export const ClientId = Type.String({ ...text(LONGEST_CLIENT_ID), description: 'Whom to count.', examples: ['acme'] })
+export const Route = Type.String({ ...text(LONGEST_ROUTE), description: 'What is asked for.', examples: ['/v1/orders'] })
+
+const MOST_UNITS = Number.MAX_SAFE_INTEGER
+
+export const Cost = Type.Integer({
+  title: 'a whole number of at least 1',
+  description: 'How many units to spend; 1 unless said.',
+  minimum: 1,
+  maximum: MOST_UNITS,
+})
+
+export const Check = Type.Object({ client_id: ClientId, route: Route, cost: Type.Optional(Cost) }, strict)
+
+export const Batch = Type.Object(
+  { checks: Type.Array(Check, { title: `a list of 1 to ${MOST_CHECKS} checks`, minItems: 1, maxItems: MOST_CHECKS }) },
+  strict,
+)
+
+export const Pair = Type.Object({ client_id: ClientId, route: Route }, strict)
+
+export const Refund = Type.Object({ client_id: ClientId, route: Route, cost: Type.Optional(Cost) }, strict)
+
+export const SetCount = Type.Object(
+  {
+    client_id: ClientId,
+    route: Route,
+    used: Type.Integer({ title: 'a whole number of at least 0', minimum: 0, maximum: MOST_UNITS }),
+    rule: Type.Optional(Type.String({ ...text(64), description: 'Which rule, by name; the first unless said.' })),
+  },
+  strict,
+)
+
+const Status = Type.Enum(['Allow', 'Deny'])
+const Whole = Type.Integer({ minimum: 0 })
+
+export const Answer = Type.Object(
+  {
+    status: Status,
+    limit: Type.Integer({ minimum: 1, description: 'The quota of the rule that speaks.' }),
+    remain: Type.Integer({ minimum: 0, description: 'Whole units left now.' }),
+    reset_in_second: Type.Integer({ minimum: 0, description: 'Until nothing is counted any more; rounded up.' }),
+    shadow_denied: Type.Optional(
+      Type.Literal(true, { description: 'The rules deny this; it is allowed because the policy is in shadow mode.' }),
+    ),
+  },
+  named('Answer'),
+)
+
+/** One of a batch: also one that could not be decided. */
+export const BatchResult = Type.Union([
+  Type.Object({
+    ...Answer.properties,
+    retry_after_ms: Type.Optional(
+      Type.Union([Whole, Type.Null()], {
+        description: 'For Deny: after how long this cost passes if nobody else asks; null: never.',
+      }),
+    ),
+  }),
+  Type.Object({ status: Type.Literal('Error'), message: Type.String({ description: 'Why the store could not be asked.' }) }),
+])
+
+export const RuleUsage = Type.Object({
+  name: Type.String(),
+  limit: Type.Integer(),
+  used: Whole,
+  remain: Whole,
+  reset_in_second: Whole,
+  retry_after_ms: Type.Union([Whole, Type.Null()], { description: '0: passes now; null: never.' }),
+})
+
+export const Usage = Type.Object(
+  {
+    client_id: Type.String(),
+    route: Type.String(),
+    policy: Type.String({ description: 'The policy that covers them.' }),
+    mode: Type.Enum(['enforce', 'shadow', 'off']),
+    status: Type.Enum(['Allow', 'Deny'], { description: 'What a check of this cost would be answered now.' }),
+    rules: Type.Array(RuleUsage),
+  },
+  named('Usage'),
+)
+
+export const Counted = Type.Object(
+  {
+    client_id: Type.String(),
+    route: Type.String(),
+    policy: Type.String(),
+    used: Type.Integer({ minimum: 0, description: 'Units used now, of the rule that was named or the first.' }),
+  },
+  named('Counted'),
+)
+
+/** A policy's spec as it comes in: its name is that of the path. */
+const { name: PolicyName, rules, ...properties } = PolicySpecSchema.properties
+
+export { PolicyName }
+
+const Rules = { ...rules, ...named('Rules') }
+
+export const PolicyBody = Type.Object(
+  { name: Type.Optional(PolicyName), ...properties, rules: Rules },
+  { ...strict, ...named('PolicySpec') },
+)
+
+export const PolicyView = Type.Object(
+  {
+    name: PolicyName,
+    ...properties,
+    rules: Rules,
+    source: Type.Enum(['built-in', 'api', 'file'], { description: 'Where it was made.' }),
+  },
+  named('Policy'),
+)
+
+const Time = Type.String({ format: 'date-time' })
+const MaybeTime = Type.Union([Time, Type.Null()])
+
+export const ScopeName = Type.Enum(['check', 'read', 'admin'])
+
+export const KeyView = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    scopes: Type.Array(ScopeName),
+    created_at: Time,
+    expires_at: MaybeTime,
+    revoked_at: MaybeTime,
+    last_used_at: MaybeTime,
+  },
+  named('Key'),
+)
+
+const ExpiresAt = Type.String({
+  title: 'a time such as 2027-01-31T00:00:00Z',
+  pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{1,3})?Z$',
+})
+
+export const NewKey = Type.Object(
+  {
+    name: Type.String(text(64)),
+    scopes: Type.Array(ScopeName, { title: 'a list of check, read and admin', minItems: 1, maxItems: 3 }),
+    expires_at: Type.Optional(ExpiresAt),
+  },
+  strict,
+)
+
+export const Rotation = Type.Object(
+  {
+    grace_in_second: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 31_536_000, description: 'How long the key that is replaced lives on.' }),
+    ),
+    expires_at: Type.Optional(ExpiresAt),
+  },
+  strict,
+)
+
+export const KeyWithSecret = Type.Object({ key: KeyView, secret: Type.String({ description: 'Shown this once, and not kept.' }) })
+
+export const AuditEntry = Type.Object(
+  {
+    time: Time,
+    actor: Type.String({ description: 'The id of the key that was used, or who else it was.' }),
+    action: Type.String(),
+    target: Type.String(),
+    before: Type.Optional(Type.Unknown()),
+    after: Type.Optional(Type.Unknown()),
+    requestId: Type.Optional(Type.String()),
+    address: Type.Optional(Type.String()),
+  },
+  named('AuditEntry'),
+)
+
+const Series = Type.Array(Whole, { description: 'One count a second, oldest first.' })
+
+const counts = { allowed: Whole, denied: Whole, shadow_denied: Whole, errors: Whole }
+
+export const StatsView = Type.Object({
+  from: Type.Integer({ description: 'The first second of the series, in seconds since the epoch.' }),
+  seconds: Type.Integer({ description: 'How many seconds the series have.' }),
+  allowed: Series,
+  denied: Series,
+  shadow_denied: Series,
+  errors: Series,
+  policies: Type.Array(Type.Object({ name: Type.String(), ...counts }), {
+    description: 'Sums over the same seconds, busiest first.',
+  }),
+  since_start: Type.Object({ started_at: Time, ...counts }),
+})
+
+export const TopView = Type.Object({
+  by: Type.Enum(['denied', 'allowed']),
+  clients: Type.Array(
+    Type.Object({
+      client_id: Type.String(),
+      count: Type.Integer({ description: 'At most so many checks in the last hour.' }),
+      error: Type.Integer({ description: 'By how much the count may be too high.' }),
+    }),
+  ),
+  unlisted_at_most: Type.Integer({ description: 'No client that is not listed had more checks than this.' }),
+})
+
+/** A page's cursor, as the page before it said. */
+export const Cursor = Type.String({ maxLength: 256 })
+
+export const Next = Type.Union([Type.String(), Type.Null()], { description: 'Where the next page begins; null on the last.' })
+
+export function envelope<T extends TSchema>(data: T, description: string, code = 200) {
+  const meta = Type.Object({ message: Type.Literal('success'), code: Type.Literal(code), status: Type.Literal('ok') })
+  return Type.Object({ meta, data }, { description })
+}
+
+export const Failure = Type.Object(
+  {
+    meta: Type.Object({
+      message: Type.String({ description: 'What is wrong, the value, what is expected.' }),
+      code: Type.Integer({ description: 'The HTTP status.' }),
+      status: Type.Literal('error'),
+      error: Type.String({ description: 'For programs.', examples: ['ERR_INPUT'] }),
+      problems: Type.Optional(Type.Array(Type.Object({ at: Type.String(), message: Type.String() }))),
+    }),
+    data: Type.Null(),
+  },
+  { description: 'It went wrong.', ...named('Failure') },
+)

@@ -1,0 +1,39 @@
+// What the API stands on: everything that a request may need, made once.
+
+import type { Logger } from 'pino'
+import type { AuditLog } from '../audit/audit-log.ts'
+import type { Decider } from '../decide/decider.ts'
+import type { KeyRing } from '../keys/key-ring.ts'
+import type { PolicyKeeper } from '../policies/policy-keeper.ts'
+import type { Stats } from '../stats/stats.ts'
+
+/** `starting`: policies and keys are not there yet. `draining`: what is under way is finished, nothing else is wanted. */
+export type ServiceState = 'starting' | 'ready' | 'draining'
+
+export interface ServiceStatus {
+  state: ServiceState
+}
+
+/** What is told of the store. */
+export interface StoreFacts {
+  readonly kind: 'memory' | 'redis'
+  /** How many states it holds, if it can tell. */
+  size(): number | undefined
+  /** Who answers when it does not. */
+  readonly failureMode: 'local' | 'allow' | 'deny' | 'throw'
+}
+
+export interface Service {
+  readonly version: string
+  readonly status: ServiceStatus
+  readonly store: StoreFacts
+  readonly decider: Decider
+  readonly stats: Stats
+  readonly policies: PolicyKeeper
+  readonly keys: KeyRing
+  readonly audit: Pick<AuditLog, 'append' | 'read'>
+  readonly logger: Logger
+  /** Whether requests need an API key. */
+  readonly keysRequired: boolean
+  readonly trustedProxies: readonly string[]
+}

@@ -1,0 +1,47 @@
+// Holds what comes in against the schemas of a route: a compiled check for what is right, and words for what is not.
+
+import type { FastifySchemaCompiler } from 'fastify'
+import type { TObject, TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { ServerError } from '../errors.ts'
+import { problemsIn, refuse } from '../input/check-input.ts'
+
+const PARTS: Readonly<Record<string, string>> = {
+  body: 'the body',
+  querystring: 'the query',
+  params: 'the path',
+  headers: 'the headers',
+}
+
+export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart = 'body' }) => {
+  const validator = Compile(schema)
+  const what = PARTS[httpPart]
+
+  const accepted = (value: unknown): true | { error: Error } =>
+    validator.Check(value) ? true : { error: inputError(schema, value, what) }
+
+  if (httpPart === 'body') return accepted
+  if (httpPart === 'headers') return (headers: Readonly<Record<string, unknown>>) => accepted(pick(headers, schema as TObject))
+  // What stands in a path or query is text: numbers are read from it.
+  return (text: unknown) => {
+    const value = validator.Convert(text)
+    const answer = accepted(value)
+    return answer === true ? { value } : answer
+  }
+}
+
+/** ERR_INPUT, with all that is wrong. */
+export function inputError(schema: TSchema, value: unknown, what: string): ServerError {
+  try {
+    refuse(what, problemsIn(schema, value))
+  } catch (error) {
+    return error as ServerError
+  }
+  return new ServerError('ERR_INPUT', `${what} is not of the form that is expected`)
+}
+
+/** Of all headers, those that the schema names. */
+function pick(headers: Readonly<Record<string, unknown>>, { properties }: TObject): Record<string, unknown> {
+  const names = Object.keys(properties).filter((name) => headers[name] !== undefined)
+  return Object.fromEntries(names.map((name) => [name, headers[name]]))
+}

@@ -1,0 +1,126 @@
+import { appendFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fakeClock } from 'sluice/testing'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { temporaryFolder } from '../../test/temporary-folder.ts'
+import { AuditLog, type AuditLogOptions, type AuditPage } from './audit-log.ts'
+
+async function logIn(folder: string, options: AuditLogOptions = {}): Promise<AuditLog> {
+  const log = await AuditLog.open(folder, options)
+  onTestFinished(() => log.close().catch(() => {}))
+  return log
+}
+
+const entry = (n: number) => ({ actor: 'k1', action: 'policy.put', target: `p${n}`, after: { text: 'ä'.repeat(n % 50) } })
+
+/** Every page, from the newest on. */
+async function pagesOf(log: AuditLog, limit: number): Promise<AuditPage[]> {
+  const pages = [await log.read({ limit })]
+  for (let next = pages[0].next; next !== undefined; next = pages.at(-1)?.next)
+    pages.push(await log.read({ before: next, limit }))
+  return pages
+}
+
+const targetsOf = (pages: readonly AuditPage[]): string[] => pages.flatMap(({ entries }) => entries.map(({ target }) => target))
+
+describe('an entry', () => {
+  test('has the time and what was said, and comes back whole', async () => {
+    const clock = fakeClock(Date.UTC(2025, 0, 2, 3, 4, 5, 6))
+    const log = await logIn(temporaryFolder(), { now: clock.now })
+    const said = {
+      actor: 'k1',
+      action: 'policy.put',
+      target: 'api\n"x"',
+      before: null,
+      after: { rules: ['5/minute'] },
+      requestId: 'r1',
+      address: '127.0.0.1',
+    }
+    await log.append(said)
+    expect(await log.read()).toEqual({ entries: [{ time: '2025-01-02T03:04:05.006Z', ...said }], next: undefined })
+  })
+
+  test('is there after a restart, in a file that only its owner can read', async () => {
+    const folder = join(temporaryFolder(), 'audit')
+    const log = await logIn(folder)
+    await log.append(entry(1))
+    await log.close()
+    const again = await logIn(folder)
+    await again.append(entry(2))
+    expect(targetsOf([await again.read()])).toEqual(['p2', 'p1'])
+    expect(statSync(folder).mode & 0o777).toBe(0o700)
+    expect(statSync(join(folder, 'audit-000001.jsonl')).mode & 0o777).toBe(0o600)
+  })
+
+  test('that was torn by a crash is cut off, and the next one is a line of its own', async () => {
+    const folder = temporaryFolder()
+    const log = await logIn(folder)
+    await log.append(entry(1))
+    await log.close()
+    appendFileSync(join(folder, 'audit-000001.jsonl'), '{"time":"20')
+    const again = await logIn(folder)
+    await again.append(entry(2))
+    expect(targetsOf([await again.read()])).toEqual(['p2', 'p1'])
+  })
+})
+
+describe('pages', () => {
+  test('have every entry once, newest first, over all files, whatever their size', async () => {
+    const log = await logIn(temporaryFolder(), { maxBytes: 2000, maxFiles: 100 })
+    for (let i = 0; i < 200; i++) await log.append(entry(i))
+    const expected = Array.from({ length: 200 }, (_, i) => `p${199 - i}`)
+    for (const limit of [1, 7, 100, 1000]) expect(targetsOf(await pagesOf(log, limit))).toEqual(expected)
+  })
+
+  test('go on where they were while new entries come and files turn over', async () => {
+    const log = await logIn(temporaryFolder(), { maxBytes: 1000, maxFiles: 100 })
+    for (let i = 0; i < 20; i++) await log.append(entry(i))
+    const first = await log.read({ limit: 5 })
+    for (let i = 20; i < 60; i++) await log.append(entry(i))
+    const second = await log.read({ limit: 5, ...(first.next === undefined ? {} : { before: first.next }) })
+    expect(targetsOf([first, second])).toEqual(Array.from({ length: 10 }, (_, i) => `p${19 - i}`))
+  })
+
+  test('read lines of any length', async () => {
+    const log = await logIn(temporaryFolder())
+    const sizes = [1, 65_000, 65_536, 200_000, 3]
+    for (const size of sizes) await log.append({ actor: 'k', action: 'a', target: 'ä'.repeat(size) })
+    const { entries } = await log.read()
+    expect(entries.map(({ target }) => target.length)).toEqual(sizes.reverse())
+  })
+
+  test('of an empty log are empty, and a cursor that is none is refused', async () => {
+    const log = await logIn(temporaryFolder())
+    expect(await log.read()).toEqual({ entries: [], next: undefined })
+    for (const before of ['', 'x', '1', '1-', '-1', '1-2-3', '../../x-1']) {
+      await expect(log.read({ before })).rejects.toMatchObject({ code: 'ERR_INPUT' })
+    }
+  })
+
+  test('from a cursor into the middle of a line, or beyond the end, do no harm', async () => {
+    const log = await logIn(temporaryFolder())
+    for (let i = 0; i < 3; i++) await log.append(entry(i))
+    expect(targetsOf([await log.read({ before: '1-130' })])).toEqual(['p0'])
+    expect(targetsOf([await log.read({ before: '1-999999999' })])).toEqual(['p2', 'p1', 'p0'])
+    expect(targetsOf([await log.read({ before: '9-5' })])).toEqual(['p2', 'p1', 'p0'])
+  })
+})
+
+test('no more than so many files are kept, the newest', async () => {
+  const folder = temporaryFolder()
+  writeFileSync(join(folder, 'other.txt'), 'not ours')
+  const log = await logIn(folder, { maxBytes: 500, maxFiles: 3 })
+  for (let i = 0; i < 100; i++) await log.append(entry(i))
+  const files = readdirSync(folder).filter((name) => name.startsWith('audit-'))
+  expect(files).toHaveLength(3)
+  const targets = targetsOf(await pagesOf(log, 10))
+  expect(targets[0]).toBe('p99')
+  expect(targets).toEqual(Array.from({ length: targets.length }, (_, i) => `p${99 - i}`))
+  expect(readdirSync(folder)).toContain('other.txt')
+})
+
+test('entries of the same time are written together, in their order', async () => {
+  const log = await logIn(temporaryFolder())
+  await Promise.all(Array.from({ length: 300 }, (_, i) => log.append(entry(i))))
+  expect(targetsOf(await pagesOf(log, 1000))).toEqual(Array.from({ length: 300 }, (_, i) => `p${299 - i}`))
+})

@@ -1,0 +1,36 @@
+// Arguments that are not just text.
+
+import { InvalidArgumentError } from 'commander'
+
+const DIGITS = /^\d{1,16}$/
+
+export function wholeNumber(least: number, most: number = Number.MAX_SAFE_INTEGER): (text: string) => number {
+  return (text) => {
+    const value = DIGITS.test(text) ? Number(text) : Number.NaN
+    if (value >= least && value <= most) return value
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`)
+  }
+}
+
+const UNITS_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** `90d` → milliseconds */
+export function durationMs(text: string): number {
+  const [, digits, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
+  if (digits !== undefined) return Number(digits) * UNITS_MS[unit]
+  throw new InvalidArgumentError("It must be such as '30s', '15m', '12h' or '90d'.")
+}
+
+/** A time, or how far from now it is. */
+export function timeFrom(nowMs: () => number): (text: string) => Date {
+  return (text) => {
+    const time = /^\d+[smhd]$/.test(text) ? new Date(nowMs() + durationMs(text)) : new Date(text)
+    if (!Number.isNaN(time.getTime())) return time
+    throw new InvalidArgumentError("It must be a time such as 2027-01-31T00:00:00Z, or such as '90d' from now.")
+  }
+}
+
+/** For options that may be given several times. */
+export function collect(text: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), text]
+}

@@ -1,0 +1,123 @@
+// sluice check: decides, one check from the command line or many from a file.
+
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { Command } from 'commander'
+import type { CheckDecision } from '../../client/answers.ts'
+import type { CheckRequest } from '../../client/check-json.ts'
+import type { Client } from '../../client/client.ts'
+import { wholeNumber } from '../arguments.ts'
+import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
+import { EXIT, UsageError } from '../exit-codes.ts'
+import { ProgressBar } from '../progress-bar.ts'
+import { count, wait } from '../table.ts'
+import { print, printJson, type Terminal } from '../terminal.ts'
+
+/** Checks that are asked at once when they come from a file: what one request holds. */
+const AT_ONCE = 1000
+
+interface CheckOptions extends ConnectionOptions {
+  readonly cost: number
+  readonly file?: string
+}
+
+export function checkCommand(terminal: Terminal): Command {
+  const command = new Command('check')
+    .summary('decide, and spend if it is allowed')
+    .description('Asks whether a client may do something, and spends the cost if it may.')
+    .argument('[client_id]', 'whom to count')
+    .argument('[route]', 'what is asked for')
+    .option('--cost <units>', 'how many units to spend', wholeNumber(1), 1)
+    .option(
+      '--file <file>',
+      'check every line of a file instead: {"client_id", "route", "cost"} in JSON; - for the standard input',
+    )
+    .addHelpText(
+      'after',
+      `
+Ends with 0 if it was allowed, 1 if it was denied (with --file: if any was).
+
+Examples:
+  $ sluice check acme /v1/orders
+  $ sluice check acme /v1/exports --cost 50 --json
+  $ sluice check acme deploy && ./deploy.sh
+  $ sluice check --file checks.jsonl --json > decisions.jsonl`,
+    )
+  asksService(command, terminal.env)
+  return command.action(async (clientId: string | undefined, route: string | undefined, options: CheckOptions) => {
+    const { file, cost } = options
+    if (file !== undefined) {
+      if (clientId !== undefined) throw new UsageError('give either a client and a route, or --file')
+      return withClient(options, terminal, (client) => checkFile(client, file, options, terminal))
+    }
+    if (clientId === undefined || route === undefined) throw new UsageError('check needs a client and a route, or --file')
+    const decision = await withClient(options, terminal, (client) => client.check({ clientId, route, cost }))
+    if (options.json) printJson(terminal.stdout, view(decision))
+    else print(terminal.stdout, sentence(decision))
+    if (!decision.allowed) terminal.exitCode = EXIT.denied
+  })
+}
+
+async function checkFile(client: Client, path: string, { json }: CheckOptions, terminal: Terminal): Promise<void> {
+  const checks = await readChecks(path === '-' ? terminal.stdin : createReadStream(path), path)
+  const progress = new ProgressBar(terminal, 'checks', checks.length)
+  let allowed = 0
+  try {
+    for (let i = 0; i < checks.length; i += AT_ONCE) {
+      const some = checks.slice(i, i + AT_ONCE)
+      const decisions = await client.checkMany(some)
+      for (const [j, decision] of decisions.entries()) {
+        if (decision.allowed) allowed += 1
+        if (json) printJson(terminal.stdout, { client_id: some[j].clientId, route: some[j].route, ...view(decision) }, 0)
+      }
+      progress.add(some.length)
+    }
+  } finally {
+    progress.end()
+  }
+  if (!json) print(terminal.stdout, `${count(allowed)} allowed, ${count(checks.length - allowed)} denied`)
+  if (allowed < checks.length) terminal.exitCode = EXIT.denied
+}
+
+/** All of them are read before the first is asked: a mistake in the last line spends nothing. */
+async function readChecks(input: Readable, path: string): Promise<CheckRequest[]> {
+  const checks: CheckRequest[] = []
+  let number = 0
+  try {
+    for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+      number += 1
+      if (line.trim() !== '') checks.push(readCheck(line))
+    }
+  } catch (error) {
+    const where = number === 0 ? path : `${path}:${number}`
+    throw new UsageError(`${where}: ${error instanceof SyntaxError ? 'is not JSON' : (error as Error).message}`)
+  }
+  return checks
+}
+
+function readCheck(line: string): CheckRequest {
+  const { client_id: clientId, route, cost = 1, ...others } = JSON.parse(line)
+  const [other] = Object.keys(others)
+  if (other !== undefined) throw new Error(`there is no ${JSON.stringify(other)} in a check: there is client_id, route and cost`)
+  if (typeof clientId !== 'string' || typeof route !== 'string') throw new Error('a check needs client_id and route')
+  if (!Number.isSafeInteger(cost) || cost < 1)
+    throw new Error(`cost must be a whole number of at least 1, got ${JSON.stringify(cost)}`)
+  return { clientId, route, cost }
+}
+
+function sentence({ allowed, limit, remaining, retryAfterMs, resetAfterMs, isShadowDenied }: CheckDecision): string {
+  const left = `${count(remaining)} of ${count(limit)} left`
+  if (!allowed) {
+    const again = retryAfterMs === Number.POSITIVE_INFINITY ? 'the cost is above the limit' : `try again in ${wait(retryAfterMs)}`
+    return `Deny   ${left}, ${again}`
+  }
+  const shadow = isShadowDenied ? ' (its rules deny this; the policy is in shadow mode)' : ''
+  return `Allow  ${left}, all free again in ${wait(resetAfterMs)}${shadow}`
+}
+
+/** JSON has no word for never: null. */
+function view({ allowed, limit, remaining, retryAfterMs, resetAfterMs, isShadowDenied }: CheckDecision) {
+  const retry = retryAfterMs === Number.POSITIVE_INFINITY ? null : retryAfterMs
+  return { allowed, limit, remaining, retryAfterMs: retry, resetAfterMs, ...(isShadowDenied ? { isShadowDenied } : {}) }
+}

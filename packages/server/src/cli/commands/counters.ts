@@ -1,0 +1,43 @@
+// sluice usage, sluice reset: looks at what was counted, and forgets it.
+
+import { Command } from 'commander'
+import { wholeNumber } from '../arguments.ts'
+import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
+import { table, wait } from '../table.ts'
+import { print, printJson, type Terminal } from '../terminal.ts'
+
+export function usageCommand(terminal: Terminal): Command {
+  const command = new Command('usage')
+    .summary('see what a client has used')
+    .description('Shows what a client has used of each rule. Spends nothing.')
+    .argument('<client_id>', 'who is counted')
+    .argument('<route>', 'what is asked for')
+    .option('--cost <units>', 'the cost to ask about', wholeNumber(1), 1)
+    .addHelpText('after', '\nExamples:\n  $ sluice usage acme /v1/orders\n  $ sluice usage acme /v1/orders --json')
+  asksService(command, terminal.env)
+  return command.action(async (clientId: string, route: string, options: ConnectionOptions & { readonly cost: number }) => {
+    const usage = await withClient(options, terminal, (client) => client.usage({ clientId, route, cost: options.cost }))
+    if (options.json) return printJson(terminal.stdout, usage)
+    const mode = usage.mode === 'enforce' ? '' : ` (${usage.mode})`
+    const rows = usage.rules.map(({ name, limit, used, remaining, retryAfterMs, resetAfterMs }) => {
+      return [name, used, remaining, limit, retryAfterMs === 0 ? 'now' : wait(retryAfterMs), wait(resetAfterMs)]
+    })
+    const heading = ['rule', 'used', 'left', 'limit', 'passes in', 'all free in']
+    print(terminal.stdout, `${usage.allowed ? 'Allow' : 'Deny '}  policy ${usage.policy}${mode}\n${table([heading, ...rows])}`)
+  })
+}
+
+export function resetCommand(terminal: Terminal): Command {
+  const command = new Command('reset')
+    .summary('forget what a client has used')
+    .description('Forgets what a client has used, as if it had never been seen. Needs a key with the scope admin.')
+    .argument('<client_id>', 'who is counted')
+    .argument('<route>', 'what is asked for')
+    .addHelpText('after', '\nExamples:\n  $ sluice reset acme /v1/orders')
+  asksService(command, terminal.env)
+  return command.action(async (clientId: string, route: string, options: ConnectionOptions) => {
+    const counted = await withClient(options, terminal, (client) => client.reset({ clientId, route }))
+    if (options.json) printJson(terminal.stdout, counted)
+    else print(terminal.stdout, `${clientId} has used nothing of ${route} (policy ${counted.policy})`)
+  })
+}

@@ -1,0 +1,136 @@
+// sluice keys: API keys, made, listed, replaced, revoked.
+
+import { Command, Option } from 'commander'
+import type { KeyFacts, NewKey } from '../../client/answers.ts'
+import type { Scope } from '../../keys/api-key.ts'
+import { collect, durationMs, timeFrom } from '../arguments.ts'
+import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
+import { createInFolder } from '../offline-key.ts'
+import { table } from '../table.ts'
+import { print, printJson, type Terminal } from '../terminal.ts'
+
+const expires = () =>
+  new Option('--expires <time>', "when it ends: 2027-01-31T00:00:00Z, or such as '90d' from now; never unless said").argParser(
+    timeFrom(Date.now),
+  )
+
+export function keysCommand(terminal: Terminal): Command {
+  return new Command('keys')
+    .summary('API keys: create, list, rotate, revoke')
+    .description('Manages API keys. Needs a key with the scope admin.')
+    .addCommand(create(terminal))
+    .addCommand(list(terminal))
+    .addCommand(rotate(terminal))
+    .addCommand(revoke(terminal))
+}
+
+function create(terminal: Terminal): Command {
+  const command = new Command('create')
+    .summary('make a key')
+    .description('Makes a key and prints its secret, this once.')
+    .argument('<name>', 'what it is called')
+    .addOption(
+      new Option('--scope <scope>', 'what it may: check, read or admin; several times for several')
+        .argParser(collect)
+        .default(['check'], 'check'),
+    )
+    .addOption(expires())
+    .option('--data-folder <path>', 'make it in this folder, while the service is stopped: for when no admin key is left')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ sluice keys create checkout
+  $ sluice keys create dashboards --scope read --expires 90d
+  $ SLUICE_API_KEY=$(sluice keys create ci --scope check --json | jq -r .secret)`,
+    )
+  asksService(command, terminal.env)
+  return command.action(async (name: string, options: CreateOptions) => {
+    const { scope: scopes, expires: expiresAt, dataFolder } = options
+    const wanted = { name, scopes, ...(expiresAt && { expiresAt }) }
+    const made =
+      dataFolder === undefined
+        ? await withClient(options, terminal, (client) => client.keys.create(wanted))
+        : await createInFolder(dataFolder, wanted)
+    tell(made, options, terminal)
+  })
+}
+
+interface CreateOptions extends ConnectionOptions {
+  readonly scope: Scope[]
+  readonly expires?: Date
+  readonly dataFolder?: string
+}
+
+function list(terminal: Terminal): Command {
+  const command = new Command('list')
+    .summary('list keys')
+    .description('Lists all keys, newest first. Secrets are not kept, so not listed.')
+    .addHelpText('after', '\nExamples:\n  $ sluice keys list')
+  asksService(command, terminal.env)
+  return command.action(async (options: ConnectionOptions) => {
+    const keys = await withClient(options, terminal, (client) => client.keys.list())
+    if (options.json) return printJson(terminal.stdout, keys)
+    const rows = keys.map((key) => [
+      key.id,
+      key.name,
+      key.scopes.join(','),
+      stateOf(key),
+      day(key.createdAt),
+      day(key.lastUsedAt),
+    ])
+    print(terminal.stdout, table([['id', 'name', 'scopes', 'state', 'created', 'last used'], ...rows]))
+  })
+}
+
+function rotate(terminal: Terminal): Command {
+  const command = new Command('rotate')
+    .summary('replace a key')
+    .description('Makes a second key of the same name and scopes, and prints its secret, this once.')
+    .argument('<id>', 'the key to replace')
+    .option('--grace <duration>', "how long the old one lives on, such as '1h'; until it is revoked unless said", durationMs)
+    .addOption(expires())
+    .addHelpText('after', '\nExamples:\n  $ sluice keys rotate 4kXb2mQ9 --grace 1h')
+  asksService(command, terminal.env)
+  return command.action(async (id: string, options: ConnectionOptions & { grace?: number; expires?: Date }) => {
+    const { grace, expires: expiresAt } = options
+    const wanted = { ...(grace !== undefined && { graceSeconds: Math.ceil(grace / 1000) }), ...(expiresAt && { expiresAt }) }
+    const made = await withClient(options, terminal, (client) => client.keys.rotate(id, wanted))
+    tell(made, options, terminal)
+  })
+}
+
+function revoke(terminal: Terminal): Command {
+  const command = new Command('revoke')
+    .summary('end a key')
+    .description('Ends a key: from now on it is refused.')
+    .argument('<id>', 'the key to end')
+    .addHelpText('after', '\nExamples:\n  $ sluice keys revoke 4kXb2mQ9')
+  asksService(command, terminal.env)
+  return command.action(async (id: string, options: ConnectionOptions) => {
+    const key = await withClient(options, terminal, (client) => client.keys.revoke(id))
+    if (options.json) printJson(terminal.stdout, key)
+    else print(terminal.stdout, `${key.id} (${key.name}) is revoked`)
+  })
+}
+
+function tell({ key, secret }: NewKey, { json }: ConnectionOptions, { stdout, stderr }: Terminal): void {
+  if (json) return printJson(stdout, { ...key, secret })
+  // The secret alone on the standard output, so that a script can take it.
+  print(
+    stderr,
+    `${key.id} (${key.name}), ${key.scopes.join(', ')}${key.expiresAt ? `, until ${key.expiresAt.toISOString()}` : ''}`,
+  )
+  print(stderr, 'Its secret is shown this once:')
+  print(stdout, secret)
+}
+
+function stateOf({ revokedAt, expiresAt }: KeyFacts): string {
+  if (revokedAt !== undefined) return 'revoked'
+  if (expiresAt === undefined) return 'alive'
+  return expiresAt.getTime() <= Date.now() ? 'expired' : `until ${day(expiresAt)}`
+}
+
+function day(time: Date | undefined): string {
+  return time === undefined ? 'never' : time.toISOString().slice(0, 10)
+}

@@ -1,0 +1,152 @@
+// sluice policies: which requests get which rules; listed, read, changed, deleted.
+
+import { Command, Option } from 'commander'
+import type { Client } from '../../client/client.ts'
+import { ClientError } from '../../client/client-error.ts'
+import type { PolicySpec, RuleSpec } from '../../policies/policy.ts'
+import { collect } from '../arguments.ts'
+import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
+import { UsageError } from '../exit-codes.ts'
+import { readSpecFile, withoutSource, writePolicies } from '../policy-files.ts'
+import { table } from '../table.ts'
+import { print, printJson, type Terminal } from '../terminal.ts'
+import { allPolicies, exportCommand, importCommand } from './policy-transfer.ts'
+
+export function policiesCommand(terminal: Terminal): Command {
+  return new Command('policies')
+    .summary('policies: list, get, set, delete, import, export')
+    .description('Manages policies: which requests get which rules.')
+    .addCommand(list(terminal))
+    .addCommand(get(terminal))
+    .addCommand(set(terminal))
+    .addCommand(remove(terminal))
+    .addCommand(importCommand(terminal))
+    .addCommand(exportCommand(terminal))
+}
+
+function list(terminal: Terminal): Command {
+  const command = new Command('list')
+    .summary('list policies')
+    .description('Lists policies in the order of their names.')
+    .option('--search <text>', 'only those with this text in the name, client or route')
+    .addHelpText('after', '\nExamples:\n  $ sluice policies list\n  $ sluice policies list --search acme --json')
+  asksService(command, terminal.env)
+  return command.action(async (options: ConnectionOptions & { readonly search?: string }) => {
+    const policies = await withClient(options, terminal, (client) => allPolicies(client, options.search))
+    if (options.json) return printJson(terminal.stdout, policies)
+    const rows = policies.map(({ name, client, route, rules, mode, scope, source }) => {
+      return [name, client ?? '*', route ?? '*', [rules].flat().map(ruleText).join('; '), mode ?? '', scope ?? '', source]
+    })
+    print(terminal.stdout, table([['name', 'client', 'route', 'rules', 'mode', 'scope', 'source'], ...rows]))
+  })
+}
+
+function get(terminal: Terminal): Command {
+  const command = new Command('get')
+    .summary('show one policy')
+    .description('Shows one policy, in YAML.')
+    .argument('<name>', 'its name')
+    .addHelpText('after', '\nExamples:\n  $ sluice policies get default')
+  asksService(command, terminal.env)
+  return command.action(async (name: string, options: ConnectionOptions) => {
+    const policy = await withClient(options, terminal, (client) => client.policies.get(name))
+    if (options.json) printJson(terminal.stdout, policy)
+    else print(terminal.stdout, writePolicies([policy]).trimEnd())
+  })
+}
+
+interface SetOptions extends ConnectionOptions {
+  readonly client?: string
+  readonly route?: string
+  readonly rule?: readonly string[]
+  readonly mode?: NonNullable<PolicySpec['mode']>
+  readonly scope?: NonNullable<PolicySpec['scope']>
+  readonly file?: string
+}
+
+function set(terminal: Terminal): Command {
+  const command = new Command('set')
+    .summary('add or change a policy')
+    .description('Adds a policy, or changes one: what is not given stays as it is. Needs a key with the scope admin.')
+    .argument('<name>', 'its name')
+    .option('--client <pattern>', 'which clients: one, those that begin with text before a *, or * for all')
+    .option('--route <pattern>', 'which routes: the same')
+    .option('--rule <rule>', "a rule in notation, such as '100/minute'; several times for several", collect)
+    .addOption(new Option('--mode <mode>', 'decide, only tell, or not even count').choices(['enforce', 'shadow', 'off']))
+    .addOption(
+      new Option('--scope <scope>', 'count each route, or all routes of the policy together').choices(['route', 'policy']),
+    )
+    .option('--file <file>', 'take the policy from a file, YAML or JSON, instead; - for the standard input')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ sluice policies set acme --client acme --rule 20/second --rule 10000/day
+  $ sluice policies set acme --mode shadow
+  $ sluice policies set default --rule 500/minute
+  $ sluice policies set uploads --file uploads.yaml`,
+    )
+  asksService(command, terminal.env)
+  return command.action(async (name: string, options: SetOptions) => {
+    const given = await givenSpec(name, options, terminal)
+    const policy = await withClient(options, terminal, async (client) => {
+      const before = options.file === undefined ? await known(client, name) : undefined
+      const spec = { ...before, ...given, name }
+      if (spec.rules === undefined) throw new UsageError(`there is no policy ${name} yet: a new one needs --rule or --file`)
+      return client.policies.put(spec as PolicySpec)
+    })
+    if (options.json) printJson(terminal.stdout, policy)
+    else print(terminal.stdout, writePolicies([policy]).trimEnd())
+  })
+}
+
+async function givenSpec(name: string, options: SetOptions, terminal: Terminal): Promise<Partial<PolicySpec>> {
+  const { client, route, rule, mode, scope, file } = options
+  const flags = {
+    ...(client && { client }),
+    ...(route && { route }),
+    ...(rule && { rules: [...rule] }),
+    ...(mode && { mode }),
+    ...(scope && { scope }),
+  }
+  if (file === undefined) {
+    if (Object.keys(flags).length === 0)
+      throw new UsageError('say what to set: --client, --route, --rule, --mode, --scope or --file')
+    return flags
+  }
+  if (Object.keys(flags).length > 0) throw new UsageError('--file has the whole policy: leave out the other flags')
+  const spec = await readSpecFile(file, terminal)
+  if (spec.name !== undefined && spec.name !== name) throw new UsageError(`${file} has the policy ${spec.name}, not ${name}`)
+  return spec
+}
+
+async function known(client: Client, name: string): Promise<PolicySpec | undefined> {
+  try {
+    return withoutSource(await client.policies.get(name))
+  } catch (error) {
+    if (error instanceof ClientError && error.code === 'ERR_POLICY_UNKNOWN') return undefined
+    throw error
+  }
+}
+
+function remove(terminal: Terminal): Command {
+  const command = new Command('delete')
+    .summary('delete a policy')
+    .description('Deletes a policy. What it covered falls to the next that fits. Needs a key with the scope admin.')
+    .argument('<name>', 'its name')
+    .addHelpText('after', '\nExamples:\n  $ sluice policies delete acme')
+  asksService(command, terminal.env)
+  return command.action(async (name: string, options: ConnectionOptions) => {
+    const policy = await withClient(options, terminal, (client) => client.policies.delete(name))
+    if (options.json) printJson(terminal.stdout, policy)
+    else print(terminal.stdout, `${policy.name} is deleted`)
+  })
+}
+
+function ruleText(rule: string | RuleSpec): string {
+  if (typeof rule === 'string') return rule
+  const { algorithm, ...options } = rule
+  return `${algorithm}(${Object.entries(options)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join(', ')})`
+}

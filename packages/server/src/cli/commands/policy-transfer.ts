@@ -1,0 +1,93 @@
+// sluice policies import, sluice policies export: policies in files, in the form of the configuration file.
+
+import { Command } from 'commander'
+import type { ListedPolicy } from '../../client/answers.ts'
+import type { Client } from '../../client/client.ts'
+import { ClientError } from '../../client/client-error.ts'
+import type { PolicySpec } from '../../policies/policy.ts'
+import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
+import { readPolicyFile, withoutSource, writePolicies } from '../policy-files.ts'
+import { ProgressBar } from '../progress-bar.ts'
+import { countOf } from '../table.ts'
+import { print, printJson, type Terminal } from '../terminal.ts'
+
+/** The most that the service lists at once. */
+const PAGE = 1000
+
+/** Policies that are on their way at once during an import. */
+const AT_ONCE = 8
+
+export function importCommand(terminal: Terminal): Command {
+  const command = new Command('import')
+    .summary('add or change all policies of a file')
+    .description(
+      'Adds or changes all policies of a file, YAML or JSON, in the form of the configuration file. Others stay. The whole file is checked before the first is sent.',
+    )
+    .argument('<file>', 'the file; - for the standard input')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ sluice policies import policies.yaml\n  $ sluice policies export | sluice policies import - --url https://other.example',
+    )
+  asksService(command, terminal.env)
+  return command.action(async (file: string, options: ConnectionOptions) => {
+    const specs = await readPolicyFile(file, terminal)
+    const progress = new ProgressBar(terminal, 'policies', specs.length)
+    const done = await withClient(options, terminal, (client) => putAll(client, specs, progress)).finally(() => progress.end())
+    if (options.json) printJson(terminal.stdout, { imported: done })
+    else print(terminal.stdout, `${countOf(done, 'policy', 'policies')} imported`)
+  })
+}
+
+/** A few at once; stops at the first that is refused and says how far it came. */
+async function putAll(client: Client, specs: readonly PolicySpec[], progress: ProgressBar): Promise<number> {
+  let next = 0
+  let done = 0
+  let failed: ClientError | undefined
+  const work = async (): Promise<void> => {
+    while (next < specs.length && failed === undefined) {
+      const spec = specs[next]
+      next += 1
+      try {
+        await client.policies.put(spec)
+        done += 1
+        progress.add(1)
+      } catch (error) {
+        if (!(error instanceof ClientError)) throw error
+        const { code, status, problems, mayHaveHappened } = error
+        const message = `${spec.name}: ${error.message} (${done} of ${specs.length} were imported)`
+        failed ??= new ClientError(code, message, { status, problems, mayHaveHappened, cause: error })
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  if (failed !== undefined) throw failed
+  return done
+}
+
+export function exportCommand(terminal: Terminal): Command {
+  const command = new Command('export')
+    .summary('print all policies')
+    .description('Prints all policies that were made, in the form of the configuration file: YAML, or JSON with --json.')
+    .addHelpText('after', '\nExamples:\n  $ sluice policies export > policies.yaml')
+  asksService(command, terminal.env)
+  return command.action(async (options: ConnectionOptions) => {
+    const policies = await withClient(options, terminal, (client) => allPolicies(client))
+    const made = policies.filter(({ source }) => source !== 'built-in')
+    if (options.json) printJson(terminal.stdout, { policies: made.map(withoutSource) })
+    // To a file or program all of it, as it is; to a terminal only what does not steer it.
+    else if (terminal.stdout.isTTY) print(terminal.stdout, writePolicies(made).trimEnd())
+    else terminal.stdout.write(writePolicies(made))
+  })
+}
+
+/** All policies, page by page. */
+export async function allPolicies(client: Client, search?: string): Promise<ListedPolicy[]> {
+  const policies: ListedPolicy[] = []
+  let after: string | undefined
+  do {
+    const page = await client.policies.list({ limit: PAGE, ...(search && { search }), ...(after && { after }) })
+    policies.push(...page.policies)
+    after = page.next
+  } while (after !== undefined)
+  return policies
+}

@@ -1,0 +1,73 @@
+// sluice serve: runs the service until it is told to stop.
+
+import { Command } from 'commander'
+import { loadConfig } from '../../config/config.ts'
+import { runUntilSignal } from '../../run-until-signal.ts'
+import { serve } from '../../serve.ts'
+import { AdminKeyFile } from '../admin-key-file.ts'
+import { type ServeFlags, takesServeFlags } from '../serve-flags.ts'
+import { print, type Terminal } from '../terminal.ts'
+import { type Key, welcome } from '../welcome.ts'
+
+interface OwnFlags {
+  readonly adminKeyFile?: string
+  readonly showKey?: boolean
+}
+
+export function serveCommand(terminal: Terminal): Command {
+  const command = new Command('serve')
+    .summary('run the service')
+    .description(
+      'Runs the service until it gets SIGTERM or SIGINT, which finish what is under way, or a second one, which does not. SIGHUP reads certificate and policies again. Every option can also stand in the environment or in the file of --config.',
+    )
+    .option('--admin-key-file <file>', 'Keep the admin key of the first start in this file, instead of printing it.')
+    .option('--show-key', 'Print the key of that file at every start: for trying things out.')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ sluice serve
+  $ sluice serve --listen 0.0.0.0:8080 --store redis://redis:6379
+  $ SLUICE_STORE=rediss://user:password@redis.example:6380 sluice serve --config sluice.yaml`,
+    )
+  return takesServeFlags(command).action(({ adminKeyFile, showKey, ...flags }: OwnFlags & ServeFlags) =>
+    run({ adminKeyFile, showKey }, flags, terminal),
+  )
+}
+
+async function run(
+  { adminKeyFile, showKey = false }: { [Name in keyof OwnFlags]: OwnFlags[Name] | undefined },
+  flags: ServeFlags,
+  terminal: Terminal,
+): Promise<void> {
+  const { config, file } = await loadConfig({ flags, env: terminal.env })
+  const keyFile = adminKeyFile === undefined ? undefined : new AdminKeyFile(adminKeyFile, showKey)
+  let key: Key = config.keysRequired ? { kind: 'yours' } : { kind: 'none' }
+  let isWelcomed = false
+  const tell = (address: string): void => print(terminal.stderr, welcome({ address, config, key }))
+  const service = await serve({
+    config,
+    file,
+    onFirstKey: (secret) => {
+      key = keepKey(secret, keyFile, terminal)
+      // Where Redis was not there at the start, the key is made when it comes.
+      if (isWelcomed) tell(service.address)
+    },
+  })
+  const stopped = runUntilSignal(service)
+  if (key.kind === 'yours' && keyFile !== undefined) key = (await keyFile.look(service.adminAddress)) ?? key
+  isWelcomed = true
+  tell(service.address)
+  await stopped
+}
+
+/** Keeps or shows a key that cannot be shown again, before anything else can go wrong. */
+function keepKey(secret: string, keyFile: AdminKeyFile | undefined, { stderr }: Terminal): Key {
+  try {
+    if (keyFile !== undefined) return keyFile.write(secret)
+  } catch (error) {
+    print(stderr, `The admin key cannot be kept: ${(error as Error).message}`)
+  }
+  print(stderr, `The admin key, shown only now:\n\n  ${secret}\n`)
+  return { kind: 'shown', secret }
+}

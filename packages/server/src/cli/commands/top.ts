@@ -1,0 +1,50 @@
+// sluice top: how many checks come in, and whom the limits stop, live.
+// Without a terminal it prints one view and ends.
+
+import { Command } from 'commander'
+import type { Client } from '../../client/client.ts'
+import { durationMs } from '../arguments.ts'
+import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
+import { LiveScreen } from '../live-screen.ts'
+import { printJson, type Terminal } from '../terminal.ts'
+import { lookAt, topView } from '../top-view.ts'
+
+interface TopOptions extends ConnectionOptions {
+  readonly every: number
+  readonly once: boolean
+}
+
+export function topCommand(terminal: Terminal): Command {
+  const command = new Command('top')
+    .summary('watch rates and the clients that are limited most')
+    .description(
+      'Shows how many checks come in each second and whom the limits stop, live. q leaves. Shows one instance: the one that answers.',
+    )
+    .option('--every <duration>', "how often to look, such as '5s'", durationMs, 1000)
+    .option('--once', 'print one view and end, as it does without a terminal', false)
+    .addHelpText('after', '\nExamples:\n  $ sluice top\n  $ sluice top --once --json')
+  asksService(command, terminal.env)
+  return command.action(async (options: TopOptions) => {
+    const isLive = terminal.stdout.isTTY === true && terminal.stdin.isTTY === true && !options.once && !options.json
+    await withClient(options, terminal, async (client) => {
+      if (isLive) return watch(client, options, terminal)
+      const looked = await lookAt(client)
+      if (options.json) printJson(terminal.stdout, looked)
+      else terminal.stdout.write(`${topView(looked, options.url, 100, 50).join('\n')}\n`)
+    })
+  })
+}
+
+/** Looks again and again, until somebody leaves. A service that does not answer is shown as such, and asked again. */
+async function watch(client: Client, { every, url }: TopOptions, terminal: Terminal): Promise<void> {
+  const screen = new LiveScreen(terminal)
+  try {
+    while (!screen.isLeft) {
+      const looked = await lookAt(client).catch((error: unknown) => error as Error)
+      screen.draw((columns, rows) => topView(looked, url, columns, rows))
+      await screen.pause(every)
+    }
+  } finally {
+    screen.close()
+  }
+}

@@ -1,0 +1,48 @@
+// Policies in files: in the form of the configuration file, so that what was exported can be served with --config.
+
+import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
+import { parse, stringify } from 'yaml'
+import type { ListedPolicy } from '../client/answers.ts'
+import { parseConfigFile } from '../config/config-file.ts'
+import type { PolicySpec } from '../policies/policy.ts'
+import { UsageError } from './exit-codes.ts'
+import type { Terminal } from './terminal.ts'
+
+/** All policies of a file; throws with everything that is wrong in it. */
+export async function readPolicyFile(path: string, terminal: Terminal): Promise<readonly PolicySpec[]> {
+  const { policies } = parseConfigFile(path, await textOf(path, terminal))
+  if (policies.length === 0) throw new UsageError(`${path} has no policies: they stand in a list called policies`)
+  return policies.map(({ spec }) => spec)
+}
+
+/** One policy of a file, as it is written; the service says what is wrong with it. */
+export async function readSpecFile(path: string, terminal: Terminal): Promise<Partial<PolicySpec>> {
+  const written = await textOf(path, terminal)
+  let spec: unknown
+  try {
+    spec = parse(written)
+  } catch (error) {
+    throw new UsageError(`${path} is neither YAML nor JSON: ${(error as Error).message}`)
+  }
+  if (spec === null || typeof spec !== 'object' || Array.isArray(spec)) throw new UsageError(`${path} must hold one policy`)
+  return spec
+}
+
+export function writePolicies(policies: readonly ListedPolicy[]): string {
+  const specs = policies.map(withoutSource)
+  // Double quotes wherever quotes are needed: in them YAML escapes what could steer a terminal.
+  return stringify({ policies: specs }, { defaultStringType: 'PLAIN', defaultKeyType: 'PLAIN', singleQuote: false, lineWidth: 0 })
+}
+
+/** A policy as it is written: where it was made is not part of it. */
+export function withoutSource({ source: _, ...spec }: ListedPolicy): PolicySpec {
+  return spec
+}
+
+function textOf(path: string, { stdin }: Terminal): Promise<string> {
+  if (path === '-') return text(stdin)
+  return readFile(path, 'utf8').catch((error: unknown) => {
+    throw new UsageError(`${path} cannot be read: ${(error as Error).message}`)
+  })
+}

@@ -1,0 +1,97 @@
+// What `sluice top` shows, as lines of text.
+
+import type { Health, Stats, Top } from '../client/answers.ts'
+import type { Client } from '../client/client.ts'
+import { count, table } from './table.ts'
+import { plain } from './terminal.ts'
+
+export interface Looked {
+  readonly health: Health
+  readonly stats: Stats
+  readonly limited: Top
+}
+
+/** How far back the view looks. */
+const SECONDS = 60
+const MOST_POLICIES = 8
+const MOST_CLIENTS = 15
+const STEPS = '▁▂▃▄▅▆▇█'
+
+export async function lookAt(client: Client): Promise<Looked> {
+  const [health, stats, limited] = await Promise.all([
+    client.health(),
+    client.stats({ seconds: SECONDS + 1 }),
+    client.top({ by: 'denied', limit: MOST_CLIENTS }),
+  ])
+  return { health, stats, limited }
+}
+
+/** The lines, none longer than `columns`, no more than `rows`. */
+export function topView(looked: Looked | Error, url: string, columns: number, rows: number): string[] {
+  const lines = looked instanceof Error ? failed(looked, url) : shown(looked, url)
+  return lines.slice(0, rows).map((line) => plain(line).slice(0, columns))
+}
+
+function failed({ message }: Error, url: string): string[] {
+  return [`sluice at ${url}`, '', message, 'Trying again. q leaves.']
+}
+
+function shown({ health, stats, limited }: Looked, url: string): string[] {
+  const series = {
+    allowed: whole(stats.allowed),
+    denied: whole(stats.denied),
+    shadow: whole(stats.shadowDenied),
+    errors: whole(stats.errors),
+  }
+  const rates = Object.entries(series).map(([name, counts]) => [
+    name,
+    counts.at(-1) ?? 0,
+    average(counts, 10),
+    average(counts, SECONDS),
+    sum(counts),
+  ])
+  const policies = stats.policies.slice(0, MOST_POLICIES)
+  const clients = limited.clients.map(({ clientId, count: most, error }) => [
+    clientId,
+    most,
+    error === 0 ? '' : `at most ${count(error)} too many`,
+  ])
+  return [
+    `sluice at ${url}: ${health.state}, counts in ${health.store}. Up since ${stats.sinceStart.startedAt.toISOString().slice(0, 19)}Z. q leaves.`,
+    '',
+    ...table([['checks', 'last second', '10 s average', `${SECONDS} s average`, `${SECONDS} s total`], ...rates]).split('\n'),
+    '',
+    `allowed  ${sparkline(series.allowed)}`,
+    `denied   ${sparkline(series.denied)}`,
+    '',
+    ...(policies.length === 0
+      ? ['No checks in the last minute.']
+      : table([
+          ['policy, last minute', 'allowed', 'denied', 'shadow'],
+          ...policies.map((each) => [each.name, each.allowed, each.denied, each.shadowDenied]),
+        ]).split('\n')),
+    '',
+    ...(clients.length === 0
+      ? ['No client was denied in the last hour.']
+      : table([['client, last hour', 'denied', ''], ...clients]).split('\n')),
+  ]
+}
+
+/** The last second is still running. */
+function whole(series: readonly number[]): readonly number[] {
+  return series.slice(0, -1)
+}
+
+function average(series: readonly number[], seconds: number): number {
+  const last = series.slice(-seconds)
+  return last.length === 0 ? 0 : Math.round((sum(last) / last.length) * 10) / 10
+}
+
+function sum(series: readonly number[]): number {
+  return series.reduce((total, each) => total + each, 0)
+}
+
+function sparkline(series: readonly number[]): string {
+  const most = Math.max(1, ...series)
+  return series.map((each) => (each === 0 ? ' ' : STEPS[Math.ceil((each / most) * STEPS.length) - 1])).join('')
+}

@@ -1,0 +1,216 @@
+// What the service answers, from the names of its API to those of TypeScript.
+
+import type { Scope } from '../keys/api-key.ts'
+import type { PolicyMode, PolicySource, PolicySpec } from '../policies/policy.ts'
+import { ClientError } from './client-error.ts'
+
+export interface CheckDecision {
+  readonly allowed: boolean
+  /** The quota of the rule that speaks. 0 if nobody could be asked. */
+  readonly limit: number
+  /** Whole units left now. */
+  readonly remaining: number
+  /** 0 if allowed; else the wait after which this cost passes if nobody else asks. Infinity: never. */
+  readonly retryAfterMs: number
+  /** Until nothing is counted any more; rounded up to a second. */
+  readonly resetAfterMs: number
+  /** The rules deny this; it is allowed because the policy is in shadow mode. */
+  readonly isShadowDenied: boolean
+  /** Who decided: the service, or this client because it could not ask the service. */
+  readonly source: 'service' | 'fallback'
+  /** Why it could not. */
+  readonly error?: ClientError
+}
+
+export interface RuleUsage {
+  readonly name: string
+  readonly limit: number
+  readonly used: number
+  readonly remaining: number
+  readonly retryAfterMs: number
+  readonly resetAfterMs: number
+}
+
+export interface Usage {
+  readonly clientId: string
+  readonly route: string
+  /** The policy that covers them. */
+  readonly policy: string
+  readonly mode: PolicyMode
+  /** What a check of this cost would be answered now. */
+  readonly allowed: boolean
+  readonly rules: readonly RuleUsage[]
+}
+
+export interface Counted {
+  readonly clientId: string
+  readonly route: string
+  readonly policy: string
+  /** Units used now. */
+  readonly used: number
+}
+
+export interface ListedPolicy extends PolicySpec {
+  readonly source: PolicySource
+}
+
+export interface PolicyPage {
+  readonly policies: readonly ListedPolicy[]
+  /** How many match the search, on all pages. */
+  readonly total: number
+  /** The `after` of the next page; undefined if this is the last. */
+  readonly next: string | undefined
+}
+
+export interface KeyFacts {
+  readonly id: string
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly createdAt: Date
+  readonly expiresAt: Date | undefined
+  readonly revokedAt: Date | undefined
+  readonly lastUsedAt: Date | undefined
+}
+
+/** The secret is shown this once: the service does not keep it. */
+export interface NewKey {
+  readonly key: KeyFacts
+  readonly secret: string
+}
+
+export interface Counts {
+  readonly allowed: number
+  readonly denied: number
+  readonly shadowDenied: number
+  readonly errors: number
+}
+
+export interface Stats {
+  /** When the series begin. */
+  readonly from: Date
+  /** One count a second, oldest first. */
+  readonly allowed: readonly number[]
+  readonly denied: readonly number[]
+  readonly shadowDenied: readonly number[]
+  readonly errors: readonly number[]
+  /** Sums over the same seconds, busiest first. */
+  readonly policies: readonly (Counts & { readonly name: string })[]
+  readonly sinceStart: Counts & { readonly startedAt: Date }
+}
+
+export interface Top {
+  readonly by: 'denied' | 'allowed'
+  readonly clients: readonly {
+    readonly clientId: string
+    /** At most so many checks in the last hour … */
+    readonly count: number
+    /** … and at least so many fewer. */
+    readonly error: number
+  }[]
+  /** No client that is not listed had more checks than this. */
+  readonly unlistedAtMost: number
+}
+
+export interface Health {
+  /** Whether it wants requests. */
+  readonly isReady: boolean
+  /** `degraded`: the store does not answer, and somebody stands in for it. */
+  readonly state: 'ready' | 'degraded' | 'starting' | 'draining' | 'store-down'
+  readonly store: 'memory' | 'redis'
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: what came over the wire is of the API's form, or the mapping fails below
+type Wire = any
+
+export function checkDecision(wire: Wire): CheckDecision {
+  if (wire.status === 'Error') throw new ClientError('ERR_STORE', wire.message, { status: 503 })
+  return {
+    allowed: wire.status === 'Allow',
+    limit: wire.limit,
+    remaining: wire.remain,
+    retryAfterMs: wire.status === 'Allow' ? 0 : orNever(wire.retry_after_ms),
+    resetAfterMs: wire.reset_in_second * 1000,
+    isShadowDenied: wire.shadow_denied === true,
+    source: 'service',
+  }
+}
+
+/** Nobody knows when a service that is down will be back: whoever is denied may ask again so much later. */
+const ASK_AGAIN_MS = 1000
+
+/** What is answered in the service's place. */
+export function fallbackDecision(allowed: boolean, error: ClientError): CheckDecision {
+  const retryAfterMs = allowed ? 0 : ASK_AGAIN_MS
+  return { allowed, limit: 0, remaining: 0, retryAfterMs, resetAfterMs: 0, isShadowDenied: false, source: 'fallback', error }
+}
+
+export function usage(wire: Wire): Usage {
+  const rules = wire.rules.map((rule: Wire) => ({
+    name: rule.name,
+    limit: rule.limit,
+    used: rule.used,
+    remaining: rule.remain,
+    retryAfterMs: orNever(rule.retry_after_ms),
+    resetAfterMs: rule.reset_in_second * 1000,
+  }))
+  const { client_id: clientId, route, policy, mode } = wire
+  return { clientId, route, policy, mode, allowed: wire.status === 'Allow', rules }
+}
+
+export function counted({ client_id: clientId, route, policy, used }: Wire): Counted {
+  return { clientId, route, policy, used }
+}
+
+export function policyPage({ policies, total, next }: Wire): PolicyPage {
+  return { policies, total, next: next ?? undefined }
+}
+
+export function keyFacts({ id, name, scopes, created_at, expires_at, revoked_at, last_used_at }: Wire): KeyFacts {
+  return {
+    id,
+    name,
+    scopes,
+    createdAt: new Date(created_at),
+    expiresAt: orUndefined(expires_at),
+    revokedAt: orUndefined(revoked_at),
+    lastUsedAt: orUndefined(last_used_at),
+  }
+}
+
+export function newKey({ key, secret }: Wire): NewKey {
+  return { key: keyFacts(key), secret }
+}
+
+export function stats(wire: Wire): Stats {
+  const { started_at, ...sinceStart } = wire.since_start
+  return {
+    from: new Date(wire.from * 1000),
+    allowed: wire.allowed,
+    denied: wire.denied,
+    shadowDenied: wire.shadow_denied,
+    errors: wire.errors,
+    policies: wire.policies.map(({ name, ...sums }: Wire) => ({ name, ...counts(sums) })),
+    sinceStart: { startedAt: new Date(started_at), ...counts(sinceStart) },
+  }
+}
+
+export function top({ by, clients, unlisted_at_most: unlistedAtMost }: Wire): Top {
+  const listed = clients.map(({ client_id: clientId, count, error }: Wire) => ({ clientId, count, error }))
+  return { by, clients: listed, unlistedAtMost }
+}
+
+export function health({ state, store }: Wire): Health {
+  return { isReady: state === 'ready' || state === 'degraded', state, store }
+}
+
+function counts({ allowed, denied, shadow_denied: shadowDenied, errors }: Wire): Counts {
+  return { allowed, denied, shadowDenied, errors }
+}
+
+function orNever(ms: number | null): number {
+  return ms ?? Number.POSITIVE_INFINITY
+}
+
+function orUndefined(time: string | null): Date | undefined {
+  return time === null ? undefined : new Date(time)
+}

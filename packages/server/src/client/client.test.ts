@@ -1,0 +1,280 @@
+// The client against servers that answer, lose, hang and are not there. That it speaks the real service's language is tested in
+// packages/server/test, against the real one.
+
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import { ClientError, type ClientOptions, createClient } from './index.ts'
+
+interface Asked {
+  readonly method: string
+  readonly path: string
+  readonly key: string | undefined
+  readonly body: { checks: { client_id: string; route: string; cost?: number }[] }
+}
+
+const cleanUps: (() => void)[] = []
+afterEach(() => {
+  for (const cleanUp of cleanUps.splice(0)) cleanUp()
+})
+
+function clientOf(options: ClientOptions) {
+  const client = createClient(options)
+  cleanUps.push(() => client.close())
+  return client
+}
+
+/** A server that notes what it was asked; `answer` may answer, or not. */
+async function serverThat(answer: (asked: Asked, response: ServerResponse, request: IncomingMessage) => void, port = 0) {
+  const asked: Asked[] = []
+  const server = createServer(async (request, response) => {
+    let text = ''
+    for await (const piece of request) text += piece
+    const { method = '', url: path = '', headers } = request
+    const one = { method, path, key: headers['api-key'] as string | undefined, body: text === '' ? undefined : JSON.parse(text) }
+    asked.push(one)
+    answer(one, response, request)
+  })
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  cleanUps.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return {
+    asked,
+    port: (server.address() as AddressInfo).port,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  }
+}
+
+const send = (response: ServerResponse, status: number, body: unknown) => response.writeHead(status).end(JSON.stringify(body))
+const success = (data: unknown) => ({ meta: { message: 'success', code: 200, status: 'ok' }, data })
+const failure = (code: number, error: string, message: string) => ({
+  meta: { message, code, status: 'error', error },
+  data: null,
+})
+
+/** Allows everything that costs less than 10, and says in `remain` which client it was. */
+const decides = (asked: Asked, response: ServerResponse) =>
+  send(
+    response,
+    200,
+    success({
+      results: asked.body.checks.map(({ client_id, cost = 1 }) => ({
+        status: cost < 10 ? 'Allow' : 'Deny',
+        limit: 5000,
+        remain: Number(client_id),
+        reset_in_second: 3,
+        ...(cost < 10 ? {} : { retry_after_ms: cost === 99 ? null : 1234 }),
+      })),
+    }),
+  )
+
+describe('checks', () => {
+  test('made in the same turn travel as one request, and each gets its own decision', async () => {
+    const { asked, url } = await serverThat(decides)
+    const client = clientOf({ url, apiKey: 'a-key' })
+    const decisions = await Promise.all([
+      client.check({ clientId: '1', route: '/a' }),
+      client.check({ clientId: '2', route: '/b', cost: 10 }),
+      client.check({ clientId: '3', route: '/c', cost: 99 }),
+    ])
+    expect(asked).toEqual([
+      {
+        method: 'POST',
+        path: '/v1/check/batch',
+        key: 'a-key',
+        body: {
+          checks: [
+            { client_id: '1', route: '/a' },
+            { client_id: '2', route: '/b', cost: 10 },
+            { client_id: '3', route: '/c', cost: 99 },
+          ],
+        },
+      },
+    ])
+    const both = { limit: 5000, resetAfterMs: 3000, isShadowDenied: false, source: 'service' }
+    expect(decisions).toEqual([
+      { ...both, allowed: true, remaining: 1, retryAfterMs: 0 },
+      { ...both, allowed: false, remaining: 2, retryAfterMs: 1234 },
+      { ...both, allowed: false, remaining: 3, retryAfterMs: Number.POSITIVE_INFINITY },
+    ])
+  })
+
+  test('with batch: false each is a request of its own; checkMany gathers all the same', async () => {
+    const { asked, url } = await serverThat(decides)
+    const client = clientOf({ url, batch: false })
+    await Promise.all([client.check({ clientId: '1', route: '/' }), client.check({ clientId: '2', route: '/' })])
+    expect(asked.length).toBe(2)
+    await client.checkMany([
+      { clientId: '1', route: '/' },
+      { clientId: '2', route: '/' },
+    ])
+    expect(asked.length).toBe(3)
+  })
+
+  test('a batch holds at most a thousand', async () => {
+    const { asked, url } = await serverThat(decides)
+    const checks = Array.from({ length: 2500 }, (_, i) => ({ clientId: String(i), route: '/' }))
+    const decisions = await clientOf({ url, timeoutMs: 5000 }).checkMany(checks)
+    expect(decisions.map(({ remaining }) => remaining)).toEqual(checks.map((_, i) => i))
+    expect(asked.map(({ body }) => body.checks.length).sort()).toEqual([1000, 1000, 500])
+  })
+
+  test('a batch holds at most as many bytes as the service takes', async () => {
+    const { asked, url } = await serverThat(decides)
+    // Each takes 12,290 bytes in JSON, so 21 fit.
+    const route = '\u0001'.repeat(2048)
+    const checks = Array.from({ length: 50 }, (_, i) => ({ clientId: String(i), route }))
+    await clientOf({ url, timeoutMs: 5000 }).checkMany(checks)
+    expect(asked.length).toBe(3)
+    for (const { body } of asked) expect(Buffer.byteLength(JSON.stringify(body))).toBeLessThanOrEqual(256 * 1024)
+  })
+
+  test.each([
+    [{ clientId: '', route: '/' }, 'clientId must have 1 to 256 characters, got 0'],
+    [{ clientId: 'a'.repeat(257), route: '/' }, 'clientId must have 1 to 256 characters, got 257'],
+    [{ clientId: 'a', route: 'b'.repeat(2049) }, 'route must have 1 to 2048 characters, got 2049'],
+    [{ clientId: 7 as never, route: '/' }, 'clientId must be text, got number'],
+    [{ clientId: 'a', route: '/', cost: 0.5 }, 'cost must be a whole number of at least 1, got 0.5'],
+    [{ clientId: 'a', route: '/', cost: -1 }, 'cost must be a whole number of at least 1, got -1'],
+    [{ clientId: 'a', route: '/', cost: Number.NaN }, 'cost must be a whole number of at least 1, got NaN'],
+  ])('a bad one is refused here, and does not harm those beside it: %#', async (bad, message) => {
+    const { asked, url } = await serverThat(decides)
+    const client = clientOf({ url })
+    const [refused, decided] = await Promise.allSettled([client.check(bad), client.check({ clientId: '1', route: '/' })])
+    expect(refused).toMatchObject({ status: 'rejected', reason: { code: 'ERR_OPTION', message } })
+    expect(decided).toMatchObject({ status: 'fulfilled', value: { allowed: true } })
+    expect(asked[0].body.checks.length).toBe(1)
+  })
+})
+
+describe('a service that fails', () => {
+  test('one that hangs is given up at the deadline', async () => {
+    const { asked, url } = await serverThat(() => {})
+    const startMs = performance.now()
+    const error = await clientOf({ url, timeoutMs: 80 })
+      .check({ clientId: '1', route: '/' })
+      .catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ name: 'ClientError', code: 'ERR_DEADLINE', status: 0, mayHaveHappened: true })
+    expect(performance.now() - startMs).toBeLessThan(400)
+    expect(asked.length).toBe(1)
+  })
+
+  test('one that hangs in the middle of an answer too', async () => {
+    const { url } = await serverThat((_, response) => response.writeHead(200).write('{"meta"'))
+    await expect(clientOf({ url, timeoutMs: 80 }).check({ clientId: '1', route: '/' })).rejects.toMatchObject({
+      code: 'ERR_DEADLINE',
+    })
+  })
+
+  test('a check whose answer was lost is not asked again', async () => {
+    const { asked, url } = await serverThat((_, response) => response.destroy())
+    const error = clientOf({ url, timeoutMs: 300 }).check({ clientId: '1', route: '/' })
+    await expect(error).rejects.toMatchObject({ code: 'ERR_LOST', mayHaveHappened: true })
+    expect(asked.length).toBe(1)
+  })
+
+  test('a refused connection is tried again until the deadline, since nothing was sent', async () => {
+    const { port } = await serverThat(decides)
+    for (const cleanUp of cleanUps.splice(0)) cleanUp()
+    const client = clientOf({ url: `http://127.0.0.1:${port}`, timeoutMs: 2000 })
+    const decision = client.check({ clientId: '7', route: '/' })
+    setTimeout(() => serverThat(decides, port), 100)
+    await expect(decision).resolves.toMatchObject({ allowed: true, remaining: 7 })
+  })
+
+  test('one that is gone costs the first call some waiting, and those after it none', async () => {
+    const { port } = await serverThat(decides)
+    for (const cleanUp of cleanUps.splice(0)) cleanUp()
+    const client = clientOf({ url: `http://127.0.0.1:${port}`, timeoutMs: 500 })
+    const unreachable = { code: 'ERR_UNREACHABLE', mayHaveHappened: false, isOutage: true }
+    await expect(client.check({ clientId: '1', route: '/' })).rejects.toMatchObject(unreachable)
+    const startMs = performance.now()
+    await expect(client.check({ clientId: '1', route: '/' })).rejects.toMatchObject(unreachable)
+    expect(performance.now() - startMs).toBeLessThan(25)
+  })
+
+  test.each(['allow', 'deny'] as const)('then: %s answers in its place, and says so', async (then) => {
+    const { url } = await serverThat((_, response) => send(response, 503, failure(503, 'ERR_NOT_READY', 'it is stopping')))
+    const decision = await clientOf({ url, then }).check({ clientId: '1', route: '/' })
+    expect(decision).toMatchObject({
+      allowed: then === 'allow',
+      source: 'fallback',
+      error: { code: 'ERR_NOT_READY', status: 503 },
+    })
+    expect(decision.error).toBeInstanceOf(ClientError)
+  })
+
+  test('a check of a batch that could not be decided fails alone', async () => {
+    const { url } = await serverThat((_, response) => {
+      const allowed = { status: 'Allow', limit: 1, remain: 0, reset_in_second: 1 }
+      send(response, 200, success({ results: [allowed, { status: 'Error', message: 'Redis did not answer' }] }))
+    })
+    const client = clientOf({ url })
+    const [first, second] = await Promise.allSettled(['1', '2'].map((clientId) => client.check({ clientId, route: '/' })))
+    expect(first).toMatchObject({ status: 'fulfilled' })
+    expect(second).toMatchObject({
+      status: 'rejected',
+      reason: { code: 'ERR_STORE', status: 503, message: 'Redis did not answer' },
+    })
+  })
+
+  test('a refusal is no outage: no fallback hides a wrong key', async () => {
+    const { url } = await serverThat((_, response) =>
+      send(response, 401, failure(401, 'ERR_UNAUTHENTICATED', 'the key is not known')),
+    )
+    const error = clientOf({ url, then: 'allow' }).check({ clientId: '1', route: '/' })
+    await expect(error).rejects.toMatchObject({ code: 'ERR_UNAUTHENTICATED', status: 401, message: 'the key is not known' })
+  })
+
+  test('something else that answers is not taken for the service', async () => {
+    const { url } = await serverThat((_, response) => response.writeHead(200).end('<html>It works!</html>'))
+    const message = 'what answered with status 200 is not this service: "<html>It works!</html>"'
+    await expect(clientOf({ url }).usage({ clientId: '1', route: '/' })).rejects.toMatchObject({ code: 'ERR_ANSWER', message })
+  })
+
+  test('what does not speak HTTP is an error, not a crash', async () => {
+    const server = createTcpServer((socket) => socket.end('hello\r\n\r\n')).listen(0, '127.0.0.1')
+    cleanUps.push(() => server.close())
+    await new Promise((resolve) => server.once('listening', resolve))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    await expect(clientOf({ url }).health()).rejects.toMatchObject({ name: 'ClientError', code: 'ERR_LOST' })
+  })
+
+  test('a closed client refuses', async () => {
+    const client = clientOf({})
+    client.close()
+    await expect(client.check({ clientId: '1', route: '/' })).rejects.toMatchObject({ code: 'ERR_CLOSED' })
+  })
+})
+
+test('an answer of another form is an error of the client, not a crash', async () => {
+  const { url } = await serverThat((_, response) => send(response, 200, success({ decided: true })))
+  const client = clientOf({ url, then: 'allow' })
+  await expect(client.check({ clientId: '1', route: '/' })).rejects.toMatchObject({ name: 'ClientError', code: 'ERR_ANSWER' })
+  await expect(client.usage({ clientId: '1', route: '/' })).rejects.toMatchObject({ code: 'ERR_ANSWER', mayHaveHappened: true })
+})
+
+test('a path before the API is kept, and names travel whole', async () => {
+  const { asked, url } = await serverThat((_, response) => send(response, 200, success({ name: 'a', source: 'api' })))
+  const client = clientOf({ url: `${url}/behind/` })
+  await client.policies.get('a/b?c')
+  await client.policies.delete('../x')
+  expect(asked.map(({ method, path }) => `${method} ${path}`)).toEqual([
+    'GET /behind/v1/policies/a%2Fb%3Fc',
+    'DELETE /behind/v1/policies/..%2Fx',
+  ])
+})
+
+test.each([
+  [{ url: 'ftp://x' }, /url must be/],
+  [{ url: 'http://user:secret@x' }, /^url must not hold a name or a password: the key goes into apiKey$/],
+  [{ apiKey: 'a key\n' }, /apiKey must be a key/],
+  [{ timeoutMs: 0 }, /timeoutMs must be a whole number/],
+  [{ timeoutMs: 2 ** 31 }, /timeoutMs must be a whole number/],
+  [{ then: 'local' as never }, /then must be/],
+  [{ timeout: 5 } as never, /there is no option timeout/],
+])('options that cannot work are refused: %j', (options, message) => {
+  expect(() => createClient(options)).toThrow(message)
+})

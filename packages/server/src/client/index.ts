@@ -1,0 +1,20 @@
+// The door `sluice-server/client`: asks a running service. Needs nothing but Node.
+
+export type {
+  CheckDecision,
+  Counted,
+  Counts,
+  Health,
+  KeyFacts,
+  ListedPolicy,
+  NewKey,
+  PolicyPage,
+  RuleUsage,
+  Stats,
+  Top,
+  Usage,
+} from './answers.ts'
+export type { CheckRequest } from './check-json.ts'
+export { type Client, type Counter, createClient } from './client.ts'
+export { CLIENT_ERROR_CODES, ClientError, type ClientErrorCode } from './client-error.ts'
+export type { ClientOptions } from './client-options.ts'

@@ -1,0 +1,165 @@
+// One request to the service and its answer, over connections that are kept open.
+// What must stay true: a call settles by its deadline; a request that may have arrived is never sent again.
+// node:http rather than fetch: measured against a bare server, the same request took a fifth of the time and of the processor.
+
+import { type ClientRequest, Agent as HttpAgent, request as requestHttp } from 'node:http'
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
+import type { Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { ClientError } from './client-error.ts'
+
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** With its query. */
+  readonly path: string
+  /** In JSON. */
+  readonly body?: string
+}
+
+export interface Answer {
+  readonly status: number
+  readonly body: string
+}
+
+export interface TransportOptions {
+  /** `http://…`, `https://…` or `unix:/path/of/the/socket`. */
+  readonly url: string
+  readonly apiKey: string | undefined
+  readonly timeoutMs: number
+  readonly retry: boolean
+  readonly maxConnections: number
+}
+
+/** Pages of policies are the largest answers: a thousand of them are a megabyte or two. */
+const MOST_ANSWER_CHARACTERS = 64 * 1024 * 1024
+
+const FIRST_PAUSE_MS = 25
+
+/** Errors that come before anything was sent and may pass by themselves: a service that is just starting again. */
+const PASSING = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'])
+
+export class Transport {
+  readonly #send: typeof requestHttp
+  readonly #agent: HttpAgent
+  readonly #target: { readonly socketPath: string } | { readonly hostname: string; readonly port: string | number }
+  readonly #prefix: string
+  readonly #headers: Readonly<Record<string, string>>
+  readonly #timeoutMs: number
+  readonly #retries: boolean
+  /** What people call the service in messages. */
+  readonly #place: string
+  /** Nobody was there the last time: until somebody is, one try is enough, so that an outage costs little waiting. */
+  #isGone = false
+  #isClosed = false
+
+  constructor({ url, apiKey, timeoutMs, retry, maxConnections }: TransportOptions) {
+    const { protocol, target, prefix } = readUrl(url)
+    const Agent = protocol === 'https:' ? HttpsAgent : HttpAgent
+    this.#send = protocol === 'https:' ? requestHttps : requestHttp
+    this.#agent = new Agent({ keepAlive: true, maxSockets: maxConnections })
+    this.#target = target
+    this.#prefix = prefix
+    this.#headers = { accept: 'application/json', ...(apiKey === undefined ? {} : { 'api-key': apiKey }) }
+    this.#timeoutMs = timeoutMs
+    this.#retries = retry
+    this.#place = url
+  }
+
+  async ask(call: Call): Promise<Answer> {
+    const endMs = performance.now() + this.#timeoutMs
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs *= 2) {
+      if (this.#isClosed) throw new ClientError('ERR_CLOSED', 'the client has been closed')
+      try {
+        const answer = await this.#try(call, endMs - performance.now())
+        this.#isGone = false
+        return answer
+      } catch (error) {
+        if (!(error instanceof NotSent)) throw error
+        if (!this.#retries || !error.isPassing || this.#isGone || performance.now() + pauseMs >= endMs) {
+          this.#isGone = true
+          throw new ClientError('ERR_UNREACHABLE', `${this.#place} cannot be reached: ${error.message}`, { cause: error.cause })
+        }
+        await pause(pauseMs)
+      }
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#agent.destroy()
+  }
+
+  #try({ method, path, body }: Call, leftMs: number): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const headers: Record<string, string | number> = { ...this.#headers }
+      if (body !== undefined) {
+        headers['content-type'] = 'application/json'
+        headers['content-length'] = Buffer.byteLength(body)
+      }
+      const request = this.#send({ ...this.#target, method, path: this.#prefix + path, headers, agent: this.#agent })
+      const sent = whenSent(request)
+      const timer = setTimeout(() => {
+        const what = sent.maybe ? 'has not answered' : 'could not be reached'
+        const message = `${this.#place} ${what} within ${this.#timeoutMs} ms`
+        reject(new ClientError('ERR_DEADLINE', message, { mayHaveHappened: sent.maybe }))
+        request.destroy()
+      }, leftMs)
+      request.on('error', (error: NodeJS.ErrnoException) => {
+        clearTimeout(timer)
+        reject(sent.maybe ? this.#lost(error) : new NotSent(error))
+      })
+      request.on('response', (response) => {
+        let text = ''
+        response.setEncoding('utf8')
+        response.on('data', (piece: string) => {
+          text += piece
+          if (text.length > MOST_ANSWER_CHARACTERS) request.destroy(new Error('the answer is too long'))
+        })
+        response.on('end', () => {
+          clearTimeout(timer)
+          resolve({ status: response.statusCode as number, body: text })
+        })
+        response.on('error', (error) => {
+          clearTimeout(timer)
+          reject(this.#lost(error))
+        })
+      })
+      request.end(body)
+    })
+  }
+
+  #lost(cause: Error): ClientError {
+    const message = `the connection to ${this.#place} broke: ${cause.message}`
+    return new ClientError('ERR_LOST', message, { mayHaveHappened: true, cause })
+  }
+}
+
+/** Nothing has left this process. */
+class NotSent extends Error {
+  readonly isPassing: boolean
+
+  constructor(cause: NodeJS.ErrnoException) {
+    super(cause.message || cause.code, { cause })
+    this.isPassing = PASSING.has(cause.code ?? '')
+  }
+}
+
+/** Follows whether a request may have left: it leaves when its socket is connected. */
+function whenSent(request: ClientRequest): { maybe: boolean } {
+  const sent = { maybe: false }
+  request.on('socket', (socket: Socket & { readonly encrypted?: boolean }) => {
+    const leave = () => {
+      sent.maybe = true
+    }
+    if (!socket.connecting) leave()
+    else socket.once(socket.encrypted ? 'secureConnect' : 'connect', leave)
+  })
+  return sent
+}
+
+function readUrl(url: string) {
+  if (url.startsWith('unix:')) return { protocol: 'http:', target: { socketPath: url.slice('unix:'.length) }, prefix: '' }
+  const { protocol, hostname, port, pathname } = new URL(url)
+  const target = { hostname: hostname.replace(/^\[(.*)\]$/, '$1'), port }
+  return { protocol, target, prefix: pathname.replace(/\/+$/, '') }
+}

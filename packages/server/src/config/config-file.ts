@@ -1,0 +1,134 @@
+// The configuration file: options and policies, in YAML or JSON.
+// What must stay true: what is wrong is said with its line, and a file that is wrong anywhere is not used at all.
+
+import { readFile, stat } from 'node:fs/promises'
+import { extname } from 'node:path'
+import Type, { type TSchema } from 'typebox'
+import { isNode, LineCounter, parseDocument } from 'yaml'
+import { messageOf, type Problem, ServerError } from '../errors.ts'
+import { problemsIn } from '../input/check-input.ts'
+import { type Policy, readPolicies } from '../policies/policy.ts'
+import { PolicySpecSchema } from '../policies/policy-schema.ts'
+import { OPTION_NAMES, OPTIONS, type OptionName } from './options.ts'
+
+/** The form of the file, for editors. */
+export const ConfigFileSchema = fileSchema(PolicySpecSchema)
+
+/** The file that is published, which packages/server/scripts/write-config-schema.mjs writes. */
+export function publishedSchema(): string {
+  return `${JSON.stringify({ $schema: 'https://json-schema.org/draft/2020-12/schema', ...ConfigFileSchema }, null, 2)}\n`
+}
+
+/** For validation: policies are read, and checked, one by one. */
+const FileSchema = fileSchema(Type.Unknown())
+
+function fileSchema(policy: TSchema): TSchema {
+  const options = OPTION_NAMES.map((name) => {
+    const { about, schema, default: written } = OPTIONS[name]
+    const notes = { description: about, ...(written === undefined ? {} : { default: written }) }
+    return [name, Type.Optional({ ...schema, ...notes } as TSchema)]
+  })
+  return Type.Object(
+    {
+      $schema: Type.Optional(Type.String({ description: 'Where this schema is, for editors.' })),
+      ...Object.fromEntries(options),
+      policies: Type.Optional(Type.Array(policy, { title: 'a list of policies', description: 'The API cannot change these.' })),
+    },
+    { additionalProperties: false, title: 'The configuration of sluice' },
+  )
+}
+
+export interface ConfigFile {
+  readonly path: string
+  /** Of the file as it was read: another if it has changed since. */
+  readonly mark: string
+  /** As they are written. */
+  readonly options: Readonly<Partial<Record<OptionName, unknown>>>
+  readonly policies: readonly Policy[]
+}
+
+/** Reads a file; throws ERR_CONFIG with everything that is wrong in it. */
+export async function readConfigFile(path: string): Promise<ConfigFile> {
+  const mark = await markOf(path)
+  try {
+    return { path, mark, ...parseConfigFile(path, await readFile(path, 'utf8')) }
+  } catch (cause) {
+    if (cause instanceof ServerError) throw cause
+    throw new ServerError('ERR_CONFIG', `the configuration file ${path} cannot be read: ${messageOf(cause)}`, { cause })
+  }
+}
+
+/** What changes when a file does; empty if there is none. */
+export async function markOf(path: string): Promise<string> {
+  try {
+    const { ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true })
+    return [ino, size, mtimeNs, ctimeNs].join(' ')
+  } catch {
+    return ''
+  }
+}
+
+/** What stands in a file; throws ERR_CONFIG with everything that is wrong in it. */
+export function parseConfigFile(path: string, text: string): Pick<ConfigFile, 'options' | 'policies'> {
+  const { value, lineOf } = extname(path) === '.json' ? parseJson(path, text) : parseYaml(path, text)
+  // An empty file says nothing, and that is fine.
+  const content = value ?? {}
+  const problems = problemsIn(FileSchema, content)
+  if (problems.length > 0) throw refused(path, problems, lineOf)
+  const { $schema: _, policies = [], ...options } = content as Record<string, unknown> & { policies?: unknown[] }
+  try {
+    return { options, policies: readPolicies(policies, 'file', 'policies') }
+  } catch (error) {
+    if (!(error instanceof ServerError)) throw error
+    throw refused(path, error.problems, lineOf)
+  }
+}
+
+interface Parsed {
+  readonly value: unknown
+  /** The line of what stands at `rules[0].limit`; 0 if it is not known. */
+  readonly lineOf: (at: string) => number
+}
+
+/** Many times as fast as YAML: for files that a program has written. */
+function parseJson(path: string, text: string): Parsed {
+  try {
+    return { value: JSON.parse(text), lineOf: () => 0 }
+  } catch (cause) {
+    throw new ServerError('ERR_CONFIG', `${path} is not JSON: ${messageOf(cause)}`, { cause })
+  }
+}
+
+function parseYaml(path: string, text: string): Parsed {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const [error] = document.errors
+  if (error !== undefined) {
+    throw new ServerError('ERR_CONFIG', `${path}:${lines.linePos(error.pos[0]).line}: is not YAML: ${error.message}`, {
+      cause: error,
+    })
+  }
+  const lineOf = (at: string): number => {
+    // What is missing has no place of its own: then that of what it is missing in.
+    for (let steps = stepsTo(at); ; steps = steps.slice(0, -1)) {
+      const node = document.getIn(steps, true)
+      if (isNode(node) && node.range) return lines.linePos(node.range[0]).line
+      if (steps.length === 0) return 0
+    }
+  }
+  return { value: document.toJS(), lineOf }
+}
+
+/** `rules[0].limit` → rules, 0, limit */
+function stepsTo(at: string): (string | number)[] {
+  return [...at.matchAll(/\[(\d+)\]|[^.[\]]+/g)].map(([name, index]) => (index === undefined ? name : Number(index)))
+}
+
+function refused(path: string, problems: readonly Problem[], lineOf: (at: string) => number): ServerError {
+  const placed = problems.map(({ at, message }) => {
+    const line = lineOf(at)
+    return { at, message: `${path}${line === 0 ? '' : `:${line}`}: ${message}` }
+  })
+  const more = placed.length === 1 ? '' : ` (and ${placed.length - 1} more)`
+  return new ServerError('ERR_CONFIG', `${placed[0].message}${more}`, { problems: placed })
+}

@@ -1,0 +1,135 @@
+// What the service is told to be: flags over environment over file over defaults, each checked, each with where it came from.
+
+import { resolve } from 'node:path'
+import { type Problem, ServerError } from '../errors.ts'
+import { problemsIn } from '../input/check-input.ts'
+import { nearest, show, suggest } from '../input/near-word.ts'
+import { isLocal, showListen } from './addresses.ts'
+import { type ConfigFile, readConfigFile } from './config-file.ts'
+import { CONFIG_FLAG, type Config, flagOf, OPTION_NAMES, OPTIONS, type OptionName, variableOf } from './options.ts'
+
+export type { ListenAddress, StoreAddress } from './addresses.ts'
+export type { Config } from './options.ts'
+
+export interface ConfigSources {
+  /** By the names of options, as the command line read them; `true` for a flag without a value. */
+  readonly flags?: Readonly<Record<string, string | boolean | undefined>>
+  readonly env?: Readonly<Record<string, string | undefined>>
+}
+
+export interface LoadedConfig {
+  readonly config: Config
+  /** Each value as it would be written, and where it came from. */
+  readonly written: Readonly<Record<OptionName, Written>>
+  /** The file, if there is one, with its policies. */
+  readonly file: ConfigFile | undefined
+}
+
+export interface Written {
+  readonly value: unknown
+  /** Such as `default`, `file sluice.yaml`, `environment SLUICE_LISTEN`, `flag --listen`. */
+  readonly origin: string
+}
+
+/** Throws ERR_CONFIG with everything that is wrong. */
+export async function loadConfig({ flags = {}, env = {} }: ConfigSources = {}): Promise<LoadedConfig> {
+  const problems = [...unknownFlags(flags), ...nearVariables(env)]
+  const path = flags.config ?? env[variableOf('config')]
+  const file = typeof path === 'string' ? await readConfigFile(resolve(path)) : undefined
+  const written: Partial<Record<OptionName, Written>> = {}
+  const config: Partial<Record<OptionName, unknown>> = {}
+  for (const name of OPTION_NAMES) {
+    const found = find(name, flags, env, file)
+    const value = readOption(name, found, problems)
+    written[name] = found
+    config[name] = value
+  }
+  if (problems.length === 0) problems.push(...contradictions(config as unknown as Config))
+  if (problems.length > 0) {
+    const more = problems.length === 1 ? '' : ` (and ${problems.length - 1} more)`
+    throw new ServerError('ERR_CONFIG', `${problems[0].message}${more}`, { problems })
+  }
+  return { config: config as unknown as Config, written: written as Record<OptionName, Written>, file }
+}
+
+function find(name: OptionName, flags: ConfigSources['flags'] & {}, env: ConfigSources['env'] & {}, file?: ConfigFile): Written {
+  const flag = flags[name]
+  if (flag !== undefined) return { value: fromText(name, flag), origin: `flag ${flagOf(name)}` }
+  const variable = env[variableOf(name)]
+  if (variable !== undefined) return { value: fromText(name, variable), origin: `environment ${variableOf(name)}` }
+  if (file !== undefined && Object.hasOwn(file.options, name)) {
+    return { value: file.options[name], origin: `file ${file.path}` }
+  }
+  return { value: OPTIONS[name].default, origin: 'default' }
+}
+
+/** What stands in a flag or variable, as it would stand in a file. What cannot be read stays text, and is refused as such. */
+function fromText(name: OptionName, text: string | boolean): unknown {
+  if (typeof text === 'boolean') return text
+  switch ((OPTIONS[name].schema as { type?: string }).type) {
+    case 'integer':
+      return /^\d+$/.test(text) ? Number(text) : text
+    case 'boolean':
+      return text === 'true' ? true : text === 'false' ? false : text
+    case 'array':
+      return text.split(',').flatMap((part) => part.trim() || [])
+    default:
+      return text
+  }
+}
+
+function readOption(name: OptionName, { value, origin }: Written, problems: Problem[]): unknown {
+  if (value === undefined) return undefined
+  const { schema, read, show: hide } = OPTIONS[name]
+  const found = problemsIn(schema, value, name)
+  const result = found.length > 0 || read === undefined ? value : read(value as never)
+  if (found.length === 0 && result !== undefined) return result
+  const seen = typeof value === 'string' && hide !== undefined ? hide(value) : value
+  const message = `${name} must be ${(schema as { title?: string }).title}, got ${Array.isArray(seen) ? seen.join(',') : show(seen)}`
+  problems.push({ at: name, message: `${found[0]?.message ?? message} (${origin})` })
+  return undefined
+}
+
+function unknownFlags(flags: ConfigSources['flags'] & {}): Problem[] {
+  const known = [CONFIG_FLAG.name, ...OPTION_NAMES]
+  return Object.keys(flags)
+    .filter((name) => !known.includes(name))
+    .map((name) => ({ at: name, message: `no flag is called ${flagOf(name)}: ${suggest(flagOf(name), known.map(flagOf))}` }))
+}
+
+/**
+ * Variables that are nearly those of an option. Others may begin with SLUICE_ as well: Kubernetes makes SLUICE_PORT and
+ * SLUICE_SERVICE_HOST for a service of that name.
+ */
+function nearVariables(env: ConfigSources['env'] & {}): Problem[] {
+  const known = [CONFIG_FLAG.name, ...OPTION_NAMES].map(variableOf)
+  return Object.keys(env).flatMap((name) => {
+    if (!name.startsWith('SLUICE_') || known.includes(name)) return []
+    const near = nearest(
+      name.slice(7),
+      known.map((variable) => variable.slice(7)),
+    )
+    return near === undefined ? [] : [{ at: name, message: `no option is set by ${name}: did you mean SLUICE_${near}?` }]
+  })
+}
+
+/** What cannot be true together. */
+function contradictions(config: Config): Problem[] {
+  const { listen, adminListen, keysRequired, insecureAllowUnauthenticated, tlsCert, tlsKey } = config
+  const problems: Problem[] = []
+  if ((tlsCert === undefined) !== (tlsKey === undefined)) {
+    const [given, missing] = tlsCert === undefined ? ['tlsKey', 'tlsCert'] : ['tlsCert', 'tlsKey']
+    problems.push({ at: missing, message: `${given} is given without ${missing}: TLS needs both` })
+  }
+  for (const [at, address] of Object.entries({ listen, adminListen })) {
+    if (address === undefined || isLocal(address) || keysRequired || insecureAllowUnauthenticated) continue
+    const message = `${at} is ${showListen(address)}, which others can reach, and no API key is required: set keysRequired, listen on 127.0.0.1, or set insecureAllowUnauthenticated if that is what you want`
+    problems.push({ at, message })
+  }
+  const isShared = adminListen !== undefined && showListen(adminListen) === showListen(listen)
+  if (isShared && !('port' in listen && listen.port === 0)) {
+    const message = `adminListen is ${showListen(adminListen)}, as listen is: leave it out, or choose another`
+    problems.push({ at: 'adminListen', message })
+  }
+  return problems
+}

@@ -1,0 +1,30 @@
+// What `config print` shows: every option, its value, and where that came from. Never a password.
+
+import type { LoadedConfig } from './config.ts'
+import { OPTION_NAMES, OPTIONS } from './options.ts'
+
+export interface PrintedOption {
+  readonly name: string
+  readonly value: unknown
+  readonly origin: string
+}
+
+/** For programs. */
+export function printableConfig({ written }: LoadedConfig): readonly PrintedOption[] {
+  return OPTION_NAMES.map((name) => {
+    const { value, origin } = written[name]
+    const { show } = OPTIONS[name]
+    return { name, value: typeof value === 'string' && show !== undefined ? show(value) : (value ?? null), origin }
+  })
+}
+
+/** For people: a line for each option, which is also YAML that could stand in a file. */
+export function printConfig(loaded: LoadedConfig): string {
+  const lines = printableConfig(loaded).map(({ name, value, origin }) => ({
+    left: `${value === null ? '# ' : ''}${name}: ${value === null ? '' : JSON.stringify(value)}`.trimEnd(),
+    origin,
+  }))
+  const width = Math.max(...lines.map(({ left }) => left.length))
+  const policies = loaded.file === undefined ? [] : [`# and ${loaded.file.policies.length} policies from ${loaded.file.path}`]
+  return [...lines.map(({ left, origin }) => `${left.padEnd(width)}  # ${origin}`), ...policies, ''].join('\n')
+}

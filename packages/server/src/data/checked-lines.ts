@@ -1,0 +1,60 @@
+// Lines of JSON, each with a checksum of itself as its last member, so that a line that was torn or damaged is known to be.
+
+import { crc32 } from 'node:zlib'
+
+/** `,"sum":"0123abcd"}` */
+const SEAL_LENGTH = 18
+
+const NEWLINE = 0x0a
+
+/** An object of at least one member as a line that can be checked. */
+export function sealLine(value: object): string {
+  const body = JSON.stringify(value).slice(0, -1)
+  return `${body},"sum":"${sumOf(Buffer.from(body, 'utf8'))}"}\n`
+}
+
+export interface ReadLines {
+  readonly values: readonly Record<string, unknown>[]
+  /** How many bytes of the file hold good lines. */
+  readonly goodBytes: number
+  /** Whether good lines come after a bad one: then the file was damaged, where else its last line was only torn. */
+  readonly isDamaged: boolean
+  /** The number of the first bad line; 0 if there is none. */
+  readonly badLine: number
+}
+
+/** Reads lines up to the first that is not good. */
+export function readLines(bytes: Buffer): ReadLines {
+  const values: Record<string, unknown>[] = []
+  let goodBytes = 0
+  for (let at = 0, line = 1; at < bytes.length; line++) {
+    const end = bytes.indexOf(NEWLINE, at)
+    const value = end < 0 ? undefined : openLine(bytes.subarray(at, end))
+    if (value === undefined) return { values, goodBytes, badLine: line, isDamaged: end >= 0 && hasGoodLine(bytes, end + 1) }
+    values.push(value)
+    at = end + 1
+    goodBytes = at
+  }
+  return { values, goodBytes, badLine: 0, isDamaged: false }
+}
+
+function hasGoodLine(bytes: Buffer, from: number): boolean {
+  for (let at = from; at < bytes.length; ) {
+    const end = bytes.indexOf(NEWLINE, at)
+    if (end < 0) return false
+    if (openLine(bytes.subarray(at, end)) !== undefined) return true
+    at = end + 1
+  }
+  return false
+}
+
+function openLine(line: Buffer): Record<string, unknown> | undefined {
+  const body = line.subarray(0, -SEAL_LENGTH)
+  if (line.length <= SEAL_LENGTH || line.toString('latin1', body.length) !== `,"sum":"${sumOf(body)}"}`) return undefined
+  const { sum: _, ...value } = JSON.parse(line.toString('utf8'))
+  return value
+}
+
+function sumOf(body: Buffer): string {
+  return crc32(body).toString(16).padStart(8, '0')
+}

@@ -1,0 +1,98 @@
+import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { temporaryFolder } from '../../test/temporary-folder.ts'
+import { FolderLock } from './folder-lock.ts'
+
+const locksIn = (folder: string): string[] => readdirSync(folder).filter((name) => name.startsWith('lock-'))
+
+/** Puts the lock of another process down, made from that of this one. */
+async function leaveLock(folder: string, changes: object): Promise<string> {
+  const own = await FolderLock.acquire(folder)
+  const [name] = locksIn(folder)
+  const owner = JSON.parse(readFileSync(join(folder, name), 'utf8'))
+  await own.release()
+  const path = join(folder, 'lock-other')
+  writeFileSync(path, JSON.stringify({ ...owner, ...changes }))
+  return path
+}
+
+test('a folder has one owner at a time, and the message names it', async () => {
+  const folder = temporaryFolder()
+  const lock = await FolderLock.acquire(folder)
+  await expect(FolderLock.acquire(folder)).rejects.toMatchObject({
+    code: 'ERR_DATA_LOCKED',
+    message: expect.stringMatching(`${folder} is in use by process ${process.pid} on .* since 20`),
+  })
+  expect(await lock.isHeld()).toBe(true)
+  await lock.release()
+  expect(await lock.isHeld()).toBe(false)
+  await (await FolderLock.acquire(folder)).release()
+  expect(readdirSync(folder)).toEqual([])
+})
+
+test('the lock of a dead process is taken over', async () => {
+  const folder = temporaryFolder()
+  // Above what any system gives out.
+  await leaveLock(folder, { pid: 2 ** 30 })
+  const lock = await FolderLock.acquire(folder)
+  expect(locksIn(folder)).toHaveLength(1)
+  await lock.release()
+})
+
+test.runIf(process.platform === 'linux')(
+  'so is that of an earlier process with the id of one that lives, or our own',
+  async () => {
+    for (const pid of [process.ppid, process.pid]) {
+      const folder = temporaryFolder()
+      await leaveLock(folder, { pid, started: '1' })
+      await (await FolderLock.acquire(folder)).release()
+    }
+  },
+)
+
+test('of a process that cannot be seen it is taken over when it shows no sign of life', async () => {
+  const folder = temporaryFolder()
+  await leaveLock(folder, { place: 'another machine' })
+  await (await FolderLock.acquire(folder, { watchMs: 100 })).release()
+})
+
+test('and not while it does', async () => {
+  const folder = temporaryFolder()
+  const path = await leaveLock(folder, { place: 'another machine', host: 'elsewhere', pid: 7 })
+  const beat = setInterval(() => utimesSync(path, new Date(), new Date()), 20)
+  try {
+    await expect(FolderLock.acquire(folder, { watchMs: 2000 })).rejects.toThrow(/in use by process 7 on elsewhere/)
+  } finally {
+    clearInterval(beat)
+  }
+})
+
+test('a file that cannot be read is not guessed at', async () => {
+  const folder = temporaryFolder()
+  writeFileSync(join(folder, 'lock-other'), '')
+  await expect(FolderLock.acquire(folder)).rejects.toMatchObject({ code: 'ERR_DATA_DAMAGED' })
+})
+
+test('of many that come at once, never two have it', async () => {
+  const folder = temporaryFolder()
+  let holders = 0
+  let turns = 0
+  const take = async (): Promise<void> => {
+    for (;;) {
+      try {
+        const lock = await FolderLock.acquire(folder)
+        holders += 1
+        expect(holders).toBe(1)
+        await new Promise((resolve) => setImmediate(resolve))
+        turns += 1
+        holders -= 1
+        return await lock.release()
+      } catch (error) {
+        if ((error as { code?: string }).code !== 'ERR_DATA_LOCKED') throw error
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: 6 }, take))
+  expect(turns).toBe(6)
+})

@@ -1,0 +1,204 @@
+// Records in a folder: every change is added to a journal before it is acknowledged; now and then all that there is goes into
+// a snapshot and the journal starts anew.
+// What must stay true: the folder can be read back after a kill at any moment. A group of commits is one line, so it is there
+// or not. Groups are numbered and the snapshot knows the last one in it, so a journal that outlives its snapshot is skipped.
+
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ServerError } from '../errors.ts'
+import { AppendFile, syncFolder } from './append-file.ts'
+import { readLines, sealLine } from './checked-lines.ts'
+import { GroupCommit } from './group-commit.ts'
+import type { Change, RecordKind, Records } from './records.ts'
+import { draftOf, replaceFile } from './replace-file.ts'
+
+const JOURNAL = 'journal.jsonl'
+const SNAPSHOT = 'snapshot.jsonl'
+
+/** Of the form of these files. */
+const VERSION = 1
+
+/** A journal of this size, and of that of the last snapshot, is worth a new one. */
+const COMPACT_AT_BYTES = 1_000_000
+
+/** Records written to a snapshot at a time, between which others have their turn. */
+const RECORDS_AT_A_TIME = 1000
+
+export interface JournalOptions {
+  /** Whether the folder is still ours to write. */
+  readonly isOurs?: () => Promise<boolean>
+  readonly compactAtBytes?: number
+}
+
+interface Line {
+  readonly n: number
+  readonly changes: readonly Change[]
+}
+
+type Tables = ReadonlyMap<RecordKind, Map<string, unknown>>
+
+export class Journal implements Records {
+  /** What was found and put right when it was opened, for people to read. */
+  readonly notices: readonly string[]
+  readonly #folder: string
+  readonly #file: AppendFile
+  readonly #tables: Tables
+  readonly #isOurs: () => Promise<boolean>
+  readonly #compactAtBytes: number
+  readonly #commits = new GroupCommit<readonly Change[]>((group) => this.#write(group.flat()))
+  #n: number
+  #compactNextAt: number
+  #isClosed = false
+
+  private constructor(folder: string, file: AppendFile, found: Found, options: JournalOptions) {
+    this.#folder = folder
+    this.#file = file
+    this.#tables = found.tables
+    this.#n = found.n
+    this.notices = found.notices
+    this.#isOurs = options.isOurs ?? (async () => true)
+    this.#compactAtBytes = options.compactAtBytes ?? COMPACT_AT_BYTES
+    this.#compactNextAt = Math.max(this.#compactAtBytes, found.snapshotBytes)
+  }
+
+  /** Reads what is in the folder, which exists and is ours. Throws ERR_DATA_DAMAGED if something in it cannot be true. */
+  static async open(folder: string, options: JournalOptions = {}): Promise<Journal> {
+    const found = await readSnapshot(join(folder, SNAPSHOT))
+    const file = await AppendFile.open(join(folder, JOURNAL))
+    try {
+      await replay(file, found)
+      await rm(draftOf(join(folder, SNAPSHOT)), { force: true })
+      await syncFolder(folder)
+      return new Journal(folder, file, found, options)
+    } catch (error) {
+      await file.close()
+      throw error
+    }
+  }
+
+  all(kind: RecordKind): ReadonlyMap<string, unknown> {
+    return tableOf(this.#tables, kind)
+  }
+
+  async commit(changes: readonly Change[]): Promise<void> {
+    if (this.#isClosed) throw new ServerError('ERR_DATA_WRITE', `${this.#folder} has been closed`)
+    if (changes.length > 0) await this.#commits.add(changes)
+  }
+
+  /** A folder has one owner: there is nothing to hear. */
+  watch(): () => void {
+    return () => {}
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    await this.#commits.settled()
+    await this.#file.close()
+  }
+
+  async #write(changes: readonly Change[]): Promise<void> {
+    if (!(await this.#isOurs())) {
+      throw new ServerError(
+        'ERR_DATA_WRITE',
+        `${this.#folder} has been taken over by another process: nothing more is written to it`,
+      )
+    }
+    if (this.#file.length >= this.#compactNextAt) await this.#tryToCompact()
+    await this.#file.append(sealLine({ n: this.#n + 1, changes } satisfies Line))
+    this.#n += 1
+    for (const change of changes) apply(this.#tables, change)
+  }
+
+  /** The journal is as good as a snapshot, so a failure waits for the next occasion. */
+  async #tryToCompact(): Promise<void> {
+    try {
+      const bytes = await replaceFile(join(this.#folder, SNAPSHOT), this.#snapshot())
+      await this.#file.truncate(0)
+      this.#compactNextAt = Math.max(this.#compactAtBytes, bytes)
+    } catch {
+      this.#compactNextAt = this.#file.length + this.#compactAtBytes
+    }
+  }
+
+  *#snapshot(): Generator<Buffer> {
+    const records = [...this.#tables].flatMap(([kind, table]) => [...table].map(([id, value]) => ({ kind, id, value })))
+    yield Buffer.from(sealLine({ version: VERSION, n: this.#n, records: records.length }))
+    for (let i = 0; i < records.length; i += RECORDS_AT_A_TIME) {
+      const some = records.slice(i, i + RECORDS_AT_A_TIME)
+      yield Buffer.from(some.map(sealLine).join(''))
+    }
+  }
+}
+
+interface Found {
+  readonly tables: Tables
+  n: number
+  snapshotBytes: number
+  readonly notices: string[]
+}
+
+async function readSnapshot(path: string): Promise<Found> {
+  const tables: Tables = new Map([
+    ['policy', new Map()],
+    ['key', new Map()],
+  ])
+  const found: Found = { tables, n: 0, snapshotBytes: 0, notices: [] }
+  const bytes = await readIfThere(path)
+  if (bytes === undefined) return found
+  const { values, badLine } = readLines(bytes)
+  if (badLine > 0) throw damaged(path, `line ${badLine} is not what was written`)
+  const [header, ...records] = values
+  if (header?.version !== VERSION) throw damaged(path, `it is of version ${header?.version}, and this program reads ${VERSION}`)
+  if (header.records !== records.length) throw damaged(path, `it has ${records.length} records of ${header.records}`)
+  for (const record of records) apply(tables, record as unknown as Change)
+  found.n = header.n as number
+  found.snapshotBytes = bytes.length
+  return found
+}
+
+async function replay(file: AppendFile, found: Found): Promise<void> {
+  const { path } = file
+  const { values, goodBytes, badLine, isDamaged } = readLines(await readFile(path))
+  if (isDamaged) throw damaged(path, `line ${badLine} is not what was written, and good lines come after it`)
+  for (const value of values) {
+    const { n, changes } = value as unknown as Line
+    if (n <= found.n) continue
+    if (n !== found.n + 1) throw damaged(path, `change ${found.n + 1} is missing: after ${found.n} comes ${n}`)
+    for (const change of changes) apply(found.tables, change)
+    found.n = n
+  }
+  if (goodBytes === file.length) return
+  found.notices.push(
+    `${path}: dropped ${file.length - goodBytes} bytes after line ${badLine - 1}: a change that was never acknowledged, as its process ended while writing it`,
+  )
+  await file.truncate(goodBytes)
+}
+
+function apply(tables: Tables, { kind, id, value }: Change): void {
+  const table = tableOf(tables, kind)
+  if (value === undefined) table.delete(id)
+  else table.set(id, value)
+}
+
+function tableOf(tables: Tables, kind: RecordKind): Map<string, unknown> {
+  const table = tables.get(kind)
+  if (table === undefined) throw new ServerError('ERR_DATA_DAMAGED', `no kind of record is called ${kind}`)
+  return table
+}
+
+async function readIfThere(path: string): Promise<Buffer | undefined> {
+  try {
+    return await readFile(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function damaged(path: string, why: string): ServerError {
+  return new ServerError(
+    'ERR_DATA_DAMAGED',
+    `${path} is damaged: ${why}. Restore it from a backup, or move it away to start without it`,
+  )
+}

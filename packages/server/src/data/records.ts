@@ -1,0 +1,25 @@
+// What outlives the process: JSON values by kind and id. The data folder keeps them in a journal; another keeper may keep
+// them elsewhere, for several instances.
+// What must stay true: a commit that has resolved is never lost, and of one that has not, all or nothing is found later.
+
+export type RecordKind = 'policy' | 'key'
+
+export interface Change {
+  readonly kind: RecordKind
+  readonly id: string
+  /** The new value, which can be written as JSON; undefined to delete. */
+  readonly value: unknown
+}
+
+export interface Records {
+  /** All values of a kind that are safe, by id. */
+  all(kind: RecordKind): ReadonlyMap<string, unknown>
+  /**
+   * Makes changes, all or none of them, in the order of the calls; resolves when they are safe. Rejects with ERR_DATA_WRITE,
+   * and with it every commit that was asked for meanwhile.
+   */
+  commit(changes: readonly Change[]): Promise<void>
+  /** Hears of changes that other instances have made; → what stops listening. */
+  watch(listener: (change: Change) => void): () => void
+  close(): Promise<void>
+}

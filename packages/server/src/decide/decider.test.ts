@@ -1,0 +1,129 @@
+import { memoryStore, type Store } from 'sluice'
+import { fakeClock } from 'sluice/testing'
+import { describe, expect, test } from 'vitest'
+import { type PolicyMode, type PolicySpec, readPolicy } from '../policies/policy.ts'
+import { PolicyBook } from '../policies/policy-book.ts'
+import { Stats } from '../stats/stats.ts'
+import { Decider, type Verdict } from './decider.ts'
+
+function setUp(...specs: PolicySpec[]) {
+  const time = fakeClock()
+  const book = new PolicyBook()
+  const put = (spec: PolicySpec) => book.put(readPolicy(spec, 'api'))
+  specs.forEach(put)
+  const stats = new Stats(() => time.now())
+  const store = memoryStore({ clock: time })
+  const decider = new Decider({ store, failure: {}, policies: book, stats })
+  const check = (client = 'ada', route = '/a', cost = 1) => decider.check(client, route, cost) as Verdict
+  return { time, book, put, stats, store, decider, check }
+}
+
+describe('on a memory store', () => {
+  test('a check is answered at once, without a promise', () => {
+    const { decider } = setUp()
+    expect(decider.check('ada', '/a', 1)).not.toBeInstanceOf(Promise)
+  })
+
+  test('the policy is the one that the book finds, and its limiter is made once', () => {
+    const { check, put } = setUp({ name: 'own', client: 'ada', rules: '3/minute' })
+    expect(check()).toMatchObject({ policy: { name: 'own' }, allowed: true, decision: { limit: 3, remaining: 2 } })
+    expect(check('bob')).toMatchObject({ policy: { name: 'default' }, decision: { limit: 100 } })
+    expect(check().responder).toBe(check().responder)
+    put({ name: 'own', client: 'ada', rules: '9/minute' })
+    expect(check()).toMatchObject({ decision: { limit: 9, remaining: 5 } })
+  })
+
+  test('rules of other algorithms start fresh, and what was used is found again after going back', () => {
+    const { check, put } = setUp({ name: 'own', client: 'ada', rules: '10/minute' })
+    check('ada', '/a', 4)
+    put({ name: 'own', client: 'ada', rules: 'sliding-log 10/minute' })
+    expect(check().decision.remaining).toBe(9)
+    put({ name: 'own', client: 'ada', rules: '10/minute' })
+    expect(check().decision.remaining).toBe(5)
+  })
+
+  test.each([
+    ['enforce', [true, false], [false, false]],
+    ['shadow', [true, true], [false, true]],
+    ['off', [true, true], [false, false]],
+  ] as [PolicyMode, boolean[], boolean[]][])('mode %s', (mode, allowed, shadowed) => {
+    const { check, store } = setUp({ name: 'own', client: 'ada', rules: '1/minute', mode })
+    const verdicts = [check(), check()]
+    expect(verdicts.map((verdict) => verdict.allowed)).toEqual(allowed)
+    expect(verdicts.map((verdict) => verdict.isShadowDenied)).toEqual(shadowed)
+    expect(store.size).toBe(mode === 'off' ? 0 : 1)
+  })
+
+  test('every check is counted once, under its policy and reason', () => {
+    const { check, stats } = setUp(
+      { name: 'own', client: 'ada', rules: '2/minute' },
+      { name: 'seen', client: 'eve', rules: '1/minute', mode: 'shadow' },
+      { name: 'off', client: 'off', rules: '1/minute', mode: 'off' },
+    )
+    for (let i = 0; i < 5; i++) check()
+    check('ada', '/a', 3)
+    check('eve')
+    check('eve')
+    check('off')
+    check('bob')
+    const reasons = Object.fromEntries(stats.policies().map(({ name, byReason }) => [name, [...byReason]]))
+    expect(reasons).toEqual({
+      own: [2, 0, 0, 3, 1, 0],
+      seen: [1, 0, 1, 0, 0, 0],
+      off: [0, 1, 0, 0, 0, 0],
+      default: [1, 0, 0, 0, 0, 0],
+    })
+    expect([...stats.total.byReason]).toEqual([4, 1, 1, 3, 1, 0])
+    expect(stats.checkSeconds.counts.reduce((a, b) => a + b)).toBe(10)
+  })
+
+  test('counters by hand speak of what a check would be counted under', async () => {
+    const { check, decider } = setUp({ name: 'all', client: 'ada', rules: ['5/minute', '50/hour'], scope: 'policy' })
+    check('ada', '/a', 2)
+    expect((await decider.usage('ada', '/b', 1)).decision.remaining).toBe(3)
+    expect(await decider.refund('ada', '/c', 1)).toMatchObject({ used: 1 })
+    expect(await decider.set('ada', '/d', 49, 'rule-2')).toMatchObject({ used: 49, policy: { name: 'all' } })
+    expect(check('ada', '/a', 2)).toMatchObject({ allowed: false, decision: { rule: 'rule-2' } })
+    await decider.reset('ada', '/e')
+    expect(check().decision.remaining).toBe(4)
+    expect(() => decider.check('ada', '/a', -1)).toThrow(/cost/)
+  })
+})
+
+describe('on a store that fails', () => {
+  /** Answers nothing, ever: the limiter's deadline decides. */
+  const gone = {
+    mode: 'async',
+    clock: { now: () => Date.now(), after: (ms: number, call: () => void) => timer(ms, call) },
+    tally: () => new Proxy({}, { get: (_, name) => (name === 'partOf' ? undefined : () => new Promise(() => {})) }),
+    close: async () => {},
+  } as unknown as Store<'async'>
+
+  function timer(ms: number, call: () => void): () => void {
+    const handle = setTimeout(call, ms)
+    return () => clearTimeout(handle)
+  }
+
+  function decide(then: 'local' | 'deny' | 'throw') {
+    const stats = new Stats()
+    return { stats, decider: new Decider({ store: gone, failure: { then, timeoutMs: 5 }, policies: new PolicyBook(), stats }) }
+  }
+
+  test('local counters answer, and health and figures tell', async () => {
+    const { stats, decider } = decide('local')
+    const verdict = await decider.check('ada', '/a', 1)
+    expect(verdict).toMatchObject({ allowed: true, decision: { remaining: 99, source: 'fallback' } })
+    expect(stats.fallbacks).toBe(1)
+    expect(decider.health).toMatchObject({ isUp: false, isBreakerOpen: false })
+    for (let i = 0; i < 6; i++) await decider.check('ada', '/a', 1)
+    expect(decider.health.isBreakerOpen).toBe(true)
+    expect(Object.fromEntries(decider.health.failures)).toEqual({ timeout: 5 })
+    expect(await decider.check('ada', '/a', 1)).toMatchObject({ decision: { remaining: 92 } })
+  })
+
+  test('nobody answers where nobody may, and the check is counted as an error', async () => {
+    const { stats, decider } = decide('throw')
+    await expect(decider.check('ada', '/a', 1)).rejects.toMatchObject({ code: 'ERR_STORE_UNKNOWN' })
+    expect([...stats.total.byReason]).toEqual([0, 0, 0, 0, 0, 1])
+  })
+})

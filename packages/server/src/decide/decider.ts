@@ -1,0 +1,121 @@
+// Decides checks: finds the policy, asks its limiter, applies its mode, and counts the answer.
+// What must stay true: on a memory store a check is answered at once, without a promise; and every check is counted once.
+
+import type { Decision, FailureOptions, Store } from 'sluice'
+import type { Responder } from 'sluice/http'
+import type { Policy } from '../policies/policy.ts'
+import type { PolicyBook } from '../policies/policy-book.ts'
+import { REASON, type Reason } from '../stats/figures.ts'
+import type { Stats } from '../stats/stats.ts'
+import { countedKey } from './counted-key.ts'
+import { type PolicyLimiter, PolicyLimiters } from './policy-limiters.ts'
+import { StoreHealth } from './store-health.ts'
+
+/** The answer to a check. */
+export interface Verdict {
+  readonly policy: Policy
+  /** What the rules say. A policy that is off has not asked them. */
+  readonly decision: Decision
+  /** What the caller is told: not always what the rules say, see the policy's mode. */
+  readonly allowed: boolean
+  /** The rules deny, but the policy only watches. */
+  readonly isShadowDenied: boolean
+  /** Tells of the decision in headers. */
+  readonly responder: Responder
+}
+
+export interface Usage {
+  readonly policy: Policy
+  readonly decision: Decision
+}
+
+export interface DeciderOptions {
+  readonly store: Store
+  readonly failure: FailureOptions
+  readonly policies: PolicyBook
+  readonly stats: Stats
+}
+
+export class Decider {
+  readonly health = new StoreHealth()
+  readonly #policies: PolicyBook
+  readonly #limiters: PolicyLimiters
+  readonly #stats: Stats
+
+  constructor({ store, failure, policies, stats }: DeciderOptions) {
+    this.#policies = policies
+    this.#stats = stats
+    this.#limiters = new PolicyLimiters({ store, failure, stats, health: this.health })
+  }
+
+  /** Decides and spends. At once on a memory store; else with a promise, which rejects if the store failed and nobody stands in. */
+  check(clientId: string, route: string, cost: number): Verdict | Promise<Verdict> {
+    const startMs = performance.now()
+    const policy = this.#policies.find(clientId, route)
+    const asked = this.#limiters.of(policy)
+    if (policy.mode === 'off') return this.#verdict(asked, clientId, route, cost, asked.free, startMs)
+    const key = countedKey(policy, clientId, route)
+    const answer = cost === 1 ? asked.limiter.hit(key) : asked.limiter.hit(key, { cost })
+    if (!(answer instanceof Promise)) return this.#verdict(asked, clientId, route, cost, answer, startMs)
+    return answer.then(
+      (decision) => {
+        if (decision.source === 'store') this.health.answered((performance.now() - startMs) / 1000)
+        return this.#verdict(asked, clientId, route, cost, decision, startMs)
+      },
+      (error: unknown) => {
+        this.#stats.recordError(asked.figures)
+        throw error
+      },
+    )
+  }
+
+  /** What a hit of `cost` would get now; spends nothing. */
+  async usage(clientId: string, route: string, cost: number): Promise<Usage> {
+    const { asked, key } = this.#find(clientId, route)
+    return { policy: asked.policy, decision: await asked.limiter.peek(key, { cost }) }
+  }
+
+  /** Forgets what was counted. */
+  async reset(clientId: string, route: string): Promise<Policy> {
+    const { asked, key } = this.#find(clientId, route)
+    await asked.limiter.reset(key)
+    return asked.policy
+  }
+
+  /** Gives units back on every rule; → units used on the first. */
+  async refund(clientId: string, route: string, cost: number): Promise<{ readonly policy: Policy; readonly used: number }> {
+    const { asked, key } = this.#find(clientId, route)
+    return { policy: asked.policy, used: await asked.limiter.refund(key, cost) }
+  }
+
+  /** Puts the count of one rule, the first unless named, at `used`. */
+  async set(
+    clientId: string,
+    route: string,
+    used: number,
+    rule: string | undefined,
+  ): Promise<{ readonly policy: Policy; readonly used: number }> {
+    const { asked, key } = this.#find(clientId, route)
+    return { policy: asked.policy, used: await asked.limiter.set(key, used, rule === undefined ? {} : { rule }) }
+  }
+
+  #find(clientId: string, route: string): { readonly asked: PolicyLimiter; readonly key: string } {
+    const policy = this.#policies.find(clientId, route)
+    return { asked: this.#limiters.of(policy), key: countedKey(policy, clientId, route) }
+  }
+
+  #verdict(asked: PolicyLimiter, clientId: string, route: string, cost: number, decision: Decision, startMs: number): Verdict {
+    const { policy } = asked
+    const isShadowDenied = !decision.allowed && policy.mode === 'shadow'
+    this.#stats.checkSeconds.observe((performance.now() - startMs) / 1000)
+    this.#stats.record(asked.figures, policy.name, reasonFor(policy, decision), clientId, route, cost, decision)
+    return { policy, decision, allowed: decision.allowed || isShadowDenied, isShadowDenied, responder: asked.responder }
+  }
+}
+
+function reasonFor({ mode }: Policy, { allowed, retryAfterMs }: Decision): Reason {
+  if (mode === 'off') return REASON.off
+  if (allowed) return REASON.within
+  if (mode === 'shadow') return REASON.shadow
+  return retryAfterMs === Number.POSITIVE_INFINITY ? REASON.cost : REASON.limit
+}

@@ -1,0 +1,66 @@
+// Every way the service refuses or fails, apart from being over a limit, which is an answer.
+// Codes are for ever: programs match on them. Messages are for people: what is wrong, the value, what is expected.
+
+/** Every code, with the HTTP status that it becomes and what it means. */
+export const SERVER_ERROR_CODES = {
+  ERR_INPUT: { status: 400, meaning: 'What came in is not of the form that is expected.' },
+  ERR_POLICY_UNKNOWN: { status: 404, meaning: 'No policy has that name.' },
+  ERR_POLICY_TAKEN: { status: 409, meaning: 'Another policy has the same client and route.' },
+  ERR_POLICY_FROM_FILE: { status: 409, meaning: 'The policy comes from the configuration file and is changed there.' },
+  ERR_POLICY_BUILT_IN: { status: 409, meaning: 'The built-in default can be replaced, not deleted.' },
+  ERR_KEY_UNKNOWN: { status: 404, meaning: 'No API key has that id.' },
+  ERR_KEY_TAKEN: { status: 409, meaning: 'The name is in use by keys that are alive.' },
+  ERR_FULL: { status: 409, meaning: 'There are as many as there may be.' },
+  ERR_CONFIG: { status: 500, meaning: 'The configuration cannot work.' },
+  ERR_DATA_LOCKED: { status: 500, meaning: 'Another process uses the data folder.' },
+  ERR_DATA_DAMAGED: { status: 500, meaning: 'A file of the data folder is damaged.' },
+  ERR_CONFLICT: { status: 409, meaning: 'Another instance made a change at the same moment.' },
+  ERR_UNAUTHENTICATED: { status: 401, meaning: 'The API key is missing, not known, revoked or expired.' },
+  ERR_FORBIDDEN: { status: 403, meaning: 'The API key has not the scope that this needs.' },
+  ERR_AUTH_LIMITED: { status: 429, meaning: 'Too many requests without a valid API key came from this address.' },
+  ERR_NOT_FOUND: { status: 404, meaning: 'There is nothing at this path.' },
+  ERR_TOO_SLOW: { status: 408, meaning: 'The request did not arrive in time.' },
+  ERR_TOO_LARGE: { status: 413, meaning: 'The body is larger than it may be.' },
+  ERR_HEADERS_TOO_LARGE: { status: 431, meaning: 'The headers are larger than they may be.' },
+  ERR_MEDIA_TYPE: { status: 415, meaning: 'The body is not JSON.' },
+  ERR_BUSY: { status: 503, meaning: 'Too many are doing this already.' },
+  ERR_NOT_READY: { status: 503, meaning: 'The service is starting or stopping.' },
+  ERR_STORE: { status: 503, meaning: 'The store did not answer, and nobody may stand in for it.' },
+  ERR_INTERNAL: { status: 500, meaning: 'Something went wrong that should not.' },
+  ERR_AUDIT: { status: 500, meaning: 'The change was made, but could not be written into the audit log.' },
+  ERR_DATA_WRITE: { status: 503, meaning: 'The change could not be kept, so it was not made.' },
+} as const
+
+export type ServerErrorCode = keyof typeof SERVER_ERROR_CODES
+
+/** One thing that is wrong with what came in. */
+export interface Problem {
+  /** Where: `rules[0].limit`; empty for the whole. */
+  readonly at: string
+  readonly message: string
+}
+
+export class ServerError extends Error {
+  override readonly name = 'ServerError'
+  readonly code: ServerErrorCode
+  /** For ERR_INPUT: everything that is wrong, not only the first. */
+  readonly problems: readonly Problem[]
+
+  constructor(
+    code: ServerErrorCode,
+    message: string,
+    options: { readonly cause?: unknown; readonly problems?: readonly Problem[] } = {},
+  ) {
+    super(message, options)
+    this.code = code
+    this.problems = options.problems ?? []
+  }
+
+  get status(): number {
+    return SERVER_ERROR_CODES[this.code].status
+  }
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,195 @@
+// Holds what came in against its schema and says everything that is wrong, where, and what is expected instead.
+// Knows the part of JSON Schema that the service's own schemas use. A schema's `title` is what people call what it expects.
+// What must stay true: it finds a problem exactly where the schema, read by a validator, does not fit.
+
+import type { Static, TSchema } from 'typebox'
+import { type Problem, ServerError } from '../errors.ts'
+import { show, suggest } from './near-word.ts'
+
+/** The keywords that are read. */
+interface Schema {
+  readonly title?: string
+  readonly type?: string
+  readonly const?: unknown
+  readonly enum?: readonly unknown[]
+  readonly anyOf?: readonly Schema[]
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly items?: Schema
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly pattern?: string
+  readonly minimum?: number
+  readonly maximum?: number
+}
+
+/** Throws ERR_INPUT, with all problems, unless `value` fits. `what` is what people call it; `at` is where it stands, if inside something. */
+export function checkInput<T extends TSchema>(schema: T, value: unknown, what: string, at = ''): asserts value is Static<T> {
+  refuse(what, problemsIn(schema, value, at))
+}
+
+/** Throws ERR_INPUT if there are problems. */
+export function refuse(what: string, problems: readonly Problem[]): void {
+  if (problems.length === 0) return
+  const [first] = problems
+  const more = problems.length === 1 ? '' : ` (and ${problems.length - 1} more)`
+  throw new ServerError('ERR_INPUT', `${what}: ${first.message}${more}`, { problems })
+}
+
+/** Everything that is wrong with `value`, which stands at `at`. */
+export function problemsIn(schema: TSchema, value: unknown, at = ''): Problem[] {
+  const problems: Problem[] = []
+  look(schema as Schema, value, at, problems)
+  return problems
+}
+
+/** Where a member stands: `rules[0].limit`. */
+export function within(at: string, member: string | number): string {
+  if (typeof member === 'number') return `${at}[${member}]`
+  return at === '' ? member : `${at}.${member}`
+}
+
+function look(schema: Schema, value: unknown, at: string, problems: Problem[]): void {
+  if (schema.anyOf !== undefined) lookAtChoice(schema, schema.anyOf, value, at, problems)
+  else if (schema.type === 'object' && kindOf(value) === 'object') lookAtObject(schema, value as object, at, problems)
+  else if (schema.type === 'array' && Array.isArray(value)) lookAtList(schema, value, at, problems)
+  else if (!fits(schema, value)) problems.push(mismatch(schema, value, at))
+}
+
+function lookAtObject(schema: Schema, value: object, at: string, problems: Problem[]): void {
+  const properties = schema.properties ?? {}
+  for (const name of Object.keys(value)) {
+    if (Object.hasOwn(properties, name)) continue
+    const hint = suggest(name, Object.keys(properties))
+    problems.push({ at: within(at, name), message: `${at || 'it'} has no ${show(name)}: ${hint}` })
+  }
+  for (const [name, property] of Object.entries(properties)) {
+    const member = within(at, name)
+    if (Object.hasOwn(value, name)) look(property, (value as Record<string, unknown>)[name], member, problems)
+    else if (schema.required?.includes(name)) {
+      problems.push({ at: member, message: `${member} is missing: it must be ${expectationOf(property)}` })
+    }
+  }
+}
+
+function lookAtList(schema: Schema, value: readonly unknown[], at: string, problems: Problem[]): void {
+  const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema
+  if (value.length < minItems || value.length > maxItems) {
+    problems.push({ at, message: `${at || 'it'} must be ${expectationOf(schema)}, and has ${value.length}` })
+    return
+  }
+  value.forEach((item, i) => {
+    look(schema.items ?? {}, item, within(at, i), problems)
+  })
+}
+
+/** One of several forms: speaks of the one that was meant, where that can be told. */
+function lookAtChoice(schema: Schema, choices: readonly Schema[], value: unknown, at: string, problems: Problem[]): void {
+  if (choices.some((choice) => noProblems(choice, value))) return
+  const ofKind = choices.filter((choice) => choice.anyOf === undefined && typesOf(choice).includes(kindOf(value)))
+  const tag = ofKind.length > 1 ? tagOf(ofKind) : undefined
+  if (tag !== undefined) {
+    const given = (value as Record<string, unknown>)[tag]
+    const meant = ofKind.find(({ properties }) => properties?.[tag].const === given)
+    if (meant !== undefined) return look(meant, value, at, problems)
+    const tags = ofKind.map(({ properties }) => properties?.[tag].const)
+    const member = within(at, tag)
+    if (Object.hasOwn(value as object, tag)) problems.push(mismatch({ enum: tags }, given, member))
+    else problems.push({ at: member, message: `${member} is missing: it must be ${expectationOf({ enum: tags })}` })
+  } else if (ofKind.length === 1 && (kindOf(value) === 'object' || kindOf(value) === 'array')) {
+    look(ofKind[0], value, at, problems)
+  } else {
+    problems.push(mismatch(ofKind.length === 1 && schema.title === undefined ? ofKind[0] : schema, value, at))
+  }
+}
+
+function noProblems(schema: Schema, value: unknown): boolean {
+  const problems: Problem[] = []
+  look(schema, value, '', problems)
+  return problems.length === 0
+}
+
+/** The member whose constant tells several kinds of objects apart. */
+function tagOf(choices: readonly Schema[]): string | undefined {
+  const [first, ...others] = choices.map(({ properties }) => properties ?? {})
+  return Object.keys(first).find((name) => [first, ...others].every((properties) => properties[name]?.const !== undefined))
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'array'
+  return typeof value
+}
+
+/** The kinds of values that a schema could fit. */
+function typesOf({ type, const: constant, enum: values }: Schema): readonly string[] {
+  if (values !== undefined) return values.map(kindOf)
+  if (constant !== undefined) return [kindOf(constant)]
+  return [type === 'integer' ? 'number' : String(type)]
+}
+
+function fits(schema: Schema, value: unknown): boolean {
+  if (schema.const !== undefined) return value === schema.const
+  if (schema.enum !== undefined) return schema.enum.includes(value)
+  switch (schema.type) {
+    case undefined:
+      return true
+    case 'string':
+      return typeof value === 'string' && fitsText(schema, value)
+    case 'integer':
+      return Number.isSafeInteger(value) && fitsRange(schema, value as number)
+    default:
+      return kindOf(value) === schema.type
+  }
+}
+
+function fitsText({ minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern }: Schema, value: string): boolean {
+  return value.length >= minLength && value.length <= maxLength && (pattern === undefined || expressionOf(pattern).test(value))
+}
+
+function fitsRange({ minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY }: Schema, value: number): boolean {
+  return value >= minimum && value <= maximum
+}
+
+/** There are as many as there are patterns in the schemas. */
+const expressions = new Map<string, RegExp>()
+
+function expressionOf(pattern: string): RegExp {
+  let expression = expressions.get(pattern)
+  if (expression === undefined) {
+    expression = new RegExp(pattern, 'u')
+    expressions.set(pattern, expression)
+  }
+  return expression
+}
+
+function mismatch(schema: Schema, value: unknown, at: string): Problem {
+  const words = schema.enum?.filter((word) => typeof word === 'string')
+  const hint = typeof value === 'string' && words !== undefined && words.length > 0 ? hintAt(value, words) : ''
+  return { at, message: `${at || 'it'} must be ${expectationOf(schema)}, got ${show(value)}${hint}` }
+}
+
+function hintAt(value: string, words: readonly string[]): string {
+  const hint = suggest(value, words)
+  return hint.startsWith('did you mean') ? `: ${hint}` : ''
+}
+
+/** What people call what a schema expects. */
+function expectationOf(schema: Schema): string {
+  const { title, type, minimum, maximum, minItems = 0, maxItems, maxLength, minLength = 0 } = schema
+  if (title !== undefined) return title
+  if (schema.const !== undefined) return show(schema.const)
+  if (schema.enum !== undefined) return schema.enum.map(show).join(' or ')
+  if (schema.anyOf !== undefined) return schema.anyOf.map(expectationOf).join(', or ')
+  if (type === 'integer') return `a whole number${range(minimum, maximum)}`
+  if (type === 'array') return `a list${maxItems === undefined ? '' : ` of ${minItems} to ${maxItems}`}`
+  if (type === 'string') return `text${maxLength === undefined ? '' : ` of ${minLength} to ${maxLength} characters`}`
+  return type === 'boolean' ? 'true or false' : 'an object'
+}
+
+function range(minimum: number | undefined, maximum: number | undefined): string {
+  if (minimum === undefined) return ''
+  return maximum === undefined ? ` of at least ${minimum}` : ` from ${minimum} to ${maximum}`
+}

@@ -1,0 +1,240 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fakeClock } from 'sluice/testing'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { temporaryFolder } from '../../test/temporary-folder.ts'
+import { Journal } from '../data/journal.ts'
+import { KeyRing, mayUse } from './key-ring.ts'
+import { digestOf, idOfKeyText, makeKeyText } from './key-text.ts'
+
+async function ringIn(folder: string, clock = fakeClock()) {
+  const journal = await Journal.open(folder)
+  const ring = new KeyRing(journal, clock.now)
+  const close = async (): Promise<void> => {
+    await ring.close()
+    await journal.close()
+  }
+  onTestFinished(() => close().catch(() => {}))
+  return { ring, journal, clock, close }
+}
+
+const check = { name: 'shop', scopes: ['check' as const] }
+
+describe('the text of a key', () => {
+  test('has an id, a secret of 256 bits and a checksum, and no two are alike', () => {
+    const texts = Array.from({ length: 1000 }, makeKeyText)
+    for (const { id, text } of texts) {
+      expect(text).toMatch(/^sluice_[0-9A-Za-z]{12}_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}$/)
+      expect(idOfKeyText(text)).toBe(id)
+    }
+    expect(new Set(texts.map(({ id }) => id)).size).toBe(1000)
+    // Every digit of the secret but the first, which has less than six bits, takes every value.
+    for (let at = 1; at < 43; at++) expect(new Set(texts.map(({ text }) => text[20 + at])).size).toBeGreaterThan(50)
+  })
+
+  test('with any one character changed is none', () => {
+    const { text } = makeKeyText()
+    for (let i = 0; i < text.length; i++) {
+      const other = text[i] === 'a' ? 'b' : 'a'
+      expect(idOfKeyText(text.slice(0, i) + other + text.slice(i + 1))).toBeUndefined()
+    }
+  })
+
+  test.each([undefined, null, 5, '', 'sluice', ['x'], {}, 'x'.repeat(1e6), `${'sluice_'.repeat(1e5)}`])('is not %s', (text) => {
+    expect(idOfKeyText(text)).toBeUndefined()
+  })
+})
+
+describe('a key', () => {
+  test('verifies with its secret, and with no other', async () => {
+    const { ring } = await ringIn(temporaryFolder())
+    const { key, secret } = await ring.create(check)
+    expect(ring.verify(secret)).toMatchObject({ id: key.id, name: 'shop', scopes: ['check'] })
+    // Well-formed, with the right id and checksum, and not the secret.
+    const other = await ring.create({ name: 'other', scopes: ['check'] })
+    expect(ring.verify(other.secret)?.id).toBe(other.key.id)
+    expect(ring.verify(makeKeyText().text)).toBeUndefined()
+    for (const text of [undefined, '', `${secret} `, secret.slice(0, -1), ` ${secret}`]) expect(ring.verify(text)).toBeUndefined()
+  })
+
+  test('is kept as a digest only, and there again after a restart', async () => {
+    const folder = temporaryFolder()
+    const first = await ringIn(folder)
+    const { key, secret } = await first.ring.create({ ...check, expiresAt: first.clock.now() + 1000 })
+    first.ring.verify(secret)
+    await first.close()
+    const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'))
+    expect(files.join()).toContain(digestOf(secret).toString('hex'))
+    expect(files.join()).not.toContain(secret.slice(20, 63))
+    const { ring } = await ringIn(folder)
+    expect(ring.verify(secret)).toMatchObject({ ...key, lastUsedAt: first.clock.now() })
+    expect(ring.unread).toEqual([])
+  })
+
+  test('does not verify from the moment that it expires', async () => {
+    const { ring, clock } = await ringIn(temporaryFolder())
+    const { secret } = await ring.create({ ...check, expiresAt: clock.now() + 1000 })
+    clock.advance(999)
+    expect(ring.verify(secret)).toBeDefined()
+    clock.advance(1)
+    expect(ring.verify(secret)).toBeUndefined()
+  })
+
+  test('does not verify from the moment that it is revoked, nor after a restart', async () => {
+    const folder = temporaryFolder()
+    const { ring, clock, close } = await ringIn(folder)
+    const { key, secret } = await ring.create(check)
+    const revoked = ring.revoke(key.id)
+    expect(ring.verify(secret)).toBeUndefined()
+    expect(await revoked).toMatchObject({ id: key.id, revokedAt: clock.now() })
+    clock.advance(5)
+    expect(await ring.revoke(key.id)).toMatchObject({ revokedAt: clock.now() - 5 })
+    await close()
+    const again = await ringIn(folder)
+    expect(again.ring.verify(secret)).toBeUndefined()
+    expect(again.ring.get(key.id)?.revokedAt).toBeDefined()
+  })
+
+  test('remembers when it was last used, and keeps that once a minute', async () => {
+    const folder = temporaryFolder()
+    const { ring, clock, journal } = await ringIn(folder)
+    const { key, secret } = await ring.create(check)
+    expect(ring.get(key.id)?.lastUsedAt).toBeUndefined()
+    clock.advance(70)
+    ring.verify(secret)
+    expect(ring.get(key.id)?.lastUsedAt).toBe(clock.now())
+    await ring.keepUse()
+    expect(journal.all('key').get(key.id)).toMatchObject({ lastUsedAt: clock.now() })
+  })
+
+  test('needs a name of its own, scopes that exist and a time to come', async () => {
+    const { ring, clock } = await ringIn(temporaryFolder())
+    const wrong = [
+      {},
+      { name: '', scopes: ['check'] },
+      { name: 'a\nb', scopes: ['check'] },
+      { name: 'a', scopes: [] },
+      { name: 'a', scopes: ['write'] },
+      { name: 'a', scopes: ['check'], expiresAt: clock.now() },
+      { name: 'a', scopes: ['check'], expires: 5 },
+    ]
+    for (const options of wrong) await expect(ring.create(options as never)).rejects.toMatchObject({ code: 'ERR_INPUT' })
+    await ring.create({ name: 'a', scopes: ['check', 'check', 'read'] })
+    await expect(ring.create({ name: 'a', scopes: ['check'] })).rejects.toMatchObject({ code: 'ERR_KEY_TAKEN' })
+    expect(ring.list()).toMatchObject([{ name: 'a', scopes: ['check', 'read'] }])
+  })
+
+  test('of two that are made at once with one name, one is made', async () => {
+    const { ring } = await ringIn(temporaryFolder())
+    const made = await Promise.allSettled([ring.create(check), ring.create(check)])
+    expect(made.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+    expect(ring.list()).toHaveLength(1)
+  })
+
+  test('whose name was freed by revoking or expiry can be made again; the list is newest first', async () => {
+    const { ring, clock } = await ringIn(temporaryFolder())
+    const first = await ring.create(check)
+    await ring.revoke(first.key.id)
+    clock.advance(1)
+    const second = await ring.create({ ...check, expiresAt: clock.now() + 10 })
+    clock.advance(10)
+    const third = await ring.create(check)
+    expect(ring.list().map(({ id }) => id)).toEqual([third.key.id, second.key.id, first.key.id])
+  })
+})
+
+describe('rotation', () => {
+  test('gives a second key of the same name and scopes; both verify until the first is revoked', async () => {
+    const { ring } = await ringIn(temporaryFolder())
+    const first = await ring.create({ name: 'shop', scopes: ['read', 'check'] })
+    const second = await ring.rotate(first.key.id)
+    expect(second.key).toMatchObject({ name: 'shop', scopes: ['read', 'check'] })
+    expect([ring.verify(first.secret)?.id, ring.verify(second.secret)?.id]).toEqual([first.key.id, second.key.id])
+    await expect(ring.rotate(first.key.id)).rejects.toMatchObject({ code: 'ERR_KEY_TAKEN' })
+    await expect(ring.create(check)).rejects.toMatchObject({ code: 'ERR_KEY_TAKEN' })
+    await ring.revoke(first.key.id)
+    expect(ring.verify(first.secret)).toBeUndefined()
+    await expect(ring.rotate(first.key.id)).rejects.toMatchObject({ code: 'ERR_KEY_UNKNOWN' })
+    expect((await ring.rotate(second.key.id)).key.name).toBe('shop')
+  })
+
+  test('with a grace ends the first by itself, never later than it would have, also after a restart', async () => {
+    const folder = temporaryFolder()
+    const { ring, clock, close } = await ringIn(folder)
+    const first = await ring.create({ ...check, expiresAt: clock.now() + 5000 })
+    const second = await ring.rotate(first.key.id, { graceMs: 1000 })
+    expect(ring.get(first.key.id)?.expiresAt).toBe(clock.now() + 1000)
+    expect(ring.verify(first.secret)).toBeDefined()
+    await close()
+    const again = await ringIn(folder, clock)
+    clock.advance(1000)
+    expect(again.ring.verify(first.secret)).toBeUndefined()
+    expect(again.ring.verify(second.secret)).toBeDefined()
+    const third = await again.ring.create({ name: 'x', scopes: ['read'], expiresAt: clock.now() + 10 })
+    await again.ring.rotate(third.key.id, { graceMs: 60_000 })
+    expect(again.ring.get(third.key.id)?.expiresAt).toBe(clock.now() + 10)
+  })
+
+  test('that is under way when the key is revoked does not bring it back', async () => {
+    const folder = temporaryFolder()
+    const { ring, close } = await ringIn(folder)
+    const { key, secret } = await ring.create(check)
+    const rotated = ring.rotate(key.id, { graceMs: 60_000 })
+    await Promise.resolve()
+    const revoked = ring.revoke(key.id)
+    const second = await rotated
+    expect(ring.verify(secret)).toBeUndefined()
+    await revoked
+    expect(ring.verify(secret)).toBeUndefined()
+    await close()
+    const again = await ringIn(folder)
+    expect(again.ring.verify(secret)).toBeUndefined()
+    expect(again.ring.verify(second.secret)).toBeDefined()
+  })
+
+  test('of a key that is not there, or with a grace that is no time, is refused', async () => {
+    const { ring } = await ringIn(temporaryFolder())
+    await expect(ring.rotate('nobody')).rejects.toMatchObject({ code: 'ERR_KEY_UNKNOWN' })
+    await expect(ring.revoke('nobody')).rejects.toMatchObject({ code: 'ERR_KEY_UNKNOWN' })
+    const { key } = await ring.create(check)
+    for (const graceMs of [-1, 0.5, Number.NaN]) {
+      await expect(ring.rotate(key.id, { graceMs })).rejects.toMatchObject({ code: 'ERR_INPUT' })
+    }
+  })
+})
+
+test('a key that could not be kept is not there; one that could not be kept revoked does not verify here', async () => {
+  let isOurs = true
+  const journal = await Journal.open(temporaryFolder(), { isOurs: async () => isOurs })
+  const ring = new KeyRing(journal)
+  const { key, secret } = await ring.create(check)
+  isOurs = false
+  await expect(ring.create({ name: 'b', scopes: ['check'] })).rejects.toMatchObject({ code: 'ERR_DATA_WRITE' })
+  expect(ring.list()).toHaveLength(1)
+  await expect(ring.revoke(key.id)).rejects.toMatchObject({ code: 'ERR_DATA_WRITE' })
+  expect(ring.verify(secret)).toBeUndefined()
+  expect(journal.all('key').get(key.id)).not.toHaveProperty('revokedAt')
+  isOurs = true
+  await ring.revoke(key.id)
+  expect(journal.all('key').get(key.id)).toHaveProperty('revokedAt')
+  await ring.close()
+  await journal.close()
+})
+
+test('a key that cannot be read does not verify, and is told of', async () => {
+  const journal = await Journal.open(temporaryFolder())
+  await journal.commit([{ kind: 'key', id: 'a', value: { name: 'x' } }])
+  const ring = new KeyRing(journal)
+  expect(ring.unread).toMatchObject([{ id: 'a' }])
+  expect(ring.list()).toEqual([])
+  await ring.close()
+  await journal.close()
+})
+
+test('an admin may do everything, others what they were given', async () => {
+  const { ring } = await ringIn(temporaryFolder())
+  const { key: admin } = await ring.create({ name: 'a', scopes: ['admin'] })
+  const { key: reader } = await ring.create({ name: 'r', scopes: ['read'] })
+  expect((['check', 'read', 'admin'] as const).map((scope) => mayUse(admin, scope))).toEqual([true, true, true])
+  expect((['check', 'read', 'admin'] as const).map((scope) => mayUse(reader, scope))).toEqual([false, true, false])
+})

@@ -1,0 +1,28 @@
+// The service's log: lines of JSON on standard output, without secrets.
+
+import { type DestinationStream, type Logger, pino } from 'pino'
+import type { Config } from '../config/config.ts'
+
+export type { Logger }
+
+/** An API key, of which the id may be seen, and a password in a URL, wherever in a line they stand. */
+const API_KEY = /(sluice_[0-9A-Za-z]{12}_)[0-9A-Za-z]{43}_[0-9A-Za-z]{6}/g
+const PASSWORD = /(\/\/[^/:@\s"]*):[^@\s"]+@/g
+
+export function makeLogger(level: Config['logLevel'], destination?: DestinationStream): Logger {
+  const options = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+    redact: { paths: REDACTED, censor: '***' },
+    hooks: { streamWrite: (line: string) => line.replace(API_KEY, '$1***').replace(PASSWORD, '$1:***@') },
+  }
+  return destination === undefined ? pino(options) : pino(options, destination)
+}
+
+const SECRET_NAMES = ['secret', 'password', 'authorization', '["api-key"]']
+const REDACTED = SECRET_NAMES.flatMap((name) => {
+  const under = (parent: string): string => (name.startsWith('[') ? `${parent}${name}` : `${parent}.${name}`)
+  return [name, under('*'), under('headers'), under('*.headers')]
+})

@@ -1,0 +1,191 @@
+// All policies: those of the file over those of the API over the built-in default, and which of them a request gets.
+// What must stay true: of the policies in force no two share a name or both patterns, and one called `default` covers everything;
+// a policy of the API that the file stands before is kept, hidden, until the file no longer does.
+
+import { ServerError } from '../errors.ts'
+import { show } from '../input/near-word.ts'
+import { builtInDefault, DEFAULT_POLICY, type Policy } from './policy.ts'
+import { PolicyIndex } from './policy-index.ts'
+
+export interface PolicyListOptions {
+  /** Only those with this text in their name, client or route, in upper or lower case. */
+  readonly search?: string
+  /** Only those whose name comes after this one. */
+  readonly after?: string
+  /** How many at most: 1 to 1,000. Default: 100. */
+  readonly limit?: number
+}
+
+export interface PolicyPage {
+  /** In the order of their names. */
+  readonly policies: readonly Policy[]
+  /** How many there are that match the search, on all pages. */
+  readonly total: number
+  /** The `after` of the next page; undefined if this is the last. */
+  readonly next: string | undefined
+}
+
+/** Bounds memory: about a gigabyte of policies. */
+const MOST_POLICIES = 1_000_000
+
+const MOST_LISTED = 1000
+
+/** In memory and at once. Changes that must outlive the process go through a PolicyKeeper, which owns the book. */
+export class PolicyBook {
+  #fromFile: ReadonlyMap<string, Policy> = new Map()
+  readonly #fromApi = new Map<string, Policy>()
+  /** Of the API's policies, also the hidden ones. */
+  #apiIndex = new PolicyIndex()
+  #inForce = new Map<string, Policy>()
+  #index = new PolicyIndex()
+  /** Of the policies in force, in order. */
+  #names: string[] = []
+
+  constructor() {
+    this.#rebuild()
+  }
+
+  /** The most specific policy for a request: see policy-index.ts. There is always one. */
+  find(clientId: string, route: string): Policy {
+    return this.#index.find(clientId, route) as Policy
+  }
+
+  get(name: string): Policy | undefined {
+    return this.#inForce.get(name)
+  }
+
+  /** The policy with exactly these patterns. */
+  withPatterns(client: string, route: string): Policy | undefined {
+    return this.#index.get(client, route)
+  }
+
+  get size(): number {
+    return this.#inForce.size
+  }
+
+  /** Policies of the API that are not in force because the file has one of their name or patterns. */
+  get hidden(): readonly Policy[] {
+    return [...this.#fromApi.values()].filter((policy) => this.#inForce.get(policy.name) !== policy)
+  }
+
+  list({ search = '', after = '', limit = 100 }: PolicyListOptions = {}): PolicyPage {
+    const wanted = search.toLowerCase()
+    const policies: Policy[] = []
+    let total = 0
+    let next: string | undefined
+    for (const name of this.#names) {
+      const policy = this.#inForce.get(name) as Policy
+      if (!matches(policy, wanted)) continue
+      total += 1
+      if (name <= after) continue
+      if (policies.length < Math.min(limit, MOST_LISTED)) policies.push(policy)
+      else next ??= policies.at(-1)?.name
+    }
+    return { policies, total, next }
+  }
+
+  /** Adds or replaces a policy of the API; → the one of its name that was in force. Throws before anything is changed. */
+  put(policy: Policy): Policy | undefined {
+    const { name, client, route } = policy
+    this.#refuseFromFile(name)
+    const other = this.#index.get(client, route) ?? this.#apiIndex.get(client, route)
+    if (other !== undefined && other.name !== name) {
+      throw new ServerError(
+        'ERR_POLICY_TAKEN',
+        `the policy ${show(other.name)} has client ${show(client)} and route ${show(route)} already: change that one`,
+      )
+    }
+    const before = this.#inForce.get(name)
+    if (before === undefined && this.#fromApi.size >= MOST_POLICIES) {
+      throw new ServerError('ERR_FULL', `there are ${MOST_POLICIES} policies, and there may not be more`)
+    }
+    this.#forget(name)
+    this.#fromApi.set(name, policy)
+    this.#apiIndex.set(policy)
+    this.#enforce(policy)
+    return before
+  }
+
+  /** Takes a policy of the API away; → it. Throws before anything is changed. */
+  delete(name: string): Policy {
+    this.#refuseFromFile(name)
+    const policy = this.#fromApi.get(name)
+    if (policy === undefined && name === DEFAULT_POLICY) {
+      throw new ServerError('ERR_POLICY_BUILT_IN', 'the built-in default cannot be deleted: put another in its place')
+    }
+    if (policy === undefined) throw new ServerError('ERR_POLICY_UNKNOWN', `no policy is called ${show(name)}`)
+    this.#forget(name)
+    if (name === DEFAULT_POLICY) this.#enforce(builtInDefault)
+    return policy
+  }
+
+  /** Puts these in the place of all policies of the API. */
+  replaceApiPolicies(policies: Iterable<Policy>): void {
+    this.#fromApi.clear()
+    this.#apiIndex = new PolicyIndex()
+    for (const policy of policies) {
+      this.#fromApi.set(policy.name, policy)
+      this.#apiIndex.set(policy)
+    }
+    this.#rebuild()
+  }
+
+  /** Puts these in the place of all policies of the file, at once. No two of them may share a name or both patterns. */
+  replaceFilePolicies(policies: readonly Policy[]): void {
+    this.#fromFile = new Map(policies.map((policy) => [policy.name, policy]))
+    this.#rebuild()
+  }
+
+  #rebuild(): void {
+    this.#inForce = new Map()
+    this.#index = new PolicyIndex()
+    for (const layer of [this.#fromFile.values(), this.#fromApi.values(), [builtInDefault]]) {
+      for (const policy of layer) {
+        const isTaken = this.#inForce.has(policy.name) || this.#index.get(policy.client, policy.route) !== undefined
+        if (isTaken) continue
+        this.#inForce.set(policy.name, policy)
+        this.#index.set(policy)
+      }
+    }
+    this.#names = [...this.#inForce.keys()].sort()
+  }
+
+  #enforce(policy: Policy): void {
+    this.#names.splice(placeOf(policy.name, this.#names), 0, policy.name)
+    this.#inForce.set(policy.name, policy)
+    this.#index.set(policy)
+  }
+
+  #forget(name: string): void {
+    const kept = this.#fromApi.get(name)
+    if (kept !== undefined) this.#apiIndex.delete(kept)
+    this.#fromApi.delete(name)
+    const policy = this.#inForce.get(name)
+    if (policy === undefined) return
+    this.#index.delete(policy)
+    this.#inForce.delete(name)
+    this.#names.splice(placeOf(name, this.#names), 1)
+  }
+
+  #refuseFromFile(name: string): void {
+    if (!this.#fromFile.has(name)) return
+    throw new ServerError('ERR_POLICY_FROM_FILE', `the policy ${show(name)} comes from the configuration file: change it there`)
+  }
+}
+
+/** Where a name stands, or belongs, among names in order. */
+function placeOf(name: string, names: readonly string[]): number {
+  let low = 0
+  let high = names.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (names[middle] < name) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+function matches({ name, client, route }: Policy, wanted: string): boolean {
+  if (wanted === '') return true
+  return [name, client, route].some((text) => text.toLowerCase().includes(wanted))
+}

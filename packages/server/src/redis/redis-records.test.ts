@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { type RedisServer, startRedis, until } from '../../../../test/servers/redis-server.mjs'
+import type { Change } from '../data/records.ts'
+import { RedisConnection } from './redis-connection.ts'
+import { RedisRecords } from './redis-records.ts'
+
+let redis: RedisServer
+
+beforeAll(async () => {
+  redis = await startRedis()
+})
+beforeEach(async () => {
+  await redis.cli('FLUSHALL')
+})
+afterAll(() => redis.stop())
+
+interface Instance {
+  readonly records: RedisRecords
+  readonly heard: Change[]
+}
+
+async function instance(url = `redis://127.0.0.1:${redis.port}`): Promise<Instance> {
+  const connection = new RedisConnection({ kind: 'redis', urls: [url] }, () => {})
+  await connection.connect()
+  const records = new RedisRecords({ send: connection.send })
+  const heard: Change[] = []
+  records.watch((change) => heard.push(change))
+  onTestFinished(async () => {
+    await records.close()
+    await connection.close()
+  })
+  return { records, heard }
+}
+
+const put = (id: string, value: unknown, kind: Change['kind'] = 'policy'): Change => ({ kind, id, value })
+
+describe('one instance', () => {
+  test('has what it committed, and has it again after a start', async () => {
+    const { records } = await instance()
+    await records.start()
+    await records.commit([put('a', { n: 1 }), put('k', { n: 2 }, 'key')])
+    await records.commit([put('b', { n: 3 }), put('a', undefined)])
+    const again = await instance()
+    await again.records.start()
+    for (const each of [records, again.records]) {
+      expect([...each.all('policy')]).toEqual([['b', { n: 3 }]])
+      expect([...each.all('key')]).toEqual([['k', { n: 2 }]])
+    }
+    expect(again.heard).toEqual([put('b', { n: 3 }), put('k', { n: 2 }, 'key')])
+  })
+
+  test('hears nothing of its own changes', async () => {
+    const { records, heard } = await instance()
+    await records.start()
+    await records.commit([put('a', 1)])
+    await records.look()
+    expect(heard).toEqual([])
+  })
+
+  test('any text is a safe id', async () => {
+    const { records } = await instance()
+    await records.start()
+    const ids = ['__proto__', '', ' ', '🦉', 'a\r\nb', '{x}', '1-0']
+    for (const id of ids) await records.commit([put(id, { id })])
+    const again = await instance()
+    await again.records.start()
+    expect([...again.records.all('policy').keys()].sort()).toEqual([...ids].sort())
+  })
+})
+
+describe('several instances', () => {
+  test('hear of each other within a second, in the order of the changes', async () => {
+    const [a, b] = [await instance(), await instance()]
+    await Promise.all([a.records.start(), b.records.start()])
+    const startMs = performance.now()
+    for (let n = 1; n <= 20; n++) await a.records.commit([put('x', n)])
+    await a.records.commit([put('x', undefined), put('y', 1)])
+    await until('the other to hear', async () => b.heard.length === 22)
+    expect(performance.now() - startMs).toBeLessThan(1000)
+    expect(b.heard.map(({ value }) => value)).toEqual([...Array.from({ length: 20 }, (_, i) => i + 1), undefined, 1])
+    expect([...b.records.all('policy')]).toEqual([['y', 1]])
+  })
+
+  test('one that has not seen a change of the kind does not overwrite it, and has seen it after that', async () => {
+    const [a, b] = [await instance(), await instance()]
+    await Promise.all([a.records.look(), b.records.look()])
+    await a.records.commit([put('k', { revoked: true }, 'key')])
+    await expect(b.records.commit([put('k', { revoked: false }, 'key')])).rejects.toMatchObject({ code: 'ERR_CONFLICT' })
+    expect(b.heard).toEqual([put('k', { revoked: true }, 'key')])
+    await b.records.commit([put('k', { revoked: true, used: 1 }, 'key')])
+    await a.records.look()
+    expect(a.records.all('key').get('k')).toEqual({ revoked: true, used: 1 })
+  })
+
+  test('a change of another kind does not get in the way', async () => {
+    const [a, b] = [await instance(), await instance()]
+    await Promise.all([a.records.look(), b.records.look()])
+    await a.records.commit([put('k', 1, 'key')])
+    await b.records.commit([put('p', 1)])
+    expect([...b.records.all('key'), ...b.records.all('policy')]).toEqual([
+      ['k', 1],
+      ['p', 1],
+    ])
+  })
+
+  test('many writers at once: every commit that was acknowledged is there, and all agree', async () => {
+    const instances = await Promise.all(Array.from({ length: 4 }, () => instance()))
+    await Promise.all(instances.map(({ records }) => records.start()))
+    const acknowledged = new Map<string, unknown>()
+    await Promise.all(
+      instances.map(async ({ records }, i) => {
+        for (let n = 0; n < 30; n++) {
+          const id = `${i}-${n}`
+          for (;;) {
+            try {
+              await records.commit([put(id, n)])
+              acknowledged.set(id, n)
+              break
+            } catch (error) {
+              expect(error).toMatchObject({ code: 'ERR_CONFLICT' })
+            }
+          }
+        }
+      }),
+    )
+    await Promise.all(instances.map(({ records }) => records.look()))
+    for (const { records } of instances) {
+      expect(new Map([...records.all('policy')].sort())).toEqual(new Map([...acknowledged].sort()))
+    }
+  })
+
+  test('one that missed more than the stream holds reads everything, and hears of what differs', async () => {
+    const [a, b] = [await instance(), await instance()]
+    await Promise.all([a.records.look(), b.records.look()])
+    await a.records.commit([put('stays', 1), put('goes', 1)])
+    await b.records.look()
+    b.heard.length = 0
+    const many = Array.from({ length: 3000 }, (_, n) => put('x', n))
+    await a.records.commit(many)
+    await a.records.commit([put('goes', undefined)])
+    await redis.cli('XTRIM', 'sluice:{records}:changes', 'MAXLEN', 5)
+    await b.records.look()
+    expect(b.heard).toEqual([put('goes', undefined), put('x', 2999)])
+  })
+
+  test('a Redis that lost everything is believed', async () => {
+    const { records, heard } = await instance()
+    await records.look()
+    await records.commit([put('a', 1)])
+    await redis.cli('FLUSHALL')
+    await records.look()
+    expect(heard).toEqual([put('a', undefined)])
+    await records.commit([put('b', 1)])
+    expect([...records.all('policy')]).toEqual([['b', 1]])
+  })
+})
+
+describe('a Redis that is not there', () => {
+  test('fails a commit in time, and all that were asked for with it; later ones work again', async () => {
+    const other = await startRedis()
+    onTestFinished(() => other.stop())
+    const { records, heard } = await instance(`redis://127.0.0.1:${other.port}`)
+    await records.start()
+    await records.commit([put('a', 1)])
+    await other.kill()
+    const startMs = performance.now()
+    const results = await Promise.allSettled([records.commit([put('a', 2)]), records.commit([put('a', 3)])])
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    expect((results[0] as PromiseRejectedResult).reason).toMatchObject({ code: 'ERR_DATA_WRITE' })
+    expect(performance.now() - startMs).toBeLessThan(5000)
+    expect([...records.all('policy')]).toEqual([['a', 1]])
+    await other.start()
+    await until('it to be followed again', async () => heard.length > 0)
+    await records.commit([put('a', 4)])
+    expect([...records.all('policy')]).toEqual([['a', 4]])
+  })
+})
+
+test('of several that start at once on an empty Redis one is the first', async () => {
+  const instances = await Promise.all(Array.from({ length: 5 }, () => instance()))
+  const firsts = await Promise.all(instances.map(({ records }) => records.isFirst()))
+  expect(firsts.filter(Boolean)).toHaveLength(1)
+})

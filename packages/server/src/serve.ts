@@ -1,0 +1,231 @@
+// The service: puts configuration, store, policies, keys and the API together, and takes them apart again in order.
+// What must stay true: whatever was acknowledged is kept, and what is under way when it stops is answered.
+
+import { readFile, rm } from 'node:fs/promises'
+import type { Server as TlsServer } from 'node:https'
+import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type BuiltApp, buildApp, type Plane } from './api/app.ts'
+import type { App } from './api/route-options.ts'
+import type { Service, ServiceStatus } from './api/service.ts'
+import { isLocal, type ListenAddress, showListen } from './config/addresses.ts'
+import type { Config } from './config/config.ts'
+import type { ConfigFile } from './config/config-file.ts'
+import { type FileEvent, WatchedFile } from './config/watched-file.ts'
+import { Decider } from './decide/decider.ts'
+import { ServerError } from './errors.ts'
+import { type Keeping, openKeeping } from './keeping.ts'
+import { KeyRing } from './keys/key-ring.ts'
+import { type Logger, makeLogger } from './log/logger.ts'
+import { PolicyKeeper } from './policies/policy-keeper.ts'
+import { Stats } from './stats/stats.ts'
+import { VERSION } from './version.ts'
+
+export interface ServeOptions {
+  readonly config: Config
+  /** The file that the configuration came from, if there is one: its policies are watched. */
+  readonly file?: ConfigFile | undefined
+  readonly logger?: Logger
+  /** Gets the admin key that a first start makes. It is shown this once. Default: written to standard output. */
+  readonly onFirstKey?: (secret: string) => void
+  /** Between no longer being ready and no longer listening, so that those who balance load notice. Default: 250. */
+  readonly drainDelayMs?: number
+}
+
+export interface RunningService {
+  /** Such as `http://127.0.0.1:8080`, or `unix:/run/sluice.sock`. */
+  readonly address: string
+  /** Where administration is: the same, unless it listens apart. */
+  readonly adminAddress: string
+  /** Resolves when policies and keys are there. At once, but for a Redis that does not answer. */
+  readonly ready: Promise<void>
+  /** Reads the certificate and the policies of the configuration file again. */
+  reload(): Promise<void>
+  /** Finishes what is under way, saves the counters, and stops. */
+  close(): Promise<void>
+}
+
+/** How long a start waits for Redis before it goes on, not ready. */
+const LOAD_MS = 5000
+
+const DRAIN_DELAY_MS = 250
+
+/** How long what is under way may take once nothing new comes in. */
+const DRAIN_MS = 10_000
+
+/** Starts the service. */
+export async function serve(options: ServeOptions): Promise<RunningService> {
+  const { config } = options
+  refusePublic(config)
+  const logger = options.logger ?? makeLogger(config.logLevel)
+  const stats = new Stats()
+  const status: ServiceStatus = { state: 'starting' }
+  let decider: Decider | undefined
+  const keeping = await openKeeping({ config, logger, onStore: (isUp) => decider?.health.heard(isUp) })
+  const closing: (() => Promise<unknown>)[] = [() => keeping.close()]
+  try {
+    const policies = new PolicyKeeper(keeping.records)
+    const keys = new KeyRing(keeping.records)
+    // When keys were last used is worth a try, not more.
+    closing.unshift(() =>
+      keys.close().catch((error: unknown) => logger.warn({ err: error }, 'when keys were last used is not kept')),
+    )
+    closing.unshift(async () => policies.close())
+    for (const { name, error } of policies.unread) {
+      logger.error({ err: error, policy: name }, 'a policy cannot be read and is not in force')
+    }
+    for (const { id, error } of keys.unread) logger.error({ err: error, key: id }, 'an API key cannot be read and does not work')
+    const file = options.file && watchFile(options.file, policies, stats, logger)
+    await file?.start()
+    if (file !== undefined) closing.unshift(() => file.stop())
+    const failure = { then: config.failureMode, timeoutMs: config.failureTimeoutMs }
+    decider = new Decider({ store: keeping.store, failure, policies: policies.book, stats })
+    const { keysRequired, trustedProxies } = config
+    const { facts, audit } = keeping
+    const service: Service = {
+      version: VERSION,
+      status,
+      store: facts,
+      decider,
+      stats,
+      policies,
+      keys,
+      audit,
+      logger,
+      keysRequired,
+      trustedProxies,
+    }
+
+    const ready = keeping.loaded.then(async () => {
+      if (keysRequired) await makeFirstKey(keeping, keys, options.onFirstKey ?? printKey)
+      if (status.state === 'starting') status.state = 'ready'
+    })
+    await Promise.race([ready, pause(LOAD_MS, undefined, { ref: false })])
+    if (status.state === 'starting') logger.warn('Redis does not answer: listening, but not ready until it does')
+    ready.catch((error: unknown) => logger.error({ err: error }, 'the service cannot become ready'))
+
+    const listeners = await listen(config, service)
+    closing.unshift(() => Promise.all(listeners.map(({ built }) => built.close(DRAIN_MS))))
+    await keeping.started()
+    const [{ address }] = listeners
+    const adminAddress = listeners.at(-1)?.address ?? address
+    logger.info({ address, adminAddress, store: facts.kind, policies: policies.book.size }, 'listening')
+
+    let closed: Promise<void> | undefined
+    const close = async (): Promise<void> => {
+      status.state = 'draining'
+      await pause(options.drainDelayMs ?? DRAIN_DELAY_MS)
+      for (const step of closing) await step()
+      logger.info('stopped')
+    }
+    return {
+      address,
+      adminAddress,
+      ready,
+      reload: async () => {
+        await Promise.all(listeners.map(({ built }) => reloadTls(config, built.app)))
+        await file?.reload()
+      },
+      close: () => {
+        closed ??= close()
+        return closed
+      },
+    }
+  } catch (error) {
+    for (const step of closing) await step()
+    throw error
+  }
+}
+
+function refusePublic({ listen, adminListen, keysRequired, insecureAllowUnauthenticated }: Config): void {
+  if (keysRequired || insecureAllowUnauthenticated) return
+  const reachable = [listen, adminListen].find((address) => address !== undefined && !isLocal(address))
+  if (reachable === undefined) return
+  throw new ServerError('ERR_CONFIG', `others can reach ${showListen(reachable)}, and no API key is required`)
+}
+
+/** On a first start, somebody has to be let in. */
+async function makeFirstKey(keeping: Keeping, keys: KeyRing, onFirstKey: (secret: string) => void): Promise<void> {
+  if (keys.list().length > 0 || !(await keeping.isFirst())) return
+  const { key, secret } = await keys.create({ name: 'first-admin', scopes: ['admin'] })
+  // First of all: it cannot be shown later.
+  onFirstKey(secret)
+  const after = { name: key.name, scopes: key.scopes }
+  await keeping.audit.append({ actor: 'first-start', action: 'key.create', target: key.id, after })
+}
+
+function printKey(secret: string): void {
+  process.stdout.write(`This is the first start. The admin key, shown only now:\n\n  ${secret}\n\n`)
+}
+
+function watchFile(file: ConfigFile, { book }: PolicyKeeper, stats: Stats, logger: Logger): WatchedFile {
+  stats.configRead(true)
+  const onEvent = (event: FileEvent): void => {
+    stats.configRead(event.kind === 'taken')
+    if (event.kind === 'taken') logger.info(event, 'the configuration file was read')
+    else logger.error({ problem: event.message }, 'the configuration file cannot be used: what was in force stays so')
+  }
+  return new WatchedFile({ file, book, onEvent })
+}
+
+interface Listener {
+  readonly built: BuiltApp
+  readonly address: string
+}
+
+async function listen(config: Config, service: Service): Promise<readonly Listener[]> {
+  const { listen: main, adminListen } = config
+  const planned: readonly (readonly [ListenAddress, readonly Plane[]])[] =
+    adminListen === undefined
+      ? [[main, ['deciding', 'administration']]]
+      : [
+          [main, ['deciding']],
+          [adminListen, ['administration']],
+        ]
+  const listeners: Listener[] = []
+  try {
+    for (const [address, planes] of planned) {
+      const built = buildApp({ service, planes, tls: await readTls(config) })
+      listeners.push({ built, address: await open(built.app, address, config.tlsCert === undefined ? 'http' : 'https') })
+    }
+  } catch (error) {
+    await Promise.all(listeners.map(({ built }) => built.close(0)))
+    throw error
+  }
+  return listeners
+}
+
+async function open(app: App, address: ListenAddress, scheme: string): Promise<string> {
+  if ('socket' in address) {
+    await dropDeadSocket(address.socket)
+    await app.listen({ path: address.socket })
+    return showListen(address)
+  }
+  await app.listen(address)
+  const bound = app.server.address() as { port: number }
+  return `${scheme}://${showListen({ host: address.host, port: bound.port })}`
+}
+
+/** A process that was killed leaves its socket file behind: nobody answers there, and nobody else could. */
+async function dropDeadSocket(path: string): Promise<void> {
+  const isDead = await new Promise<boolean>((resolve) => {
+    const socket = connect(path, () => {
+      socket.destroy()
+      resolve(false)
+    })
+    socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ECONNREFUSED'))
+  })
+  if (isDead) await rm(path, { force: true })
+}
+
+async function readTls({ tlsCert, tlsKey }: Config) {
+  if (tlsCert === undefined || tlsKey === undefined) return undefined
+  const [cert, key] = await Promise.all([readFile(tlsCert), readFile(tlsKey)])
+  return { cert, key, minVersion: 'TLSv1.2' as const }
+}
+
+/** Connections that are open keep the certificate that they have seen. */
+async function reloadTls(config: Config, app: App): Promise<void> {
+  const tls = await readTls(config)
+  if (tls !== undefined) (app.server as unknown as TlsServer).setSecureContext(tls)
+}

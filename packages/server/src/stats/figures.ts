@@ -1,0 +1,33 @@
+// What is counted about the checks of one policy, and of all together.
+// What must stay true: every check is counted under exactly one reason, in the second it was decided.
+
+import { SecondRing } from './second-ring.ts'
+
+/** Why a check was answered as it was; the numbers index the arrays below. */
+export const REASON = { within: 0, off: 1, shadow: 2, limit: 3, cost: 4, store: 5 } as const
+export type Reason = (typeof REASON)[keyof typeof REASON]
+
+/** In the order of REASON: within the limit; policy off; over the limit, but only in shadow; over the limit; cost above the limit; no store. */
+export const REASON_NAMES = ['within', 'off', 'shadow', 'limit', 'cost', 'store'] as const
+export const OUTCOMES = ['allow', 'allow', 'allow', 'deny', 'deny', 'error'] as const
+const COLUMN_OF = [0, 0, 2, 1, 1, 3] as const
+
+export class Figures {
+  /** The policy's name. */
+  readonly name: string
+  readonly ring = new SecondRing()
+  readonly byReason = new Float64Array(REASON_NAMES.length)
+  /** Checks that were allowed and left a fifth of the limit or less. */
+  nearLimit = 0
+  /** Cleared when another policy took these figures' place: whoever holds them asks anew. */
+  isKept = true
+
+  constructor(name: string) {
+    this.name = name
+  }
+
+  count(second: number, reason: Reason): void {
+    this.byReason[reason] += 1
+    this.ring.add(second, COLUMN_OF[reason])
+  }
+}

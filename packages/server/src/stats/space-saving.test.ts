@@ -1,0 +1,41 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { SpaceSaving } from './space-saving.ts'
+
+test('is exact while there is room', () => {
+  const sketch = new SpaceSaving(10)
+  for (const item of 'abracadabra') sketch.add(item)
+  expect(sketch.get('a')).toMatchObject({ count: 5, error: 0 })
+  expect(sketch.get('b')).toMatchObject({ count: 2, error: 0 })
+  expect(sketch.least).toBe(0)
+})
+
+test('never holds more than it may, whatever is seen', () => {
+  const sketch = new SpaceSaving(8)
+  for (let i = 0; i < 10_000; i++) sketch.add(`client-${i}`)
+  expect(sketch.size).toBe(8)
+  expect([...sketch.items()]).toHaveLength(8)
+})
+
+test('any items in any order: the true count lies between count − error and count, and what is not kept is below least', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 600 }), fc.integer({ min: 1, max: 12 }), (seen, most) => {
+      const sketch = new SpaceSaving(most)
+      const truth = new Map<string, number>()
+      for (const number of seen) {
+        const item = String(number)
+        sketch.add(item)
+        truth.set(item, (truth.get(item) ?? 0) + 1)
+      }
+      for (const [item, count] of truth) {
+        const kept = sketch.get(item)
+        if (kept === undefined) expect(count).toBeLessThanOrEqual(sketch.least)
+        else {
+          expect(kept.count).toBeGreaterThanOrEqual(count)
+          expect(kept.count - kept.error).toBeLessThanOrEqual(count)
+        }
+      }
+      expect(sketch.least).toBeLessThanOrEqual(seen.length / most)
+    }),
+  )
+})

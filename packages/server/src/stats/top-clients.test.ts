@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { TopClients } from './top-clients.ts'
+
+const T = 1_800_000_000_000 - (1_800_000_000_000 % 600_000)
+const MINUTE = 60_000
+
+test('the busiest first, exact while few clients come', () => {
+  const top = new TopClients()
+  for (let i = 0; i < 5; i++) top.add('ada', T)
+  for (let i = 0; i < 3; i++) top.add('bob', T + 15 * MINUTE)
+  top.add('ada', T + 15 * MINUTE)
+  top.add('eve', T)
+  expect(top.read(2, T + 20 * MINUTE)).toEqual({
+    clients: [
+      { client_id: 'ada', count: 6, error: 0 },
+      { client_id: 'bob', count: 3, error: 0 },
+    ],
+    unlisted_at_most: 1,
+  })
+})
+
+test('what is older than an hour is forgotten', () => {
+  const top = new TopClients()
+  top.add('ada', T)
+  top.add('bob', T + 59 * MINUTE)
+  expect(top.read(10, T + 61 * MINUTE).clients.map(({ client_id }) => client_id)).toEqual(['bob'])
+  expect(top.read(10, T + 200 * MINUTE).clients).toEqual([])
+})
+
+test('the error that is stated holds over several slices under a flood of clients', () => {
+  const top = new TopClients(16)
+  const truth = new Map<string, number>()
+  const see = (client: string, nowMs: number): void => {
+    top.add(client, nowMs)
+    truth.set(client, (truth.get(client) ?? 0) + 1)
+  }
+  for (let i = 0; i < 3000; i++) {
+    see(`passer-by-${i}`, T + i * 500)
+    if (i % 3 === 0) see('regular', T + i * 500)
+    if (i > 1500 && i % 2 === 0) see('late', T + i * 500)
+  }
+  const { clients, unlisted_at_most } = top.read(40, T + 1_500_000)
+  const listed = new Map(clients.map((client) => [client.client_id, client]))
+  for (const [client, count] of truth) {
+    const said = listed.get(client)
+    if (said === undefined) expect(count).toBeLessThanOrEqual(unlisted_at_most)
+    else {
+      expect(count).toBeLessThanOrEqual(said.count)
+      expect(count).toBeGreaterThanOrEqual(said.count - said.error)
+    }
+  }
+  expect(clients[0].client_id).toBe('regular')
+})

@@ -1,0 +1,5 @@
+// The version of this package, as its manifest has it.
+
+import { readFileSync } from 'node:fs'
+
+export const VERSION: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version

@@ -1,0 +1,24 @@
+// A process that changes records as fast as it can and says so on standard output, until it is killed.
+// `try <id> <version> put|drop` before each change and `ok <id> <version>` once it is acknowledged; versions only grow.
+
+import { writeSync } from 'node:fs'
+import { DataFolder } from '../dist/data/data-folder.js'
+
+const [folder, from] = process.argv.slice(2)
+const { records } = await DataFolder.open(folder, { compactAtBytes: 3000 })
+let version = Number(from)
+const say = (text) => writeSync(1, `${text}\n`)
+
+async function change(writer) {
+  for (;;) {
+    version += 1
+    const own = version
+    const id = `${writer}-${own % 5}`
+    const isPut = own % 4 !== 0
+    say(`try ${id} ${own} ${isPut ? 'put' : 'drop'}`)
+    await records.commit([{ kind: 'policy', id, value: isPut ? { version: own, text: 'x'.repeat(own % 300) } : undefined }])
+    say(`ok ${id} ${own}`)
+  }
+}
+
+await Promise.all([1, 2, 3].map(change))

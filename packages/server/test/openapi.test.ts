@@ -1,0 +1,83 @@
+// The committed description of the API is that of its routes, and answers are what it says.
+
+import { readFileSync } from 'node:fs'
+import type { TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { expect, test } from 'vitest'
+import { describeApi } from '../src/api/openapi.ts'
+import { startService } from './running-service.ts'
+
+const committed = JSON.parse(readFileSync(new URL('../openapi.json', import.meta.url), 'utf8'))
+
+test('openapi.json is that of the routes (if not: node packages/server/scripts/write-openapi.mjs)', async () => {
+  expect(JSON.parse(JSON.stringify(await describeApi()))).toEqual(committed)
+})
+
+test('it is OpenAPI 3.1, every operation has a summary and a tag, and every reference leads somewhere', () => {
+  expect(committed.openapi).toBe('3.1.0')
+  const tags = committed.tags.map(({ name }: { name: string }) => name)
+  for (const methods of Object.values<Record<string, { summary: string; tags: string[] }>>(committed.paths)) {
+    for (const { summary, tags: own } of Object.values(methods)) {
+      expect(summary).toBeTruthy()
+      expect(tags).toContain(own[0])
+    }
+  }
+  const references = [...JSON.stringify(committed).matchAll(/"#\/components\/schemas\/(\w+)"/g)]
+  expect(references.length).toBeGreaterThan(20)
+  for (const [, name] of references) expect(committed.components.schemas).toHaveProperty(name)
+})
+
+test('the service serves it, and a page made from it that needs nothing else', async () => {
+  const { call } = await startService()
+  expect((await call('GET', '/openapi.json', undefined, { 'api-key': '' })).body).toEqual(committed)
+  const { body, headers } = await call('GET', '/docs', undefined, { 'api-key': '' })
+  for (const path of Object.keys(committed.paths)) expect(body).toContain(path)
+  expect(body).not.toMatch(/<script|https?:\/\//)
+  expect(headers.get('content-security-policy')).toContain("default-src 'none'")
+})
+
+test('answers are of the form that is described', async () => {
+  const { call } = await startService()
+  await call('PUT', '/v1/policies/two', { client: 'ada', rules: ['1/minute', '100/day'], mode: 'shadow' })
+  const calls = [
+    ['post', '/v1/check', '/v1/check', { client_id: 'bob', route: '/a' }],
+    ['post', '/v1/check', '/v1/check', { client_id: 'ada', route: '/a', cost: 2 }],
+    ['post', '/v1/check', '/v1/check', { client_id: 'ada' }],
+    ['post', '/v1/check/batch', '/v1/check/batch', { checks: [{ client_id: 'ada', route: '/a' }] }],
+    ['get', '/v1/usage', '/v1/usage?client_id=ada&route=/a&cost=500', undefined],
+    ['post', '/v1/refund', '/v1/refund', { client_id: 'ada', route: '/a' }],
+    ['post', '/v1/set', '/v1/set', { client_id: 'ada', route: '/a', used: 3 }],
+    ['post', '/v1/reset', '/v1/reset', { client_id: 'ada', route: '/a' }],
+    ['get', '/v1/policies', '/v1/policies', undefined],
+    ['get', '/v1/policies/{name}', '/v1/policies/two', undefined],
+    ['put', '/v1/policies/{name}', '/v1/policies/three', { client: 'eve', rules: '1/s' }],
+    ['put', '/v1/policies/{name}', '/v1/policies/four', { client: 'eve', rules: '1/s' }],
+    ['delete', '/v1/policies/{name}', '/v1/policies/three', undefined],
+    ['get', '/v1/keys', '/v1/keys', undefined],
+    ['post', '/v1/keys', '/v1/keys', { name: 'shop', scopes: ['check'] }],
+    ['delete', '/v1/keys/{id}', '/v1/keys/nobody', undefined],
+    ['get', '/v1/audit', '/v1/audit', undefined],
+    ['get', '/v1/stats', '/v1/stats?seconds=2', undefined],
+    ['get', '/v1/top', '/v1/top', undefined],
+    ['get', '/livez', '/livez', undefined],
+    ['get', '/readyz', '/readyz', undefined],
+    ['put', '/api/v1/rate/fixed-window/set', '/api/v1/rate/fixed-window/set', { route: '/a', limit: 5, window: 60 }],
+    ['post', '/api/v1/rate/fixed-window', '/api/v1/rate/fixed-window', { route: '/a' }],
+  ] as const
+  for (const [method, path, url, body] of calls) {
+    const answer = await call(method.toUpperCase(), url, body, { 'x-client-id': 'ada' })
+    const described = committed.paths[path][method].responses[answer.status]
+    expect(described, `${method} ${path} ${answer.status}`).toBeDefined()
+    const schema = inPlace(described.content['application/json'].schema) as TSchema
+    expect(Compile(schema).Errors(answer.body), `${method} ${path}: ${JSON.stringify(answer.body)}`).toEqual([])
+  }
+})
+
+/** A schema with what its references stand for. */
+function inPlace(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inPlace)
+  if (value === null || typeof value !== 'object') return value
+  const { $ref } = value as { $ref?: string }
+  if ($ref !== undefined) return inPlace(committed.components.schemas[$ref.split('/').at(-1) as string])
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, inPlace(inner)]))
+}

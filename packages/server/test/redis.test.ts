@@ -1,0 +1,218 @@
+// The service on Redis: two instances that share every limit, policies and keys; and what happens when Redis goes.
+
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { type RedisServer, startCluster, startRedis, until } from '../../../test/servers/redis-server.mjs'
+import { startService, type TestService, type TestServiceOptions } from './running-service.ts'
+
+let redis: RedisServer
+
+beforeAll(async () => {
+  redis = await startRedis()
+})
+beforeEach(async () => {
+  await redis.cli('FLUSHALL')
+})
+afterAll(() => redis.stop())
+
+/** On a busy machine Redis may take long, and the counters that then stand in would be seen as wrong. */
+const PATIENT = { failureTimeoutMs: '10000' }
+
+async function onRedis(options: TestServiceOptions = {}): Promise<TestService> {
+  const service = await startService({
+    ...options,
+    flags: { store: `redis://127.0.0.1:${redis.port}`, ...PATIENT, ...options.flags },
+  })
+  // Redis' clock rules the counters, so that of this process need not stand still.
+  vi.useRealTimers()
+  return service
+}
+
+async function twoInstances(): Promise<readonly [TestService, TestService]> {
+  const first = await onRedis()
+  return [first, await onRedis({ key: first.key })]
+}
+
+describe('two instances', () => {
+  test('share every limit exactly, whichever is asked', async () => {
+    const [a, b] = await twoInstances()
+    await a.call('PUT', '/v1/policies/hundred', { client: 'ada', rules: '100/hour' })
+    await until('both to know the policy', async () => (await b.call('GET', '/v1/policies/hundred')).status === 200)
+    const answers = await Promise.all(
+      Array.from({ length: 300 }, (_, i) => (i % 2 === 0 ? a : b).call('POST', '/v1/check', { client_id: 'ada', route: '/a' })),
+    )
+    expect(answers.filter(({ body }) => body.data.status === 'Allow')).toHaveLength(100)
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+  })
+
+  test('policies and keys made on one are live on the other within a second, and a revoked key is dead there', async () => {
+    const [a, b] = await twoInstances()
+    const within = async (what: string, holds: () => Promise<boolean>) => until(what, holds, 1000)
+    await a.call('PUT', '/v1/policies/tight', { client: 'ada', rules: '7/hour' })
+    const limit = async () => (await b.call('POST', '/v1/check', { client_id: 'ada', route: '/a' })).body.data.limit
+    await within('the policy', async () => (await limit()) === 7)
+    const { key, secret } = (await a.call('POST', '/v1/keys', { name: 'shop', scopes: ['check'] })).body.data
+    const status = async () => (await b.call('POST', '/v1/check', { client_id: 'x', route: '/a' }, { 'api-key': secret })).status
+    await within('the key', async () => (await status()) === 200)
+    await a.call('DELETE', `/v1/keys/${key.id}`)
+    await within('the revocation', async () => (await status()) !== 200)
+    await a.call('DELETE', '/v1/policies/tight')
+    await within('the deletion', async () => (await limit()) === 100)
+  })
+
+  test('change policies at the same time, and every change is kept', async () => {
+    const [a, b] = await twoInstances()
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        (i % 2 === 0 ? a : b).call('PUT', `/v1/policies/p${i}`, { client: `c${i}`, rules: '1/s' }),
+      ),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(new Array(20).fill(201))
+    await until('both to have all', async () => {
+      const totals = await Promise.all([a, b].map(async ({ call }) => (await call('GET', '/v1/policies')).body.data.total))
+      return totals.every((total) => total === 21)
+    })
+  })
+
+  test('only one makes the first key, and both write one audit log', async () => {
+    const onFirstKey = vi.fn()
+    const flags = { store: `redis://127.0.0.1:${redis.port}` }
+    const [a, b] = await Promise.all([startService({ flags, onFirstKey }), startService({ flags, onFirstKey })])
+    vi.useRealTimers()
+    expect(onFirstKey).toHaveBeenCalledTimes(1)
+    const [[secret]] = onFirstKey.mock.calls
+    const headers = { 'api-key': secret as string }
+    await until('the key to be known', async () => (await b.call('GET', '/v1/keys', undefined, headers)).status === 200)
+    await until('the key to be known', async () => (await a.call('GET', '/v1/keys', undefined, headers)).status === 200)
+    await a.call('PUT', '/v1/policies/x', { client: 'a', rules: '1/s' }, headers)
+    await until('the other to hear', async () => (await b.call('GET', '/v1/policies/x', undefined, headers)).status === 200)
+    await b.call('DELETE', '/v1/policies/x', undefined, headers)
+    const { entries, next } = (await a.call('GET', '/v1/audit?limit=2', undefined, headers)).body.data
+    expect(entries.map(({ action }: { action: string }) => action)).toEqual(['policy.delete', 'policy.put'])
+    const rest = (await b.call('GET', `/v1/audit?before=${next}`, undefined, headers)).body.data
+    expect(rest.entries.map(({ action }: { action: string }) => action)).toEqual(['key.create'])
+    expect(rest.next).toBeNull()
+  })
+})
+
+test('a batch is one call to Redis, and answers as single checks do', async () => {
+  const { call } = await onRedis()
+  await call('PUT', '/v1/policies/off', { client: 'off', rules: '1/s', mode: 'off' })
+  const calls = async () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.cli('INFO', 'commandstats'))?.[1] ?? 0)
+  await call('POST', '/v1/check', { client_id: 'warm', route: '/a' })
+  const before = await calls()
+  const checks = Array.from({ length: 1000 }, (_, i) => ({ client_id: i === 0 ? 'off' : `client-${i % 500}`, route: '/a' }))
+  const { status, body } = await call('POST', '/v1/check/batch', { checks })
+  expect(status).toBe(200)
+  expect(await calls()).toBe(before + 1)
+  expect(body.data.results).toHaveLength(1000)
+  expect(body.data.results[1]).toMatchObject({ status: 'Allow', remain: 99 })
+  expect(body.data.results[501]).toMatchObject({ status: 'Allow', remain: 98 })
+})
+
+test('counters and all the rest survive a restart of the service', async () => {
+  const first = await onRedis()
+  await first.call('PUT', '/v1/policies/tight', { client: 'ada', rules: '5/hour' })
+  await first.call('POST', '/v1/check', { client_id: 'ada', route: '/a', cost: 2 })
+  await first.close()
+  const second = await onRedis({ key: first.key })
+  expect((await second.call('POST', '/v1/check', { client_id: 'ada', route: '/a' })).body.data).toMatchObject({
+    limit: 5,
+    remain: 2,
+  })
+})
+
+describe('when Redis goes', () => {
+  async function withRedis(flags: Record<string, string> = {}) {
+    const own = await startRedis()
+    onTestFinished(() => own.stop())
+    const service = await startService({ flags: { store: `redis://127.0.0.1:${own.port}`, ...flags } })
+    vi.useRealTimers()
+    return { own, service }
+  }
+
+  test('local counters answer, readiness and metrics tell, and it recovers by itself', async () => {
+    const { own, service } = await withRedis()
+    const check = async () => service.call('POST', '/v1/check', { client_id: 'ada', route: '/a' })
+    expect((await check()).body.data.remain).toBe(99)
+    await own.kill()
+    for (let i = 0; i < 10; i++) {
+      const startMs = performance.now()
+      expect(await check()).toMatchObject({ status: 200, body: { data: { status: 'Allow' } } })
+      expect(performance.now() - startMs).toBeLessThan(1000)
+    }
+    expect((await service.call('GET', '/readyz')).body).toMatchObject({
+      meta: { code: 200 },
+      data: { state: 'degraded', store: 'redis' },
+    })
+    const metrics = (await service.call('GET', '/metrics')).body as string
+    expect(metrics).toContain('sluice_store_up{store="redis"} 0\n')
+    expect(Number(/sluice_fallback_decisions_total\{mode="local"\} (\d+)/.exec(metrics)?.[1])).toBeGreaterThanOrEqual(9)
+    expect(metrics).toMatch(/sluice_store_errors_total\{store="redis",kind="\w+"\} \d+/)
+    expect((await service.call('PUT', '/v1/policies/x', { client: 'x', rules: '1/s' })).body.meta).toMatchObject({
+      code: 503,
+      error: 'ERR_DATA_WRITE',
+    })
+    expect((await service.call('GET', '/v1/policies/x')).status).toBe(404)
+    await own.start()
+    await until('Redis to answer again', async () => {
+      await check()
+      return (await service.call('GET', '/readyz')).body.data.state === 'ready'
+    })
+  })
+
+  test('with failureMode throw, checks are answered 503 and the service is not ready', async () => {
+    const { own, service } = await withRedis({ failureMode: 'throw' })
+    await own.kill()
+    const { status, body } = await service.call('POST', '/v1/check', { client_id: 'ada', route: '/a' })
+    expect(status).toBe(503)
+    expect(body.meta.error).toBe('ERR_STORE')
+    const batch = await service.call('POST', '/v1/check/batch', { checks: [{ client_id: 'ada', route: '/a' }] })
+    expect(batch.body.data.results).toEqual([{ status: 'Error', message: expect.any(String) }])
+    expect((await service.call('GET', '/readyz')).body).toMatchObject({ meta: { code: 503 }, data: { state: 'store-down' } })
+    expect((await service.call('GET', '/v1/stats?seconds=60')).body.data.since_start.errors).toBe(2)
+    expect((await service.call('GET', '/livez')).status).toBe(200)
+  })
+
+  test('a start without it listens, is not ready, and becomes so when it comes', async () => {
+    const own = await startRedis()
+    onTestFinished(() => own.stop())
+    await own.kill()
+    const onFirstKey = vi.fn()
+    const started = startService({ flags: { store: `redis://127.0.0.1:${own.port}` }, onFirstKey })
+    const service = await started
+    vi.useRealTimers()
+    expect((await service.call('GET', '/readyz')).body.data.state).toBe('starting')
+    expect((await service.call('POST', '/v1/check', { client_id: 'a', route: '/a' })).body.meta.error).toBe('ERR_NOT_READY')
+    await own.start()
+    await service.ready
+    expect((await service.call('GET', '/readyz')).body.data.state).toBe('ready')
+    expect(onFirstKey).toHaveBeenCalledTimes(1)
+  })
+
+  test('a stop without it is not held up', async () => {
+    const { own, service } = await withRedis()
+    await own.kill()
+    await pause(50)
+    const startMs = performance.now()
+    await service.close()
+    expect(performance.now() - startMs).toBeLessThan(6000)
+  })
+})
+
+test('a cluster by several addresses: limits are exact, and policies and keys are shared', async () => {
+  const cluster = await startCluster()
+  onTestFinished(async () => {
+    await cluster.stop()
+  })
+  const store = cluster.primaries.map(({ port }) => `redis://127.0.0.1:${port}`).join()
+  const a = await startService({ flags: { store, ...PATIENT } })
+  const b = await startService({ flags: { store, ...PATIENT }, key: a.key })
+  vi.useRealTimers()
+  await a.call('PUT', '/v1/policies/ten', { client: 'ada*', rules: '10/hour' })
+  await until('the policy', async () => (await b.call('GET', '/v1/policies/ten')).status === 200, 1000)
+  const checks = Array.from({ length: 200 }, (_, i) => ({ client_id: `ada-${i % 10}`, route: '/a' }))
+  const answers = await Promise.all([a, b].map(({ call }) => call('POST', '/v1/check/batch', { checks })))
+  const allowed = answers.flatMap(({ body }) => body.data.results).filter(({ status }: { status: string }) => status === 'Allow')
+  expect(allowed).toHaveLength(100)
+})

@@ -1,0 +1,10 @@
+// The built service as a process of its own: what it prints is read by the tests.
+
+import { loadConfig, runUntilSignal, serve } from '../dist/index.js'
+
+const { config, file } = await loadConfig({ env: process.env })
+const service = await serve({ config, file, drainDelayMs: 200, onFirstKey: (secret) => console.log(`key ${secret}`) })
+console.log(`address ${service.address}`)
+await runUntilSignal(service)
+console.log('stopped')
+process.exit(0)

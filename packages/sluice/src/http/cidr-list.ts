@@ -1,0 +1,71 @@
+// A list of networks, for proxies to trust and clients to let in or keep out.
+// What must stay true: asking takes a step for each prefix length on the list, however many networks there are.
+
+import { SluiceError, show } from '../core/errors.ts'
+import { networkOf, parseAddress } from './address.ts'
+
+/** Anything that holds an address, such as what `clientAddress()` reads. */
+export interface HasAddress {
+  readonly bytes: Uint8Array | undefined
+}
+
+export interface CidrList {
+  /** Whether an address is in one of the networks. What is no address is in none. */
+  has(address: string | HasAddress): boolean
+}
+
+/** Reads networks such as `10.0.0.0/8`, `2001:db8::/32`, or single addresses. */
+export function cidrList(networks: readonly string[]): CidrList {
+  if (!Array.isArray(networks)) {
+    throw new SluiceError('ERR_OPTION', `cidrList takes a list of networks such as '10.0.0.0/8', got ${show(networks)}`)
+  }
+  return new NetworkList(networks)
+}
+
+class NetworkList implements CidrList {
+  /** Networks by how many bytes their addresses have and how long their prefix is. */
+  readonly #networks = { 4: new Map<number, Set<string>>(), 16: new Map<number, Set<string>>() }
+
+  constructor(networks: readonly string[]) {
+    for (const written of networks) {
+      const { bytes, prefix } = readNetwork(written)
+      const byPrefix = this.#networks[bytes.length as 4 | 16]
+      const set = byPrefix.get(prefix) ?? new Set()
+      byPrefix.set(prefix, set.add(nameOf(networkOf(bytes, prefix))))
+    }
+  }
+
+  has(address: string | HasAddress): boolean {
+    const bytes = typeof address === 'string' ? parseAddress(address) : address.bytes
+    if (bytes === undefined) return false
+    for (const [prefix, networks] of this.#networks[bytes.length as 4 | 16]) {
+      if (networks.has(nameOf(networkOf(bytes, prefix)))) return true
+    }
+    return false
+  }
+}
+
+/** Bytes as a string that a Set can find: cheaper than an address as people read it. */
+function nameOf(bytes: Uint8Array): string {
+  let name = ''
+  for (let i = 0; i < bytes.length; i++) name += String.fromCharCode(bytes[i])
+  return name
+}
+
+function readNetwork(written: unknown): { readonly bytes: Uint8Array; readonly prefix: number } {
+  const [address, length, ...rest] = typeof written === 'string' ? written.split('/') : []
+  const bytes = address === undefined || rest.length > 0 ? undefined : parseAddress(address)
+  if (bytes === undefined) {
+    throw new SluiceError('ERR_OPTION', `a network must be an address such as '10.0.0.1', or one with '/8', got ${show(written)}`)
+  }
+  // What is written as IPv6 has its length counted in IPv6, also where it is IPv4 that is mapped.
+  const mappedBits = bytes.length === 4 && (address as string).includes(':') ? 96 : 0
+  const bits = bytes.length * 8
+  if (length === undefined) return { bytes, prefix: bits }
+  const prefix = /^\d{1,3}$/.test(length) ? Number(length) - mappedBits : -1
+  if (prefix < 0 || prefix > bits) {
+    const range = `/${mappedBits} to /${bits + mappedBits}`
+    throw new SluiceError('ERR_OPTION', `a network's length must be ${range} for this kind of address, got ${show(written)}`)
+  }
+  return { bytes, prefix }
+}

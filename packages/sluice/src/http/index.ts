@@ -1,0 +1,14 @@
+// sluice/http: what a decision says over HTTP, and who is asking. For any framework and any runtime.
+
+export { type CidrList, cidrList, type HasAddress } from './cidr-list.ts'
+export {
+  type AddressWarning,
+  type ClientAddress,
+  type ClientAddressOptions,
+  clientAddress,
+  type ReadClientAddress,
+  type RequestHeaders,
+  type TrustProxy,
+} from './client-address.ts'
+export type { HeaderStyle, PartitionKey } from './rate-limit-fields.ts'
+export { createResponder, type Denial, type Responder, type ResponderOptions } from './responder.ts'

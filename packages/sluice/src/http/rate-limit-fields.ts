@@ -1,0 +1,125 @@
+// Rate limit fields in each style that clients know. What depends on the rules alone is made once, not for each decision.
+
+import type { Decision, RuleStatus } from '../core/decision.ts'
+import { SluiceError, show } from '../core/errors.ts'
+import type { Rule } from '../core/rule.ts'
+import { ceilDiv } from '../core/whole-numbers.ts'
+import { byteSequence, integer, printable, string } from './structured-field.ts'
+
+/**
+ * - `'draft-10'`: `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10, a member for each rule.
+ * - `'draft-7'`, `'draft-6'`: the same fields, or four, as these earlier drafts have them, about the rule that speaks.
+ * - `'legacy'`: `X-RateLimit-Limit`, `-Remaining` and `-Reset`, about the rule that speaks.
+ */
+export type HeaderStyle = 'draft-10' | 'draft-7' | 'draft-6' | 'legacy'
+
+/** Whom a quota is for, as clients may see it. */
+export type PartitionKey = string | Uint8Array
+
+/** Adds a decision's fields to `headers`. */
+export type AddFields = (
+  headers: Record<string, string>,
+  decision: Decision,
+  nowMs: () => number,
+  partitionKey: PartitionKey | undefined,
+) => void
+
+/** What the fields say of a rule, whatever the decision. */
+interface RuleFields {
+  /** The rule's name, in printable ASCII. */
+  readonly label: string
+  /** The label as a structured field's String. */
+  readonly item: string
+  readonly limit: number
+  readonly windowMs: number
+  readonly windowSeconds: number
+}
+
+/** Each rule's fields, by the rule's name. */
+export class RuleTable {
+  readonly rows: readonly RuleFields[]
+  readonly #byName: ReadonlyMap<string, RuleFields>
+
+  constructor(rules: readonly Rule[]) {
+    this.rows = rules.map(({ name, limit, windowMs }) => {
+      const label = printable(name)
+      return { label, item: string(label), limit: integer(limit), windowMs, windowSeconds: ceilDiv(windowMs, 1000) }
+    })
+    this.#byName = new Map(rules.map(({ name }, i) => [name, this.rows[i]]))
+  }
+
+  of(name: string): RuleFields {
+    const row = this.#byName.get(name)
+    if (row !== undefined) return row
+    throw new SluiceError('ERR_RULE_NAME', `the decision is about a rule called ${show(name)}, which the responder was not given`)
+  }
+}
+
+/** What a rule, or the whole decision, says of a hit. */
+type Figures = Pick<RuleStatus, 'remaining' | 'retryAfterMs' | 'resetAfterMs'>
+
+/**
+ * How long what a rule says holds. For a hit that it denies: until that hit passes. Otherwise until all is there again; but while
+ * there is some left, no longer than the rule's window, since a sliding window takes up to two to forget.
+ */
+function resetMs({ remaining, retryAfterMs, resetAfterMs }: Figures, { windowMs }: RuleFields): number {
+  if (retryAfterMs > 0 && retryAfterMs < Number.POSITIVE_INFINITY) return retryAfterMs
+  return remaining > 0 ? Math.min(resetAfterMs, windowMs) : resetAfterMs
+}
+
+function resetSeconds(status: Figures, row: RuleFields): number {
+  return ceilDiv(resetMs(status, row), 1000)
+}
+
+/** How each style is written, made for a limiter's rules. */
+export const STYLES: Readonly<Record<HeaderStyle, (table: RuleTable) => AddFields>> = {
+  'draft-10': (table) => {
+    const policies = table.rows.map(({ item, limit, windowSeconds }) => `${item};q=${limit};w=${windowSeconds}`)
+    const policy = policies.join(', ')
+    const member = (name: string, status: Figures): string => {
+      const row = table.of(name)
+      return `${row.item};r=${integer(status.remaining)};t=${resetSeconds(status, row)}`
+    }
+    return (headers, decision, _nowMs, partitionKey) => {
+      // One rule's numbers are the decision's own: `rules` is left unmade.
+      const members = policies.length === 1 ? [member(decision.rule, decision)] : decision.rules.map((s) => member(s.name, s))
+      if (partitionKey === undefined) {
+        headers['RateLimit-Policy'] = policy
+        headers.RateLimit = members.join(', ')
+      } else {
+        const pk = `;pk=${byteSequence(partitionKey)}`
+        headers['RateLimit-Policy'] = policies.map((each) => each + pk).join(', ')
+        headers.RateLimit = members.map((each) => each + pk).join(', ')
+      }
+    }
+  },
+  'draft-7': (table) => {
+    const policy = unnamedPolicies(table)
+    return (headers, decision) => {
+      const reset = resetSeconds(decision, table.of(decision.rule))
+      headers['RateLimit-Policy'] = policy
+      headers.RateLimit = `limit=${integer(decision.limit)}, remaining=${integer(decision.remaining)}, reset=${reset}`
+    }
+  },
+  'draft-6': (table) => {
+    const policy = unnamedPolicies(table)
+    return (headers, decision) => {
+      headers['RateLimit-Policy'] = policy
+      headers['RateLimit-Limit'] = `${integer(decision.limit)}`
+      headers['RateLimit-Remaining'] = `${integer(decision.remaining)}`
+      headers['RateLimit-Reset'] = `${resetSeconds(decision, table.of(decision.rule))}`
+    }
+  },
+  legacy: (table) => (headers, decision, nowMs) => {
+    headers['X-RateLimit-Limit'] = `${decision.limit}`
+    headers['X-RateLimit-Remaining'] = `${decision.remaining}`
+    headers['X-RateLimit-Reset'] = `${ceilDiv(nowMs() + resetMs(decision, table.of(decision.rule)), 1000)}`
+  },
+}
+
+/** The earlier drafts' policies, which have no names: of two with the same quota only one may be shown, and it is the stricter. */
+function unnamedPolicies(table: RuleTable): string {
+  const windows = new Map<number, number>()
+  for (const { limit, windowSeconds } of table.rows) windows.set(limit, Math.max(windowSeconds, windows.get(limit) ?? 0))
+  return [...windows].map(([limit, windowSeconds]) => `${limit};w=${windowSeconds}`).join(', ')
+}

@@ -1,0 +1,48 @@
+// Values of structured fields (RFC 9651), as far as rate limit fields need them.
+// What must stay true: whatever goes in, a valid value comes out, and strings that differ stay different.
+
+/** The largest Integer of a structured field: fifteen digits, fewer than a limit may have. */
+const MOST_INTEGER = 999_999_999_999_999
+
+const PERCENT = 0x25
+
+/** A whole number as an Integer; what is above the largest becomes the largest. */
+export function integer(value: number): number {
+  return Math.min(value, MOST_INTEGER)
+}
+
+/** A String: printable ASCII in quotes. */
+export function string(printable: string): string {
+  return `"${printable.replaceAll(/["\\]/g, '\\$&')}"`
+}
+
+/** A Byte Sequence: base64 between colons. Text goes in as UTF-8. */
+export function byteSequence(value: string | Uint8Array): string {
+  const bytes = typeof value === 'string' ? new TextEncoder().encode(value) : value
+  let latin1 = ''
+  for (const byte of bytes) latin1 += String.fromCharCode(byte)
+  return `:${btoa(latin1)}:`
+}
+
+/** Any text in printable ASCII: `%` and whatever is not printable become `%XX` for each byte of UTF-8. */
+export function printable(text: string): string {
+  let out = ''
+  for (const character of text) {
+    const code = character.codePointAt(0) as number
+    out += code >= 0x20 && code < 0x7f && code !== PERCENT ? character : utf8(code).map(percentEncoded).join('')
+  }
+  return out
+}
+
+function percentEncoded(byte: number): string {
+  return `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
+}
+
+/** Not TextEncoder: half of a surrogate pair keeps its own bytes, where TextEncoder would write one and the same for all of them. */
+function utf8(code: number): number[] {
+  const low = (shift: number): number => 0x80 | ((code >> shift) & 0x3f)
+  if (code < 0x80) return [code]
+  if (code < 0x800) return [0xc0 | (code >> 6), low(0)]
+  if (code < 0x10000) return [0xe0 | (code >> 12), low(6), low(0)]
+  return [0xf0 | (code >> 18), low(12), low(6), low(0)]
+}
