@@ -49,6 +49,37 @@ describe('policies', () => {
     await journal.close()
   })
 
+  test('that are on their way when others fail are in force once they are safe, however many of them there are', async () => {
+    const table = new Map<string, unknown>()
+    const answers: ((error?: Error) => void)[] = []
+    const records: Records = {
+      all: () => table,
+      watch: () => () => {},
+      commit: ([{ id, value }]) =>
+        new Promise((resolve, reject) =>
+          answers.push((error) => {
+            if (error !== undefined) return reject(error)
+            table.set(id, value)
+            resolve()
+          }),
+        ),
+    }
+    const keeper = new PolicyKeeper(records)
+    const lost = ['a', 'b'].map((name) => keeper.put(spec(name, name)).catch(() => 'failed'))
+    const [failA, failB] = answers
+    failA(new Error('no'))
+    await lost[0]
+    const first = keeper.put(spec('c', 'c'))
+    failB(new Error('no'))
+    await lost[1]
+    const second = keeper.put(spec('d', 'd'))
+    answers[2]()
+    await first
+    answers[3]()
+    await second
+    expect(keeper.book.list().policies.map(({ name }) => name)).toEqual(['c', 'd', 'default'])
+  })
+
   test('that are wrong change nothing', async () => {
     const journal = await Journal.open(temporaryFolder())
     const keeper = new PolicyKeeper(journal)

@@ -23,7 +23,8 @@ export class PolicyKeeper {
   readonly unread: readonly UnreadPolicy[]
   readonly #records: Records
   readonly #unwatch: () => void
-  #rollbacks = 0
+  /** How often the book was made anew from what is safe, which takes from it what is on its way to being so. */
+  #loads = 0
 
   constructor(records: Records) {
     this.#records = records
@@ -53,19 +54,19 @@ export class PolicyKeeper {
   }
 
   async #commit(change: Change): Promise<void> {
-    const rollbacks = this.#rollbacks
+    const loads = this.#loads
     try {
       await this.#records.commit([change])
     } catch (error) {
       // Those that came after it were held against it, and have failed with it.
-      this.#rollbacks += 1
       this.#load()
       throw error
     }
-    if (this.#rollbacks !== rollbacks) this.#load()
+    if (this.#loads !== loads) this.#load()
   }
 
   #load(): UnreadPolicy[] {
+    this.#loads += 1
     const unread: UnreadPolicy[] = []
     const policies: Policy[] = []
     for (const [name, spec] of this.#records.all('policy')) {
