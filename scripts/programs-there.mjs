@@ -1,6 +1,7 @@
 // The tests and benches run against real programs: this finds them, installs what is missing where that is allowed, or says what to do.
 
 import { spawnSync } from 'node:child_process'
+import { findChromium } from './chromium-there.mjs'
 
 const PROGRAMS = [
   {
@@ -20,6 +21,12 @@ const PROGRAMS = [
     isThere: () => outputOf('curl', '--version').startsWith('curl'),
     debian: 'curl',
     brew: 'curl',
+  },
+  {
+    needs: 'Chromium, or its path in SLUICE_CHROMIUM',
+    isThere: () => findChromium() !== undefined,
+    debian: 'chromium',
+    brew: 'chromium',
   },
 ]
 

@@ -21,6 +21,7 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== installed) {
   writeFileSync(stamp, installed)
 }
 run(process.execPath, ['node_modules/typescript/bin/tsc', '-b'])
+run(process.execPath, ['scripts/build-dashboard.mjs'])
 
 function run(command, args) {
   const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit', shell: process.platform === 'win32' })

@@ -7,6 +7,7 @@ import type { ServerOptions as TlsOptions } from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
 import fastify from 'fastify'
 import type { Logger } from 'pino'
+import { pageRoutes } from '../web/page-routes.ts'
 import { Authentication } from './authentication.ts'
 import { CheckDoor, isCheck } from './check-door.ts'
 import { answerErrors, sendError } from './error-answers.ts'
@@ -23,7 +24,9 @@ import { fixedWindowSetRoute } from './routes/fixed-window-set-route.ts'
 import { keyRoutes } from './routes/key-routes.ts'
 import { healthRoutes, metricsRoute } from './routes/operation-routes.ts'
 import { policyRoutes } from './routes/policy-routes.ts'
+import { sessionRoutes } from './routes/session-routes.ts'
 import { statsRoutes } from './routes/stats-routes.ts'
+import { statusRoute } from './routes/status-route.ts'
 import type { Service } from './service.ts'
 import { validatorCompiler } from './validation.ts'
 
@@ -105,10 +108,11 @@ function addRoutes(app: App, context: RouteContext, planes: readonly Plane[]): v
     if (planes.includes('deciding')) {
       checkRoutes(routes as App, context)
       authorizeRoute(routes as App, context)
-      refundRoute(routes as App, context)
     }
+    refundRoute(routes as App, context)
     if (planes.includes('administration')) {
       for (const add of ADMINISTRATION) add(routes as App, context)
+      pageRoutes(routes as never)
     }
     done()
   })
@@ -124,6 +128,8 @@ const ADMINISTRATION = [
   eventsRoute,
   metricsRoute,
   documentRoutes,
+  sessionRoutes,
+  statusRoute,
 ]
 
 /** A line for each request, where somebody asked for that much. */

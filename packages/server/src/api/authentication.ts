@@ -1,4 +1,4 @@
-// Who asks, and whether they may: an API key in `Api-Key` or `Authorization: Bearer`.
+// Who asks, and whether they may: an API key in `Api-Key` or `Authorization: Bearer`, or the session of somebody who signed in to the pages.
 // What must stay true: it runs before a body is read or a counter touched. Whoever fails too often is answered with less work;
 // a valid key is let in all the same, so that nobody can lock out others who share an address.
 
@@ -8,6 +8,7 @@ import { createLimiter, memoryStore, tokenBucket } from 'sluice'
 import { clientAddress } from 'sluice/http'
 import { ServerError, type ServerErrorCode } from '../errors.ts'
 import { type ApiKey, mayUse, type Scope } from '../keys/key-ring.ts'
+import { Sessions } from '../web/sessions.ts'
 import type { Service } from './service.ts'
 
 declare module 'fastify' {
@@ -40,9 +41,12 @@ export class Authentication {
   readonly #service: Service
   readonly #failures = createLimiter({ rules: tokenBucket(FAILURES), store: memoryStore({ maxKeys: MOST_ADDRESSES }) })
   readonly #address: (request: IncomingMessage) => string
+  /** Of those who signed in to the pages. */
+  readonly sessions: Sessions
 
   constructor(service: Service) {
     this.#service = service
+    this.sessions = new Sessions(service)
     const read = clientAddress({ trustProxy: service.trustedProxies.length === 0 ? 0 : service.trustedProxies })
     this.#address = ({ socket, headers }) => read(socket.remoteAddress, headers).key
   }
@@ -58,12 +62,19 @@ export class Authentication {
     if (status.state === 'starting') throw new ServerError('ERR_NOT_READY', 'the service is starting: try again soon')
     if (!keysRequired) return ANYBODY
     const presented = presentedKey(request)
-    const key = presented === undefined ? undefined : keys.verify(presented)
+    const key = presented === undefined ? this.sessions.keyOf(request) : keys.verify(presented)
     if (key === undefined) throw this.#refusal(request, presented)
     if (mayUse(key, scope)) return key
     throw new ServerError(
       'ERR_FORBIDDEN',
       `this needs a key with the scope ${scope}: the key ${key.id} has ${key.scopes.join(', ')}`,
+    )
+  }
+
+  /** Whether a person did it, on the pages, and not a program with a key. */
+  isFromPages(request: IncomingMessage): boolean {
+    return (
+      presentedKey(request) === undefined && (this.#service.keysRequired || request.headers['sec-fetch-site'] === 'same-origin')
     )
   }
 

@@ -91,8 +91,9 @@ export function counterRoutes(app: App, context: RouteContext): void {
   )
 }
 
-/** Part of deciding: whoever spends may give back. */
-export function refundRoute(app: App, { service, authentication }: RouteContext): void {
+/** Part of deciding: whoever spends may give back. What a person gives back by hand is written down. */
+export function refundRoute(app: App, context: RouteContext): void {
+  const { service, authentication } = context
   const { decider } = service
   app.post(
     '/v1/refund',
@@ -110,8 +111,13 @@ export function refundRoute(app: App, { service, authentication }: RouteContext)
         body: Refund,
       },
     },
-    async ({ body: { client_id, route, cost = 1 } }) => {
+    async (request) => {
+      const { client_id, route, cost = 1 } = request.body
       const { policy, used } = await decider.refund(client_id, route, cost)
+      if (authentication.isFromPages(request.raw)) {
+        const after = { policy: policy.name, cost, used }
+        await audited(context, request, { action: 'counter.refund', target: `${client_id} ${route}`, after })
+      }
       return success({ client_id, route, policy: policy.name, used })
     },
   )

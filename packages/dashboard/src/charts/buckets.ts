@@ -1,0 +1,29 @@
+// Counts by the second, put together into as many steps as a chart can show.
+
+import { OUTCOMES, type Outcome, type StatsAnswer } from '../api/answers.ts'
+
+export interface Buckets extends Readonly<Record<Outcome, readonly number[]>> {
+  /** When each step begins, in seconds since the epoch. */
+  readonly times: readonly number[]
+  readonly stepSeconds: number
+}
+
+/**
+ * Steps begin at multiples of `stepSeconds`, so that they do not shift from one answer to the next. The second that is still
+ * running and steps that the answer holds only in part are left out.
+ */
+export function bucketed(stats: StatsAnswer, stepSeconds: number): Buckets {
+  const end = stats.from + stats.seconds - 1
+  const first = Math.ceil(stats.from / stepSeconds) * stepSeconds
+  const count = Math.max(0, Math.floor((end - first) / stepSeconds))
+  const times = Array.from({ length: count }, (_, i) => first + i * stepSeconds)
+  const sums = (counts: readonly number[]) => times.map((time) => sum(counts, time - stats.from, time - stats.from + stepSeconds))
+  const columns = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, sums(stats[outcome])])) as Record<Outcome, number[]>
+  return { times, stepSeconds, ...columns }
+}
+
+export function sum(counts: readonly number[], from = 0, to = counts.length): number {
+  let total = 0
+  for (let i = Math.max(0, from); i < Math.min(to, counts.length); i++) total += counts[i]
+  return total
+}

@@ -1,0 +1,127 @@
+// Decisions over time, stacked: what was turned away at the bottom, where a little of it shows, what was allowed on top.
+
+import { useEffect, useRef, useState } from 'preact/hooks'
+import uPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+import type { Outcome } from '../api/answers.ts'
+import { useElementWidth } from '../controls/element-width.ts'
+import { theme } from '../theme/theme.ts'
+import { shortCount } from '../words/count-text.ts'
+import { type Buckets, sum } from './buckets.ts'
+
+/** From the bottom up. */
+export const STACK: readonly (readonly [outcome: Outcome, title: string, colour: string])[] = [
+  ['errors', 'errors', '--failed'],
+  ['denied', 'denied', '--denied'],
+  ['shadow_denied', 'shadow-denied', '--shadowed'],
+  ['allowed', 'allowed', '--allowed'],
+]
+
+const HEIGHT = 240
+
+export function DecisionsChart({ buckets }: { readonly buckets: Buckets }) {
+  const frame = useRef<HTMLDivElement>(null)
+  const plot = useRef<uPlot | undefined>(undefined)
+  const width = useElementWidth(frame)
+  const chosen = theme.value
+  const scheme = useDarkness()
+
+  useEffect(() => {
+    if (frame.current === null || width === 0) return
+    plot.current = new uPlot(options(frame.current, width), stacked(buckets), frame.current)
+    return () => plot.current?.destroy()
+  }, [width > 0, chosen, scheme])
+
+  useEffect(() => {
+    if (width > 0) plot.current?.setSize({ width, height: HEIGHT })
+  }, [width])
+
+  useEffect(() => plot.current?.setData(stacked(buckets)), [buckets])
+
+  const spoken = STACK.map(([outcome, title]) => `${sum(buckets[outcome])} ${title}`).join(', ')
+  return (
+    <div
+      class="decisions-chart"
+      ref={frame}
+      role="img"
+      aria-label={`Decisions over time: ${spoken}`}
+      style={{ height: HEIGHT }}
+    />
+  )
+}
+
+/** Cumulated from the bottom, and drawn from the top, so that each lies over what is behind it. */
+function stacked(buckets: Buckets): uPlot.AlignedData {
+  const rising: number[][] = []
+  for (const [outcome] of STACK) {
+    const below = rising.at(-1)
+    rising.push(buckets[outcome].map((count, i) => count + (below?.[i] ?? 0)))
+  }
+  const perSecond = rising.map((counts) => counts.map((count) => count / buckets.stepSeconds))
+  return [buckets.times as number[], ...perSecond.toReversed()]
+}
+
+function options(frame: Element, width: number): uPlot.Options {
+  const colour = colourReader(frame)
+  const axis = {
+    stroke: colour('--ink-soft'),
+    grid: { stroke: colour('--line'), width: 1 },
+    ticks: { show: false },
+    font: `12px ${getComputedStyle(frame).fontFamily}`,
+  }
+  return {
+    width,
+    height: HEIGHT,
+    padding: [8, 8, 0, 0],
+    legend: { show: false },
+    cursor: { show: false },
+    scales: { y: { range: (_plot, _least, most) => [0, Math.max(1, most * 1.1)] } },
+    axes: [
+      { ...axis, size: 32, space: 64, values: (_plot, times) => times.map(clockLabel) },
+      { ...axis, size: 48, values: (_plot, rates) => rates.map((rate) => shortCount(Number(rate.toFixed(1)))) },
+    ],
+    series: [
+      {},
+      ...STACK.toReversed().map(([, , token]) => ({
+        fill: colour(token),
+        stroke: colour(token),
+        width: 0,
+        points: { show: false },
+        paths: uPlot.paths.stepped?.({ align: 1 }),
+      })),
+    ] as uPlot.Series[],
+  }
+}
+
+/** A canvas knows no custom properties: reads what a token is now. */
+function colourReader(frame: Element): (token: string) => string {
+  return (token) => {
+    const probe = document.createElement('span')
+    probe.style.color = `var(${token})`
+    frame.append(probe)
+    const { color } = getComputedStyle(probe)
+    probe.remove()
+    return color
+  }
+}
+
+function clockLabel(seconds: number): string {
+  const date = new Date(seconds * 1000)
+  const [hours, minutes, rest] = [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) =>
+    String(part).padStart(2, '0'),
+  )
+  return rest === '00' ? `${hours}:${minutes}` : `${hours}:${minutes}:${rest}`
+}
+
+/** Changes when the system goes from light to dark, so that a chart is drawn anew. */
+function useDarkness(): boolean {
+  const [isDark, setDark] = useState(() => darkness.matches)
+  useEffect(() => {
+    const changed = () => setDark(darkness.matches)
+    darkness.addEventListener('change', changed)
+    return () => darkness.removeEventListener('change', changed)
+  }, [])
+  return isDark
+}
+
+const darkness = matchMedia('(prefers-color-scheme: dark)')

@@ -1,0 +1,17 @@
+// Says that what is in view may be old, and why.
+
+import type { Polled } from '../api/polled.ts'
+import { Icon } from './icon.tsx'
+
+export function AskFailed({ of }: { readonly of: readonly Polled<unknown>[] }) {
+  const failed = of.find(({ error }) => error !== undefined)
+  if (failed?.error === undefined) return null
+  return (
+    <p class="note bad" role="alert">
+      <Icon name="warning" />
+      <span>
+        {failed.error.message} {failed.data === undefined ? '' : 'What is shown is what was known last.'}
+      </span>
+    </p>
+  )
+}

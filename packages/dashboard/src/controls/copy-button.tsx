@@ -1,0 +1,36 @@
+// Copies a text and says so; where the clipboard is forbidden, says that instead.
+
+import { useEffect, useState } from 'preact/hooks'
+import { Icon, type IconName } from './icon.tsx'
+
+export interface CopyButtonProps {
+  readonly label: string
+  readonly icon?: IconName
+  /** Asked for when the button is pressed. */
+  readonly text: () => string
+}
+
+const SHOWN_MS = 2000
+
+export function CopyButton({ label, icon = 'copy', text }: CopyButtonProps) {
+  const [outcome, setOutcome] = useState<'copied' | 'refused'>()
+  useEffect(() => {
+    if (outcome === undefined) return
+    const timer = setTimeout(() => setOutcome(undefined), SHOWN_MS)
+    return () => clearTimeout(timer)
+  }, [outcome])
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text())
+      setOutcome('copied')
+    } catch {
+      setOutcome('refused')
+    }
+  }
+  return (
+    <button type="button" class="button copy" onClick={copy}>
+      <Icon name={outcome === 'copied' ? 'check' : icon} />
+      <span aria-live="polite">{outcome === undefined ? label : outcome === 'copied' ? 'Copied' : 'Not allowed here'}</span>
+    </button>
+  )
+}

@@ -1,0 +1,27 @@
+// A field to look for something; what it looks in is its placeholder and its name.
+
+import { Icon } from './icon.tsx'
+
+export interface SearchFieldProps {
+  readonly label: string
+  readonly value: string
+  readonly onInput: (value: string) => void
+}
+
+export function SearchField({ label, value, onInput }: SearchFieldProps) {
+  return (
+    <span class="search">
+      <Icon name="search" />
+      <input
+        class="input"
+        type="search"
+        aria-label={label}
+        placeholder={label}
+        autocomplete="off"
+        spellcheck={false}
+        value={value}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+    </span>
+  )
+}

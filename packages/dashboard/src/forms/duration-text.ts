@@ -1,0 +1,32 @@
+// Durations as people type them, read by the library's own rule for them; and as pictures show them.
+
+import { fixedWindow } from 'sluice'
+
+/** Milliseconds of '250ms', '10s', '1m' …; throws a SluiceError that says what is expected. */
+export function durationMs(text: string): number {
+  // A window is the only door to how the library reads a duration.
+  const window = /^\d+$/.test(text) ? Number(text) : (text as '1s')
+  return fixedWindow({ limit: 1, window }).windowMs
+}
+
+/** A span as people say it: '250 ms', '1.5 s', '2 min', '3 h', '4 d'. */
+export function spokenDuration(ms: number): string {
+  if (ms === Number.POSITIVE_INFINITY) return 'for ever'
+  if (ms < 1000) return `${ms} ms`
+  if (ms < 60_000) return `${trimmed(ms / 1000)} s`
+  if (ms < 3_600_000) return `${trimmed(ms / 60_000)} min`
+  if (ms < 86_400_000) return `${trimmed(ms / 3_600_000)} h`
+  return `${trimmed(ms / 86_400_000)} d`
+}
+
+/** A moment on an axis that is `lengthMs` long: '0', '10 s', '1.5 min'. One unit for the whole axis. */
+export function axisTime(ms: number, lengthMs: number): string {
+  if (ms === 0) return '0'
+  const [unitMs, unit] =
+    lengthMs <= 2000 ? [1, 'ms'] : lengthMs <= 120_000 ? [1000, 's'] : lengthMs <= 7_200_000 ? [60_000, 'min'] : [3_600_000, 'h']
+  return `${trimmed(ms / unitMs)} ${unit}`
+}
+
+function trimmed(value: number): string {
+  return String(Math.round(value * 100) / 100)
+}

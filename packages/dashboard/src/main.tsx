@@ -1,0 +1,64 @@
+// The dashboard: which page to show, and to whom.
+
+import { render } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { askSession, session } from './api/session.ts'
+import { Clients } from './pages/clients/clients.tsx'
+import { Keys } from './pages/keys/keys.tsx'
+import { Live } from './pages/live/live.tsx'
+import { Overview } from './pages/overview/overview.tsx'
+import { Policies } from './pages/policies/policies.tsx'
+import { SignIn } from './pages/sign-in/sign-in.tsx'
+import { Playground } from './playground/playground.tsx'
+import { followLinks, goTo, path } from './shell/address.ts'
+import { Shell } from './shell/shell.tsx'
+import './theme/tokens.css'
+import './theme/base.css'
+import './theme/controls.css'
+import './shell/shell.css'
+
+function Dashboard() {
+  const { state } = session.value
+  const here = path.value
+  useEffect(() => {
+    if (state === 'in' && here === '/sign-in') goTo('/')
+  }, [state, here])
+  // The playground asks the service nothing, so it is open to all.
+  if (state === 'in' || here === '/playground') {
+    return (
+      <Shell>
+        <Page here={here} />
+      </Shell>
+    )
+  }
+  if (state === 'out') return <SignIn />
+  return <Waiting />
+}
+
+function Page({ here }: { readonly here: string }) {
+  if (here === '/live') return <Live />
+  if (here === '/clients') return <Clients />
+  if (here === '/policies') return <Policies />
+  if (here === '/keys') return <Keys />
+  if (here === '/playground') return <Playground origin={location.origin} />
+  return <Overview />
+}
+
+function Waiting() {
+  const now = session.value
+  if (now.state !== 'unreachable') return <main class="sign-in" />
+  return (
+    <main class="sign-in">
+      <p class="note bad" role="alert">
+        {now.message}
+      </p>
+      <button type="button" class="button" onClick={() => askSession()}>
+        Try again
+      </button>
+    </main>
+  )
+}
+
+followLinks()
+askSession()
+render(<Dashboard />, document.getElementById('app') as HTMLElement)

@@ -1,0 +1,52 @@
+// What an admin can do to a count, each asked twice: forget it, or give units back. The service writes both into its audit log.
+
+import { useId, useState } from 'preact/hooks'
+import type { UsageAnswer } from '../../api/answers.ts'
+import { call } from '../../api/call.ts'
+import { ConfirmDialog } from '../../controls/confirm-dialog.tsx'
+
+interface CounterDialogProps {
+  readonly usage: UsageAnswer
+  readonly onClose: () => void
+}
+
+export function ResetDialog({ usage: { client_id, route, policy }, onClose }: CounterDialogProps) {
+  return (
+    <ConfirmDialog
+      title="Reset this count?"
+      action="Reset"
+      onConfirm={() => call('POST', '/v1/reset', { body: { client_id, route } })}
+      onClose={onClose}
+    >
+      <p>
+        Everything that <strong>{client_id}</strong> has used on <code>{route}</code> under the policy <strong>{policy}</strong>{' '}
+        is forgotten, and its next check passes. This is written into the audit log.
+      </p>
+    </ConfirmDialog>
+  )
+}
+
+export function RefundDialog({ usage: { client_id, route, rules }, onClose }: CounterDialogProps) {
+  const id = useId()
+  const [cost, setCost] = useState('1')
+  const most = Math.max(...rules.map(({ used }) => used))
+  return (
+    <ConfirmDialog
+      title="Give units back?"
+      action="Give back"
+      onConfirm={() => call('POST', '/v1/refund', { body: { client_id, route, cost: /^\d+$/.test(cost) ? Number(cost) : cost } })}
+      onClose={onClose}
+    >
+      <div class="field">
+        <label class="label" for={id}>
+          Units, of {most} used
+        </label>
+        <input id={id} class="input" inputMode="numeric" value={cost} onInput={(event) => setCost(event.currentTarget.value)} />
+      </div>
+      <p>
+        So many units of <strong>{client_id}</strong> on <code>{route}</code> count as not spent, on every rule. Never more than
+        was used.
+      </p>
+    </ConfirmDialog>
+  )
+}

@@ -1,0 +1,99 @@
+// The audit log, newest first: who did what to what, with what it was before and after.
+
+import { useState } from 'preact/hooks'
+import type { AuditAnswer, AuditEntry, KeyAnswer } from '../../api/answers.ts'
+import { get, withQuery } from '../../api/call.ts'
+import { usePolled } from '../../api/polled.ts'
+import { AskFailed } from '../../controls/ask-failed.tsx'
+import { fullTime } from '../../words/time-text.ts'
+import { actorName } from './actor-name.ts'
+
+const PAGE = 50
+
+export function AuditLog() {
+  const first = usePolled<AuditAnswer>(withQuery('/v1/audit', { limit: PAGE }), 10_000)
+  const keys = usePolled<{ readonly keys: readonly KeyAnswer[] }>('/v1/keys', 60_000)
+  const [older, setOlder] = useState<readonly AuditAnswer[]>([])
+  const pages = first.data === undefined ? [] : [first.data, ...older]
+  const next = pages.at(-1)?.next
+  const load = async () => {
+    const page = await get<AuditAnswer>(withQuery('/v1/audit', { limit: PAGE, before: next ?? undefined }))
+    setOlder((before) => [...before, page])
+  }
+  const entries = distinct(pages.flatMap((page) => page.entries))
+  return (
+    <section class="card audit" aria-label="Audit log">
+      <h2>Audit log</h2>
+      <AskFailed of={[first]} />
+      <div class="wide-table">
+        <table class="plain stacks">
+          <thead>
+            <tr>
+              <th scope="col">Time</th>
+              <th scope="col">Who</th>
+              <th scope="col">Did</th>
+              <th scope="col">What</th>
+              <th scope="col">From</th>
+            </tr>
+          </thead>
+          <tbody>
+            {entries.map((entry) => (
+              <EntryRow key={entryKey(entry)} entry={entry} keys={keys.data?.keys} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {next && (
+        <button type="button" class="button" onClick={load}>
+          Show older
+        </button>
+      )}
+    </section>
+  )
+}
+
+function EntryRow({ entry, keys }: { readonly entry: AuditEntry; readonly keys: readonly KeyAnswer[] | undefined }) {
+  const { time, actor, action, target, before, after, address } = entry
+  const hasMore = before !== undefined || after !== undefined
+  return (
+    <tr>
+      <td class="mono small">{fullTime(time)}</td>
+      <td data-label="Who">{actorName(actor, keys)}</td>
+      <td data-label="Did">
+        <span class={action.endsWith('refuse') ? 'chip warn' : 'chip'}>{action}</span>
+      </td>
+      <td data-label="What">
+        {hasMore ? (
+          <details>
+            <summary>{target}</summary>
+            {before !== undefined && <Value title="before" value={before} />}
+            {after !== undefined && <Value title="after" value={after} />}
+          </details>
+        ) : (
+          target
+        )}
+      </td>
+      <td class="mono small" data-label="From">
+        {address}
+      </td>
+    </tr>
+  )
+}
+
+function Value({ title, value }: { readonly title: string; readonly value: unknown }) {
+  return (
+    <p class="small mono">
+      <span class="soft">{title}: </span>
+      {JSON.stringify(value)}
+    </p>
+  )
+}
+
+function entryKey({ time, actor, action, target }: AuditEntry): string {
+  return `${time} ${actor} ${action} ${target}`
+}
+
+/** Pages overlap when entries came between two of them. */
+function distinct(entries: readonly AuditEntry[]): readonly AuditEntry[] {
+  return [...new Map(entries.map((entry) => [entryKey(entry), entry])).values()]
+}

@@ -1,0 +1,11 @@
+// What became of a check, as the pages tell it apart.
+
+import type { CheckEvent } from '../../api/answers.ts'
+
+export type EventKind = 'allowed' | 'denied' | 'shadow' | 'error'
+
+export function kindOf({ outcome, reason }: Pick<CheckEvent, 'outcome' | 'reason'>): EventKind {
+  if (outcome === 'error') return 'error'
+  if (outcome === 'deny') return 'denied'
+  return reason === 'shadow' ? 'shadow' : 'allowed'
+}

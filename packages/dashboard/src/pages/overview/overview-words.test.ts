@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest'
+import type { StatsAnswer, StatusAnswer, TopAnswer } from '../../api/answers.ts'
+import { latencyText, quantile } from './latency.ts'
+import { lastMinute, verdict } from './verdict.ts'
+
+const nothing = Array<number>(300).fill(0)
+const since_start = { started_at: '', allowed: 0, denied: 0, shadow_denied: 0, errors: 0 }
+
+/** Counts of the last minute, one a second. */
+function statsOf(counts: { allowed?: number; denied?: number; errors?: number }): StatsAnswer {
+  const series = (count = 0) => nothing.map((_, i) => (i >= 300 - count ? 1 : 0))
+  return {
+    from: 0,
+    seconds: 300,
+    allowed: series(counts.allowed),
+    denied: series(counts.denied),
+    shadow_denied: nothing,
+    errors: series(counts.errors),
+    policies: [],
+    since_start,
+  }
+}
+
+const store = { kind: 'redis', up: true, breaker_open: false, failure_mode: 'local' } as StatusAnswer['store']
+const up = { store } as StatusAnswer
+const top: TopAnswer = { clients: [{ client_id: '<b>acme</b>', count: 5, error: 0 }], unlisted_at_most: 0 }
+
+describe('the verdict', () => {
+  test('looks at the last minute alone', () => {
+    expect(lastMinute(statsOf({ allowed: 200 })).allowed).toBe(60)
+    const old = { ...statsOf({}), denied: nothing.with(100, 50) }
+    expect(verdict(old, up, top)).toMatchObject({ tone: 'good', title: 'All is quiet' })
+  })
+
+  test.each([
+    [{ allowed: 60 }, 'good', 'All is well'],
+    [{ allowed: 60, denied: 5 }, 'good', 'A few checks are denied'],
+    [{ allowed: 40, denied: 20 }, 'warn', '33% of checks are denied'],
+    [{ allowed: 60, denied: 60, errors: 1 }, 'bad', '1 check could not be decided'],
+  ] as const)('of %o is %s: %s', (counts, tone, title) => {
+    expect(verdict(statsOf(counts), up, top)).toMatchObject({ tone, title })
+  })
+
+  test('names who is affected', () => {
+    expect(verdict(statsOf({ denied: 3 }), up, top).clients).toEqual(['<b>acme</b>'])
+  })
+
+  test('puts a store that does not answer first, and says who answers instead', () => {
+    const down = { store: { ...store, up: false, failure_mode: 'allow' } } as StatusAnswer
+    expect(verdict(statsOf({ errors: 60 }), down, top)).toMatchObject({
+      tone: 'bad',
+      title: 'The store does not answer',
+      text: 'Everything is allowed until it is back.',
+    })
+  })
+})
+
+describe('latency', () => {
+  const bounds = [0.00005, 0.001, 0.5]
+
+  test('is that of what happened between two readings', () => {
+    const before = { bounds, counts: [0, 0, 100, 0] }
+    const after = { bounds, counts: [99, 1, 100, 0] }
+    expect(quantile(after, before, 0.99)).toBe(0.00005)
+    expect(quantile(after, before, 1)).toBe(0.001)
+    expect(quantile(after, undefined, 0.99)).toBe(0.5)
+    expect(quantile(after, after, 0.99)).toBeUndefined()
+    expect(quantile({ bounds, counts: [0, 0, 0, 1] }, undefined, 0.5)).toBe(Number.POSITIVE_INFINITY)
+  })
+
+  test('is told in the unit that fits', () => {
+    expect([0.00005, 0.0025, 0.25, 1, Number.POSITIVE_INFINITY, undefined].map((seconds) => latencyText(seconds, 1))).toEqual([
+      'below 50 µs',
+      'below 2.5 ms',
+      'below 250 ms',
+      'below 1 s',
+      'above 1 s',
+      'not measured',
+    ])
+  })
+})

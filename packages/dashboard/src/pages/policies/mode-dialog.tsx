@@ -1,0 +1,28 @@
+// From enforce to shadow and back, in one step from the list.
+
+import type { PolicyAnswer } from '../../api/answers.ts'
+import { call } from '../../api/call.ts'
+import { ConfirmDialog } from '../../controls/confirm-dialog.tsx'
+import { DiffView } from './diff-view.tsx'
+import { lineDiff } from './line-diff.ts'
+import { policyLines } from './policy-yaml.ts'
+
+export function ModeDialog({ policy, onClose }: { readonly policy: PolicyAnswer; readonly onClose: () => void }) {
+  const { name, source, ...body } = policy
+  const mode = policy.mode === 'enforce' ? 'shadow' : 'enforce'
+  const says =
+    mode === 'shadow'
+      ? 'It goes on counting, and lets everything through.'
+      : 'It decides from now on, with what was counted so far.'
+  return (
+    <ConfirmDialog
+      title={mode === 'shadow' ? `Put ${name} in shadow?` : `Enforce ${name}?`}
+      action={mode === 'shadow' ? 'Put in shadow' : 'Enforce'}
+      onConfirm={() => call('PUT', `/v1/policies/${encodeURIComponent(name)}`, { body: { ...body, mode } })}
+      onClose={onClose}
+    >
+      <p>{says}</p>
+      <DiffView lines={lineDiff(policyLines(policy), policyLines({ ...policy, mode }))} />
+    </ConfirmDialog>
+  )
+}

@@ -1,0 +1,151 @@
+// Policies: the list, searched by the service so that ten thousand are as quick as ten, and the way to one of them.
+
+import { useEffect, useState } from 'preact/hooks'
+import type { PoliciesAnswer, PolicyAnswer } from '../../api/answers.ts'
+import { get, withQuery } from '../../api/call.ts'
+import { usePolled } from '../../api/polled.ts'
+import { isAdmin } from '../../api/session.ts'
+import { AskFailed } from '../../controls/ask-failed.tsx'
+import { Icon } from '../../controls/icon.tsx'
+import { SearchField } from '../../controls/search-field.tsx'
+import { putQuery, queryValue } from '../../shell/address.ts'
+import { howMany } from '../../words/count-text.ts'
+import { ModeDialog } from './mode-dialog.tsx'
+import './policies.css'
+import { PolicyEditor } from './policy-editor.tsx'
+import { ruleSummary } from './rule-summary.ts'
+
+const PAGE = 100
+const EVERY_MS = 10_000
+
+export function Policies() {
+  const name = queryValue('name')
+  if (queryValue('new') !== '') return <PolicyEditor policy={undefined} onChanged={() => {}} />
+  return name === '' ? <PolicyList /> : <OnePolicy key={name} name={name} />
+}
+
+function OnePolicy({ name }: { readonly name: string }) {
+  const policy = usePolled<PolicyAnswer>(`/v1/policies/${encodeURIComponent(name)}`, 3_600_000)
+  if (policy.error !== undefined) {
+    return (
+      <>
+        <a href="/policies" class="small">
+          All policies
+        </a>
+        <AskFailed of={[policy]} />
+      </>
+    )
+  }
+  if (policy.data === undefined) return null
+  return <PolicyEditor key={JSON.stringify(policy.data)} policy={policy.data} onChanged={policy.again} />
+}
+
+function PolicyList() {
+  const search = queryValue('search')
+  const first = usePolled<PoliciesAnswer>(withQuery('/v1/policies', { search, limit: PAGE }), EVERY_MS)
+  const [more, setMore] = useState<{ readonly search: string; readonly pages: readonly PoliciesAnswer[] }>({ search, pages: [] })
+  const [switching, setSwitching] = useState<PolicyAnswer>()
+  useEffect(() => setMore({ search, pages: [] }), [search])
+  const pages = first.data === undefined ? [] : [first.data, ...(more.search === search ? more.pages : [])]
+  const next = pages.at(-1)?.next
+  const load = async () => {
+    const page = await get<PoliciesAnswer>(withQuery('/v1/policies', { search, limit: PAGE, after: next ?? undefined }))
+    setMore((before) => (before.search === search ? { search, pages: [...before.pages, page] } : before))
+  }
+  const policies = pages.flatMap((page) => page.policies)
+  return (
+    <>
+      <header class="page-head">
+        <div>
+          <h1>Policies</h1>
+          <p>Which requests get which rules. The most specific one that fits decides.</p>
+        </div>
+        {isAdmin.value && (
+          <a class="button main" href="/policies?new=1">
+            <Icon name="plus" /> New policy
+          </a>
+        )}
+      </header>
+      <div class="filters">
+        <SearchField label="Name, client or route" value={search} onInput={(value) => putQuery('search', value)} />
+        <span class="small soft">{first.data === undefined ? '' : howMany(first.data.total, 'policy', 'policies')}</span>
+      </div>
+      <AskFailed of={[first]} />
+      <section class="card policy-list" aria-label="Policies">
+        {first.data !== undefined && policies.length === 0 ? (
+          <p class="empty soft">No policy has this in its name, client or route.</p>
+        ) : (
+          <table class="plain stacks">
+            <thead>
+              <tr>
+                <th scope="col">Name</th>
+                <th scope="col">Client</th>
+                <th scope="col">Route</th>
+                <th scope="col">Rules</th>
+                <th scope="col">Mode</th>
+                <th scope="col">
+                  <span class="unseen">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {policies.map((policy) => (
+                <PolicyRow key={policy.name} policy={policy} onSwitch={() => setSwitching(policy)} />
+              ))}
+            </tbody>
+          </table>
+        )}
+        {next && (
+          <button type="button" class="button" onClick={load}>
+            Show more
+          </button>
+        )}
+      </section>
+      {switching !== undefined && (
+        <ModeDialog
+          policy={switching}
+          onClose={() => {
+            setSwitching(undefined)
+            first.again()
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+function PolicyRow({ policy, onSwitch }: { readonly policy: PolicyAnswer; readonly onSwitch: () => void }) {
+  const { name, client, route, rules, mode, source } = policy
+  return (
+    <tr>
+      <td>
+        <a href={withQuery('/policies', { name })}>{name}</a>
+        {source !== 'api' && <span class="chip">{source}</span>}
+      </td>
+      <td class="mono" data-label="Client">
+        {client}
+      </td>
+      <td class="mono" data-label="Route">
+        {route}
+      </td>
+      <td class="small" data-label="Rules">
+        {rules.map(ruleSummary).join('; ')}
+      </td>
+      <td data-label="Mode">
+        <span class={mode === 'enforce' ? 'chip accent' : mode === 'shadow' ? 'chip shadow' : 'chip'}>{mode}</span>
+      </td>
+      <td class="number">
+        {isAdmin.value && source === 'api' && (
+          <button
+            type="button"
+            class="button slim"
+            aria-label={`${mode === 'enforce' ? 'Put in shadow' : 'Enforce'} ${name}`}
+            onClick={onSwitch}
+          >
+            {mode === 'enforce' ? 'Shadow …' : 'Enforce …'}
+          </button>
+        )}
+      </td>
+    </tr>
+  )
+}

@@ -1,0 +1,101 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import type { PolicySpec } from '../../api/answers.ts'
+import { runRule } from '../../playground/run-rule.ts'
+import { lineDiff } from './line-diff.ts'
+import { draftOf, NEW_POLICY, readEntries, specOf } from './policy-draft.ts'
+import { policyLines } from './policy-yaml.ts'
+import { ruleSummary } from './rule-summary.ts'
+import { trialTraffic } from './trial-traffic.ts'
+
+const SPEC: PolicySpec = {
+  name: 'orders',
+  client: 'free-*',
+  route: '*',
+  mode: 'shadow',
+  scope: 'policy',
+  rules: [
+    '5/second; 100/minute',
+    { algorithm: 'token-bucket', capacity: 20, refill: 10, every: '1s', style: 'stepped', name: 'burst' },
+    { algorithm: 'gcra', limit: 10, period: 60_000 },
+    { algorithm: 'gcra', limit: 10, period: '1m', burst: 3 },
+    { algorithm: 'fixed-window', limit: 100, window: '1h', anchor: 'clock', countDenied: true },
+  ],
+}
+
+describe('a policy that is typed', () => {
+  test('and not touched becomes the same policy', () => {
+    expect(specOf(draftOf(SPEC))).toEqual(SPEC)
+  })
+
+  test('has its rules made as the service makes them: by the library, named by their place', () => {
+    const read = readEntries(draftOf(SPEC).rules)
+    expect(read.flatMap(({ rules }) => rules.map(({ name }) => name))).toEqual([
+      'rule-1',
+      'rule-2',
+      'burst',
+      'rule-4',
+      'rule-5',
+      'rule-6',
+    ])
+    expect(read.every(({ problem }) => problem === undefined)).toBe(true)
+  })
+
+  test('is told what is wrong with a rule, and the others stay right', () => {
+    const [first, second] = readEntries([
+      { kind: 'notation', text: '100 per fortnight' },
+      { kind: 'options', name: '', draft: { algorithm: 'sliding-log', options: { limit: '0', window: '1m' } } },
+    ])
+    expect(first.problem).toMatch(/fortnight/)
+    expect(second).toMatchObject({ wrong: 'limit', rules: [] })
+    expect(readEntries(NEW_POLICY.rules)[0].problem).toBeUndefined()
+  })
+})
+
+test('a policy as YAML is the same policy, whatever its client and route are called', () => {
+  expect(parse(policyLines(SPEC).join('\n'))).toEqual(SPEC)
+  fc.assert(
+    fc.property(fc.string({ minLength: 1 }), fc.string({ minLength: 1, unit: 'binary' }), (client, route) => {
+      const spec = { ...SPEC, client, route }
+      expect(parse(policyLines(spec).join('\n'))).toEqual(spec)
+    }),
+  )
+})
+
+test('a diff has all lines of both sides, in order, and marks no more than it must', () => {
+  const lines = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 8 })
+  fc.assert(
+    fc.property(lines, lines, (before, after) => {
+      const diff = lineDiff(before, after)
+      expect(diff.filter(({ kind }) => kind !== 'added').map(({ text }) => text)).toEqual(before)
+      expect(diff.filter(({ kind }) => kind !== 'removed').map(({ text }) => text)).toEqual(after)
+      if (before.join() === after.join()) expect(diff.every(({ kind }) => kind === 'kept')).toBe(true)
+    }),
+  )
+  expect(lineDiff(['a', 'b', 'c'], ['a', 'x', 'c']).filter(({ kind }) => kind !== 'kept')).toHaveLength(2)
+})
+
+test('every rule has a summary', () => {
+  expect(SPEC.rules.map(ruleSummary)).toEqual([
+    '5/second; 100/minute',
+    'token bucket of 20, 10 every 1s',
+    'GCRA 10 every 60000',
+    'GCRA 10 every 1m, burst 3',
+    'fixed window 100 every 1h',
+  ])
+})
+
+test.each(['1/second', '100/minute', '1000000/day', 'token-bucket 10/second burst 5000', 'gcra 1/hour'])(
+  'traffic is made to the measure of %s: some passes, some does not',
+  (text) => {
+    const { rules } = readEntries([{ kind: 'notation', text }])[0]
+    for (const shape of ['steady', 'bursts', 'retrying'] as const) {
+      const { traffic, lengthMs, spanMs } = trialTraffic(rules, shape)
+      const { allowed, denied, isCut } = runRule(rules, traffic, lengthMs, spanMs)
+      expect(isCut).toBe(false)
+      expect(allowed).toBeGreaterThan(0)
+      if (shape === 'steady') expect(denied).toBeGreaterThan(0)
+    }
+  },
+)

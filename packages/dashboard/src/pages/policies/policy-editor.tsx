@@ -1,0 +1,250 @@
+// One policy: its form, what it would do to a picture of traffic, the change before it is saved, and who changed it before.
+
+import { useId, useMemo, useState } from 'preact/hooks'
+import type { PolicyAnswer, PolicyMode } from '../../api/answers.ts'
+import { ApiError, call, get } from '../../api/call.ts'
+import { isAdmin } from '../../api/session.ts'
+import { ConfirmDialog } from '../../controls/confirm-dialog.tsx'
+import { Icon } from '../../controls/icon.tsx'
+import { Segments } from '../../controls/segments.tsx'
+import { goTo } from '../../shell/address.ts'
+import { DiffView } from './diff-view.tsx'
+import { lineDiff } from './line-diff.ts'
+import { draftOf, NEW_POLICY, newEntry, type PolicyDraft, type RuleEntry, readEntries, specOf } from './policy-draft.ts'
+import { PolicyHistory } from './policy-history.tsx'
+import { policyLines } from './policy-yaml.ts'
+import { RuleEntryForm } from './rule-entry.tsx'
+import { Trial } from './trial.tsx'
+
+const MODES: readonly (readonly [PolicyMode, string])[] = [
+  ['enforce', 'Enforce'],
+  ['shadow', 'Shadow'],
+  ['off', 'Off'],
+]
+
+const MODE_SAYS: Readonly<Record<PolicyMode, string>> = {
+  enforce: 'It decides.',
+  shadow: 'It counts and tells, but lets everything through.',
+  off: 'It does not even count.',
+}
+
+const SCOPES = [
+  ['route', 'each client and route'],
+  ['policy', 'each client over all routes'],
+] as const
+
+const MOST_RULES = 16
+
+export interface PolicyEditorProps {
+  /** Undefined for a new one. */
+  readonly policy: PolicyAnswer | undefined
+  /** After it was saved or deleted. */
+  readonly onChanged: () => void
+}
+
+export function PolicyEditor({ policy, onChanged }: PolicyEditorProps) {
+  const start = useMemo(() => (policy === undefined ? NEW_POLICY : draftOf(policy)), [policy])
+  const [draft, setDraft] = useState(start)
+  const [refused, setRefused] = useState<ApiError>()
+  const [dialog, setDialog] = useState<'review' | 'delete'>()
+  const read = useMemo(() => readEntries(draft.rules), [draft.rules])
+  const before = useMemo(
+    () => (policy === undefined ? [] : readEntries(start.rules).flatMap(({ rules }) => rules)),
+    [policy, start],
+  )
+  const isWrong = read.some(({ problem }) => problem !== undefined)
+  const after = useMemo(() => (isWrong ? [] : read.flatMap(({ rules }) => rules)), [read, isWrong])
+  const spec = specOf(draft)
+  const lines = lineDiff(policy === undefined ? [] : policyLines(policy), policyLines(spec))
+  const isChanged = lines.some(({ kind }) => kind !== 'kept')
+  const mayChange = isAdmin.value && policy?.source !== 'file'
+  const change = (changes: Partial<PolicyDraft>) => {
+    setRefused(undefined)
+    setDraft({ ...draft, ...changes })
+  }
+  const putRule = (i: number, entry: RuleEntry) => change({ rules: draft.rules.with(i, entry) })
+  const problemAt = (at: string) => refused?.problems.find((problem) => problem.at === at)?.message
+
+  return (
+    <>
+      <header class="page-head">
+        <div class="client-title">
+          <a href="/policies" class="small">
+            All policies
+          </a>
+          <h1>{policy === undefined ? 'New policy' : policy.name}</h1>
+        </div>
+        <div class="row">
+          {policy?.source === 'api' && isAdmin.value && (
+            <button type="button" class="button danger" onClick={() => setDialog('delete')}>
+              <Icon name="bin" /> Delete …
+            </button>
+          )}
+          {mayChange && (
+            <button type="button" class="button main" disabled={!isChanged || isWrong} onClick={() => setDialog('review')}>
+              Review the change …
+            </button>
+          )}
+        </div>
+      </header>
+      <WhyNot policy={policy} />
+      {refused !== undefined && (
+        <div class="note bad" role="alert">
+          <Icon name="warning" />
+          <ul>
+            {(refused.problems.length === 0 ? [refused] : refused.problems).map(({ message }) => (
+              <li key={message}>{message}</li>
+            ))}
+          </ul>
+        </div>
+      )}
+      <div class="policy-columns">
+        <fieldset class="card policy-form" disabled={!mayChange}>
+          <legend class="unseen">The policy</legend>
+          {policy === undefined && (
+            <TextField
+              label="Name"
+              value={draft.name}
+              problem={problemAt('name')}
+              placeholder="orders"
+              onInput={(name) => change({ name })}
+            />
+          )}
+          <div class="pair">
+            <TextField
+              label="Client"
+              value={draft.client}
+              problem={problemAt('client')}
+              placeholder="*"
+              onInput={(client) => change({ client })}
+            />
+            <TextField
+              label="Route"
+              value={draft.route}
+              problem={problemAt('route')}
+              placeholder="/v1/orders"
+              onInput={(route) => change({ route })}
+            />
+          </div>
+          <p class="small soft">Exact, or with a * at the end for all that begin so. The most specific policy counts.</p>
+          <div class="field">
+            <span class="label">Mode</span>
+            <div class="row">
+              <Segments label="Mode" choices={MODES} value={draft.mode} onChoose={(mode) => change({ mode })} />
+              <span class="small soft">{MODE_SAYS[draft.mode]}</span>
+            </div>
+          </div>
+          <div class="field">
+            <span class="label">Counts</span>
+            <div class="row">
+              <Segments label="Counts" choices={SCOPES} value={draft.scope} onChoose={(scope) => change({ scope })} />
+            </div>
+          </div>
+          <h2>Rules</h2>
+          {draft.rules.map((entry, i) => (
+            <RuleEntryForm
+              key={i}
+              entry={entry}
+              number={i + 1}
+              problem={read[i]?.problem ?? problemAt(`rules[${i}]`)}
+              wrong={read[i]?.wrong}
+              onChange={(changed) => putRule(i, changed)}
+              onRemove={draft.rules.length === 1 ? undefined : () => change({ rules: draft.rules.toSpliced(i, 1) })}
+            />
+          ))}
+          {draft.rules.length < MOST_RULES && (
+            <button type="button" class="button slim add-rule" onClick={() => change({ rules: [...draft.rules, newEntry()] })}>
+              <Icon name="plus" /> Add a rule
+            </button>
+          )}
+        </fieldset>
+        <div class="policy-side">
+          <Trial before={before} after={after} />
+          {policy !== undefined && isAdmin.value && <PolicyHistory name={policy.name} />}
+        </div>
+      </div>
+      {dialog === 'review' && (
+        <ConfirmDialog
+          title={policy === undefined ? 'Add this policy?' : `Change ${policy.name}?`}
+          action="Save"
+          onConfirm={async () => {
+            if (policy !== undefined) await refuseIfChanged(policy)
+            try {
+              const { name, ...body } = spec
+              await call('PUT', `/v1/policies/${encodeURIComponent(name || ' ')}`, { body })
+              onChanged()
+              goTo(`/policies?name=${encodeURIComponent(name)}`)
+            } catch (error) {
+              if (error instanceof ApiError && error.status !== 401) setRefused(error)
+              else throw error
+            }
+          }}
+          onClose={() => setDialog(undefined)}
+        >
+          <DiffView lines={lines} />
+          <p class="soft">In force at once. What was used stays used where rules keep their names.</p>
+        </ConfirmDialog>
+      )}
+      {dialog === 'delete' && policy !== undefined && (
+        <ConfirmDialog
+          title={`Delete ${policy.name}?`}
+          action="Delete"
+          isDangerous
+          onConfirm={async () => {
+            await call('DELETE', `/v1/policies/${encodeURIComponent(policy.name)}`)
+            onChanged()
+            goTo('/policies')
+          }}
+          onClose={() => setDialog(undefined)}
+        >
+          <p>What it covered falls to the next policy that fits.</p>
+        </ConfirmDialog>
+      )}
+    </>
+  )
+}
+
+/** Somebody else's change must not be overwritten by a form that was opened before it. */
+async function refuseIfChanged(policy: PolicyAnswer): Promise<void> {
+  const now = await get<PolicyAnswer>(`/v1/policies/${encodeURIComponent(policy.name)}`)
+  if (JSON.stringify(now) !== JSON.stringify(policy)) {
+    throw new Error('Somebody has changed this policy since you opened it. Load the page anew to see how it is now.')
+  }
+}
+
+function WhyNot({ policy }: { readonly policy: PolicyAnswer | undefined }) {
+  if (!isAdmin.value) return <p class="note">You may look at policies. To change them, sign in with an admin key.</p>
+  if (policy?.source === 'file') return <p class="note">This policy comes from the configuration file, and is changed there.</p>
+  if (policy?.source === 'built-in')
+    return <p class="note">This is the built-in default. Saving puts one of your own in its place.</p>
+  return null
+}
+
+interface TextFieldProps {
+  readonly label: string
+  readonly value: string
+  readonly problem: string | undefined
+  readonly placeholder: string
+  readonly onInput: (value: string) => void
+}
+
+function TextField({ label, value, problem, placeholder, onInput }: TextFieldProps) {
+  const id = useId()
+  return (
+    <div class="field">
+      <label class="label" for={id}>
+        {label}
+      </label>
+      <input
+        id={id}
+        class="input mono"
+        autocomplete="off"
+        spellcheck={false}
+        value={value}
+        placeholder={placeholder}
+        aria-invalid={problem !== undefined}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+    </div>
+  )
+}

@@ -1,0 +1,47 @@
+// Who changed a policy, what and when: from the audit log, for those who may read it.
+
+import type { AuditAnswer, KeyAnswer, PolicySpec } from '../../api/answers.ts'
+import { usePolled } from '../../api/polled.ts'
+import { fullTime } from '../../words/time-text.ts'
+import { actorName } from '../keys/actor-name.ts'
+import { DiffView } from './diff-view.tsx'
+import { lineDiff } from './line-diff.ts'
+import { policyLines } from './policy-yaml.ts'
+
+const LOOKED_AT = 1000
+
+export function PolicyHistory({ name }: { readonly name: string }) {
+  const audit = usePolled<AuditAnswer>(`/v1/audit?limit=${LOOKED_AT}`, 30_000)
+  const keys = usePolled<{ readonly keys: readonly KeyAnswer[] }>('/v1/keys', 60_000)
+  const entries = audit.data?.entries.filter(({ target, action }) => target === name && action.startsWith('policy.'))
+  return (
+    <section class="card history" aria-label="History">
+      <h2>History</h2>
+      {entries === undefined ? null : entries.length === 0 ? (
+        <p class="soft">No change is in the latest {LOOKED_AT.toLocaleString('en')} entries of the audit log.</p>
+      ) : (
+        <ol>
+          {entries.map(({ time, actor, action, before, after }) => (
+            <li key={`${time} ${action}`}>
+              <details>
+                <summary>
+                  {verb(action, before)} by <strong>{actorName(actor, keys.data?.keys)}</strong>, {fullTime(time)}
+                </summary>
+                <DiffView lines={lineDiff(linesOf(before), linesOf(after))} />
+              </details>
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
+  )
+}
+
+function verb(action: string, before: unknown): string {
+  if (action === 'policy.delete') return 'Deleted'
+  return before === undefined ? 'Added' : 'Changed'
+}
+
+function linesOf(spec: unknown): string[] {
+  return spec === undefined || spec === null ? [] : policyLines(spec as PolicySpec)
+}

@@ -1,0 +1,87 @@
+// The playground's state: what is set up, and from it everything that is shown.
+
+import { computed, signal } from '@preact/signals'
+import { SluiceError } from 'sluice'
+import { durationMs } from '../forms/duration-text.ts'
+import { ALGORITHMS, type ReadRule, readRule } from '../rules/rule-form.ts'
+import { highestColumn, hitColumns } from './picture.ts'
+import { type Run, runRule } from './run-rule.ts'
+import { readSetup, type Setup, START_SETUP } from './setup.ts'
+import { readTraffic, type Traffic } from './traffic.ts'
+
+export const setup = signal<Setup>(START_SETUP)
+
+/** Why the address could not be read, if it could not. */
+export const addressProblem = signal<string | undefined>(undefined)
+
+/** The moment that is looked at, in ms from the start. */
+export const cursorMs = signal<number | undefined>(undefined)
+
+/** The times and the traffic, or what is wrong with them and in which field. */
+export type ReadTraffic =
+  | { readonly lengthMs: number; readonly spanMs: number; readonly traffic: Traffic; readonly problem?: undefined }
+  | { readonly problem: string; readonly wrong: 'length' | 'span' | 'traffic' }
+
+export const readTimes = computed<ReadTraffic>(() => {
+  const { length, span, traffic } = setup.value
+  let wrong: 'length' | 'span' | 'traffic' = 'length'
+  try {
+    const lengthMs = durationMs(length)
+    wrong = 'span'
+    const spanMs = durationMs(span)
+    wrong = 'traffic'
+    return { lengthMs, spanMs, traffic: readTraffic(traffic, lengthMs) }
+  } catch (error) {
+    const { message } = error as Error
+    // The library speaks of the window that it was given to read a duration.
+    return { problem: error instanceof SluiceError ? message.replace(/^window/, 'it') : message, wrong }
+  }
+})
+
+/** A rule under the traffic; without a run if either is wrong. */
+export interface Lane extends ReadRule {
+  readonly run: Run | undefined
+  /** How many units the rule is meant to let through in the span that is looked at. */
+  readonly meant: number
+}
+
+export const lanes = computed<readonly Lane[]>(() => {
+  const times = readTimes.value
+  return setup.value.rules.map((draft) => {
+    const read = readRule(draft)
+    if (read.rule === undefined || times.problem !== undefined) return { ...read, run: undefined, meant: 0 }
+    const { lengthMs, spanMs, traffic } = times
+    const [unitsOption, everyOption] = ALGORITHMS[draft.algorithm].rate
+    const { options } = read.spec
+    const meant = (Number(options[unitsOption]) * spanMs) / durationMs(String(options[everyOption]))
+    return { ...read, run: runRule(read.rule, traffic, lengthMs, spanMs), meant }
+  })
+})
+
+/** How wide the pictures are, in pixels. */
+export const pictureWidth = signal(0)
+
+/** The hits of each lane by column, and the highest column of all, so that bars can be compared. */
+export const hitBars = computed(() => {
+  const times = readTimes.value
+  const columns = lanes.value.map(({ run }) =>
+    run === undefined || times.problem !== undefined ? undefined : hitColumns(run.hits, pictureWidth.value, times.lengthMs),
+  )
+  return { columns, highest: Math.max(1, ...columns.map((column) => (column === undefined ? 1 : highestColumn(column)))) }
+})
+
+export function changeSetup(changed: Setup): void {
+  addressProblem.value = undefined
+  setup.value = changed
+}
+
+/** Takes over what an address says; says so if it cannot be read, and starts as without one. */
+export function takeAddress(hash: string): void {
+  try {
+    setup.value = readSetup(hash.replace(/^#/, ''))
+    addressProblem.value = undefined
+  } catch (error) {
+    setup.value = START_SETUP
+    addressProblem.value = (error as Error).message
+  }
+}

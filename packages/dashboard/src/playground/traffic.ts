@@ -1,0 +1,141 @@
+// Traffic that a person can shape: when hits come, and what a client does that is denied.
+// What must stay true: the same traffic comes at the same milliseconds everywhere, so it is made of whole numbers and a seed.
+
+import { durationMs } from '../forms/duration-text.ts'
+import { type Draft, type OptionForm, optionValues, startDraft } from '../forms/option-form.ts'
+
+export type Shape = 'bursts' | 'steady' | 'random' | 'retrying'
+
+export interface ShapeForm {
+  readonly title: string
+  readonly says: string
+  readonly options: readonly OptionForm[]
+}
+
+const hits = (label: string, start: string): OptionForm => ({ name: 'hits', label, kind: 'units', start })
+const every = (label: string, start: string): OptionForm => ({ name: 'every', label, kind: 'duration', start })
+
+export const SHAPES: Readonly<Record<Shape, ShapeForm>> = {
+  bursts: {
+    title: 'Bursts at the boundary',
+    says: 'One burst just before a boundary of the clock and one just after it, at every second boundary.',
+    options: [
+      hits('Hits in each burst', '10'),
+      every('Boundary every', '10s'),
+      { name: 'within', label: 'Each burst within', kind: 'duration', start: '400ms' },
+    ],
+  },
+  steady: {
+    title: 'Steady',
+    says: 'Evenly spaced hits.',
+    options: [hits('Hits', '15'), every('Every', '10s')],
+  },
+  random: {
+    title: 'Random',
+    says: 'Hits at random times. The same seed gives the same times.',
+    options: [hits('Hits, on average', '15'), every('Every', '10s'), { name: 'seed', label: 'Seed', kind: 'units', start: '1' }],
+  },
+  retrying: {
+    title: 'A retrying client',
+    says: 'Evenly spaced jobs. A job whose hit is denied tries again until it passes.',
+    options: [
+      hits('Jobs', '12'),
+      every('Every', '10s'),
+      {
+        name: 'retry',
+        label: 'Tries again',
+        kind: 'choice',
+        choices: [
+          ['told', 'when it was told to'],
+          ['500ms', 'every 500 ms'],
+          ['1s', 'every second'],
+          ['3s', 'every 3 seconds'],
+        ],
+        start: '1s',
+      },
+    ],
+  },
+}
+
+export const SHAPE_NAMES = Object.keys(SHAPES) as Shape[]
+
+export function isShape(name: string): name is Shape {
+  return Object.hasOwn(SHAPES, name)
+}
+
+/** Traffic as it is being typed. */
+export interface TrafficDraft {
+  readonly shape: Shape
+  readonly options: Draft
+}
+
+export interface Traffic {
+  /** When hits come for the first time, in ms from the start; rising. */
+  readonly arrivals: readonly number[]
+  /** When a denied hit comes again: after so many ms, when the decision told it to, or never. */
+  readonly retry: number | 'told' | undefined
+  /** What each hit costs; 1 unless given. */
+  readonly cost?: number
+}
+
+/** The most hits that arrive. More cannot be told apart in a picture, and each keystroke runs them all. */
+export const MOST_ARRIVALS = 5000
+
+export function newTraffic(shape: Shape, options: Draft = {}): TrafficDraft {
+  return { shape, options: { ...startDraft(SHAPES[shape].options), ...options } }
+}
+
+/** Throws an Error that says what is wrong. */
+export function readTraffic({ shape, options: draft }: TrafficDraft, lengthMs: number): Traffic {
+  const options = optionValues(SHAPES[shape].options, draft)
+  const count = whole('the number of hits', options.hits, 1)
+  const everyMs = durationMs(String(options.every))
+  const most = shape === 'bursts' ? count * 2 * Math.ceil(lengthMs / everyMs / 2) : Math.ceil((lengthMs * count) / everyMs)
+  if (most > MOST_ARRIVALS) {
+    throw new Error(`the picture holds ${MOST_ARRIVALS} hits at most, and this would be ${most}: make it shorter or slower`)
+  }
+  if (shape === 'bursts') {
+    return { arrivals: bursts(count, everyMs, durationMs(String(options.within)), lengthMs), retry: undefined }
+  }
+  if (shape === 'random') return { arrivals: random(most, whole('the seed', options.seed, 0), lengthMs), retry: undefined }
+  const retry = shape === 'steady' ? undefined : options.retry === 'told' ? 'told' : durationMs(String(options.retry))
+  return { arrivals: steady(count, everyMs, lengthMs), retry }
+}
+
+function steady(count: number, everyMs: number, lengthMs: number): number[] {
+  const times: number[] = []
+  for (let i = 0, atMs = 0; atMs < lengthMs; i++, atMs = Math.floor((i * everyMs) / count)) times.push(atMs)
+  return times
+}
+
+function bursts(count: number, everyMs: number, withinMs: number, lengthMs: number): number[] {
+  if (withinMs * 2 > everyMs) throw new Error('a burst must be no longer than half the time between two boundaries')
+  const times: number[] = []
+  for (let boundaryMs = everyMs; boundaryMs - withinMs < lengthMs; boundaryMs += 2 * everyMs) {
+    for (const startMs of [boundaryMs - withinMs, boundaryMs]) {
+      for (let i = 0; i < count; i++) times.push(startMs + Math.floor((i * withinMs) / count))
+    }
+  }
+  return times.filter((atMs) => atMs < lengthMs)
+}
+
+function random(count: number, seed: number, lengthMs: number): number[] {
+  const next = randomNumbers(seed)
+  return Array.from({ length: count }, () => Math.floor(next() * lengthMs)).sort((a, b) => a - b)
+}
+
+/** Numbers from 0 to below 1: a Weyl sequence, mixed. */
+function randomNumbers(seed: number): () => number {
+  let state = seed | 0
+  return () => {
+    state = (state + 0x9e3779b9) | 0
+    let mixed = Math.imul(state ^ (state >>> 16), 0x21f0aaad)
+    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97)
+    return ((mixed ^ (mixed >>> 15)) >>> 0) / 2 ** 32
+  }
+}
+
+function whole(what: string, value: unknown, least: number): number {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return value
+  throw new Error(`${what} must be a whole number of at least ${least}, got '${value}'`)
+}

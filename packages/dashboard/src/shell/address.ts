@@ -1,0 +1,46 @@
+// Where in the pages somebody is: the path and the query of the address, and ways to go elsewhere without loading anew.
+
+import { computed, signal } from '@preact/signals'
+
+const address = signal(read())
+
+addEventListener('popstate', () => {
+  address.value = read()
+})
+
+export const path = computed(() => address.value.pathname)
+
+/** One value of the query; empty if it is not there. */
+export function queryValue(name: string): string {
+  return address.value.searchParams.get(name) ?? ''
+}
+
+export function goTo(href: string): void {
+  history.pushState(null, '', href)
+  address.value = read()
+  scrollTo(0, 0)
+}
+
+/** Changes the query and stays on the page, without a step in the history: for what is typed into a filter. */
+export function putQuery(name: string, value: string): void {
+  const url = new URL(location.href)
+  if (value === '') url.searchParams.delete(name)
+  else url.searchParams.set(name, value)
+  history.replaceState(history.state, '', url)
+  address.value = read()
+}
+
+function read(): URL {
+  return new URL(location.href)
+}
+
+/** Follows links to our own pages without loading anew. */
+export function followLinks(): void {
+  document.addEventListener('click', (event) => {
+    if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+    const link = (event.target as Element).closest('a')
+    if (link === null || link.origin !== location.origin || link.target !== '' || link.hasAttribute('data-load')) return
+    event.preventDefault()
+    if (link.href !== location.href) goTo(link.href)
+  })
+}

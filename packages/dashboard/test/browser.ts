@@ -1,0 +1,67 @@
+// A real browser for tests of the pages, and what every page is held to: no error in its console, no violation that axe finds,
+// nothing that sticks out sideways.
+
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { findChromium } from '../../../scripts/chromium-there.mjs'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+export async function startBrowser(): Promise<Browser> {
+  const executablePath = findChromium()
+  if (executablePath === undefined) throw new Error('there is no Chromium: run node scripts/programs-there.mjs')
+  // Chromium's sandbox does not work for root.
+  return chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
+}
+
+/** A page in a context of its own, and what went wrong in it. That the service refuses something is no error of the page. */
+export async function openPage(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<[page: Page, errors: string[]]> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
+  const page = await context.newPage()
+  page.setDefaultTimeout(5000)
+  const errors: string[] = []
+  page.on('pageerror', (error) => errors.push(error.message))
+  page.on('console', (message) => {
+    const isRefusal = /^Failed to load resource: .* status of 4\d\d/.test(message.text())
+    if ((message.type() === 'error' || message.type() === 'warning') && !isRefusal) errors.push(message.text())
+  })
+  await page.goto(url)
+  return [page, errors]
+}
+
+/** Fails with what axe finds, in words; `rules` are all unless named. */
+export async function expectAccessible(page: Page, rules?: readonly string[]): Promise<void> {
+  const options = { resultTypes: ['violations'], ...(rules && { runOnly: rules }) }
+  // Injected past the page's Content-Security-Policy, which is not what is tested here.
+  const found = await page.evaluate(`${axe};axe.run(document, ${JSON.stringify(options)})`)
+  const { violations } = found as {
+    violations: { id: string; help: string; nodes: { html: string; failureSummary: string }[] }[]
+  }
+  expect(
+    violations.map(
+      ({ id, help, nodes }) => `${id}: ${help}\n${nodes.map((node) => `${node.html}\n${node.failureSummary}`).join('\n')}`,
+    ),
+  ).toEqual([])
+}
+
+/** In light and in dark, which differ in nothing but their colours. */
+export async function expectAccessibleInBoth(page: Page): Promise<void> {
+  await page.emulateMedia({ colorScheme: 'light' })
+  await expectAccessible(page)
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await expectAccessible(page, ['color-contrast'])
+}
+
+export async function expectNoSidewaysScroll(page: Page): Promise<void> {
+  const { scroll, client } = await page.evaluate(() => ({
+    scroll: document.documentElement.scrollWidth,
+    client: document.documentElement.clientWidth,
+  }))
+  expect(scroll).toBeLessThanOrEqual(client)
+}

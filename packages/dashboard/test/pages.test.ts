@@ -1,0 +1,467 @@
+// Every page and flow of the dashboard, in a real browser against a live service with real checks.
+
+import { writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { buildDashboard } from '../../../scripts/build-dashboard.mjs'
+import { startRedis } from '../../../test/servers/redis-server.mjs'
+import { expectAccessibleInBoth, expectNoSidewaysScroll, openPage, startBrowser } from './browser.ts'
+import { type LiveService, startLiveService } from './live-service.ts'
+
+const HOSTILE = '<img src=x onerror="document.title=\'taken over\'">'
+
+let browser: Browser
+let service: LiveService
+/** Signed in as admin; tests go from page to page with it. */
+let admin: Page
+let errors: string[]
+
+beforeAll(async () => {
+  await buildDashboard()
+  ;[browser, service] = await Promise.all([startBrowser(), startLiveService()])
+  await service.call('PUT', '/v1/policies/orders', {
+    route: '/v1/orders',
+    rules: [
+      { algorithm: 'token-bucket', capacity: 5, refill: 1, every: '1h', name: 'burst' },
+      { algorithm: 'fixed-window', limit: 1000, window: '1d', name: 'daily' },
+    ],
+  })
+  await service.call('PUT', '/v1/policies/trial', { client: 'free-*', mode: 'shadow', scope: 'policy', rules: '2/hour' })
+  await service.check('acme', '/v1/orders', 12)
+  await service.check(HOSTILE, '/v1/orders', 8)
+  await service.check('free-1', '/v1/users', 4)
+  await service.check('globex', '/v1/users', 20)
+  ;[admin, errors] = await openPage(browser, service.address)
+  await signIn(admin, service.key)
+}, 60_000)
+
+afterAll(async () => {
+  await browser?.close()
+  await service?.stop()
+})
+
+/** Holds within a few seconds, however busy the machine is. */
+const soon = <T>(look: () => T) => expect.poll(look, { timeout: 5000 })
+
+async function signIn(page: Page, key: string): Promise<void> {
+  await page.getByLabel('API key').fill(key)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('navigation', { name: 'Pages' }).waitFor()
+}
+
+/** Goes to a page as people do: by a link, without loading anew. */
+async function go(page: Page, name: string): Promise<void> {
+  await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name }).click()
+  await page.getByRole('heading', { level: 1, name }).waitFor()
+}
+
+describe('signing in', () => {
+  test('asks for a key that may look, says why one will not do, and remembers where one wanted to go', async () => {
+    const [page] = await openPage(browser, `${service.address}/policies?search=tri`)
+    await page.getByLabel('API key').fill('sluice_wrong')
+    await page.keyboard.press('Enter')
+    await page.getByText('This key is not known').waitFor()
+    await page.getByLabel('API key').fill('ключ')
+    await page.keyboard.press('Enter')
+    await page.getByText('This key is not known').waitFor()
+    await page.getByLabel('API key').fill(await service.newKey('checker', 'check'))
+    await page.keyboard.press('Enter')
+    await page.getByText('it needs the scope read or admin').waitFor()
+    await signIn(page, service.key)
+    await page.getByRole('link', { name: 'trial' }).waitFor()
+    const [cookie] = await page.context().cookies()
+    expect(cookie).toMatchObject({ name: 'sluice_session', httpOnly: true, sameSite: 'Strict', path: '/' })
+    expect(await page.evaluate(() => JSON.stringify([localStorage, sessionStorage, document.cookie]))).not.toContain('sluice_')
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await page.context().close()
+  })
+
+  test('too often with the wrong key is limited', async () => {
+    const limited = await startLiveService()
+    const [page] = await openPage(browser, limited.address)
+    for (let i = 0; i < 21; i++)
+      await page.evaluate((i) => fetch('/v1/session', { method: 'POST', headers: { 'api-key': `guess-${i}` } }), i)
+    await page.getByLabel('API key').fill('sluice_guess')
+    await page.keyboard.press('Enter')
+    await page.getByText('Too many tries').waitFor()
+    await page.context().close()
+    await limited.stop()
+  })
+})
+
+describe('overview', () => {
+  test('says what is wrong and who is affected, with the numbers of the service', async () => {
+    await go(admin, 'Overview')
+    await admin.getByText(/% of checks are denied/).waitFor()
+    const limited = admin.getByRole('region', { name: 'Clients limited most' })
+    await limited.getByRole('link', { name: 'acme' }).waitFor()
+    const { clients } = await service.call('GET', '/v1/top?by=denied')
+    expect(await limited.getByRole('listitem').allTextContents()).toEqual(
+      clients.map(({ client_id, count }: { client_id: string; count: number }) => `${client_id}${count}`),
+    )
+    const row = admin.getByRole('region', { name: 'Policies that deny most' }).getByRole('row', { name: 'orders' })
+    const { policies } = await service.call('GET', '/v1/stats')
+    const { denied } = policies.find(({ name }: { name: string }) => name === 'orders')
+    expect(await row.getByRole('cell').nth(2).textContent()).toBe(String(denied))
+    await admin.getByText('Store: memory').waitFor()
+    await admin.getByRole('radio', { name: '1 h' }).check()
+    expect(
+      await admin
+        .getByRole('img', { name: /Decisions over time/ })
+        .locator('canvas')
+        .count(),
+    ).toBe(1)
+  })
+
+  test('follows what happens, and nothing moves while it does', async () => {
+    const place = () =>
+      admin.getByRole('heading', { name: 'Clients limited most' }).evaluate((heading) => heading.getBoundingClientRect().top)
+    const before = await place()
+    await service.check('newcomer', '/v1/orders', 40)
+    await admin.getByRole('region', { name: 'Clients limited most' }).getByText('newcomer').waitFor({ timeout: 8000 })
+    expect(await place()).toBe(before)
+  })
+
+  test('says that the store is down, and who answers instead', async () => {
+    const redis = await startRedis()
+    const onRedis = await startLiveService({ store: `redis://127.0.0.1:${redis.port}` })
+    const [page] = await openPage(browser, onRedis.address)
+    await signIn(page, onRedis.key)
+    await page.getByText('All is quiet').waitFor()
+    await redis.stop()
+    await onRedis.check('ada', '/', 5)
+    await page.getByText('The store does not answer').waitFor()
+    await page.getByText('Each instance counts for itself until it is back.').waitFor()
+    await page.context().close()
+    await onRedis.stop()
+  })
+})
+
+describe('clients', () => {
+  test('one client’s use of each rule, and why it was denied', async () => {
+    await go(admin, 'Clients')
+    await admin.getByRole('searchbox', { name: 'Client' }).fill('acme')
+    await admin.keyboard.press('Enter')
+    await admin.getByRole('heading', { level: 1, name: 'acme' }).waitFor()
+    const usage = admin.getByRole('listitem').filter({ has: admin.getByRole('heading', { name: '/v1/orders' }) })
+    await usage.getByText('5 of 5 used').waitFor()
+    await usage.getByText('5 of 1,000 used').waitFor()
+    await usage.getByText(/next passes in 1 h|next passes in 59 min/).waitFor()
+    const denials = admin.getByRole('region', { name: 'Denials' })
+    await denials
+      .getByText(/burst is used up: 0 of 5 left, passes in (1 h|59 min)/)
+      .first()
+      .waitFor()
+    await soon(() => denials.getByRole('listitem').count()).toBe(7)
+    await admin.getByLabel('Another route').fill('/v1/users')
+    await admin.keyboard.press('Enter')
+    await admin.getByText('0 of 100 used').waitFor()
+  })
+
+  test('a count is given back and reset by an admin, asked twice, and written down', async () => {
+    const usage = admin.getByRole('listitem').filter({ has: admin.getByRole('heading', { name: '/v1/orders' }) })
+    await usage.getByRole('button', { name: 'Give back' }).click()
+    const dialog = admin.getByRole('dialog')
+    await dialog.getByLabel('Units, of 5 used').fill('x')
+    await dialog.getByRole('button', { name: 'Give back' }).click()
+    await dialog.getByText(/cost must be a whole number of at least 1, got "x"/).waitFor()
+    await dialog.getByLabel('Units, of 5 used').fill('2')
+    await dialog.getByRole('button', { name: 'Give back' }).click()
+    await usage.getByText('3 of 5 used').waitFor()
+    await usage.getByRole('button', { name: 'Reset' }).click()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await usage.getByText('3 of 5 used').waitFor()
+    await usage.getByRole('button', { name: 'Reset' }).click()
+    await dialog.getByRole('button', { name: 'Reset' }).click()
+    await usage.getByText('0 of 5 used').waitFor()
+    const { entries } = await service.call('GET', '/v1/audit?limit=2')
+    expect(entries).toMatchObject([
+      { action: 'counter.reset', target: 'acme /v1/orders' },
+      { action: 'counter.refund', target: 'acme /v1/orders', after: { cost: 2 } },
+    ])
+  })
+
+  test('a client with a name made of HTML is a name', async () => {
+    await go(admin, 'Clients')
+    await admin.getByRole('region', { name: 'Denied most' }).getByRole('link', { name: HOSTILE }).click()
+    await admin.getByRole('heading', { level: 1, name: HOSTILE }).waitFor()
+    await go(admin, 'Live')
+    await admin.getByRole('link', { name: HOSTILE }).first().waitFor()
+    await go(admin, 'Overview')
+    await admin.getByRole('link', { name: HOSTILE }).first().waitFor()
+    expect(await admin.locator('img[src="x"]').count()).toBe(0)
+    await soon(() => admin.title()).toBe('Overview · Sluice')
+  })
+})
+
+describe('policies', () => {
+  const review = () => admin.getByRole('button', { name: 'Review the change' })
+  const dialog = () => admin.getByRole('dialog')
+
+  test('one is made: what is wrong is said, and what it would do is drawn, before it is saved', async () => {
+    await go(admin, 'Policies')
+    await admin.getByRole('link', { name: 'New policy' }).click()
+    await admin.getByRole('textbox', { name: 'Route' }).fill('/v1/exports')
+    await admin.getByLabel('Algorithm of rule 1').selectOption('sliding-log')
+    await admin.getByLabel('Limit').fill('many')
+    await admin.getByText('slidingLog needs limit to be a whole number of at least 1, got "many"').waitFor()
+    expect(await review().isDisabled()).toBe(true)
+    await admin.getByLabel('Limit').fill('3')
+    await admin.getByLabel('Window').fill('1h')
+    await admin.getByRole('img', { name: /What it would do: \d+% of hits allowed/ }).waitFor()
+    await admin.getByLabel('Name', { exact: true }).fill('no spaces please')
+    await review().click()
+    await dialog().getByRole('button', { name: 'Save' }).click()
+    await admin
+      .getByRole('alert')
+      .getByText(/a name of 1 to 64 letters/)
+      .waitFor()
+    await admin.getByLabel('Name', { exact: true }).fill('exports')
+    await review().click()
+    await dialog().getByText('route: /v1/exports').waitFor()
+    await dialog().getByRole('button', { name: 'Save' }).click()
+    await admin.getByRole('heading', { level: 1, name: 'exports' }).waitFor()
+    expect(await service.call('GET', '/v1/policies/exports')).toMatchObject({
+      route: '/v1/exports',
+      rules: [{ algorithm: 'sliding-log', limit: 3, window: '1h' }],
+      mode: 'enforce',
+    })
+    await service.check('acme', '/v1/exports', 4)
+    expect((await service.call('GET', '/v1/usage?client_id=acme&route=/v1/exports')).rules).toMatchObject([{ used: 3, limit: 3 }])
+  })
+
+  test('one is changed: now and after side by side, then the difference, then the history', async () => {
+    await admin.getByLabel('Limit').fill('6')
+    await admin.getByRole('img', { name: /^Now: \d+% of hits/ }).waitFor()
+    await admin.getByRole('img', { name: /^After the change: \d+% of hits/ }).waitFor()
+    await review().click()
+    await dialog().locator('.removed').waitFor()
+    expect(await dialog().locator('.removed').allTextContents()).toEqual(['− removed:     limit: 3'])
+    expect(await dialog().locator('.added').allTextContents()).toEqual(['+ added:     limit: 6'])
+    await dialog().getByRole('button', { name: 'Save' }).click()
+    await dialog().waitFor({ state: 'detached' })
+    await admin.getByText(/Changed by first-admin/).waitFor()
+    await admin.getByText(/Added by first-admin/).waitFor()
+    expect((await service.call('GET', '/v1/policies/exports')).rules[0].limit).toBe(6)
+    expect((await service.call('GET', '/v1/usage?client_id=acme&route=/v1/exports')).rules).toMatchObject([{ used: 3, limit: 6 }])
+  })
+
+  test('one that somebody else has changed meanwhile is not overwritten', async () => {
+    await service.call('PUT', '/v1/policies/exports', {
+      route: '/v1/exports',
+      rules: { algorithm: 'sliding-log', limit: 7, window: '1h' },
+    })
+    await admin.getByLabel('Limit').fill('8')
+    await review().click()
+    await dialog().getByRole('button', { name: 'Save' }).click()
+    await dialog().getByText('Somebody has changed this policy since you opened it.').waitFor()
+    await dialog().getByRole('button', { name: 'Cancel' }).click()
+    expect((await service.call('GET', '/v1/policies/exports')).rules[0].limit).toBe(7)
+  })
+
+  test('one goes from enforce to shadow and back in the list', async () => {
+    await go(admin, 'Policies')
+    await admin.getByRole('button', { name: 'Put in shadow exports' }).click()
+    await dialog().getByRole('button', { name: 'Put in shadow' }).click()
+    await admin.getByRole('button', { name: 'Enforce exports' }).waitFor()
+    expect((await service.call('GET', '/v1/policies/exports')).mode).toBe('shadow')
+    await admin.getByRole('button', { name: 'Enforce exports' }).click()
+    await dialog().getByRole('button', { name: 'Enforce' }).click()
+    await admin.getByRole('button', { name: 'Put in shadow exports' }).waitFor()
+  })
+
+  test('one is deleted, asked twice', async () => {
+    await admin.getByRole('link', { name: 'exports' }).click()
+    await admin.getByRole('button', { name: 'Delete' }).click()
+    await dialog().getByRole('button', { name: 'Delete' }).click()
+    await admin.getByRole('heading', { level: 1, name: 'Policies' }).waitFor()
+    await soon(() => admin.getByRole('link', { name: 'exports' }).count()).toBe(0)
+  })
+
+  test('ten thousand are listed and searched as quickly as ten, and those of a file cannot be changed here', async () => {
+    const file = join(tmpdir(), `sluice-pages-${process.pid}.yaml`)
+    const policies = Array.from({ length: 10_000 }, (_, i) => `  - { name: p${i}, route: /r${i}, rules: 10/minute }`)
+    writeFileSync(file, `policies:\n${policies.join('\n')}\n`)
+    const many = await startLiveService({ config: file })
+    const [page] = await openPage(browser, `${many.address}/policies`)
+    await signIn(page, many.key)
+    await page.getByText('10,001 policies').waitFor()
+    expect(await page.getByRole('row').count()).toBe(101)
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await soon(() => page.getByRole('row').count()).toBe(201)
+    const startMs = Date.now()
+    await page.getByRole('searchbox').fill('/r9999')
+    await page.getByText('1 policy', { exact: true }).waitFor()
+    expect(Date.now() - startMs).toBeLessThan(2000)
+    await page.getByRole('link', { name: 'p9999' }).click()
+    await page.getByText('This policy comes from the configuration file').waitFor()
+    expect(await page.getByRole('textbox', { name: 'Route' }).isDisabled()).toBe(true)
+    await page.context().close()
+    await many.stop()
+  })
+})
+
+describe('live', () => {
+  test('shows decisions as they are made, filtered, and holds still when paused', async () => {
+    await go(admin, 'Live')
+    const tail = admin.getByRole('region', { name: 'Decisions' })
+    await service.check('streamer', '/v1/users', 3)
+    await tail
+      .getByRole('row', { name: /allowed streamer \/v1\/users default/ })
+      .first()
+      .waitFor()
+    await admin.getByRole('searchbox').fill('acme')
+    await admin.getByRole('radio', { name: 'Denied' }).check()
+    await soon(
+      async () => new Set((await tail.getByRole('row').allTextContents()).slice(1).map((row) => /denied(acme)/.exec(row)?.[1])),
+    ).toEqual(new Set(['acme']))
+    await admin.getByRole('searchbox').fill('')
+    await admin.getByRole('radio', { name: 'All', exact: true }).check()
+    await admin.getByRole('button', { name: 'Pause' }).click()
+    const rows = await tail.getByRole('row').count()
+    await service.check('late', '/v1/orders', 9)
+    await admin.getByText(/[1-9]\d* waiting/).waitFor()
+    expect(await tail.getByRole('row').count()).toBe(rows)
+    expect(await tail.getByRole('link', { name: 'late' }).count()).toBe(0)
+    await admin.getByRole('button', { name: 'Go on' }).click()
+    await tail.getByRole('link', { name: 'late' }).first().waitFor()
+  })
+
+  test('thousands of checks a second leave the page bounded and quick', async () => {
+    const flood = Promise.all(Array.from({ length: 5 }, () => service.check('flood', '/v1/orders', 1000)))
+    const slowestMs = await admin.evaluate(async () => {
+      let slowest = 0
+      let last = performance.now()
+      const end = last + 1500
+      while (last < end) {
+        await new Promise(requestAnimationFrame)
+        slowest = Math.max(slowest, performance.now() - last)
+        last = performance.now()
+      }
+      return slowest
+    })
+    await flood
+    expect(slowestMs).toBeLessThan(1000)
+    expect(await admin.getByRole('region', { name: 'Decisions' }).getByRole('row').count()).toBeLessThanOrEqual(101)
+    // What was left out is told with the next event.
+    const told = admin.getByText(/[1-9][\d,]* left out of the sample/)
+    await soon(async () => {
+      await service.check('flood', '/v1/orders')
+      return told.count()
+    }).toBe(1)
+  })
+})
+
+describe('keys and audit', () => {
+  test('a key is made and shown once, replaced, and revoked', async () => {
+    await go(admin, 'Keys and audit')
+    await admin.getByRole('button', { name: 'New key' }).click()
+    const dialog = admin.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('grafana')
+    await dialog.getByRole('radio', { name: 'Read' }).check()
+    await dialog.getByRole('button', { name: 'Make the key' }).click()
+    const secret = (await dialog.locator('.secret').textContent()) ?? ''
+    const asks = async (key: string) => (await fetch(`${service.address}/v1/stats`, { headers: { 'api-key': key } })).status
+    expect(await asks(secret)).toBe(200)
+    await dialog.getByRole('button', { name: 'Done' }).click()
+    const row = admin.getByRole('row', { name: /grafana/ })
+    await row.getByText('read', { exact: true }).waitFor()
+    expect(await admin.content()).not.toContain(secret)
+
+    await row.getByRole('button', { name: 'Replace grafana' }).click()
+    await dialog.getByRole('radio', { name: 'at once' }).check()
+    await dialog.getByRole('button', { name: 'Make the new key' }).click()
+    const second = (await dialog.locator('.secret').textContent()) ?? ''
+    await dialog.getByRole('button', { name: 'Done' }).click()
+    expect([await asks(secret), await asks(second)]).toEqual([401, 200])
+
+    await admin.getByRole('button', { name: /^Revoke grafana/ }).click()
+    await dialog.getByRole('button', { name: 'Revoke' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    expect(await asks(second)).toBe(401)
+    await admin.getByRole('row', { name: /grafana.*revoked/ }).waitFor()
+    await admin.getByRole('region', { name: 'Audit log' }).getByText('key.revoke').waitFor()
+  })
+})
+
+test('a read key can look and not touch', async () => {
+  const [page, wrong] = await openPage(browser, service.address)
+  await signIn(page, await service.newKey('viewer', 'read'))
+  await page.getByText('looks only').waitFor()
+  await go(page, 'Policies')
+  await page.getByRole('link', { name: 'orders' }).waitFor()
+  expect(await page.getByRole('button').allTextContents()).not.toContain('Shadow …')
+  expect(await page.getByRole('link', { name: 'New policy' }).count()).toBe(0)
+  await page.getByRole('link', { name: 'orders' }).click()
+  await page.getByText('To change them, sign in with an admin key.').waitFor()
+  expect(await page.getByLabel('Capacity').isDisabled()).toBe(true)
+  await page.goto(`${service.address}/clients?client=acme&route=/v1/orders`)
+  await page.getByText(/of 5 used/).waitFor()
+  expect(await page.getByRole('button', { name: 'Reset' }).count()).toBe(0)
+  await go(page, 'Keys and audit')
+  await page.getByText('Keys and the audit log are for admins.').waitFor()
+  expect(wrong).toEqual([])
+  await page.context().close()
+})
+
+test('the keyboard goes everywhere', async () => {
+  await admin.goto(service.address)
+  await admin.getByRole('navigation', { name: 'Pages' }).waitFor()
+  await admin.keyboard.press('Tab')
+  expect(await admin.evaluate(() => document.activeElement?.textContent)).toBe('To the page')
+  await admin.keyboard.press('Tab')
+  await admin.keyboard.press('Tab')
+  await admin.keyboard.press('Enter')
+  await admin.getByRole('heading', { level: 1, name: 'Live' }).waitFor()
+  await soon(() => admin.evaluate(() => document.activeElement?.id)).toBe('main')
+  await admin.goBack()
+  await admin.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+})
+
+const PAGES = [
+  ['/', 'Clients limited most'],
+  ['/live', 'acme'],
+  ['/clients', 'acme'],
+  ['/clients?client=acme&route=/v1/orders', 'of 5 used'],
+  ['/policies', 'trial'],
+  ['/policies?name=orders', 'Added by'],
+  ['/policies?new=1', 'What it would do'],
+  ['/keys', 'key.create'],
+  ['/playground', 'most in any 10 s'],
+] as const
+
+test.each(PAGES)('axe finds nothing wrong on %s in light and dark, and nothing sticks out on a phone', async (path, content) => {
+  await admin.goto(`${service.address}${path}`)
+  await admin.getByText(content).first().waitFor()
+  await expectAccessibleInBoth(admin)
+  for (const width of [390, 820, 2200]) {
+    await admin.setViewportSize({ width, height: 900 })
+    await expectNoSidewaysScroll(admin)
+  }
+  await admin.setViewportSize({ width: 1280, height: 800 })
+})
+
+test('the sign-in page passes axe too', async () => {
+  const [page] = await openPage(browser, service.address)
+  await page.getByLabel('API key').waitFor()
+  await expectAccessibleInBoth(page)
+  await page.context().close()
+})
+
+test('no page said anything into the console, nor broke its Content-Security-Policy', () => {
+  expect(errors).toEqual([])
+})
+
+test('a service that goes away is said, and what was known stays in view', async () => {
+  const brief = await startLiveService()
+  const [page] = await openPage(browser, brief.address)
+  await signIn(page, brief.key)
+  await page.getByText('All is quiet').waitFor()
+  await brief.stop()
+  await page.getByText('What is shown is what was known last.').waitFor()
+  await page.getByText('All is quiet').waitFor()
+  await page.context().close()
+})

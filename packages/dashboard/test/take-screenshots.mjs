@@ -1,0 +1,120 @@
+// Takes the pictures that the documents show, into docs/images. Run it by hand when a page has changed, and look at them.
+// The service runs in this process, on a clock that begins five minutes ago and is moved on as fast as checks can be made.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { chromium } from 'playwright-core'
+import { loadConfig, serve } from 'sluice-server'
+import { preview } from 'vite'
+import { buildDashboard, viteConfig } from '../../../scripts/build-dashboard.mjs'
+import { findChromium } from '../../../scripts/chromium-there.mjs'
+
+const images = fileURLToPath(new URL('../../../docs/images/', import.meta.url))
+const SECONDS = 300
+
+let behindMs = SECONDS * 1000
+const realNow = Date.now
+Date.now = () => realNow() - behindMs
+
+await buildDashboard()
+const folder = mkdtempSync(join(tmpdir(), 'sluice-pictures-'))
+const { config } = await loadConfig({ flags: { listen: '127.0.0.1:0', dataFolder: folder, logLevel: 'silent' } })
+let key = ''
+const service = await serve({
+  config,
+  drainDelayMs: 0,
+  onFirstKey: (secret) => {
+    key = secret
+  },
+})
+const browser = await chromium.launch({
+  executablePath: findChromium(),
+  args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
+})
+try {
+  await makePolicies()
+  await makeHistory()
+  await takePictures()
+} finally {
+  await browser.close()
+  await service.close()
+  rmSync(folder, { recursive: true, force: true })
+}
+
+async function call(method, path, body) {
+  const headers = { 'api-key': key, 'content-type': 'application/json' }
+  const response = await fetch(`${service.address}${path}`, { method, headers, body: JSON.stringify(body) })
+  if (!response.ok) throw new Error(`${method} ${path}: ${await response.text()}`)
+}
+
+async function makePolicies() {
+  await call('PUT', '/v1/policies/default', { rules: '2000/minute' })
+  const bucket = { algorithm: 'token-bucket', capacity: 20, refill: 5, every: '1s', name: 'burst' }
+  const hourly = { algorithm: 'fixed-window', limit: 5000, window: '1h', name: 'hourly' }
+  await call('PUT', '/v1/policies/orders', { route: '/v1/orders', rules: [bucket, hourly] })
+  await call('PUT', '/v1/policies/search', { route: '/v1/search*', rules: '30/second' })
+  await call('PUT', '/v1/policies/exports', {
+    route: '/v1/exports',
+    rules: { algorithm: 'sliding-log', limit: 40, window: '1m' },
+  })
+  const free = { algorithm: 'sliding-window', limit: 100, window: '1m' }
+  await call('PUT', '/v1/policies/free-plan', { client: 'free-*', scope: 'policy', mode: 'shadow', rules: free })
+}
+
+/** Five minutes of checks: a few busy clients, one that floods orders for a while. */
+async function makeHistory() {
+  const clients = ['globex', 'acme', 'initech', 'hooli', 'free-17', 'umbrella', 'free-23', 'stark']
+  const routes = ['/v1/users', '/v1/orders', '/v1/search', '/v1/exports']
+  let seed = 7
+  const random = () => {
+    seed = (Math.imul(seed, 1103515245) + 12345) & 0x7fffffff
+    return seed / 0x7fffffff
+  }
+  for (let second = 0; second < SECONDS; second++) {
+    const count = Math.round(34 + 12 * Math.sin(second / 40) + 6 * random())
+    const checks = Array.from({ length: count }, () => ({
+      client_id: clients[Math.floor(random() ** 1.8 * clients.length)],
+      route: routes[Math.floor(random() ** 2 * routes.length)],
+    }))
+    if (second > 215) for (let i = 0; i < 22; i++) checks.push({ client_id: 'acme', route: '/v1/orders' })
+    await call('POST', '/v1/check/batch', { checks })
+    behindMs = (SECONDS - 1 - second) * 1000
+  }
+  behindMs = 0
+}
+
+async function takePictures() {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 860 } })
+  await page.goto(service.address)
+  await page.getByLabel('API key').fill(key)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByText('of checks are denied').waitFor()
+  await page.waitForTimeout(500)
+  await page.screenshot({ path: join(images, 'overview.png') })
+
+  await page.emulateMedia({ colorScheme: 'dark' })
+  const flood = Array.from({ length: 40 }, (_, i) => ({ client_id: 'acme', route: i % 5 === 0 ? '/v1/exports' : '/v1/orders' }))
+  await page.goto(`${service.address}/clients?client=acme`)
+  await page.getByText('of 20 used').waitFor()
+  for (let tries = 0; tries < 20 && (await page.getByText('20 of 20 used').count()) === 0; tries++) {
+    await call('POST', '/v1/check/batch', { checks: flood })
+    await page.waitForTimeout(250)
+  }
+  await page.screenshot({ path: join(images, 'client.png') })
+
+  await page.emulateMedia({ colorScheme: 'light' })
+  await page.goto(`${service.address}/policies?name=orders`)
+  await page.getByLabel('Capacity').fill('40')
+  await page.getByText('After the change').waitFor()
+  await page.getByText('Added by').waitFor()
+  await page.screenshot({ path: join(images, 'policy.png') })
+
+  const server = await preview({ configFile: viteConfig, logLevel: 'error', preview: { host: '127.0.0.1', port: 4900 } })
+  const alone = await browser.newPage({ viewport: { width: 1280, height: 1020 } })
+  await alone.goto(new URL('playground', server.resolvedUrls.local[0]).href)
+  await alone.locator('.lane-picture').first().waitFor()
+  await alone.screenshot({ path: join(images, 'playground.png') })
+  await server.close()
+}

@@ -1,0 +1,107 @@
+// Signing in and out of the pages. The key comes as it does everywhere, and what fails is limited as it is everywhere.
+
+import type { FastifyRequest } from 'fastify'
+import { createLimiter, tokenBucket } from 'sluice'
+import Type from 'typebox'
+import type { ApiKey } from '../../keys/key-ring.ts'
+import { audited } from '../audited.ts'
+import type { AuthenticationHook } from '../authentication.ts'
+import { success } from '../envelope.ts'
+import { type App, described, type RouteContext } from '../route-options.ts'
+import { envelope, ScopeName } from '../schemas.ts'
+
+const SignedIn = Type.Object({ id: Type.String(), name: Type.String(), scopes: Type.Array(ScopeName) })
+
+const SessionView = Type.Object({
+  key: Type.Union([SignedIn, Type.Null()], { description: 'Whose session it is; null: nobody is signed in.' }),
+  keys_required: Type.Boolean({ description: 'Whether anybody has to sign in.' }),
+})
+
+/** Refused sign-ins that are written down: enough to see an attack, too few to fill a disk. */
+const REFUSALS = { capacity: 10, refill: 10, every: '1m' } as const
+
+export function sessionRoutes(app: App, context: RouteContext): void {
+  const { service, authentication } = context
+  const { sessions } = authentication
+  const { keysRequired } = service
+  const requiresRead = authentication.requires('read')
+  const refusals = createLimiter({ rules: tokenBucket(REFUSALS) })
+
+  /** The same as elsewhere, and what is refused is written down before it is answered. */
+  const onSignIn: AuthenticationHook = (request, reply, done) => {
+    requiresRead(request, reply, (error) => {
+      if (error === undefined || !refusals.hit('all').allowed) return done(error)
+      const address = authentication.addressOf(request.raw)
+      service.audit
+        .append({ actor: 'nobody', action: 'session.refuse', target: address, requestId: request.id, address })
+        .catch((problem: unknown) => service.logger.error({ err: problem }, 'a refused sign-in is not in the audit log'))
+        .finally(() => done(error))
+    })
+  }
+
+  app.post(
+    '/v1/session',
+    {
+      onRequest: onSignIn,
+      schema: described({
+        tag: 'operations',
+        summary: 'Sign in to the pages',
+        description:
+          'Answers with a cookie that stands for the key, for browsers. It ends after half an hour without use, and with the key.',
+        scope: 'read',
+        answers: { 200: envelope(SessionView, 'You are signed in.') },
+      }),
+    },
+    async (request, reply) => {
+      reply.header('set-cookie', sessions.start(request.raw, request.apiKey))
+      await audited(context, request, { action: 'session.start', target: request.apiKey.id })
+      return success(view(request.apiKey, keysRequired))
+    },
+  )
+
+  app.get(
+    '/v1/session',
+    {
+      schema: described({
+        tag: 'operations',
+        summary: 'See who is signed in to the pages',
+        answers: { 200: envelope(SessionView, 'Who it is.') },
+      }),
+    },
+    (request, reply) => {
+      reply.header('cache-control', 'no-store').send(success(view(signedIn(request), keysRequired)))
+    },
+  )
+
+  app.delete(
+    '/v1/session',
+    {
+      schema: described({
+        tag: 'operations',
+        summary: 'Sign out of the pages',
+        answers: { 200: envelope(SessionView, 'Nobody is signed in.') },
+        failures: [403],
+      }),
+    },
+    async (request, reply) => {
+      const key = sessions.keyOf(request.raw)
+      reply.header('set-cookie', sessions.end(request.raw))
+      if (key !== undefined) {
+        request.apiKey = key
+        await audited(context, request, { action: 'session.end', target: key.id })
+      }
+      return success(view(undefined, keysRequired))
+    },
+  )
+
+  function signedIn({ raw }: FastifyRequest): ApiKey | undefined {
+    return keysRequired ? sessions.keyOf(raw) : authentication.authenticate(raw, 'read')
+  }
+}
+
+function view(key: ApiKey | undefined, keysRequired: boolean) {
+  return {
+    key: key === undefined ? null : { id: key.id, name: key.name, scopes: [...key.scopes] },
+    keys_required: keysRequired,
+  }
+}

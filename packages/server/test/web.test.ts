@@ -1,0 +1,165 @@
+// The web side over real sockets: signing in and out, what a session may do, and the pages with their headers.
+
+import { expect, test } from 'vitest'
+import { buildDashboard } from '../../../scripts/build-dashboard.mjs'
+import { startService, type TestService } from './running-service.ts'
+
+const SAME_SITE = { 'sec-fetch-site': 'same-origin' }
+
+/** Calls without a key, as a browser does that holds the cookie. */
+async function callAsPage(
+  service: TestService,
+  cookie: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = SAME_SITE,
+) {
+  const response = await fetch(`${service.adminAddress}${path}`, {
+    method,
+    headers: { cookie, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  return { status: response.status, body: await response.json(), cookie: response.headers.get('set-cookie') }
+}
+
+async function signIn(service: TestService, key = service.key): Promise<string> {
+  const { status, headers } = await service.call('POST', '/v1/session', undefined, { 'api-key': key })
+  expect(status).toBe(200)
+  return headers.get('set-cookie')?.split(';')[0] ?? ''
+}
+
+async function keyWith(service: TestService, scope: string): Promise<string> {
+  const { body } = await service.call('POST', '/v1/keys', { name: scope, scopes: [scope] })
+  return body.data.secret
+}
+
+test('a session can do what its key can, until it is ended', async () => {
+  const service = await startService()
+  const cookie = await signIn(service)
+  const asked = await callAsPage(service, cookie, 'GET', '/v1/session')
+  expect(asked.body.data).toMatchObject({ key: { name: 'first-admin', scopes: ['admin'] }, keys_required: true })
+  expect((await callAsPage(service, cookie, 'PUT', '/v1/policies/orders', { route: '/orders', rules: '5/minute' })).status).toBe(
+    201,
+  )
+  const ended = await callAsPage(service, cookie, 'DELETE', '/v1/session')
+  expect(ended.cookie).toMatch(/Max-Age=0/)
+  expect((await callAsPage(service, cookie, 'GET', '/v1/policies')).status).toBe(401)
+  expect((await callAsPage(service, cookie, 'GET', '/v1/session')).body.data.key).toBeNull()
+})
+
+test('a read key signs in to look, not to touch; a check key not at all', async () => {
+  const service = await startService()
+  const cookie = await signIn(service, await keyWith(service, 'read'))
+  expect((await callAsPage(service, cookie, 'GET', '/v1/stats')).status).toBe(200)
+  expect((await callAsPage(service, cookie, 'GET', '/v1/status')).status).toBe(200)
+  expect((await callAsPage(service, cookie, 'POST', '/v1/reset', { client_id: 'a', route: '/' })).status).toBe(403)
+  expect((await callAsPage(service, cookie, 'GET', '/v1/keys')).status).toBe(403)
+  const refused = await service.call('POST', '/v1/session', undefined, { 'api-key': await keyWith(service, 'check') })
+  expect(refused.status).toBe(403)
+  expect(refused.headers.get('set-cookie')).toBeNull()
+})
+
+test('a session of a revoked key is over', async () => {
+  const service = await startService()
+  const cookie = await signIn(service, await keyWith(service, 'read'))
+  const { body } = await service.call('GET', '/v1/keys')
+  const { id } = body.data.keys.find(({ name }: { name: string }) => name === 'read')
+  await service.call('DELETE', `/v1/keys/${id}`)
+  expect((await callAsPage(service, cookie, 'GET', '/v1/stats')).status).toBe(401)
+})
+
+test('another site cannot make a browser use the session', async () => {
+  const service = await startService()
+  const cookie = await signIn(service)
+  const reset = { client_id: 'ada', route: '/' }
+  expect((await callAsPage(service, cookie, 'POST', '/v1/reset', reset, { 'sec-fetch-site': 'cross-site' })).status).toBe(403)
+  expect((await callAsPage(service, cookie, 'POST', '/v1/reset', reset, { origin: 'https://elsewhere.example' })).status).toBe(
+    403,
+  )
+  expect((await callAsPage(service, cookie, 'POST', '/v1/reset', reset, {})).status).toBe(403)
+  expect((await callAsPage(service, cookie, 'DELETE', '/v1/session', undefined, { 'sec-fetch-site': 'cross-site' })).status).toBe(
+    403,
+  )
+  expect((await callAsPage(service, cookie, 'POST', '/v1/reset', reset)).status).toBe(200)
+})
+
+test('guessing keys is limited and written down', async () => {
+  const service = await startService()
+  const tries = []
+  for (let i = 0; i < 25; i++)
+    tries.push(await service.call('POST', '/v1/session', undefined, { 'api-key': `sluice_guess_${i}` }))
+  expect(tries.map(({ status }) => status)).toEqual([...Array(20).fill(401), ...Array(5).fill(429)])
+  expect(Number(tries.at(-1)?.headers.get('retry-after'))).toBeGreaterThan(0)
+  const { body } = await service.call('GET', '/v1/audit')
+  const refused = body.data.entries.filter(({ action }: { action: string }) => action === 'session.refuse')
+  expect(refused).toHaveLength(10)
+  expect(JSON.stringify(body)).not.toContain('sluice_guess')
+})
+
+test('what is given back on the pages is audited, what programs give back is not', async () => {
+  const service = await startService()
+  const cookie = await signIn(service)
+  await service.call('POST', '/v1/check', { client_id: 'ada', route: '/', cost: 3 })
+  await service.call('POST', '/v1/refund', { client_id: 'ada', route: '/' })
+  const { body } = await callAsPage(service, cookie, 'POST', '/v1/refund', { client_id: 'ada', route: '/' })
+  expect(body.data.used).toBe(1)
+  const { entries } = (await service.call('GET', '/v1/audit')).body.data
+  expect(entries.filter(({ action }: { action: string }) => action === 'counter.refund')).toMatchObject([
+    { target: 'ada /', after: { policy: 'default', cost: 1, used: 1 } },
+  ])
+})
+
+test('a service without keys needs no sign-in', async () => {
+  const service = await startService({ flags: { keysRequired: 'false' } })
+  const { body } = await callAsPage(service, '', 'GET', '/v1/session')
+  expect(body.data).toMatchObject({ key: { name: 'anybody', scopes: ['admin'] }, keys_required: false })
+})
+
+test('with administration apart, its listener has the pages, the sessions and the refund, and the other has no page', async () => {
+  await buildDashboard()
+  const service = await startService({ flags: { adminListen: '127.0.0.1:0' } })
+  const cookie = await signIn(service)
+  expect((await callAsPage(service, cookie, 'POST', '/v1/refund', { client_id: 'ada', route: '/' })).status).toBe(200)
+  expect((await fetch(`${service.adminAddress}/`)).status).toBe(200)
+  expect((await fetch(`${service.address}/`)).status).toBe(404)
+})
+
+test('the status tells how the store does', async () => {
+  const service = await startService()
+  await service.call('POST', '/v1/check', { client_id: 'ada', route: '/' })
+  const { body } = await service.call('GET', '/v1/status')
+  expect(body.data).toMatchObject({
+    state: 'ready',
+    policies: 1,
+    store: { kind: 'memory', up: true, breaker_open: false, counters: 1, failures: 0 },
+    fallback_decisions: 0,
+  })
+  const { bounds, counts } = body.data.check_seconds
+  expect(counts).toHaveLength(bounds.length + 1)
+  expect(counts.reduce((sum: number, count: number) => sum + count, 0)).toBe(1)
+})
+
+test('the pages come with strict headers, and nothing else of the folder does', async () => {
+  await buildDashboard()
+  const service = await startService()
+  const page = await fetch(`${service.adminAddress}/policies?name=x`)
+  const text = await page.text()
+  expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
+  expect(page.headers.get('cache-control')).toBe('no-cache')
+  expect(page.headers.get('content-security-policy')).toBe(
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
+  )
+  expect(page.headers.get('x-content-type-options')).toBe('nosniff')
+  expect(text).not.toMatch(/<script(?![^>]*src=)|<style|style=|onload=/)
+  const assets = [...text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path]) => path)
+  expect(assets.length).toBeGreaterThan(3)
+  for (const path of assets) {
+    const asset = await fetch(`${service.adminAddress}${path}`)
+    expect([path, asset.status]).toEqual([path, 200])
+    if (path.startsWith('/assets/')) expect(asset.headers.get('cache-control')).toContain('immutable')
+  }
+  for (const path of ['/.built-from', '/assets', '/assets/', '/..%2findex.js', '/assets/..%2f..%2findex.js', '/nothing']) {
+    expect([path, (await fetch(`${service.adminAddress}${path}`)).status]).toEqual([path, 404])
+  }
+})

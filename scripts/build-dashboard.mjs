@@ -1,0 +1,76 @@
+// Builds the web pages, if what they are made of has changed since they were built. They go into the server's dist, so that a
+// packed server has them.
+
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'vite'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const dashboard = join(root, 'packages', 'dashboard')
+
+/** What the pages are made of: their own sources, and the library that the playground runs. */
+const SOURCES = [
+  'packages/dashboard/src',
+  'packages/dashboard/public',
+  'packages/dashboard/package.json',
+  'packages/dashboard/vite.config.ts',
+  'packages/dashboard/index.html',
+  'packages/dashboard/playground.html',
+  'packages/sluice/src',
+  'package-lock.json',
+]
+
+/** Beside the pages: what they were built from. */
+const STAMP = '.built-from'
+
+/** The folder with the built pages. */
+export const pagesFolder = join(root, 'packages', 'server', 'dist', 'dashboard')
+
+export const viteConfig = join(dashboard, 'vite.config.ts')
+
+/** Safe to be called by several processes at once: each builds for itself, and puts what it built in place as a whole. */
+export async function buildDashboard() {
+  const made = fingerprint()
+  if (isBuiltFrom(made)) return
+  const outDir = `${pagesFolder}.${process.pid}`
+  await build({ configFile: viteConfig, logLevel: 'warn', build: { outDir } })
+  writeFileSync(join(outDir, STAMP), made)
+  try {
+    rmSync(pagesFolder, { recursive: true, force: true })
+    renameSync(outDir, pagesFolder)
+  } catch (error) {
+    rmSync(outDir, { recursive: true, force: true })
+    if (!isBuiltFrom(made)) throw error
+  }
+}
+
+function isBuiltFrom(made) {
+  const stamp = join(pagesFolder, STAMP)
+  return existsSync(stamp) && readFileSync(stamp, 'utf8') === made
+}
+
+function fingerprint() {
+  const hash = createHash('sha256').update(process.version)
+  for (const source of SOURCES) {
+    for (const file of filesOf(join(root, source))) hash.update(`${file}\0`).update(readFileSync(file))
+  }
+  return hash.digest('hex')
+}
+
+function filesOf(path) {
+  if (!existsSync(path)) return []
+  try {
+    const entries = readdirSync(path, { withFileTypes: true, recursive: true })
+    return entries
+      .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
+      .map((entry) => join(entry.parentPath, entry.name))
+      .sort()
+  } catch (error) {
+    if (error.code === 'ENOTDIR') return [path]
+    throw error
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await buildDashboard()

@@ -1,0 +1,14 @@
+// Finds Chromium, which the tests of the pages run in. SLUICE_CHROMIUM names another one.
+
+import { existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
+
+/** The path of the browser; undefined if there is none. */
+export function findChromium() {
+  const named = process.env.SLUICE_CHROMIUM
+  if (named !== undefined) return existsSync(named) ? named : undefined
+  const folders = (process.env.PATH ?? '').split(delimiter)
+  return NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find((path) => existsSync(path))
+}
