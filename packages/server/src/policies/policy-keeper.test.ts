@@ -55,6 +55,7 @@ describe('policies', () => {
     const records: Records = {
       all: () => table,
       watch: () => () => {},
+      close: async () => {},
       commit: ([{ id, value }]) =>
         new Promise((resolve, reject) =>
           answers.push((error) => {
