@@ -1,6 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { redisBars } from '../packages/bench/redis/bars.mjs'
+import { atLeast, atMost, failedBars, shown, verdict } from '../packages/bench/report/bars.mjs'
+import { Results } from '../packages/bench/rounds/results.mjs'
 
 const bench = fileURLToPath(new URL('../packages/bench/bench.mjs', import.meta.url))
 
@@ -11,11 +14,49 @@ function run(...args: string[]) {
 test('the bench explains itself', () => {
   const { status, stdout } = run('--help')
   expect(status).toBe(0)
-  expect(stdout).toMatch(/npm run bench -- <name>[\s\S]*memory/)
+  expect(stdout).toMatch(/npm run bench -- <name>[\s\S]*memory[\s\S]*redis/)
 })
 
 test('it refuses what it does not know, with exit code 2 and a reason', () => {
   expect(run('memmory')).toMatchObject({ status: 2, stderr: expect.stringContaining('memmory') })
   expect(run('memory', '--fast')).toMatchObject({ status: 2, stderr: expect.stringContaining('--fast') })
-  expect(run('memory', '--rounds', 'many')).toMatchObject({ status: 2, stderr: expect.stringContaining('many') })
+  expect(run('redis', '--rounds', 'many')).toMatchObject({ status: 2, stderr: expect.stringContaining('many') })
+})
+
+describe('bars', () => {
+  const telling = { work: 'hit', unit: '×', of: ' the peer' }
+
+  test('pass at their bound, and not on the other side of it; a failed measurement passes none', () => {
+    expect([2.5, 2.49, Number.NaN].map((number) => atLeast(2.5, number, telling).passed)).toEqual([true, false, false])
+    expect([0.4, 0.41, Number.NaN].map((number) => atMost(0.4, number, telling).passed)).toEqual([true, false, false])
+  })
+
+  test('count in the verdict, unless they are only shown', () => {
+    const bars = [atLeast(1, 2, telling), atLeast(3, 2, telling), shown(2, telling)]
+    expect(verdict(bars)).toBe('1 passed, 1 failed')
+    expect(failedBars(bars)).toEqual([bars[1]])
+  })
+
+  test('of the Redis bench are medians of ratios that are taken within a round', () => {
+    const numbers = (rate: number, micros: number) => ({
+      'hitsPerSecond at 128': rate,
+      'clientMicros at 128': micros,
+      'roundTrips at 128': 1 / 64,
+    })
+    // The second round had half of the machine: absolute numbers fall, ratios stay.
+    const measured = {
+      sluice: [numbers(260, 3), numbers(130, 6), numbers(260, 3)],
+      'rate-limiter-flexible': [numbers(100, 10), numbers(50, 20), numbers(100, 10)],
+      'bare-incr': [numbers(200, 5), numbers(150, 6), numbers(200, 5)],
+    }
+    const results = new Results()
+    for (const client of ['ioredis', 'node-redis']) {
+      for (const [contestant, rounds] of Object.entries(measured)) {
+        for (const round of rounds) results.add('hits under way', `${client}, server`, contestant, { numbers: round })
+      }
+    }
+    const bars = redisBars({} as never, results).slice(0, 5)
+    expect(bars.map(({ measured }) => measured)).toEqual(['2.60×', '1.30×', '0.0156', '0.300×', '0.600×'])
+    expect(bars.map(({ passed }) => passed)).toEqual([true, true, true, true, undefined])
+  })
 })

@@ -3,6 +3,7 @@
 // code: 0 every bar passed, 1 one did not or the bench broke, 2 the command line was wrong.
 
 import { parseArgs } from 'node:util'
+import { failedBars } from './report/bars.mjs'
 import { reportAsText, writeMarkdownSection } from './report/report.mjs'
 
 /** @import { Report } from './report/report.mjs' */
@@ -109,7 +110,7 @@ async function main() {
   const report = await run(request.options)
   if (request.markdown !== undefined) writeMarkdownSection(request.markdown, report)
   console.log(reportAsText(report))
-  if (!report.bars.every((bar) => bar.passed)) process.exitCode = 1
+  if (failedBars(report.bars).length > 0) process.exitCode = 1
 }
 
 main().catch((error) => {

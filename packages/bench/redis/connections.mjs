@@ -9,6 +9,8 @@ import { Cluster, Redis } from 'ioredis'
  * @typedef {{ isCluster: boolean, ports: number[] }} Place
  */
 
+/** @typedef {'server' | 'cluster'} PlaceName */
+
 /**
  * `send` is the client's own way to send any command; a cluster routes it by `key`.
  * @typedef {object} Connection
@@ -22,8 +24,6 @@ import { Cluster, Redis } from 'ioredis'
 const clients = { ioredis: connectIoredis, 'node-redis': connectNodeRedis }
 
 /** @typedef {keyof typeof clients} ClientName */
-
-export const clientNames = /** @type {ClientName[]} */ (Object.keys(clients))
 
 /**
  * @param {ClientName} clientName

@@ -33,7 +33,7 @@ const tasks = [
 /** @param {Options} options */
 export async function run(options) {
   const contestants = await loadContestants()
-  const timing = options.quick ? { warmUpMs: 100, timedMs: 100 } : { warmUpMs: 300, timedMs: 400 }
+  const timing = options.quick ? { warmUpMs: 200, leadInMs: 50, timedMs: 100 } : { warmUpMs: 1_600, leadInMs: 100, timedMs: 350 }
   await import('../../../scripts/programs-there.mjs')
   const redis = await startRedis()
   const { primaries, stop } = await startCluster()

@@ -7,33 +7,38 @@ import { usageOf } from './usage.mjs'
 /** @import { Place } from './connections.mjs' */
 /** @import { Limiter } from './contestants.mjs' */
 
-/** How long hits are made untimed, then timed. @typedef {{ warmUpMs: number, timedMs: number }} Timing */
+/**
+ * How long hits are made untimed when a process starts, until its code is compiled and all keys are there; then untimed and
+ * timed for each number of hits under way.
+ * @typedef {{ warmUpMs: number, leadInMs: number, timedMs: number }} Timing
+ */
 
 export const keys = 4_000
 
-/** Enough that the code is compiled and every key is there when the time starts, however few are under way then. */
-const warmUpUnderWay = 128
-
-/**
- * @param {Limiter} limiter
- * @param {{ place: Place, sends: string[], underWay: number } & Timing} work
- */
-export async function hitForAWhile(limiter, { place, sends, underWay, warmUpMs, timedMs }) {
+/** @param {Limiter} limiter */
+export function trafficOn(limiter) {
   const nextKey = randomKeys()
-  await hitFor(limiter, nextKey, { underWay: warmUpUnderWay, ms: warmUpMs / 2 })
-  await hitFor(limiter, nextKey, { underWay, ms: warmUpMs / 2 })
-  const usageBefore = await usageOf(place, sends)
-  const cpuBefore = process.cpuUsage()
-  const { hits, allowed, elapsedMs } = await hitFor(limiter, nextKey, { underWay, ms: timedMs })
-  const { user, system } = process.cpuUsage(cpuBefore)
-  const usage = await usageOf(place, sends)
   return {
-    hitsPerSecond: (hits / elapsedMs) * 1000,
-    allowedShare: allowed / hits,
-    clientMicros: (user + system) / hits,
-    redisMicros: (usage.cpuMicros - usageBefore.cpuMicros) / hits,
-    commandMicros: (usage.commandMicros - usageBefore.commandMicros) / hits,
-    roundTrips: (usage.commands - usageBefore.commands) / hits,
+    /** @param {number} ms */
+    warmUp: (ms) => hitFor(limiter, nextKey, { underWay: 128, ms }),
+
+    /** @param {{ place: Place, sends: string[], underWay: number } & Timing} work */
+    async measure({ place, sends, underWay, leadInMs, timedMs }) {
+      await hitFor(limiter, nextKey, { underWay, ms: leadInMs })
+      const usageBefore = await usageOf(place, sends)
+      const cpuBefore = process.cpuUsage()
+      const { hits, allowed, elapsedMs } = await hitFor(limiter, nextKey, { underWay, ms: timedMs })
+      const { user, system } = process.cpuUsage(cpuBefore)
+      const usage = await usageOf(place, sends)
+      return {
+        hitsPerSecond: (hits / elapsedMs) * 1000,
+        allowedShare: allowed / hits,
+        clientMicros: (user + system) / hits,
+        redisMicros: (usage.cpuMicros - usageBefore.cpuMicros) / hits,
+        commandMicros: (usage.commandMicros - usageBefore.commandMicros) / hits,
+        roundTrips: (usage.commands - usageBefore.commands) / hits,
+      }
+    },
   }
 }
 

@@ -4,7 +4,10 @@ import { withUnit } from './numbers.mjs'
 
 /** @import { Table } from './table.mjs' */
 
-/** @typedef {{ work: string, bar: string, measured: string, passed: boolean }} Bar */
+/**
+ * `passed` is undefined where nothing has to be reached: such a number is only shown.
+ * @typedef {{ work: string, bar: string, measured: string, passed: boolean | undefined }} Bar
+ */
 
 /**
  * How a bar is told: which work it is about, the unit of its number, and what that is a multiple of.
@@ -31,6 +34,15 @@ export function atMost(bound, number, { work, unit, of }) {
   return { work, bar: `≤ ${shortest(bound)}${unit}${of}`, measured: withUnit(number, unit), passed: number <= bound }
 }
 
+/**
+ * @param {number} number
+ * @param {Telling} telling
+ * @returns {Bar}
+ */
+export function shown(number, { work, unit, of }) {
+  return { work, bar: `shown: ${unit}${of}`, measured: withUnit(number, unit), passed: undefined }
+}
+
 /** @param {number} bound 0.9 → '0.9', 1/3 → '0.333' */
 function shortest(bound) {
   return String(Number(bound.toPrecision(3)))
@@ -44,12 +56,21 @@ export function barTable(bars) {
   return {
     title: 'Bars',
     columns: ['work', 'bar', 'measured', 'verdict'],
-    rows: bars.map(({ work, bar, measured, passed }) => [work, bar, measured, passed ? 'pass' : 'FAIL']),
+    rows: bars.map(({ work, bar, measured, passed }) => [
+      work,
+      bar,
+      measured,
+      passed === undefined ? '' : passed ? 'pass' : 'FAIL',
+    ]),
   }
 }
 
 /** @param {Bar[]} bars */
 export function verdict(bars) {
-  const passed = bars.filter((bar) => bar.passed).length
-  return `${passed} passed, ${bars.length - passed} failed`
+  return `${bars.filter(({ passed }) => passed === true).length} passed, ${failedBars(bars).length} failed`
+}
+
+/** @param {Bar[]} bars */
+export function failedBars(bars) {
+  return bars.filter(({ passed }) => passed === false)
 }

@@ -4,7 +4,7 @@ import { microseconds, percent, perSecond } from '../../report/numbers.mjs'
 import { everyRule } from '../../rules.mjs'
 import { connect } from '../connections.mjs'
 import { limiterOver, sends } from '../contestants/sluice.mjs'
-import { hitForAWhile } from '../traffic.mjs'
+import { trafficOn } from '../traffic.mjs'
 import { empty } from '../usage.mjs'
 
 /** @import { Table } from '../../report/table.mjs' */
@@ -25,15 +25,17 @@ const group = `${underWay} under way`
  * @returns {Group[]}
  */
 export function groups({ server, timing }) {
-  const entrants = Object.keys(everyRule).map((rule) => ({ name: rule, params: { rule, place: server, ...timing } }))
+  const entrants = Object.keys(everyRule).map((rule) => ({ name: rule, params: { rule, place: server, timing } }))
   return [{ name: group, entrants }]
 }
 
-/** @param {{ rule: string, place: Place } & Timing} params */
-export async function measure({ rule, place, ...timing }) {
+/** @param {{ rule: string, place: Place, timing: Timing }} params */
+export async function measure({ rule, place, timing }) {
   await empty(place)
   const connection = await connect('ioredis', place)
-  const numbers = await hitForAWhile(limiterOver(everyRule[rule], connection), { place, sends, underWay, ...timing })
+  const traffic = trafficOn(limiterOver(everyRule[rule], connection))
+  await traffic.warmUp(timing.warmUpMs)
+  const numbers = await traffic.measure({ place, sends, underWay, ...timing })
   connection.close()
   return numbers
 }

@@ -1,50 +1,43 @@
 // What a decision takes as more hits are under way: every contestant through one client, the same fixed window, hits that
-// are allowed.
+// are allowed. One process measures a contestant with every number of hits under way, as getting up to speed takes it longest.
 
 import { roomyQuota } from '../../quota.mjs'
 import { microseconds, perSecond, threeDigits, times } from '../../report/numbers.mjs'
 import { connect } from '../connections.mjs'
 import { loadContestant } from '../contestants.mjs'
-import { hitForAWhile, keys } from '../traffic.mjs'
+import { fieldAt, groupOf, hitsTask, reading } from '../readings.mjs'
+import { keys, trafficOn } from '../traffic.mjs'
 import { empty } from '../usage.mjs'
 
 /** @import { Results } from '../../rounds/results.mjs' */
 /** @import { BenchTask } from '../../rounds/run-bench.mjs' */
-/** @import { ClientName, Place } from '../connections.mjs' */
+/** @import { ClientName, Place, PlaceName } from '../connections.mjs' */
 /** @import { Plan } from '../redis.mjs' */
 /** @import { Timing } from '../traffic.mjs' */
 
-const counts = [1, 16, 128, 1_024]
-
-/** @param {number} underWay */
-export const groupOf = (underWay) => `${underWay.toLocaleString('en')} under way`
+/** The busiest first: code that few hits run is compiled by then. */
+const counts = [1_024, 128, 16, 1]
 
 /**
  * @param {ClientName} client
- * @param {'server' | 'cluster'} placeName
- */
-export const nameOf = (client, placeName) => `${client}, ${placeName}`
-
-/**
- * @param {ClientName} client
- * @param {'server' | 'cluster'} placeName
+ * @param {PlaceName} placeName
  * @returns {BenchTask<Plan>}
  */
 export function hitsUnderWay(client, placeName) {
-  const name = nameOf(client, placeName)
   return {
-    name,
+    name: hitsTask,
     file: import.meta.url,
-    groups: ({ contestants, timing, ...places }) =>
-      counts.map((underWay) => ({
-        name: groupOf(underWay),
-        entrants: contestants.map((contestant) => ({
-          name: contestant.name,
-          params: { contestant: contestant.name, client, place: places[placeName], underWay, ...timing },
+    groups: ({ contestants, timing, ...places }) => [
+      {
+        name: groupOf(client, placeName),
+        entrants: contestants.map(({ name }) => ({
+          name,
+          params: { contestant: name, client, place: places[placeName], timing },
         })),
-      })),
+      },
+    ],
     table: ({ contestants }, results) => ({
-      title: `Decisions through ${client}, ${placeName === 'server' ? 'one server' : 'a cluster of three primaries'}, by hits under way`,
+      title: `Decisions through ${client}, ${placeName === 'server' ? 'one server' : 'a cluster of three primaries'}`,
       note: `Over ${keys.toLocaleString('en')} keys.${placeName === 'cluster' ? " Redis CPU is the primaries'." : ''}`,
       columns: [
         'hits under way',
@@ -56,41 +49,46 @@ export function hitsUnderWay(client, placeName) {
         'of it in commands',
         'round trips',
       ],
-      rows: counts.flatMap((underWay) => contestants.map((contestant) => row(results, name, underWay, contestant.name))),
+      rows: counts
+        .toReversed()
+        .flatMap((underWay) => contestants.map(({ name }) => row(results, { client, placeName, underWay }, name))),
     }),
   }
 }
 
-/** @param {{ contestant: string, client: ClientName, place: Place, underWay: number } & Timing} params */
-export async function measure({ contestant, client, place, ...work }) {
+/** @param {{ contestant: string, client: ClientName, place: Place, timing: Timing }} params */
+export async function measure({ contestant, client, place, timing }) {
   await empty(place)
   const { create, sends } = await loadContestant(contestant)
   const connection = await connect(client, place)
-  const limiter = await create(connection, roomyQuota)
-  const numbers = await hitForAWhile(limiter, { place, sends, ...work })
+  const traffic = trafficOn(await create(connection, roomyQuota))
+  await traffic.warmUp(timing.warmUpMs)
+  /** @type {Record<string, number>} */
+  const all = {}
+  for (const underWay of counts) {
+    const numbers = await traffic.measure({ place, sends, underWay, ...timing })
+    if (numbers.allowedShare !== 1) throw new Error(`${contestant} denied hits that were below the limit`)
+    for (const [field, number] of Object.entries(numbers)) all[fieldAt(field, underWay)] = number
+  }
   connection.close()
-  if (numbers.allowedShare !== 1) throw new Error(`${contestant} denied hits that were below the limit`)
-  return numbers
+  return all
 }
 
 /**
  * @param {Results} results
- * @param {string} task
- * @param {number} underWay
+ * @param {{ client: ClientName, placeName: PlaceName, underWay: number }} where
  * @param {string} contestant
  */
-function row(results, task, underWay, contestant) {
-  const group = groupOf(underWay)
-  const median = (/** @type {string} */ field) => results.median([task, group, contestant, field])
-  const rateOf = (/** @type {string} */ who) => /** @type {const} */ ([task, group, who, 'hitsPerSecond'])
+function row(results, where, contestant) {
+  const of = (/** @type {string} */ who, /** @type {string} */ field) => reading(where, who, field)
   return [
-    underWay.toLocaleString('en'),
+    where.underWay.toLocaleString('en'),
     contestant,
-    perSecond(median('hitsPerSecond')),
-    times(results.medianRatio(rateOf('sluice'), rateOf(contestant))),
-    microseconds(median('clientMicros')),
-    microseconds(median('redisMicros')),
-    microseconds(median('commandMicros')),
-    threeDigits(median('roundTrips')),
+    perSecond(results.median(of(contestant, 'hitsPerSecond'))),
+    times(results.medianRatio(of('sluice', 'hitsPerSecond'), of(contestant, 'hitsPerSecond'))),
+    microseconds(results.median(of(contestant, 'clientMicros'))),
+    microseconds(results.median(of(contestant, 'redisMicros'))),
+    microseconds(results.median(of(contestant, 'commandMicros'))),
+    threeDigits(results.median(of(contestant, 'roundTrips'))),
   ]
 }

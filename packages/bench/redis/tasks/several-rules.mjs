@@ -4,7 +4,7 @@ import { microseconds, perSecond, times } from '../../report/numbers.mjs'
 import { severalRules } from '../../rules.mjs'
 import { connect } from '../connections.mjs'
 import { limiterOver, sends } from '../contestants/sluice.mjs'
-import { hitForAWhile } from '../traffic.mjs'
+import { trafficOn } from '../traffic.mjs'
 import { empty } from '../usage.mjs'
 
 /** @import { Table } from '../../report/table.mjs' */
@@ -26,15 +26,17 @@ const ruleCounts = [1, 2, 4, 8]
  * @returns {Group[]}
  */
 export function groups({ server, timing }) {
-  const entrants = ruleCounts.map((count) => ({ name: String(count), params: { count, place: server, ...timing } }))
+  const entrants = ruleCounts.map((count) => ({ name: String(count), params: { count, place: server, timing } }))
   return [{ name: group, entrants }]
 }
 
-/** @param {{ count: number, place: Place } & Timing} params */
-export async function measure({ count, place, ...timing }) {
+/** @param {{ count: number, place: Place, timing: Timing }} params */
+export async function measure({ count, place, timing }) {
   await empty(place)
   const connection = await connect('ioredis', place)
-  const numbers = await hitForAWhile(limiterOver(severalRules(count), connection), { place, sends, underWay, ...timing })
+  const traffic = trafficOn(limiterOver(severalRules(count), connection))
+  await traffic.warmUp(timing.warmUpMs)
+  const numbers = await traffic.measure({ place, sends, underWay, ...timing })
   connection.close()
   return numbers
 }

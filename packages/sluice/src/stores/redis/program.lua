@@ -109,6 +109,7 @@ local function makeRule(name, numbers)
   rule.cells = rule.width and { 0, 0, 0, 0 }
   rule.load = algorithm.load or loadCells
   rule.save = algorithm.save or saveCells
+  rule.hitLive = algorithm.hitLive
   return rule
 end
 
@@ -139,23 +140,9 @@ end
 local states = {}
 local waits = {}
 
--- A hit on one rule, by the rule's short way if it has one and the hit is of that kind; → whether it was. Every eighth call of a
--- command, and the first, takes the long way, on which a key that has lost its expiry is noticed.
-local function hitLive(set, firstKey, cost)
-  local rule = set[1]
-  local short = rule.algorithm.hitLive
-  if not short or #set > 1 or firstKey % 8 == 0 then return false end
-  local used, expiresAt = short(rule, KEYS[firstKey + 1], nowMs, cost)
-  if not used then return false end
-  at = at + 1
-  answer[at] = format('%d,0,%d', used, expiresAt - nowMs)
-  return true
-end
-
 -- Several rules are one decision: all or nothing. Each state is written last, as a log reads its entries by their places.
 local function decide(set, firstKey, cost, op)
   local isHit = op == 'hit'
-  if isHit and hitLive(set, firstKey, cost) then return end
   local allowed = true
   for i = 1, #set do
     local rule = set[i]
@@ -179,6 +166,16 @@ local function decide(set, firstKey, cost, op)
     answer[at] = format('%d,%d,%d', used, waitMs == INFINITY and -1 or waitMs, resetAfterMs)
     if isHit then rule.save(rule, KEYS[firstKey + i], state, resetAfterMs + GRACE_MS) end
   end
+end
+
+-- A hit on one rule that has a short way for hits of the common kind. Every sixteenth call of a command, the first among them,
+-- takes the long way all the same, on which a key that has lost its expiry is noticed.
+local function hitLive(set, firstKey, cost, op)
+  local used, expiresAt
+  if firstKey % 16 > 0 then used, expiresAt = set[1].hitLive(set[1], KEYS[firstKey + 1], nowMs, cost) end
+  if not used then return decide(set, firstKey, cost, op) end
+  at = at + 1
+  answer[at] = format('%d,0,%d', used, expiresAt - nowMs)
 end
 
 local CHANGES = { inc = 'spend', set = 'put', refund = 'refund' }
@@ -219,9 +216,10 @@ local runs = request.runs
 local firstKey = 0
 for i = 1, #runs, 4 do
   local op, set, amount, count = runs[i], sets[runs[i + 1]], runs[i + 2], runs[i + 3]
+  local run = op == 'hit' and #set == 1 and set[1].hitLive and hitLive or OPS[op]
   for _ = 1, count do
     local before = at
-    local ok, problem = pcall(OPS[op], set, firstKey, amount, op)
+    local ok, problem = pcall(run, set, firstKey, amount, op)
     if not ok then
       for j = before + 2, at do answer[j] = nil end
       at = before + 1

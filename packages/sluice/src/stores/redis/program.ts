@@ -1,6 +1,6 @@
 // Made by scripts/build-redis-program.mjs from the .lua files beside the definitions. Change those, then run it.
 
-export const PROGRAM_SHA1 = '7bde23bc2c9f4d5bcecaff9748b5a6aa8c656b7e'
+export const PROGRAM_SHA1 = '981e102541f9a334c1750e52117d5a5f7ba5cc2a'
 
 export const PROGRAM = `local MAX = 9007199254740991
 local INFINITY = math.huge
@@ -504,6 +504,7 @@ rule.algorithm = algorithm
 rule.cells = rule.width and { 0, 0, 0, 0 }
 rule.load = algorithm.load or loadCells
 rule.save = algorithm.save or saveCells
+rule.hitLive = algorithm.hitLive
 return rule
 end
 local sets = {}
@@ -526,19 +527,8 @@ return state
 end
 local states = {}
 local waits = {}
-local function hitLive(set, firstKey, cost)
-local rule = set[1]
-local short = rule.algorithm.hitLive
-if not short or #set > 1 or firstKey % 8 == 0 then return false end
-local used, expiresAt = short(rule, KEYS[firstKey + 1], nowMs, cost)
-if not used then return false end
-at = at + 1
-answer[at] = format('%d,0,%d', used, expiresAt - nowMs)
-return true
-end
 local function decide(set, firstKey, cost, op)
 local isHit = op == 'hit'
-if isHit and hitLive(set, firstKey, cost) then return end
 local allowed = true
 for i = 1, #set do
 local rule = set[i]
@@ -561,6 +551,13 @@ at = at + 1
 answer[at] = format('%d,%d,%d', used, waitMs == INFINITY and -1 or waitMs, resetAfterMs)
 if isHit then rule.save(rule, KEYS[firstKey + i], state, resetAfterMs + GRACE_MS) end
 end
+end
+local function hitLive(set, firstKey, cost, op)
+local used, expiresAt
+if firstKey % 16 > 0 then used, expiresAt = set[1].hitLive(set[1], KEYS[firstKey + 1], nowMs, cost) end
+if not used then return decide(set, firstKey, cost, op) end
+at = at + 1
+answer[at] = format('%d,0,%d', used, expiresAt - nowMs)
 end
 local CHANGES = { inc = 'spend', set = 'put', refund = 'refund' }
 local function change(set, firstKey, amount, op)
@@ -595,9 +592,10 @@ local runs = request.runs
 local firstKey = 0
 for i = 1, #runs, 4 do
 local op, set, amount, count = runs[i], sets[runs[i + 1]], runs[i + 2], runs[i + 3]
+local run = op == 'hit' and #set == 1 and set[1].hitLive and hitLive or OPS[op]
 for _ = 1, count do
 local before = at
-local ok, problem = pcall(OPS[op], set, firstKey, amount, op)
+local ok, problem = pcall(run, set, firstKey, amount, op)
 if not ok then
 for j = before + 2, at do answer[j] = nil end
 at = before + 1
