@@ -15,17 +15,25 @@ export type Key =
 
 export interface Welcome {
   readonly address: string
+  readonly adminAddress: string
   readonly config: Config
   readonly key: Key
 }
 
-export function welcome({ address, config, key }: Welcome): string {
+export function welcome({ address, adminAddress, config, key }: Welcome): string {
   const { store, dataFolder } = config
   const where =
     store.kind === 'memory' ? `counters in memory, policies and keys in ${dataFolder}` : 'counters, policies and keys in Redis'
-  return [`Sluice listens at ${address}: ${where}.`, '', ...aboutKey(key), 'Try it:', '', `  ${curl(address, key)}`, ''].join(
-    '\n',
-  )
+  return [
+    `Sluice listens at ${address}: ${where}.`,
+    '',
+    ...aboutKey(key),
+    ...(adminAddress.startsWith('unix:') ? [] : [`The dashboard is at ${fromHere(adminAddress)}/.`, '']),
+    'Try it:',
+    '',
+    `  ${curl(address, key)}`,
+    '',
+  ].join('\n')
 }
 
 function aboutKey(key: Key): string[] {
@@ -63,6 +71,10 @@ function authorization(key: Key): string | undefined {
 
 function to(address: string): string[] {
   if (address.startsWith('unix:')) return [`--unix-socket '${address.slice('unix:'.length)}'`, 'http://localhost/v1/check']
-  // From here, an address for everybody is this machine.
-  return [`${address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')}/v1/check`]
+  return [`${fromHere(address)}/v1/check`]
+}
+
+/** From here, an address for everybody is this machine. */
+function fromHere(address: string): string {
+  return address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
 }

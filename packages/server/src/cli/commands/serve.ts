@@ -3,7 +3,7 @@
 import { Command } from 'commander'
 import { loadConfig } from '../../config/config.ts'
 import { runUntilSignal } from '../../run-until-signal.ts'
-import { serve } from '../../serve.ts'
+import { type RunningService, serve } from '../../serve.ts'
 import { AdminKeyFile } from '../admin-key-file.ts'
 import { type ServeFlags, takesServeFlags } from '../serve-flags.ts'
 import { print, type Terminal } from '../terminal.ts'
@@ -44,20 +44,21 @@ async function run(
   const keyFile = adminKeyFile === undefined ? undefined : new AdminKeyFile(adminKeyFile, showKey)
   let key: Key = config.keysRequired ? { kind: 'yours' } : { kind: 'none' }
   let isWelcomed = false
-  const tell = (address: string): void => print(terminal.stderr, welcome({ address, config, key }))
+  const tell = ({ address, adminAddress }: RunningService): void =>
+    print(terminal.stderr, welcome({ address, adminAddress, config, key }))
   const service = await serve({
     config,
     file,
     onFirstKey: (secret) => {
       key = keepKey(secret, keyFile, terminal)
       // Where Redis was not there at the start, the key is made when it comes.
-      if (isWelcomed) tell(service.address)
+      if (isWelcomed) tell(service)
     },
   })
   const stopped = runUntilSignal(service)
   if (key.kind === 'yours' && keyFile !== undefined) key = (await keyFile.look(service.adminAddress)) ?? key
   isWelcomed = true
-  tell(service.address)
+  tell(service)
   await stopped
 }
 
