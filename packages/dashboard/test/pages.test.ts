@@ -435,8 +435,18 @@ const PAGES = [
 
 test.each(PAGES)('axe finds nothing wrong on %s in light and dark, and nothing sticks out on a phone', async (path, content) => {
   await admin.goto(`${service.address}${path}`)
-  // What is live shows what comes, and what came before may have gone.
-  if (path === '/live') await service.check('acme', '/v1/orders', 3)
+  // What is live shows what comes, once the page listens.
+  if (path === '/live') {
+    await expect
+      .poll(
+        async () => {
+          await service.check('acme', '/v1/orders', 3)
+          return admin.getByText(content).first().isVisible()
+        },
+        { timeout: 15_000 },
+      )
+      .toBe(true)
+  }
   await admin.getByText(content).first().waitFor()
   await expectAccessibleInBoth(admin)
   for (const width of [390, 820, 2200]) {
