@@ -27,6 +27,13 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   'sluice/redis': ['redisStore'],
   'sluice-server': ['SERVER_ERROR_CODES', 'ServerError', 'loadConfig', 'runUntilSignal', 'serve'],
   'sluice-server/client': ['CLIENT_ERROR_CODES', 'ClientError', 'createClient'],
+  'sluice/express': ['expressLimiter'],
+  'sluice/fastify': ['fastifyLimiter'],
+  'sluice/hono': ['honoLimiter'],
+  'sluice/koa': ['koaLimiter'],
+  'sluice/fetch': ['fetchLimiter'],
+  'sluice/node': ['nodeLimiter'],
+  'sluice/nest': ['RateLimit', 'nestLimiter'],
   'sluice/testing': ['KNOWN_ANSWERS', 'definitionStore', 'everyRule', 'fakeClock', 'knownRule', 'replay', 'storeSuite'],
 }
 

@@ -36,6 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, Readonly<Record<string, readonly strin
     algorithms: ['core'],
     stores: ['core', 'algorithms'],
     http: ['core'],
+    middleware: ['core', 'http', 'stores', 'create-limiter.ts'],
     testing: ['core', 'algorithms', 'stores', 'create-limiter.ts'],
     'create-limiter.ts': ['core', 'algorithms', 'stores'],
     'index.ts': ['core', 'algorithms', 'stores', 'create-limiter.ts'],

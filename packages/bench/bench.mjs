@@ -18,6 +18,7 @@ const benches = {
   memory: { rounds: 5, load: () => import('./memory/memory.mjs') },
   redis: { rounds: 3, load: () => import('./redis/redis.mjs') },
   service: { rounds: 3, load: () => import('./service/service.mjs') },
+  http: { rounds: 3, load: () => import('./http/http.mjs') },
 }
 
 const help = `npm run bench -- <name> [options]
@@ -26,6 +27,7 @@ Benches
   memory             the memory store beside the peers' and a bare Map (about 7 minutes)
   redis              the Redis store beside the peers' and bare INCR, on a server and on a cluster (about 5 minutes)
   service            checks over HTTP beside a bare node:http server, batches, Redis (about 5 minutes)
+  http               each framework bare, behind sluice and behind the limiter its users know (about 12 minutes)
 
 Options
   --rounds N         interleaved rounds, of which medians are taken (memory: 5, others: 3, with --quick: 1)

@@ -131,8 +131,8 @@ export class GuardedTally implements Tally<'async'> {
     return this.#tell(key, (tally) => tally.expiresAt(rule, key))
   }
 
-  refund(key: string, cost: number): Promise<number> {
-    return this.#tell(key, (tally) => tally.refund(key, cost))
+  refund(key: string, cost: number, rule?: number): Promise<number> {
+    return this.#tell(key, (tally) => tally.refund(key, cost, rule))
   }
 
   reset(key: string): Promise<void> {

@@ -106,6 +106,13 @@ describe('methods that speak of one rule', () => {
     expect(limiter.peek('ada', { cost: 6 }).allowed).toBe(false)
   })
 
+  test('refund gives back on one rule, if it is named', () => {
+    const { limiter } = twoRules()
+    limiter.hit('ada', { cost: 4 })
+    expect(limiter.refund('ada', 3, { rule: 'daily' })).toBe(1)
+    expect([limiter.get('ada'), limiter.get('ada', { rule: 'daily' })]).toEqual([4, 1])
+  })
+
   test('a name that no rule has is refused with the names there are', () => {
     const { limiter } = twoRules()
     expect(() => limiter.get('ada', { rule: 'monthly' })).toThrow('no rule is called "monthly": there is "burst", "daily"')
@@ -128,6 +135,7 @@ describe('bad input fails at once and writes nothing', () => {
     ['an unknown option', 'ERR_OPTION', () => limiter.hit('k', { cots: 2 } as object)],
     ['options that are none', 'ERR_OPTION', () => limiter.hit('k', 2 as never)],
     ['an unknown rule', 'ERR_RULE_NAME', () => limiter.set('k', 1, { rule: 'x' })],
+    ['an unknown option of refund', 'ERR_OPTION', () => limiter.refund('k', 1, { rul: 'x' } as object)],
   ]
   for (const [what, code, call] of cases) {
     test(what, () => {

@@ -1,6 +1,7 @@
 // The limiter: what an application calls. It checks what comes in and hands it to a tally of its store.
 // What must stay true: bad input fails before the store is asked, so nothing is written.
 
+import type { TimerClock } from './clock.ts'
 import { checkCost, checkUsed } from './cost.ts'
 import type { Decision } from './decision.ts'
 import { SluiceError, show } from './errors.ts'
@@ -18,7 +19,7 @@ export interface HitOptions {
 }
 
 export interface RuleChoice {
-  /** Which rule to speak of, by name; the first unless said. */
+  /** Which rule to speak of, by name. Unless said: the first; for `refund`, all of them. */
   readonly rule?: string
 }
 
@@ -32,6 +33,10 @@ export interface WaitOptions extends HitOptions {
 /** One or several rules over a store. `M` says whether the store answers at once or with promises. */
 export interface Limiter<M extends Mode = Mode> {
   readonly rules: readonly Rule[]
+  /** What its decisions are timed by, as far as this process can tell. */
+  readonly clock: TimerClock
+  /** What happens when the store fails. A memory store never does. */
+  readonly failure: Required<FailureOptions>
   /** Decides and spends. Several rules are one decision: if one denies, none is charged. */
   hit(key: string, options?: HitOptions): Answer<M, Decision>
   /** Decides as `hit` would and spends nothing. A cost of 0 is allowed here. */
@@ -44,8 +49,8 @@ export interface Limiter<M extends Mode = Mode> {
   set(key: string, used: number, options?: RuleChoice): Answer<M, number>
   /** When the key's state ends, in ms since the epoch; 0 if it has none. */
   expiresAt(key: string, options?: RuleChoice): Answer<M, number>
-  /** Gives units back on every rule, never above full; → units used on the first. */
-  refund(key: string, cost?: number): Answer<M, number>
+  /** Gives units back on every rule, or on the one that is named, never above full; → units used on the first, or on that one. */
+  refund(key: string, cost?: number, options?: RuleChoice): Answer<M, number>
   /** Forgets the key. */
   reset(key: string): Answer<M, void>
   /** Resolves when the hit is allowed and spent. First come, first served for each key. */
@@ -79,6 +84,8 @@ const WAIT_OPTIONS = ['cost', 'signal', 'maxWaitMs'] as const
 
 export class StoreLimiter<M extends Mode> implements Limiter<M> {
   readonly rules: readonly Rule[]
+  readonly clock: TimerClock
+  readonly failure: Required<FailureOptions>
   readonly #store: Store<M>
   readonly #ownsStore: boolean
   readonly #line: WaitingLine
@@ -88,6 +95,8 @@ export class StoreLimiter<M extends Mode> implements Limiter<M> {
 
   constructor(options: StoreLimiterOptions<M>) {
     this.rules = checkRules(options.rules)
+    this.clock = options.store.clock
+    this.failure = Object.freeze(options.failure)
     this.#store = options.store
     this.#ownsStore = options.ownsStore
     this.#standIn = options.standIn
@@ -135,10 +144,11 @@ export class StoreLimiter<M extends Mode> implements Limiter<M> {
     return this.#tally.expiresAt(this.#index('expiresAt', options), key)
   }
 
-  refund(key: string, cost = 1): Answer<M, number> {
+  refund(key: string, cost = 1, options?: RuleChoice): Answer<M, number> {
     checkKey(key)
     checkCost(cost, 1)
-    return this.#freeing(key, this.#tally.refund(key, cost))
+    const index = this.#index('refund', options)
+    return this.#freeing(key, this.#tally.refund(key, cost, options?.rule === undefined ? undefined : index))
   }
 
   reset(key: string): Answer<M, void> {

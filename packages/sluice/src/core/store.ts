@@ -39,8 +39,8 @@ export interface Tally<M extends Mode = Mode> {
   set(rule: number, key: string, used: number): Answer<M, number>
   /** When the state ends, in ms since the epoch; 0 if there is none. */
   expiresAt(rule: number, key: string): Answer<M, number>
-  /** Gives `cost` units back on every rule; → units used on the first. */
-  refund(key: string, cost: number): Answer<M, number>
+  /** Gives `cost` units back on one rule, or on every rule if none is named; → units used on that one, or on the first. */
+  refund(key: string, cost: number, rule?: number): Answer<M, number>
   /** Forgets the key on every rule. */
   reset(key: string): Answer<M, void>
   /** Which part of the store answers for a key, where parts fail each by itself, as the servers of a cluster do. */

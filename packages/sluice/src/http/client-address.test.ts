@@ -272,6 +272,35 @@ test('over a real socket, with one header line or several', async () => {
   }
 })
 
+describe('peers that come again', () => {
+  test('are known by their address, and still warned of', () => {
+    const warnings: AddressWarning[] = []
+    const read = clientAddress({ warn: (warning) => warnings.push(warning) })
+    const [first, again] = [read('203.0.113.9'), read('203.0.113.9')]
+    expect(again).toBe(first)
+    expect([again.key, again.key]).toEqual(['203.0.113.9', '203.0.113.9'])
+    read('203.0.113.9', { 'x-forwarded-for': '1.1.1.1' })
+    expect(warnings).toHaveLength(1)
+  })
+
+  test('are asked about anew where a function decides whom to trust', () => {
+    let isTrusted = false
+    const read = reader({ trustProxy: () => isTrusted })
+    const headers = { 'x-forwarded-for': '1.1.1.1' }
+    expect(read('203.0.113.9', headers).key).toBe('203.0.113.9')
+    isTrusted = true
+    expect(read('203.0.113.9', headers).key).toBe('1.1.1.1')
+  })
+
+  test('however many there are, each keeps its own key', () => {
+    const read = reader()
+    for (let round = 0; round < 2; round++) {
+      for (let i = 0; i < 25_000; i++)
+        expect(read(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`).key).toBe(`10.0.${i >> 8}.${i & 255}`)
+    }
+  })
+})
+
 describe('a warning', () => {
   const withWarnings = (options: ClientAddressOptions = {}) => {
     const warnings: AddressWarning[] = []

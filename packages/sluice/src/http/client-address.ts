@@ -7,6 +7,7 @@ import { isWhole } from '../core/whole-numbers.ts'
 import { formatAddress, isNat64, networkOf } from './address.ts'
 import { cidrList, type HasAddress } from './cidr-list.ts'
 import { ADDRESS_LIST, FORWARDED, hopAddress } from './forwarded.ts'
+import { type Warning, warnProcess } from './warning.ts'
 
 /**
  * Which proxies to believe: how many stand between the clients and this process; or the networks they are in; or a function
@@ -30,11 +31,7 @@ export interface ClientAddressOptions {
   readonly warn?: (warning: AddressWarning) => void
 }
 
-export interface AddressWarning {
-  readonly code: 'WARN_UNTRUSTED_PROXY'
-  /** What happened, and what to set. */
-  readonly message: string
-}
+export type AddressWarning = Warning<'WARN_UNTRUSTED_PROXY'>
 
 /** Where a request came from. */
 export interface ClientAddress extends HasAddress {
@@ -51,6 +48,9 @@ export type ReadClientAddress = (peer: string | null | undefined, headers?: Requ
 
 const OPTIONS = ['trustProxy', 'header', 'ipv6Prefix', 'warn'] as const
 
+/** Enough for the connections of a busy server; more would only be memory. */
+const MOST_STRANGERS = 10_000
+
 const USUAL_HEADERS = ['x-forwarded-for', 'forwarded'] as const
 
 /** Makes what reads clients' addresses, for one set-up of proxies. */
@@ -66,16 +66,30 @@ export function clientAddress(options: ClientAddressOptions = {}): ReadClientAdd
   const syntax = header === 'forwarded' ? FORWARDED : ADDRESS_LIST
   const suspicious = options.header === undefined ? USUAL_HEADERS : [header]
   let mayWarn = trustProxy !== 0
+  /** Peers that are not trusted, who send many requests each: what their address says does not change. A function may change its mind. */
+  const strangers = new Map<string, Client>()
+  const mayRemember = typeof trustProxy !== 'function'
+
+  function stranger(client: Client, headers: RequestHeaders): Client {
+    const name = mayWarn ? suspicious.find((each) => headerValue(headers, each) !== '') : undefined
+    if (name !== undefined) {
+      mayWarn = false
+      warn(untrustedProxy(name, client.text))
+    }
+    return client
+  }
 
   return (peer, headers = {}) => {
+    const known = typeof peer === 'string' ? strangers.get(peer) : undefined
+    if (known !== undefined) return stranger(known, headers)
     let bytes = typeof peer === 'string' ? hopAddress(peer) : undefined
     if (!isTrusted(bytes, 0)) {
-      const name = mayWarn ? suspicious.find((each) => headerValue(headers, each) !== '') : undefined
-      if (name !== undefined) {
-        mayWarn = false
-        warn(untrustedProxy(name, textOf(bytes)))
+      const client = new Client(bytes, ipv6Prefix)
+      if (mayRemember && typeof peer === 'string') {
+        if (strangers.size === MOST_STRANGERS) strangers.clear()
+        strangers.set(peer, client)
       }
-      return new Client(bytes, ipv6Prefix)
+      return stranger(client, headers)
     }
     const list = headerValue(headers, header)
     let distance = 1
@@ -98,6 +112,7 @@ export function clientAddress(options: ClientAddressOptions = {}): ReadClientAdd
 class Client implements ClientAddress {
   readonly bytes: Uint8Array | undefined
   readonly #ipv6Prefix: number
+  #key: string | undefined
 
   constructor(bytes: Uint8Array | undefined, ipv6Prefix: number) {
     this.bytes = bytes
@@ -105,6 +120,11 @@ class Client implements ClientAddress {
   }
 
   get key(): string {
+    this.#key ??= this.#readKey()
+    return this.#key
+  }
+
+  #readKey(): string {
     const { bytes } = this
     if (bytes === undefined) return 'unknown'
     if (bytes.length === 4) return formatAddress(bytes)
@@ -155,10 +175,4 @@ function untrustedProxy(header: string, peer: string): AddressWarning {
     'If it is your proxy, all its clients are counted as one: set trustProxy to the number of your proxies or to their addresses. ' +
     'If you have no proxy, set trustProxy to 0.'
   return { code: 'WARN_UNTRUSTED_PROXY', message }
-}
-
-function warnProcess({ code, message }: AddressWarning): void {
-  const { process } = globalThis as { process?: { emitWarning?: (message: string, options: object) => void } }
-  if (typeof process?.emitWarning === 'function') process.emitWarning(message, { type: 'SluiceWarning', code })
-  else console.warn(`${code}: ${message}`)
 }

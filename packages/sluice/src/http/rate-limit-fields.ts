@@ -81,16 +81,11 @@ export const STYLES: Readonly<Record<HeaderStyle, (table: RuleTable) => AddField
       return `${row.item};r=${integer(status.remaining)};t=${resetSeconds(status, row)}`
     }
     return (headers, decision, _nowMs, partitionKey) => {
+      const pk = partitionKey === undefined ? '' : `;pk=${byteSequence(partitionKey)}`
+      headers['RateLimit-Policy'] = pk === '' ? policy : policies.map((each) => each + pk).join(', ')
       // One rule's numbers are the decision's own: `rules` is left unmade.
-      const members = policies.length === 1 ? [member(decision.rule, decision)] : decision.rules.map((s) => member(s.name, s))
-      if (partitionKey === undefined) {
-        headers['RateLimit-Policy'] = policy
-        headers.RateLimit = members.join(', ')
-      } else {
-        const pk = `;pk=${byteSequence(partitionKey)}`
-        headers['RateLimit-Policy'] = policies.map((each) => each + pk).join(', ')
-        headers.RateLimit = members.map((each) => each + pk).join(', ')
-      }
+      if (policies.length === 1) headers.RateLimit = member(decision.rule, decision) + pk
+      else headers.RateLimit = decision.rules.map((status) => member(status.name, status) + pk).join(', ')
     }
   },
   'draft-7': (table) => {

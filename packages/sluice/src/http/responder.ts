@@ -23,7 +23,7 @@ export interface ResponderOptions {
 /** What to answer instead of what was asked for. */
 export interface Denial {
   /** 429, or 503 where not the client is to blame. */
-  readonly status: 429 | 503
+  readonly status: number
   /** All of `headers()`, and the body's `Content-Type`. */
   readonly headers: Readonly<Record<string, string>>
   /** A problem (RFC 9457) as JSON. */
@@ -104,7 +104,8 @@ function whenToRetry(seconds: string | undefined): string {
   return seconds === undefined ? 'This request asks for more than the whole quota.' : `Try again in ${seconds} s.`
 }
 
-function checkStyles(headers: ResponderOptions['headers']): readonly HeaderStyle[] {
+/** Throws ERR_OPTION unless `headers` is a style, styles that go together, or false; → the styles. */
+export function checkStyles(headers: ResponderOptions['headers']): readonly HeaderStyle[] {
   const styles = headers === false ? [] : ((Array.isArray(headers) ? headers : [headers]) as HeaderStyle[])
   for (const style of styles) {
     if (!Object.hasOwn(STYLES, style)) {

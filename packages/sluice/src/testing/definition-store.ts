@@ -73,8 +73,9 @@ class DefinitionTally implements Tally<'sync'> {
     return this.#load(this.#rules[rule], key)[0]
   }
 
-  refund(key: string, cost: number): number {
-    const used = this.#rules.map((rule) => this.#change(rule, key, (cells, nowMs) => rule.refund(cells, 0, nowMs, cost)))
+  refund(key: string, cost: number, rule?: number): number {
+    const rules = rule === undefined ? this.#rules : [this.#rules[rule]]
+    const used = rules.map((rule) => this.#change(rule, key, (cells, nowMs) => rule.refund(cells, 0, nowMs, cost)))
     return used[0]
   }
 

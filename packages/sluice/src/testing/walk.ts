@@ -69,7 +69,9 @@ function randomCall(random: Random, limiter: Limiter, keys: readonly string[]): 
     case 4:
       return { said: `expiresAt ${who} ${chosen.name}`, ask: (it) => it.expiresAt(key, rule) }
     case 5:
-      return { said: `refund ${who} ${cost}`, ask: (it) => it.refund(key, cost) }
+      return random.whole(0, 1) === 0
+        ? { said: `refund ${who} ${cost}`, ask: (it) => it.refund(key, cost) }
+        : { said: `refund ${who} ${cost} ${chosen.name}`, ask: (it) => it.refund(key, cost, rule) }
     case 6:
       return random.whole(0, 5) > 0
         ? { said: `peek ${who}`, ask: (it) => it.peek(key) }

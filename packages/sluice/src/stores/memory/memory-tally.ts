@@ -116,11 +116,12 @@ export class MemoryTally implements Tally<'sync'> {
     return this.#copyOf(place, this.#room.clock.now())[0]
   }
 
-  refund(key: string, cost: number): number {
+  refund(key: string, cost: number, rule?: number): number {
     const nowMs = this.#room.clock.now()
-    this.#find(this.#places, key)
+    const places = rule === undefined ? this.#places : [this.#places[rule]]
+    this.#find(places, key)
     let usedOfFirst = 0
-    for (const place of this.#places) {
+    for (const place of places) {
       if (place.row < 0) continue
       this.#locate(place)
       const { rule, cells, at } = place
@@ -129,7 +130,7 @@ export class MemoryTally implements Tally<'sync'> {
       const used = rule.used(cells, at, nowMs)
       press(place, used)
       this.#keepEnd(place)
-      if (place === this.#places[0]) usedOfFirst = used
+      if (place === places[0]) usedOfFirst = used
     }
     return usedOfFirst
   }

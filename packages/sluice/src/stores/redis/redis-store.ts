@@ -155,8 +155,8 @@ class RedisTally implements Tally<'async'> {
     return this.#callOne('expiresAt', rule, key, 0)
   }
 
-  refund(key: string, cost: number): Promise<number> {
-    return this.#callAll('refund', key, cost, readNumber)
+  refund(key: string, cost: number, rule?: number): Promise<number> {
+    return rule === undefined ? this.#callAll('refund', key, cost, readNumber) : this.#callOne('refund', rule, key, cost)
   }
 
   reset(key: string): Promise<void> {

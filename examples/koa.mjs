@@ -1,0 +1,23 @@
+// Koa: a new limit on trial, in shadow mode, beside one that is enforced. Try it three times, and see what it prints:
+//   curl -i http://127.0.0.1:3000/
+
+import Koa from 'koa'
+import { fixedWindow } from 'sluice'
+import { koaLimiter } from 'sluice/koa'
+
+const app = new Koa()
+app.use(koaLimiter({ rules: fixedWindow({ limit: 100, window: '1m', name: 'today' }) }))
+app.use(
+  koaLimiter({
+    rules: fixedWindow({ limit: 2, window: '1m', name: 'planned' }),
+    mode: 'shadow',
+    onShadowDenied: ({ key, decision }) => console.log(`${key} would wait ${decision.retryAfterMs} ms`),
+  }),
+)
+app.use((ctx) => {
+  ctx.body = 'hello\n'
+})
+
+const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
+  console.log(`listening on http://127.0.0.1:${server.address().port}/`)
+})

@@ -1,0 +1,25 @@
+// Bare node:http, with an answer of its own for those who are denied. Try:
+//   curl -i http://127.0.0.1:3000/
+
+import { createServer } from 'node:http'
+import { nodeLimiter } from 'sluice/node'
+
+const limit = nodeLimiter({
+  rules: '3/minute',
+  headers: ['draft-10', 'legacy'],
+  onDenied: ({ denial }) => ({
+    headers: { 'Content-Type': 'text/plain' },
+    body: `Too many requests. Come back in ${denial.headers['Retry-After']} s.\n`,
+  }),
+})
+
+const server = createServer((request, response) => {
+  limit(request, response, (error) => {
+    response.statusCode = error === undefined ? 200 : 500
+    response.end(error === undefined ? 'hello\n' : 'sorry\n')
+  })
+})
+
+server.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
+  console.log(`listening on http://127.0.0.1:${server.address().port}/`)
+})

@@ -1,0 +1,29 @@
+// Run as a program by traffic.mjs: `node server-process.mjs <framework> <server>` starts one server, says on which port, and
+// then, whenever it is asked, how much CPU time its process has used.
+
+import { loadFramework } from './frameworks.mjs'
+
+const [framework, server] = process.argv.slice(2)
+const { servers } = await loadFramework(framework)
+const found = servers.find(({ name }) => name === server)
+if (found === undefined) throw new Error(`${framework} has no server '${server}'`)
+
+process.on('disconnect', () => process.exit())
+process.on('message', () => {
+  const { user, system } = process.cpuUsage()
+  process.send?.(user + system)
+})
+const port = await found.start()
+await assertSaysItsQuota(port, found.role)
+process.send?.(port)
+
+/**
+ * A limiter that does not limit would win.
+ * @param {number} port
+ * @param {string} role
+ */
+async function assertSaysItsQuota(port, role) {
+  const { headers } = await fetch(`http://127.0.0.1:${port}/`)
+  const hasFields = [...headers.keys()].some((name) => name.includes('ratelimit'))
+  if (!hasFields && (role === 'sluice' || role === 'peer')) throw new Error('a limiter says nothing of its quota')
+}

@@ -1,0 +1,71 @@
+// The traffic of the HTTP bench. Every server runs in a process of its own and so does who makes the requests. Servers take
+// turns, many short ones, so that a slow second of the machine falls on all of them.
+
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+/** @import { ChildProcess } from 'node:child_process' */
+
+/** How long each server is warmed up, how many turns it has then, and how long one lasts. @typedef {{ warmUpMs: number, turns: number, turnMs: number }} Timing */
+
+/** @typedef {{ requestsPerSecond: number, serverMicros: number }} Turn */
+
+/**
+ * @param {string} framework
+ * @param {string[]} servers
+ * @param {Timing} timing
+ * @returns {Promise<Map<string, Turn[]>>} what each server did in each turn
+ */
+export async function takeTurns(framework, servers, { warmUpMs, turns, turnMs }) {
+  const load = start('load.mjs')
+  const processes = servers.map((server) => start('server-process.mjs', framework, server))
+  await hear(load)
+  const ports = await Promise.all(processes.map(hear))
+  const taken = new Map(servers.map((server) => [server, /** @type {Turn[]} */ ([])]))
+  for (const port of ports) await ask(load, { port, ms: warmUpMs })
+  for (let turn = 0; turn < turns; turn++) {
+    for (const [i, server] of servers.entries()) {
+      const before = await ask(processes[i], 'usage')
+      const { requests, seconds } = await ask(load, { port: ports[i], ms: turnMs })
+      const micros = (await ask(processes[i], 'usage')) - before
+      taken.get(server)?.push({ requestsPerSecond: requests / seconds, serverMicros: micros / requests })
+    }
+  }
+  for (const child of [load, ...processes]) child.disconnect()
+  return taken
+}
+
+/**
+ * @param {string} file
+ * @param {...string} args
+ */
+function start(file, ...args) {
+  return fork(fileURLToPath(new URL(file, import.meta.url)), args)
+}
+
+/**
+ * @param {ChildProcess} child
+ * @param {any} message
+ */
+function ask(child, message) {
+  child.send(message)
+  return hear(child)
+}
+
+/**
+ * What a process says next. One that ends instead has printed why.
+ * @param {ChildProcess} child
+ * @returns {Promise<any>}
+ */
+async function hear(child) {
+  const ended = new AbortController()
+  const onExit = () => ended.abort(new Error(`${child.spawnargs.slice(1).join(' ')} ended`))
+  child.once('exit', onExit)
+  try {
+    const [message] = await once(child, 'message', { signal: ended.signal })
+    return message
+  } finally {
+    child.off('exit', onExit)
+  }
+}

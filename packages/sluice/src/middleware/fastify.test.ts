@@ -1,0 +1,96 @@
+import fastify, { type FastifyInstance } from 'fastify'
+import { expect, test } from 'vitest'
+import { fixedWindow } from '../algorithms/fixed-window/fixed-window.ts'
+import { memoryStore } from '../stores/memory/memory-store.ts'
+import { fakeClock } from '../testing/fake-clock.ts'
+import { type FastifyLimiterOptions, type FastifyRouteOptions, fastifyLimiter } from './fastify.ts'
+
+const rule = (name: string, limit: number) => fixedWindow({ limit, window: '1m', name })
+
+const usual = (): FastifyLimiterOptions => ({ rules: rule('all', 3), store: memoryStore({ clock: fakeClock() }) })
+
+const config = (sluice: FastifyRouteOptions) => ({ config: { sluice } })
+
+async function field(app: FastifyInstance, url: string): Promise<unknown> {
+  const { headers, statusCode } = await app.inject(url)
+  return statusCode < 400 || statusCode === 404 ? headers.ratelimit : statusCode
+}
+
+test('limits the instance it is registered on and what is inside of it, and nothing else', async () => {
+  const app = fastify()
+  app.get('/outside', () => '')
+  await app.register(async (child) => {
+    child.get('/before', () => '')
+    await child.register(fastifyLimiter, usual())
+    child.get('/inside', () => '')
+    await child.register(async (grandchild) => grandchild.get('/deeper', () => ''))
+  })
+  expect(await field(app, '/outside')).toBeUndefined()
+  expect(await field(app, '/inside')).toBe('"all";r=2;t=60')
+  expect(await field(app, '/deeper')).toBe('"all";r=1;t=60')
+  expect(await field(app, '/before')).toBe('"all";r=0;t=60')
+})
+
+test('what is not found counts too, so that nobody can search for free', async () => {
+  const app = fastify()
+  await app.register(fastifyLimiter, usual())
+  expect(await field(app, '/nowhere')).toBe('"all";r=2;t=60')
+})
+
+test('a route may cost more, count by itself, or be free', async () => {
+  const app = fastify()
+  await app.register(fastifyLimiter, usual())
+  app.get('/', () => '')
+  app.get('/dear', config({ cost: 2 }), () => '')
+  app.get('/own', config({ rules: rule('own', 9) }), () => '')
+  app.get('/free', config(false), () => '')
+  expect(await field(app, '/dear')).toBe('"all";r=1;t=60')
+  expect(await field(app, '/own')).toBe('"own";r=8;t=60')
+  expect(await field(app, '/free')).toBeUndefined()
+  expect(await field(app, '/')).toBe('"all";r=0;t=60')
+  expect(await field(app, '/dear')).toBe(429)
+})
+
+test('a route may have its own headers on the common count', async () => {
+  const app = fastify()
+  await app.register(fastifyLimiter, usual())
+  app.get('/', config({ headers: 'draft-7' }), () => '')
+  expect(await field(app, '/')).toBe('limit=3, remaining=2, reset=60')
+})
+
+test('a route with options that cannot work is refused when it is made', async () => {
+  const app = fastify()
+  await app.register(fastifyLimiter, usual())
+  expect(() => app.get('/', config({ cost: -1 }), () => '')).toThrow('cost must be a whole number')
+})
+
+test('a later hook sees what earlier ones have found out', async () => {
+  const app = fastify()
+  await app.register(fastifyLimiter, {
+    ...usual(),
+    hook: 'preHandler',
+    key: (request) => (request as unknown as { body: { user: string } }).body.user,
+  })
+  app.post('/', () => '')
+  const login = async (user: string) => (await app.inject({ method: 'POST', url: '/', payload: { user } })).headers.ratelimit
+  expect([await login('ada'), await login('ada'), await login('bob')]).toEqual([
+    '"all";r=2;t=60',
+    '"all";r=1;t=60',
+    '"all";r=2;t=60',
+  ])
+})
+
+test('a hook that is none is refused', async () => {
+  await expect(fastify().register(fastifyLimiter, { rules: '1/minute', hook: 'onSend' as 'onRequest' })).rejects.toThrow(
+    "fastifyLimiter needs hook to be 'onRequest', 'preValidation', 'preHandler', got \"onSend\"",
+  )
+})
+
+test('fields stay on an error of the handler', async () => {
+  const app = fastify()
+  await app.register(fastifyLimiter, usual())
+  app.get('/', () => {
+    throw new Error('oops')
+  })
+  expect(await app.inject('/')).toMatchObject({ statusCode: 500, headers: { ratelimit: '"all";r=2;t=60' } })
+})

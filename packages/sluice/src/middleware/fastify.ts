@@ -1,0 +1,83 @@
+// sluice/fastify: a plugin for Fastify 5. It limits the routes of the instance that it is registered on, and of all inside.
+
+import { SluiceError, show } from '../core/errors.ts'
+import { type FastifyReply, fastifyFields } from './fastify-frame.ts'
+import type { Frame } from './frame.ts'
+import { Gate } from './gate.ts'
+import type { GateOptions, RouteOptions } from './gate-options.ts'
+import { headersOf, type NodeRequest, settleWith } from './node-frame.ts'
+import { isPromise } from './soon.ts'
+import type { GateVisit } from './visit.ts'
+
+export type * from './gate-types.ts'
+
+/** As much of a request of Fastify as is needed, and what callbacks are glad to have. */
+export interface FastifyRequest {
+  readonly raw: NodeRequest
+  readonly headers: NodeRequest['headers']
+  readonly method: string
+  readonly url: string
+  readonly ip: string
+  readonly routeOptions: { readonly config: object }
+}
+
+export interface FastifyLimiterOptions extends GateOptions<FastifyRequest> {
+  /** When it runs: the later, the more have earlier hooks found out, and the more work was done in vain. Default: `'onRequest'`. */
+  readonly hook?: 'onRequest' | 'preValidation' | 'preHandler'
+}
+
+/** What a route can say in its `config`, as `sluice`. */
+export type FastifyRouteOptions = RouteOptions<FastifyRequest>
+
+/** As much of an instance of Fastify as is needed. */
+export interface FastifyInstance {
+  addHook(name: 'onRequest', hook: Hook): unknown
+  addHook(name: 'onRoute', hook: (route: { readonly config?: object }) => void): unknown
+}
+
+type Hook = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void
+
+const HOOKS = ['onRequest', 'preValidation', 'preHandler'] as const
+
+const fastifyFrame: Frame<FastifyRequest, FastifyReply> = {
+  peer: ({ raw }) => raw.socket.remoteAddress,
+  headers: ({ raw }) => headersOf(raw),
+  holder: (request) => request,
+  ...fastifyFields,
+}
+
+/** Limits the routes of an instance: `app.register(fastifyLimiter, { rules: '100/minute' })`. */
+export async function fastifyLimiter(instance: FastifyInstance, options: FastifyLimiterOptions): Promise<void> {
+  const { hook = 'onRequest', ...gateOptions } = options
+  if (!HOOKS.includes(hook)) {
+    throw new SluiceError(
+      'ERR_OPTION',
+      `fastifyLimiter needs hook to be ${HOOKS.map((h) => `'${h}'`).join(', ')}, got ${show(hook)}`,
+    )
+  }
+  const gate = new Gate('fastifyLimiter', gateOptions, fastifyFrame)
+  const gateOf = (config: object | undefined): Gate<FastifyRequest, FastifyReply> | undefined => {
+    const { sluice } = (config ?? {}) as { readonly sluice?: FastifyRouteOptions }
+    if (sluice === false) return undefined
+    return sluice === undefined ? gate : gate.forRoute(sluice)
+  }
+  // Options that cannot work are refused where the route is made.
+  instance.addHook('onRoute', ({ config }) => void gateOf(config))
+  instance.addHook(hook as 'onRequest', (request, reply, next) => {
+    const gate = gateOf(request.routeOptions.config)
+    if (gate === undefined) return next()
+    const go = (visit: GateVisit<FastifyRequest>): void => {
+      gate.writeFields(visit, reply)
+      settleWith(gate, visit, reply.raw)
+      if (visit.denial === undefined) return next()
+      reply.code(visit.denial.status)
+      reply.send(visit.denial.body)
+    }
+    const entered = gate.enter(request)
+    if (isPromise(entered)) entered.then(go, next)
+    else go(entered)
+  })
+}
+
+/** Without a context of its own, so that its hooks are those of the instance it was registered on. */
+Object.assign(fastifyLimiter, { [Symbol.for('skip-override')]: true, [Symbol.for('fastify.display-name')]: 'sluice' })

@@ -1,0 +1,119 @@
+import { Hono } from 'hono'
+import { describe, expect, test } from 'vitest'
+import { memoryStore } from '../stores/memory/memory-store.ts'
+import { fakeClock } from '../testing/fake-clock.ts'
+import { fetchLimiter } from './fetch.ts'
+import { honoLimiter } from './hono.ts'
+
+const request = () => new Request('http://localhost/')
+
+const usual = () => ({ rules: '3/minute', store: memoryStore({ clock: fakeClock() }) })
+
+const REMAINING_2 = '"fixed-window:3/1m";r=2;t=60'
+
+describe('where a request comes from', () => {
+  const heard: string[] = []
+  const key = (_: unknown, { address }: { readonly address: { readonly key: string } }) => {
+    heard.push(address.key)
+    return address.key
+  }
+  const limited = fetchLimiter({ ...usual(), key })((_request: Request, ..._rest: unknown[]) => new Response())
+  const bun = { requestIP: (_: Request) => ({ address: '2001:db8:1:2::3', family: 'IPv6', port: 1 }) }
+
+  test.each([
+    ['Deno', { remoteAddr: { transport: 'tcp', hostname: '203.0.113.1', port: 1 } }, '203.0.113.1'],
+    ['Bun', bun, '2001:db8:1:2::/64'],
+    ['Bun, under Hono', { server: bun }, '2001:db8:1:2::/64'],
+    ['Node, under Hono', { incoming: { socket: { remoteAddress: '::ffff:203.0.113.3' } } }, '203.0.113.3'],
+    ['a socket without an address', { incoming: { socket: {} } }, 'unknown'],
+  ])('%s', async (_, beside, expected) => {
+    heard.length = 0
+    await limited(request(), beside)
+    expect(heard).toEqual([expected])
+  })
+
+  test('if nothing says so, it is an error that says what to set', () => {
+    const message = 'fetchLimiter cannot see where a request comes from here: give it a key, or address.peer'
+    expect(() => limited(request())).toThrow(message)
+    expect(() => limited(request(), { KV: {} })).toThrow(message)
+  })
+
+  test('address.peer says so: Workers', async () => {
+    const worker = fetchLimiter({ ...usual(), address: { peer: ({ headers }) => headers.get('cf-connecting-ip') } })(
+      (_request: Request, _env: object) => new Response(),
+    )
+    const from = (address: string) => new Request('http://localhost/', { headers: { 'CF-Connecting-IP': address } })
+    expect((await worker(from('203.0.113.1'), {})).headers.get('RateLimit')).toBe(REMAINING_2)
+    expect((await worker(from('203.0.113.2'), {})).headers.get('RateLimit')).toBe(REMAINING_2)
+  })
+
+  test('address.peer is given all that the handler is', async () => {
+    const limit = fetchLimiter({ ...usual(), address: { peer: (_, info) => (info as { ip: string }).ip } })
+    const handler = limit((_request: Request, info: { ip: string }) => new Response(info.ip))
+    expect(await (await handler(request(), { ip: '203.0.113.1' })).text()).toBe('203.0.113.1')
+  })
+})
+
+describe('responses that do not let themselves be changed', () => {
+  /** As `fetch` gives them, and `Response.redirect`. */
+  const sealed = () => Response.redirect('http://localhost/elsewhere')
+
+  test('are copied', async () => {
+    const handler = fetchLimiter({ ...usual(), key: () => 'ada' })(sealed)
+    const response = await handler(request() as never)
+    expect(response.status).toBe(302)
+    expect(response.headers.get('Location')).toBe('http://localhost/elsewhere')
+    expect(response.headers.get('RateLimit')).toBe(REMAINING_2)
+  })
+
+  test('in Hono too, and what was set before stays', async () => {
+    const app = new Hono()
+    app.use(async (c, next) => {
+      c.header('X-Before', 'yes')
+      await next()
+    })
+    app.use(honoLimiter({ ...usual(), key: () => 'ada' }))
+    app.get('/', sealed)
+    const response = await app.request('/')
+    expect(response.headers.get('RateLimit')).toBe(REMAINING_2)
+    expect(response.headers.get('Location')).toBe('http://localhost/elsewhere')
+  })
+
+  test('an upgrade goes through as it is', async () => {
+    const upgrade = { status: 101, headers: sealed().headers } as Response
+    const handler = fetchLimiter({ ...usual(), key: () => 'ada' })((_: Request) => upgrade)
+    expect(await handler(request())).toBe(upgrade)
+  })
+})
+
+test('a field that the handler has set is added to', async () => {
+  const handler = fetchLimiter({ ...usual(), key: () => 'ada' })(
+    (_: Request) => new Response('', { headers: { RateLimit: '"upstream";r=1;t=9' } }),
+  )
+  expect((await handler(request())).headers.get('RateLimit')).toBe(`"upstream";r=1;t=9, ${REMAINING_2}`)
+})
+
+test('Hono: what middleware before the limiter has set is on the denial too', async () => {
+  const app = new Hono()
+  app.use(async (c, next) => {
+    c.header('Access-Control-Allow-Origin', '*')
+    await next()
+  })
+  app.use(honoLimiter({ ...usual(), rules: '1/minute', key: () => 'ada' }))
+  app.get('/', (c) => c.text(''))
+  await app.request('/')
+  const denied = await app.request('/')
+  expect(denied.status).toBe(429)
+  expect(denied.headers.get('Access-Control-Allow-Origin')).toBe('*')
+  expect(denied.headers.get('Content-Type')).toBe('application/problem+json')
+})
+
+test('Hono: fields stay on an error of the handler', async () => {
+  const app = new Hono()
+  app.use(honoLimiter({ ...usual(), key: () => 'ada' }))
+  app.get('/', () => {
+    throw new Error('oops')
+  })
+  app.onError((_, c) => c.text('', 500))
+  expect((await app.request('/')).headers.get('RateLimit')).toBe(REMAINING_2)
+})
