@@ -200,7 +200,7 @@ describe('two instances on one Redis', () => {
   }
 
   test('share every limit exactly', async () => {
-    const { one, other } = await two()
+    const { one, other } = await two('--failure-timeout-ms', '10000')
     expect(other.stderr).not.toContain('The admin key is in')
     const clients = [one, other].map(clientOf)
     await clients[0].policies.put({
