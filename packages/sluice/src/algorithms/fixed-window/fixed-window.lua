@@ -33,16 +33,22 @@ local function defineFixedWindow()
     end
   end
 
-  -- Most hits there are: on this rule alone, within a live window, and with room. Done in one go; → used, expiresAt.
-  -- → nothing for any other hit, and nothing was done.
-  function fixedWindow.hitLive(rule, key, nowMs, cost)
-    local value = redis.call('GET', key)
-    if not value or #value ~= 16 then return end
-    local expiresAt, used = struct.unpack('<dd', value)
-    local isLive = nowMs < expiresAt and expiresAt <= nowMs + rule.windowMs
-    if not isLive or used > rule.limit - cost or rule.elastic then return end
-    redis.call('SET', key, struct.pack('<dd', expiresAt, used + cost), 'KEEPTTL')
-    return used + cost, expiresAt
+  -- For most hits there are: on this rule alone, within a live window, and with room. → what does such a hit to a key in one
+  -- go and answers used, expiresAt; to any other it does nothing and answers nothing.
+  function fixedWindow.shortWay(rule, nowMs, cost)
+    if rule.elastic then return nil end
+    local call, pack, unpack = redis.call, struct.pack, struct.unpack
+    local mostUsed = rule.limit - cost
+    local latestEnd = nowMs + rule.windowMs
+    return function(key)
+      local value = call('GET', key)
+      if not value or #value ~= 16 then return end
+      local expiresAt, used = unpack('<dd', value)
+      if nowMs >= expiresAt or expiresAt > latestEnd or used > mostUsed then return end
+      used = used + cost
+      call('SET', key, pack('<dd', expiresAt, used), 'KEEPTTL')
+      return used, expiresAt
+    end
   end
 
   function fixedWindow.waitMs(rule, cells, nowMs, cost)

@@ -109,7 +109,6 @@ local function makeRule(name, numbers)
   rule.cells = rule.width and { 0, 0, 0, 0 }
   rule.load = algorithm.load or loadCells
   rule.save = algorithm.save or saveCells
-  rule.hitLive = algorithm.hitLive
   return rule
 end
 
@@ -168,11 +167,11 @@ local function decide(set, firstKey, cost, op)
   end
 end
 
--- A hit on one rule that has a short way for hits of the common kind. Every sixteenth call of a command, the first among them,
--- takes the long way all the same, on which a key that has lost its expiry is noticed.
-local function hitLive(set, firstKey, cost, op)
+-- A hit by the short way, if it is one of that kind. Every sixteenth call of a command, the first among them, takes the long
+-- way all the same, on which a key that has lost its expiry is noticed.
+local function hitShort(set, firstKey, cost, op, shortWay)
   local used, expiresAt
-  if firstKey % 16 > 0 then used, expiresAt = set[1].hitLive(set[1], KEYS[firstKey + 1], nowMs, cost) end
+  if firstKey % 16 > 0 then used, expiresAt = shortWay(KEYS[firstKey + 1]) end
   if not used then return decide(set, firstKey, cost, op) end
   at = at + 1
   answer[at] = format('%d,0,%d', used, expiresAt - nowMs)
@@ -216,10 +215,12 @@ local runs = request.runs
 local firstKey = 0
 for i = 1, #runs, 4 do
   local op, set, amount, count = runs[i], sets[runs[i + 1]], runs[i + 2], runs[i + 3]
-  local run = op == 'hit' and #set == 1 and set[1].hitLive and hitLive or OPS[op]
+  local alone = op == 'hit' and #set == 1 and set[1]
+  local shortWay = alone and alone.algorithm.shortWay and alone.algorithm.shortWay(alone, nowMs, amount)
+  local run = shortWay and hitShort or OPS[op]
   for _ = 1, count do
     local before = at
-    local ok, problem = pcall(run, set, firstKey, amount, op)
+    local ok, problem = pcall(run, set, firstKey, amount, op, shortWay)
     if not ok then
       for j = before + 2, at do answer[j] = nil end
       at = before + 1

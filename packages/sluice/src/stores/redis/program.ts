@@ -1,6 +1,6 @@
 // Made by scripts/build-redis-program.mjs from the .lua files beside the definitions. Change those, then run it.
 
-export const PROGRAM_SHA1 = '981e102541f9a334c1750e52117d5a5f7ba5cc2a'
+export const PROGRAM_SHA1 = '2a75f790ff206e00522672e66a4f46aa1d1e2942'
 
 export const PROGRAM = `local MAX = 9007199254740991
 local INFINITY = math.huge
@@ -39,14 +39,20 @@ elseif expiresAt > nowMs + rule.windowMs then
 cells[EXPIRES_AT] = nowMs + rule.windowMs
 end
 end
-function fixedWindow.hitLive(rule, key, nowMs, cost)
-local value = redis.call('GET', key)
+function fixedWindow.shortWay(rule, nowMs, cost)
+if rule.elastic then return nil end
+local call, pack, unpack = redis.call, struct.pack, struct.unpack
+local mostUsed = rule.limit - cost
+local latestEnd = nowMs + rule.windowMs
+return function(key)
+local value = call('GET', key)
 if not value or #value ~= 16 then return end
-local expiresAt, used = struct.unpack('<dd', value)
-local isLive = nowMs < expiresAt and expiresAt <= nowMs + rule.windowMs
-if not isLive or used > rule.limit - cost or rule.elastic then return end
-redis.call('SET', key, struct.pack('<dd', expiresAt, used + cost), 'KEEPTTL')
-return used + cost, expiresAt
+local expiresAt, used = unpack('<dd', value)
+if nowMs >= expiresAt or expiresAt > latestEnd or used > mostUsed then return end
+used = used + cost
+call('SET', key, pack('<dd', expiresAt, used), 'KEEPTTL')
+return used, expiresAt
+end
 end
 function fixedWindow.waitMs(rule, cells, nowMs, cost)
 if cost > rule.limit then return INFINITY end
@@ -504,7 +510,6 @@ rule.algorithm = algorithm
 rule.cells = rule.width and { 0, 0, 0, 0 }
 rule.load = algorithm.load or loadCells
 rule.save = algorithm.save or saveCells
-rule.hitLive = algorithm.hitLive
 return rule
 end
 local sets = {}
@@ -552,9 +557,9 @@ answer[at] = format('%d,%d,%d', used, waitMs == INFINITY and -1 or waitMs, reset
 if isHit then rule.save(rule, KEYS[firstKey + i], state, resetAfterMs + GRACE_MS) end
 end
 end
-local function hitLive(set, firstKey, cost, op)
+local function hitShort(set, firstKey, cost, op, shortWay)
 local used, expiresAt
-if firstKey % 16 > 0 then used, expiresAt = set[1].hitLive(set[1], KEYS[firstKey + 1], nowMs, cost) end
+if firstKey % 16 > 0 then used, expiresAt = shortWay(KEYS[firstKey + 1]) end
 if not used then return decide(set, firstKey, cost, op) end
 at = at + 1
 answer[at] = format('%d,0,%d', used, expiresAt - nowMs)
@@ -592,10 +597,12 @@ local runs = request.runs
 local firstKey = 0
 for i = 1, #runs, 4 do
 local op, set, amount, count = runs[i], sets[runs[i + 1]], runs[i + 2], runs[i + 3]
-local run = op == 'hit' and #set == 1 and set[1].hitLive and hitLive or OPS[op]
+local alone = op == 'hit' and #set == 1 and set[1]
+local shortWay = alone and alone.algorithm.shortWay and alone.algorithm.shortWay(alone, nowMs, amount)
+local run = shortWay and hitShort or OPS[op]
 for _ = 1, count do
 local before = at
-local ok, problem = pcall(run, set, firstKey, amount, op)
+local ok, problem = pcall(run, set, firstKey, amount, op, shortWay)
 if not ok then
 for j = before + 2, at do answer[j] = nil end
 at = before + 1
