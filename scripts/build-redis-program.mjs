@@ -14,6 +14,7 @@ const PARTS = [
   'algorithms/sliding-window/sliding-window.lua',
   'algorithms/sliding-log/sliding-log.lua',
   'algorithms/meter/meter.lua',
+  'stores/redis/calls.lua',
   'stores/redis/program.lua',
 ]
 

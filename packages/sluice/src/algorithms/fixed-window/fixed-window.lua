@@ -1,5 +1,25 @@
 -- The sums of fixed-window.ts, done beside the data. Cells: expiresAt, used.
 
+-- For most hits there are: on this rule alone, within a live window, and with room. → does such a hit to a key in one go, and
+-- answers it; to any other it does nothing and answers nothing, nor to one that Redis refuses or whose key has lost its expiry.
+local function fixedWindowShortWay(told, nowMs, cost)
+  local _, limit, windowMs, _, elastic = unpack(told)
+  if elastic == 1 then return nil end
+  local try, format, pack, unpack = redis.pcall, string.format, struct.pack, struct.unpack
+  local mostUsed = limit - cost
+  local latestEnd = nowMs + windowMs
+  return function(key, looksForExpiry)
+    local value = try('GET', key)
+    if not value or #value ~= 16 then return end
+    local expiresAt, used = unpack('<dd', value)
+    if nowMs >= expiresAt or expiresAt > latestEnd or used > mostUsed then return end
+    if looksForExpiry and try('PTTL', key) == -1 then return end
+    used = used + cost
+    if try('SET', key, pack('<dd', expiresAt, used), 'KEEPTTL').err then return end
+    return format('%d,0,%d', used, expiresAt - nowMs)
+  end
+end
+
 local function defineFixedWindow()
   local fixedWindow = {}
   local EXPIRES_AT = 1
@@ -30,24 +50,6 @@ local function defineFixedWindow()
       cells[USED] = 0
     elseif expiresAt > nowMs + rule.windowMs then
       cells[EXPIRES_AT] = nowMs + rule.windowMs
-    end
-  end
-
-  -- For most hits there are: on this rule alone, within a live window, and with room. → what does such a hit to a key in one
-  -- go and answers used, expiresAt; to any other it does nothing and answers nothing.
-  function fixedWindow.shortWay(rule, nowMs, cost)
-    if rule.elastic then return nil end
-    local call, pack, unpack = redis.call, struct.pack, struct.unpack
-    local mostUsed = rule.limit - cost
-    local latestEnd = nowMs + rule.windowMs
-    return function(key)
-      local value = call('GET', key)
-      if not value or #value ~= 16 then return end
-      local expiresAt, used = unpack('<dd', value)
-      if nowMs >= expiresAt or expiresAt > latestEnd or used > mostUsed then return end
-      used = used + cost
-      call('SET', key, pack('<dd', expiresAt, used), 'KEEPTTL')
-      return used, expiresAt
     end
   end
 

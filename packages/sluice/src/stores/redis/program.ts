@@ -1,6 +1,6 @@
 // Made by scripts/build-redis-program.mjs from the .lua files beside the definitions. Change those, then run it.
 
-export const PROGRAM_SHA1 = '2a75f790ff206e00522672e66a4f46aa1d1e2942'
+export const PROGRAM_SHA1 = '25c75d951aa91d0d3ba860591f745d09e361e161'
 
 export const PROGRAM = `local MAX = 9007199254740991
 local INFINITY = math.huge
@@ -9,6 +9,23 @@ return math.floor(dividend / divisor)
 end
 local function ceilDiv(dividend, divisor)
 return math.ceil(dividend / divisor)
+end
+local function fixedWindowShortWay(told, nowMs, cost)
+local _, limit, windowMs, _, elastic = unpack(told)
+if elastic == 1 then return nil end
+local try, format, pack, unpack = redis.pcall, string.format, struct.pack, struct.unpack
+local mostUsed = limit - cost
+local latestEnd = nowMs + windowMs
+return function(key, looksForExpiry)
+local value = try('GET', key)
+if not value or #value ~= 16 then return end
+local expiresAt, used = unpack('<dd', value)
+if nowMs >= expiresAt or expiresAt > latestEnd or used > mostUsed then return end
+if looksForExpiry and try('PTTL', key) == -1 then return end
+used = used + cost
+if try('SET', key, pack('<dd', expiresAt, used), 'KEEPTTL').err then return end
+return format('%d,0,%d', used, expiresAt - nowMs)
+end
 end
 local function defineFixedWindow()
 local fixedWindow = {}
@@ -37,21 +54,6 @@ cells[EXPIRES_AT] = 0
 cells[USED] = 0
 elseif expiresAt > nowMs + rule.windowMs then
 cells[EXPIRES_AT] = nowMs + rule.windowMs
-end
-end
-function fixedWindow.shortWay(rule, nowMs, cost)
-if rule.elastic then return nil end
-local call, pack, unpack = redis.call, struct.pack, struct.unpack
-local mostUsed = rule.limit - cost
-local latestEnd = nowMs + rule.windowMs
-return function(key)
-local value = call('GET', key)
-if not value or #value ~= 16 then return end
-local expiresAt, used = unpack('<dd', value)
-if nowMs >= expiresAt or expiresAt > latestEnd or used > mostUsed then return end
-used = used + cost
-call('SET', key, pack('<dd', expiresAt, used), 'KEEPTTL')
-return used, expiresAt
 end
 end
 function fixedWindow.waitMs(rule, cells, nowMs, cost)
@@ -426,41 +428,11 @@ owe(rule, cells, sinceOf(rule, cells, nowMs), math.max(0, cells[DEBT] - cost * r
 end
 return meter
 end
+local function defineCalls(toldSets, nowMs, graceMs)
 local KEYS = KEYS
 local call = redis.call
 local pack, unpack = struct.pack, struct.unpack
 local format = string.format
-local request = cjson.decode(ARGV[1])
-local NOTED = 31
-local NOTED_MS = 600000
-local function noteOnce(key, nth, sentAs)
-local newest, executed = 0, 0
-local note = call('GET', key)
-if note then newest, executed = unpack('<di4', note) end
-local function wasExecuted(older)
-local age = newest - older
-return age >= 0 and age <= NOTED and bit.band(executed, bit.lshift(1, age)) ~= 0
-end
-local age = newest - nth
-if age > NOTED or wasExecuted(nth) or (sentAs and wasExecuted(sentAs)) then return false end
-if age >= 0 then
-executed = bit.bor(executed, bit.lshift(1, age))
-else
-executed = bit.bor(age < -NOTED and 0 or bit.lshift(executed, -age), 1)
-newest = nth
-end
-call('SET', key, pack('<di4', newest, executed), 'PX', NOTED_MS)
-return true
-end
-if request.nth and not noteOnce(KEYS[#KEYS], request.nth, request.sentAs) then
-return redis.error_reply('REPEATED this command was sent before, and its answer was lost')
-end
-local GRACE_MS = request.now and 3600000 or 1000
-local nowMs = request.now
-if not nowMs then
-local time = call('TIME')
-nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
-end
 local function loadCells(rule, key)
 local cells = rule.cells
 local value = call('GET', key)
@@ -513,17 +485,13 @@ rule.save = algorithm.save or saveCells
 return rule
 end
 local sets = {}
-for i, set in ipairs(request.sets) do
-sets[i] = {}
-for j, numbers in ipairs(set) do
-sets[i][j] = makeRule(table.remove(numbers, 1), numbers)
+local function setOf(index)
+if not sets[index] then
+local set = {}
+for i, told in ipairs(toldSets[index]) do set[i] = makeRule(table.remove(told, 1), told) end
+sets[index] = set
 end
-end
-local answer = {}
-local at = 0
-local function say(number)
-at = at + 1
-answer[at] = format('%d', number)
+return sets[index]
 end
 local function load(rule, key)
 local state = rule.load(rule, key)
@@ -535,6 +503,7 @@ local waits = {}
 local function decide(set, firstKey, cost, op)
 local isHit = op == 'hit'
 local allowed = true
+local answer
 for i = 1, #set do
 local rule = set[i]
 local state = load(rule, KEYS[firstKey + i])
@@ -552,36 +521,32 @@ if isHit and (allowed or rule.countsDenied) then algorithm.spend(rule, state, no
 if isHit and not allowed then waitMs = algorithm.waitMs(rule, state, nowMs, cost) end
 local used = algorithm.used(rule, state, nowMs)
 local resetAfterMs = state[1] == 0 and 0 or state[1] - nowMs
-at = at + 1
-answer[at] = format('%d,%d,%d', used, waitMs == INFINITY and -1 or waitMs, resetAfterMs)
-if isHit then rule.save(rule, KEYS[firstKey + i], state, resetAfterMs + GRACE_MS) end
+local ofRule = format('%d,%d,%d', used, waitMs == INFINITY and -1 or waitMs, resetAfterMs)
+answer = answer and answer .. ',' .. ofRule or ofRule
+if isHit then rule.save(rule, KEYS[firstKey + i], state, resetAfterMs + graceMs) end
 end
-end
-local function hitShort(set, firstKey, cost, op, shortWay)
-local used, expiresAt
-if firstKey % 16 > 0 then used, expiresAt = shortWay(KEYS[firstKey + 1]) end
-if not used then return decide(set, firstKey, cost, op) end
-at = at + 1
-answer[at] = format('%d,0,%d', used, expiresAt - nowMs)
+return answer
 end
 local CHANGES = { inc = 'spend', set = 'put', refund = 'refund' }
 local function change(set, firstKey, amount, op)
+local answer
 for i, rule in ipairs(set) do states[i] = load(rule, KEYS[firstKey + i]) end
 for i, rule in ipairs(set) do
 local state = states[i]
 rule.algorithm[CHANGES[op]](rule, state, nowMs, amount)
-if i == 1 then say(rule.algorithm.used(rule, state, nowMs)) end
-rule.save(rule, KEYS[firstKey + i], state, state[1] - nowMs + GRACE_MS)
+answer = answer or format('%d', rule.algorithm.used(rule, state, nowMs))
+rule.save(rule, KEYS[firstKey + i], state, state[1] - nowMs + graceMs)
 end
+return answer
 end
 local function look(set, firstKey, _, op)
 local rule = set[1]
 local state = load(rule, KEYS[firstKey + 1])
-say(op == 'get' and rule.algorithm.used(rule, state, nowMs) or state[1])
+return format('%d', op == 'get' and rule.algorithm.used(rule, state, nowMs) or state[1])
 end
 local function forget(set, firstKey)
 for i = 1, #set do call('DEL', KEYS[firstKey + i]) end
-say(0)
+return '0'
 end
 local OPS = {
 hit = decide,
@@ -593,23 +558,62 @@ get = look,
 expiresAt = look,
 reset = forget,
 }
+return function(op, setIndex, amount, firstKey) return OPS[op](setOf(setIndex), firstKey, amount, op) end
+end
+local KEYS = KEYS
+local call = redis.call
+local request = cjson.decode(ARGV[1])
+local NOTED = 31
+local NOTED_MS = 600000
+local function noteOnce(key, nth, sentAs)
+local newest, executed = 0, 0
+local note = call('GET', key)
+if note then newest, executed = struct.unpack('<di4', note) end
+local function wasExecuted(older)
+local age = newest - older
+return age >= 0 and age <= NOTED and bit.band(executed, bit.lshift(1, age)) ~= 0
+end
+local age = newest - nth
+if age > NOTED or wasExecuted(nth) or (sentAs and wasExecuted(sentAs)) then return false end
+if age >= 0 then
+executed = bit.bor(executed, bit.lshift(1, age))
+else
+executed = bit.bor(age < -NOTED and 0 or bit.lshift(executed, -age), 1)
+newest = nth
+end
+call('SET', key, struct.pack('<di4', newest, executed), 'PX', NOTED_MS)
+return true
+end
+if request.nth and not noteOnce(KEYS[#KEYS], request.nth, request.sentAs) then
+return redis.error_reply('REPEATED this command was sent before, and its answer was lost')
+end
+local graceMs = request.now and 3600000 or 1000
+local nowMs = request.now
+if not nowMs then
+local time = call('TIME')
+nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local answerTo
+local function longWay(op, setIndex, amount, firstKey)
+answerTo = answerTo or defineCalls(request.sets, nowMs, graceMs)
+local ok, answer = pcall(answerTo, op, setIndex, amount, firstKey)
+if ok then return answer end
+local text = type(answer) == 'table' and answer.err or tostring(answer)
+return cjson.encode(text .. ' (' .. KEYS[firstKey + 1] .. ')')
+end
+local answers = {}
+local at = 0
 local runs = request.runs
 local firstKey = 0
 for i = 1, #runs, 4 do
-local op, set, amount, count = runs[i], sets[runs[i + 1]], runs[i + 2], runs[i + 3]
-local alone = op == 'hit' and #set == 1 and set[1]
-local shortWay = alone and alone.algorithm.shortWay and alone.algorithm.shortWay(alone, nowMs, amount)
-local run = shortWay and hitShort or OPS[op]
+local op, setIndex, amount, count = runs[i], runs[i + 1], runs[i + 2], runs[i + 3]
+local set = request.sets[setIndex]
+local isShort = op == 'hit' and #set == 1 and set[1][1] == 'fixed-window'
+local shortWay = isShort and fixedWindowShortWay(set[1], nowMs, amount)
 for _ = 1, count do
-local before = at
-local ok, problem = pcall(run, set, firstKey, amount, op, shortWay)
-if not ok then
-for j = before + 2, at do answer[j] = nil end
-at = before + 1
-local text = type(problem) == 'table' and problem.err or tostring(problem)
-answer[at] = cjson.encode(text .. ' (' .. KEYS[firstKey + 1] .. ')')
-end
+at = at + 1
+answers[at] = shortWay and shortWay(KEYS[firstKey + 1], at % 16 == 1) or longWay(op, setIndex, amount, firstKey)
 firstKey = firstKey + #set
 end
 end
-return '[' .. table.concat(answer, ',') .. ']'`
+return '[' .. table.concat(answers, ',') .. ']'`

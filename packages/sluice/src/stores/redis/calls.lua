@@ -1,0 +1,158 @@
+-- Every kind of call on every rule, by the definitions. → answers a call: op, index of its set, amount, index before its keys.
+-- %d and not tostring(), which keeps only 14 digits.
+
+local function defineCalls(toldSets, nowMs, graceMs)
+  local KEYS = KEYS
+  local call = redis.call
+  local pack, unpack = struct.pack, struct.unpack
+  local format = string.format
+
+  -- States of fixed width are their cells, eight bytes each, of which the first is when the state ends. One table serves all
+  -- calls of a rule: each is done with it before the next begins.
+  local function loadCells(rule, key)
+    local cells = rule.cells
+    local value = call('GET', key)
+    if not value then
+      cells[1], cells[2], cells[3], cells[4] = 0, 0, 0, 0
+    elseif #value ~= rule.width * 8 then
+      error('sluice: the value of ' .. key .. ' is not a state of its rule', 0)
+    elseif rule.width == 2 then
+      cells[1], cells[2] = unpack('<dd', value)
+    else
+      cells[1], cells[2], cells[3], cells[4] = unpack('<dddd', value)
+    end
+    rule.loaded = value
+    rule.loadedEnd = cells[1]
+    return cells
+  end
+
+  local function saveCells(rule, key, cells, ttlMs)
+    local expiresAt = cells[1]
+    if expiresAt == 0 then
+      if rule.loaded then call('DEL', key) end
+      return
+    end
+    local value = rule.width == 2 and pack('<dd', expiresAt, cells[2])
+      or pack('<dddd', expiresAt, cells[2], cells[3], cells[4])
+    -- While the end stays, so does the key's expiry; but a key that has lost it must not live for ever.
+    if expiresAt ~= rule.loadedEnd or call('PTTL', key) == -1 then
+      call('SET', key, value, 'PX', ttlMs)
+    elseif value ~= rule.loaded then
+      call('SET', key, value, 'KEEPTTL')
+    end
+  end
+
+  -- An algorithm is defined when a rule needs it.
+  local DEFINE = {
+    ['fixed-window'] = defineFixedWindow,
+    ['sliding-log'] = defineSlidingLog,
+    ['sliding-window'] = defineSlidingWindow,
+    meter = defineMeter,
+    ['stepped-meter'] = defineMeter,
+  }
+
+  local algorithms = {}
+
+  local function makeRule(name, numbers)
+    local algorithm = algorithms[name]
+    if not algorithm then
+      algorithm = DEFINE[name]()
+      algorithms[name] = algorithm
+    end
+    local rule = algorithm.make(numbers, name)
+    rule.algorithm = algorithm
+    rule.cells = rule.width and { 0, 0, 0, 0 }
+    rule.load = algorithm.load or loadCells
+    rule.save = algorithm.save or saveCells
+    return rule
+  end
+
+  local sets = {}
+
+  local function setOf(index)
+    if not sets[index] then
+      local set = {}
+      for i, told in ipairs(toldSets[index]) do set[i] = makeRule(table.remove(told, 1), told) end
+      sets[index] = set
+    end
+    return sets[index]
+  end
+
+  local function load(rule, key)
+    local state = rule.load(rule, key)
+    rule.algorithm.settle(rule, state, nowMs)
+    return state
+  end
+
+  -- Of the call that is being decided, by rule.
+  local states = {}
+  local waits = {}
+
+  -- Several rules are one decision: all or nothing. Each state is written last, as a log reads its entries by their places.
+  local function decide(set, firstKey, cost, op)
+    local isHit = op == 'hit'
+    local allowed = true
+    local answer
+    for i = 1, #set do
+      local rule = set[i]
+      local state = load(rule, KEYS[firstKey + i])
+      local waitMs = rule.algorithm.waitMs(rule, state, nowMs, cost)
+      if waitMs > 0 then allowed = false end
+      states[i] = state
+      waits[i] = waitMs
+    end
+    for i = 1, #set do
+      local rule = set[i]
+      local algorithm = rule.algorithm
+      local state = states[i]
+      local waitMs = waits[i]
+      if isHit and (allowed or rule.countsDenied) then algorithm.spend(rule, state, nowMs, cost) end
+      -- A denied hit that counts may have moved the end of the wait.
+      if isHit and not allowed then waitMs = algorithm.waitMs(rule, state, nowMs, cost) end
+      local used = algorithm.used(rule, state, nowMs)
+      local resetAfterMs = state[1] == 0 and 0 or state[1] - nowMs
+      local ofRule = format('%d,%d,%d', used, waitMs == INFINITY and -1 or waitMs, resetAfterMs)
+      answer = answer and answer .. ',' .. ofRule or ofRule
+      if isHit then rule.save(rule, KEYS[firstKey + i], state, resetAfterMs + graceMs) end
+    end
+    return answer
+  end
+
+  local CHANGES = { inc = 'spend', set = 'put', refund = 'refund' }
+
+  local function change(set, firstKey, amount, op)
+    local answer
+    for i, rule in ipairs(set) do states[i] = load(rule, KEYS[firstKey + i]) end
+    for i, rule in ipairs(set) do
+      local state = states[i]
+      rule.algorithm[CHANGES[op]](rule, state, nowMs, amount)
+      answer = answer or format('%d', rule.algorithm.used(rule, state, nowMs))
+      rule.save(rule, KEYS[firstKey + i], state, state[1] - nowMs + graceMs)
+    end
+    return answer
+  end
+
+  local function look(set, firstKey, _, op)
+    local rule = set[1]
+    local state = load(rule, KEYS[firstKey + 1])
+    return format('%d', op == 'get' and rule.algorithm.used(rule, state, nowMs) or state[1])
+  end
+
+  local function forget(set, firstKey)
+    for i = 1, #set do call('DEL', KEYS[firstKey + i]) end
+    return '0'
+  end
+
+  local OPS = {
+    hit = decide,
+    peek = decide,
+    inc = change,
+    set = change,
+    refund = change,
+    get = look,
+    expiresAt = look,
+    reset = forget,
+  }
+
+  return function(op, setIndex, amount, firstKey) return OPS[op](setOf(setIndex), firstKey, amount, op) end
+end
