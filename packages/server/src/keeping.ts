@@ -5,12 +5,14 @@ import type { MemoryStore, Store } from 'sluice'
 import { redisStore } from 'sluice/redis'
 import type { StoreFacts } from './api/service.ts'
 import { AuditLog } from './audit/audit-log.ts'
+import { hidePasswords } from './config/addresses.ts'
 import type { Config } from './config/config.ts'
 import { DataFolder } from './data/data-folder.ts'
-import type { Records } from './data/records.ts'
+import type { RecordKind, Records } from './data/records.ts'
 import type { ServerError } from './errors.ts'
 import type { Logger } from './log/logger.ts'
 import { RedisAuditLog } from './redis/redis-audit-log.ts'
+import { RecordsCopy } from './redis/records-copy.ts'
 import { type RedisAddress, RedisConnection } from './redis/redis-connection.ts'
 import { RedisRecords } from './redis/redis-records.ts'
 
@@ -24,6 +26,8 @@ export interface Keeping {
   readonly facts: StoreFacts
   /** Resolves when everything has been read. */
   readonly loaded: Promise<void>
+  /** Takes what was last known for what is there, as long as nobody answers; → whether anything was. */
+  recall(): Promise<boolean>
   /** Whether this instance, of all that start at once, is the one to make the first key. */
   isFirst(): Promise<boolean>
   /** Once the service is up. */
@@ -62,8 +66,9 @@ async function inFolder({ config, logger }: KeepingOptions): Promise<Keeping> {
     records: folder.records,
     audit,
     store,
-    facts: { kind: 'memory', size: () => store.size, failureMode: config.failureMode },
+    facts: { kind: 'memory', size: () => store.size, evictions: () => store.evictions, failureMode: config.failureMode },
     loaded: Promise.resolve(),
+    recall: async () => false,
     isFirst: async () => true,
     started: () => folder.forgetCounters(),
     close: async () => {
@@ -94,18 +99,39 @@ async function inRedis({ config, logger, onStore }: KeepingOptions, address: Red
     if (error.message !== complaint) logger.warn({ err: error }, 'the connection to Redis failed')
     complaint = error.message
   }
+  const onCopyError = (error: ServerError): void =>
+    logger.warn({ err: error }, 'no copy of policies and keys is kept: a start without Redis will have to wait for it')
+  const of = hidePasswords([...address.urls, address.kind === 'redis-sentinel' ? address.service : ''].join())
   const connection = new RedisConnection(address, onError)
-  const records = new RedisRecords({ send: connection.send, onLook })
+  const records: RedisRecords = new RedisRecords({ send: connection.send, onLook, onChange: () => keepCopy() })
+  const tables = (kind: RecordKind) => records.all(kind)
+  let copy: RecordsCopy | undefined
+  const keepCopy = (): void => {
+    if (records.isRead) copy?.changed(tables)
+  }
+  // Nobody waits for it whom Redis answers.
+  const copyOpened = RecordsCopy.open({ folder: config.dataFolder, of, onError: onCopyError }).then((opened) => {
+    copy = opened
+    keepCopy()
+  })
   return {
     records,
     audit: new RedisAuditLog(connection.send),
     store: redisStore(connection.client, { batch: CALLS_A_COMMAND }),
-    facts: { kind: 'redis', size: () => undefined, failureMode: config.failureMode },
+    facts: { kind: 'redis', size: () => undefined, evictions: () => undefined, failureMode: config.failureMode },
     loaded: connection.connect().then(() => records.start()),
+    recall: async () => {
+      await copyOpened
+      const known = await copy?.read()
+      if (known !== undefined) records.assume(known)
+      return known !== undefined
+    },
     isFirst: () => records.isFirst(),
     started: async () => {},
     close: async () => {
       await records.close()
+      await copyOpened
+      await copy?.close(tables)
       await connection.close()
     },
   }

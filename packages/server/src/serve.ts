@@ -80,7 +80,7 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     if (file !== undefined) closing.unshift(() => file.stop())
     const failure = { then: config.failureMode, timeoutMs: config.failureTimeoutMs }
     decider = new Decider({ store: keeping.store, failure, policies: policies.book, stats })
-    const { keysRequired, trustedProxies } = config
+    const { keysRequired, insecureAllowUnauthenticated: anyHost, trustedProxies } = config
     const { facts, audit } = keeping
     const service: Service = {
       version: VERSION,
@@ -93,6 +93,7 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
       audit,
       logger,
       keysRequired,
+      anyHost,
       trustedProxies,
     }
 
@@ -101,7 +102,14 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
       if (status.state === 'starting') status.state = 'ready'
     })
     await Promise.race([ready, pause(LOAD_MS, undefined, { ref: false })])
-    if (status.state === 'starting') logger.warn('Redis does not answer: listening, but not ready until it does')
+    if (status.state === 'starting') {
+      if (await keeping.recall()) {
+        status.state = 'ready'
+        logger.warn('Redis does not answer: starting with the policies and keys that it had when they were last seen')
+      } else {
+        logger.warn('Redis does not answer: listening, but not ready until it does')
+      }
+    }
     ready.catch((error: unknown) => logger.error({ err: error }, 'the service cannot become ready'))
 
     const listeners = await listen(config, service)

@@ -64,18 +64,20 @@ describe('GET /v1/stats', () => {
 })
 
 test('GET /v1/top has the busiest clients, with the error of each count', async () => {
+  const lately = (count: number) => [...new Array(59).fill(0), count]
   const service = await startService()
   await traffic(service)
   expect((await service.call('GET', '/v1/top')).body.data).toEqual({
     by: 'denied',
     clients: [
-      { client_id: 'tight-ada', count: 3, error: 0 },
-      { client_id: 'tight-bob', count: 1, error: 0 },
+      { client_id: 'tight-ada', count: 3, error: 0, minutes: lately(3) },
+      { client_id: 'tight-bob', count: 1, error: 0, minutes: lately(1) },
     ],
     unlisted_at_most: 0,
   })
   const allowed = (await service.call('GET', '/v1/top?by=allowed&limit=1')).body.data
-  expect(allowed).toEqual({ by: 'allowed', clients: [{ client_id: 'watched', count: 3, error: 0 }], unlisted_at_most: 2 })
+  const watched = { client_id: 'watched', count: 3, error: 0, minutes: lately(3) }
+  expect(allowed).toEqual({ by: 'allowed', clients: [watched], unlisted_at_most: 2 })
 })
 
 describe('GET /v1/events', () => {
@@ -152,9 +154,18 @@ describe('GET /v1/events', () => {
       sent: text.match(/event: check/g)?.length ?? 0,
       dropped: [...text.matchAll(/event: dropped\ndata: \{"count":(\d+)\}/g)].reduce((sum, [, count]) => sum + Number(count), 0),
     })
-    await until('the rest to come', async () => numbers().sent + numbers().dropped === 1 + 100 * 50)
+    await until('the rest to come', async () => numbers().sent + numbers().dropped === 100 * 100)
     expect(numbers().dropped).toBeGreaterThan(100)
     socket.destroy()
+  })
+
+  test('a key that is revoked hears no more', async () => {
+    const service = await startService()
+    const { key, secret } = (await service.call('POST', '/v1/keys', { name: 'watcher', scopes: ['read'] })).body.data
+    const { events } = await listen({ ...service, key: secret })
+    const ended = events(1).catch((error: Error) => error.message)
+    await service.call('DELETE', `/v1/keys/${key.id}`)
+    expect(await ended).toBe('the stream ended after 0 events')
   })
 
   test('a stop of the service ends the stream', async () => {
@@ -186,6 +197,7 @@ describe('GET /metrics', () => {
       'sluice_breaker_state 0',
       'sluice_check_duration_seconds_count 11',
       'sluice_keys 3',
+      'sluice_evictions_total 0',
       'sluice_policies 4',
       'sluice_ready 1',
     ]) {

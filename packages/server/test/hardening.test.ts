@@ -166,3 +166,34 @@ describe('keys', () => {
     expect(await guess('203.0.113.2')).toBe(401)
   })
 })
+
+describe('where no key is required', () => {
+  const hostOf = async (address: string, host: string) => {
+    const { answer } = await send(address, `GET /v1/stats HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+    return answer.split(' ')[1]
+  }
+
+  test.each(['127.0.0.1:8080', 'localhost', 'LOCALHOST:1', 'sluice.localhost:8080', '[::1]:8080', '10.0.0.7'])(
+    'it may be called %s',
+    async (host) => {
+      const { address } = await startService({ flags: { keysRequired: 'false' } })
+      expect(await hostOf(address, host)).toBe('200')
+    },
+  )
+
+  test.each(['rebound.example', 'rebound.example:8080', '127.0.0.1.rebound.example', 'localhost.rebound.example', 'localhost.'])(
+    'a name that another site can have, %s, is refused',
+    async (host) => {
+      const { address } = await startService({ flags: { keysRequired: 'false' } })
+      expect(await hostOf(address, host)).toBe('403')
+      const body = '{"client_id":"a","route":"/a"}'
+      const check = post(body, [`Content-Length: ${body.length}`]).replace('Host: x', `Host: ${host}`)
+      expect((await send(address, check)).answer).toContain('403 Forbidden')
+    },
+  )
+
+  test('with leave to be reached by anybody it goes by any name', async () => {
+    const { address } = await startService({ flags: { keysRequired: 'false', insecureAllowUnauthenticated: 'true' } })
+    expect(await hostOf(address, 'sluice.internal')).toBe('200')
+  })
+})

@@ -1,5 +1,7 @@
 // The service on Redis: two instances that share every limit, policies and keys; and what happens when Redis goes.
 
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type RedisServer, startCluster, startRedis, until } from '../../../test/servers/redis-server.mjs'
@@ -188,6 +190,46 @@ describe('when Redis goes', () => {
     await service.ready
     expect((await service.call('GET', '/readyz')).body.data.state).toBe('ready')
     expect(onFirstKey).toHaveBeenCalledTimes(1)
+  })
+
+  test('a start without it goes on with the policies and keys that were last known, and then with those that are there', async () => {
+    const { own, service: before } = await withRedis()
+    const { folder, key } = before
+    await before.call('PUT', '/v1/policies/seven', { client: 'ada', rules: '7/hour' })
+    const shop = (await before.call('POST', '/v1/keys', { name: 'shop', scopes: ['check'] })).body.data
+    await before.close()
+    await own.kill()
+    const service = await startService({ flags: { store: `redis://127.0.0.1:${own.port}` }, folder, key })
+    vi.useRealTimers()
+    expect((await service.call('GET', '/readyz')).body.data.state).toBe('degraded')
+    const check = () => service.call('POST', '/v1/check', { client_id: 'ada', route: '/a' }, { 'api-key': shop.secret })
+    expect((await check()).body.data).toMatchObject({ status: 'Allow', limit: 7, remain: 6 })
+    expect((await service.call('DELETE', '/v1/policies/seven')).body.meta.error).toBe('ERR_DATA_WRITE')
+
+    await own.start()
+    await service.ready
+    // It came back empty, and it rules.
+    expect((await service.call('GET', '/v1/policies/seven')).status).toBe(401)
+  })
+
+  test('a copy of another Redis, or one that is not whole, is not used', async () => {
+    const { own, service: before } = await withRedis()
+    await before.call('PUT', '/v1/policies/seven', { client: 'ada', rules: '7/hour' })
+    await before.close()
+    await own.kill()
+    const copy = join(before.folder, 'redis-copy.jsonl')
+    const state = async (port: number) => {
+      const service = await startService({ flags: { store: `redis://127.0.0.1:${port}` }, folder: before.folder })
+      const { body } = await service.call('GET', '/readyz')
+      await service.close()
+      return body.data.state
+    }
+    expect(await state(own.port === 65_535 ? 65_534 : own.port + 1)).toBe('starting')
+    const whole = readFileSync(copy)
+    writeFileSync(copy, whole.subarray(0, -1))
+    expect(await state(own.port)).toBe('starting')
+    writeFileSync(copy, whole)
+    expect(await state(own.port)).toBe('degraded')
   })
 
   test('a stop without it is not held up', async () => {

@@ -30,7 +30,12 @@ export interface StatsAnswer extends Readonly<Record<Outcome, readonly number[]>
 }
 
 export interface TopAnswer {
-  readonly clients: readonly { readonly client_id: string; readonly count: number; readonly error: number }[]
+  readonly clients: readonly {
+    readonly client_id: string
+    readonly count: number
+    readonly error: number
+    readonly minutes: readonly number[]
+  }[]
   readonly unlisted_at_most: number
 }
 

@@ -3,10 +3,13 @@
 // a valid key is let in all the same, so that nobody can lock out others who share an address.
 
 import type { IncomingMessage } from 'node:http'
+import { isIPv4 } from 'node:net'
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { createLimiter, memoryStore, tokenBucket } from 'sluice'
 import { clientAddress } from 'sluice/http'
 import { ServerError, type ServerErrorCode } from '../errors.ts'
+import { show } from '../input/near-word.ts'
+import { isAlive } from '../keys/api-key.ts'
 import { type ApiKey, mayUse, type Scope } from '../keys/key-ring.ts'
 import { Sessions } from '../web/sessions.ts'
 import type { Service } from './service.ts'
@@ -60,7 +63,10 @@ export class Authentication {
   authenticate(request: IncomingMessage, scope: Scope): ApiKey {
     const { keysRequired, status, keys } = this.#service
     if (status.state === 'starting') throw new ServerError('ERR_NOT_READY', 'the service is starting: try again soon')
-    if (!keysRequired) return ANYBODY
+    if (!keysRequired) {
+      this.#checkHost(request)
+      return ANYBODY
+    }
     const presented = presentedKey(request)
     const key = presented === undefined ? this.sessions.keyOf(request) : keys.verify(presented)
     if (key === undefined) throw this.#refusal(request, presented)
@@ -69,6 +75,13 @@ export class Authentication {
       'ERR_FORBIDDEN',
       `this needs a key with the scope ${scope}: the key ${key.id} has ${key.scopes.join(', ')}`,
     )
+  }
+
+  /** Whether a key that was let in would be again. */
+  isAlive({ id }: ApiKey): boolean {
+    const { keysRequired, keys, stats } = this.#service
+    const key = keys.get(id)
+    return !keysRequired || (key !== undefined && isAlive(key, stats.now()))
   }
 
   /** Whether a person did it, on the pages, and not a program with a key. */
@@ -90,6 +103,15 @@ export class Authentication {
     }
   }
 
+  /** Where no key is asked for, a page of another site must not get in by a name of its own that leads to this machine. */
+  #checkHost({ headers: { host } }: IncomingMessage): void {
+    if (this.#service.anyHost || host === undefined || isLocalHost(host)) return
+    throw new ServerError(
+      'ERR_FORBIDDEN',
+      `no API key is required here, so the Host header must be localhost or an address, not ${show(host)}: set keysRequired`,
+    )
+  }
+
   #refusal(request: IncomingMessage, presented: string | undefined): Refusal {
     const { stats } = this.#service
     stats.failedAuthentications += 1
@@ -105,6 +127,12 @@ export class Authentication {
         : 'the API key is not known, or it was revoked or has expired'
     return new Refusal('ERR_UNAUTHENTICATED', message, { 'www-authenticate': 'Bearer' })
   }
+}
+
+/** Names that no other site can have, with or without a port. */
+function isLocalHost(host: string): boolean {
+  const name = host.replace(/:\d+$/, '').toLowerCase()
+  return name === 'localhost' || name.endsWith('.localhost') || name.startsWith('[') || isIPv4(name)
 }
 
 function presentedKey({ headers }: IncomingMessage): string | undefined {

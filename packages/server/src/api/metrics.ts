@@ -11,6 +11,7 @@ export function metricsText(service: Service): string {
   const figures = stats.policies()
   const rules = figures.flatMap(({ name }) => (policies.book.get(name)?.rules ?? []).map((rule) => ({ policy: name, rule })))
   const size = store.size()
+  const evictions = store.evictions()
   const { rss, heapUsed } = process.memoryUsage()
   const { user, system } = process.cpuUsage()
 
@@ -83,5 +84,6 @@ export function metricsText(service: Service): string {
     ])
   }
   if (size !== undefined) text.gauge('keys', 'Counters in the memory store.', size)
+  if (evictions !== undefined) text.counter('evictions_total', 'Counters that gave way to others before they had ended.', evictions)
   return text.text()
 }

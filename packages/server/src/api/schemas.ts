@@ -213,6 +213,9 @@ export const TopView = Type.Object({
       client_id: Type.String(),
       count: Type.Integer({ description: 'At most so many checks in the last hour.' }),
       error: Type.Integer({ description: 'By how much the count may be too high.' }),
+      minutes: Type.Array(Type.Integer(), {
+        description: 'The checks of each minute of the last hour, oldest first, of those that were counted for sure.',
+      }),
     }),
   ),
   unlisted_at_most: Type.Integer({ description: 'No client that is not listed had more checks than this.' }),

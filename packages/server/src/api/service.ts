@@ -17,8 +17,9 @@ export interface ServiceStatus {
 /** What is told of the store. */
 export interface StoreFacts {
   readonly kind: 'memory' | 'redis'
-  /** How many states it holds, if it can tell. */
+  /** How many states it holds, and how many gave way to others before they had ended; undefined where it is not the one who knows. */
   size(): number | undefined
+  evictions(): number | undefined
   /** Who answers when it does not. */
   readonly failureMode: 'local' | 'allow' | 'deny' | 'throw'
 }
@@ -35,5 +36,7 @@ export interface Service {
   readonly logger: Logger
   /** Whether requests need an API key. */
   readonly keysRequired: boolean
+  /** Whether, where they need none, they may call the service by any name. */
+  readonly anyHost: boolean
   readonly trustedProxies: readonly string[]
 }

@@ -106,6 +106,8 @@ export interface Top {
     readonly count: number
     /** … and at least so many fewer. */
     readonly error: number
+    /** Of each minute of that hour, oldest first, of those that were counted for sure. */
+    readonly minutes: readonly number[]
   }[]
   /** No client that is not listed had more checks than this. */
   readonly unlistedAtMost: number
@@ -195,7 +197,7 @@ export function stats(wire: Wire): Stats {
 }
 
 export function top({ by, clients, unlisted_at_most: unlistedAtMost }: Wire): Top {
-  const listed = clients.map(({ client_id: clientId, count, error }: Wire) => ({ clientId, count, error }))
+  const listed = clients.map(({ client_id: clientId, ...numbers }: Wire) => ({ clientId, ...numbers }))
   return { by, clients: listed, unlistedAtMost }
 }
 

@@ -64,11 +64,14 @@ export interface RedisRecordsOptions {
   readonly send: SendCommand
   /** Hears after each look whether Redis answered, and if not, why. */
   readonly onLook?: (error: ServerError | undefined) => void
+  /** Hears that something has changed, whoever did it. */
+  readonly onChange?: () => void
 }
 
 export class RedisRecords implements Records {
   readonly #send: SendCommand
   readonly #onLook: (error: ServerError | undefined) => void
+  readonly #onChange: () => void
   readonly #tables: Readonly<Record<RecordKind, Map<string, unknown>>> = { policy: new Map(), key: new Map() }
   readonly #listeners = new Set<(change: Change) => void>()
   readonly #closing = new AbortController()
@@ -80,9 +83,21 @@ export class RedisRecords implements Records {
   #failures = 0
   #failure: unknown
 
-  constructor({ send, onLook = () => {} }: RedisRecordsOptions) {
+  constructor({ send, onLook = () => {}, onChange = () => {} }: RedisRecordsOptions) {
     this.#send = send
     this.#onLook = onLook
+    this.#onChange = onChange
+  }
+
+  /** Whether everything has been read once. */
+  get isRead(): boolean {
+    return this.#seen >= 0
+  }
+
+  /** Takes what is said to be there, until Redis itself has been read. */
+  assume(records: readonly Change[]): void {
+    if (this.isRead) return
+    for (const record of records) this.#tell(record)
   }
 
   /** Looks for changes until it is closed; resolves when everything has been read once. */
@@ -156,7 +171,7 @@ export class RedisRecords implements Records {
       value === undefined ? '' : JSON.stringify(value),
     ])
     for (let tries = 0; tries < TRIES; tries++) {
-      if (this.#seen < 0) await this.#catchUp()
+      if (!this.isRead) await this.#catchUp()
       const last = (await this.#run(COMMIT, String(this.#seen), String(KEPT_CHANGES), ...written)) as number
       if (last >= 0) {
         this.#seen = last
@@ -172,7 +187,7 @@ export class RedisRecords implements Records {
 
   /** Takes over what others have changed; → their changes. */
   async #catchUp(): Promise<readonly Change[]> {
-    if (this.#seen < 0) return this.#load()
+    if (!this.isRead) return this.#load()
     const [last, entries] = (await this.#run(FOLLOW, String(this.#seen))) as [number, readonly Entry[]]
     if (last === this.#seen) return []
     // The stream is shorter than what was missed, or Redis lost what it had.
@@ -194,6 +209,7 @@ export class RedisRecords implements Records {
   #keep({ kind, id, value }: Change): void {
     if (value === undefined) this.#tables[kind].delete(id)
     else this.#tables[kind].set(id, value)
+    this.#onChange()
   }
 
   #tell(change: Change): void {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { type CheckEvent, EventFeed } from './event-feed.ts'
 
 const event = {
@@ -16,31 +16,62 @@ const event = {
   source: 'store',
 } as const
 
+afterEach(() => {
+  vi.useRealTimers()
+})
+
 function offer(feed: EventFeed, second: number, isDenied: boolean): void {
   if (feed.samples(second, isDenied)) feed.publish(event, isDenied)
 }
 
+/** What a feed tells from now on. */
+function hear(feed: EventFeed) {
+  vi.useFakeTimers()
+  const batches: (readonly CheckEvent[])[] = []
+  const stop = feed.listen((events) => batches.push(events))
+  const heard = () => {
+    vi.advanceTimersByTime(50)
+    return batches.flat()
+  }
+  return { batches, heard, stop: () => stop?.() }
+}
+
 test('a flood of denials makes a bounded number of events, and says how many it left out', () => {
   const feed = new EventFeed()
-  const heard: CheckEvent[] = []
-  feed.listen((told) => heard.push(told))
+  const { heard } = hear(feed)
   for (let i = 0; i < 10_000; i++) offer(feed, 1, true)
   offer(feed, 2, true)
-  expect(heard).toHaveLength(51)
-  expect(heard[50].skipped).toBe(9950)
-  expect(feed.recent).toHaveLength(51)
+  expect(heard()).toHaveLength(501)
+  expect(heard()[500].skipped).toBe(9500)
+})
+
+test('fewer denials are kept for later while nobody listens', () => {
+  const feed = new EventFeed()
+  for (let i = 0; i < 1000; i++) offer(feed, 1, true)
+  expect(feed.recent).toHaveLength(50)
 })
 
 test('allowed checks are sampled only while somebody listens, and do not crowd out the denied', () => {
   const feed = new EventFeed()
   expect(feed.samples(1, false)).toBe(false)
-  const heard: CheckEvent[] = []
-  const stop = feed.listen((told) => heard.push(told))
+  const { heard, stop } = hear(feed)
   for (let i = 0; i < 1000; i++) offer(feed, 1, false)
   offer(feed, 1, true)
-  expect(heard).toHaveLength(11)
-  stop?.()
+  expect(heard()).toHaveLength(501)
+  stop()
   expect(feed.samples(2, false)).toBe(false)
+})
+
+test('what comes in a moment is handed on together, to all who listen the same', () => {
+  const feed = new EventFeed()
+  const [first, second] = [hear(feed), hear(feed)]
+  for (let i = 0; i < 3; i++) offer(feed, 1, true)
+  expect(first.batches).toEqual([])
+  expect(first.heard()).toHaveLength(3)
+  offer(feed, 1, true)
+  expect(first.heard()).toHaveLength(4)
+  expect(first.batches).toHaveLength(2)
+  expect(second.batches[1]).toBe(first.batches[1])
 })
 
 test('the latest denials are kept for those who come later, a hundred of them', () => {

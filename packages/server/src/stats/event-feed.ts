@@ -21,11 +21,15 @@ export interface CheckEvent {
   readonly skipped: number
 }
 
-export type EventListener = (event: CheckEvent) => void
+/** Takes what came in the last moment, oldest first. */
+export type EventListener = (events: readonly CheckEvent[]) => void
 
-/** Events made in a second: of checks that were denied, or would have been but for shadow mode; and of all others, only while somebody listens. */
-const DENIED_A_SECOND = 50
-const OTHERS_A_SECOND = 10
+/** Events of a kind, denied or not, that are made in a second while somebody listens; while nobody does, denied ones for later. */
+const HEARD_A_SECOND = 500
+const UNHEARD_DENIED_A_SECOND = 50
+
+/** Events are handed on together, so that many cost those who listen little more than few. */
+const GATHER_MS = 50
 
 const RECENT = 100
 const MOST_LISTENERS = 64
@@ -33,13 +37,11 @@ const MOST_LISTENERS = 64
 export class EventFeed {
   readonly #listeners = new Set<EventListener>()
   readonly #recent: CheckEvent[] = []
-  #second = 0
-  #denied = 0
-  #others = 0
-  #skippedDenied = 0
-  #skippedOthers = 0
+  readonly #denied = new Sample()
+  readonly #others = new Sample()
+  #gathered: CheckEvent[] = []
 
-  /** The latest events of checks that were denied, oldest first. */
+  /** The latest checks that were denied, or would have been but for shadow mode. */
   get recent(): readonly CheckEvent[] {
     return this.#recent
   }
@@ -59,37 +61,53 @@ export class EventFeed {
 
   /** Whether the check is part of the sample: if so, hand its event to `publish`. */
   samples(second: number, isDenied: boolean): boolean {
-    if (!isDenied && this.#listeners.size === 0) return false
-    if (second !== this.#second) {
-      this.#second = second
-      this.#denied = 0
-      this.#others = 0
-    }
-    if (isDenied) {
-      if (this.#denied < DENIED_A_SECOND) {
-        this.#denied += 1
-        return true
-      }
-      this.#skippedDenied += 1
-    } else {
-      if (this.#others < OTHERS_A_SECOND) {
-        this.#others += 1
-        return true
-      }
-      this.#skippedOthers += 1
-    }
-    return false
+    if (this.#listeners.size > 0) return this.#sampleOf(isDenied).takes(second, HEARD_A_SECOND)
+    return isDenied && this.#denied.takes(second, UNHEARD_DENIED_A_SECOND)
   }
 
   publish(event: Omit<CheckEvent, 'skipped'>, isDenied: boolean): void {
-    const told = { ...event, skipped: isDenied ? this.#skippedDenied : this.#skippedOthers }
+    const told = { ...event, skipped: this.#sampleOf(isDenied).tellSkipped() }
     if (isDenied) {
-      this.#skippedDenied = 0
       this.#recent.push(told)
       if (this.#recent.length > RECENT) this.#recent.shift()
-    } else {
-      this.#skippedOthers = 0
     }
-    for (const listener of this.#listeners) listener(told)
+    if (this.#listeners.size === 0) return
+    if (this.#gathered.length === 0) setTimeout(() => this.#handOn(), GATHER_MS).unref()
+    this.#gathered.push(told)
+  }
+
+  #sampleOf(isDenied: boolean): Sample {
+    return isDenied ? this.#denied : this.#others
+  }
+
+  #handOn(): void {
+    const events = this.#gathered
+    this.#gathered = []
+    for (const listener of this.#listeners) listener(events)
+  }
+}
+
+/** The first so many of each second. */
+class Sample {
+  #second = 0
+  #taken = 0
+  #skipped = 0
+
+  takes(second: number, most: number): boolean {
+    if (second !== this.#second) {
+      this.#second = second
+      this.#taken = 0
+    }
+    const isTaken = this.#taken < most
+    if (isTaken) this.#taken += 1
+    else this.#skipped += 1
+    return isTaken
+  }
+
+  /** How many were not taken since this was last asked. */
+  tellSkipped(): number {
+    const skipped = this.#skipped
+    this.#skipped = 0
+    return skipped
   }
 }

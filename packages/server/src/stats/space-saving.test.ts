@@ -3,16 +3,24 @@ import { expect, test } from 'vitest'
 import { SpaceSaving } from './space-saving.ts'
 
 test('is exact while there is room', () => {
-  const sketch = new SpaceSaving(10)
-  for (const item of 'abracadabra') sketch.add(item)
+  const sketch = new SpaceSaving(10, 1)
+  for (const item of 'abracadabra') sketch.add(item, 0)
   expect(sketch.get('a')).toMatchObject({ count: 5, error: 0 })
   expect(sketch.get('b')).toMatchObject({ count: 2, error: 0 })
   expect(sketch.least).toBe(0)
 })
 
+test('says when an item was seen, since it is kept', () => {
+  const sketch = new SpaceSaving(1, 3)
+  for (const step of [0, 0, 2]) sketch.add('a', step)
+  expect(sketch.get('a')?.bySteps).toEqual(Uint32Array.of(2, 0, 1))
+  sketch.add('b', 2)
+  expect(sketch.get('b')).toMatchObject({ count: 4, error: 3, bySteps: Uint32Array.of(0, 0, 1) })
+})
+
 test('never holds more than it may, whatever is seen', () => {
-  const sketch = new SpaceSaving(8)
-  for (let i = 0; i < 10_000; i++) sketch.add(`client-${i}`)
+  const sketch = new SpaceSaving(8, 1)
+  for (let i = 0; i < 10_000; i++) sketch.add(`client-${i}`, 0)
   expect(sketch.size).toBe(8)
   expect([...sketch.items()]).toHaveLength(8)
 })
@@ -20,11 +28,11 @@ test('never holds more than it may, whatever is seen', () => {
 test('any items in any order: the true count lies between count − error and count, and what is not kept is below least', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 600 }), fc.integer({ min: 1, max: 12 }), (seen, most) => {
-      const sketch = new SpaceSaving(most)
+      const sketch = new SpaceSaving(most, 1)
       const truth = new Map<string, number>()
       for (const number of seen) {
         const item = String(number)
-        sketch.add(item)
+        sketch.add(item, 0)
         truth.set(item, (truth.get(item) ?? 0) + 1)
       }
       for (const [item, count] of truth) {

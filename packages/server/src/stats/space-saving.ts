@@ -7,9 +7,11 @@ export interface Counted {
   readonly count: number
   /** By how much `count` may be too high. */
   readonly error: number
+  /** How often it was seen in each step since it is kept. */
+  readonly bySteps: Uint32Array
 }
 
-interface Node {
+interface Node extends Counted {
   item: string
   count: number
   error: number
@@ -19,13 +21,15 @@ interface Node {
 
 export class SpaceSaving {
   readonly #most: number
+  readonly #steps: number
   readonly #nodes = new Map<string, Node>()
   /** The node with the smallest count first. */
   readonly #heap: Node[] = []
 
-  /** Keeps `most` items. */
-  constructor(most: number) {
+  /** Keeps `most` items, and of each when it was seen, in so many steps of time. */
+  constructor(most: number, steps: number) {
     this.#most = most
+    this.#steps = steps
   }
 
   get size(): number {
@@ -37,19 +41,21 @@ export class SpaceSaving {
     return this.#heap.length < this.#most ? 0 : this.#heap[0].count
   }
 
-  add(item: string): void {
-    const node = this.#nodes.get(item)
+  /** `step` is the step of time that it is seen in, from 0. */
+  add(item: string, step: number): void {
+    let node = this.#nodes.get(item)
     if (node !== undefined) {
       node.count += 1
       this.#sink(node)
     } else if (this.#heap.length < this.#most) {
-      const added = { item, count: 1, error: 0, at: this.#heap.length }
-      this.#nodes.set(item, added)
-      this.#heap.push(added)
-      this.#rise(added)
+      node = { item, count: 1, error: 0, bySteps: new Uint32Array(this.#steps), at: this.#heap.length }
+      this.#nodes.set(item, node)
+      this.#heap.push(node)
+      this.#rise(node)
     } else {
-      this.#replaceLeast(item)
+      node = this.#replaceLeast(item)
     }
+    node.bySteps[step] += 1
   }
 
   get(item: string): Counted | undefined {
@@ -61,14 +67,16 @@ export class SpaceSaving {
   }
 
   /** The newcomer takes the place of the item that was seen least, and its count, since it may have been seen as often before. */
-  #replaceLeast(item: string): void {
+  #replaceLeast(item: string): Node {
     const [node] = this.#heap
     this.#nodes.delete(node.item)
     node.item = item
     node.error = node.count
     node.count += 1
+    node.bySteps.fill(0)
     this.#nodes.set(item, node)
     this.#sink(node)
+    return node
   }
 
   #sink(node: Node): void {

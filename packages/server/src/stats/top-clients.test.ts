@@ -10,13 +10,30 @@ test('the busiest first, exact while few clients come', () => {
   for (let i = 0; i < 3; i++) top.add('bob', T + 15 * MINUTE)
   top.add('ada', T + 15 * MINUTE)
   top.add('eve', T)
-  expect(top.read(2, T + 20 * MINUTE)).toEqual({
+  expect(top.read(2, T + 20 * MINUTE)).toMatchObject({
     clients: [
       { client_id: 'ada', count: 6, error: 0 },
       { client_id: 'bob', count: 3, error: 0 },
     ],
     unlisted_at_most: 1,
   })
+})
+
+test('each minute of the hour has its own count, oldest first', () => {
+  const top = new TopClients()
+  for (let minute = 0; minute < 70; minute++) for (let i = 0; i < minute; i++) top.add('ada', T + minute * MINUTE)
+  const [{ minutes, count }] = top.read(1, T + 69 * MINUTE + 1).clients
+  expect(minutes).toEqual(Array.from({ length: 60 }, (_, i) => i + 10))
+  expect(count).toBe(minutes.reduce((sum, count) => sum + count))
+  const [later] = top.read(1, T + 72 * MINUTE).clients
+  expect(later.minutes.slice(-4)).toEqual([69, 0, 0, 0])
+})
+
+test('a clock that steps back is counted in a minute all the same', () => {
+  const top = new TopClients()
+  top.add('ada', T)
+  top.add('ada', T - 5 * MINUTE)
+  expect(top.read(1, T).clients[0].minutes.at(-1)).toBe(2)
 })
 
 test('what is older than an hour is forgotten', () => {
@@ -47,6 +64,7 @@ test('the error that is stated holds over several slices under a flood of client
     else {
       expect(count).toBeLessThanOrEqual(said.count)
       expect(count).toBeGreaterThanOrEqual(said.count - said.error)
+      expect(said.minutes.reduce((sum, count) => sum + count)).toBe(said.count - said.error)
     }
   }
   expect(clients[0].client_id).toBe('regular')

@@ -10,6 +10,8 @@ export interface TopClient {
   readonly count: number
   /** By how much `count` may be too high. */
   readonly error: number
+  /** Of these, the checks of each minute of the last hour, oldest first; `error` are those that are in none. */
+  readonly minutes: readonly number[]
 }
 
 export interface Top {
@@ -18,15 +20,22 @@ export interface Top {
   readonly unlisted_at_most: number
 }
 
-const SLICE_MS = 600_000
+const MINUTE_MS = 60_000
+const SLICE_MINUTES = 10
+const SLICE_MS = SLICE_MINUTES * MINUTE_MS
 const SLICES = 6
 
 /** Clients kept for each ten minutes: with so many, a count is off by at most a 512th of the checks of that time. */
 const KEPT = 512
 
+interface Slice {
+  readonly startMs: number
+  readonly sketch: SpaceSaving
+}
+
 export class TopClients {
   /** The newest last. */
-  readonly #slices: { readonly startMs: number; readonly sketch: SpaceSaving }[] = []
+  readonly #slices: Slice[] = []
   readonly #kept: number
 
   constructor(kept: number = KEPT) {
@@ -36,18 +45,20 @@ export class TopClients {
   add(clientId: string, nowMs: number): void {
     let slice = this.#slices.at(-1)
     if (slice === undefined || nowMs >= slice.startMs + SLICE_MS) {
-      slice = { startMs: nowMs - (nowMs % SLICE_MS), sketch: new SpaceSaving(this.#kept) }
+      slice = { startMs: nowMs - (nowMs % SLICE_MS), sketch: new SpaceSaving(this.#kept, SLICE_MINUTES) }
       this.#slices.push(slice)
       if (this.#slices.length > SLICES) this.#slices.shift()
     }
-    slice.sketch.add(clientId)
+    // A clock that steps back counts in the minute that is open.
+    slice.sketch.add(clientId, Math.max(0, Math.floor((nowMs - slice.startMs) / MINUTE_MS)))
   }
 
   /** The `most` clients with the highest counts over the last hour, to the ten minutes. */
   read(most: number, nowMs: number): Top {
-    const sketches = this.#slices.filter(({ startMs }) => startMs > nowMs - SLICES * SLICE_MS).map(({ sketch }) => sketch)
+    const slices = this.#slices.filter(({ startMs }) => startMs > nowMs - SLICES * SLICE_MS)
+    const sketches = slices.map(({ sketch }) => sketch)
     const least = sketches.reduce((sum, sketch) => sum + sketch.least, 0)
-    const clients = new Map<string, TopClient>()
+    const clients = new Map<string, Omit<TopClient, 'minutes'>>()
     for (const client_id of sketches.flatMap((sketch) => [...sketch.items()])) {
       if (clients.has(client_id)) continue
       let count = 0
@@ -60,6 +71,19 @@ export class TopClients {
       clients.set(client_id, { client_id, count, error })
     }
     const sorted = [...clients.values()].sort((a, b) => b.count - a.count || (a.client_id < b.client_id ? -1 : 1))
-    return { clients: sorted.slice(0, most), unlisted_at_most: Math.max(least, sorted[most]?.count ?? 0) }
+    const listed = sorted.slice(0, most).map((client) => ({ ...client, minutes: minutesOf(client.client_id, slices, nowMs) }))
+    return { clients: listed, unlisted_at_most: Math.max(least, sorted[most]?.count ?? 0) }
   }
+}
+
+function minutesOf(clientId: string, slices: readonly Slice[], nowMs: number): number[] {
+  const minutes = new Array<number>(SLICES * SLICE_MINUTES).fill(0)
+  const first = Math.floor(nowMs / MINUTE_MS) - minutes.length + 1
+  for (const { startMs, sketch } of slices) {
+    sketch.get(clientId)?.bySteps.forEach((count, step) => {
+      const at = startMs / MINUTE_MS + step - first
+      if (at >= 0 && at < minutes.length) minutes[at] += count
+    })
+  }
+  return minutes
 }

@@ -217,7 +217,6 @@ function PolicySparkline({ name, seconds }: { readonly name: string; readonly se
 }
 
 function LimitedClients({ top }: { readonly top: TopAnswer | undefined }) {
-  const most = top?.clients[0]?.count ?? 1
   return (
     <section class="card list-card" aria-label="Clients limited most">
       <h2>
@@ -226,22 +225,35 @@ function LimitedClients({ top }: { readonly top: TopAnswer | undefined }) {
       {top === undefined ? null : top.clients.length === 0 ? (
         <p class="empty soft">No client was denied anything.</p>
       ) : (
-        <ol class="bars">
-          {top.clients.map(({ client_id, count, error }) => (
-            <li key={client_id}>
-              <a href={withQuery('/clients', { client: client_id })} class="clip">
-                {client_id}
-              </a>
-              <span class="number" title={error > 0 ? `At least ${fullCount(count - error)}` : undefined}>
-                {error > 0 ? 'up to ' : ''}
-                {shortCount(count)}
-              </span>
-              <span class="bar" aria-hidden="true">
-                <span style={{ width: `${(count / most) * 100}%` }} />
-              </span>
-            </li>
-          ))}
-        </ol>
+        <table class="plain">
+          <thead>
+            <tr>
+              <th scope="col">Client</th>
+              <th scope="col">Denied over time</th>
+              <th scope="col" class="number">
+                Denied
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {top.clients.map(({ client_id, count, error, minutes }) => (
+              <tr key={client_id}>
+                <td>
+                  <a href={withQuery('/clients', { client: client_id })} class="clip">
+                    {client_id}
+                  </a>
+                </td>
+                <td>
+                  <Sparkline counts={minutes} label={`Denied to ${client_id} over the last hour`} />
+                </td>
+                <td class="number" title={error > 0 ? `At least ${fullCount(count - error)}` : undefined}>
+                  {error > 0 ? 'up to ' : ''}
+                  {shortCount(count)}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
       )}
     </section>
   )

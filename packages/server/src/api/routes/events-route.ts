@@ -9,6 +9,9 @@ import { type App, content, described, type RouteContext } from '../route-option
 /** A line now and then, so that those between do not close a connection that is silent. */
 const HEARTBEAT_MS = 15_000
 
+/** How soon a key that has been revoked or has expired hears no more. */
+const LOOK_MS = 1000
+
 /** What may wait for one who reads slowly. */
 const MOST_WAITING_BYTES = 256 * 1024
 
@@ -36,13 +39,16 @@ export function eventsRoute(app: App, { service, authentication }: RouteContext)
         failures: [503],
       }),
     },
-    (_request, reply) => {
+    ({ apiKey }, reply) => {
       const { raw } = reply
       const stop = stream(events, raw)
       if (stop === undefined) throw new ServerError('ERR_BUSY', 'too many are watching already')
       reply.hijack()
       open.add(raw)
+      const look = setInterval(() => authentication.isAlive(apiKey) || raw.end(), LOOK_MS)
+      look.unref()
       raw.on('close', () => {
+        clearInterval(look)
         open.delete(raw)
         stop()
       })
@@ -57,24 +63,35 @@ function stream(events: EventFeed, response: ServerResponse): (() => void) | und
     if (dropped > 0) response.write(message('dropped', { count: dropped }))
     dropped = 0
   }
-  const unlisten = events.listen((event) => {
+  const unlisten = events.listen((came) => {
     if (response.writableLength > MOST_WAITING_BYTES) {
-      dropped += 1
+      dropped += came.length
       return
     }
     tellDropped()
-    response.write(message('check', event))
+    response.write(messagesOf(came))
   })
   if (unlisten === undefined) return undefined
   response.on('drain', tellDropped)
   const heartbeat = setInterval(() => response.writableLength > 0 || response.write(': still here\n\n'), HEARTBEAT_MS)
   heartbeat.unref()
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
-  response.write(events.recent.map((event) => message('check', event)).join('') || ': nothing was denied yet\n\n')
+  response.write(messagesOf([...events.recent]) || ': nothing was denied yet\n\n')
   return () => {
     clearInterval(heartbeat)
     unlisten()
   }
+}
+
+/** Written once for all who are sent the same events. */
+const written = new WeakMap<readonly CheckEvent[], string>()
+
+function messagesOf(events: readonly CheckEvent[]): string {
+  const known = written.get(events)
+  if (known !== undefined) return known
+  const text = events.map((event) => message('check', event)).join('')
+  written.set(events, text)
+  return text
 }
 
 function message(name: string, data: CheckEvent | { readonly count: number }): string {

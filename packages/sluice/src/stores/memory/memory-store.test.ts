@@ -98,6 +98,19 @@ describe('the bound', () => {
       if (store.size > 1000) expect.fail(`size ${store.size} after ${i} keys`)
     }
     expect(store.size).toBeGreaterThan(900)
+    expect(store.evictions).toBe(3 * 5000 - store.size)
+  })
+
+  test('what has ended gives way without being evicted', () => {
+    const clock = fakeClock()
+    const store = memoryStore({ clock, maxKeys: 10 })
+    const limiter = createLimiter({ rules: '5/second', store })
+    for (let i = 0; i < 10; i++) limiter.hit(`k${i}`)
+    clock.advance(1000)
+    for (let i = 10; i < 20; i++) limiter.hit(`k${i}`)
+    expect(store.evictions).toBe(0)
+    limiter.hit('k20')
+    expect(store.evictions).toBe(1)
   })
 
   for (const rule of everyRule().filter(({ countsDenied }) => !countsDenied)) {

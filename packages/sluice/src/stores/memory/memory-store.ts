@@ -26,6 +26,8 @@ export interface MemoryStoreOptions {
 export interface MemoryStore extends Store<'sync'> {
   /** All counts that have not ended, for `restore`. It holds the secret that keys are hashed with: keep it as you would a password. */
   dump(): Uint8Array
+  /** How many states gave way to others, at `maxKeys`, before they had ended. */
+  readonly evictions: number
 }
 
 const OPTIONS = ['clock', 'maxKeys', 'restore'] as const
@@ -73,6 +75,7 @@ export class MemoryRoom implements MemoryStore {
   readonly #tables = new Map<string, Table>()
   #sweeper: ReturnType<typeof setInterval> | undefined
   #closed = false
+  #evictions = 0
 
   constructor(clock: TimerClock, maxKeys: number, seeds?: Seeds) {
     this.clock = clock
@@ -100,6 +103,10 @@ export class MemoryRoom implements MemoryStore {
     let size = 0
     for (const table of this.#tables.values()) size += table.count
     return size
+  }
+
+  get evictions(): number {
+    return this.#evictions
   }
 
   close(): void {
@@ -161,7 +168,9 @@ export class MemoryRoom implements MemoryStore {
         dropped += table.look(nowMs)
         if (table.victim >= 0 && (weakest === undefined || table.victimPressure < weakest.victimPressure)) weakest = table
       }
-      if (dropped === 0 && weakest !== undefined) weakest.drop(weakest.rows, weakest.victim)
+      if (dropped > 0 || weakest === undefined) continue
+      weakest.drop(weakest.rows, weakest.victim)
+      this.#evictions += 1
     }
   }
 

@@ -4,6 +4,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { SluiceError } from '../../core/errors.ts'
+import { HandOut } from './hand-out.ts'
 import { slotOf, tagIn } from './hash-slot.ts'
 import { PROGRAM, PROGRAM_SHA1 } from './program.ts'
 import type { Connection } from './redis-client.ts'
@@ -41,6 +42,7 @@ export class RedisBatch {
   /** Who sends, to a program that is to notice what it has been sent before; and how many commands it has sent to each slot. */
   readonly #sender = randomBytes(9).toString('base64url')
   readonly #sent = new Map<number, number>()
+  readonly #handOut = new HandOut()
   #waiting: Call[] = []
 
   constructor(connection: Connection, keys: RedisKeys, most: number, now: (() => number) | undefined) {
@@ -89,10 +91,9 @@ export class RedisBatch {
         const again = this.#request(slot, calls, this.#next(slot), nth)
         reply = await this.#connection.send(routing, ['EVAL', PROGRAM, ...again])
       }
-      deliver(calls, reply)
+      this.#handOut.add(calls.length, () => deliver(calls, reply))
     } catch (error) {
-      const reason = storeError(error)
-      for (const call of calls) call.reject(reason)
+      rejectAll(calls, error)
     }
   }
 
@@ -131,10 +132,20 @@ export class RedisBatch {
 
 /** Hands each caller its own numbers. */
 function deliver(calls: readonly Call[], reply: unknown): void {
-  const numbers = new Numbers(reply)
-  for (const { read, resolve, reject } of calls) {
-    const problem = numbers.problem()
-    if (problem === undefined) resolve(read(numbers) as never)
-    else reject(storeError(problem))
+  try {
+    const numbers = new Numbers(reply)
+    for (const { read, resolve, reject } of calls) {
+      const problem = numbers.problem()
+      if (problem === undefined) resolve(read(numbers) as never)
+      else reject(storeError(problem))
+    }
+  } catch (error) {
+    rejectAll(calls, error)
   }
+}
+
+/** Those who have their answer already keep it. */
+function rejectAll(calls: readonly Call[], error: unknown): void {
+  const reason = storeError(error)
+  for (const call of calls) call.reject(reason)
 }
