@@ -105,6 +105,7 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     if (status.state === 'starting') {
       if (await keeping.recall()) {
         status.state = 'ready'
+        decider.health.heard(false)
         logger.warn('Redis does not answer: starting with the policies and keys that it had when they were last seen')
       } else {
         logger.warn('Redis does not answer: listening, but not ready until it does')

@@ -129,8 +129,8 @@ test('stats, top and health', async () => {
     { name: 'one', allowed: 1, denied: 2, shadowDenied: 0, errors: 0 },
     { name: 'default', allowed: 1, denied: 0, shadowDenied: 0, errors: 0 },
   ])
-  const acme = { clientId: 'acme', count: 2, error: 0, minutes: [...new Array(59).fill(0), 2] }
-  expect(await client.top()).toEqual({ by: 'denied', clients: [acme], unlistedAtMost: 0 })
+  const denied = { clientId: 'acme', count: 2, error: 0, minutes: [...new Array(59).fill(0), 2] }
+  expect(await client.top()).toEqual({ by: 'denied', clients: [denied], unlistedAtMost: 0 })
   expect((await client.top({ by: 'allowed', limit: 1 })).clients).toHaveLength(1)
   expect(await client.health()).toEqual({ isReady: true, state: 'ready', store: 'memory' })
 })

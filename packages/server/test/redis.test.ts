@@ -208,8 +208,9 @@ describe('when Redis goes', () => {
 
     await own.start()
     await service.ready
-    // It came back empty, and it rules.
-    expect((await service.call('GET', '/v1/policies/seven')).status).toBe(401)
+    // It came back empty, and it rules: a new first key is made.
+    expect((await service.call('GET', '/v1/policies/seven')).status).toBe(404)
+    expect((await check()).status).toBe(401)
   })
 
   test('a copy of another Redis, or one that is not whole, is not used', async () => {

@@ -84,6 +84,7 @@ export function metricsText(service: Service): string {
     ])
   }
   if (size !== undefined) text.gauge('keys', 'Counters in the memory store.', size)
-  if (evictions !== undefined) text.counter('evictions_total', 'Counters that gave way to others before they had ended.', evictions)
+  if (evictions !== undefined)
+    text.counter('evictions_total', 'Counters that gave way to others before they had ended.', evictions)
   return text.text()
 }

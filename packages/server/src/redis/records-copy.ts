@@ -97,7 +97,12 @@ export class RecordsCopy {
     const records = (['policy', 'key'] as const).flatMap((kind) => [...tables(kind)].map(([id, value]) => ({ kind, id, value })))
     yield Buffer.from(sealLine({ version: VERSION, of: this.#of, count: records.length }))
     for (let at = 0; at < records.length; at += LINES_A_PART) {
-      yield Buffer.from(records.slice(at, at + LINES_A_PART).map(sealLine).join(''))
+      yield Buffer.from(
+        records
+          .slice(at, at + LINES_A_PART)
+          .map(sealLine)
+          .join(''),
+      )
     }
   }
 }
