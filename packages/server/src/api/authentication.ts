@@ -12,6 +12,7 @@ import { show } from '../input/near-word.ts'
 import { isAlive } from '../keys/api-key.ts'
 import { type ApiKey, mayUse, type Scope } from '../keys/key-ring.ts'
 import { Sessions } from '../web/sessions.ts'
+import { requestHeader } from './request-header.ts'
 import type { Service } from './service.ts'
 
 declare module 'fastify' {
@@ -135,9 +136,9 @@ function isLocalHost(host: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost') || name.startsWith('[') || isIPv4(name)
 }
 
-function presentedKey({ headers }: IncomingMessage): string | undefined {
-  const key = headers['api-key']
-  if (typeof key === 'string' && key !== '') return key
-  const { authorization } = headers
+function presentedKey(request: IncomingMessage): string | undefined {
+  const key = requestHeader(request, 'api-key')
+  if (key !== undefined && key !== '') return key
+  const authorization = requestHeader(request, 'authorization')
   return authorization?.slice(0, 7).toLowerCase() === 'bearer ' ? authorization.slice(7).trim() : undefined
 }

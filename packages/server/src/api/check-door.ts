@@ -11,6 +11,7 @@ import { JSON_TYPE } from './envelope.ts'
 import { errorAnswer } from './error-answers.ts'
 import { parseJson } from './json-body.ts'
 import { rateLimitHeaders } from './rate-limit-headers.ts'
+import { requestHeader } from './request-header.ts'
 import { Check } from './schemas.ts'
 import type { Service } from './service.ts'
 import { inputError } from './validation.ts'
@@ -27,6 +28,7 @@ export class CheckDoor {
   readonly #authentication: Authentication
   readonly #mostBytes: number
   readonly #check = Compile(Check)
+  #decided: { readonly response: ServerResponse; readonly verdict: Verdict }[] = []
 
   constructor(service: Service, authentication: Authentication, mostBytes: number) {
     this.#service = service
@@ -55,9 +57,9 @@ export class CheckDoor {
     })
   }
 
-  #checkHead({ headers }: IncomingMessage): void {
-    if (Number(headers['content-length'] ?? 0) > this.#mostBytes) throw tooLarge()
-    if (!JSON_BODY.test(headers['content-type'] ?? '')) {
+  #checkHead(request: IncomingMessage): void {
+    if (Number(requestHeader(request, 'content-length') ?? 0) > this.#mostBytes) throw tooLarge()
+    if (!JSON_BODY.test(requestHeader(request, 'content-type') ?? '')) {
       throw new ServerError('ERR_MEDIA_TYPE', 'the body must be JSON: send it with Content-Type: application/json')
     }
   }
@@ -79,14 +81,27 @@ export class CheckDoor {
     }
   }
 
+  /**
+   * Answers what was decided, together with all else that is decided in this turn of the event loop. A caller who waits for one answer
+   * after the other sleeps in between, and waking it takes longer than a decision; so it is woken once.
+   */
   #send(response: ServerResponse, verdict: Verdict): void {
-    const body = checkAnswer(verdict)
-    const headers: Record<string, string | number> = rateLimitHeaders(verdict)
-    headers['content-type'] = JSON_TYPE
-    // All of it is ASCII.
-    headers['content-length'] = body.length
-    response.writeHead(200, headers)
-    response.end(body)
+    if (this.#decided.length === 0) setImmediate(() => this.#sendDecided())
+    this.#decided.push({ response, verdict })
+  }
+
+  #sendDecided(): void {
+    const decided = this.#decided
+    this.#decided = []
+    for (const { response, verdict } of decided) {
+      const body = checkAnswer(verdict)
+      const headers: Record<string, string | number> = rateLimitHeaders(verdict)
+      headers['content-type'] = JSON_TYPE
+      // All of it is ASCII.
+      headers['content-length'] = body.length
+      response.writeHead(200, headers)
+      response.end(body)
+    }
   }
 
   #fail(response: ServerResponse, error: unknown): void {

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseJson } from './json-body.ts'
 
@@ -13,6 +14,29 @@ test('brackets side by side, or inside text, are not depth', () => {
   expect(parseJson(`[${'[],'.repeat(100)}[]]`)).toHaveLength(101)
   expect(parseJson('{"a":"[[[[[[[[[[\\"[[[[[[[["}')).toEqual({ a: '[[[[[[[[[["[[[[[[[[' })
   expect(parseJson('{"\\\\":[[[[[[[1]]]]]]]}')).toBeDefined()
+})
+
+test('depth is that of the value, whatever stands in quotes', () => {
+  const depthOf = (value: unknown): number =>
+    value !== null && typeof value === 'object' ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0
+  const text = fc.string({ unit: fc.constantFrom('"', '\\', '{', '[', ']', '}', 'a') })
+  const { value } = fc.letrec<{ value: unknown }>((tie) => ({
+    value: fc.oneof(
+      { depthSize: 'max' },
+      text,
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(text, tie('value'), { maxKeys: 3 }),
+    ),
+  }))
+  fc.assert(
+    fc.property(value, fc.nat(9), (inner, more) => {
+      let whole = inner
+      for (let i = 0; i < more; i++) whole = i % 2 === 0 ? [whole] : { a: whole }
+      const written = JSON.stringify(whole)
+      if (depthOf(whole) > 8) expect(() => parseJson(written)).toThrow('nested deeper')
+      else expect(parseJson(written)).toEqual(whole)
+    }),
+  )
 })
 
 test('what is not JSON is refused with the reason', () => {

@@ -14,7 +14,8 @@ const CLOSE_OBJECT = 0x7d
 
 /** Reads a body; throws ERR_INPUT. */
 export function parseJson(text: string): unknown {
-  if (isTooDeep(text)) throw new ServerError('ERR_INPUT', `the body is nested deeper than ${MOST_DEPTH} levels`)
+  if (opens(text) > MOST_DEPTH && isTooDeep(text))
+    throw new ServerError('ERR_INPUT', `the body is nested deeper than ${MOST_DEPTH} levels`)
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -23,17 +24,22 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** How many lists and objects could begin in the text, those that only stand in quotes included; more than MOST_DEPTH are not all counted. */
+function opens(text: string): number {
+  let count = 0
+  for (const sign of '{[') {
+    for (let at = text.indexOf(sign); at >= 0 && count <= MOST_DEPTH; at = text.indexOf(sign, at + 1)) count += 1
+  }
+  return count
+}
+
 /** Looks at the text, so that nothing is built from what is refused. */
 function isTooDeep(text: string): boolean {
   let depth = 0
-  let isQuoted = false
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
-    if (isQuoted) {
-      if (code === BACKSLASH) i += 1
-      else if (code === QUOTE) isQuoted = false
-    } else if (code === QUOTE) {
-      isQuoted = true
+    if (code === QUOTE) {
+      i = endOfQuoted(text, i)
     } else if (code === OPEN_OBJECT || code === OPEN_LIST) {
       depth += 1
       if (depth > MOST_DEPTH) return true
@@ -42,4 +48,14 @@ function isTooDeep(text: string): boolean {
     }
   }
   return false
+}
+
+/** Where the quotes end that begin at `start`; if they do not, where the text does. */
+function endOfQuoted(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let escapes = 0
+    while (text.charCodeAt(end - 1 - escapes) === BACKSLASH) escapes += 1
+    if (escapes % 2 === 0) return end
+  }
+  return text.length
 }

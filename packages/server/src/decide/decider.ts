@@ -48,9 +48,11 @@ export class Decider {
     this.#limiters = new PolicyLimiters({ store, failure, stats, health: this.health })
   }
 
-  /** Decides and spends. At once on a memory store; else with a promise, which rejects if the store failed and nobody stands in. */
-  check(clientId: string, route: string, cost: number): Verdict | Promise<Verdict> {
-    const startMs = performance.now()
+  /**
+   * Decides and spends. At once on a memory store; else with a promise, which rejects if the store failed and nobody stands in.
+   * `startMs` is when it was asked for, if several were at once.
+   */
+  check(clientId: string, route: string, cost: number, startMs = performance.now()): Verdict | Promise<Verdict> {
     const policy = this.#policies.find(clientId, route)
     const asked = this.#limiters.of(policy)
     if (policy.mode === 'off') return this.#verdict(asked, clientId, route, cost, asked.free, startMs)

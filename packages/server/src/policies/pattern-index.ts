@@ -39,7 +39,8 @@ export class PatternIndex<T> {
 
   /** The value of the pattern that is this very text. */
   exact(text: string): T | undefined {
-    return this.#exact.get(text)
+    // Most often there is none to be found, and nothing of the text has to be read for that.
+    return this.#exact.size === 0 ? undefined : this.#exact.get(text)
   }
 
   /** The first answer of `ask` to the values whose pattern is a beginning of `text`, longest first. */

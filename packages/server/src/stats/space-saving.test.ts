@@ -14,8 +14,18 @@ test('says when an item was seen, since it is kept', () => {
   const sketch = new SpaceSaving(1, 3)
   for (const step of [0, 0, 2]) sketch.add('a', step)
   expect(sketch.get('a')?.bySteps).toEqual(Uint32Array.of(2, 0, 1))
-  sketch.add('b', 2)
-  expect(sketch.get('b')).toMatchObject({ count: 4, error: 3, bySteps: Uint32Array.of(0, 0, 1) })
+  for (let i = 0; i < 3; i++) sketch.add('b', 2)
+  expect(sketch.get('b')).toMatchObject({ count: 3, error: 2, bySteps: Uint32Array.of(0, 0, 1) })
+  expect(sketch.get('a')).toBeUndefined()
+})
+
+test('those who come once leave those alone who come often', () => {
+  const sketch = new SpaceSaving(4, 1)
+  for (let i = 0; i < 8000; i++) sketch.add(i % 2 === 0 ? `regular-${i % 8}` : `passer-by-${i}`, 0)
+  for (const regular of ['regular-0', 'regular-2', 'regular-4', 'regular-6']) {
+    expect(sketch.get(regular)?.count).toBe(1000)
+    expect(sketch.get(regular)?.error).toBeLessThanOrEqual(1)
+  }
 })
 
 test('never holds more than it may, whatever is seen', () => {

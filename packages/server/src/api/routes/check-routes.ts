@@ -67,10 +67,13 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
       },
     },
     ({ body: { checks } }, reply) => {
-      const verdicts = checks.map(({ client_id, route, cost = 1 }) => decider.check(client_id, route, cost))
-      if (isDecided(verdicts)) return sendJson(reply, batchAnswer(verdicts.map(resultData)))
-      const answers = verdicts.map((verdict) => Promise.resolve(verdict).then(resultData, failedAnswer))
-      return Promise.all(answers).then((answered) => sendJson(reply, batchAnswer(answered)))
+      const startMs = performance.now()
+      const answers = checks.map(({ client_id, route, cost = 1 }) => {
+        const verdict = decider.check(client_id, route, cost, startMs)
+        return verdict instanceof Promise ? verdict.then(resultData, failedAnswer) : resultData(verdict)
+      })
+      if (areKnown(answers)) return sendJson(reply, batchAnswer(answers))
+      return Promise.all(answers).then((known) => sendJson(reply, batchAnswer(known)))
     },
   )
 
@@ -102,8 +105,8 @@ function sendJson(reply: FastifyReply, body: string): FastifyReply {
   return reply.header('content-type', JSON_TYPE).send(body)
 }
 
-function isDecided(verdicts: readonly (Verdict | Promise<Verdict>)[]): verdicts is readonly Verdict[] {
-  return !verdicts.some((verdict) => verdict instanceof Promise)
+function areKnown(answers: readonly (string | Promise<string>)[]): answers is readonly string[] {
+  return answers.every((answer) => typeof answer === 'string')
 }
 
 /** What a check of a batch is answered that could not be decided. */
