@@ -238,8 +238,8 @@ function LimitedClients({ top }: { readonly top: TopAnswer | undefined }) {
           <tbody>
             {top.clients.map(({ client_id, count, error, minutes }) => (
               <tr key={client_id}>
-                <td>
-                  <a href={withQuery('/clients', { client: client_id })} class="clip">
+                <td class="clipped">
+                  <a href={withQuery('/clients', { client: client_id })} class="clip" title={client_id}>
                     {client_id}
                   </a>
                 </td>
