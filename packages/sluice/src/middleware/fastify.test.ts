@@ -51,6 +51,15 @@ test('a route may cost more, count by itself, or be free', async () => {
   expect(await field(app, '/dear')).toBe(429)
 })
 
+test('so may one that was made before the limiter was there', async () => {
+  const app = fastify()
+  app.register(fastifyLimiter, usual())
+  app.get('/dear', config({ cost: 2 }), () => '')
+  app.get('/free', config(false), () => '')
+  expect(await field(app, '/dear')).toBe('"all";r=1;t=60')
+  expect(await field(app, '/free')).toBeUndefined()
+})
+
 test('a route may have its own headers on the common count', async () => {
   const app = fastify()
   await app.register(fastifyLimiter, usual())

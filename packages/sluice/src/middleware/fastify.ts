@@ -31,6 +31,7 @@ export type FastifyRouteOptions = RouteOptions<FastifyRequest>
 
 /** As much of an instance of Fastify as is needed. */
 export interface FastifyInstance {
+  printRoutes(): string
   addHook(name: 'onRequest', hook: Hook): unknown
   addHook(name: 'onRoute', hook: (route: { readonly config?: object }) => void): unknown
 }
@@ -38,6 +39,9 @@ export interface FastifyInstance {
 type Hook = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void
 
 const HOOKS = ['onRequest', 'preValidation', 'preHandler'] as const
+
+/** What Fastify prints if no route has been made so far. */
+const NO_ROUTES = '(empty tree)'
 
 const fastifyFrame: Frame<FastifyRequest, FastifyReply> = {
   peer: ({ raw }) => raw.socket.remoteAddress,
@@ -55,28 +59,38 @@ export async function fastifyLimiter(instance: FastifyInstance, options: Fastify
       `fastifyLimiter needs hook to be ${HOOKS.map((h) => `'${h}'`).join(', ')}, got ${show(hook)}`,
     )
   }
-  const gate = new Gate('fastifyLimiter', gateOptions, fastifyFrame)
+  const common = new Gate('fastifyLimiter', gateOptions, fastifyFrame)
   const gateOf = (config: object | undefined): Gate<FastifyRequest, FastifyReply> | undefined => {
     const { sluice } = (config ?? {}) as { readonly sluice?: FastifyRouteOptions }
     if (sluice === false) return undefined
-    return sluice === undefined ? gate : gate.forRoute(sluice)
+    return sluice === undefined ? common : common.forRoute(sluice)
   }
-  // Options that cannot work are refused where the route is made.
-  instance.addHook('onRoute', ({ config }) => void gateOf(config))
-  instance.addHook(hook as 'onRequest', (request, reply, next) => {
-    const gate = gateOf(request.routeOptions.config)
-    if (gate === undefined) return next()
-    const go = (visit: GateVisit<FastifyRequest>): void => {
-      gate.writeFields(visit, reply)
-      settleWith(gate, visit, reply.raw)
-      if (visit.denial === undefined) return next()
-      reply.code(visit.denial.status)
-      reply.send(visit.denial.body)
-    }
-    const entered = gate.enter(request)
-    if (isPromise(entered)) entered.then(go, next)
-    else go(entered)
+  // A request's config takes long to read. It need not be if all routes are seen where they are made and none has options of its own.
+  let isOneForAll = instance.printRoutes() === NO_ROUTES
+  instance.addHook('onRoute', ({ config }) => {
+    // Options that cannot work are refused here.
+    if (gateOf(config) !== common) isOneForAll = false
   })
+  instance.addHook(hook as 'onRequest', (request, reply, next) => {
+    const gate = isOneForAll ? common : gateOf(request.routeOptions.config)
+    if (gate === undefined) return next()
+    const entered = gate.enter(request)
+    if (isPromise(entered)) entered.then((visit) => answer(gate, visit, reply, next), next)
+    else answer(gate, entered, reply, next)
+  })
+}
+
+function answer(
+  gate: Gate<FastifyRequest, FastifyReply>,
+  visit: GateVisit<FastifyRequest>,
+  reply: FastifyReply,
+  next: () => void,
+): void {
+  gate.writeFields(visit, reply)
+  settleWith(gate, visit, reply.raw)
+  if (visit.denial === undefined) return next()
+  reply.code(visit.denial.status)
+  reply.send(visit.denial.body)
 }
 
 /** Without a context of its own, so that its hooks are those of the instance it was registered on. */

@@ -11,7 +11,7 @@ import { checkGateOptions, type GateOptions, type RouteOptions } from './gate-op
 import { checkNames, Limit } from './limit.ts'
 import { type RequestHit, speakerOf } from './request-hit.ts'
 import { ResponseFields } from './response-fields.ts'
-import { isPromise, type Soon, whenAllKnown, whenKnown } from './soon.ts'
+import { allKnown, isPromise, type Soon, whenKnown } from './soon.ts'
 import { type DecidedVisit, type DeniedVisit, GateVisit } from './visit.ts'
 
 /** Statuses from here on are those of failures. */
@@ -27,6 +27,11 @@ const NO_REST: readonly unknown[] = []
 
 /** A route that says one of these has counts of its own. */
 const OWN_COUNTS = ['limiter', 'rules', 'limits', 'store', 'failure'] as const
+
+// Steps of every request, made once and not for each.
+const hitOf = <R extends object>(limit: Limit<R>, visit: GateVisit<R>): Soon<RequestHit> => limit.hitOf(visit)
+
+const make = <R extends object, S>(hit: RequestHit, gate: Gate<R, S>): Soon<void> => gate.make(hit)
 
 export class Gate<R extends object, S> {
   readonly #of: string
@@ -116,11 +121,8 @@ export class Gate<R extends object, S> {
   #screen(visit: GateVisit<R>): Soon<GateVisit<R>> {
     if (this.#block?.hasAddress(visit)) return this.#deny(visit, () => FORBIDDEN)
     if (this.#allow?.hasAddress(visit)) return visit
-    return whenAllKnown(
-      this.#limits,
-      (limit) => limit.hitOf(visit),
-      (hits) => this.#admit(visit, hits),
-    )
+    const hits = allKnown(this.#limits, hitOf, visit)
+    return isPromise(hits) ? hits.then((hits) => this.#admit(visit, hits)) : this.#admit(visit, hits)
   }
 
   #admit(visit: GateVisit<R>, hits: readonly RequestHit[]): Soon<GateVisit<R>> {
@@ -132,15 +134,12 @@ export class Gate<R extends object, S> {
     if (this.#allow && hits.some(({ key }) => this.#allow?.hasKey(key))) return visit
     const fresh = visit.before === undefined ? hits : hits.filter((hit) => !this.#wasMade(visit, hit))
     if (fresh.length === 0) return visit
-    return whenAllKnown(
-      fresh,
-      (hit) => this.#make(hit),
-      () => this.#conclude(visit, fresh),
-    )
+    const made = allKnown(fresh, make, this)
+    return isPromise(made) ? made.then(() => this.#conclude(visit, fresh)) : this.#conclude(visit, fresh)
   }
 
   /** In shadow mode a store that fails is no reason to stop anybody. */
-  #make(hit: RequestHit): Soon<void> {
+  make(hit: RequestHit): Soon<void> {
     if (this.#options.mode !== 'shadow') return hit.make(this.#mayRefund)
     try {
       const made = hit.make(this.#mayRefund)

@@ -7,7 +7,7 @@ import type { Rule } from '../core/rule.ts'
 import type { LimitOptions } from './gate-options.ts'
 import { type Plan, type PlanOptions, Plans, planOf, type Rules } from './plans.ts'
 import { RequestHit } from './request-hit.ts'
-import { type Soon, whenKnown } from './soon.ts'
+import { isPromise, type Soon, whenKnown } from './soon.ts'
 import type { GateVisit } from './visit.ts'
 
 export class Limit<R extends object> {
@@ -37,18 +37,25 @@ export class Limit<R extends object> {
 
   /** The hit that a request is to make. Nothing is charged yet, and what cannot be is refused here. */
   hitOf(visit: GateVisit<R>): Soon<RequestHit> {
-    const key = this.#key
-    const cost = this.#cost
-    return whenKnown(key === undefined ? visit.address.key : key(visit.request, visit), (key) =>
-      whenKnown(typeof cost === 'function' ? cost(visit.request, visit) : (cost ?? 1), (cost) =>
-        whenKnown(this.#planOf(visit), (plan) => {
-          checkKey(key)
-          checkCost(cost, 1)
-          return new RequestHit(plan, key, cost)
-        }),
-      ),
-    )
+    const key = this.#key === undefined ? visit.address.key : this.#key(visit.request, visit)
+    return isPromise(key) ? key.then((key) => this.#costed(visit, key)) : this.#costed(visit, key)
   }
+
+  #costed(visit: GateVisit<R>, key: string): Soon<RequestHit> {
+    const cost = typeof this.#cost === 'function' ? this.#cost(visit.request, visit) : (this.#cost ?? 1)
+    return isPromise(cost) ? cost.then((cost) => this.#planned(visit, key, cost)) : this.#planned(visit, key, cost)
+  }
+
+  #planned(visit: GateVisit<R>, key: string, cost: number): Soon<RequestHit> {
+    const plan = this.#planOf(visit)
+    return isPromise(plan) ? plan.then((plan) => hitOn(plan, key, cost)) : hitOn(plan, key, cost)
+  }
+}
+
+function hitOn(plan: Plan, key: string, cost: number): RequestHit {
+  checkKey(key)
+  checkCost(cost, 1)
+  return new RequestHit(plan, key, cost)
 }
 
 /** Throws ERR_RULE_NAME if two limits have a rule of one name: by it alone clients know them. */

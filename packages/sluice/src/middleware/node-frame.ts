@@ -92,11 +92,11 @@ export function passOn<R extends NodeRequest>(
     next(error)
     return
   }
-  const go = (visit: GateVisit<R>): void => {
-    if (answer(gate, visit, response)) next()
-  }
-  if (isPromise(entered)) entered.then(go, next)
-  else go(entered)
+  if (isPromise(entered)) {
+    entered.then((visit) => {
+      if (answer(gate, visit, response)) next()
+    }, next)
+  } else if (answer(gate, entered, response)) next()
 }
 
 /** Writes what a visit has to say, all of the response if the request was denied; → whether it passes. */

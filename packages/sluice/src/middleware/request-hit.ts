@@ -4,7 +4,7 @@
 import type { Decision, RuleStatus } from '../core/decision.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Plan } from './plans.ts'
-import { isPromise, type Soon, whenKnown } from './soon.ts'
+import { isPromise, type Soon } from './soon.ts'
 
 export class RequestHit {
   readonly plan: Plan
@@ -25,9 +25,13 @@ export class RequestHit {
     const { limiter } = this.plan
     // Before the hit: on a store far away the charge may seem older than it is, and is then kept.
     if (mayRefund) this.#madeAtMs = limiter.clock.now()
-    return whenKnown(limiter.hit(this.key, this.cost === 1 ? undefined : { cost: this.cost }), (decision) => {
-      this.decision = decision
-    })
+    const made = limiter.hit(this.key, this.cost === 1 ? undefined : { cost: this.cost })
+    if (!isPromise(made)) this.decision = made
+    else {
+      return made.then((decision) => {
+        this.decision = decision
+      })
+    }
   }
 
   /** Gives back what was taken, on each rule under which it still counts. */

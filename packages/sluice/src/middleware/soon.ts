@@ -11,21 +11,20 @@ export function whenKnown<T, U>(value: Soon<T>, next: (value: T) => Soon<U>): So
   return isPromise(value) ? value.then(next) : next(value)
 }
 
-/** Takes a step for each item, and goes on when all values are there: now, if they are. */
-export function whenAllKnown<I, T, U>(
-  items: readonly I[],
-  step: (item: I) => Soon<T>,
-  next: (values: readonly T[]) => Soon<U>,
-): Soon<U> {
-  if (items.length === 1) return whenKnown(step(items[0]), (value) => next([value]))
-  const values = items.map((item) => caught(step, item))
-  return values.some(isPromise) ? Promise.all(values).then(next) : next(values as readonly T[])
+/** Takes a step for each item; → all values, now if they are there. */
+export function allKnown<I, C, T>(items: readonly I[], step: (item: I, context: C) => Soon<T>, context: C): Soon<readonly T[]> {
+  if (items.length === 1) {
+    const value = step(items[0], context)
+    return isPromise(value) ? value.then((value) => [value]) : [value]
+  }
+  const values = items.map((item) => caught(() => step(item, context)))
+  return values.some(isPromise) ? Promise.all(values) : (values as readonly T[])
 }
 
 /** A step that throws becomes a promise that rejects: what others have under way is awaited, and does not fail with nobody listening. */
-function caught<I, T>(step: (item: I) => Soon<T>, item: I): Soon<T> {
+function caught<T>(step: () => Soon<T>): Soon<T> {
   try {
-    return step(item)
+    return step()
   } catch (error) {
     return Promise.reject(error)
   }
