@@ -1,15 +1,19 @@
 // The traffic of the HTTP bench. Every server runs in a process of its own and so does who makes the requests. Servers take
-// turns, many short ones, so that a slow second of the machine falls on all of them. Where that can be had, servers are kept on one
-// processor and who makes the requests on another: a process that moves between them stays a third dearer for seconds.
+// turns, many short ones, so that a slow second of the machine falls on all of them.
 
-import { execFileSync, fork } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /** @import { ChildProcess } from 'node:child_process' */
 
 /** How long each server is warmed up, how many turns it has then, and how long one lasts. @typedef {{ warmUpMs: number, turns: number, turnMs: number }} Timing */
+
+/**
+ * Between its turns V8 would use the rest to collect what nobody holds just then, and throw away the code that was compiled for it.
+ * What it compiles in its place may stay a third dearer. Under steady traffic there is no such rest.
+ */
+const NO_REST = { execArgv: ['--no-memory-reducer'] }
 
 /** @typedef {{ requestsPerSecond: number, serverMicros: number }} Turn */
 
@@ -20,9 +24,8 @@ import { fileURLToPath } from 'node:url'
  * @returns {Promise<Map<string, Turn[]>>} what each server did in each turn
  */
 export async function takeTurns(framework, servers, { warmUpMs, turns, turnMs }) {
-  const [ofServers, ofLoad] = twoProcessors()
-  const load = start(ofLoad, 'load.mjs')
-  const processes = servers.map((server) => start(ofServers, 'server-process.mjs', framework, server))
+  const load = start('load.mjs')
+  const processes = servers.map((server) => start('server-process.mjs', framework, server))
   await hear(load)
   const ports = await Promise.all(processes.map(hear))
   const taken = new Map(servers.map((server) => [server, /** @type {Turn[]} */ ([])]))
@@ -40,28 +43,11 @@ export async function takeTurns(framework, servers, { warmUpMs, turns, turnMs })
 }
 
 /**
- * Two processors that this process may use; none where there is one only, or nobody to ask.
- * @returns {string[]}
- */
-function twoProcessors() {
-  const status = '/proc/self/status'
-  const list = existsSync(status) ? /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync(status, 'utf8')) : null
-  const processors = (list?.[1].split(',') ?? []).flatMap((range) => {
-    const [first, last = first] = range.split('-').map(Number)
-    return Array.from({ length: last - first + 1 }, (_, i) => `${first + i}`)
-  })
-  return processors.length < 2 ? [] : processors.slice(0, 2)
-}
-
-/**
- * @param {string | undefined} processor
  * @param {string} file
  * @param {...string} args
  */
-function start(processor, file, ...args) {
-  const child = fork(fileURLToPath(new URL(file, import.meta.url)), args)
-  if (processor !== undefined) execFileSync('taskset', ['--all-tasks', '--cpu-list', '--pid', processor, `${child.pid}`])
-  return child
+function start(file, ...args) {
+  return fork(fileURLToPath(new URL(file, import.meta.url)), args, NO_REST)
 }
 
 /**
