@@ -2,10 +2,12 @@ import { expect, test } from 'vitest'
 import { fakeClock } from '../testing/index.ts'
 import { Breakers } from './breakers.ts'
 
+const AT_ONCE = { timeoutMs: 500, failures: 1, probeEveryMs: 100 }
+
 /** Breakers that open at once, over a store whose keys live where `homes` says. */
 function breakers(homes: Record<string, string>) {
   const clock = fakeClock()
-  const subject = new Breakers(clock, 1, 100, (key) => homes[key] ?? key)
+  const subject = new Breakers({ clock }, AT_ONCE, (key) => homes[key] ?? key)
   const fail = (key: string) => {
     const breaker = subject.of(key)
     subject.failed(key, breaker, breaker.enter() as number)
@@ -40,7 +42,7 @@ test('where another part has taken over, its first answer ends the failure', () 
 })
 
 test('a store without parts has one breaker', () => {
-  const subject = new Breakers(fakeClock(), 1, 100, undefined)
+  const subject = new Breakers({ clock: fakeClock() }, AT_ONCE, undefined)
   expect(subject.of('ada')).toBe(subject.of('bob'))
 })
 
@@ -49,4 +51,28 @@ test('however many parts there have been, not all are remembered', () => {
   fail('first')
   for (let i = 0; i < 1000; i++) subject.of(`part ${i}`)
   expect(subject.of('first').isOpen).toBe(false)
+})
+
+test('what one limiter of a store has found out, another that breaks alike knows, and no other', () => {
+  const store = { clock: fakeClock() }
+  const [one, alike] = [new Breakers(store, AT_ONCE, undefined), new Breakers(store, AT_ONCE, undefined)]
+  const others = [
+    new Breakers(store, { ...AT_ONCE, timeoutMs: 1 }, undefined),
+    new Breakers({ clock: store.clock }, AT_ONCE, undefined),
+  ]
+  const breaker = one.of('ada')
+  one.failed('ada', breaker, breaker.enter() as number)
+  expect(alike.of('bob').isOpen).toBe(true)
+  expect(others.map((other) => other.of('bob').isOpen)).toEqual([false, false])
+})
+
+test('who was turned away hears of the end too, from its own first answer', () => {
+  const store = { clock: fakeClock() }
+  const [one, other] = [new Breakers(store, AT_ONCE, undefined), new Breakers(store, AT_ONCE, undefined)]
+  const breaker = one.of('ada')
+  one.failed('ada', breaker, breaker.enter() as number)
+  other.turnedAway('bob')
+  expect(one.answered('ada', breaker)).toBe(true)
+  expect(other.of('bob').isOpen).toBe(false)
+  expect([other.answered('bob', breaker), other.answered('bob', breaker)]).toEqual([true, false])
 })

@@ -1,9 +1,28 @@
 // A breaker for each part of a store that fails by itself, such as a server of a cluster: one that is down must not close the
-// others. A store without parts has one breaker.
+// others. A store without parts has one breaker. Limiters over one store share them: what one has found out, all know.
 // What must stay true: whoever has heard of a failure hears of its end, also when the failed part's keys have moved to another.
 
 import { Breaker } from './breaker.ts'
 import type { TimerClock } from './clock.ts'
+
+/** When a breaker opens, and how long a call may take before it counts as failed. */
+interface Break {
+  readonly timeoutMs: number
+  readonly failures: number
+  readonly probeEveryMs: number
+}
+
+/** Of each store and way to break, the breaker of each part. */
+const SHARED = new WeakMap<object, Map<string, Map<string, Breaker>>>()
+
+function sharedBreakers(store: object, { timeoutMs, failures, probeEveryMs }: Break): Map<string, Breaker> {
+  const ofStore = SHARED.get(store) ?? new Map<string, Map<string, Breaker>>()
+  SHARED.set(store, ofStore)
+  const way = `${timeoutMs}/${failures}/${probeEveryMs}`
+  const shared = ofStore.get(way) ?? new Map<string, Breaker>()
+  ofStore.set(way, shared)
+  return shared
+}
 
 /** Servers come and go: beyond so many, what is known of them is forgotten. */
 const MOST_PARTS = 1000
@@ -14,12 +33,13 @@ const WHOLE = ''
 export class Breakers {
   readonly #make: () => Breaker
   readonly #partOf: (key: string) => string
-  readonly #breakers = new Map<string, Breaker>()
+  readonly #breakers: Map<string, Breaker>
   /** For each part that is failing the last key that failed there, to find out where it has gone. */
   readonly #failedKeys = new Map<string, string>()
 
-  constructor(clock: TimerClock, failures: number, probeEveryMs: number, partOf: ((key: string) => string) | undefined) {
-    this.#make = () => new Breaker(clock, failures, probeEveryMs)
+  constructor(store: { readonly clock: TimerClock }, way: Break, partOf: ((key: string) => string) | undefined) {
+    this.#make = () => new Breaker(store.clock, way.failures, way.probeEveryMs)
+    this.#breakers = sharedBreakers(store, way)
     this.#partOf = partOf ?? (() => WHOLE)
   }
 
@@ -38,6 +58,11 @@ export class Breakers {
   /** A call on `key` that entered in `era` has failed. */
   failed(key: string, breaker: Breaker, era: number): void {
     breaker.failed(era)
+    this.turnedAway(key)
+  }
+
+  /** A call on `key` was not let through. */
+  turnedAway(key: string): void {
     this.#failedKeys.set(this.#partOf(key), key)
   }
 

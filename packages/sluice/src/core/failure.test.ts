@@ -91,7 +91,7 @@ function limiterOn(failure: FailureOptions, rules = '5/minute', partOf?: (key: s
     state.behaviour = behaviour
     for (let i = 0; i < times; i++) await inTime(limiter.hit('ada'), 100).catch(() => {})
   }
-  return { clock, limiter, state, timers, heard, pass, inTime, fail }
+  return { clock, limiter, store, state, timers, heard, pass, inTime, fail }
 }
 
 describe('a store that never answers', () => {
@@ -456,6 +456,21 @@ test('a part of the store that is down does not close the others', async () => {
   await pass(500)
   expect(await inTime(limiter.hit('ada'))).toMatchObject({ source: 'store' })
   expect(limiter.failures).toMatchObject({ recovered: 1 })
+})
+
+test('of limiters over one store only the first waits: what it has found out, all know, and all hear of the end', async () => {
+  const failure: FailureOptions = { timeoutMs: 100, then: 'allow', failures: 2 }
+  const { limiter, store, state, pass, inTime, fail } = limiterOn(failure)
+  const others = ['6/minute', '7/minute', '8/minute'].map((rules) => createLimiter({ rules, store, failure }))
+  await fail('hang', 2)
+  for (const other of others) expect(await inTime(other.hit('bob'))).toMatchObject({ source: 'fallback' })
+  expect(state.askedAtMs).toHaveLength(2)
+  state.behaviour = 'answer'
+  await pass(500)
+  for (const one of [limiter, ...others]) {
+    expect(await inTime(one.hit('ada'))).toMatchObject({ source: 'store' })
+    expect(one.failures).toMatchObject({ recovered: 1 })
+  }
 })
 
 test('a pause of the process itself is not taken for a silent store: what has come meanwhile is read first', async () => {

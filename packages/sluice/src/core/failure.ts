@@ -9,7 +9,7 @@ import { type Decision, decide, type SingleDecision } from './decision.ts'
 import { type ErrorCode, SluiceError, show } from './errors.ts'
 import { checkOptions } from './options.ts'
 import type { Rule } from './rule.ts'
-import type { Tally } from './store.ts'
+import type { Store, Tally } from './store.ts'
 import { isWhole } from './whole-numbers.ts'
 
 export interface FailureOptions {
@@ -83,16 +83,16 @@ export class GuardedTally implements Tally<'async'> {
     tally: Tally<'async'>,
     standIn: Tally<'sync'> | undefined,
     rules: readonly Rule[],
-    clock: TimerClock,
+    store: Pick<Store, 'clock'>,
     options: Required<FailureOptions>,
   ) {
     this.#tally = tally
     this.#standIn = standIn
     this.#rules = rules
-    this.#clock = clock
+    this.#clock = store.clock
     this.#options = options
-    this.#breakers = new Breakers(clock, options.failures, options.probeEveryMs, tally.partOf?.bind(tally))
-    this.#deadlines = new Deadlines(clock, options.timeoutMs)
+    this.#breakers = new Breakers(store, options, tally.partOf?.bind(tally))
+    this.#deadlines = new Deadlines(store.clock, options.timeoutMs)
   }
 
   /** A copy: what happens later does not change it. */
@@ -166,7 +166,10 @@ export class GuardedTally implements Tally<'async'> {
   #ask<T>(key: string, question: Question<T>, otherwise?: () => T): Promise<T> {
     const breaker = this.#breakers.of(key)
     const era = breaker.enter()
-    if (era === undefined) return this.#fail('not-asked', notAsked, otherwise)
+    if (era === undefined) {
+      this.#breakers.turnedAway(key)
+      return this.#fail('not-asked', notAsked, otherwise)
+    }
     return new Promise((resolve) => {
       let isSettled = false
       let refusal: SluiceError | undefined

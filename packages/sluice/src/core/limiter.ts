@@ -104,7 +104,7 @@ export class StoreLimiter<M extends Mode> implements Limiter<M> {
     if (options.store.mode === 'async') {
       const { store, standIn, failure } = options
       const tally = this.#tally as Tally as Tally<'async'>
-      this.#guarded = new GuardedTally(tally, standIn?.tally(this.rules), this.rules, store.clock, failure)
+      this.#guarded = new GuardedTally(tally, standIn?.tally(this.rules), this.rules, store, failure)
       this.#tally = this.#guarded as Tally as Tally<M>
     }
     const hit = (key: string, cost: number) => this.#tally.hit(key, cost)
