@@ -262,6 +262,18 @@ describe('policies', () => {
     expect((await service.call('GET', '/v1/policies/exports')).rules[0].limit).toBe(7)
   })
 
+  test('a new one does not take the place of one that has its name', async () => {
+    await go(admin, 'Policies')
+    await admin.getByRole('link', { name: 'New policy' }).click()
+    await admin.getByRole('textbox', { name: 'Client' }).fill('another')
+    await admin.getByLabel('Name', { exact: true }).fill('exports')
+    await review().click()
+    await dialog().getByRole('button', { name: 'Save' }).click()
+    await dialog().getByText('There is a policy called exports already').waitFor()
+    await dialog().getByRole('button', { name: 'Cancel' }).click()
+    expect((await service.call('GET', '/v1/policies/exports')).client).toBe('*')
+  })
+
   test('one goes from enforce to shadow and back in the list', async () => {
     await go(admin, 'Policies')
     await admin.getByRole('button', { name: 'Put in shadow exports' }).click()

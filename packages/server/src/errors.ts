@@ -14,6 +14,7 @@ export const SERVER_ERROR_CODES = {
   ERR_CONFIG: { status: 500, meaning: 'The configuration cannot work.' },
   ERR_DATA_LOCKED: { status: 500, meaning: 'Another process uses the data folder.' },
   ERR_DATA_DAMAGED: { status: 500, meaning: 'A file of the data folder is damaged.' },
+  ERR_PRECONDITION: { status: 412, meaning: 'The policy is not what If-Match or If-None-Match expects.' },
   ERR_CONFLICT: { status: 409, meaning: 'Another instance made a change at the same moment.' },
   ERR_UNAUTHENTICATED: { status: 401, meaning: 'The API key is missing, not known, revoked or expired.' },
   ERR_FORBIDDEN: { status: 403, meaning: 'The API key has not the scope that this needs.' },

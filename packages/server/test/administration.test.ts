@@ -8,9 +8,20 @@ describe('policies', () => {
     const { call } = await startService()
     const added = await call('PUT', '/v1/policies/gold', { client: 'acme*', rules: '1000/minute' })
     expect(added.status).toBe(201)
+    const { etag } = added.body.data
+    expect(etag).toMatch(/^"[\w-]{22}"$/)
     expect(added.body).toEqual({
       meta: { message: 'success', code: 201, status: 'ok' },
-      data: { name: 'gold', client: 'acme*', route: '*', rules: ['1000/minute'], mode: 'enforce', scope: 'route', source: 'api' },
+      data: {
+        name: 'gold',
+        client: 'acme*',
+        route: '*',
+        rules: ['1000/minute'],
+        mode: 'enforce',
+        scope: 'route',
+        source: 'api',
+        etag,
+      },
     })
     const replaced = await call('PUT', '/v1/policies/gold', {
       name: 'gold',
@@ -26,6 +37,32 @@ describe('policies', () => {
     expect((await call('DELETE', '/v1/policies/gold')).body.data.name).toBe('gold')
     expect((await call('GET', '/v1/policies/gold')).status).toBe(404)
     expect((await call('DELETE', '/v1/policies/gold')).body.meta).toMatchObject({ code: 404, error: 'ERR_POLICY_UNKNOWN' })
+  })
+
+  test('are changed only if they are what is expected, where somebody expects something', async () => {
+    const { call } = await startService()
+    const put = (limit: number, headers: Record<string, string> = {}) =>
+      call('PUT', '/v1/policies/gold', { client: 'acme', rules: `${limit}/minute` }, headers)
+    const isRefused = { status: 412, body: { meta: { error: 'ERR_PRECONDITION' } } }
+    expect(await put(1, { 'if-match': '*' })).toMatchObject(isRefused)
+    const first = await put(1, { 'if-none-match': '*' })
+    expect(first.status).toBe(201)
+    const { etag } = first.body.data
+    expect(first.headers.get('etag')).toBe(etag)
+    expect((await call('GET', '/v1/policies/gold')).headers.get('etag')).toBe(etag)
+    expect((await call('GET', '/v1/policies?search=gold')).body.data.policies[0].etag).toBe(etag)
+    expect((await put(2, { 'if-none-match': '*' })).body.meta.message).toBe('there is a policy "gold" already')
+    const second = (await put(2, { 'if-match': etag })).body.data.etag
+    expect(second).not.toBe(etag)
+    expect((await put(3, { 'if-match': etag })).body.meta.message).toBe(
+      `the policy "gold" has been changed: its ETag is ${second}`,
+    )
+    expect(await call('DELETE', '/v1/policies/gold', undefined, { 'if-match': etag })).toMatchObject(isRefused)
+    expect((await call('GET', '/v1/policies/gold')).body.data.rules).toEqual(['2/minute'])
+    expect((await put(1, { 'if-match': `"other", ${second}` })).body.data.etag).toBe(etag)
+    expect((await call('DELETE', '/v1/policies/gold', undefined, { 'if-match': etag })).status).toBe(200)
+    const actions = (await call('GET', '/v1/audit?target=gold')).body.data.entries.map(({ action }: { action: string }) => action)
+    expect(actions).toEqual(['policy.delete', 'policy.put', 'policy.put', 'policy.put'])
   })
 
   test('are listed in pages and searched', async () => {

@@ -76,6 +76,18 @@ describe('two instances', () => {
     })
   })
 
+  test('a policy has the same tag on both; of two who change it at once, each expecting the same, one is refused', async () => {
+    const [a, b] = await twoInstances()
+    for (let round = 1; round <= 10; round++) {
+      const { etag } = (await a.call('PUT', '/v1/policies/p', { client: 'c', rules: `${round}/s` })).body.data
+      await until('the same tag', async () => (await b.call('GET', '/v1/policies/p')).body.data?.etag === etag)
+      const answers = await Promise.all(
+        [a, b].map(({ call }, i) => call('PUT', '/v1/policies/p', { client: 'c', rules: `${100 + i}/s` }, { 'if-match': etag })),
+      )
+      expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 412])
+    }
+  })
+
   test('only one makes the first key, and both write one audit log', async () => {
     const onFirstKey = vi.fn()
     const flags = { store: `redis://127.0.0.1:${redis.port}` }
@@ -94,6 +106,8 @@ describe('two instances', () => {
     const rest = (await b.call('GET', `/v1/audit?before=${next}`, undefined, headers)).body.data
     expect(rest.entries.map(({ action }: { action: string }) => action)).toEqual(['key.create'])
     expect(rest.next).toBeNull()
+    const ofPolicy = (await b.call('GET', '/v1/audit?target=x', undefined, headers)).body.data
+    expect(ofPolicy).toEqual({ entries, next: null })
   })
 })
 

@@ -78,6 +78,8 @@ export interface PolicySpec {
 
 export interface PolicyAnswer extends PolicySpec {
   readonly source: 'built-in' | 'api' | 'file'
+  /** Changes when the policy does; for `If-Match`. */
+  readonly etag: string
 }
 
 export interface PoliciesAnswer {

@@ -22,7 +22,7 @@ test('depth is that of the value, whatever stands in quotes', () => {
   const text = fc.string({ unit: fc.constantFrom('"', '\\', '{', '[', ']', '}', 'a') })
   const { value } = fc.letrec<{ value: unknown }>((tie) => ({
     value: fc.oneof(
-      { depthSize: 'max' },
+      { maxDepth: 10 },
       text,
       fc.array(tie('value'), { maxLength: 3 }),
       fc.dictionary(text, tie('value'), { maxKeys: 3 }),

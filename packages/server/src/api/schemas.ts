@@ -127,6 +127,7 @@ export const PolicyView = Type.Object(
     ...properties,
     rules: Rules,
     source: Type.Enum(['built-in', 'api', 'file'], { description: 'Where it was made.' }),
+    etag: Type.String({ description: 'Changes when the policy does; for `If-Match`, quotes and all.' }),
   },
   named('Policy'),
 )

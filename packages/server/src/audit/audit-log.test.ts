@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fakeClock } from 'sluice/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { temporaryFolder } from '../../test/temporary-folder.ts'
-import { AuditLog, type AuditLogOptions, type AuditPage } from './audit-log.ts'
+import { AuditLog, type AuditLogOptions, type AuditPage, MOST_LOOKED_AT } from './audit-log.ts'
 
 async function logIn(folder: string, options: AuditLogOptions = {}): Promise<AuditLog> {
   const log = await AuditLog.open(folder, options)
@@ -22,6 +22,19 @@ async function pagesOf(log: AuditLog, limit: number): Promise<AuditPage[]> {
 }
 
 const targetsOf = (pages: readonly AuditPage[]): string[] => pages.flatMap(({ entries }) => entries.map(({ target }) => target))
+
+test('what was done to one target is found among the rest, page by page, without looking at all of it at once', async () => {
+  const log = await logIn(temporaryFolder())
+  const rare = { actor: 'k1', action: 'policy.put', target: 'rare' }
+  await log.append({ ...rare, action: 'policy.delete' })
+  await Promise.all(Array.from({ length: MOST_LOOKED_AT }, (_, i) => log.append(entry(i))))
+  await log.append(rare)
+  const first = await log.read({ target: 'rare' })
+  expect(first.entries).toMatchObject([{ action: 'policy.put' }])
+  const second = await log.read({ target: 'rare', before: first.next as string })
+  expect(second).toMatchObject({ entries: [{ action: 'policy.delete' }], next: undefined })
+  expect((await log.read({ target: 'rare', limit: 1 })).entries).toHaveLength(1)
+})
 
 describe('an entry', () => {
   test('has the time and what was said, and comes back whole', async () => {

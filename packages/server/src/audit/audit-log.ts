@@ -29,10 +29,12 @@ export interface AuditReadOptions {
   readonly before?: string
   /** How many at most: 1 to 1,000. Default: 100. */
   readonly limit?: number
+  /** Only what was done to this: a policy by its name, a key by its id, or a client and a route with a space between. */
+  readonly target?: string
 }
 
 export interface AuditPage {
-  /** Newest first. */
+  /** Newest first. Where a target is rare there may be fewer than there could be, and still a next page. */
   readonly entries: readonly AuditEntry[]
   /** The `before` of the next page; undefined if this is the last. */
   readonly next: string | undefined
@@ -50,6 +52,9 @@ const NAME = /^audit-(\d{6})\.jsonl$/
 const CURSOR = /^(\d{1,6})-(\d{1,15})$/
 
 const MOST_READ = 1000
+
+/** Entries that are looked at for one page, however few of them are wanted. */
+export const MOST_LOOKED_AT = 20_000
 
 export class AuditLog {
   readonly #folder: string
@@ -86,19 +91,20 @@ export class AuditLog {
     return this.#entries.add(`${JSON.stringify({ time, actor, action, target, before, after, requestId, address })}\n`)
   }
 
-  async read({ before, limit = 100 }: AuditReadOptions = {}): Promise<AuditPage> {
+  async read({ before, limit = 100, target }: AuditReadOptions = {}): Promise<AuditPage> {
     const entries: AuditEntry[] = []
     let next: string | undefined
+    let lookedAt = 0
     const [from, end] = before === undefined ? [this.#number, this.#file.length] : readCursor(before)
     const numbers = (await numbersIn(this.#folder)).filter((number) => number <= from)
     for (const number of numbers.reverse()) {
       const lines = linesBefore(pathOf(this.#folder, number), number === from ? end : Number.POSITIVE_INFINITY)
       for await (const { line, start } of lines) {
-        if (entries.length >= Math.min(limit, MOST_READ)) return { entries, next }
-        const entry = readEntry(line)
-        if (entry === undefined) continue
-        entries.push(entry)
+        if (entries.length >= Math.min(limit, MOST_READ) || lookedAt === MOST_LOOKED_AT) return { entries, next }
+        lookedAt += 1
         next = `${number}-${start}`
+        const entry = readEntry(line)
+        if (entry !== undefined && (target ?? entry.target) === entry.target) entries.push(entry)
       }
     }
     return { entries, next: undefined }

@@ -30,13 +30,13 @@ export async function readSpecFile(path: string, terminal: Terminal): Promise<Pa
 }
 
 export function writePolicies(policies: readonly ListedPolicy[]): string {
-  const specs = policies.map(withoutSource)
+  const specs = policies.map(specOf)
   // Double quotes wherever quotes are needed: in them YAML escapes what could steer a terminal.
   return stringify({ policies: specs }, { defaultStringType: 'PLAIN', defaultKeyType: 'PLAIN', singleQuote: false, lineWidth: 0 })
 }
 
 /** A policy as it is written: where it was made is not part of it. */
-export function withoutSource({ source: _, ...spec }: ListedPolicy): PolicySpec {
+export function specOf({ source: _source, etag: _etag, ...spec }: ListedPolicy): PolicySpec {
   return spec
 }
 

@@ -52,6 +52,8 @@ export interface Counted {
 
 export interface ListedPolicy extends PolicySpec {
   readonly source: PolicySource
+  /** Changes when the policy does: `ifMatch` takes it. */
+  readonly etag: string
 }
 
 export interface PolicyPage {

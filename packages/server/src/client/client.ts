@@ -16,6 +16,14 @@ export interface Counter {
   readonly route: string
 }
 
+/** A policy is changed only if it is what is expected; otherwise the call fails with `ERR_PRECONDITION`. */
+export interface ExpectedPolicy {
+  /** The `etag` that was seen, so that nobody else's change is overwritten. */
+  readonly ifMatch?: string
+  /** `'*'`: there is none of this name yet. */
+  readonly ifNoneMatch?: '*'
+}
+
 export interface Client {
   /** Decides, and spends if it is allowed. Checks of the same turn of the event loop travel in one request. */
   check(check: CheckRequest): Promise<answers.CheckDecision>
@@ -33,8 +41,8 @@ export interface Client {
     list(options?: { readonly search?: string; readonly after?: string; readonly limit?: number }): Promise<answers.PolicyPage>
     get(name: string): Promise<answers.ListedPolicy>
     /** Adds or replaces the policy of this name. */
-    put(policy: PolicySpec): Promise<answers.ListedPolicy>
-    delete(name: string): Promise<answers.ListedPolicy>
+    put(policy: PolicySpec, expected?: ExpectedPolicy): Promise<answers.ListedPolicy>
+    delete(name: string, expected?: Pick<ExpectedPolicy, 'ifMatch'>): Promise<answers.ListedPolicy>
   }
   readonly keys: {
     list(): Promise<answers.KeyFacts[]>
@@ -63,9 +71,15 @@ export function createClient(options: ClientOptions = {}): Client {
   const transport = new Transport(connection)
 
   /** A body that is text already is JSON already. */
-  const call = async <T>(method: Call['method'], path: string, body: unknown, read: (data: never) => T): Promise<T> => {
+  const call = async <T>(
+    method: Call['method'],
+    path: string,
+    body: unknown,
+    read: (data: never) => T,
+    headers: Record<string, string> = {},
+  ): Promise<T> => {
     const json = typeof body === 'string' ? body : JSON.stringify(body)
-    const answer = await transport.ask({ method, path, ...(body === undefined ? {} : { body: json }) })
+    const answer = await transport.ask({ method, path, headers, ...(body === undefined ? {} : { body: json }) })
     const data = dataOf(answer)
     try {
       return read(data as never)
@@ -114,8 +128,10 @@ export function createClient(options: ClientOptions = {}): Client {
     policies: {
       list: (wanted = {}) => call('GET', `/v1/policies${query({ ...wanted })}`, undefined, answers.policyPage),
       get: (name) => call('GET', `/v1/policies/${encodeURIComponent(name)}`, undefined, asIs),
-      put: (policy) => call('PUT', `/v1/policies/${encodeURIComponent(policy.name)}`, policy, asIs),
-      delete: (name) => call('DELETE', `/v1/policies/${encodeURIComponent(name)}`, undefined, asIs),
+      put: (policy, expected) =>
+        call('PUT', `/v1/policies/${encodeURIComponent(policy.name)}`, policy, asIs, headersOf(expected)),
+      delete: (name, expected) =>
+        call('DELETE', `/v1/policies/${encodeURIComponent(name)}`, undefined, asIs, headersOf(expected)),
     },
     keys: {
       list: () => call('GET', '/v1/keys', undefined, ({ keys }: { keys: unknown[] }) => keys.map(answers.keyFacts)),
@@ -135,6 +151,10 @@ export function createClient(options: ClientOptions = {}): Client {
     },
     close: () => transport.close(),
   }
+}
+
+function headersOf({ ifMatch, ifNoneMatch }: ExpectedPolicy = {}): Record<string, string> {
+  return { ...(ifMatch && { 'if-match': ifMatch }), ...(ifNoneMatch && { 'if-none-match': ifNoneMatch }) }
 }
 
 function asIs(policy: answers.ListedPolicy): answers.ListedPolicy {

@@ -14,6 +14,7 @@ export interface Call {
   readonly path: string
   /** In JSON. */
   readonly body?: string
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 export interface Answer {
@@ -89,9 +90,9 @@ export class Transport {
     this.#agent.destroy()
   }
 
-  #try({ method, path, body }: Call, leftMs: number): Promise<Answer> {
+  #try({ method, path, body, headers: own }: Call, leftMs: number): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const headers: Record<string, string | number> = { ...this.#headers }
+      const headers: Record<string, string | number> = { ...this.#headers, ...own }
       if (body !== undefined) {
         headers['content-type'] = 'application/json'
         headers['content-length'] = Buffer.byteLength(body)

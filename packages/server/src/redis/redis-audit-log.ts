@@ -1,7 +1,7 @@
 // The audit log in Redis, one for all instances: a stream, of which the oldest entries go when there are too many.
 
 import type { SendCommand } from 'sluice/redis'
-import type { AuditEntry, AuditPage, AuditReadOptions } from '../audit/audit-log.ts'
+import { type AuditEntry, type AuditPage, type AuditReadOptions, MOST_LOOKED_AT } from '../audit/audit-log.ts'
 import { messageOf, ServerError } from '../errors.ts'
 import { show } from '../input/near-word.ts'
 
@@ -12,6 +12,8 @@ const KEPT_ENTRIES = 100_000
 
 const MOST_READ = 1000
 const CURSOR = /^\d{1,15}-\d{1,15}$/
+
+type StreamEntry = readonly [id: string, fields: readonly [name: string, value: string]]
 
 export class RedisAuditLog {
   readonly #send: SendCommand
@@ -26,16 +28,30 @@ export class RedisAuditLog {
     await this.#ask(['XADD', AUDIT, 'MAXLEN', '~', String(KEPT_ENTRIES), '*', 'entry', written])
   }
 
-  async read({ before, limit = 100 }: AuditReadOptions = {}): Promise<AuditPage> {
+  async read({ before, limit = 100, target }: AuditReadOptions = {}): Promise<AuditPage> {
     if (before !== undefined && !CURSOR.test(before)) {
       throw new ServerError('ERR_INPUT', `before must be the next of a page, got ${show(before)}`)
     }
-    const count = Math.min(limit, MOST_READ)
-    const newest = before === undefined ? '+' : `(${before}`
-    const found = (await this.#ask(['XREVRANGE', AUDIT, newest, '-', 'COUNT', String(count + 1)])) as [string, [string, string]][]
-    const page = found.slice(0, count)
-    const entries = page.map(([, [, written]]) => JSON.parse(written) as AuditEntry)
-    return { entries, next: found.length > count ? page.at(-1)?.[0] : undefined }
+    const most = Math.min(limit, MOST_READ)
+    const atOnce = target === undefined ? most + 1 : MOST_READ
+    const entries: AuditEntry[] = []
+    let next = before
+    for (let lookedAt = 0; lookedAt < MOST_LOOKED_AT; lookedAt += atOnce) {
+      const found = await this.#before(next, atOnce)
+      for (const [id, [, written]] of found) {
+        if (entries.length === most) return { entries, next }
+        next = id
+        const entry = JSON.parse(written) as AuditEntry
+        if ((target ?? entry.target) === entry.target) entries.push(entry)
+      }
+      if (found.length < atOnce) return { entries, next: undefined }
+    }
+    return { entries, next }
+  }
+
+  #before(id: string | undefined, count: number): Promise<readonly StreamEntry[]> {
+    const newest = id === undefined ? '+' : `(${id}`
+    return this.#ask(['XREVRANGE', AUDIT, newest, '-', 'COUNT', String(count)]) as Promise<readonly StreamEntry[]>
   }
 
   /** Nothing to close: the connection belongs to the service. */

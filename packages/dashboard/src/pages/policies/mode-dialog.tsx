@@ -1,14 +1,14 @@
 // From enforce to shadow and back, in one step from the list.
 
 import type { PolicyAnswer } from '../../api/answers.ts'
-import { call } from '../../api/call.ts'
 import { ConfirmDialog } from '../../controls/confirm-dialog.tsx'
+import { changePolicy } from './change-policy.ts'
 import { DiffView } from './diff-view.tsx'
 import { lineDiff } from './line-diff.ts'
 import { policyLines } from './policy-yaml.ts'
 
 export function ModeDialog({ policy, onClose }: { readonly policy: PolicyAnswer; readonly onClose: () => void }) {
-  const { name, source, ...body } = policy
+  const { name, source, etag, ...body } = policy
   const mode = policy.mode === 'enforce' ? 'shadow' : 'enforce'
   const says =
     mode === 'shadow'
@@ -18,7 +18,7 @@ export function ModeDialog({ policy, onClose }: { readonly policy: PolicyAnswer;
     <ConfirmDialog
       title={mode === 'shadow' ? `Put ${name} in shadow?` : `Enforce ${name}?`}
       action={mode === 'shadow' ? 'Put in shadow' : 'Enforce'}
-      onConfirm={() => call('PUT', `/v1/policies/${encodeURIComponent(name)}`, { body: { ...body, mode } })}
+      onConfirm={() => changePolicy('PUT', name, etag, { ...body, mode })}
       onClose={onClose}
     >
       <p>{says}</p>

@@ -2,12 +2,13 @@
 
 import { useId, useMemo, useState } from 'preact/hooks'
 import type { PolicyAnswer, PolicyMode } from '../../api/answers.ts'
-import { ApiError, call, get } from '../../api/call.ts'
+import { ApiError } from '../../api/call.ts'
 import { isAdmin } from '../../api/session.ts'
 import { ConfirmDialog } from '../../controls/confirm-dialog.tsx'
 import { Icon } from '../../controls/icon.tsx'
 import { Segments } from '../../controls/segments.tsx'
 import { goTo } from '../../shell/address.ts'
+import { changePolicy } from './change-policy.ts'
 import { DiffView } from './diff-view.tsx'
 import { lineDiff } from './line-diff.ts'
 import { draftOf, NEW_POLICY, newEntry, type PolicyDraft, type RuleEntry, readEntries, specOf } from './policy-draft.ts'
@@ -168,10 +169,9 @@ export function PolicyEditor({ policy, onChanged }: PolicyEditorProps) {
           title={policy === undefined ? 'Add this policy?' : `Change ${policy.name}?`}
           action="Save"
           onConfirm={async () => {
-            if (policy !== undefined) await refuseIfChanged(policy)
             try {
               const { name, ...body } = spec
-              await call('PUT', `/v1/policies/${encodeURIComponent(name || ' ')}`, { body })
+              await changePolicy('PUT', name, policy?.etag, body)
               onChanged()
               goTo(`/policies?name=${encodeURIComponent(name)}`)
             } catch (error) {
@@ -191,7 +191,7 @@ export function PolicyEditor({ policy, onChanged }: PolicyEditorProps) {
           action="Delete"
           isDangerous
           onConfirm={async () => {
-            await call('DELETE', `/v1/policies/${encodeURIComponent(policy.name)}`)
+            await changePolicy('DELETE', policy.name, policy.etag)
             onChanged()
             goTo('/policies')
           }}
@@ -202,14 +202,6 @@ export function PolicyEditor({ policy, onChanged }: PolicyEditorProps) {
       )}
     </>
   )
-}
-
-/** Somebody else's change must not be overwritten by a form that was opened before it. */
-async function refuseIfChanged(policy: PolicyAnswer): Promise<void> {
-  const now = await get<PolicyAnswer>(`/v1/policies/${encodeURIComponent(policy.name)}`)
-  if (JSON.stringify(now) !== JSON.stringify(policy)) {
-    throw new Error('Somebody has changed this policy since you opened it. Load the page anew to see how it is now.')
-  }
 }
 
 function WhyNot({ policy }: { readonly policy: PolicyAnswer | undefined }) {

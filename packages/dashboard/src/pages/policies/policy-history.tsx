@@ -1,6 +1,7 @@
 // Who changed a policy, what and when: from the audit log, for those who may read it.
 
 import type { AuditAnswer, KeyAnswer, PolicySpec } from '../../api/answers.ts'
+import { withQuery } from '../../api/call.ts'
 import { usePolled } from '../../api/polled.ts'
 import { fullTime } from '../../words/time-text.ts'
 import { actorName } from '../keys/actor-name.ts'
@@ -8,17 +9,15 @@ import { DiffView } from './diff-view.tsx'
 import { lineDiff } from './line-diff.ts'
 import { policyLines } from './policy-yaml.ts'
 
-const LOOKED_AT = 1000
-
 export function PolicyHistory({ name }: { readonly name: string }) {
-  const audit = usePolled<AuditAnswer>(`/v1/audit?limit=${LOOKED_AT}`, 30_000)
+  const audit = usePolled<AuditAnswer>(withQuery('/v1/audit', { target: name }), 30_000)
   const keys = usePolled<{ readonly keys: readonly KeyAnswer[] }>('/v1/keys', 60_000)
-  const entries = audit.data?.entries.filter(({ target, action }) => target === name && action.startsWith('policy.'))
+  const entries = audit.data?.entries.filter(({ action }) => action.startsWith('policy.'))
   return (
     <section class="card history" aria-label="History">
       <h2>History</h2>
       {entries === undefined ? null : entries.length === 0 ? (
-        <p class="soft">No change is in the latest {LOOKED_AT.toLocaleString('en')} entries of the audit log.</p>
+        <p class="soft">The audit log has no change of it.</p>
       ) : (
         <ol>
           {entries.map(({ time, actor, action, before, after }) => (

@@ -14,7 +14,8 @@ export function auditRoute(app: App, { service, authentication }: RouteContext):
         ...described({
           tag: 'operations',
           summary: 'Read the audit log',
-          description: 'Every administrative change, newest first.',
+          description:
+            'Every administrative change, newest first. With a target a page may hold fewer entries than asked for, and still have a next.',
           scope: 'admin',
           answers: { 200: envelope(Type.Object({ entries: Type.Array(AuditEntry), next: Next }), 'A page of entries.') },
           failures: [400],
@@ -22,6 +23,14 @@ export function auditRoute(app: App, { service, authentication }: RouteContext):
         querystring: Type.Object(
           {
             before: Type.Optional(Cursor),
+            target: Type.Optional(
+              Type.String({
+                minLength: 1,
+                maxLength: 4096,
+                description:
+                  'Only what was done to this: the name of a policy, the id of a key, or a client and a route with a space between.',
+              }),
+            ),
             limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'How many at most; 100 unless said.' })),
           },
           strict,

@@ -7,11 +7,15 @@ import type { Policy } from '../../policies/policy.ts'
 import { againOnConflict } from '../again-on-conflict.ts'
 import { audited } from '../audited.ts'
 import { success } from '../envelope.ts'
+import { checkExpected, etagOf } from '../policy-etag.ts'
 import { type App, described, type RouteContext } from '../route-options.ts'
 import { Cursor, envelope, Next, PolicyBody, PolicyName, PolicyView, strict } from '../schemas.ts'
 import { validatorCompiler } from '../validation.ts'
 
 const Named = Type.Object({ name: PolicyName }, strict)
+
+const IfMatch = Type.String({ description: 'Only if the policy still has this `etag`; `*`: only if there is one.' })
+const IfNoneMatch = Type.String({ description: '`*`: only if there is no policy of this name yet.' })
 
 export function policyRoutes(app: App, context: RouteContext): void {
   const { service, authentication } = context
@@ -73,7 +77,7 @@ export function policyRoutes(app: App, context: RouteContext): void {
     ({ params: { name } }, reply) => {
       const policy = policies.book.get(name)
       if (policy === undefined) throw new ServerError('ERR_POLICY_UNKNOWN', `no policy is called ${show(name)}`)
-      reply.send(success(view(policy)))
+      reply.header('etag', etagOf(policy)).send(success(view(policy)))
     },
   )
 
@@ -92,9 +96,10 @@ export function policyRoutes(app: App, context: RouteContext): void {
             'In force at once here, and within a second on every instance. Usage is kept where rules keep their names.',
           scope: 'admin',
           answers: { 200: envelope(PolicyView, 'It was replaced.'), 201: envelope(PolicyView, 'It was added.', 201) },
-          failures: [400, 409, 413, 415, 503],
+          failures: [400, 409, 412, 413, 415, 503],
         }),
         params: Named,
+        headers: Type.Object({ 'if-match': Type.Optional(IfMatch), 'if-none-match': Type.Optional(IfNoneMatch) }),
         body: PolicyBody,
       },
     },
@@ -110,10 +115,16 @@ export function policyRoutes(app: App, context: RouteContext): void {
           `the policy is called ${show(name)} in the path, and ${show(written.name)} in the body`,
         )
       }
-      const { before, after } = await againOnConflict(() => policies.put({ ...written, name }))
+      const { before, after } = await againOnConflict(() => {
+        checkExpected(request.headers, name, policies.book.get(name))
+        return policies.put({ ...written, name })
+      })
       await audited(context, request, { action: 'policy.put', target: name, before: before?.spec, after: after.spec })
       const code = before === undefined ? 201 : 200
-      return reply.code(code).send(success(view(after), code))
+      return reply
+        .code(code)
+        .header('etag', etagOf(after))
+        .send(success(view(after), code))
     },
   )
 
@@ -128,20 +139,24 @@ export function policyRoutes(app: App, context: RouteContext): void {
           description: 'What it covered falls to the next that fits. Deleting `default` brings the built-in one back.',
           scope: 'admin',
           answers: { 200: envelope(PolicyView, 'The policy that was deleted.') },
-          failures: [400, 404, 409, 503],
+          failures: [400, 404, 409, 412, 503],
         }),
         params: Named,
+        headers: Type.Object({ 'if-match': Type.Optional(IfMatch) }),
       },
     },
     async (request) => {
       const { name } = request.params
-      const { before, after } = await againOnConflict(() => policies.delete(name))
+      const { before, after } = await againOnConflict(() => {
+        checkExpected(request.headers, name, policies.book.get(name))
+        return policies.delete(name)
+      })
       await audited(context, request, { action: 'policy.delete', target: name, before: before.spec, after: after?.spec })
       return success(view(before))
     },
   )
 }
 
-function view({ spec, source }: Policy) {
-  return { ...spec, source }
+function view(policy: Policy) {
+  return { ...policy.spec, source: policy.source, etag: etagOf(policy) }
 }

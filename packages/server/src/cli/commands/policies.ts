@@ -1,13 +1,14 @@
 // sluice policies: which requests get which rules; listed, read, changed, deleted.
 
 import { Command, Option } from 'commander'
+import type { ListedPolicy } from '../../client/answers.ts'
 import type { Client } from '../../client/client.ts'
 import { ClientError } from '../../client/client-error.ts'
 import type { PolicySpec, RuleSpec } from '../../policies/policy.ts'
 import { collect } from '../arguments.ts'
 import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
 import { UsageError } from '../exit-codes.ts'
-import { readSpecFile, withoutSource, writePolicies } from '../policy-files.ts'
+import { readSpecFile, specOf, writePolicies } from '../policy-files.ts'
 import { table } from '../table.ts'
 import { print, printJson, type Terminal } from '../terminal.ts'
 import { allPolicies, exportCommand, importCommand } from './policy-transfer.ts'
@@ -91,9 +92,10 @@ Examples:
     const given = await givenSpec(name, options, terminal)
     const policy = await withClient(options, terminal, async (client) => {
       const before = options.file === undefined ? await known(client, name) : undefined
-      const spec = { ...before, ...given, name }
+      const spec = { ...(before && specOf(before)), ...given, name }
       if (spec.rules === undefined) throw new UsageError(`there is no policy ${name} yet: a new one needs --rule or --file`)
-      return client.policies.put(spec as PolicySpec)
+      // What is not given stays as it is: nobody's change in between may be undone by that.
+      return client.policies.put(spec as PolicySpec, before && { ifMatch: before.etag })
     })
     if (options.json) printJson(terminal.stdout, policy)
     else print(terminal.stdout, writePolicies([policy]).trimEnd())
@@ -120,9 +122,9 @@ async function givenSpec(name: string, options: SetOptions, terminal: Terminal):
   return spec
 }
 
-async function known(client: Client, name: string): Promise<PolicySpec | undefined> {
+async function known(client: Client, name: string): Promise<ListedPolicy | undefined> {
   try {
-    return withoutSource(await client.policies.get(name))
+    return await client.policies.get(name)
   } catch (error) {
     if (error instanceof ClientError && error.code === 'ERR_POLICY_UNKNOWN') return undefined
     throw error

@@ -6,7 +6,7 @@ import type { Client } from '../../client/client.ts'
 import { ClientError } from '../../client/client-error.ts'
 import type { PolicySpec } from '../../policies/policy.ts'
 import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
-import { readPolicyFile, withoutSource, writePolicies } from '../policy-files.ts'
+import { readPolicyFile, specOf, writePolicies } from '../policy-files.ts'
 import { ProgressBar } from '../progress-bar.ts'
 import { countOf } from '../table.ts'
 import { print, printJson, type Terminal } from '../terminal.ts'
@@ -73,7 +73,7 @@ export function exportCommand(terminal: Terminal): Command {
   return command.action(async (options: ConnectionOptions) => {
     const policies = await withClient(options, terminal, (client) => allPolicies(client))
     const made = policies.filter(({ source }) => source !== 'built-in')
-    if (options.json) printJson(terminal.stdout, { policies: made.map(withoutSource) })
+    if (options.json) printJson(terminal.stdout, { policies: made.map(specOf) })
     // To a file or program all of it, as it is; to a terminal only what does not steer it.
     else if (terminal.stdout.isTTY) print(terminal.stdout, writePolicies(made).trimEnd())
     else terminal.stdout.write(writePolicies(made))
