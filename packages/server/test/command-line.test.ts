@@ -7,6 +7,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { buildProgram, runProgram } from '../src/cli/program.ts'
 import { advance, startService, type TestService } from './running-service.ts'
 import { temporaryFolder } from './temporary-folder.ts'
+import { writtenTo } from './written-to.ts'
 
 let service: TestService
 beforeEach(async () => {
@@ -23,7 +24,7 @@ async function sluice(args: readonly string[], { env = {}, input = '', isTTY = f
   const [stdout, stderr] = [new PassThrough(), new PassThrough()].map((stream) => Object.assign(stream, { isTTY }))
   const known = { SLUICE_URL: service.address, SLUICE_API_KEY: service.key, ...env }
   const code = await runProgram(args, { stdin: Readable.from([input]), stdout, stderr, env: known, exitCode: 0 })
-  return { code, stdout: String(stdout.read() ?? ''), stderr: String(stderr.read() ?? '') }
+  return { code, stdout: writtenTo(stdout), stderr: writtenTo(stderr) }
 }
 
 /** Runs a command that must succeed; → what it printed. */

@@ -8,6 +8,7 @@ import { SluiceError } from 'sluice'
 import { SERVER_ERROR_CODES, ServerError, type ServerErrorCode } from '../errors.ts'
 import { Refusal } from './authentication.ts'
 import { failure, JSON_TYPE } from './envelope.ts'
+import { UnusableBody } from './json-body.ts'
 
 /** Fastify's own refusals that a request can bring about. */
 const FROM_FASTIFY: Readonly<Record<string, readonly [ServerErrorCode, string]>> = {
@@ -30,8 +31,9 @@ export function errorAnswer(error: unknown, logger: Logger, where: string): Erro
   if (status === 500) logger.error({ err: error, where }, 'a request failed')
   const body = JSON.stringify(failure(status, code, message, problems))
   const headers: Record<string, string | number> = { 'content-type': JSON_TYPE, 'content-length': Buffer.byteLength(body) }
-  // The rest of what is too large is not read, so nothing else can come on this connection.
-  if (code === 'ERR_TOO_LARGE') headers.connection = 'close'
+  // The rest of what is too large is not read, so nothing else can come on this connection. After any other body that it cannot use
+  // Fastify closes it as well, and what has no Fastify around it does the same.
+  if (code === 'ERR_TOO_LARGE' || known instanceof UnusableBody) headers.connection = 'close'
   return { status, headers: known instanceof Refusal ? { ...headers, ...known.headers } : headers, body }
 }
 

@@ -12,15 +12,18 @@ const CLOSE_LIST = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
+/** A body that is not what it was sent as: who knows what its sender will send next. */
+export class UnusableBody extends ServerError {}
+
 /** Reads a body; throws ERR_INPUT. */
 export function parseJson(text: string): unknown {
   if (opens(text) > MOST_DEPTH && isTooDeep(text))
-    throw new ServerError('ERR_INPUT', `the body is nested deeper than ${MOST_DEPTH} levels`)
+    throw new UnusableBody('ERR_INPUT', `the body is nested deeper than ${MOST_DEPTH} levels`)
   try {
     return JSON.parse(text)
   } catch (error) {
     const reason = text.trim() === '' ? 'it is empty' : (error as Error).message
-    throw new ServerError('ERR_INPUT', `the body is not JSON: ${reason}`, { cause: error })
+    throw new UnusableBody('ERR_INPUT', `the body is not JSON: ${reason}`, { cause: error })
   }
 }
 

@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
+import { writtenTo } from '../../test/written-to.ts'
 import { LiveScreen } from './live-screen.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -8,7 +9,7 @@ function fakeTerminal() {
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (isRaw: boolean) => raw.push(isRaw) })
   const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 20, rows: 3 })
   const terminal: Terminal = { stdin, stdout, stderr: stdout, env: {}, exitCode: 0 }
-  return { terminal, stdin, stdout, raw, written: () => String(stdout.read() ?? '') }
+  return { terminal, stdin, stdout, raw, written: () => writtenTo(stdout) }
 }
 
 test('it draws no more lines than there are, over what was there, and gives the terminal back', () => {

@@ -1,12 +1,13 @@
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
+import { writtenTo } from '../../test/written-to.ts'
 import { ProgressBar } from './progress-bar.ts'
 import type { Terminal } from './terminal.ts'
 
 function barOn(isTTY: boolean) {
   const stderr = Object.assign(new PassThrough(), { isTTY })
   const bar = new ProgressBar({ stderr } as unknown as Terminal, 'policies', 1000)
-  return { bar, written: () => String(stderr.read() ?? '') }
+  return { bar, written: () => writtenTo(stderr) }
 }
 
 test('on a terminal it says how far it is, and goes away at the end', () => {
