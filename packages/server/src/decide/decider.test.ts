@@ -92,12 +92,13 @@ describe('on a memory store', () => {
 
 describe('on a store that fails', () => {
   /** Answers nothing, ever: the limiter's deadline decides. */
-  const gone = {
-    mode: 'async',
-    clock: { now: () => Date.now(), after: (ms: number, call: () => void) => timer(ms, call) },
-    tally: () => new Proxy({}, { get: (_, name) => (name === 'partOf' ? undefined : () => new Promise(() => {})) }),
-    close: async () => {},
-  } as unknown as Store<'async'>
+  const gone = () =>
+    ({
+      mode: 'async',
+      clock: { now: () => Date.now(), after: (ms: number, call: () => void) => timer(ms, call) },
+      tally: () => new Proxy({}, { get: (_, name) => (name === 'partOf' ? undefined : () => new Promise(() => {})) }),
+      close: async () => {},
+    }) as unknown as Store<'async'>
 
   function timer(ms: number, call: () => void): () => void {
     const handle = setTimeout(call, ms)
@@ -106,7 +107,7 @@ describe('on a store that fails', () => {
 
   function decide(then: 'local' | 'deny' | 'throw') {
     const stats = new Stats()
-    return { stats, decider: new Decider({ store: gone, failure: { then, timeoutMs: 5 }, policies: new PolicyBook(), stats }) }
+    return { stats, decider: new Decider({ store: gone(), failure: { then, timeoutMs: 5 }, policies: new PolicyBook(), stats }) }
   }
 
   test('local counters answer, and health and figures tell', async () => {
