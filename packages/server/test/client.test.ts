@@ -70,6 +70,18 @@ test('what the client lets pass, the service takes', async () => {
   expect((await client.checkMany(many)).every(({ allowed }) => allowed)).toBe(true)
 })
 
+test('policies that somebody else has changed are not overwritten', async () => {
+  const client = await startClient()
+  const gold = { name: 'gold', client: 'acme', rules: '5/second' }
+  const isRefused = { code: 'ERR_PRECONDITION', status: 412 }
+  const { etag } = await client.policies.put(gold, { ifNoneMatch: '*' })
+  await expect(client.policies.put(gold, { ifNoneMatch: '*' })).rejects.toMatchObject(isRefused)
+  const changed = await client.policies.put({ ...gold, rules: '6/second' }, { ifMatch: etag })
+  await expect(client.policies.put({ ...gold, rules: '7/second' }, { ifMatch: etag })).rejects.toMatchObject(isRefused)
+  await expect(client.policies.delete('gold', { ifMatch: etag })).rejects.toMatchObject(isRefused)
+  expect(await client.policies.delete('gold', { ifMatch: changed.etag })).toMatchObject({ rules: ['6/second'] })
+})
+
 test('policies', async () => {
   const client = await startClient()
   const gold = { name: 'gold', client: 'acme*', rules: '5/second; 100/minute', mode: 'shadow' } as const
