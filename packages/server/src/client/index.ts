@@ -15,6 +15,6 @@ export type {
   Usage,
 } from './answers.ts'
 export type { CheckRequest } from './check-json.ts'
-export { type Client, type Counter, createClient } from './client.ts'
+export { type Client, type Counter, createClient, type ExpectedPolicy } from './client.ts'
 export { CLIENT_ERROR_CODES, ClientError, type ClientErrorCode } from './client-error.ts'
 export type { ClientOptions } from './client-options.ts'
