@@ -51,6 +51,8 @@ describe('policies', () => {
     expect(first.headers.get('etag')).toBe(etag)
     expect((await call('GET', '/v1/policies/gold')).headers.get('etag')).toBe(etag)
     expect((await call('GET', '/v1/policies?search=gold')).body.data.policies[0].etag).toBe(etag)
+    const { etag: builtIn, source: _, ...same } = (await call('GET', '/v1/policies/default')).body.data
+    expect((await call('PUT', '/v1/policies/default', same)).body.data.etag).not.toBe(builtIn)
     expect((await put(2, { 'if-none-match': '*' })).body.meta.message).toBe('there is a policy "gold" already')
     const second = (await put(2, { 'if-match': etag })).body.data.etag
     expect(second).not.toBe(etag)

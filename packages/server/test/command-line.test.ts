@@ -1,9 +1,13 @@
 // The `sluice` command against the real service: what it prints, and what it ends with.
 
+import { once } from 'node:events'
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { text } from 'node:stream/consumers'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { buildProgram, runProgram } from '../src/cli/program.ts'
 import { advance, startService, type TestService } from './running-service.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -138,6 +142,26 @@ test('usage and reset', async () => {
 })
 
 describe('policies', () => {
+  test('set does not undo what somebody else changes at the same moment', async () => {
+    await printed('policies', 'set', 'gold', '--client', 'acme', '--rule', '20/second')
+    // Between reading the policy and writing it.
+    const between = createServer(async (request, response) => {
+      const headers = { 'if-match': request.headers['if-match'] ?? '*' }
+      const written = request.method === 'PUT' ? await text(request) : undefined
+      const { status, body } = await service.call(request.method as string, request.url as string, written, headers)
+      if (request.method === 'GET') await service.call('PUT', '/v1/policies/gold', { client: 'acme', rules: '30/second' })
+      response.writeHead(status).end(JSON.stringify(body))
+    }).listen(0, '127.0.0.1')
+    onTestFinished(() => void between.close())
+    await once(between, 'listening')
+    const env = { SLUICE_URL: `http://127.0.0.1:${(between.address() as AddressInfo).port}` }
+    expect(await sluice(['policies', 'set', 'gold', '--mode', 'shadow'], { env })).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('the policy "gold" has been changed'),
+    })
+    expect((await service.call('GET', '/v1/policies/gold')).body.data).toMatchObject({ rules: ['30/second'], mode: 'enforce' })
+  })
+
   test('set adds, and changes only what is given', async () => {
     const gold = [
       'policies:',

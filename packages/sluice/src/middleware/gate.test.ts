@@ -175,6 +175,14 @@ describe('several keys in one decision', () => {
     expect((await ask({ account: 'ada' })).headers.get('X-RateLimit-Limit')).toBe('2')
   })
 
+  test('a cost that cannot be is refused before any of them is charged', async () => {
+    const limiter = createLimiter({ rules: fixedWindow({ limit: 5, window: '1m', name: 'a' }) })
+    const rules = fixedWindow({ limit: 5, window: '1m', name: 'b' })
+    const { ask } = setUp({ limits: [{ limiter, key: () => 'ada' }, { rules, cost: () => -1 }] })
+    await expect((async () => ask())()).rejects.toMatchObject({ code: 'ERR_COST' })
+    expect(limiter.get('ada')).toBe(0)
+  })
+
   test('an error of one key while the other is still being looked up leaves no rejection behind', async () => {
     const rejections: unknown[] = []
     const listener = (reason: unknown) => rejections.push(reason)
