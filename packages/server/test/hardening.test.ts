@@ -131,7 +131,8 @@ describe('keys', () => {
     for (const presented of ['', 'x', 'sluice_', key.slice(0, -1), `${key}x`, key.toUpperCase(), other, '__proto__']) {
       const { status, body, headers } = await call('GET', '/v1/keys', undefined, { 'api-key': presented })
       expect(status).toBe(401)
-      expect(body).toMatchObject({ meta: { code: 401, error: 'ERR_UNAUTHENTICATED' }, data: null })
+      const message = expect.stringContaining(presented === '' ? 'an API key is missing' : 'the API key is not known')
+      expect(body).toMatchObject({ meta: { code: 401, error: 'ERR_UNAUTHENTICATED', message }, data: null })
       expect(headers.get('www-authenticate')).toBe('Bearer')
     }
     const bearer = await call('GET', '/v1/keys', undefined, { 'api-key': '', authorization: `Bearer ${key}` })

@@ -170,6 +170,18 @@ describe('several keys in one decision', () => {
     expect((await denied.json())['violated-policies']).toEqual(['long'])
   })
 
+  test('a denial is told, also if a limit that allows has less left', async () => {
+    const { ask } = setUp({
+      limits: [
+        { rules: fixedWindow({ limit: 1, window: '1m', name: 'allows' }) },
+        { rules: fixedWindow({ limit: 5, window: '1h', name: 'denies' }), cost: 6 },
+      ],
+    })
+    const denied = await ask()
+    expect(denied.status).toBe(429)
+    expect((await denied.json())['violated-policies']).toEqual(['denies'])
+  })
+
   test('legacy fields are those of the limit with less room', async () => {
     const { ask } = setUp({ limits, headers: 'legacy' })
     expect((await ask({ account: 'ada' })).headers.get('X-RateLimit-Limit')).toBe('2')
