@@ -25,6 +25,11 @@ describe('a policy', () => {
     expect(rules).toHaveLength(1)
   })
 
+  test('has up to sixteen rules', () => {
+    const rules = Array.from({ length: 16 }, (_, i) => `${i + 1}/minute`)
+    expect(policy({ rules }).rules).toHaveLength(16)
+  })
+
   test('has real rules, in every form there is', () => {
     const { rules } = policy({
       rules: [
