@@ -111,6 +111,23 @@ describe('two instances', () => {
   })
 })
 
+test('what was done to one policy is found in the audit log behind thousands of other changes', async () => {
+  const { call } = await onRedis()
+  await call('PUT', '/v1/policies/rare', { client: 'rare', rules: '1/s' })
+  const others = `for i = 1, 2500 do
+    redis.call('XADD', KEYS[1], '*', 'entry', '{"action":"policy.put","target":"often"}')
+  end`
+  await redis.cli('EVAL', others, '1', 'sluice:{records}:audit')
+  await call('DELETE', '/v1/policies/rare')
+  const actionsOf = ({ entries }: { entries: { action: string }[] }) => entries.map(({ action }) => action)
+  const whole = (await call('GET', '/v1/audit?target=rare')).body.data
+  expect([actionsOf(whole), whole.next]).toEqual([['policy.delete', 'policy.put'], null])
+  const first = (await call('GET', '/v1/audit?target=rare&limit=1')).body.data
+  expect(actionsOf(first)).toEqual(['policy.delete'])
+  const second = (await call('GET', `/v1/audit?target=rare&limit=1&before=${first.next}`)).body.data
+  expect(actionsOf(second)).toEqual(['policy.put'])
+})
+
 test('a batch is one call to Redis, and answers as single checks do', async () => {
   const { call } = await onRedis()
   await call('PUT', '/v1/policies/off', { client: 'off', rules: '1/s', mode: 'off' })

@@ -51,7 +51,8 @@ export interface AuditLogOptions {
 const NAME = /^audit-(\d{6})\.jsonl$/
 const CURSOR = /^(\d{1,6})-(\d{1,15})$/
 
-const MOST_READ = 1000
+/** Entries of one page at most. */
+export const MOST_READ = 1000
 
 /** Entries that are looked at for one page, however few of them are wanted. */
 export const MOST_LOOKED_AT = 20_000

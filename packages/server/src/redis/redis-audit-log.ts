@@ -1,7 +1,7 @@
 // The audit log in Redis, one for all instances: a stream, of which the oldest entries go when there are too many.
 
 import type { SendCommand } from 'sluice/redis'
-import { type AuditEntry, type AuditPage, type AuditReadOptions, MOST_LOOKED_AT } from '../audit/audit-log.ts'
+import { type AuditEntry, type AuditPage, type AuditReadOptions, MOST_LOOKED_AT, MOST_READ } from '../audit/audit-log.ts'
 import { messageOf, ServerError } from '../errors.ts'
 import { show } from '../input/near-word.ts'
 
@@ -10,7 +10,6 @@ const AUDIT = 'sluice:{records}:audit'
 /** Some tens of megabytes. */
 const KEPT_ENTRIES = 100_000
 
-const MOST_READ = 1000
 const CURSOR = /^\d{1,15}-\d{1,15}$/
 
 type StreamEntry = readonly [id: string, fields: readonly [name: string, value: string]]

@@ -17,7 +17,9 @@ export function PolicyHistory({ name }: { readonly name: string }) {
     <section class="card history" aria-label="History">
       <h2>History</h2>
       {entries === undefined ? null : entries.length === 0 ? (
-        <p class="soft">The audit log has no change of it.</p>
+        <p class="soft">
+          {audit.data?.next === null ? 'The audit log has' : 'The newest part of the audit log has'} no change of it.
+        </p>
       ) : (
         <ol>
           {entries.map(({ time, actor, action, before, after }) => (
