@@ -4,6 +4,7 @@ import { atLeast, atMost } from '../report/bars.mjs'
 import { keyCount } from '../report/numbers.mjs'
 import { median, medianRatio } from '../rounds/results.mjs'
 import * as bytesAKey from './tasks/bytes-a-key.mjs'
+import * as flood from './tasks/flood.mjs'
 import * as hitRate from './tasks/hit-rate.mjs'
 import * as worstHit from './tasks/worst-hit.mjs'
 
@@ -24,6 +25,7 @@ export function memoryBars(plan, results) {
     ...hitRateBars(plan, results, { keys: 1_000, atLeastPeers: 1.5, atLeastFloor: 0.9 }),
     ...bytesBars(plan, results, { atMostBytes: 72, atMostPeers: 1 / 3 }),
     worstHitBar(results, { atMostFloor: 1 / 10 }),
+    ...floodBars(results, { atLeastBefore: 0.5, atMostMs: 5 }),
   ]
 }
 
@@ -70,6 +72,21 @@ function worstHitBar(results, { atMostFloor }) {
   const { name, group } = worstHit
   const ratio = results.medianRatio([name, group, 'sluice', 'worstMs'], [name, group, floor, 'worstMs'])
   return atMost(atMostFloor, ratio, { work: `worst hit, ${group}`, unit: '×', of: " the bare Map's worst" })
+}
+
+/**
+ * @param {Results} results
+ * @param {{ atLeastBefore: number, atMostMs: number }} bar
+ */
+function floodBars(results, { atLeastBefore, atMostMs }) {
+  return flood.floods.flatMap(({ group, entrant }) => {
+    const work = `only new keys past ${group}, states of ${entrant}`
+    const read = (/** @type {string} */ field) => results.median([flood.name, group, entrant, field])
+    return [
+      atLeast(atLeastBefore, read('ratio'), { work, unit: '×', of: ' the rate before the bound' }),
+      atMost(atMostMs, read('worstMs'), { work: `worst hit, ${work}`, unit: ' ms', of: '' }),
+    ]
+  })
 }
 
 /**

@@ -5,6 +5,7 @@ import { memoryBars } from './bars.mjs'
 import { loadContestants } from './contestants.mjs'
 import * as bytesAKey from './tasks/bytes-a-key.mjs'
 import * as everyRule from './tasks/every-rule.mjs'
+import * as flood from './tasks/flood.mjs'
 import * as hitRate from './tasks/hit-rate.mjs'
 import * as severalRules from './tasks/several-rules.mjs'
 import * as worstHit from './tasks/worst-hit.mjs'
@@ -18,7 +19,7 @@ import * as worstHit from './tasks/worst-hit.mjs'
  * @typedef {{ contestants: Contestant[], timing: Timing, full: boolean }} Plan
  */
 
-const tasks = [hitRate, bytesAKey, worstHit, everyRule, severalRules]
+const tasks = [hitRate, bytesAKey, worstHit, flood, everyRule, severalRules]
 
 /** @param {Options} options */
 export async function run(options) {

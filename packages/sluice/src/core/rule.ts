@@ -58,12 +58,25 @@ export function takeByParts(rule: Rule, cells: Float64Array, at: number, nowMs: 
   return waitMs === 0 ? 0 : rule.waitMs(cells, at, nowMs, cost)
 }
 
-/** How a store makes room for a log that grows: state that is wider than `width`. */
+/**
+ * A log: state that is wider than `width`, and may be too long to copy at once. Its entries are numbered one by one, for ever.
+ * `used` and `waitMs` of a rule with a log also answer for a state that has not been settled.
+ */
 export interface RuleLog {
-  /** How many cells the state needs so that one more `spend` or `put` fits. */
+  /** Cells that the state needs so that one more `spend` or `put` fits. In fewer cells, the log becomes coarser and counts units longer. */
   widthToSpend(cells: Float64Array, at: number): number
   /** Copies a state to a place of `toWidth` cells (never fewer than it needs). */
   move(from: Float64Array, fromAt: number, to: Float64Array, toAt: number, toWidth: number): void
+  /** The part of `move` that does not depend on the length: all but the entries. */
+  frame(from: Float64Array, fromAt: number, to: Float64Array, toAt: number, toWidth: number): void
+  /** The other part of `move`, between places that have been framed: the entries numbered from `start` up to, not including, `end`. */
+  copy(from: Float64Array, fromAt: number, to: Float64Array, toAt: number, start: number, end: number): void
+  /** Number of the oldest entry. */
+  first(cells: Float64Array, at: number): number
+  /** The number after that of the newest entry. Entries before the newest change only by being dropped, from either end. */
+  end(cells: Float64Array, at: number): number
+  /** When the state ends, 0 if it has ended; also of a state that has not been settled. */
+  endsAt(cells: Float64Array, at: number, nowMs: number): number
 }
 
 /** What every rule can be told besides its numbers. */

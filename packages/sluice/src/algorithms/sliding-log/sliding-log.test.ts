@@ -256,3 +256,66 @@ describe("a named rule's new numbers", () => {
     expect(withRule(slidingLog({ limit: 2, window: '1d', name: 'api' })).peek('k').retryAfterMs).toBe(86_400_000 - 5000)
   })
 })
+
+describe('a log of a million entries', () => {
+  const WINDOW_MS = 2 ** 21
+  const ENTRIES = 2 ** 20
+  const rule = slidingLog({ limit: ENTRIES, window: WINDOW_MS })
+  const { log } = rule
+  if (log === undefined) throw new Error('a sliding log has a log')
+
+  /** A full log, one unit each millisecond from 1 on, whose ring has gone round, and whose sums pass 2^53 on the way. */
+  const full = new Float64Array(rule.width + 2 * ENTRIES)
+  log.frame(full, 0, full, 0, full.length)
+  full[2] = ENTRIES / 2
+  full[1] = MAX - 1000
+  for (let nowMs = 1; nowMs <= ENTRIES; nowMs++) rule.spend(full, 0, nowMs, 1)
+
+  /** How often `run` reads or writes a cell; afterwards the log is as before. */
+  function cellsTouched(run: (cells: Float64Array) => void): number {
+    let touched = 0
+    const written = new Map<PropertyKey, number>()
+    const counting = new Proxy(full, {
+      get(target, cell) {
+        touched += 1
+        return Reflect.get(target, cell, target)
+      },
+      set(target, cell, value) {
+        touched += 1
+        if (!written.has(cell)) written.set(cell, Reflect.get(target, cell, target) as number)
+        return Reflect.set(target, cell, value, target)
+      },
+    })
+    run(counting)
+    for (const [cell, value] of written) Reflect.set(full, cell, value, full)
+    return touched
+  }
+
+  const now = ENTRIES
+  const cases: Record<string, (cells: Float64Array) => void> = {
+    'settles when half of it has left the window': (cells) => {
+      rule.settle(cells, 0, WINDOW_MS + ENTRIES / 2)
+      expect(rule.used(cells, 0, WINDOW_MS + ENTRIES / 2)).toBe(ENTRIES / 2)
+    },
+    'settles when all of it has': (cells) => rule.settle(cells, 0, 10 * WINDOW_MS),
+    'settles when the clock has stepped back': (cells) => {
+      rule.settle(cells, 0, 5)
+      expect(rule.used(cells, 0, 5)).toBe(ENTRIES)
+    },
+    'finds the wait of its whole limit': (cells) => expect(rule.waitMs(cells, 0, now, ENTRIES)).toBe(WINDOW_MS),
+    'finds the wait of half of it': (cells) => expect(rule.waitMs(cells, 0, now, ENTRIES / 2)).toBe(WINDOW_MS - ENTRIES / 2),
+    'is counted without being settled': (cells) => expect(rule.used(cells, 0, WINDOW_MS + 1000)).toBe(ENTRIES - 1000),
+    'takes back nearly all of it': (cells) => {
+      rule.refund(cells, 0, now, ENTRIES - 3)
+      expect(rule.used(cells, 0, now)).toBe(3)
+    },
+    'is spent on past the limit': (cells) => rule.spend(cells, 0, now + 1, 5),
+    'is spent on under a limit that has become small': (cells) => {
+      slidingLog({ limit: 10, window: WINDOW_MS }).spend(cells, 0, now + 1, 5)
+      expect(rule.used(cells, 0, now + 1)).toBe(ENTRIES + 5)
+    },
+  }
+  for (const [name, run] of Object.entries(cases)) {
+    test(`${name} by looking at few of them`, () => expect(cellsTouched(run)).toBeLessThan(600))
+  }
+})

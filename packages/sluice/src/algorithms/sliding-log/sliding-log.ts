@@ -1,6 +1,8 @@
-// The exact moving window: a log of when what was spent. Cells: expiresAt, total, head, count, room,
-// then a ring of `room` entries (time, cost), oldest at `head`.
-// What must stay true: times never decrease from the oldest entry to the newest, and none is after the last settled `nowMs`.
+// The exact moving window: a log of when what was spent. Cells: expiresAt, base, head, count, room, then a ring of `room`
+// entries (time, sum). Entries are numbered for ever: the oldest has the number `head` and stands in slot `head % room`.
+// `sum` counts all units spent up to and with its entry, modulo 2^53, and `base` is the sum before the oldest. So the cost of
+// any stretch is the difference of two sums, and every search is by halving: nothing here is linear in the length of the log.
+// Invariant: times never decrease from the oldest entry to the newest, and none is after the last settled `nowMs`.
 
 import { type Duration, durationMs, formatDuration } from '../../core/duration.ts'
 import { checkOptions } from '../../core/options.ts'
@@ -16,12 +18,19 @@ export interface SlidingLogOptions extends RuleOptions {
 const OPTIONS = ['limit', 'window', 'name'] as const
 
 const EXPIRES_AT = 0
-const TOTAL = 1
+const BASE = 1
 const HEAD = 2
 const COUNT = 3
 const ROOM = 4
 const HEADER = 5
+
+/** An entry's cells. */
+const TIME = 0
+const SUM = 1
 const ENTRY = 2
+
+/** Sums are counted modulo this. A log holds at most MAX units, which is less, so differences are exact. */
+const MODULUS = MAX + 1
 
 /** Never more than `limit` units in any window, wherever it starts. Keeps an entry for each millisecond that was hit. */
 export function slidingLog(options: SlidingLogOptions): Rule {
@@ -36,7 +45,7 @@ class SlidingLog implements Rule {
   readonly countsDenied = false
   readonly width = HEADER
   readonly mostUsed = MAX
-  readonly log: RuleLog = { widthToSpend, move }
+  readonly log: RuleLog
   readonly numbers: readonly number[]
 
   constructor(options: SlidingLogOptions) {
@@ -46,15 +55,24 @@ class SlidingLog implements Rule {
     this.windowMs = durationMs('window', options.window)
     this.name = ruleName(options.name, `sliding-log:${this.limit}/${formatDuration(this.windowMs)}`)
     this.numbers = [this.limit, this.windowMs]
+    const endsAt = (cells: Float64Array, at: number, nowMs: number): number => this.#endsAt(cells, at, nowMs)
+    this.log = { widthToSpend, move, frame, first, end, copy, endsAt }
     Object.freeze(this)
   }
 
   settle(cells: Float64Array, at: number, nowMs: number): void {
-    while (cells[at + COUNT] > 0 && cells[entry(cells, at, 0)] <= nowMs - this.windowMs) dropOldest(cells, at)
-    // The clock stepped back: what was spent after `nowMs` was spent now.
-    let later = 0
-    while (cells[at + COUNT] > 0 && cells[newest(cells, at)] > nowMs) later += dropNewest(cells, at)
-    if (later > 0) append(cells, at, nowMs, later)
+    const expired = countUpTo(cells, at, nowMs - this.windowMs)
+    if (expired > 0) {
+      cells[at + BASE] = sumBefore(cells, at, expired)
+      dropOldest(cells, at, expired)
+    }
+    const kept = countUpTo(cells, at, nowMs)
+    if (kept < cells[at + COUNT]) {
+      // The clock stepped back: what was spent after `nowMs` was spent now.
+      const sum = lastSum(cells, at)
+      cells[at + COUNT] = kept
+      append(cells, at, nowMs, sum)
+    }
     this.#touch(cells, at)
   }
 
@@ -64,39 +82,36 @@ class SlidingLog implements Rule {
 
   waitMs(cells: Float64Array, at: number, nowMs: number, cost: number): number {
     if (cost > this.limit) return Number.POSITIVE_INFINITY
+    const live = countUpTo(cells, at, nowMs - this.windowMs)
+    const before = sumBefore(cells, at, live)
     // So many of the oldest units must leave the window.
-    let excess = cells[at + TOTAL] - (this.limit - cost)
+    const excess = difference(lastSum(cells, at), before) - (this.limit - cost)
     if (excess <= 0) return 0
-    let i = 0
-    for (; excess > cells[entry(cells, at, i) + 1]; i++) excess -= cells[entry(cells, at, i) + 1]
-    return cells[entry(cells, at, i)] + this.windowMs - nowMs
+    const last = entryReaching(cells, at, live, before, excess)
+    // An entry after `nowMs`, in a log that was not settled, counts as spent now.
+    return Math.min(cells[entry(cells, at, last) + TIME], nowMs) + this.windowMs - nowMs
   }
 
   spend(cells: Float64Array, at: number, nowMs: number, cost: number): void {
-    let spent = Math.min(cost, MAX - cells[at + TOTAL])
+    const sum = lastSum(cells, at)
+    const spent = Math.min(cost, MAX - difference(sum, cells[at + BASE]))
     if (spent === 0) return
-    const isNew = cells[at + COUNT] === 0 || cells[newest(cells, at)] !== nowMs
-    // Past the limit (by inc) the log stays at `limit` entries: the oldest joins the next. No hit can tell, since the
-    // entries after it reach the limit by themselves; only the count stays higher until that next one leaves, or is refunded.
-    while (isNew && cells[at + COUNT] >= this.limit) {
-      const oldest = dropOldest(cells, at)
-      if (cells[at + COUNT] === 0) {
-        spent += oldest
-      } else {
-        cells[entry(cells, at, 0) + 1] += oldest
-        cells[at + TOTAL] += oldest
-      }
-    }
-    append(cells, at, nowMs, spent)
+    // Past the limit (by inc) the log stays at `limit` entries: the oldest join the next, as `base` does not move. No hit can
+    // tell, since the entries after them reach the limit by themselves; only the count stays higher until that next one
+    // leaves, or is refunded.
+    const joined = cells[at + COUNT] + 1 - this.limit
+    if (joined > 0 && cells[newest(cells, at) + TIME] !== nowMs) dropOldest(cells, at, joined)
+    append(cells, at, nowMs, plus(sum, spent))
     this.#touch(cells, at)
   }
 
-  used(cells: Float64Array, at: number): number {
-    return cells[at + TOTAL]
+  used(cells: Float64Array, at: number, nowMs: number): number {
+    const live = countUpTo(cells, at, nowMs - this.windowMs)
+    return difference(lastSum(cells, at), sumBefore(cells, at, live))
   }
 
   put(cells: Float64Array, at: number, nowMs: number, used: number): void {
-    cells[at + TOTAL] = 0
+    cells[at + BASE] = 0
     cells[at + HEAD] = 0
     cells[at + COUNT] = 0
     if (used > 0) append(cells, at, nowMs, used)
@@ -105,22 +120,26 @@ class SlidingLog implements Rule {
 
   /** The newest units come back first: they are the ones just spent in vain. */
   refund(cells: Float64Array, at: number, _nowMs: number, cost: number): void {
-    let owed = cost
-    while (owed > 0 && cells[at + COUNT] > 0) {
-      const last = newest(cells, at)
-      if (cells[last + 1] > owed) {
-        cells[last + 1] -= owed
-        cells[at + TOTAL] -= owed
-        owed = 0
-      } else {
-        owed -= dropNewest(cells, at)
-      }
+    const base = cells[at + BASE]
+    const kept = difference(lastSum(cells, at), base) - cost
+    if (kept <= 0) {
+      cells[at + COUNT] = 0
+    } else {
+      const last = entryReaching(cells, at, 0, base, kept)
+      cells[at + COUNT] = last + 1
+      cells[entry(cells, at, last) + SUM] = plus(base, kept)
     }
     this.#touch(cells, at)
   }
 
   #touch(cells: Float64Array, at: number): void {
-    cells[at + EXPIRES_AT] = cells[at + COUNT] === 0 ? 0 : cells[newest(cells, at)] + this.windowMs
+    cells[at + EXPIRES_AT] = cells[at + COUNT] === 0 ? 0 : cells[newest(cells, at) + TIME] + this.windowMs
+  }
+
+  #endsAt(cells: Float64Array, at: number, nowMs: number): number {
+    const count = cells[at + COUNT]
+    if (countUpTo(cells, at, nowMs - this.windowMs) === count) return 0
+    return Math.min(cells[newest(cells, at) + TIME], nowMs) + this.windowMs
   }
 }
 
@@ -129,48 +148,105 @@ function widthToSpend(cells: Float64Array, at: number): number {
 }
 
 function move(from: Float64Array, fromAt: number, to: Float64Array, toAt: number, toWidth: number): void {
-  to.set(from.subarray(fromAt, fromAt + HEADER), toAt)
-  to[toAt + HEAD] = 0
+  frame(from, fromAt, to, toAt, toWidth)
+  copy(from, fromAt, to, toAt, first(from, fromAt), end(from, fromAt))
+}
+
+function frame(from: Float64Array, fromAt: number, to: Float64Array, toAt: number, toWidth: number): void {
+  for (let i = 0; i < ROOM; i++) to[toAt + i] = from[fromAt + i]
   to[toAt + ROOM] = Math.floor((toWidth - HEADER) / ENTRY)
-  for (let i = 0; i < from[fromAt + COUNT]; i++) {
-    const entryAt = entry(from, fromAt, i)
-    to.set(from.subarray(entryAt, entryAt + ENTRY), toAt + HEADER + i * ENTRY)
+}
+
+function first(cells: Float64Array, at: number): number {
+  return cells[at + HEAD]
+}
+
+function end(cells: Float64Array, at: number): number {
+  return cells[at + HEAD] + cells[at + COUNT]
+}
+
+function copy(from: Float64Array, fromAt: number, to: Float64Array, toAt: number, start: number, end: number): void {
+  for (let number = start; number < end; number++) {
+    const source = slot(from, fromAt, number)
+    const target = slot(to, toAt, number)
+    to[target + TIME] = from[source + TIME]
+    to[target + SUM] = from[source + SUM]
   }
+}
+
+/** Where the entry of a number stands. */
+function slot(cells: Float64Array, at: number, number: number): number {
+  return at + HEADER + (number % cells[at + ROOM]) * ENTRY
 }
 
 /** Where entry `i`, counted from the oldest, stands. */
 function entry(cells: Float64Array, at: number, i: number): number {
-  return at + HEADER + ((cells[at + HEAD] + i) % cells[at + ROOM]) * ENTRY
+  return slot(cells, at, cells[at + HEAD] + i)
 }
 
 function newest(cells: Float64Array, at: number): number {
   return entry(cells, at, cells[at + COUNT] - 1)
 }
 
-/** Drops the oldest entry; → its cost. */
-function dropOldest(cells: Float64Array, at: number): number {
-  const cost = cells[entry(cells, at, 0) + 1]
-  cells[at + HEAD] = (cells[at + HEAD] + 1) % cells[at + ROOM]
-  cells[at + COUNT] -= 1
-  cells[at + TOTAL] -= cost
-  return cost
+/** The sum of the newest entry. */
+function lastSum(cells: Float64Array, at: number): number {
+  return sumBefore(cells, at, cells[at + COUNT])
 }
 
-/** Drops the newest entry; → its cost. */
-function dropNewest(cells: Float64Array, at: number): number {
-  const cost = cells[newest(cells, at) + 1]
-  cells[at + COUNT] -= 1
-  cells[at + TOTAL] -= cost
-  return cost
+/** The sum of the entry before entry `i`. */
+function sumBefore(cells: Float64Array, at: number, i: number): number {
+  return i === 0 ? cells[at + BASE] : cells[entry(cells, at, i - 1) + SUM]
 }
 
-/** Adds to the entry of this very millisecond, or a new one. */
-function append(cells: Float64Array, at: number, nowMs: number, cost: number): void {
-  if (cells[at + COUNT] === 0 || cells[newest(cells, at)] !== nowMs) {
-    cells[at + COUNT] += 1
-    cells[newest(cells, at)] = nowMs
-    cells[newest(cells, at) + 1] = 0
+/** Number of entries that are not after `timeMs`. Looks at both ends first, where the answer mostly is. */
+function countUpTo(cells: Float64Array, at: number, timeMs: number): number {
+  const count = cells[at + COUNT]
+  if (count === 0 || cells[entry(cells, at, 0) + TIME] > timeMs) return 0
+  if (cells[newest(cells, at) + TIME] <= timeMs) return count
+  let low = 1
+  let high = count - 1
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (cells[entry(cells, at, middle) + TIME] <= timeMs) low = middle + 1
+    else high = middle
   }
-  cells[newest(cells, at) + 1] += cost
-  cells[at + TOTAL] += cost
+  return low
+}
+
+/** The first entry with which all entries from `start` on cost at least `units`; `before` is the sum before `start`. */
+function entryReaching(cells: Float64Array, at: number, start: number, before: number, units: number): number {
+  let low = start
+  let high = cells[at + COUNT] - 1
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (difference(cells[entry(cells, at, middle) + SUM], before) < units) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+function dropOldest(cells: Float64Array, at: number, dropped: number): void {
+  cells[at + HEAD] += dropped
+  cells[at + COUNT] -= dropped
+}
+
+/**
+ * Brings the log to `sum` at `nowMs`: in the entry of this very millisecond, or a new one. In a ring without room for one
+ * more, the newest entry moves to `nowMs` and takes it: the log becomes coarser, and units count longer, never shorter.
+ */
+function append(cells: Float64Array, at: number, nowMs: number, sum: number): void {
+  const count = cells[at + COUNT]
+  const isNew = count === 0 || cells[newest(cells, at) + TIME] !== nowMs
+  if (isNew && count < cells[at + ROOM]) cells[at + COUNT] = count + 1
+  const last = newest(cells, at)
+  cells[last + TIME] = nowMs
+  cells[last + SUM] = sum
+}
+
+function plus(sum: number, units: number): number {
+  return sum < MODULUS - units ? sum + units : sum - (MODULUS - units)
+}
+
+function difference(sum: number, before: number): number {
+  return sum >= before ? sum - before : sum - before + MODULUS
 }

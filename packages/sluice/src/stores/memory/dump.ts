@@ -1,7 +1,8 @@
 // All states of a memory store as bytes, for another process to go on from.
-// A header of words: magic, version, two sums of all words after them, the two secrets of two words each. Then one entry for
-// each state: its fingerprint (two words), its pressure, how many cells it has (negative for a log), and the cells as doubles.
-// What must stay true: bytes that are not exactly what was written are refused.
+// A header of words: magic, version, a checksum of all words after it, how many words there are, the two secrets of two words
+// each. Then one entry for each state: its fingerprint (two words), its pressure, how many cells it has (negative for a log),
+// and the cells as doubles.
+// Invariant: bytes that are not exactly what was written are refused.
 
 import { SluiceError, show } from '../../core/errors.ts'
 import type { LogArena } from './log-arena.ts'
@@ -30,10 +31,11 @@ export interface Dump {
 
 /** "SLUC", which also tells whether the bytes of a word are in this machine's order. */
 const MAGIC = 0x53_4c_55_43
-const VERSION = 1
+const VERSION = 2
 
 const HEADER_WORDS = 8
-const SUMMED_FROM = 4
+const LENGTH = 3
+const SUMMED_FROM = LENGTH
 const KEYS_SEED = 4
 const RULES_SEED = 6
 
@@ -68,7 +70,8 @@ export function writeDump(seeds: Seeds, tables: Iterable<Table>, logs: LogArena,
       at += STATE_WORDS + 2 * cells.length
     })
   }
-  words.set([MAGIC, VERSION, ...sumsOf(words)])
+  words[LENGTH] = words.length
+  words.set([MAGIC, VERSION, checksumOf(words)])
   return new Uint8Array(words.buffer)
 }
 
@@ -80,10 +83,26 @@ export function readDump(bytes: unknown): Dump {
   const words = new Int32Array(bytes.slice().buffer)
   if (words[0] !== MAGIC) throw refused('it does not begin as one')
   if (words[1] !== VERSION) throw refused(`it is of version ${words[1]}, and this is ${VERSION}`)
-  const [first, second] = sumsOf(words)
-  if (words[2] !== first || words[3] !== second) throw refused('its checksum is another')
+  if (words[LENGTH] !== words.length || words[2] !== checksumOf(words)) throw refused('its checksum is another')
   const seeds = { keys: words.slice(KEYS_SEED, KEYS_SEED + 2), rules: words.slice(RULES_SEED, RULES_SEED + 2) }
   return { seeds, states: { [Symbol.iterator]: () => statesIn(words) } }
+}
+
+/** The states that have not ended: of more than `most` those under the most pressure. */
+export function* mostPressing(states: Iterable<DumpedState>, most: number, nowMs: number): Generator<DumpedState> {
+  const counts = new Float64Array(256)
+  for (const { cells, pressure } of states) if (cells[0] > nowMs) counts[pressure] += 1
+  let least = 255
+  let left = most
+  for (; least > 0 && left >= counts[least]; least--) left -= counts[least]
+  for (const state of states) {
+    if (state.cells[0] <= nowMs || state.pressure < least) continue
+    if (state.pressure === least) {
+      if (left === 0) continue
+      left -= 1
+    }
+    yield state
+  }
 }
 
 function* statesIn(words: Int32Array): Generator<DumpedState> {
@@ -97,15 +116,35 @@ function* statesIn(words: Int32Array): Generator<DumpedState> {
   }
 }
 
-/** The sum of the words, and the sum of the sums on the way, which knows their order. */
-function sumsOf(words: Int32Array): readonly [number, number] {
-  let sum = 0
-  let sums = words.length
+/** The CRC-32 (of IEEE 802.3) of the words: finds every change of up to three bits, and of any bits within one word. */
+function checksumOf(words: Int32Array): number {
+  const [low, second, third, high] = CRC_TABLES
+  let crc = -1
   for (let i = SUMMED_FROM; i < words.length; i++) {
-    sum = (sum + words[i]) | 0
-    sums = (sums + sum) | 0
+    const word = crc ^ words[i]
+    crc = high[word & 255] ^ third[(word >>> 8) & 255] ^ second[(word >>> 16) & 255] ^ low[word >>> 24]
   }
-  return [sum, sums | 0]
+  return ~crc
+}
+
+/** Tables for a word at a time: the n-th has the remainder of each byte that is followed by n bytes of zero. */
+const CRC_TABLES = crcTables()
+
+function crcTables(): readonly Int32Array[] {
+  const POLYNOMIAL = 0xedb88320
+  const tables = Array.from({ length: 4 }, () => new Int32Array(256))
+  for (let byte = 0; byte < 256; byte++) {
+    let crc = byte
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? POLYNOMIAL : 0)
+    tables[0][byte] = crc
+  }
+  for (let n = 1; n < 4; n++) {
+    for (let byte = 0; byte < 256; byte++) {
+      const before = tables[n - 1][byte]
+      tables[n][byte] = (before >>> 8) ^ tables[0][before & 255]
+    }
+  }
+  return tables
 }
 
 function refused(why: string): SluiceError {

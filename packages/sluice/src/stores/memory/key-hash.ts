@@ -5,14 +5,16 @@
 export class KeyHash {
   /** The lower half of the last fingerprint, a signed 32-bit number as the upper one is. */
   lo = 0
-  /** What the same fingerprints can be made with again. Whoever has it can aim. */
-  readonly seed: Int32Array
-  readonly #k0: number
-  readonly #k1: number
+  #k0 = 0
+  #k1 = 0
 
-  /** Under a key of two 32-bit words; a random one unless given. */
-  constructor(seed: Int32Array = crypto.getRandomValues(new Int32Array(2))) {
-    this.seed = seed
+  /** The key, two 32-bit words: with it the same fingerprints can be made again. Whoever has it can aim. */
+  get seed(): Int32Array {
+    return Int32Array.of(this.#k0, this.#k1)
+  }
+
+  /** Sets the key: a random one unless given. Until then it is 0, which is good for nothing. */
+  setSeed(seed: Int32Array = crypto.getRandomValues(new Int32Array(2))): void {
     this.#k0 = seed[0]
     this.#k1 = seed[1]
   }

@@ -1,8 +1,21 @@
 import { describe, expect, expectTypeOf, test, vi } from 'vitest'
-import { createLimiter, type Decision, fixedWindow, memoryStore, slidingLog, slidingWindow, tokenBucket } from '../../index.ts'
+import {
+  createLimiter,
+  type Decision,
+  fixedWindow,
+  type Limiter,
+  memoryStore,
+  type Rule,
+  type RuleLog,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '../../index.ts'
 import { definitionStore, everyRule, fakeClock, storeSuite } from '../../testing/index.ts'
 import { seededRandom } from '../../testing/random.ts'
 import { walk } from '../../testing/walk.ts'
+import { MOST_LOOKED } from './eviction.ts'
+import type { MemoryRoom } from './memory-store.ts'
 
 storeSuite('memory', (clock) => memoryStore({ clock }), { steps: 5000 })
 
@@ -114,19 +127,42 @@ describe('the bound', () => {
   })
 
   for (const rule of everyRule().filter(({ countsDenied }) => !countsDenied)) {
-    test(`a denied key stays denied while three times maxKeys others flood the store: ${rule.name}`, () => {
+    test(`denied keys stay denied while others flood the store, cheap, expensive and denied ones: ${rule.name}`, () => {
       const clock = fakeClock()
       const maxKeys = 2000
-      const limiter = createLimiter({ rules: rule, store: memoryStore({ clock, maxKeys }) })
-      limiter.hit('flooder', { cost: rule.limit })
-      expect(limiter.hit('flooder').allowed).toBe(false)
-      for (let i = 0; i < 3 * maxKeys; i++) {
-        limiter.hit(`flood:${i}`)
-        if (i % 100 === 0 && limiter.hit('flooder').allowed) expect.fail(`freed after ${i} keys`)
+      const { limit } = rule
+      for (const costs of [[1], [Math.ceil(limit / 2)], [limit], [limit, 1], [1, limit], [Math.max(1, limit - 1), limit]]) {
+        const limiter = createLimiter({ rules: rule, store: memoryStore({ clock, maxKeys }) })
+        const denied = Array.from({ length: 100 }, (_, i) => `denied:${i}`)
+        for (const key of denied) limiter.hit(key, { cost: limit })
+        for (let i = 0; i < 4 * maxKeys; i++) for (const cost of costs) limiter.hit(`flood:${i}`, { cost })
+        const freed = denied.filter((key) => limiter.peek(key).allowed)
+        expect(freed, `junk that costs ${costs.join(' and ')}`).toEqual([])
       }
-      expect(limiter.hit('flooder').allowed).toBe(false)
     })
   }
+
+  test('keys at 99 of 100 are not forgotten for keys that used less, nor for ones that used as much later', () => {
+    const rules = fixedWindow({ limit: 100, window: '1h' })
+    for (const costs of [[1], [98], [99], [1, 100], [50, 100], [97, 100]]) {
+      const limiter = createLimiter({ rules, store: memoryStore({ maxKeys: 5000 }) })
+      for (let i = 0; i < 500; i++) limiter.hit(`k${i}`, { cost: 99 })
+      for (let i = 0; i < 20_000; i++) for (const cost of costs) limiter.hit(`flood:${i}`, { cost })
+      let kept = 0
+      for (let i = 0; i < 500; i++) if (limiter.get(`k${i}`) === 99) kept += 1
+      expect(kept, `junk that costs ${costs.join(' and ')}`).toBe(500)
+    }
+  })
+
+  test('a store of denied keys gives up few of them for a flood of cheap ones', () => {
+    const rules = fixedWindow({ limit: 5, window: '1h' })
+    const limiter = createLimiter({ rules, store: memoryStore({ maxKeys: 5000 }) })
+    for (let i = 0; i < 5000; i++) limiter.hit(`k${i}`, { cost: 5 })
+    for (let i = 0; i < 50_000; i++) limiter.hit(`flood:${i}`)
+    let denied = 0
+    for (let i = 0; i < 5000; i++) if (!limiter.peek(`k${i}`).allowed) denied += 1
+    expect(denied).toBeGreaterThan(4500)
+  })
 
   test('expired keys make room before any live one goes', () => {
     const clock = fakeClock()
@@ -171,9 +207,84 @@ describe('the bound', () => {
     }
   })
 
+  describe('costs a new key a bounded number of rows, over all tables together', () => {
+    /** Rows moved for a claim are 16 a table and on to the end of the run. The longest run here is far below 300. */
+    const MOST_MOVED = 300
+    const widths = ['5/hour', 'token-bucket 9/hour', 'sliding-log 9/hour'] as const
+
+    /** The most rows that one hit of a flood has looked at, and the most that hits have on average. */
+    function rowsOfFlood(limiter: Limiter<'sync'>, store: MemoryRoom, keys: number): { most: number; mean: number } {
+      let most = 0
+      const start = store.rowsLookedAt
+      for (let i = 0; i < keys; i++) {
+        const before = store.rowsLookedAt
+        limiter.hit(`flood:${keys}:${i}`)
+        most = Math.max(most, store.rowsLookedAt - before)
+      }
+      return { most, mean: (store.rowsLookedAt - start) / keys }
+    }
+
+    for (const count of [1, 2, 3]) {
+      const rules = widths.slice(0, count)
+      const bound = count * (2 * MOST_LOOKED + 2 * count * MOST_MOVED)
+
+      test(`a full store, rules of ${count} widths`, () => {
+        const store = memoryStore({ maxKeys: 20_000 }) as MemoryRoom
+        const { most, mean } = rowsOfFlood(createLimiter({ rules, store }), store, 60_000)
+        expect(store.evictions).toBeGreaterThan(100_000 * (count / 3))
+        expect(most).toBeLessThan(bound)
+        expect(mean).toBeLessThan(count * 120)
+      })
+
+      test(`a store whose keys have all expired, rules of ${count} widths`, () => {
+        const clock = fakeClock()
+        const store = memoryStore({ clock, maxKeys: 20_000 }) as MemoryRoom
+        const limiter = createLimiter({ rules, store })
+        rowsOfFlood(limiter, store, 30_000)
+        clock.advance(7_200_000)
+        const { most, mean } = rowsOfFlood(limiter, store, 20_000)
+        expect(most).toBeLessThan(bound)
+        expect(mean).toBeLessThan(count * 120)
+      })
+
+      test(`a store that is full of keys of other rules, and then of these: ${count} widths`, () => {
+        const store = memoryStore({ maxKeys: 20_000 }) as MemoryRoom
+        const others = widths.map((rule) => createLimiter({ rules: rule, store }))
+        for (const other of others) rowsOfFlood(other, store, 40_000)
+        for (let i = 0; i < 19_990; i++) for (const other of others) other.reset(`flood:40000:${39_999 - i}`)
+        const { most, mean } = rowsOfFlood(createLimiter({ rules, store }), store, 60_000)
+        expect(most).toBeLessThan(bound)
+        expect(mean).toBeLessThan(count * 120)
+      })
+    }
+
+    test('keys that have used all of their limit', () => {
+      const store = memoryStore({ maxKeys: 20_000 }) as MemoryRoom
+      const { most, mean } = rowsOfFlood(createLimiter({ rules: '1/hour', store }), store, 60_000)
+      expect(most).toBeLessThan(2 * MOST_LOOKED + MOST_MOVED)
+      expect(mean).toBeLessThan(120)
+    })
+
+    test('rows that are in use stay spread evenly, so that no look-up becomes long', () => {
+      const clock = fakeClock()
+      const store = memoryStore({ clock, maxKeys: 20_000 })
+      const limiter = createLimiter({ rules: fixedWindow({ limit: 1000, window: '1h' }), store })
+      for (let i = 0; i < 400_000; i++) limiter.hit(`k${i}`)
+      expect((store as MemoryRoom).longestRun).toBeLessThan(200)
+      clock.advance(7_200_000)
+      for (let i = 0; i < 30_000; i++) {
+        limiter.hit(`l${i}`)
+        if (i % 500 === 0) expect((store as MemoryRoom).longestRun).toBeLessThan(400)
+      }
+    })
+  })
+
   test('is checked when it is set', () => {
     for (const maxKeys of [0, -1, 1.5, Number.NaN, 1e9]) {
       expect(() => memoryStore({ maxKeys })).toThrow(expect.objectContaining({ code: 'ERR_OPTION' }))
+    }
+    for (const maxBytes of [0, 1000, 2 ** 22 - 1, 2 ** 22 + 0.5, Number.NaN, 2 ** 41, '64MB']) {
+      expect(() => memoryStore({ maxBytes: maxBytes as number })).toThrow(expect.objectContaining({ code: 'ERR_OPTION' }))
     }
     const store = memoryStore({ maxKeys: 1 })
     expect(() => createLimiter({ rules: ['1/second', '9/minute'], store })).toThrow(/no room for the 2 rules/)
@@ -253,4 +364,91 @@ test('a log of thousands of entries stays exact and comes back whole from its wi
   expect(limiter.hit('k')).toMatchObject({ allowed: false, retryAfterMs: 5000 })
   clock.advance(5001)
   expect(limiter.get('k')).toBe(4998)
+})
+
+describe('long logs', () => {
+  /** Notes how many entries at a time a rule's log is asked to copy. */
+  function mostCopied(rule: Rule): () => number {
+    const log = rule.log as { -readonly [K in keyof RuleLog]: RuleLog[K] }
+    const { move, copy } = log
+    let most = 0
+    log.move = (from, fromAt, ...rest) => {
+      most = Math.max(most, log.end(from, fromAt) - log.first(from, fromAt))
+      move(from, fromAt, ...rest)
+    }
+    log.copy = (from, fromAt, to, toAt, start, end) => {
+      most = Math.max(most, end - start)
+      copy(from, fromAt, to, toAt, start, end)
+    }
+    return () => most
+  }
+
+  test('are never copied at once, whatever is asked of them', () => {
+    const clock = fakeClock()
+    const rule = slidingLog({ limit: 1_000_000, window: '1h' })
+    const most = mostCopied(rule)
+    const limiter = createLimiter({ rules: rule, store: memoryStore({ clock }) })
+    for (let i = 0; i < 100_000; i++) {
+      limiter.hit('long')
+      clock.advance(1)
+    }
+    expect(limiter.peek('long').remaining).toBe(900_000)
+    expect(limiter.hit('long', { cost: 1_000_000 })).toMatchObject({ allowed: false, retryAfterMs: 3_599_999 })
+    expect(limiter.expiresAt('long')).toBe(clock.now() - 1 + 3_600_000)
+    limiter.refund('long', 50_000)
+    limiter.hit('new')
+    clock.advance(-60_000)
+    limiter.hit('long')
+    expect(limiter.get('long')).toBe(50_001)
+    // A shared block of 256 entries is the longest that is copied at once.
+    expect(most()).toBeLessThanOrEqual(256)
+  })
+
+  test('stay within maxBytes, with all other states, and give their memory back', () => {
+    const clock = fakeClock()
+    const maxBytes = 2 ** 23
+    const store = memoryStore({ clock, maxBytes })
+    const rules = [slidingLog({ limit: 10_000, window: '1h' }), fixedWindow({ limit: 1_000_000, window: '1h' })]
+    const limiter = createLimiter({ rules, store })
+    let most = 0
+    for (let i = 0; i < 200_000; i++) {
+      limiter.hit(i % 3 === 0 ? `long:${i % 60}` : `short:${i}`)
+      if (i % 10 === 0) clock.advance(1)
+      if (i % 100 === 0) most = Math.max(most, store.bytes)
+    }
+    expect(most).toBeGreaterThan(maxBytes / 2)
+    expect(most).toBeLessThanOrEqual(maxBytes)
+    expect(store.evictions).toBeGreaterThan(10_000)
+    clock.advance(7_200_000)
+    store.clean()
+    expect(store.size).toBe(0)
+    expect(store.bytes).toBeLessThan(maxBytes / 2)
+  })
+
+  test('a flood of short ones does not free a long one that is denied', () => {
+    const clock = fakeClock()
+    const store = memoryStore({ clock, maxBytes: 2 ** 22 })
+    const limiter = createLimiter({ rules: slidingLog({ limit: 5000, window: '1h' }), store })
+    for (let i = 0; i < 5000; i++) {
+      limiter.hit('long')
+      clock.advance(1)
+    }
+    for (let i = 0; i < 100_000; i++) limiter.hit(`short:${i}`)
+    expect(store.evictions).toBeGreaterThan(50_000)
+    expect(limiter.hit('long').allowed).toBe(false)
+  })
+})
+
+test('nothing random is asked for before the first call, as some runtimes have it only in a request', () => {
+  const random = vi.spyOn(crypto, 'getRandomValues')
+  try {
+    const store = memoryStore()
+    const limiters = ['5/minute', ['5/minute', 'sliding-log 5/minute']].map((rules) => createLimiter({ rules, store }))
+    expect(random).not.toHaveBeenCalled()
+    for (const limiter of limiters) limiter.hit('ada')
+    expect(random).toHaveBeenCalledTimes(2)
+    expect(limiters.map((limiter) => limiter.get('ada'))).toEqual([2, 2])
+  } finally {
+    random.mockRestore()
+  }
 })

@@ -7,39 +7,59 @@ import type { Rule } from '../../core/rule.ts'
 import type { Store } from '../../core/store.ts'
 import { isWhole } from '../../core/whole-numbers.ts'
 import { checkedClock, systemClock } from '../system-clock.ts'
-import { type Dump, type DumpedState, readDump, type Seeds, writeDump } from './dump.ts'
+import { ByteBudget } from './byte-budget.ts'
+import { type Dump, type DumpedState, mostPressing, readDump, type Seeds, writeDump } from './dump.ts'
+import { Eviction } from './eviction.ts'
 import { KeyHash } from './key-hash.ts'
-import { LogArena } from './log-arena.ts'
+import { LogArena, type Owner } from './log-arena.ts'
 import { MemoryTally } from './memory-tally.ts'
 import { PlainTally } from './plain-tally.ts'
-import { Table } from './table.ts'
+import { LOG_HANDLE, Table } from './table.ts'
 
 export interface MemoryStoreOptions {
   /** Where the time comes from: anything with `now()`. The system's clock unless given. */
   readonly clock?: Clock
   /** How many states, one for each rule and key, it holds at most. Default: 1,000,000. */
   readonly maxKeys?: number
+  /** How many bytes its tables and logs take at most. Default: 384 for each of `maxKeys`, and at least 64 MiB. */
+  readonly maxBytes?: number
   /** What `dump` of another store has made: the counts to start with. Throws ERR_DUMP if it is not whole. */
   readonly restore?: Uint8Array
 }
 
 export interface MemoryStore extends Store<'sync'> {
+  /** Bytes that its tables and logs take. */
+  readonly bytes: number
   /** All counts that have not ended, for `restore`. It holds the secret that keys are hashed with: keep it as you would a password. */
   dump(): Uint8Array
-  /** How many states gave way to others, at `maxKeys`, before they had ended. */
+  /** How many states gave way to others, at `maxKeys` or `maxBytes`, before they had ended. */
   readonly evictions: number
 }
 
-const OPTIONS = ['clock', 'maxKeys', 'restore'] as const
+const OPTIONS = ['clock', 'maxKeys', 'maxBytes', 'restore'] as const
 
 const DEFAULT_MAX_KEYS = 1_000_000
 
 /** The most rows that one typed array of them can hold with room to spare. */
 const MOST_KEYS = 50_000_000
 
-/** Every second a sixtieth of the rows is swept: what has expired is gone a minute later. */
+/** Enough for the tables of three widths of state, each with `maxKeys` rows in its time. */
+const DEFAULT_BYTES_A_KEY = 384
+const LEAST_DEFAULT_BYTES = 2 ** 26
+
+const LEAST_BYTES = 2 ** 22
+const MOST_BYTES = 2 ** 40
+
+/** Every second a sixtieth of the rows is swept, so that what has expired is gone a minute later; of very large tables less. */
 const SWEEP_EVERY_MS = 1000
 const SWEEP_SHARE = 1 / 60
+const MOST_SWEPT = 2 ** 16
+
+/** Searches for one more state, twice as many as rows have to go: one may find nothing in a table that is nearly empty. */
+const SEARCHES_A_STATE = 2
+
+/** Logs evicted by one call to make room for the growth of a log. */
+const MOST_LOGS_EVICTED = 8
 
 /** A row of a log: when the state ends, and the log's handle. */
 const LOG_ROW_WIDTH = 2
@@ -51,37 +71,43 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   if (clock !== undefined && typeof clock?.now !== 'function') {
     throw new SluiceError('ERR_OPTION', `memoryStore needs clock to have a now() method, got ${show(clock)}`)
   }
-  if (!isWhole(maxKeys, 1, MOST_KEYS)) {
-    throw new SluiceError(
-      'ERR_OPTION',
-      `memoryStore needs maxKeys to be a whole number from 1 to ${MOST_KEYS}, got ${show(maxKeys)}`,
-    )
-  }
+  checkNumber('maxKeys', maxKeys, 1, MOST_KEYS)
+  const { maxBytes = Math.max(LEAST_DEFAULT_BYTES, DEFAULT_BYTES_A_KEY * maxKeys) } = options
+  checkNumber('maxBytes', maxBytes, LEAST_BYTES, MOST_BYTES)
   const dump = restore === undefined ? undefined : readDump(restore)
-  const room = new MemoryRoom(clock === undefined ? systemClock : checkedClock(clock), maxKeys, dump?.seeds)
+  const room = new MemoryRoom(clock === undefined ? systemClock : checkedClock(clock), maxKeys, maxBytes)
   if (dump !== undefined) room.restore(dump)
   return room
+}
+
+function checkNumber(name: string, value: unknown, least: number, most: number): void {
+  if (isWhole(value, least, most)) return
+  const message = `memoryStore needs ${name} to be a whole number from ${least} to ${most}, got ${show(value)}`
+  throw new SluiceError('ERR_OPTION', message)
 }
 
 export class MemoryRoom implements MemoryStore {
   readonly mode = 'sync'
   readonly clock: TimerClock
-  readonly keyHash: KeyHash
+  readonly keyHash = new KeyHash()
   /** Another hash than the keys', so that no key can stand for a rule. */
-  readonly #ruleHash: KeyHash
+  readonly #ruleHash = new KeyHash()
   readonly #maxKeys: number
-  readonly #logs = new LogArena()
-  /** One table for each width of a row. */
-  readonly #tables = new Map<string, Table>()
+  readonly #budget: ByteBudget
+  readonly #logs: LogArena
+  readonly #eviction: Eviction
+  /** One table for each width of a row, and one for logs. */
+  readonly #tables: Table[] = []
+  #isSeeded = false
   #sweeper: ReturnType<typeof setInterval> | undefined
   #closed = false
-  #evictions = 0
 
-  constructor(clock: TimerClock, maxKeys: number, seeds?: Seeds) {
+  constructor(clock: TimerClock, maxKeys: number, maxBytes: number) {
     this.clock = clock
     this.#maxKeys = maxKeys
-    this.keyHash = new KeyHash(seeds?.keys)
-    this.#ruleHash = new KeyHash(seeds?.rules)
+    this.#budget = new ByteBudget(maxBytes)
+    this.#eviction = new Eviction(maxKeys)
+    this.#logs = new LogArena(this.#budget, (owner, handle) => this.#keepHandle(owner, handle))
   }
 
   tally(rules: readonly Rule[]): MemoryTally {
@@ -95,18 +121,41 @@ export class MemoryRoom implements MemoryStore {
   clean(): number {
     const nowMs = this.clock.now()
     let dropped = 0
-    for (const table of this.#tables.values()) dropped += table.clean(nowMs)
+    for (const table of this.#tables) dropped += table.clean(nowMs)
     return dropped
   }
 
   get size(): number {
     let size = 0
-    for (const table of this.#tables.values()) size += table.count
+    for (const table of this.#tables) size += table.count
     return size
   }
 
+  get bytes(): number {
+    let bytes = this.#logs.bytes
+    for (const table of this.#tables) bytes += table.bytes
+    return bytes
+  }
+
   get evictions(): number {
-    return this.#evictions
+    return this.#eviction.evictions
+  }
+
+  /** The age of rows is counted in epochs. */
+  get epoch(): number {
+    return this.#eviction.epoch
+  }
+
+  /** Rows looked at so far by searches, sweeps and moves. */
+  get rowsLookedAt(): number {
+    let looked = 0
+    for (const table of this.#tables) looked += table.looked
+    return looked
+  }
+
+  /** The longest run of taken rows: how far a look-up may have to go. */
+  get longestRun(): number {
+    return Math.max(0, ...this.#tables.map((table) => table.longestRun))
   }
 
   close(): void {
@@ -116,36 +165,39 @@ export class MemoryRoom implements MemoryStore {
   }
 
   dump(): Uint8Array {
+    if (!this.#isSeeded) this.#setSeeds()
     const seeds = { keys: this.keyHash.seed, rules: this.#ruleHash.seed }
-    return writeDump(seeds, this.#tables.values(), this.#logs, this.clock.now())
+    return writeDump(seeds, this.#tables, this.#logs, this.clock.now())
   }
 
-  /** Starts with the states of a dump that have not ended; at the bound, with as many as there is room for. */
-  restore({ states }: Dump): void {
+  /** Starts with the states of a dump that have not ended; where there are too many, with those that have used most. */
+  restore({ seeds, states }: Dump): void {
+    this.#setSeeds(seeds)
     const nowMs = this.clock.now()
+    const kept = { [Symbol.iterator]: () => mostPressing(states, this.#maxKeys, nowMs) }
+    // A table is in the order of its fingerprints, so growing it on the way would pile them up at its beginning.
     const counts = new Map<Table, number>()
-    for (const state of states) {
-      if (state.cells[0] <= nowMs) continue
+    for (const state of kept) {
       const table = this.#tableOf(state)
       counts.set(table, (counts.get(table) ?? 0) + 1)
     }
-    // A table is in the order of its fingerprints, so growing it on the way would pile them up at its beginning.
     for (const [table, count] of counts) table.reserve(count)
-    for (const state of states) {
+    for (const state of kept) {
       const { lo, hi, cells, isLog } = state
-      if (cells[0] <= nowMs) continue
-      this.makeRoom(1, nowMs)
       const table = this.#tableOf(state)
-      table.prepare(1)
-      const row = table.claim(lo, hi)
+      this.makeRoom(table, 1, nowMs)
+      if (isLog) this.makeLogRoom(cells.byteLength, nowMs)
+      table.prepare(1, nowMs)
+      const row = table.claim(lo, hi, this.epoch)
       const rows = table.rowsFor(hi)
-      rows.cells.set(isLog ? [cells[0], this.#logs.adopt(cells)] : cells, rows.at(row))
+      rows.cells.set(isLog ? [cells[0], this.#logs.adopt(cells, state)] : cells, rows.at(row))
       rows.pressure[row] = state.pressure
     }
   }
 
   /** The rule's own fingerprint, mixed into every key's: no two rules share a row. */
   fingerprint(rule: Rule): { readonly lo: number; readonly hi: number } {
+    if (!this.#isSeeded) this.#setSeeds()
     const hi = this.#ruleHash.hash(`${rule.algorithm}\0${rule.name}`)
     return { lo: this.#ruleHash.lo, hi }
   }
@@ -154,24 +206,36 @@ export class MemoryRoom implements MemoryStore {
     return rule.log === undefined ? this.#table(rule.width, false) : this.#table(LOG_ROW_WIDTH, true)
   }
 
-  hasRoom(states: number): boolean {
-    return this.size + states <= this.#maxKeys
+  /** Makes room for so many more states in a table: what has expired goes first, then the rows that have used the least. */
+  makeRoom(table: Table, states: number, nowMs: number): void {
+    this.#keepSwept()
+    this.#eviction.countClaims(states)
+    for (let left = SEARCHES_A_STATE * states; left > 0; left--) {
+      // A table that may not grow any more gives up rows of its own.
+      if (!table.hasRoom(states)) this.#eviction.makeRoom([table], nowMs)
+      else if (this.size + states > this.#maxKeys) this.#eviction.makeRoom(this.#tables, nowMs)
+      else return
+      for (const each of this.#tables) each.tend(nowMs)
+    }
   }
 
-  /** Makes room for so many more states: what has expired goes first, then what is under the least pressure. */
-  makeRoom(states: number, nowMs: number): void {
-    this.#keepSwept()
-    while (!this.hasRoom(states)) {
-      let dropped = 0
-      let weakest: Table | undefined
-      for (const table of this.#tables.values()) {
-        dropped += table.look(nowMs)
-        if (table.victim >= 0 && (weakest === undefined || table.victimPressure < weakest.victimPressure)) weakest = table
-      }
-      if (dropped > 0 || weakest === undefined) continue
-      weakest.drop(weakest.rows, weakest.victim)
-      this.#evictions += 1
-    }
+  /** Makes room for so many more bytes of logs, as far as a few evictions go. */
+  makeLogRoom(bytes: number, nowMs: number): void {
+    const logs = this.#tables.filter(({ holdsLogs }) => holdsLogs)
+    for (let left = MOST_LOGS_EVICTED; left > 0 && !this.#budget.hasLogBytes(bytes); left--) this.#eviction.makeRoom(logs, nowMs)
+  }
+
+  /** Seeds both hashes, at the first call and not before: some runtimes have random numbers only in a request. */
+  #setSeeds(seeds?: Seeds): void {
+    this.keyHash.setSeed(seeds?.keys)
+    this.#ruleHash.setSeed(seeds?.rules)
+    this.#isSeeded = true
+  }
+
+  /** Lets the row of a log know that the log has another handle. */
+  #keepHandle({ lo, hi }: Owner, handle: number): void {
+    const rows = this.#table(LOG_ROW_WIDTH, true).rowsFor(hi)
+    rows.cells[rows.at(rows.find(lo, hi)) + LOG_HANDLE] = handle
   }
 
   #tableOf({ isLog, cells }: DumpedState): Table {
@@ -179,11 +243,10 @@ export class MemoryRoom implements MemoryStore {
   }
 
   #table(width: number, isLog: boolean): Table {
-    const kind = isLog ? 'log' : String(width)
-    let table = this.#tables.get(kind)
+    let table = this.#tables.find((each) => each.width === width && each.holdsLogs === isLog)
     if (table === undefined) {
-      table = new Table(width, this.#maxKeys, isLog ? this.#logs : undefined)
-      this.#tables.set(kind, table)
+      table = new Table({ width, maxRows: this.#maxKeys, budget: this.#budget, logs: isLog ? this.#logs : undefined })
+      this.#tables.push(table)
     }
     return table
   }
@@ -203,7 +266,7 @@ export class MemoryRoom implements MemoryStore {
       // A hit tells its caller of a broken clock; a timer has nobody to tell.
       return
     }
-    for (const table of this.#tables.values()) table.sweep(nowMs, SWEEP_SHARE)
+    for (const table of this.#tables) table.sweep(nowMs, this.epoch, SWEEP_SHARE, MOST_SWEPT)
     if (this.size > 0) return
     clearInterval(this.#sweeper)
     this.#sweeper = undefined

@@ -1,24 +1,25 @@
 // A limiter's counts in the memory store: finds a key's rows and runs the rules' definitions inside them.
-// What must stay true: a hit either spends on every rule or, if one denies, on none but those that count denied hits,
+// Invariant: a hit either spends on every rule or, if one denies, on none but those that count denied hits,
 // and a row is made only for what will be written.
 
 import { type Decision, decide } from '../../core/decision.ts'
-import type { Rule, RuleLog } from '../../core/rule.ts'
+import type { Rule } from '../../core/rule.ts'
 import type { Tally } from '../../core/store.ts'
-import type { LogArena } from './log-arena.ts'
+import type { LogArena, LogRule } from './log-arena.ts'
 import type { MemoryRoom } from './memory-store.ts'
-import { DENIED, pressurePerUnit, type Rows } from './rows.ts'
+import { FULL, PINNED, pressurePerUnit, type Rows } from './rows.ts'
 import { LOG_HANDLE, type Table } from './table.ts'
 
-type LogRule = Rule & { readonly log: RuleLog }
+/** Entries of the scratch log. A call on a key without a row spends once. */
+const SCRATCH_CELLS = 8
 
 /** One rule's state of the key at hand. Kept and reused from hit to hit: a hit makes no object but its decision. */
 interface Place {
   readonly rule: Rule
   readonly table: Table
-  /** The rule's own fingerprint, mixed into every key's: no two rules share a row. */
-  readonly ruleLo: number
-  readonly ruleHi: number
+  /** The rule's own fingerprint, mixed into every key's: no two rules share a row. Known from the first call on. */
+  ruleLo: number
+  ruleHi: number
   readonly pressurePerUnit: number
   lo: number
   hi: number
@@ -36,14 +37,15 @@ export class MemoryTally implements Tally<'sync'> {
   readonly #rules: readonly Rule[]
   readonly #places: readonly Place[]
   /** Cells for looking at a state without a trace. */
-  #scratch: Float64Array
+  readonly #scratch: Float64Array
+  #isOpen = false
 
   constructor(room: MemoryRoom, logs: LogArena, rules: readonly Rule[]) {
     this.#room = room
     this.#logs = logs
     this.#rules = rules
     this.#places = rules.map((rule) => place(room, rule))
-    this.#scratch = new Float64Array(Math.max(...rules.map((rule) => rule.width)))
+    this.#scratch = new Float64Array(Math.max(...rules.map((rule) => rule.width)) + SCRATCH_CELLS)
   }
 
   hit(key: string, cost: number): Decision {
@@ -59,7 +61,7 @@ export class MemoryTally implements Tally<'sync'> {
       rule.settle(cells, at, nowMs)
       if (rule.waitMs(cells, at, nowMs, cost) > 0) allowed = false
     }
-    if (allowed || this.#countsDenied) this.#claim(places, key, nowMs, allowed)
+    if (allowed || this.#countsDenied) this.#makeRoom(places, key, nowMs, allowed)
     const figures: number[] = []
     for (let i = 0; i < places.length; i++) {
       const place = places[i]
@@ -67,10 +69,7 @@ export class MemoryTally implements Tally<'sync'> {
       if (place.row < 0) this.#lookAtBlank(place)
       else {
         this.#locate(place)
-        if (allowed || rule.countsDenied) {
-          this.#makeLogRoom(place)
-          rule.spend(place.cells, place.at, nowMs, cost)
-        }
+        if (allowed || rule.countsDenied) rule.spend(place.cells, place.at, nowMs, cost)
         this.#keepEnd(place)
       }
       const { cells, at } = place
@@ -78,7 +77,7 @@ export class MemoryTally implements Tally<'sync'> {
       // Asked again, because a denied hit that counts may have moved the end of the wait.
       const waitMs = allowed ? 0 : rule.waitMs(cells, at, nowMs, cost)
       figures.push(used, waitMs, cells[at] === 0 ? 0 : cells[at] - nowMs)
-      if (place.row >= 0) press(place, waitMs > 0 ? rule.limit + 1 : used)
+      if (place.row >= 0) press(place, used)
     }
     return decide(this.#rules, figures, 'store')
   }
@@ -88,9 +87,10 @@ export class MemoryTally implements Tally<'sync'> {
     this.#find(this.#places, key)
     const figures: number[] = []
     for (const place of this.#places) {
-      const { rule } = place
-      const cells = this.#copyOf(place, nowMs)
-      figures.push(rule.used(cells, 0, nowMs), rule.waitMs(cells, 0, nowMs, cost), cells[0] === 0 ? 0 : cells[0] - nowMs)
+      this.#view(place, nowMs)
+      const { rule, cells, at } = place
+      const endsAt = this.#endsAt(place, nowMs)
+      figures.push(rule.used(cells, at, nowMs), rule.waitMs(cells, at, nowMs, cost), endsAt === 0 ? 0 : endsAt - nowMs)
     }
     return decide(this.#rules, figures, 'store')
   }
@@ -107,13 +107,16 @@ export class MemoryTally implements Tally<'sync'> {
     const place = this.#places[rule]
     const nowMs = this.#room.clock.now()
     this.#find([place], key)
-    return place.rule.used(this.#copyOf(place, nowMs), 0, nowMs)
+    this.#view(place, nowMs)
+    return place.rule.used(place.cells, place.at, nowMs)
   }
 
   expiresAt(rule: number, key: string): number {
     const place = this.#places[rule]
+    const nowMs = this.#room.clock.now()
     this.#find([place], key)
-    return this.#copyOf(place, this.#room.clock.now())[0]
+    this.#view(place, nowMs)
+    return this.#endsAt(place, nowMs)
   }
 
   refund(key: string, cost: number, rule?: number): number {
@@ -146,7 +149,7 @@ export class MemoryTally implements Tally<'sync'> {
     return this.#rules.some((rule) => rule.countsDenied)
   }
 
-  /** Runs `change` in the settled state of a key, which gets a row for it unless its state stays that of a key never hit; → units used. */
+  /** Runs `change` in the settled state of a key, which gets a row for it unless its state stays that of a key never hit; returns units used. */
   #write(place: Place, key: string, change: (place: Place, nowMs: number) => void): number {
     const nowMs = this.#room.clock.now()
     this.#find([place], key)
@@ -154,11 +157,10 @@ export class MemoryTally implements Tally<'sync'> {
       this.#lookAtBlank(place)
       change(place, nowMs)
       if (place.cells[place.at] === 0) return 0
-      this.#claim([place], key, nowMs, true)
     }
+    this.#makeRoom([place], key, nowMs, true)
     this.#locate(place)
     place.rule.settle(place.cells, place.at, nowMs)
-    this.#makeLogRoom(place)
     change(place, nowMs)
     this.#keepEnd(place)
     const used = place.rule.used(place.cells, place.at, nowMs)
@@ -169,6 +171,7 @@ export class MemoryTally implements Tally<'sync'> {
   /** Looks up the key's rows. */
   #find(places: readonly Place[], key: string): void {
     const { keyHash } = this.#room
+    if (!this.#isOpen) this.#open()
     const keyHi = keyHash.hash(key)
     for (const place of places) {
       place.hi = keyHi ^ place.ruleHi
@@ -178,25 +181,60 @@ export class MemoryTally implements Tally<'sync'> {
     }
   }
 
-  /** Makes the rows that the key lacks: all, or only those of rules that count denied hits. Rows may move. */
-  #claim(places: readonly Place[], key: string, nowMs: number, all: boolean): void {
-    const lacks = ({ row, rule }: Place): boolean => row < 0 && (all || rule.countsDenied)
-    if (!places.some(lacks)) return
-    do {
-      // The rows that the key has are not the ones to go for those it lacks.
-      for (const { rows, row } of places) if (row >= 0) rows.pressure[row] = DENIED
-      this.#room.makeRoom(places.filter(lacks).length, nowMs)
-      this.#find(places, key)
-    } while (!this.#room.hasRoom(places.filter(lacks).length))
-    for (const { table } of places) table.prepare(places.length)
+  /** Reads the fingerprints of the rules. Not when the tally is made: they need random numbers, which some runtimes have only in a request. */
+  #open(): void {
+    for (const place of this.#places) {
+      const { lo, hi } = this.#room.fingerprint(place.rule)
+      place.ruleLo = lo
+      place.ruleHi = hi
+    }
+    this.#isOpen = true
+  }
+
+  /**
+   * Gets everything ready that is about to be written: the rows that the key lacks (all, or only those of rules that count
+   * denied hits), and room for one more entry in its logs. Rows may move. Others may be evicted, never the key's own.
+   */
+  #makeRoom(places: readonly Place[], key: string, nowMs: number, all: boolean): void {
+    let lacking = 0
+    for (const { row, rule } of places) if (row < 0 && (all || rule.countsDenied)) lacking += 1
+    if (lacking > 0) this.#claim(places, key, nowMs, all, lacking)
+    for (const place of places) if (place.rule.log !== undefined && place.row >= 0) this.#makeLogRoom(places, place, key, nowMs)
+  }
+
+  #claim(places: readonly Place[], key: string, nowMs: number, all: boolean, lacking: number): void {
+    pin(places)
+    for (const { table } of places) this.#room.makeRoom(table, lacking, nowMs)
+    for (const { rule } of places) {
+      if (rule.log !== undefined) this.#room.makeLogRoom(lacking * this.#logs.smallestBytes(rule as LogRule), nowMs)
+    }
+    for (const { table } of places) table.prepare(lacking, nowMs)
     this.#find(places, key)
-    for (const place of places.filter(lacks)) {
-      const row = place.table.claim(place.lo, place.hi)
-      if (place.rule.log === undefined) continue
-      const rows = place.table.rowsFor(place.hi)
-      rows.cells[rows.at(row) + LOG_HANDLE] = this.#logs.allocate(place.rule as LogRule, 0)
+    for (const place of places) {
+      const { table, rule, lo, hi } = place
+      if (place.row >= 0 || !(all || rule.countsDenied)) continue
+      const row = table.claim(lo, hi, this.#room.epoch)
+      const rows = table.rowsFor(hi)
+      rows.pressure[row] = PINNED
+      if (rule.log === undefined) continue
+      // An end for the time being: a row without one would count as expired while room is made for other logs.
+      rows.cells[rows.at(row)] = nowMs + 1
+      rows.cells[rows.at(row) + LOG_HANDLE] = this.#logs.allocate(rule as LogRule, place)
     }
     this.#find(places, key)
+  }
+
+  /** Lets a log move to a larger block where one more entry would not fit, and to a smaller one where far more would. */
+  #makeLogRoom(places: readonly Place[], place: Place, key: string, nowMs: number): void {
+    const rule = place.rule as LogRule
+    const bytes = this.#logs.bytesToFit(rule, handleOf(place))
+    if (bytes > 0) {
+      pin(places)
+      this.#room.makeLogRoom(bytes, nowMs)
+      this.#find(places, key)
+    }
+    const handle = this.#logs.fit(rule, handleOf(place), place)
+    place.rows.cells[place.rows.at(place.row) + LOG_HANDLE] = handle
   }
 
   /** Points `cells` at the state: in the row, or for a log in its block. */
@@ -215,26 +253,12 @@ export class MemoryTally implements Tally<'sync'> {
 
   /** Points `cells` at the state of a key never hit, which may be changed and is thrown away. */
   #lookAtBlank(place: Place): void {
-    place.cells = this.#blank(place.rule)
+    const { width, log } = place.rule
+    const scratch = this.#scratch
+    scratch.fill(0)
+    log?.frame(scratch, 0, scratch, 0, width + SCRATCH_CELLS)
+    place.cells = scratch
     place.at = 0
-  }
-
-  #blank({ width, log }: Rule): Float64Array {
-    this.#scratch.fill(0)
-    if (log !== undefined) {
-      const needed = log.widthToSpend(this.#scratch, 0)
-      if (this.#scratch.length < needed) this.#scratch = new Float64Array(needed)
-      log.move(this.#scratch, 0, this.#scratch, 0, Math.max(width, needed))
-    }
-    return this.#scratch
-  }
-
-  /** Moves a log to a larger block where one more entry would not fit. */
-  #makeLogRoom(place: Place): void {
-    if (place.rule.log === undefined) return
-    const handleAt = place.rows.at(place.row) + LOG_HANDLE
-    place.rows.cells[handleAt] = this.#logs.grow(place.rule as LogRule, place.rows.cells[handleAt])
-    this.#locate(place)
   }
 
   /** Lets the row of a log know when it ends. */
@@ -242,38 +266,46 @@ export class MemoryTally implements Tally<'sync'> {
     if (rule.log !== undefined) rows.cells[rows.at(row)] = cells[at]
   }
 
-  /** The settled state of a key, in cells of its own from 0 on. */
-  #copyOf(place: Place, nowMs: number): Float64Array {
-    const { rule } = place
-    if (place.row < 0) return this.#blank(rule)
+  /** Points `cells` at the state as it is now, to read and not to change: a settled copy, or a log as it stands, which can be read unsettled. */
+  #view(place: Place, nowMs: number): void {
+    if (place.row < 0) return this.#lookAtBlank(place)
     this.#locate(place)
-    const { cells, at } = place
-    if (rule.log === undefined) {
-      for (let i = 0; i < rule.width; i++) this.#scratch[i] = cells[at + i]
-    } else {
-      const width = rule.log.widthToSpend(cells, at)
-      if (this.#scratch.length < width) this.#scratch = new Float64Array(width)
-      rule.log.move(cells, at, this.#scratch, 0, width)
-    }
+    const { rule, cells, at } = place
+    if (rule.log !== undefined) return
+    for (let i = 0; i < rule.width; i++) this.#scratch[i] = cells[at + i]
     rule.settle(this.#scratch, 0, nowMs)
-    return this.#scratch
+    place.cells = this.#scratch
+    place.at = 0
+  }
+
+  /** When the state at which `cells` points ends; 0 if there is none. */
+  #endsAt({ rule, cells, at }: Place, nowMs: number): number {
+    return rule.log === undefined ? cells[at] : rule.log.endsAt(cells, at, nowMs)
   }
 }
 
-/** Notes how hard a key presses on its limit; above the limit, it is being denied. */
+/** Notes which share of its limit a key has used. */
 function press({ rows, row, rule, pressurePerUnit }: Place, used: number): void {
-  rows.pressure[row] = used > rule.limit ? DENIED : used * pressurePerUnit
+  rows.pressure[row] = used >= rule.limit ? FULL : used * pressurePerUnit
+}
+
+/** Keeps the key's own rows from being evicted, until `press` says what they have used. */
+function pin(places: readonly Place[]): void {
+  for (const { rows, row } of places) if (row >= 0) rows.pressure[row] = PINNED
+}
+
+function handleOf({ rows, row }: Place): number {
+  return rows.cells[rows.at(row) + LOG_HANDLE]
 }
 
 function place(room: MemoryRoom, rule: Rule): Place {
   const table = room.tableFor(rule)
-  const { lo: ruleLo, hi: ruleHi } = room.fingerprint(rule)
   const { rows } = table
   return {
     rule,
     table,
-    ruleLo,
-    ruleHi,
+    ruleLo: 0,
+    ruleHi: 0,
     pressurePerUnit: pressurePerUnit(rule.limit),
     lo: 0,
     hi: 0,

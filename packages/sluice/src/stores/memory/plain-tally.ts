@@ -1,5 +1,5 @@
 // The common case, one rule without a log, with a shorter way to a decision: nothing is looked up that can be held.
-// What must stay true: it answers as the general tally does.
+// Invariant: it answers as the general tally does.
 
 import type { TimerClock } from '../../core/clock.ts'
 import { type Decision, SingleDecision } from '../../core/decision.ts'
@@ -8,7 +8,7 @@ import type { KeyHash } from './key-hash.ts'
 import type { LogArena } from './log-arena.ts'
 import type { MemoryRoom } from './memory-store.ts'
 import { MemoryTally, notEmpty } from './memory-tally.ts'
-import { DENIED, pressurePerUnit } from './rows.ts'
+import { FULL, pressurePerUnit } from './rows.ts'
 import type { Table } from './table.ts'
 
 export class PlainTally extends MemoryTally {
@@ -17,8 +17,9 @@ export class PlainTally extends MemoryTally {
   readonly #keyHash: KeyHash
   readonly #table: Table
   readonly #rule: Rule
-  readonly #ruleLo: number
-  readonly #ruleHi: number
+  #ruleLo = 0
+  #ruleHi = 0
+  #isOpen = false
   readonly #pressurePerUnit: number
 
   constructor(room: MemoryRoom, logs: LogArena, rules: readonly Rule[]) {
@@ -28,9 +29,6 @@ export class PlainTally extends MemoryTally {
     this.#keyHash = room.keyHash
     this.#rule = rules[0]
     this.#table = room.tableFor(this.#rule)
-    const { lo, hi } = room.fingerprint(this.#rule)
-    this.#ruleLo = lo
-    this.#ruleHi = hi
     this.#pressurePerUnit = pressurePerUnit(this.#rule.limit)
   }
 
@@ -45,6 +43,7 @@ export class PlainTally extends MemoryTally {
     let rows = table.rowsFor(hi)
     let row = rows.find(lo, hi)
     if (row < 0) {
+      if (!this.#isOpen) return this.#firstHit(key, cost)
       row = this.#addRow(lo, hi, nowMs, cost)
       if (row < 0) return this.peek(key, cost)
       rows = table.rowsFor(hi)
@@ -55,7 +54,7 @@ export class PlainTally extends MemoryTally {
     const used = rule.used(cells, at, nowMs)
     const endsAt = cells[at]
     if (waitMs === 0) rows.press(row, used, cost, this.#pressurePerUnit)
-    else rows.pressure[row] = DENIED
+    else rows.pressure[row] = used >= limit ? FULL : used * this.#pressurePerUnit
     return new SingleDecision(
       waitMs === 0,
       limit,
@@ -67,14 +66,23 @@ export class PlainTally extends MemoryTally {
     )
   }
 
+  /** Reads the rule's fingerprint before the first hit, as MemoryTally does; until then no row can be found. */
+  #firstHit(key: string, cost: number): Decision {
+    const { lo, hi } = this.#room.fingerprint(this.#rule)
+    this.#ruleLo = lo
+    this.#ruleHi = hi
+    this.#isOpen = true
+    return this.hit(key, cost)
+  }
+
   /**
    * A row for a key that has none; −1 if the hit would leave nothing in it: all that such a key can be denied for is a cost
    * above the limit. Apart from `hit`, so that what every hit runs is small enough to be compiled as one piece.
    */
   #addRow(lo: number, hi: number, nowMs: number, cost: number): number {
     if (cost > this.#rule.limit && !this.#rule.countsDenied) return -1
-    this.#room.makeRoom(1, nowMs)
-    this.#table.prepare(1)
-    return this.#table.claim(lo, hi)
+    this.#room.makeRoom(this.#table, 1, nowMs)
+    this.#table.prepare(1, nowMs)
+    return this.#table.claim(lo, hi, this.#room.epoch)
   }
 }

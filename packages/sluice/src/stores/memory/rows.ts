@@ -1,18 +1,24 @@
-// A flat open-addressing table of rows: a 64-bit fingerprint and a rule's numbers beside it in one typed array, and how hard
-// each row presses on its limit in another. Linear probing, no wrap-around, deletion by shifting back, no tombstones.
-// What must stay true: a row stands at its home or in an unbroken run of taken rows after it, and the last row is always empty.
+// A flat open-addressing table of rows: a 64-bit fingerprint and a rule's numbers beside it in one typed array, and in two
+// others the row's pressure on its limit and its age. Linear probing, no wrap-around, deletion by shifting back, no tombstones.
+// Invariant: a row stands at its home or in an unbroken run of taken rows after it, and the last row is always empty.
 // Homes rise with the fingerprint, so that moving rows to a table of another size in order fills that one in order too.
 
-/** Pressure of a row whose last hit was denied. */
-export const DENIED = 255
+/** Pressure of a row whose key has used all of its limit: one unit more is denied. */
+export const FULL = 254
 
-/** Pressure of a row whose key has used all of its limit. */
-const FULL_PRESSURE = 15
+/** Pressure of a row that must not be evicted now. Set for the length of one call. */
+export const PINNED = 255
 
-/** What turns units used into pressure. */
+/** From this pressure on, half of the limit, the newest of equals is evicted first. */
+export const HEAVY = 127
+
+/** Pressure of one used unit. A little more than exact, so that rounding leaves no full row below FULL. */
 export function pressurePerUnit(limit: number): number {
-  return FULL_PRESSURE / limit
+  return (FULL + 1e-6) / limit
 }
+
+/** Ages are counted in epochs up to this. Older rows are equally old. */
+const MOST_AGE = 128
 
 /** Room after the last home for the run that ends there. With at most 0.7 of the homes taken, a longer run is a 1 in 10^12 event. */
 const TAIL = 512
@@ -26,9 +32,13 @@ export class Rows {
   readonly length: number
   readonly tail: number
   readonly cells: Float64Array
-  /** 0 to 15, how much of its limit the row's key had used after its last hit; DENIED if it was denied. */
+  /** 0 to FULL: the share of its limit that the row's key had used after its last change. */
   readonly pressure: Uint8Array
+  /** The epoch in which each row was claimed, modulo 256. */
+  readonly #born: Uint8Array
   count = 0
+  /** The row that the next sweep looks at first. */
+  hand = 0
   readonly #words: Int32Array
   readonly #homeShift: number
 
@@ -39,8 +49,13 @@ export class Rows {
     this.length = capacity + tail + 1
     this.cells = new Float64Array(this.length * this.stride)
     this.pressure = new Uint8Array(this.length)
+    this.#born = new Uint8Array(this.length)
     this.#words = new Int32Array(this.cells.buffer)
     this.#homeShift = Math.clz32(capacity) + 1
+  }
+
+  get bytes(): number {
+    return bytesOf(this.stride, this.length)
   }
 
   home(hi: number): number {
@@ -75,9 +90,27 @@ export class Rows {
     if (pressure - Math.floor(pressure) < rise || used <= more) this.pressure[row] = pressure
   }
 
+  /** Epochs since the row was claimed, at most MOST_AGE. */
+  age(row: number, epoch: number): number {
+    this.keepAge(row, epoch)
+    return (epoch - this.#born[row]) & 255
+  }
+
+  /** Keeps the age of an old row from starting again at 0. Has to reach each row once in 128 epochs. */
+  keepAge(row: number, epoch: number): void {
+    if (((epoch - this.#born[row]) & 255) > MOST_AGE) this.#born[row] = epoch - MOST_AGE
+  }
+
   isTaken(row: number): boolean {
     const word = row * this.stride * 2
     return (this.#words[word] | this.#words[word + 1]) !== 0
+  }
+
+  /** The first empty row from `row` on. */
+  endOfRun(row: number): number {
+    let end = row
+    while (this.isTaken(end)) end += 1
+    return end
   }
 
   /** The two halves of a row's fingerprint. */
@@ -90,11 +123,12 @@ export class Rows {
   }
 
   /** Takes an empty row for a fingerprint. */
-  claim(row: number, lo: number, hi: number): void {
+  claim(row: number, lo: number, hi: number, epoch: number): void {
     const word = row * this.stride * 2
     this.#words[word] = lo
     this.#words[word + 1] = hi
     this.pressure[row] = 0
+    this.#born[row] = epoch
     this.count += 1
   }
 
@@ -133,5 +167,16 @@ export class Rows {
     this.#words[to * stride * 2 + 1] = from.#words[row * stride * 2 + 1]
     for (let i = 1; i < stride; i++) cells[to * stride + i] = from.cells[row * stride + i]
     this.pressure[to] = from.pressure[row]
+    this.#born[to] = from.#born[row]
   }
+}
+
+/** Bytes of a table of `capacity` homes for states of `width` cells. */
+export function bytesOfRows(width: number, capacity: number): number {
+  return bytesOf(width + 1, capacity + TAIL + 1)
+}
+
+/** The cells, and a byte each of pressure and of age. */
+function bytesOf(stride: number, length: number): number {
+  return length * (stride * Float64Array.BYTES_PER_ELEMENT + 2)
 }

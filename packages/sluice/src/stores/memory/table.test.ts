@@ -1,9 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { seededRandom } from '../../testing/random.ts'
+import { ByteBudget } from './byte-budget.ts'
 import { KeyHash } from './key-hash.ts'
+import { FULL } from './rows.ts'
 import { Table } from './table.ts'
+import { Victims } from './victims.ts'
 
 const FAR = 1e12
+const ROOMY = 2 ** 40
+const ALL = 2 ** 20
+
+function newTable(maxRows: number, maxBytes = ROOMY): Table {
+  return new Table({ width: 2, maxRows, budget: new ByteBudget(maxBytes) })
+}
 
 /** A table as a map from keys to numbers, with every row that has not been removed. */
 class Shadowed {
@@ -12,7 +21,8 @@ class Shadowed {
   readonly #hash = new KeyHash()
 
   constructor(maxRows: number) {
-    this.table = new Table(2, maxRows)
+    this.table = newTable(maxRows)
+    this.#hash.setSeed()
   }
 
   put(key: string, value: number, expiresAt = FAR): void {
@@ -20,8 +30,8 @@ class Shadowed {
     const { lo } = this.#hash
     let row = this.table.rowsFor(hi).find(lo, hi)
     if (row < 0) {
-      this.table.prepare(1)
-      row = this.table.claim(lo, hi)
+      this.table.prepare(1, 0)
+      row = this.table.claim(lo, hi, 0)
     }
     const rows = this.table.rowsFor(hi)
     rows.cells[rows.at(row)] = expiresAt
@@ -58,7 +68,7 @@ test('every key keeps its numbers while the table grows, moves and shrinks under
     const key = `k${random.whole(0, 60_000)}`
     if (random.whole(0, 9) < adds) shadowed.put(key, step)
     else shadowed.remove(key)
-    if (step % 500 === 0) shadowed.table.sweep(0, 1 / 60)
+    if (step % 500 === 0) shadowed.table.sweep(0, 0, 1 / 60, ALL)
     if (step % 20_000 === 0) expect(shadowed.wrongKeys(), `SEED=${random.seed}, step ${step}`).toEqual([])
   }
   expect(shadowed.wrongKeys(), `SEED=${random.seed}`).toEqual([])
@@ -105,17 +115,17 @@ test('a table that has emptied becomes small again', () => {
   for (let i = 0; i < 100_000; i++) shadowed.put(`k${i}`, i, 1000)
   expect(shadowed.table.rows.capacity).toBeGreaterThan(140_000)
   for (let i = 0; i < 20; i++) shadowed.put(`kept${i}`, i)
-  for (let second = 0; second < 600; second++) shadowed.table.sweep(1000, 1 / 60)
+  for (let second = 0; second < 600; second++) shadowed.table.sweep(1000, 0, 1 / 60, ALL)
   expect(shadowed.table.rows.capacity).toBe(256)
   for (let i = 0; i < 20; i++) expect(shadowed.value(`kept${i}`)).toBe(i)
 })
 
 test('a table whose last run reaches its end grows and loses nothing', () => {
-  const table = new Table(2, 10_000)
+  const table = newTable(10_000)
   // The highest homes only: fingerprints that no keyed hash would give.
   for (let i = 1; i <= 2000; i++) {
-    table.prepare(1)
-    table.claim(i, -1)
+    table.prepare(1, -1)
+    table.claim(i, -1, 0)
     const rows = table.rowsFor(-1)
     rows.cells[rows.at(rows.find(i, -1)) + 1] = i
   }
@@ -125,25 +135,109 @@ test('a table whose last run reaches its end grows and loses nothing', () => {
   }
 })
 
-describe('at the bound', () => {
-  test('what has expired goes first', () => {
+test('a move leaves behind what has expired', () => {
+  const shadowed = new Shadowed(100_000)
+  for (let i = 0; i < 10_000; i++) shadowed.put(`k${i}`, i, i % 2 === 0 ? 500 : FAR)
+  while (shadowed.table.rows.count === shadowed.table.count) shadowed.put(`more${shadowed.table.count}`, 0)
+  for (let steps = 0; shadowed.table.rows.count < shadowed.table.count; steps++) {
+    shadowed.table.tend(500)
+    expect(steps).toBeLessThan(10_000)
+  }
+  for (let i = 0; i < 10_000; i++) expect(shadowed.value(`k${i}`)).toBe(i % 2 === 0 ? undefined : i)
+})
+
+test('a table that may have no more bytes does not grow', () => {
+  const table = newTable(1_000_000, 2 ** 22)
+  const hash = new KeyHash()
+  hash.setSeed()
+  let claimed = 0
+  for (; table.hasRoom(1); claimed++) {
+    table.prepare(1, 0)
+    const hi = hash.hash(`k${claimed}`)
+    table.claim(hash.lo, hi, 0)
+  }
+  expect(table.bytes).toBeLessThan(2 ** 22)
+  expect(claimed).toBeGreaterThan(2 ** 22 / 200)
+})
+
+describe('a search', () => {
+  const wholeTable = { enough: ALL, most: ALL }
+
+  test('drops what has expired', () => {
     const shadowed = new Shadowed(100)
-    for (let i = 0; i < 100; i++) shadowed.put(`k${i}`, i, i < 30 ? 500 : FAR)
-    let dropped = 0
-    for (let looks = 0; looks < 4; looks++) dropped += shadowed.table.look(500)
-    expect(dropped).toBe(30)
-    for (let i = 30; i < 100; i++) expect(shadowed.value(`k${i}`)).toBe(i)
+    for (let i = 0; i < 80; i++) shadowed.put(`k${i}`, i, i < 30 ? 500 : FAR)
+    expect(shadowed.table.search(wholeTable, 500, 0, new Victims(1))).toBe(30)
+    for (let i = 30; i < 80; i++) expect(shadowed.value(`k${i}`)).toBe(i)
   })
 
-  test('then the row under the least pressure, and of those the one that ends first', () => {
+  test('finds the rows under the least pressure, and evicts no row twice', () => {
     const shadowed = new Shadowed(100)
-    for (let i = 0; i < 30; i++) shadowed.put(`k${i}`, i, FAR + i)
+    for (let i = 0; i < 80; i++) shadowed.put(`k${i}`, i)
     const { rows } = shadowed.table
-    for (let row = 0; row < rows.length; row++) {
-      const value = rows.cells[rows.at(row) + 1]
-      rows.pressure[row] = value === 11 || value === 27 ? 10 : 200
+    for (let row = 0; row < rows.length; row++) rows.pressure[row] = rows.cells[rows.at(row) + 1]
+    const victims = new Victims(8)
+    expect(shadowed.table.search(wholeTable, 0, 0, victims)).toBe(0)
+    expect(victims.evict()).toBe(8)
+    for (let i = 0; i < 80; i++) expect(shadowed.value(`k${i}`)).toBe(i < 8 ? undefined : i)
+  })
+
+  test('of full rows gives up the newest, and no more than one that is old', () => {
+    const table = newTable(100)
+    for (let i = 1; i <= 80; i++) {
+      table.prepare(1, 0)
+      // Spread over all homes; row i was claimed in epoch i.
+      const hi = Math.floor((i / 81) * 2 ** 32) | 0
+      const row = table.claim(i, hi, i)
+      const rows = table.rowsFor(hi)
+      rows.cells[rows.at(row)] = FAR
+      rows.pressure[row] = FULL
     }
-    expect(shadowed.table.look(0)).toBe(0)
-    expect(rows.cells[rows.at(shadowed.table.victim) + 1]).toBe(11)
+    const left = (): number[] => {
+      const los: number[] = []
+      table.each(0, (rows, row) => los.push(rows.lo(row)))
+      return los.sort((a, b) => a - b)
+    }
+    const victims = new Victims(8)
+    table.search(wholeTable, 0, 80, victims)
+    expect(victims.evict()).toBe(8)
+    expect(left()).toEqual(Array.from({ length: 72 }, (_, i) => i + 1))
+    victims.clear()
+    // Much later all of them are old.
+    table.search(wholeTable, 0, 200, victims)
+    expect(victims.evict()).toBe(1)
+  })
+
+  test('looks at no more rows than it may, however sparse the table is', () => {
+    const shadowed = new Shadowed(1_000_000)
+    for (let i = 0; i < 100_000; i++) shadowed.put(`k${i}`, i)
+    for (let i = 10; i < 100_000; i++) shadowed.remove(`k${i}`)
+    const before = shadowed.table.looked
+    shadowed.table.search({ enough: 64, most: 256 }, 0, 0, new Victims(8))
+    expect(shadowed.table.looked - before).toBe(256)
+  })
+
+  test('works at every point of a move, in both directions', () => {
+    const random = seededRandom()
+    const shadowed = new Shadowed(20_000)
+    const victims = new Victims(4)
+    for (let step = 0; step < 60_000; step++) {
+      const grows = step % 30_000 < 15_000
+      if (grows || random.whole(0, 3) === 0) shadowed.put(`k${step}`, step)
+      if (!grows) {
+        victims.clear()
+        shadowed.table.search({ enough: 64, most: 256 }, 0, 0, victims)
+        victims.evict()
+        shadowed.table.tend(0)
+      }
+      if (step % 5000 !== 0) continue
+      let live = 0
+      for (const [key, value] of shadowed.expected) {
+        const found = shadowed.value(key)
+        if (found === undefined) shadowed.expected.delete(key)
+        else if (found !== value) expect.fail(`SEED=${random.seed}, ${key} is ${found}`)
+        else live += 1
+      }
+      expect(shadowed.table.count, `SEED=${random.seed}, step ${step}`).toBe(live)
+    }
   })
 })

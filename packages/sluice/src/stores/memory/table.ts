@@ -1,9 +1,11 @@
-// Rows that grow and shrink a few at a time, so that no hit ever waits for a rehash of millions; and, at the bound, which to give up.
-// What must stay true: while rows move to a table of another size, those whose home in the old one lies before `frontier`
-// are in the new one and all others in the old one, so a look-up reads one table only. The row before `frontier` is empty.
+// Rows that grow and shrink a few at a time, so that no hit ever waits for a rehash of millions.
+// Invariant: while rows move to a table of another size, rows whose home in the old one lies before `frontier` are in the new
+// one and all others in the old one, so a look-up reads one table only. The row before `frontier` is empty.
 
+import type { ByteBudget } from './byte-budget.ts'
 import type { LogArena } from './log-arena.ts'
-import { DENIED, Rows } from './rows.ts'
+import { bytesOfRows, Rows } from './rows.ts'
+import type { Victims } from './victims.ts'
 
 const SMALLEST_CAPACITY = 256
 
@@ -18,40 +20,55 @@ function mostTaken(capacity: number): number {
 /** Rows moved for each key that is added: the move ends long before the new table is full. */
 const MOVED_PER_CLAIM = 16
 
-/** Keys looked at, for each one that is added at the bound, to find one that can go. */
-const LOOKED_AT = 32
+const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2
 
-/** Keys looked at before one that is being denied is the one to go. */
-const LOOKED_AT_MOST = 16_384
+/** A table that shrinks exists twice, the second time in half the size: so much is set aside for each. */
+const RESERVED = 1.5
 
 /** A state's first cell says when it ends; a row of a log holds the log's handle after it. */
 const EXPIRES_AT = 0
 export const LOG_HANDLE = 1
 
+/** How far a search goes. */
+export interface Look {
+  readonly enough: number
+  readonly most: number
+}
+
+export interface TableOptions {
+  /** Cells of a row. */
+  readonly width: number
+  readonly maxRows: number
+  readonly budget: ByteBudget
+  /** Where the logs live whose handles the rows hold, if they hold any. */
+  readonly logs?: LogArena | undefined
+}
+
 export class Table {
   rows: Rows
-  /** What `look` found best to give up: a row of `rows`, or −1, and its pressure. */
-  victim = -1
-  victimPressure = 0
-  readonly #width: number
+  /** Rows looked at so far by searches, sweeps and moves. */
+  looked = 0
+  readonly width: number
   /** The capacity that has room for all the rows there may be. */
-  #largest: number
+  readonly #largest: number
+  readonly #budget: ByteBudget
   readonly #logs: LogArena | undefined
   #retiring: Rows | undefined
   #frontier = 0
-  #hand = 0
+  /** Where the last search began, as a share of all rows. */
+  #place = 0
+  /** Bytes of the budget that this table has taken. */
+  #reserved = 0
 
-  /** `logs` is where the logs live whose handles the rows hold, if they hold any. */
-  constructor(width: number, maxRows: number, logs?: LogArena) {
-    this.#width = width
-    this.#largest = SMALLEST_CAPACITY
-    while (mostTaken(this.#largest) < maxRows) this.#largest *= 2
+  constructor({ width, maxRows, budget, logs }: TableOptions) {
+    this.width = width
+    let largest = SMALLEST_CAPACITY
+    while (mostTaken(largest) < maxRows) largest *= 2
+    this.#largest = largest
+    this.#budget = budget
     this.#logs = logs
     this.rows = new Rows(width, SMALLEST_CAPACITY)
-  }
-
-  get width(): number {
-    return this.#width
+    this.#account()
   }
 
   get holdsLogs(): boolean {
@@ -60,6 +77,21 @@ export class Table {
 
   get count(): number {
     return this.rows.count + (this.#retiring?.count ?? 0)
+  }
+
+  get bytes(): number {
+    return this.rows.bytes + (this.#retiring?.bytes ?? 0)
+  }
+
+  get longestRun(): number {
+    const { rows } = this
+    let longest = 0
+    for (let row = 0; row < rows.length; row++) {
+      const end = rows.endOfRun(row)
+      longest = Math.max(longest, end - row)
+      row = end
+    }
+    return longest
   }
 
   /** The rows in which a fingerprint is, or would be. */
@@ -71,27 +103,35 @@ export class Table {
   /** Gets an empty table ready for so many rows at once, which may then come in the order of their fingerprints. */
   reserve(rows: number): void {
     let { capacity } = this.rows
-    while (mostTaken(capacity) < rows && capacity < this.#largest) capacity *= 2
-    this.rows = new Rows(this.#width, capacity)
+    while (mostTaken(capacity) < rows && this.#canGrow(capacity)) capacity *= 2
+    this.rows = new Rows(this.width, capacity)
+    this.#account()
+  }
+
+  /** True if so many more rows fit, now or after growing. */
+  hasRoom(claims: number): boolean {
+    const { capacity } = this.rows
+    return this.#retiring !== undefined || this.count + claims <= mostTaken(capacity) || this.#canGrow(capacity)
   }
 
   /** Gets ready for `claims` more rows: rows may move. */
-  prepare(claims: number): void {
+  prepare(claims: number, nowMs: number): void {
     const { count, capacity } = this.rows
-    if (this.#retiring !== undefined) this.#move(MOVED_PER_CLAIM * claims)
-    else if (count + claims > mostTaken(capacity) && capacity < this.#largest) this.#resize(capacity * 2)
+    if (this.#retiring !== undefined) this.#move(MOVED_PER_CLAIM * claims, nowMs)
+    else if (count + claims > mostTaken(capacity) && this.#canGrow(capacity)) this.#resize(capacity * 2)
   }
 
-  /** Takes a row for a fingerprint that has none; → its number in `rowsFor(hi)`. */
-  claim(lo: number, hi: number): number {
+  /** Takes a row for a fingerprint that has none, and returns its number in `rowsFor(hi)`. */
+  claim(lo: number, hi: number, epoch: number): number {
     for (;;) {
       const rows = this.rowsFor(hi)
       const row = ~rows.find(lo, hi)
       if (!rows.isLast(row)) {
-        rows.claim(row, lo, hi)
+        rows.claim(row, lo, hi, epoch)
         return row
       }
-      if (rows === this.#retiring) this.#finishMove()
+      // Nothing has expired at −1: rows that were claimed just now have no end yet.
+      if (rows === this.#retiring) this.#finishMove(-1)
       else this.#lengthenTail()
     }
   }
@@ -104,106 +144,165 @@ export class Table {
 
   /** Calls `visit` with every row that has not expired. */
   each(nowMs: number, visit: (rows: Rows, row: number) => void): void {
-    this.#finishMove()
+    this.#finishMove(nowMs)
     const { rows } = this
     for (let row = 0; row < rows.length; row++) {
       if (rows.isTaken(row) && rows.cells[rows.at(row) + EXPIRES_AT] > nowMs) visit(rows, row)
     }
   }
 
-  /** Drops all that has expired; → how many. */
+  /** Drops all that has expired; returns how many. */
   clean(nowMs: number): number {
-    this.#finishMove()
-    const before = this.rows.count
-    for (let row = 0; row < this.rows.length; row++) this.#dropExpired(row, nowMs)
-    return before - this.rows.count
+    const before = this.count
+    this.#finishMove(nowMs)
+    for (let row = 0; row < this.rows.length; row++) this.#dropExpired(this.rows, row, nowMs)
+    return before - this.count
   }
 
-  /** Looks after a `share` of the rows: drops what has expired, moves on a move, and after each round shrinks what has become far too large. */
-  sweep(nowMs: number, share: number): void {
-    if (this.#retiring !== undefined) return this.#move(Math.ceil(this.#retiring.length * share))
-    const { rows } = this
-    for (let left = Math.ceil(rows.length * share); left > 0; left--) {
-      this.#dropExpired(this.#hand, nowMs)
-      this.#hand += 1
-      if (this.#hand < rows.length) continue
-      this.#hand = 0
-      const { count, capacity } = rows
-      if (capacity > SMALLEST_CAPACITY && count < mostTaken(capacity) / 16) {
-        return this.#resize(Math.max(SMALLEST_CAPACITY, capacity / 4))
+  /** Looks after `share` of the rows, and at most `most`: drops what has expired, goes on with a move, and shrinks what has become far too large. */
+  sweep(nowMs: number, epoch: number, share: number, most: number): void {
+    if (this.#retiring !== undefined) {
+      this.#move(Math.min(most, Math.ceil(this.#retiring.length * share)), nowMs)
+    } else {
+      const { rows } = this
+      const swept = Math.min(most, Math.ceil(rows.length * share))
+      for (let left = swept; left > 0; left--) {
+        const row = rows.hand
+        this.#dropExpired(rows, row, nowMs)
+        rows.keepAge(row, epoch)
+        rows.hand = (row + 1) % rows.length
       }
+      this.looked += swept
     }
+    this.#shrink()
+  }
+
+  /** Goes on with a move by a few rows, or begins to shrink: for a table whose rows are evicted while others grow. */
+  tend(nowMs: number): void {
+    if (this.#retiring === undefined) this.#shrink()
+    else this.#move(MOVED_PER_CLAIM, nowMs)
   }
 
   /**
-   * Goes on round the table from where it last stopped. Drops what has expired; → how many. If nothing has, `victim` is
-   * the row under the least pressure, and of those the one that ends first; one that is being denied only where there is no other.
+   * Looks at rows from some place on, until it has seen `enough` that are live or `most` in all, or half of `enough` where the
+   * victims could not be weaker. Drops those that have expired and returns how many; shows the live ones to `victims`.
+   * Each search begins elsewhere, and takes a few rows of many: rows that go from one place would leave the others crowded.
    */
-  look(nowMs: number): number {
-    this.#finishMove()
-    const { rows } = this
+  search({ enough, most }: Look, nowMs: number, epoch: number, victims: Victims): number {
+    const retiring = this.#retiring
+    const rows = retiring !== undefined && retiring.count > this.rows.count ? retiring : this.rows
+    const { cells, stride, pressure } = rows
     const before = rows.count
-    this.victim = -1
-    this.victimPressure = DENIED + 1
-    let victimEnds = 0
-    let seen = 0
-    for (let left = rows.length; left > 0 && seen < LOOKED_AT_MOST; left--) {
-      if (seen >= LOOKED_AT && (this.victimPressure < DENIED || rows.count < before)) break
-      const row = this.#hand
-      this.#hand = (row + 1) % rows.length
-      this.#dropExpired(row, nowMs)
-      if (!rows.isTaken(row)) continue
-      seen += 1
-      const pressure = rows.pressure[row]
-      const ends = rows.cells[rows.at(row) + EXPIRES_AT]
-      if (pressure < this.victimPressure || (pressure === this.victimPressure && ends < victimEnds)) {
-        this.victim = row
-        this.victimPressure = pressure
-        victimEnds = ends
+    const start = this.#startOf(rows)
+    const end = rows.endOfRun(this.#endOf(rows))
+    // Multiples of the golden ratio, modulo 1, are spread evenly, however many there are.
+    this.#place = (this.#place + GOLDEN_RATIO) % 1
+    let row = start + Math.floor(this.#place * (end - start))
+    let live = 0
+    // Once round at most: a row that has been shown must not move by the drop of another, nor be shown twice.
+    let left = Math.min(most, end - start)
+    this.looked += left
+    while (left > 0 && live < enough) {
+      if (row >= end) row = start
+      const stop = Math.min(end, row + left)
+      left -= stop - row
+      for (let at = rows.at(row); row < stop && live < enough; row++, at += stride) {
+        if (cells[at + EXPIRES_AT] > nowMs) {
+          live += 1
+          if (pressure[row] <= victims.mostPressure) victims.show(this, rows, row, epoch)
+          if (live * 2 >= enough && victims.isEnough) live = enough
+        } else if (rows.isTaken(row)) {
+          this.#dropExpired(rows, row, nowMs)
+        }
       }
+      left += stop - row
     }
+    this.looked -= left
     return before - rows.count
   }
 
+  /** The first row of a part that may be taken. */
+  #startOf(rows: Rows): number {
+    return rows === this.#retiring ? this.#frontier : 0
+  }
+
+  /** From this row on only the run that reaches over it is taken. */
+  #endOf(rows: Rows): number {
+    const retiring = this.#retiring
+    if (retiring === undefined || rows === retiring) return rows.capacity
+    return Math.ceil((this.#frontier / retiring.capacity) * rows.capacity)
+  }
+
   /** Drops what has expired at `row`, and whatever expired moves up into its place. */
-  #dropExpired(row: number, nowMs: number): void {
-    const { rows } = this
+  #dropExpired(rows: Rows, row: number, nowMs: number): void {
     while (rows.isTaken(row) && rows.cells[rows.at(row) + EXPIRES_AT] <= nowMs) this.drop(rows, row)
+  }
+
+  #canGrow(capacity: number): boolean {
+    return capacity < this.#largest && this.#budget.hasTableBytes(RESERVED * bytesOfRows(this.width, capacity * 2))
+  }
+
+  /** Begins to halve a table of which less than a quarter of what may be taken is; one that is empty becomes small at once. */
+  #shrink(): void {
+    const { capacity } = this.rows
+    if (capacity === SMALLEST_CAPACITY) return
+    if (this.count === 0) {
+      this.rows = new Rows(this.width, SMALLEST_CAPACITY)
+      this.#retiring = undefined
+      this.#account()
+    } else if (this.#retiring === undefined && this.count < mostTaken(capacity / 2) / 2) {
+      this.#resize(capacity / 2)
+    }
   }
 
   #resize(capacity: number): void {
     this.#retiring = this.rows
     this.#frontier = 0
-    this.#hand = 0
-    this.rows = new Rows(this.#width, capacity)
+    this.rows = new Rows(this.width, capacity)
+    this.#account()
   }
 
-  /** Moves at least `least` rows, and on to the end of the run. */
-  #move(least: number): void {
+  #account(): void {
+    const { bytes } = this.rows
+    const old = this.#retiring?.bytes ?? 0
+    const reserved = old > bytes ? RESERVED * old : old + RESERVED * bytes
+    this.#budget.tables += reserved - this.#reserved
+    this.#reserved = reserved
+  }
+
+  /** Moves at least `least` rows, and on to the end of the run. Expired rows without a log are left behind. */
+  #move(least: number, nowMs: number): void {
     const retiring = this.#retiring
     if (retiring === undefined) return
-    let looked = 0
-    for (; this.#frontier < retiring.length; looked++) {
+    const start = this.#frontier
+    while (this.#frontier < retiring.length) {
       const row = this.#frontier++
-      if (!retiring.isTaken(row)) {
-        if (looked >= least) return
-        continue
-      }
-      while (!this.rows.adopt(retiring, row)) this.#lengthenTail()
-      retiring.count -= 1
+      if (retiring.isTaken(row)) this.#moveRow(retiring, row, nowMs)
+      else if (this.#frontier - start > least) break
     }
+    this.looked += this.#frontier - start
+    if (this.#frontier < retiring.length) return
     this.#retiring = undefined
+    this.#account()
   }
 
-  #finishMove(): void {
-    this.#move(Number.POSITIVE_INFINITY)
+  #moveRow(retiring: Rows, row: number, nowMs: number): void {
+    retiring.count -= 1
+    // A log cannot be freed here: another would take its place, whose row cannot be found in the middle of a run that moves.
+    const isLeft = this.#logs === undefined && retiring.cells[retiring.at(row) + EXPIRES_AT] <= nowMs
+    while (!isLeft && !this.rows.adopt(retiring, row)) this.#lengthenTail()
+  }
+
+  #finishMove(nowMs: number): void {
+    this.#move(Number.POSITIVE_INFINITY, nowMs)
   }
 
   /** Gives a table whose last run reached the very end a longer tail, at once: so unlikely that it may cost a pause. */
   #lengthenTail(): void {
     const { rows } = this
     const { capacity, tail } = rows
-    this.rows = new Rows(this.#width, capacity, tail * 2)
+    this.rows = new Rows(this.width, capacity, tail * 2)
     for (let row = 0; row < rows.length; row++) if (rows.isTaken(row)) this.rows.adopt(rows, row)
+    this.#account()
   }
 }
