@@ -24,9 +24,9 @@ export interface RuleChoice {
 }
 
 export interface WaitOptions extends HitOptions {
-  /** Ends the wait: the promise rejects with the signal's reason. */
+  /** Ends the wait: the promise rejects with the signal's reason. An attempt that is under way decides first. */
   readonly signal?: AbortSignal
-  /** The longest wait; a wait that is known to be longer is refused at once. */
+  /** The longest time without room, from the first denial; a wait that is known to be longer is refused at once. */
   readonly maxWaitMs?: number
 }
 

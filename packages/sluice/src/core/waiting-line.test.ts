@@ -180,6 +180,45 @@ describe('a wait ends early', () => {
   })
 })
 
+describe('where a timer ends with the request that made it', () => {
+  /** Each request has timers of its own; `end` takes them away. */
+  function requests() {
+    const clock = fakeClock()
+    const ended = new Set<string>()
+    let current = ''
+    const own = (name: string, run: () => void): void => {
+      if (ended.has(name)) return
+      const outer = current
+      current = name
+      run()
+      current = outer
+    }
+    const after = (ms: number, callback: () => void): (() => void) => {
+      const name = current
+      return clock.after(ms, () => own(name, callback))
+    }
+    const store = memoryStore({ clock: { now: () => clock.now(), after } })
+    const limiter = createLimiter({ rules: gcra({ limit: 1, period: '1s' }), store })
+    return { clock, limiter, own, end: (name: string) => ended.add(name) }
+  }
+
+  test('those behind a caller whose request has ended get their turn all the same', async () => {
+    const { clock, limiter, own, end } = requests()
+    const startMs = clock.now()
+    let servedMs = 0
+    limiter.hit('ada')
+    own('a', () => void limiter.wait('ada'))
+    own('b', () => void limiter.wait('ada').then(() => (servedMs = clock.now() - startMs)))
+    end('a')
+    for (let i = 0; i < 150 && servedMs === 0; i++) {
+      clock.advance(100)
+      await new Promise(setImmediate)
+    }
+    expect(servedMs).toBeGreaterThan(0)
+    expect(servedMs).toBeLessThanOrEqual(11_000)
+  })
+})
+
 test('a wait longer than a 32-bit timer does not wake early', async () => {
   vi.useFakeTimers()
   try {
@@ -237,24 +276,6 @@ function promising(store: Store<'sync'>, fails: () => boolean): Store<'async'> {
 }
 
 describe('on a store that answers with promises', () => {
-  test('waits are served in order, also when one is aborted while the store decides', async () => {
-    const clock = fakeClock()
-    const limiter = createLimiter({
-      rules: gcra({ limit: 1, period: '1s' }),
-      store: promising(definitionStore(clock), () => false),
-    })
-    const abort = new AbortController()
-    const first = limiter.wait('ada', { signal: abort.signal })
-    const second = limiter.wait('ada')
-    abort.abort(new Error('gone'))
-    await expect(first).rejects.toThrow('gone')
-    for (let i = 0; i < 20; i++) {
-      clock.advance(100)
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-    await expect(second).resolves.toMatchObject({ allowed: true })
-  })
-
   test('a failure reaches the one who waits, and the next tries again', async () => {
     let failures = 1
     const store = promising(definitionStore(fakeClock()), () => failures-- > 0)
