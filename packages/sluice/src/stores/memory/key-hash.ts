@@ -5,20 +5,31 @@
 export class KeyHash {
   /** The lower half of the last fingerprint, a signed 32-bit number as the upper one is. */
   lo = 0
-  /** What the same fingerprints can be made with again. Whoever has it can aim. */
-  readonly seed: Int32Array
-  readonly #k0: number
-  readonly #k1: number
+  #seed: Int32Array | undefined
+  #k0 = 0
+  #k1 = 0
 
-  /** Under a key of two 32-bit words; a random one unless given. */
-  constructor(seed: Int32Array = crypto.getRandomValues(new Int32Array(2))) {
-    this.seed = seed
+  /** Under a key of two 32-bit words; a random one, taken at the first use, unless given. */
+  constructor(seed?: Int32Array) {
+    if (seed !== undefined) this.#plant(seed)
+  }
+
+  /** What the same fingerprints can be made with again. Whoever has it can aim. */
+  get seed(): Int32Array {
+    return this.#seed ?? this.#plant()
+  }
+
+  /** Not called by the constructor without a seed: Cloudflare Workers have no random numbers before the first request. */
+  #plant(seed: Int32Array = crypto.getRandomValues(new Int32Array(2))): Int32Array {
+    this.#seed = seed
     this.#k0 = seed[0]
     this.#k1 = seed[1]
+    return seed
   }
 
   /** The upper half of the fingerprint of `text`; the lower half is in `lo` until the next call. */
   hash(text: string): number {
+    if (this.#seed === undefined) this.#plant()
     const length = text.length
     let v0 = this.#k0
     let v1 = this.#k1

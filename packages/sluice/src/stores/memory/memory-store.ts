@@ -41,6 +41,9 @@ const MOST_KEYS = 50_000_000
 const SWEEP_EVERY_MS = 1000
 const SWEEP_SHARE = 1 / 60
 
+/** Rules need no secret: nobody can aim at a place without the seed of the keys. */
+const RULES_SEED = new Int32Array([0x5a17, 0x1ce])
+
 /** A row of a log: when the state ends, and the log's handle. */
 const LOG_ROW_WIDTH = 2
 
@@ -81,7 +84,7 @@ export class MemoryRoom implements MemoryStore {
     this.clock = clock
     this.#maxKeys = maxKeys
     this.keyHash = new KeyHash(seeds?.keys)
-    this.#ruleHash = new KeyHash(seeds?.rules)
+    this.#ruleHash = new KeyHash(seeds?.rules ?? RULES_SEED)
   }
 
   tally(rules: readonly Rule[]): MemoryTally {

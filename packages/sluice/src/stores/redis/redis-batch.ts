@@ -40,7 +40,7 @@ export class RedisBatch {
   readonly #most: number
   readonly #now: (() => number) | undefined
   /** Who sends, to a program that is to notice what it has been sent before; and how many commands it has sent to each slot. */
-  readonly #sender = randomBytes(9).toString('base64url')
+  #sender: string | undefined
   readonly #sent = new Map<number, number>()
   readonly #handOut = new HandOut()
   #waiting: Call[] = []
@@ -123,6 +123,8 @@ export class RedisBatch {
     const now = this.#now === undefined ? '' : `,"now":${this.#now()}`
     let once = ''
     if (this.#connection.resends) {
+      // Not when the store is made: Cloudflare Workers have no random numbers before the first request.
+      this.#sender ??= randomBytes(9).toString('base64url')
       keys.push(this.#keys.onceOf(tagIn(slot), this.#sender))
       once = sentAs === undefined ? `,"nth":${nth}` : `,"nth":${nth},"sentAs":${sentAs}`
     }
