@@ -8,6 +8,7 @@ import { clusterFailover, promotion } from './cases/failover.mjs'
 import { clientPause, sigstop } from './cases/frozen.mjs'
 import { latency } from './cases/latency.mjs'
 import { longOutage } from './cases/long-outage.mjs'
+import { manyPolicies } from './cases/many-policies.mjs'
 import { busy, loading, masterdown, noPermission, noreplicas, oom, readonly } from './cases/refusals.mjs'
 import { scriptFlush } from './cases/script-flush.mjs'
 import { runFault } from './run-fault.mjs'
@@ -22,6 +23,7 @@ export const everyFault = [
   ...[readonly, masterdown, loading, busy, oom, noreplicas, noPermission].map(asRun),
   ...[clientKill, clientPause, lostReplies].map(asRun),
   cutReplies,
+  manyPolicies,
   ...[latency(20, 10, 200), latency(80, 40, 200), latency(200, 80, 200), lateStart, refused, longOutage].map(asRun),
 ]
 

@@ -44,6 +44,20 @@ export function createLimiter<M extends Mode = 'sync'>(options: LimiterOptions<M
     ownsStore: store === undefined,
     maxWaiting,
     failure,
-    standIn: store?.mode === 'async' && failure.then === 'local' ? memoryStore({ clock: store.clock }) : undefined,
+    standIn: store?.mode === 'async' && failure.then === 'local' ? (failure.standIn ?? standInFor(store)) : undefined,
   })
+}
+
+/**
+ * One for each store, as its limiters share their counts there: a limiter that goes and comes again finds what it has admitted,
+ * and two limiters with the same rules do not admit twice as much.
+ */
+const standIns = new WeakMap<Store, Store<'sync'>>()
+
+function standInFor(store: Store): Store<'sync'> {
+  const known = standIns.get(store)
+  if (known !== undefined) return known
+  const made = memoryStore({ clock: store.clock })
+  standIns.set(store, made)
+  return made
 }

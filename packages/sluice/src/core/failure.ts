@@ -4,7 +4,7 @@
 import type { Breaker } from './breaker.ts'
 import { Breakers } from './breakers.ts'
 import type { TimerClock } from './clock.ts'
-import { Deadlines } from './deadlines.ts'
+import { type Deadlines, sharedDeadlines } from './deadlines.ts'
 import { type Decision, decide, type SingleDecision } from './decision.ts'
 import { type ErrorCode, SluiceError, show } from './errors.ts'
 import { checkOptions } from './options.ts'
@@ -24,7 +24,15 @@ export interface FailureOptions {
   readonly failures?: number
   /** How long it is not asked; then one call tries. Default: 500. */
   readonly probeEveryMs?: number
+  /**
+   * The memory store that answers under `'local'`. Unless given, all limiters over one store share one, as they share the
+   * store. It stays yours: closing a limiter does not close it.
+   */
+  readonly standIn?: Store<'sync'>
 }
+
+/** The options with their defaults. `standIn` is there only if it was given. */
+export type CheckedFailure = Required<Omit<FailureOptions, 'standIn'>> & Pick<FailureOptions, 'standIn'>
 
 /** Why the store did not answer: in time, at all, or because it was not asked. */
 export type FailureReason = 'timeout' | 'refused' | 'unknown' | 'fatal' | 'not-asked'
@@ -37,7 +45,7 @@ export interface FailureEvent {
 /** What happened so far. */
 export type FailureCounts = Readonly<Record<FailureReason | 'recovered', number>>
 
-const OPTIONS = ['timeoutMs', 'then', 'failures', 'probeEveryMs'] as const
+const OPTIONS = ['timeoutMs', 'then', 'failures', 'probeEveryMs', 'standIn'] as const
 const THEN = ['local', 'allow', 'deny', 'throw'] as const
 
 /** How long until a call that was certainly not executed is tried again: so long, and twice as long each time. */
@@ -49,9 +57,9 @@ const REASONS: Readonly<Partial<Record<ErrorCode, FailureReason>>> = {
   ERR_STORE_FATAL: 'fatal',
 }
 
-export function checkFailure(options: FailureOptions): Required<FailureOptions> {
+export function checkFailure(options: FailureOptions): CheckedFailure {
   checkOptions('failure', options, OPTIONS)
-  const { timeoutMs = 500, then = 'throw', failures = 5, probeEveryMs = 500 } = options
+  const { timeoutMs = 500, then = 'throw', failures = 5, probeEveryMs = 500, standIn } = options
   for (const [name, value] of Object.entries({ timeoutMs, failures, probeEveryMs })) {
     if (!isWhole(value, 1, 2 ** 31 - 1)) {
       throw new SluiceError('ERR_OPTION', `failure needs ${name} to be a whole number of at least 1, got ${show(value)}`)
@@ -60,7 +68,12 @@ export function checkFailure(options: FailureOptions): Required<FailureOptions> 
   if (!THEN.includes(then)) {
     throw new SluiceError('ERR_OPTION', `failure needs then to be ${THEN.map((t) => `'${t}'`).join(' or ')}, got ${show(then)}`)
   }
-  return { timeoutMs, then, failures, probeEveryMs }
+  if (standIn === undefined) return { timeoutMs, then, failures, probeEveryMs }
+  if (then !== 'local') throw new SluiceError('ERR_OPTION', `failure takes standIn only with then: 'local', got ${show(then)}`)
+  if (standIn?.mode !== 'sync' || typeof standIn.tally !== 'function') {
+    throw new SluiceError('ERR_OPTION', `failure needs standIn to be what memoryStore() makes, got ${show(standIn)}`)
+  }
+  return { timeoutMs, then, failures, probeEveryMs, standIn }
 }
 
 type Question<T> = (tally: Tally) => Promise<T> | T
@@ -74,7 +87,7 @@ export class GuardedTally implements Tally<'async'> {
   readonly #standIn: Tally<'sync'> | undefined
   readonly #rules: readonly Rule[]
   readonly #clock: TimerClock
-  readonly #options: Required<FailureOptions>
+  readonly #options: CheckedFailure
   readonly #breakers: Breakers
   readonly #deadlines: Deadlines
   readonly #listeners = { failure: new Set<Listener>(), recovered: new Set<Listener>() }
@@ -84,7 +97,7 @@ export class GuardedTally implements Tally<'async'> {
     standIn: Tally<'sync'> | undefined,
     rules: readonly Rule[],
     store: Pick<Store, 'clock'>,
-    options: Required<FailureOptions>,
+    options: CheckedFailure,
   ) {
     this.#tally = tally
     this.#standIn = standIn
@@ -92,7 +105,7 @@ export class GuardedTally implements Tally<'async'> {
     this.#clock = store.clock
     this.#options = options
     this.#breakers = new Breakers(store, options, tally.partOf?.bind(tally))
-    this.#deadlines = new Deadlines(store.clock, options.timeoutMs)
+    this.#deadlines = sharedDeadlines(store, options.timeoutMs)
   }
 
   /** A copy: what happens later does not change it. */
