@@ -2,6 +2,7 @@
 // evicted is as one that never was, and no client can tell.
 
 import { clientKill, lostReplies, refused } from './cases/connections.mjs'
+import { corruptValue } from './cases/corrupt-value.mjs'
 import { lateStart, sigkill } from './cases/crash.mjs'
 import { cutReplies } from './cases/cut-replies.mjs'
 import { clusterFailover, promotion } from './cases/failover.mjs'
@@ -20,7 +21,7 @@ import { runFault } from './run-fault.mjs'
 /** @type {readonly Run[]} */
 export const everyFault = [
   ...[scriptFlush, sigkill, sigstop(5000), promotion, clusterFailover].map(asRun),
-  ...[readonly, masterdown, loading, busy, oom, noreplicas, noPermission].map(asRun),
+  ...[readonly, masterdown, loading, busy, oom, noreplicas, noPermission, corruptValue].map(asRun),
   ...[clientKill, clientPause, lostReplies].map(asRun),
   cutReplies,
   manyPolicies,
@@ -29,7 +30,7 @@ export const everyFault = [
 
 /** The most telling ones, short: for every run of the tests. */
 export const tellingFaults = [
-  ...[scriptFlush, sigkill, sigstop(1000), lostReplies, readonly, oom, lateStart].map(asRun),
+  ...[scriptFlush, sigkill, sigstop(1000), lostReplies, readonly, oom, corruptValue, lateStart].map(asRun),
   cutReplies,
 ]
 

@@ -10,3 +10,8 @@ end
 local function ceilDiv(dividend, divisor)
   return math.ceil(dividend / divisor)
 end
+
+-- False for what no definition writes: NaN, infinities, fractions, less than 0, more than 2^53 - 1.
+local function isWhole(number)
+  return number >= 0 and number <= MAX and number % 1 == 0
+end

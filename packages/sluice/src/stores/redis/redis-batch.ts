@@ -8,7 +8,7 @@ import { HandOut } from './hand-out.ts'
 import { slotOf, tagIn } from './hash-slot.ts'
 import { PROGRAM, PROGRAM_SHA1 } from './program.ts'
 import type { Connection } from './redis-client.ts'
-import { isNoScript, storeError } from './redis-errors.ts'
+import { callError, isNoScript, storeError } from './redis-errors.ts'
 import type { RedisKeys } from './redis-keys.ts'
 import { Numbers } from './redis-numbers.ts'
 
@@ -139,7 +139,7 @@ function deliver(calls: readonly Call[], reply: unknown): void {
     for (const { read, resolve, reject } of calls) {
       const problem = numbers.problem()
       if (problem === undefined) resolve(read(numbers) as never)
-      else reject(storeError(problem))
+      else reject(callError(problem))
     }
   } catch (error) {
     rejectAll(calls, error)
