@@ -3,11 +3,11 @@
 
 import type { Breaker } from './breaker.ts'
 import { Breakers } from './breakers.ts'
-import type { TimerClock } from './clock.ts'
 import { type Deadlines, sharedDeadlines } from './deadlines.ts'
 import { type Decision, decide, type SingleDecision } from './decision.ts'
 import { type ErrorCode, SluiceError, show } from './errors.ts'
 import { checkOptions } from './options.ts'
+import { type RetryLines, sharedRetryLines } from './retry-lines.ts'
 import type { Rule } from './rule.ts'
 import type { Store, Tally } from './store.ts'
 import { isWhole } from './whole-numbers.ts'
@@ -86,10 +86,10 @@ export class GuardedTally implements Tally<'async'> {
   /** Who stands in, if that is what is to happen. */
   readonly #standIn: Tally<'sync'> | undefined
   readonly #rules: readonly Rule[]
-  readonly #clock: TimerClock
   readonly #options: CheckedFailure
   readonly #breakers: Breakers
   readonly #deadlines: Deadlines
+  readonly #retryLines: RetryLines
   readonly #listeners = { failure: new Set<Listener>(), recovered: new Set<Listener>() }
 
   constructor(
@@ -102,10 +102,10 @@ export class GuardedTally implements Tally<'async'> {
     this.#tally = tally
     this.#standIn = standIn
     this.#rules = rules
-    this.#clock = store.clock
     this.#options = options
     this.#breakers = new Breakers(store, options, tally.partOf?.bind(tally))
     this.#deadlines = sharedDeadlines(store, options.timeoutMs)
+    this.#retryLines = sharedRetryLines(store)
   }
 
   /** A copy: what happens later does not change it. */
@@ -207,6 +207,15 @@ export class GuardedTally implements Tally<'async'> {
         this.#answered(key, breaker)
         settle(answer)
       }
+      /** Waits behind earlier calls on the key, and then tries. The deadline does not wait. */
+      const waitInLine = (waitedMs: number, delayMs: number, reason: SluiceError): void => {
+        refusal = reason
+        cancelRetry = this.#retryLines.join(key, delayMs, reason, (latest) => {
+          // Nobody asks again while the breaker is open.
+          if (breaker.isOpen) fail('refused', latest)
+          else attempt(waitedMs)
+        })
+      }
       const attempt = (waitedMs: number): void => {
         refusal = undefined
         askNow(question, this.#tally).then(onAnswer, (thrown: unknown) => {
@@ -215,11 +224,9 @@ export class GuardedTally implements Tally<'async'> {
           const reason = REASONS[error.code]
           if (reason === 'refused') {
             const nextMs = waitedMs + FIRST_RETRY_MS
-            const retry = (): void => (breaker.isOpen ? fail(reason, error) : attempt(waitedMs + nextMs))
-            refusal = error
-            // Nobody asks again while the breaker is open, nor when the deadline would come first.
+            // Nobody asks again when the deadline would come first.
             if (breaker.isOpen || waitedMs + nextMs >= this.#options.timeoutMs) fail(reason, error)
-            else cancelRetry = this.#clock.after(nextMs, retry)
+            else waitInLine(waitedMs + nextMs, nextMs, error)
           } else if (reason === 'unknown') {
             fail(reason, error)
           } else if (reason === 'fatal') {
@@ -233,7 +240,9 @@ export class GuardedTally implements Tally<'async'> {
           }
         })
       }
-      attempt(0)
+      const ahead = this.#retryLines.refusalOf(key)
+      if (ahead === undefined) attempt(0)
+      else waitInLine(0, FIRST_RETRY_MS, ahead)
     })
   }
 
