@@ -2,7 +2,7 @@
 
 import { parseRule } from './algorithms/parse-rule.ts'
 import { SluiceError, show } from './core/errors.ts'
-import { checkFailure, type FailureOptions } from './core/failure.ts'
+import { checkFailure, type FailureOptions } from './core/failure-options.ts'
 import { type Limiter, StoreLimiter } from './core/limiter.ts'
 import { checkOptions } from './core/options.ts'
 import type { Rule } from './core/rule.ts'

@@ -143,6 +143,19 @@ test('of several rules, the one with the bad value is named, and none is charged
   expect(await limiter.get('ada', { rule: 'a-first' })).toBe(1)
 })
 
+test('a bad value that is found late leaves no rule half changed', async () => {
+  const first = fixedWindow({ limit: 5, window: '1h', name: 'a-first' })
+  const log = slidingLog({ limit: 5, window: '1h', name: 'b-log' })
+  const { limiter, names } = await limiterWith(first, log)
+  await limiter.inc('ada', 2)
+  const [time] = cellsOf(await client.it.lindexBuffer(names[1], 0))
+  await client.it.del(names[1])
+  await client.it.rpush(names[1], bytesOf(time - 2, 1, 1), 'bad', bytesOf(time, 1, 3))
+  // Only a refund that ends in the middle of the log looks at the entry there.
+  await expect(limiter.refund('ada', 1)).rejects.toMatchObject({ code: 'ERR_STORE_FATAL' })
+  expect(await limiter.get('ada', { rule: 'a-first' })).toBe(3)
+})
+
 test('the fallback decides for the bad key alone', async () => {
   const prefix = freshPrefix()
   const store = redisStore(client.it, { prefix })
