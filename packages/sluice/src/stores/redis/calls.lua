@@ -2,10 +2,6 @@
 -- tells the key that was looked at last, for when that has failed. A call fails before it writes anything.
 -- %d and not tostring(), which keeps only 14 digits.
 
-local function refuseValue()
-  error('sluice: this value is not a state of its rule: reset() removes it', 0)
-end
-
 local function defineCalls(toldSets, nowMs, graceMs)
   local KEYS = KEYS
   local call = redis.call
@@ -101,6 +97,7 @@ local function defineCalls(toldSets, nowMs, graceMs)
   -- Of the call that is being decided, by rule.
   local states = {}
   local waits = {}
+  local resets = {}
 
   -- Several rules are one decision: all or nothing. The states are written last: a log reads its entries by their places, and may
   -- find one that cannot be used.
@@ -128,10 +125,10 @@ local function defineCalls(toldSets, nowMs, graceMs)
       local resetAfterMs = state[1] == 0 and 0 or state[1] - nowMs
       local ofRule = format('%d,%d,%d', used, waitMs == INFINITY and -1 or waitMs, resetAfterMs)
       answer = answer and answer .. ',' .. ofRule or ofRule
-      waits[i] = resetAfterMs
+      resets[i] = resetAfterMs
     end
     if not isHit then return answer end
-    for i = 1, #set do set[i].save(set[i], KEYS[firstKey + i], states[i], waits[i] + graceMs) end
+    for i = 1, #set do set[i].save(set[i], KEYS[firstKey + i], states[i], resets[i] + graceMs) end
     return answer
   end
 

@@ -1,6 +1,6 @@
 // Made by scripts/build-redis-program.mjs from the .lua files beside the definitions. Change those, then run it.
 
-export const PROGRAM_SHA1 = 'c083a09139c9e680e22ff7aa4eaf96cd0b69c6f2'
+export const PROGRAM_SHA1 = 'ef47d0e1b7548227f314c64f329c1d11f8b70526'
 
 export const PROGRAM = `local MAX = 9007199254740991
 local INFINITY = math.huge
@@ -9,6 +9,9 @@ return math.floor(dividend / divisor)
 end
 local function ceilDiv(dividend, divisor)
 return math.ceil(dividend / divisor)
+end
+local function refuseValue()
+error('sluice: this value is not a state of its rule: reset() removes it', 0)
 end
 local function isWhole(number)
 return number >= 0 and number <= MAX and number % 1 == 0
@@ -450,9 +453,6 @@ owe(rule, cells, sinceOf(rule, cells, nowMs), math.max(0, cells[DEBT] - cost * r
 end
 return meter
 end
-local function refuseValue()
-error('sluice: this value is not a state of its rule: reset() removes it', 0)
-end
 local function defineCalls(toldSets, nowMs, graceMs)
 local KEYS = KEYS
 local call = redis.call
@@ -532,6 +532,7 @@ return state
 end
 local states = {}
 local waits = {}
+local resets = {}
 local function decide(set, firstKey, cost, op)
 local isHit = op == 'hit'
 local allowed = true
@@ -555,10 +556,10 @@ local used = algorithm.used(rule, state, nowMs)
 local resetAfterMs = state[1] == 0 and 0 or state[1] - nowMs
 local ofRule = format('%d,%d,%d', used, waitMs == INFINITY and -1 or waitMs, resetAfterMs)
 answer = answer and answer .. ',' .. ofRule or ofRule
-waits[i] = resetAfterMs
+resets[i] = resetAfterMs
 end
 if not isHit then return answer end
-for i = 1, #set do set[i].save(set[i], KEYS[firstKey + i], states[i], waits[i] + graceMs) end
+for i = 1, #set do set[i].save(set[i], KEYS[firstKey + i], states[i], resets[i] + graceMs) end
 return answer
 end
 local CHANGES = { inc = 'spend', set = 'put', refund = 'refund' }
