@@ -36,7 +36,8 @@ export class RetryLines {
 
   /** Why a call on `key` has to wait now, if it has to: calls that were made before it do. */
   refusalOf(key: string): SluiceError | undefined {
-    return this.#lines.get(key)?.refusal
+    // Every call asks, and there is hardly ever a line.
+    return this.#lines.size === 0 ? undefined : this.#lines.get(key)?.refusal
   }
 
   /** Joins the line of a key. Whoever opens it says how long it waits, and why. → leaves the line. */
