@@ -32,7 +32,7 @@ export interface Usage {
 export interface DeciderOptions {
   readonly store: Store
   readonly failure: Omit<FailureOptions, 'standIn'>
-  /** How many counters stand in for those of the store at most, where the failure mode is `local`. */
+  /** The most counters that stand in for those of the store, where the failure mode is `local`. */
   readonly standInKeys: number
   readonly policies: PolicyBook
   readonly stats: Stats

@@ -23,7 +23,7 @@ export interface PolicyLimiter {
 export interface PolicyLimitersOptions {
   readonly store: Store
   readonly failure: Omit<FailureOptions, 'standIn'>
-  /** How many counters stand in for those of the store at most. */
+  /** The most counters that stand in for those of the store. */
   readonly standInKeys: number
   readonly stats: Stats
   readonly health: StoreHealth

@@ -29,7 +29,7 @@ export function sharedDeadlines(store: { readonly clock: TimerClock }, delayMs: 
 
 export class Deadlines {
   readonly #clock: TimerClock
-  /** How long each slice is. The last one is shorter, where the delay does not divide. */
+  /** The length of each slice. The last one is shorter, where the delay does not divide. */
   readonly #slicesMs: readonly number[]
   /** Whom a call joins that is made now. */
   #latest: Group | undefined

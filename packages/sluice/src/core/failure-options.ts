@@ -1,4 +1,4 @@
-// What a limiter is to do when its store fails, as people write it.
+// The option `failure` of a limiter: the answer when its store fails.
 
 import { SluiceError, show } from './errors.ts'
 import { checkOptions } from './options.ts'
@@ -9,13 +9,13 @@ export interface FailureOptions {
   /** The longest that a call may take. Default: 500. */
   readonly timeoutMs?: number
   /**
-   * Who answers when the store does not. `'local'`: a memory store in this process, with the same rules. `'allow'`, `'deny'`:
+   * The answer when the store gives none. `'local'`: a memory store in this process, with the same rules. `'allow'`, `'deny'`:
    * `hit` and `peek` answer that, without counting, and what asks for a number fails. `'throw'` (default): nobody; the call fails.
    */
   readonly then?: 'local' | 'allow' | 'deny' | 'throw'
   /** After so many failures in a row the store is not asked for a while. Default: 5. */
   readonly failures?: number
-  /** How long it is not asked; then one call tries. Default: 500. */
+  /** For so long it is not asked; then one call tries. Default: 500. */
   readonly probeEveryMs?: number
   /**
    * The memory store that answers under `'local'`. Unless given, all limiters over one store share one, as they share the

@@ -40,7 +40,7 @@ export class RetryLines {
     return this.#lines.size === 0 ? undefined : this.#lines.get(key)?.refusal
   }
 
-  /** Joins the line of a key. Whoever opens it says how long it waits, and why. → leaves the line. */
+  /** Joins the line of a key. The call that opens it says how long it waits, and why. → leaves the line. */
   join(key: string, delayMs: number, refusal: SluiceError, tryAgain: TryAgain): () => void {
     const line = this.#lines.get(key) ?? this.#open(key, delayMs, refusal)
     line.calls.add(tryAgain)

@@ -194,7 +194,7 @@ describe('a wait ends early', () => {
 })
 
 describe('where a timer ends with the request that made it', () => {
-  /** Each request has timers of its own; `end` takes them away. What a request awaits goes on in that request. */
+  /** Each request has timers of its own; `end` takes them away. A request goes on with its own promises. */
   function requests() {
     const clock = fakeClock()
     const ended = new Set<string>()

@@ -12,7 +12,7 @@ export interface Waiter {
   readonly maxWaitMs: number
 }
 
-/** What a place tells its line. */
+/** Callbacks of a place to its line. */
 export interface PlaceEvents {
   /** The signal was aborted. */
   onAbort(): void

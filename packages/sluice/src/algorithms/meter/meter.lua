@@ -21,7 +21,7 @@ local function defineMeter()
     }
   end
 
-  -- What `owe` can have written, under any pace.
+  -- True for cells that `owe` can have written, under any pace.
   function meter.isSound(rule, cells)
     local debt = cells[DEBT]
     local pace = cells[PACE]

@@ -18,7 +18,7 @@ local function defineSlidingWindow()
     }
   end
 
-  -- What `touch` can have written, under a window of any length.
+  -- True for cells that `touch` can have written, under a window of any length.
   function slidingWindow.isSound(rule, cells)
     local length = cells[EXPIRES_AT] - cells[START]
     local current = cells[CURRENT]

@@ -1,4 +1,4 @@
-// Whether a server has the program, as far as the commands that were sent to it tell.
+// The program on one server, as far as the commands that were sent there tell: it is loaded, or is being loaded.
 // Invariant: no command is sent while an earlier one may have to be sent again with the program, or it would be decided before it.
 
 /** A command whose answer was lost may never end: after so long nobody waits for it any more. */
@@ -9,7 +9,7 @@ export class LoadedProgram {
   #underWay = 0
   #reloadEndsMs = 0
 
-  /** Whether a command may be sent now. */
+  /** True while a command may be sent. */
   get isOpen(): boolean {
     return this.#underWay === 0 || performance.now() >= this.#reloadEndsMs
   }

@@ -21,7 +21,7 @@ const redis = beforeTests(
 
 const MAX = Number.MAX_SAFE_INTEGER
 
-/** How many commands on lists the server has executed. */
+/** The number of commands on lists that the server has executed. */
 async function listCommands(): Promise<number> {
   const stats = await redis.it.info('commandstats')
   const calls = [...stats.matchAll(/^cmdstat_(?:l|r)(?:index|set|len|trim|range|push|pop|insert|rem)[^:]*:calls=(\d+)/gm)]

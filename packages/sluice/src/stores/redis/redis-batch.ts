@@ -123,7 +123,7 @@ export class RedisBatch {
     }
   }
 
-  /** What is known of the program on the server that holds a slot. */
+  /** The state of the program on the server that holds a slot. */
   #programAt(slot: number): LoadedProgram {
     const node = this.#connection.nodeOf?.(slot) ?? ''
     let program = this.#programs.get(node)
