@@ -2,12 +2,14 @@
 // evicted is as one that never was, and no client can tell.
 
 import { clientKill, lostReplies, refused } from './cases/connections.mjs'
+import { corruptValue } from './cases/corrupt-value.mjs'
 import { lateStart, sigkill } from './cases/crash.mjs'
 import { cutReplies } from './cases/cut-replies.mjs'
 import { clusterFailover, promotion } from './cases/failover.mjs'
 import { clientPause, sigstop } from './cases/frozen.mjs'
 import { latency } from './cases/latency.mjs'
 import { longOutage } from './cases/long-outage.mjs'
+import { manyPolicies } from './cases/many-policies.mjs'
 import { busy, loading, masterdown, noPermission, noreplicas, oom, readonly } from './cases/refusals.mjs'
 import { scriptFlush } from './cases/script-flush.mjs'
 import { runFault } from './run-fault.mjs'
@@ -19,15 +21,16 @@ import { runFault } from './run-fault.mjs'
 /** @type {readonly Run[]} */
 export const everyFault = [
   ...[scriptFlush, sigkill, sigstop(5000), promotion, clusterFailover].map(asRun),
-  ...[readonly, masterdown, loading, busy, oom, noreplicas, noPermission].map(asRun),
+  ...[readonly, masterdown, loading, busy, oom, noreplicas, noPermission, corruptValue].map(asRun),
   ...[clientKill, clientPause, lostReplies].map(asRun),
   cutReplies,
+  manyPolicies,
   ...[latency(20, 10, 200), latency(80, 40, 200), latency(200, 80, 200), lateStart, refused, longOutage].map(asRun),
 ]
 
 /** The most telling ones, short: for every run of the tests. */
 export const tellingFaults = [
-  ...[scriptFlush, sigkill, sigstop(1000), lostReplies, readonly, oom, lateStart].map(asRun),
+  ...[scriptFlush, sigkill, sigstop(1000), lostReplies, readonly, oom, corruptValue, lateStart].map(asRun),
   cutReplies,
 ]
 

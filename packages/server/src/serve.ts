@@ -79,7 +79,9 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     await file?.start()
     if (file !== undefined) closing.unshift(() => file.stop())
     const failure = { then: config.failureMode, timeoutMs: config.failureTimeoutMs }
-    decider = new Decider({ store: keeping.store, failure, policies: policies.book, stats })
+    const standInKeys = config.failureMaxKeys
+    decider = new Decider({ store: keeping.store, failure, standInKeys, policies: policies.book, stats })
+    closing.unshift(async () => decider?.close())
     const { keysRequired, insecureAllowUnauthenticated: anyHost, trustedProxies } = config
     const { facts, audit } = keeping
     const service: Service = {

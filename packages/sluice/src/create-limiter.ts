@@ -2,7 +2,7 @@
 
 import { parseRule } from './algorithms/parse-rule.ts'
 import { SluiceError, show } from './core/errors.ts'
-import { checkFailure, type FailureOptions } from './core/failure.ts'
+import { checkFailure, type FailureOptions } from './core/failure-options.ts'
 import { type Limiter, StoreLimiter } from './core/limiter.ts'
 import { checkOptions } from './core/options.ts'
 import type { Rule } from './core/rule.ts'
@@ -44,6 +44,20 @@ export function createLimiter<M extends Mode = 'sync'>(options: LimiterOptions<M
     ownsStore: store === undefined,
     maxWaiting,
     failure,
-    standIn: store?.mode === 'async' && failure.then === 'local' ? memoryStore({ clock: store.clock }) : undefined,
+    standIn: store?.mode === 'async' && failure.then === 'local' ? (failure.standIn ?? standInFor(store)) : undefined,
   })
+}
+
+/**
+ * One for each store, as its limiters share their counts there: a limiter that goes and comes again finds what it has admitted,
+ * and two limiters with the same rules do not admit twice as much.
+ */
+const standIns = new WeakMap<Store, Store<'sync'>>()
+
+function standInFor(store: Store): Store<'sync'> {
+  const known = standIns.get(store)
+  if (known !== undefined) return known
+  const made = memoryStore({ clock: store.clock })
+  standIns.set(store, made)
+  return made
 }

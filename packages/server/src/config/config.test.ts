@@ -37,6 +37,7 @@ describe('a value', () => {
       tlsKey: undefined,
       failureMode: 'local',
       failureTimeoutMs: 100,
+      failureMaxKeys: 1_000_000,
       logLevel: 'info',
       trustedProxies: [],
     })
@@ -70,6 +71,7 @@ describe('a value', () => {
       tlsKey: 'key.pem',
       failureMode: 'deny',
       failureTimeoutMs: 50,
+      failureMaxKeys: 2000,
       logLevel: 'silent',
       trustedProxies: ['10.0.0.0/8', '::1'],
     }

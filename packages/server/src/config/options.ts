@@ -26,6 +26,7 @@ export interface Config {
   readonly tlsKey: string | undefined
   readonly failureMode: 'local' | 'allow' | 'deny' | 'throw'
   readonly failureTimeoutMs: number
+  readonly failureMaxKeys: number
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
   readonly trustedProxies: readonly string[]
 }
@@ -118,6 +119,13 @@ export const OPTIONS: Readonly<Record<OptionName, Option>> = {
     value: 'number',
     schema: Type.Integer({ minimum: 1, maximum: 60_000 }),
     default: 100,
+  },
+  failureMaxKeys: {
+    about: 'How many counters of this process answer at most, in failure mode local.',
+    value: 'number',
+    // A policy may have 16 rules, each with a counter.
+    schema: Type.Integer({ minimum: 16, maximum: 50_000_000 }),
+    default: 1_000_000,
   },
   logLevel: {
     about: 'What is worth a line in the log.',

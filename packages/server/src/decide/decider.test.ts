@@ -13,7 +13,7 @@ function setUp(...specs: PolicySpec[]) {
   specs.forEach(put)
   const stats = new Stats(() => time.now())
   const store = memoryStore({ clock: time })
-  const decider = new Decider({ store, failure: {}, policies: book, stats })
+  const decider = new Decider({ store, failure: {}, standInKeys: 1000, policies: book, stats })
   const check = (client = 'ada', route = '/a', cost = 1) => decider.check(client, route, cost) as Verdict
   return { time, book, put, stats, store, decider, check }
 }
@@ -107,7 +107,16 @@ describe('on a store that fails', () => {
 
   function decide(then: 'local' | 'deny' | 'throw') {
     const stats = new Stats()
-    return { stats, decider: new Decider({ store: gone(), failure: { then, timeoutMs: 5 }, policies: new PolicyBook(), stats }) }
+    return {
+      stats,
+      decider: new Decider({
+        store: gone(),
+        failure: { then, timeoutMs: 5 },
+        standInKeys: 1000,
+        policies: new PolicyBook(),
+        stats,
+      }),
+    }
   }
 
   test('local counters answer, and health and figures tell', async () => {

@@ -31,7 +31,9 @@ export interface Usage {
 
 export interface DeciderOptions {
   readonly store: Store
-  readonly failure: FailureOptions
+  readonly failure: Omit<FailureOptions, 'standIn'>
+  /** The most counters that stand in for those of the store, where the failure mode is `local`. */
+  readonly standInKeys: number
   readonly policies: PolicyBook
   readonly stats: Stats
 }
@@ -42,10 +44,10 @@ export class Decider {
   readonly #limiters: PolicyLimiters
   readonly #stats: Stats
 
-  constructor({ store, failure, policies, stats }: DeciderOptions) {
+  constructor({ store, failure, standInKeys, policies, stats }: DeciderOptions) {
     this.#policies = policies
     this.#stats = stats
-    this.#limiters = new PolicyLimiters({ store, failure, stats, health: this.health })
+    this.#limiters = new PolicyLimiters({ store, failure, standInKeys, stats, health: this.health })
   }
 
   /**
@@ -99,6 +101,11 @@ export class Decider {
   ): Promise<{ readonly policy: Policy; readonly used: number }> {
     const { asked, key } = this.#find(clientId, route)
     return { policy: asked.policy, used: await asked.limiter.set(key, used, rule === undefined ? {} : { rule }) }
+  }
+
+  /** Releases the counters that stand in for the store. */
+  close(): void {
+    this.#limiters.close()
   }
 
   #find(clientId: string, route: string): { readonly asked: PolicyLimiter; readonly key: string } {

@@ -1,8 +1,8 @@
 // One limiter for each policy that is in use, over one store.
-// What must stay true: a policy that changed is another policy and gets a limiter of its own. Counts live in the store, under the
-// names of the rules, so they survive the change, and also a limiter that had to make room for others.
+// Invariants: a policy that changed is another policy and gets a limiter of its own. Counts live in the store, and in the one store
+// that stands in for it, under the names of the rules: they survive the change, and a limiter that had to make room for others.
 
-import { createLimiter, type Decision, decide, type FailureOptions, type Limiter, type Mode, type Store } from 'sluice'
+import { createLimiter, type Decision, decide, type FailureOptions, type Limiter, memoryStore, type Store } from 'sluice'
 import { createResponder, type Responder } from 'sluice/http'
 import type { Policy } from '../policies/policy.ts'
 import type { Figures } from '../stats/figures.ts'
@@ -22,20 +22,33 @@ export interface PolicyLimiter {
 
 export interface PolicyLimitersOptions {
   readonly store: Store
-  readonly failure: FailureOptions
+  readonly failure: Omit<FailureOptions, 'standIn'>
+  /** The most counters that stand in for those of the store. */
+  readonly standInKeys: number
   readonly stats: Stats
   readonly health: StoreHealth
 }
 
-/** Limiters kept. One beside a store that may fail holds about 20 kB to stand in for it; one over memory holds next to nothing. */
-const MOST: Readonly<Record<Mode, number>> = { sync: 20_000, async: 2_000 }
+/** Limiters kept. Each holds about 3 kB. */
+const MOST = 20_000
 
 export class PolicyLimiters {
   readonly #options: PolicyLimitersOptions
+  readonly #failure: FailureOptions
+  /** Stands in for a store that may fail, for all policies together. */
+  readonly #standIn: Store<'sync'> | undefined
   readonly #limiters = new Map<Policy, PolicyLimiter>()
 
   constructor(options: PolicyLimitersOptions) {
+    const { store, failure, standInKeys } = options
     this.#options = options
+    const needsStandIn = store.mode === 'async' && failure.then === 'local'
+    this.#standIn = needsStandIn ? memoryStore({ clock: store.clock, maxKeys: standInKeys }) : undefined
+    this.#failure = this.#standIn === undefined ? failure : { ...failure, standIn: this.#standIn }
+  }
+
+  close(): void {
+    this.#standIn?.close()
   }
 
   of(policy: Policy): PolicyLimiter {
@@ -46,18 +59,18 @@ export class PolicyLimiters {
   }
 
   #make(policy: Policy): PolicyLimiter {
-    const { store, failure, stats, health } = this.#options
+    const { store, stats, health } = this.#options
     const { rules } = policy
-    const limiter = createLimiter({ rules, store, failure })
+    const limiter = createLimiter({ rules, store, failure: this.#failure })
     limiter.on('failure', (event) => health.failed(event))
     const free = decide(
       rules,
       rules.flatMap(() => [0, 0, 0]),
       'local',
     )
-    const responder = createResponder({ rules, fallbackDenies: failure.then === 'deny' })
+    const responder = createResponder({ rules, fallbackDenies: this.#failure.then === 'deny' })
     const made = { policy, limiter, free, responder, figures: stats.figuresOf(policy.name) }
-    if (this.#limiters.size >= MOST[store.mode]) this.#dropOldest()
+    if (this.#limiters.size >= MOST) this.#dropOldest()
     this.#limiters.set(policy, made)
     return made
   }

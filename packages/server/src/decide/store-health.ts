@@ -25,7 +25,8 @@ export class StoreHealth {
   }
 
   failed({ reason }: FailureEvent): void {
-    this.isUp = false
+    // A fatal answer is an answer, and may be about one counter alone. The reader of the records hears of one that is about all.
+    if (reason !== 'fatal') this.isUp = false
     if (reason === 'not-asked') this.isBreakerOpen = true
     else this.failures.set(reason, (this.failures.get(reason) ?? 0) + 1)
   }

@@ -22,8 +22,17 @@ export class Figures {
   /** Cleared when another policy took these figures' place: whoever holds them asks anew. */
   isKept = true
 
-  constructor(name: string) {
+  /** When these figures began, in seconds since the epoch. */
+  readonly #startSecond: number
+
+  constructor(name: string, startSecond: number) {
     this.name = name
+    this.#startSecond = startSecond
+  }
+
+  /** The last second in which there was something to count. New figures wait for their first check to be decided. */
+  get latest(): number {
+    return Math.max(this.ring.latest, this.#startSecond)
   }
 
   count(second: number, reason: Reason): void {

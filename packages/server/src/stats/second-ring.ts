@@ -39,10 +39,13 @@ export class SecondRing {
 
   /** Forgets what the seconds up to `second` take the place of. */
   #advance(second: number): void {
-    const gap = Math.min(second - this.#latest, RING_SECONDS)
-    for (let i = 0; i < gap; i++) {
-      const slot = ((second - i) % RING_SECONDS) * WIDTH
-      this.#counts.fill(0, slot, slot + WIDTH)
+    const gap = second - this.#latest
+    if (gap >= RING_SECONDS) this.#counts.fill(0)
+    else {
+      for (let i = 0; i < gap; i++) {
+        const slot = ((second - i) % RING_SECONDS) * WIDTH
+        this.#counts.fill(0, slot, slot + WIDTH)
+      }
     }
     this.#latest = second
   }

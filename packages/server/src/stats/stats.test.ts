@@ -36,6 +36,13 @@ test('a policy that was silent for an hour gives way to a new one, and whoever h
   expect(stats.figuresOf('policy-1').isKept).toBe(true)
 })
 
+test('policies whose first check is not decided yet do not give way to each other', () => {
+  const { stats } = setUp()
+  const figures = Array.from({ length: 200 }, (_, i) => stats.figuresOf(`policy-${i}`))
+  expect(figures.every(({ isKept }) => isKept)).toBe(true)
+  expect(new Set(figures).size).toBe(101)
+})
+
 test('an event tells the policy also where its figures are counted with others', () => {
   const { stats, record } = setUp()
   for (let i = 0; i < 100; i++) record(`policy-${i}`)

@@ -16,8 +16,8 @@ const MOST_POLICIES = 100
 
 export class Stats {
   readonly startedMs: number
-  readonly total = new Figures('')
-  readonly other = new Figures(OTHER)
+  readonly total: Figures
+  readonly other: Figures
   readonly events = new EventFeed()
   readonly allowedClients = new TopClients()
   readonly deniedClients = new TopClients()
@@ -36,6 +36,8 @@ export class Stats {
   constructor(now: () => number = Date.now) {
     this.#now = now
     this.startedMs = now()
+    this.total = new Figures('', this.#second())
+    this.other = new Figures(OTHER, this.#second())
   }
 
   now(): number {
@@ -57,7 +59,7 @@ export class Stats {
     const known = this.#policies.get(policy)
     if (known !== undefined) return known
     if (this.#policies.size >= MOST_POLICIES && !this.#dropSilent()) return this.other
-    const figures = new Figures(policy)
+    const figures = new Figures(policy, this.#second())
     this.#policies.set(policy, figures)
     return figures
   }
@@ -95,7 +97,11 @@ export class Stats {
 
   /** Counts a check that could not be decided. */
   recordError(figures: Figures): void {
-    this.#count(figures, Math.floor(this.#now() / 1000), REASON.store)
+    this.#count(figures, this.#second(), REASON.store)
+  }
+
+  #second(): number {
+    return Math.floor(this.#now() / 1000)
   }
 
   #count(figures: Figures, second: number, reason: Reason): void {
@@ -104,9 +110,9 @@ export class Stats {
   }
 
   #dropSilent(): boolean {
-    const hourAgo = Math.floor(this.#now() / 1000) - RING_SECONDS
+    const hourAgo = this.#second() - RING_SECONDS
     for (const figures of this.#policies.values()) {
-      if (figures.ring.latest > hourAgo) continue
+      if (figures.latest > hourAgo) continue
       figures.isKept = false
       this.#policies.delete(figures.name)
       return true

@@ -10,3 +10,13 @@ end
 local function ceilDiv(dividend, divisor)
   return math.ceil(dividend / divisor)
 end
+
+-- Fails the call that looked at a value which no definition has written.
+local function refuseValue()
+  error('sluice: this value is not a state of its rule: reset() removes it', 0)
+end
+
+-- False for what no definition writes: NaN, infinities, fractions, less than 0, more than 2^53 - 1.
+local function isWhole(number)
+  return number >= 0 and number <= MAX and number % 1 == 0
+end

@@ -69,6 +69,33 @@ describe('deadlines', () => {
     expect(ended).toEqual([])
   })
 
+  test('do not come because the process itself could not run: a pause counts for a quarter at most', () => {
+    const due: (() => void)[] = []
+    const after = (_ms: number, callback: () => void) => {
+      due.push(callback)
+      return () => {}
+    }
+    const ended: string[] = []
+    new Deadlines({ now: () => 0, after }, 100).start(() => ended.push('call'))
+    // After a pause of any length, one timer at a time is due.
+    for (let fired = 1; fired <= 4; fired++) {
+      due.shift()?.()
+      expect(due).toHaveLength(1)
+    }
+    expect(ended).toEqual([])
+    due.shift()?.()
+    expect(ended).toEqual(['call'])
+  })
+
+  test.each([1, 2, 3, 5, 100, 101, 2 ** 31 - 1])('of %i ms come after so many, whatever the slices', (delayMs) => {
+    const { clock, start, ended } = deadlinesOf(delayMs)
+    start('call')
+    clock.advance(delayMs - 1)
+    expect(ended).toEqual([])
+    clock.advance(1)
+    expect(ended).toEqual(['call'])
+  })
+
   test('who joins after all others have stopped waiting still has one', () => {
     const { start, ended, clock } = deadlinesOf(100)
     start('stopped')()

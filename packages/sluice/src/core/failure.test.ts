@@ -2,7 +2,8 @@ import { describe, expect, test, vi } from 'vitest'
 import { createLimiter, type Decision, SluiceError, type Store, type Tally, type TimerClock } from '../index.ts'
 import { systemClock } from '../stores/system-clock.ts'
 import { definitionStore, fakeClock } from '../testing/index.ts'
-import type { FailureEvent, FailureOptions } from './failure.ts'
+import type { FailureEvent } from './failure.ts'
+import type { FailureOptions } from './failure-options.ts'
 
 type Behaviour = 'answer' | 'hang' | 'refuse' | 'break' | 'misconfigured' | 'throw' | 'stumble' | 'reject oddly'
 

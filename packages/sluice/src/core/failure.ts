@@ -3,28 +3,13 @@
 
 import type { Breaker } from './breaker.ts'
 import { Breakers } from './breakers.ts'
-import type { TimerClock } from './clock.ts'
-import { Deadlines } from './deadlines.ts'
+import { type Deadlines, sharedDeadlines } from './deadlines.ts'
 import { type Decision, decide, type SingleDecision } from './decision.ts'
 import { type ErrorCode, SluiceError, show } from './errors.ts'
-import { checkOptions } from './options.ts'
+import type { CheckedFailure } from './failure-options.ts'
+import { type RetryLines, sharedRetryLines } from './retry-lines.ts'
 import type { Rule } from './rule.ts'
 import type { Store, Tally } from './store.ts'
-import { isWhole } from './whole-numbers.ts'
-
-export interface FailureOptions {
-  /** The longest that a call may take. Default: 500. */
-  readonly timeoutMs?: number
-  /**
-   * Who answers when the store does not. `'local'`: a memory store in this process, with the same rules. `'allow'`, `'deny'`:
-   * `hit` and `peek` answer that, without counting, and what asks for a number fails. `'throw'` (default): nobody; the call fails.
-   */
-  readonly then?: 'local' | 'allow' | 'deny' | 'throw'
-  /** After so many failures in a row the store is not asked for a while. Default: 5. */
-  readonly failures?: number
-  /** How long it is not asked; then one call tries. Default: 500. */
-  readonly probeEveryMs?: number
-}
 
 /** Why the store did not answer: in time, at all, or because it was not asked. */
 export type FailureReason = 'timeout' | 'refused' | 'unknown' | 'fatal' | 'not-asked'
@@ -37,9 +22,6 @@ export interface FailureEvent {
 /** What happened so far. */
 export type FailureCounts = Readonly<Record<FailureReason | 'recovered', number>>
 
-const OPTIONS = ['timeoutMs', 'then', 'failures', 'probeEveryMs'] as const
-const THEN = ['local', 'allow', 'deny', 'throw'] as const
-
 /** How long until a call that was certainly not executed is tried again: so long, and twice as long each time. */
 const FIRST_RETRY_MS = 10
 
@@ -47,20 +29,6 @@ const REASONS: Readonly<Partial<Record<ErrorCode, FailureReason>>> = {
   ERR_STORE_REFUSED: 'refused',
   ERR_STORE_UNKNOWN: 'unknown',
   ERR_STORE_FATAL: 'fatal',
-}
-
-export function checkFailure(options: FailureOptions): Required<FailureOptions> {
-  checkOptions('failure', options, OPTIONS)
-  const { timeoutMs = 500, then = 'throw', failures = 5, probeEveryMs = 500 } = options
-  for (const [name, value] of Object.entries({ timeoutMs, failures, probeEveryMs })) {
-    if (!isWhole(value, 1, 2 ** 31 - 1)) {
-      throw new SluiceError('ERR_OPTION', `failure needs ${name} to be a whole number of at least 1, got ${show(value)}`)
-    }
-  }
-  if (!THEN.includes(then)) {
-    throw new SluiceError('ERR_OPTION', `failure needs then to be ${THEN.map((t) => `'${t}'`).join(' or ')}, got ${show(then)}`)
-  }
-  return { timeoutMs, then, failures, probeEveryMs }
 }
 
 type Question<T> = (tally: Tally) => Promise<T> | T
@@ -73,10 +41,10 @@ export class GuardedTally implements Tally<'async'> {
   /** Who stands in, if that is what is to happen. */
   readonly #standIn: Tally<'sync'> | undefined
   readonly #rules: readonly Rule[]
-  readonly #clock: TimerClock
-  readonly #options: Required<FailureOptions>
+  readonly #options: CheckedFailure
   readonly #breakers: Breakers
   readonly #deadlines: Deadlines
+  readonly #retryLines: RetryLines
   readonly #listeners = { failure: new Set<Listener>(), recovered: new Set<Listener>() }
 
   constructor(
@@ -84,15 +52,15 @@ export class GuardedTally implements Tally<'async'> {
     standIn: Tally<'sync'> | undefined,
     rules: readonly Rule[],
     store: Pick<Store, 'clock'>,
-    options: Required<FailureOptions>,
+    options: CheckedFailure,
   ) {
     this.#tally = tally
     this.#standIn = standIn
     this.#rules = rules
-    this.#clock = store.clock
     this.#options = options
     this.#breakers = new Breakers(store, options, tally.partOf?.bind(tally))
-    this.#deadlines = new Deadlines(store.clock, options.timeoutMs)
+    this.#deadlines = sharedDeadlines(store, options.timeoutMs)
+    this.#retryLines = sharedRetryLines(store)
   }
 
   /** A copy: what happens later does not change it. */
@@ -194,6 +162,15 @@ export class GuardedTally implements Tally<'async'> {
         this.#answered(key, breaker)
         settle(answer)
       }
+      /** Waits behind earlier calls on the key, and then tries. The deadline does not wait. */
+      const waitInLine = (waitedMs: number, delayMs: number, reason: SluiceError): void => {
+        refusal = reason
+        cancelRetry = this.#retryLines.join(key, delayMs, reason, (latest) => {
+          // Nobody asks again while the breaker is open.
+          if (breaker.isOpen) fail('refused', latest)
+          else attempt(waitedMs)
+        })
+      }
       const attempt = (waitedMs: number): void => {
         refusal = undefined
         askNow(question, this.#tally).then(onAnswer, (thrown: unknown) => {
@@ -202,11 +179,9 @@ export class GuardedTally implements Tally<'async'> {
           const reason = REASONS[error.code]
           if (reason === 'refused') {
             const nextMs = waitedMs + FIRST_RETRY_MS
-            const retry = (): void => (breaker.isOpen ? fail(reason, error) : attempt(waitedMs + nextMs))
-            refusal = error
-            // Nobody asks again while the breaker is open, nor when the deadline would come first.
+            // Nobody asks again when the deadline would come first.
             if (breaker.isOpen || waitedMs + nextMs >= this.#options.timeoutMs) fail(reason, error)
-            else cancelRetry = this.#clock.after(nextMs, retry)
+            else waitInLine(waitedMs + nextMs, nextMs, error)
           } else if (reason === 'unknown') {
             fail(reason, error)
           } else if (reason === 'fatal') {
@@ -220,7 +195,9 @@ export class GuardedTally implements Tally<'async'> {
           }
         })
       }
-      attempt(0)
+      const ahead = this.#retryLines.refusalOf(key)
+      if (ahead === undefined) attempt(0)
+      else waitInLine(0, FIRST_RETRY_MS, ahead)
     })
   }
 

@@ -5,7 +5,8 @@ import type { TimerClock } from './clock.ts'
 import { checkCost, checkUsed } from './cost.ts'
 import type { Decision } from './decision.ts'
 import { SluiceError, show } from './errors.ts'
-import { type FailureCounts, type FailureEvent, type FailureOptions, GuardedTally } from './failure.ts'
+import { type FailureCounts, type FailureEvent, GuardedTally } from './failure.ts'
+import type { CheckedFailure } from './failure-options.ts'
 import { checkKey } from './key.ts'
 import { checkOptions } from './options.ts'
 import type { Rule } from './rule.ts'
@@ -24,9 +25,9 @@ export interface RuleChoice {
 }
 
 export interface WaitOptions extends HitOptions {
-  /** Ends the wait: the promise rejects with the signal's reason. */
+  /** Ends the wait: the promise rejects with the signal's reason. An attempt that is under way decides first. */
   readonly signal?: AbortSignal
-  /** The longest wait; a wait that is known to be longer is refused at once. */
+  /** The longest time without room, from the first denial; a wait that is known to be longer is refused at once. */
   readonly maxWaitMs?: number
 }
 
@@ -36,7 +37,7 @@ export interface Limiter<M extends Mode = Mode> {
   /** What its decisions are timed by, as far as this process can tell. */
   readonly clock: TimerClock
   /** What happens when the store fails. A memory store never does. */
-  readonly failure: Required<FailureOptions>
+  readonly failure: CheckedFailure
   /** Decides and spends. Several rules are one decision: if one denies, none is charged. */
   hit(key: string, options?: HitOptions): Answer<M, Decision>
   /** Decides as `hit` would and spends nothing. A cost of 0 is allowed here. */
@@ -71,8 +72,8 @@ export interface StoreLimiterOptions<M extends Mode> {
   readonly ownsStore: boolean
   /** How many callers may wait at once. */
   readonly maxWaiting: number
-  /** What to do when a store that answers with promises does not; and who stands in for it. */
-  readonly failure: Required<FailureOptions>
+  readonly failure: CheckedFailure
+  /** Stands in for a store that answers with promises, when it does not. */
   readonly standIn: Store<'sync'> | undefined
 }
 
@@ -85,12 +86,11 @@ const WAIT_OPTIONS = ['cost', 'signal', 'maxWaitMs'] as const
 export class StoreLimiter<M extends Mode> implements Limiter<M> {
   readonly rules: readonly Rule[]
   readonly clock: TimerClock
-  readonly failure: Required<FailureOptions>
+  readonly failure: CheckedFailure
   readonly #store: Store<M>
   readonly #ownsStore: boolean
   readonly #line: WaitingLine
   readonly #guarded: GuardedTally | undefined
-  readonly #standIn: Store<'sync'> | undefined
   #tally: Tally<M>
 
   constructor(options: StoreLimiterOptions<M>) {
@@ -99,7 +99,6 @@ export class StoreLimiter<M extends Mode> implements Limiter<M> {
     this.failure = Object.freeze(options.failure)
     this.#store = options.store
     this.#ownsStore = options.ownsStore
-    this.#standIn = options.standIn
     this.#tally = options.store.tally(this.rules)
     if (options.store.mode === 'async') {
       const { store, standIn, failure } = options
@@ -193,7 +192,6 @@ export class StoreLimiter<M extends Mode> implements Limiter<M> {
       reset: closed,
     }
     this.#line.disperse(new SluiceError('ERR_CLOSED', 'the limiter was closed while this caller waited'))
-    this.#standIn?.close()
     if (this.#ownsStore) return this.#store.close()
     return (this.#store.mode === 'sync' ? undefined : Promise.resolve()) as Answer<M, void>
   }

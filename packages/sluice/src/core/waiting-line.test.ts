@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, test, vi } from 'vitest'
 import { createLimiter, fixedWindow, gcra, memoryStore, type Store } from '../index.ts'
 import { systemClock } from '../stores/system-clock.ts'
@@ -119,6 +120,18 @@ describe('a wait ends early', () => {
     expect(served).toEqual(['a at 0', 'b: went home', 'c at 1000'])
   })
 
+  test('and a cheaper one behind it does not wait for what it would have waited for', async () => {
+    const clock = fakeClock()
+    const limiter = createLimiter({ rules: gcra({ limit: 1, period: '1s', burst: 3 }), store: memoryStore({ clock }) })
+    limiter.hit('ada', { cost: 2 })
+    const abort = new AbortController()
+    const costly = limiter.wait('ada', { cost: 3, signal: abort.signal })
+    const cheap = limiter.wait('ada')
+    abort.abort('gone')
+    await expect(costly).rejects.toBe('gone')
+    expect(await cheap).toMatchObject({ allowed: true })
+  })
+
   test('before it begins, if it was aborted already', async () => {
     const { limiter } = oneASecond()
     await expect(limiter.wait('ada', { signal: AbortSignal.abort('no') })).rejects.toBe('no')
@@ -180,6 +193,88 @@ describe('a wait ends early', () => {
   })
 })
 
+describe('where a timer ends with the request that made it', () => {
+  /** Each request has timers of its own; `end` takes them away. A request goes on with its own promises. */
+  function requests() {
+    const clock = fakeClock()
+    const ended = new Set<string>()
+    const current = new AsyncLocalStorage<string>()
+    const own = (name: string, run: () => void): void => current.run(name, run)
+    const after = (ms: number, callback: () => void): (() => void) => {
+      const name = current.getStore() ?? ''
+      return clock.after(ms, () => {
+        if (!ended.has(name)) own(name, callback)
+      })
+    }
+    const store = memoryStore({ clock: { now: () => clock.now(), after } })
+    const limiter = createLimiter({ rules: gcra({ limit: 1, period: '1s' }), store })
+    return { clock, limiter, own, end: (name: string) => ended.add(name) }
+  }
+
+  test('a caller is woken in time by a timer of its own, when the one before it has been served and its request has ended', async () => {
+    const { clock, limiter, own, end } = requests()
+    const startMs = clock.now()
+    const served: string[] = []
+    limiter.hit('ada')
+    for (const name of ['a', 'b', 'c']) {
+      own(name, () => {
+        void limiter.wait('ada').then(() => {
+          served.push(`${name} at ${clock.now() - startMs}`)
+          end(name)
+        })
+      })
+    }
+    for (let i = 0; i < 40; i++) {
+      clock.advance(100)
+      await new Promise(setImmediate)
+    }
+    expect(served).toEqual(['a at 1000', 'b at 2000', 'c at 3000'])
+  })
+
+  test('a caller that was made to try by other requests is still woken in time when those have ended', async () => {
+    const { clock, limiter, own, end } = requests()
+    const startMs = clock.now()
+    let servedMs = 0
+    limiter.inc('ada', 3)
+    own('a', () => {
+      void limiter.wait('ada').then(() => {
+        servedMs = clock.now() - startMs
+      })
+    })
+    for (const name of ['x', 'y']) {
+      await new Promise(setImmediate)
+      own(name, () => void limiter.refund('ada'))
+      await new Promise(setImmediate)
+      end(name)
+    }
+    for (let i = 0; i < 20; i++) {
+      clock.advance(100)
+      await new Promise(setImmediate)
+    }
+    expect(servedMs).toBe(1000)
+  })
+
+  test('those behind a caller whose request has ended get their turn all the same', async () => {
+    const { clock, limiter, own, end } = requests()
+    const startMs = clock.now()
+    let servedMs = 0
+    limiter.hit('ada')
+    own('a', () => void limiter.wait('ada'))
+    own('b', () => {
+      void limiter.wait('ada').then(() => {
+        servedMs = clock.now() - startMs
+      })
+    })
+    end('a')
+    for (let i = 0; i < 150 && servedMs === 0; i++) {
+      clock.advance(100)
+      await new Promise(setImmediate)
+    }
+    expect(servedMs).toBeGreaterThan(0)
+    expect(servedMs).toBeLessThanOrEqual(11_000)
+  })
+})
+
 test('a wait longer than a 32-bit timer does not wake early', async () => {
   vi.useFakeTimers()
   try {
@@ -237,24 +332,6 @@ function promising(store: Store<'sync'>, fails: () => boolean): Store<'async'> {
 }
 
 describe('on a store that answers with promises', () => {
-  test('waits are served in order, also when one is aborted while the store decides', async () => {
-    const clock = fakeClock()
-    const limiter = createLimiter({
-      rules: gcra({ limit: 1, period: '1s' }),
-      store: promising(definitionStore(clock), () => false),
-    })
-    const abort = new AbortController()
-    const first = limiter.wait('ada', { signal: abort.signal })
-    const second = limiter.wait('ada')
-    abort.abort(new Error('gone'))
-    await expect(first).rejects.toThrow('gone')
-    for (let i = 0; i < 20; i++) {
-      clock.advance(100)
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-    await expect(second).resolves.toMatchObject({ allowed: true })
-  })
-
   test('a failure reaches the one who waits, and the next tries again', async () => {
     let failures = 1
     const store = promising(definitionStore(fakeClock()), () => failures-- > 0)

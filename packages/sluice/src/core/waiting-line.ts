@@ -1,34 +1,29 @@
 // Callers that wait for their turn: first come, first served for each key, bounded in number and time.
-// What must stay true: only the first in a key's line tries, and nobody leaves with a decision that is not allowed.
+// Invariants: only the first in a key's line tries; the answer to an attempt is the answer to the caller that it was made for. So
+// whoever is sent away has not paid, however late the store answers: nobody leaves while an attempt for it is under way.
 
 import type { TimerClock } from './clock.ts'
 import type { Decision } from './decision.ts'
 import { SluiceError } from './errors.ts'
-
-export interface Waiter {
-  readonly key: string
-  readonly cost: number
-  readonly signal: AbortSignal | undefined
-  readonly maxWaitMs: number
-}
-
-interface Place extends Waiter {
-  readonly sinceMs: number
-  readonly resolve: (decision: Decision) => void
-  readonly reject: (reason: unknown) => void
-  /** Cancels the timer that ends the wait, and the ear on the signal. */
-  stopListening: () => void
-  left: boolean
-}
+import { Place, type Waiter } from './waiting-place.ts'
 
 interface Line {
   readonly key: string
   /** In the order in which they came. */
   readonly places: Set<Place>
+  /** Callers that came before the first denial: nobody knows yet that there is no room. */
+  readonly unaware: Set<Place>
+  /** Callers whose patience ended during an attempt. They leave at the next denial. */
+  readonly overdue: Set<Place>
+  /** The caller whose attempt is under way. */
+  trying: Place | undefined
+  /** Something changed during the attempt: after a denial the caller tries again at once. */
+  triesAgain: boolean
+  wasDenied: boolean
+  /** When the first in line tries next. */
+  wakeAtMs: number
   /** Cancels the timer that wakes the first in line. */
   cancelWake: () => void
-  /** An attempt is under way and its answer not here yet. */
-  trying: boolean
 }
 
 const nothing = (): void => {}
@@ -47,76 +42,96 @@ export class WaitingLine {
   }
 
   join(waiter: Waiter): Promise<Decision> {
-    return new Promise((resolve, reject) => {
-      if (waiter.signal?.aborted) return reject(waiter.signal.reason)
-      if (this.#waiting >= this.#most) {
-        return reject(new SluiceError('ERR_WAIT_FULL', `${this.#most} callers are waiting already; maxWaiting sets how many may`))
-      }
-      const place: Place = { ...waiter, sinceMs: this.#clock.now(), resolve, reject, stopListening: nothing, left: false }
-      this.#waiting += 1
-      let line = this.#lines.get(waiter.key)
-      if (line === undefined) {
-        line = { key: waiter.key, places: new Set(), cancelWake: nothing, trying: false }
-        this.#lines.set(waiter.key, line)
-      }
-      line.places.add(place)
-      if (line.places.size === 1) this.#serve(line)
-      if (!place.left) this.#listen(line, place)
-    })
+    if (waiter.signal?.aborted) return Promise.reject(waiter.signal.reason)
+    if (this.#waiting >= this.#most) {
+      const message = `${this.#most} callers are waiting already; maxWaiting sets how many may`
+      return Promise.reject(new SluiceError('ERR_WAIT_FULL', message))
+    }
+    const place = new Place(waiter, this.#clock)
+    const line = this.#lines.get(waiter.key) ?? this.#open(waiter.key)
+    this.#waiting += 1
+    line.places.add(place)
+    if (line.wasDenied) place.deniedAtMs = this.#clock.now()
+    else line.unaware.add(place)
+    if (line.places.size === 1) this.#serve(line)
+    if (!place.hasLeft) this.#stay(line, place)
+    return place.decision
   }
 
   /** Lets the first in a key's line try again after `change`, which may have made room. */
   nudge(key: string, change: unknown): void {
-    const line = this.#lines.get(key)
-    if (line === undefined) return
-    if (change instanceof Promise) change.then(() => this.#serve(line), nothing)
-    else this.#serve(line)
+    if (change instanceof Promise) change.then(() => this.nudge(key, undefined), nothing)
+    else {
+      const line = this.#lines.get(key)
+      if (line?.trying === undefined) this.#serve(line)
+      else line.triesAgain = true
+    }
   }
 
-  /** Sends everybody away with `reason`. */
+  /** Sends everybody away with `reason`; a caller whose attempt is under way only if that is denied. */
   disperse(reason: unknown): void {
     for (const line of [...this.#lines.values()]) {
-      line.cancelWake()
-      for (const place of [...line.places]) this.#leave(line, place, () => place.reject(reason))
+      for (const place of [...line.places]) this.#sendAway(line, place, reason)
     }
   }
 
-  #listen(line: Line, place: Place): void {
-    const { signal, maxWaitMs, sinceMs } = place
-    const goAway = (reason: unknown): void => {
-      this.#leave(line, place, () => place.reject(reason))
-      this.#serve(line)
+  #open(key: string): Line {
+    const line: Line = {
+      key,
+      places: new Set(),
+      unaware: new Set(),
+      overdue: new Set(),
+      trying: undefined,
+      triesAgain: false,
+      wasDenied: false,
+      wakeAtMs: 0,
+      cancelWake: nothing,
     }
-    const giveUp = (): void => goAway(signal?.reason)
-    let cancelTimer = nothing
-    const timeOut = (): void => {
-      const leftMs = sinceMs + maxWaitMs - this.#clock.now()
-      // A timer may fire a little early; and the last millisecond of a wait counts.
-      if (leftMs > 0) cancelTimer = this.#clock.after(leftMs, timeOut)
-      else {
-        this.#serve(line)
-        goAway(tooLong(maxWaitMs))
-      }
+    this.#lines.set(key, line)
+    return line
+  }
+
+  #stay(line: Line, place: Place): void {
+    const sendAway = (reason: unknown): void => {
+      const wasFirst = firstOf(line) === place
+      this.#sendAway(line, place, reason)
+      if (wasFirst) this.#serve(line)
     }
-    if (maxWaitMs !== Number.POSITIVE_INFINITY) cancelTimer = this.#clock.after(maxWaitMs, timeOut)
-    signal?.addEventListener('abort', giveUp, { once: true })
-    place.stopListening = () => {
-      cancelTimer()
-      signal?.removeEventListener('abort', giveUp)
-    }
+    place.stay({
+      onAbort: () => sendAway(place.waiter.signal?.reason),
+      onPatienceOver: () => {
+        // The last millisecond of a wait counts.
+        this.#serveIfDue(line)
+        if (place.hasLeft) return
+        if (line.trying === undefined) sendAway(tooLong(place.waiter.maxWaitMs))
+        else line.overdue.add(place)
+      },
+      onBeat: () => this.#serveIfDue(line),
+      onCall: () => {
+        place.countPatience()
+        if (firstOf(line) !== place || line.trying !== undefined) return
+        this.#sleep(line, line.wakeAtMs - this.#clock.now())
+        place.stopBeating()
+      },
+    })
+    // The first in line sleeps on a timer that it has just made.
+    if (firstOf(line) !== place || line.trying !== undefined) place.beat()
+  }
+
+  #serveIfDue(line: Line): void {
+    if (line.trying === undefined && this.#clock.now() >= line.wakeAtMs) this.#serve(line)
   }
 
   /** Lets the first in line try, and whoever is first after it. A store that answers at once is asked here and now, without a turn of the event loop. */
-  #serve(line: Line): void {
-    line.cancelWake()
-    line.cancelWake = nothing
-    while (!line.trying) {
-      const [first] = line.places
+  #serve(line: Line | undefined): void {
+    while (line !== undefined && line.trying === undefined) {
+      line.cancelWake()
+      const first = firstOf(line)
       if (first === undefined) return
-      line.trying = true
+      line.trying = first
       let answer: Decision | Promise<Decision>
       try {
-        answer = this.#hit(first.key, first.cost)
+        answer = this.#hit(line.key, first.waiter.cost)
       } catch (error) {
         this.#fail(line, first, error)
         continue
@@ -132,45 +147,88 @@ export class WaitingLine {
     }
   }
 
-  /** Does with the one who tried what the decision says; → whether the next may try now. */
+  /** Does with the one who tried what the decision says; → whether somebody may try now. */
   #answer(line: Line, first: Place, decision: Decision): boolean {
-    line.trying = false
-    // Aborted while the store was deciding: if allowed, the units are spent, as when any other caller goes away after a hit.
-    if (first.left) return true
-    const { maxWaitMs, cost, sinceMs } = first
-    const { allowed, retryAfterMs, limit, rule } = decision
-    if (allowed) {
-      this.#leave(line, first, () => first.resolve(decision))
-    } else if (retryAfterMs === Number.POSITIVE_INFINITY) {
-      const never = new SluiceError('ERR_WAIT_NEVER', `a cost of ${cost} can never pass rule ${rule}, whose limit is ${limit}`)
-      this.#leave(line, first, () => first.reject(never))
-    } else if (this.#clock.now() - sinceMs + retryAfterMs > maxWaitMs) {
-      this.#leave(line, first, () => first.reject(tooLong(maxWaitMs, retryAfterMs)))
-    } else {
-      line.cancelWake = this.#clock.after(retryAfterMs, () => this.#serve(line))
-      return false
+    const { triesAgain } = line
+    line.trying = undefined
+    line.triesAgain = false
+    if (decision.allowed) {
+      this.#leave(line, first)
+      first.grant(decision)
+      return true
     }
-    return true
+    const nowMs = this.#clock.now()
+    this.#tellOfDenial(line, nowMs)
+    if (triesAgain && first.leavesWith === undefined) return true
+    const leavesWith = first.leavesWith ?? reasonToLeave(first, decision, nowMs)
+    if (leavesWith !== undefined) this.#sendAway(line, first, leavesWith.reason)
+    for (const place of line.overdue) this.#sendAway(line, place, tooLong(place.waiter.maxWaitMs))
+    if (first.hasLeft) return true
+    line.wakeAtMs = nowMs + decision.retryAfterMs
+    this.#sleep(line, decision.retryAfterMs)
+    // The timer may belong to another caller's request: this caller makes one of its own.
+    first.callUp()
+    return false
+  }
+
+  #tellOfDenial(line: Line, nowMs: number): void {
+    line.wasDenied = true
+    for (const place of line.unaware) {
+      place.deniedAtMs = nowMs
+      place.callUp()
+    }
+    line.unaware.clear()
   }
 
   #fail(line: Line, first: Place, error: unknown): true {
-    line.trying = false
-    this.#leave(line, first, () => first.reject(error))
+    line.trying = undefined
+    line.triesAgain = false
+    this.#leave(line, first)
+    first.refuse(error)
     return true
   }
 
-  #leave(line: Line, place: Place, settle: () => void): void {
-    if (place.left) return
-    place.left = true
-    place.stopListening()
-    line.places.delete(place)
-    this.#waiting -= 1
-    if (line.places.size === 0) {
-      line.cancelWake()
-      this.#lines.delete(line.key)
-    }
-    settle()
+  #sleep(line: Line, delayMs: number): void {
+    line.cancelWake()
+    line.cancelWake = this.#clock.after(Math.max(0, delayMs), () => this.#serve(line))
   }
+
+  #sendAway(line: Line, place: Place, reason: unknown): void {
+    if (place.hasLeft) return
+    if (line.trying === place) {
+      place.leavesWith ??= { reason }
+      return
+    }
+    this.#leave(line, place)
+    place.refuse(reason)
+  }
+
+  #leave(line: Line, place: Place): void {
+    line.places.delete(place)
+    line.unaware.delete(place)
+    line.overdue.delete(place)
+    this.#waiting -= 1
+    if (line.places.size > 0) return
+    line.cancelWake()
+    this.#lines.delete(line.key)
+  }
+}
+
+function firstOf({ places }: Line): Place | undefined {
+  const [first] = places
+  return first
+}
+
+/** Why a caller whose attempt was denied does not wait for the next one, if it does not. */
+function reasonToLeave({ waiter, deniedAtMs }: Place, decision: Decision, nowMs: number): Place['leavesWith'] {
+  const { cost, maxWaitMs } = waiter
+  const { retryAfterMs, limit, rule } = decision
+  if (retryAfterMs === Number.POSITIVE_INFINITY) {
+    const message = `a cost of ${cost} can never pass rule ${rule}, whose limit is ${limit}`
+    return { reason: new SluiceError('ERR_WAIT_NEVER', message) }
+  }
+  const waitedMs = nowMs - (deniedAtMs ?? nowMs)
+  return waitedMs + retryAfterMs > maxWaitMs ? { reason: tooLong(maxWaitMs, retryAfterMs) } : undefined
 }
 
 function tooLong(maxWaitMs: number, retryAfterMs?: number): SluiceError {

@@ -17,22 +17,25 @@ interface Timer {
 /** A clock for tests. Starts at a time that is no multiple of any usual window. */
 export function fakeClock(startMs = 1_763_193_637_123): FakeClock {
   let nowMs = startMs
-  let timers: Timer[] = []
+  const timers = new Set<Timer>()
+  const firstUntil = (untilMs: number): Timer | undefined => {
+    let first: Timer | undefined
+    for (const timer of timers) if (timer.dueMs <= untilMs && (first === undefined || timer.dueMs < first.dueMs)) first = timer
+    return first
+  }
   return {
     now: () => nowMs,
     after(delayMs, callback) {
       const timer = { dueMs: nowMs + delayMs, callback }
-      timers.push(timer)
+      timers.add(timer)
       return () => {
-        timers = timers.filter((other) => other !== timer)
+        timers.delete(timer)
       }
     },
     advance(ms) {
       const untilMs = nowMs + ms
-      for (;;) {
-        const next = timers.filter((timer) => timer.dueMs <= untilMs).sort((a, b) => a.dueMs - b.dueMs)[0]
-        if (next === undefined) break
-        timers = timers.filter((timer) => timer !== next)
+      for (let next = firstUntil(untilMs); next !== undefined; next = firstUntil(untilMs)) {
+        timers.delete(next)
         nowMs = Math.max(nowMs, next.dueMs)
         next.callback()
       }

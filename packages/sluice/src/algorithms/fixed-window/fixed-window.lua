@@ -12,7 +12,9 @@ local function fixedWindowShortWay(told, nowMs, cost)
     local value = try('GET', key)
     if not value or #value ~= 16 then return end
     local expiresAt, used = unpack('<dd', value)
-    if nowMs >= expiresAt or expiresAt > latestEnd or used > mostUsed then return end
+    -- Each of these is false for NaN: a value that cannot be used is the long way's to refuse.
+    local isLive = expiresAt > nowMs and expiresAt <= latestEnd and expiresAt % 1 == 0
+    if not (isLive and used >= 0 and used <= mostUsed and used % 1 == 0) then return end
     if looksForExpiry and try('PTTL', key) == -1 then return end
     used = used + cost
     if try('SET', key, pack('<dd', expiresAt, used), 'KEEPTTL').err then return end

@@ -21,6 +21,15 @@ local function defineMeter()
     }
   end
 
+  -- True for cells that `owe` can have written, under any pace.
+  function meter.isSound(rule, cells)
+    local debt = cells[DEBT]
+    local pace = cells[PACE]
+    local drainPerTick = cells[DRAIN_PER_TICK]
+    if debt == 0 or pace == 0 or drainPerTick == 0 then return false end
+    return cells[EXPIRES_AT] >= ceilDiv(debt, drainPerTick) * (rule.isSmooth and 1 or pace)
+  end
+
   local function owe(rule, cells, since, debt)
     local owes = debt > 0
     cells[EXPIRES_AT] = owes and since + ceilDiv(debt, rule.drainPerTick) * rule.tickMs or 0

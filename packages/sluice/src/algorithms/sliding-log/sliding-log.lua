@@ -1,12 +1,24 @@
 -- The sums of sliding-log.ts, done beside the data: a Redis list of entries (time, cost, sum), oldest first, where sum is
 -- all that was spent up to and with the entry, so that the cost of any stretch is read off its two ends, and what the
--- definition finds entry by entry is found by halving. Entries are read when they are needed; what changes is kept aside
--- until `save` writes it, and a look never does.
+-- definition finds entry by entry is found by halving. Sums grow for as long as the list lives, so they are counted modulo
+-- 2^53: a stretch costs less than that, and its cost is exact. Entries are read when they are needed; what changes is kept
+-- aside until `save` writes it, and a look never does.
 
 local function defineSlidingLog()
   local slidingLog = {}
   local EXPIRES_AT = 1
   local ENTRY = '<ddd'
+
+  -- (a + b) and (a - b) modulo 2^53, by steps that doubles hold without loss.
+  local function plus(a, b)
+    if a > MAX - b then return a - (MAX - b) - 1 end
+    return a + b
+  end
+
+  local function minus(a, b)
+    if a < b then return a - b + MAX + 1 end
+    return a - b
+  end
 
   function slidingLog.make(numbers)
     return { limit = numbers[1], windowMs = numbers[2] }
@@ -27,7 +39,10 @@ local function defineSlidingLog()
     if place > log.last then return log.added[place - log.last] end
     local entry = log.read[place]
     if not entry then
-      local time, cost, sum = struct.unpack(ENTRY, redis.call('LINDEX', log.key, place))
+      local value = redis.call('LINDEX', log.key, place)
+      if #value ~= 24 then refuseValue() end
+      local time, cost, sum = struct.unpack(ENTRY, value)
+      if not (isWhole(time) and isWhole(cost) and isWhole(sum)) or cost == 0 then refuseValue() end
       entry = { time = time, cost = cost, sum = sum }
       log.read[place] = entry
     end
@@ -41,7 +56,11 @@ local function defineSlidingLog()
   -- What entry `i` and all older ones cost.
   local function costUpTo(log, i)
     local oldest = entryOf(log, 0)
-    return entryOf(log, i).sum - oldest.sum + oldest.cost
+    local entry = entryOf(log, i)
+    local cost = minus(entry.sum, oldest.sum) + oldest.cost
+    -- Only where an entry was written by somebody else.
+    if cost > MAX or cost < entry.cost then refuseValue() end
+    return cost
   end
 
   local function totalOf(log)
@@ -90,28 +109,17 @@ local function defineSlidingLog()
   local function change(log, i, more, isNewest)
     local entry = entryOf(log, i)
     entry.cost = entry.cost + more
-    if isNewest then entry.sum = entry.sum + more end
+    if isNewest then entry.sum = more < 0 and minus(entry.sum, -more) or plus(entry.sum, more) end
     if log.first + i <= log.last then log.changed[log.first + i] = true end
-  end
-
-  -- Sums grow for as long as the list lives: before they pass 2^53, they are counted anew from the oldest entry.
-  local function sumAnew(log)
-    local before = entryOf(log, 0).sum - entryOf(log, 0).cost
-    for i = 0, countOf(log) - 1 do
-      local entry = entryOf(log, i)
-      entry.sum = entry.sum - before
-      if log.first + i <= log.last then log.changed[log.first + i] = true end
-    end
   end
 
   local function append(log, nowMs, cost)
     local count = countOf(log)
-    if count > 0 and newest(log).sum > MAX - cost then sumAnew(log) end
     if count > 0 and newest(log).time == nowMs then
       change(log, count - 1, cost, true)
     else
       local sum = count == 0 and 0 or newest(log).sum
-      log.added[#log.added + 1] = { time = nowMs, cost = cost, sum = sum + cost }
+      log.added[#log.added + 1] = { time = nowMs, cost = cost, sum = plus(sum, cost) }
     end
   end
 

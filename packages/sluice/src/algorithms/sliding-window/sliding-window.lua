@@ -18,6 +18,14 @@ local function defineSlidingWindow()
     }
   end
 
+  -- True for cells that `touch` can have written, under a window of any length.
+  function slidingWindow.isSound(rule, cells)
+    local length = cells[EXPIRES_AT] - cells[START]
+    local current = cells[CURRENT]
+    local windowMs = current > 0 and length / 2 or length
+    return windowMs >= 1 and windowMs % 1 == 0 and current * windowMs <= MAX and cells[PREVIOUS] * windowMs <= MAX
+  end
+
   local function startOfWindow(rule, nowMs)
     if rule.isOnClock then return nowMs - nowMs % rule.windowMs end
     return nowMs

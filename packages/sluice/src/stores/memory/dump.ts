@@ -1,6 +1,6 @@
 // All states of a memory store as bytes, for another process to go on from.
-// A header of words: magic, version, a checksum of all words after it, how many words there are, the two secrets of two words
-// each. Then one entry for each state: its fingerprint (two words), its pressure, how many cells it has (negative for a log),
+// A header of words: magic, version, a checksum of all words after it, how many words there are, the secret of two words.
+// Then one entry for each state: its fingerprint (two words), its pressure, how many cells it has (negative for a log),
 // and the cells as doubles.
 // Invariant: bytes that are not exactly what was written are refused.
 
@@ -8,12 +8,6 @@ import { SluiceError, show } from '../../core/errors.ts'
 import type { LogArena } from './log-arena.ts'
 import type { Rows } from './rows.ts'
 import { LOG_HANDLE, type Table } from './table.ts'
-
-/** What fingerprints of keys and of rules are made with. */
-export interface Seeds {
-  readonly keys: Int32Array
-  readonly rules: Int32Array
-}
 
 export interface DumpedState {
   readonly lo: number
@@ -24,7 +18,8 @@ export interface DumpedState {
 }
 
 export interface Dump {
-  readonly seeds: Seeds
+  /** Fingerprints of keys are made with it. */
+  readonly seed: Int32Array
   /** Can be gone through again and again. */
   readonly states: Iterable<DumpedState>
 }
@@ -33,16 +28,15 @@ export interface Dump {
 const MAGIC = 0x53_4c_55_43
 const VERSION = 2
 
-const HEADER_WORDS = 8
+const HEADER_WORDS = 6
 const LENGTH = 3
 const SUMMED_FROM = LENGTH
-const KEYS_SEED = 4
-const RULES_SEED = 6
+const SEED = 4
 
 /** Words before the cells of a state: fingerprint, pressure, width. */
 const STATE_WORDS = 4
 
-export function writeDump(seeds: Seeds, tables: Iterable<Table>, logs: LogArena, nowMs: number): Uint8Array {
+export function writeDump(seed: Int32Array, tables: Iterable<Table>, logs: LogArena, nowMs: number): Uint8Array {
   const all = [...tables]
   const cellsOf = (table: Table, rows: Rows, row: number): Float64Array => {
     const at = rows.at(row)
@@ -56,8 +50,7 @@ export function writeDump(seeds: Seeds, tables: Iterable<Table>, logs: LogArena,
   }
   const words = new Int32Array(length)
   const doubles = new Float64Array(words.buffer)
-  words.set(seeds.keys, KEYS_SEED)
-  words.set(seeds.rules, RULES_SEED)
+  words.set(seed, SEED)
   let at = HEADER_WORDS
   for (const table of all) {
     table.each(nowMs, (rows, row) => {
@@ -84,8 +77,7 @@ export function readDump(bytes: unknown): Dump {
   if (words[0] !== MAGIC) throw refused('it does not begin as one')
   if (words[1] !== VERSION) throw refused(`it is of version ${words[1]}, and this is ${VERSION}`)
   if (words[LENGTH] !== words.length || words[2] !== checksumOf(words)) throw refused('its checksum is another')
-  const seeds = { keys: words.slice(KEYS_SEED, KEYS_SEED + 2), rules: words.slice(RULES_SEED, RULES_SEED + 2) }
-  return { seeds, states: { [Symbol.iterator]: () => statesIn(words) } }
+  return { seed: words.slice(SEED, SEED + 2), states: { [Symbol.iterator]: () => statesIn(words) } }
 }
 
 /** The states that have not ended: of more than `most` those under the most pressure. */

@@ -5,6 +5,8 @@
 export class KeyHash {
   /** The lower half of the last fingerprint, a signed 32-bit number as the upper one is. */
   lo = 0
+  /** False until `setSeed`: fingerprints of before are good for nothing. */
+  isSeeded = false
   #k0 = 0
   #k1 = 0
 
@@ -13,10 +15,11 @@ export class KeyHash {
     return Int32Array.of(this.#k0, this.#k1)
   }
 
-  /** Sets the key: a random one unless given. Until then it is 0, which is good for nothing. */
+  /** Sets the key: a random one unless given. */
   setSeed(seed: Int32Array = crypto.getRandomValues(new Int32Array(2))): void {
     this.#k0 = seed[0]
     this.#k1 = seed[1]
+    this.isSeeded = true
   }
 
   /** The upper half of the fingerprint of `text`; the lower half is in `lo` until the next call. */

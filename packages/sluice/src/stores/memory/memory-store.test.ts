@@ -446,7 +446,7 @@ test('nothing random is asked for before the first call, as some runtimes have i
     const limiters = ['5/minute', ['5/minute', 'sliding-log 5/minute']].map((rules) => createLimiter({ rules, store }))
     expect(random).not.toHaveBeenCalled()
     for (const limiter of limiters) limiter.hit('ada')
-    expect(random).toHaveBeenCalledTimes(2)
+    expect(random).toHaveBeenCalledTimes(1)
     expect(limiters.map((limiter) => limiter.get('ada'))).toEqual([2, 2])
   } finally {
     random.mockRestore()

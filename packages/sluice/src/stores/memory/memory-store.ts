@@ -8,7 +8,7 @@ import type { Store } from '../../core/store.ts'
 import { isWhole } from '../../core/whole-numbers.ts'
 import { checkedClock, systemClock } from '../system-clock.ts'
 import { ByteBudget } from './byte-budget.ts'
-import { type Dump, type DumpedState, mostPressing, readDump, type Seeds, writeDump } from './dump.ts'
+import { type Dump, type DumpedState, mostPressing, readDump, writeDump } from './dump.ts'
 import { Eviction } from './eviction.ts'
 import { KeyHash } from './key-hash.ts'
 import { LogArena, type Owner } from './log-arena.ts'
@@ -61,6 +61,9 @@ const SEARCHES_A_STATE = 2
 /** Logs evicted by one call to make room for the growth of a log. */
 const MOST_LOGS_EVICTED = 8
 
+/** Rules need no secret: nobody can aim at a row without the seed of the keys. */
+const RULES_SEED = Int32Array.of(0x5a17, 0x1ce)
+
 /** A row of a log: when the state ends, and the log's handle. */
 const LOG_ROW_WIDTH = 2
 
@@ -98,7 +101,6 @@ export class MemoryRoom implements MemoryStore {
   readonly #eviction: Eviction
   /** One table for each width of a row, and one for logs. */
   readonly #tables: Table[] = []
-  #isSeeded = false
   #sweeper: ReturnType<typeof setInterval> | undefined
   #closed = false
 
@@ -108,6 +110,7 @@ export class MemoryRoom implements MemoryStore {
     this.#budget = new ByteBudget(maxBytes)
     this.#eviction = new Eviction(maxKeys)
     this.#logs = new LogArena(this.#budget, (owner, handle) => this.#keepHandle(owner, handle))
+    this.#ruleHash.setSeed(RULES_SEED)
   }
 
   tally(rules: readonly Rule[]): MemoryTally {
@@ -165,14 +168,13 @@ export class MemoryRoom implements MemoryStore {
   }
 
   dump(): Uint8Array {
-    if (!this.#isSeeded) this.#setSeeds()
-    const seeds = { keys: this.keyHash.seed, rules: this.#ruleHash.seed }
-    return writeDump(seeds, this.#tables, this.#logs, this.clock.now())
+    this.seedKeys()
+    return writeDump(this.keyHash.seed, this.#tables, this.#logs, this.clock.now())
   }
 
   /** Starts with the states of a dump that have not ended; where there are too many, with those that have used most. */
-  restore({ seeds, states }: Dump): void {
-    this.#setSeeds(seeds)
+  restore({ seed, states }: Dump): void {
+    this.keyHash.setSeed(seed)
     const nowMs = this.clock.now()
     const kept = { [Symbol.iterator]: () => mostPressing(states, this.#maxKeys, nowMs) }
     // A table is in the order of its fingerprints, so growing it on the way would pile them up at its beginning.
@@ -195,9 +197,13 @@ export class MemoryRoom implements MemoryStore {
     }
   }
 
+  /** Takes a random seed for the keys: at the first call and not before, because some runtimes have random numbers only in a request. */
+  seedKeys(): void {
+    if (!this.keyHash.isSeeded) this.keyHash.setSeed()
+  }
+
   /** The rule's own fingerprint, mixed into every key's: no two rules share a row. */
   fingerprint(rule: Rule): { readonly lo: number; readonly hi: number } {
-    if (!this.#isSeeded) this.#setSeeds()
     const hi = this.#ruleHash.hash(`${rule.algorithm}\0${rule.name}`)
     return { lo: this.#ruleHash.lo, hi }
   }
@@ -223,13 +229,6 @@ export class MemoryRoom implements MemoryStore {
   makeLogRoom(bytes: number, nowMs: number): void {
     const logs = this.#tables.filter(({ holdsLogs }) => holdsLogs)
     for (let left = MOST_LOGS_EVICTED; left > 0 && !this.#budget.hasLogBytes(bytes); left--) this.#eviction.makeRoom(logs, nowMs)
-  }
-
-  /** Seeds both hashes, at the first call and not before: some runtimes have random numbers only in a request. */
-  #setSeeds(seeds?: Seeds): void {
-    this.keyHash.setSeed(seeds?.keys)
-    this.#ruleHash.setSeed(seeds?.rules)
-    this.#isSeeded = true
   }
 
   /** Lets the row of a log know that the log has another handle. */

@@ -17,9 +17,9 @@ const SCRATCH_CELLS = 8
 interface Place {
   readonly rule: Rule
   readonly table: Table
-  /** The rule's own fingerprint, mixed into every key's: no two rules share a row. Known from the first call on. */
-  ruleLo: number
-  ruleHi: number
+  /** The rule's own fingerprint, mixed into every key's: no two rules share a row. */
+  readonly ruleLo: number
+  readonly ruleHi: number
   readonly pressurePerUnit: number
   lo: number
   hi: number
@@ -38,7 +38,6 @@ export class MemoryTally implements Tally<'sync'> {
   readonly #places: readonly Place[]
   /** Cells for looking at a state without a trace. */
   readonly #scratch: Float64Array
-  #isOpen = false
 
   constructor(room: MemoryRoom, logs: LogArena, rules: readonly Rule[]) {
     this.#room = room
@@ -171,7 +170,7 @@ export class MemoryTally implements Tally<'sync'> {
   /** Looks up the key's rows. */
   #find(places: readonly Place[], key: string): void {
     const { keyHash } = this.#room
-    if (!this.#isOpen) this.#open()
+    this.#room.seedKeys()
     const keyHi = keyHash.hash(key)
     for (const place of places) {
       place.hi = keyHi ^ place.ruleHi
@@ -179,16 +178,6 @@ export class MemoryTally implements Tally<'sync'> {
       place.rows = place.table.rowsFor(place.hi)
       place.row = place.rows.find(place.lo, place.hi)
     }
-  }
-
-  /** Reads the fingerprints of the rules. Not when the tally is made: they need random numbers, which some runtimes have only in a request. */
-  #open(): void {
-    for (const place of this.#places) {
-      const { lo, hi } = this.#room.fingerprint(place.rule)
-      place.ruleLo = lo
-      place.ruleHi = hi
-    }
-    this.#isOpen = true
   }
 
   /**
@@ -300,12 +289,13 @@ function handleOf({ rows, row }: Place): number {
 
 function place(room: MemoryRoom, rule: Rule): Place {
   const table = room.tableFor(rule)
+  const { lo: ruleLo, hi: ruleHi } = room.fingerprint(rule)
   const { rows } = table
   return {
     rule,
     table,
-    ruleLo: 0,
-    ruleHi: 0,
+    ruleLo,
+    ruleHi,
     pressurePerUnit: pressurePerUnit(rule.limit),
     lo: 0,
     hi: 0,

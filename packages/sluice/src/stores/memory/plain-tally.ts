@@ -17,9 +17,8 @@ export class PlainTally extends MemoryTally {
   readonly #keyHash: KeyHash
   readonly #table: Table
   readonly #rule: Rule
-  #ruleLo = 0
-  #ruleHi = 0
-  #isOpen = false
+  readonly #ruleLo: number
+  readonly #ruleHi: number
   readonly #pressurePerUnit: number
 
   constructor(room: MemoryRoom, logs: LogArena, rules: readonly Rule[]) {
@@ -29,6 +28,9 @@ export class PlainTally extends MemoryTally {
     this.#keyHash = room.keyHash
     this.#rule = rules[0]
     this.#table = room.tableFor(this.#rule)
+    const { lo, hi } = room.fingerprint(this.#rule)
+    this.#ruleLo = lo
+    this.#ruleHi = hi
     this.#pressurePerUnit = pressurePerUnit(this.#rule.limit)
   }
 
@@ -43,7 +45,7 @@ export class PlainTally extends MemoryTally {
     let rows = table.rowsFor(hi)
     let row = rows.find(lo, hi)
     if (row < 0) {
-      if (!this.#isOpen) return this.#firstHit(key, cost)
+      if (!keyHash.isSeeded) return this.#firstHit(key, cost)
       row = this.#addRow(lo, hi, nowMs, cost)
       if (row < 0) return this.peek(key, cost)
       rows = table.rowsFor(hi)
@@ -66,12 +68,9 @@ export class PlainTally extends MemoryTally {
     )
   }
 
-  /** Reads the rule's fingerprint before the first hit, as MemoryTally does; until then no row can be found. */
+  /** The first hit of the store: before it no row can be found, so that it is the only one to ask for a seed. */
   #firstHit(key: string, cost: number): Decision {
-    const { lo, hi } = this.#room.fingerprint(this.#rule)
-    this.#ruleLo = lo
-    this.#ruleHi = hi
-    this.#isOpen = true
+    this.#room.seedKeys()
     return this.hit(key, cost)
   }
 

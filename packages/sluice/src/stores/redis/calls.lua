@@ -1,4 +1,5 @@
--- Every kind of call on every rule, by the definitions. → answers a call: op, index of its set, amount, index before its keys.
+-- Every kind of call on every rule, by the definitions. → answers a call: op, index of its set, amount, index before its keys; and
+-- tells the key that was looked at last, for when that has failed. A call fails before it writes anything.
 -- %d and not tostring(), which keeps only 14 digits.
 
 local function defineCalls(toldSets, nowMs, graceMs)
@@ -15,11 +16,17 @@ local function defineCalls(toldSets, nowMs, graceMs)
     if not value then
       cells[1], cells[2], cells[3], cells[4] = 0, 0, 0, 0
     elseif #value ~= rule.width * 8 then
-      error('sluice: the value of ' .. key .. ' is not a state of its rule', 0)
+      refuseValue()
     elseif rule.width == 2 then
       cells[1], cells[2] = unpack('<dd', value)
+      if not (isWhole(cells[1]) and isWhole(cells[2])) then refuseValue() end
     else
-      cells[1], cells[2], cells[3], cells[4] = unpack('<dddd', value)
+      local a, b, c, d = unpack('<dddd', value)
+      -- As isWhole says of each, in one go: a call for each would be a tenth of what the hit costs.
+      local areWhole = a % 1 + b % 1 + c % 1 + d % 1 == 0 and a >= 0 and b >= 0 and c >= 0 and d >= 0
+      if not (areWhole and a <= MAX and b <= MAX and c <= MAX and d <= MAX) then refuseValue() end
+      cells[1], cells[2], cells[3], cells[4] = a, b, c, d
+      if not rule.algorithm.isSound(rule, cells) then refuseValue() end
     end
     rule.loaded = value
     rule.loadedEnd = cells[1]
@@ -78,7 +85,10 @@ local function defineCalls(toldSets, nowMs, graceMs)
     return sets[index]
   end
 
+  local lastKey
+
   local function load(rule, key)
+    lastKey = key
     local state = rule.load(rule, key)
     rule.algorithm.settle(rule, state, nowMs)
     return state
@@ -87,8 +97,10 @@ local function defineCalls(toldSets, nowMs, graceMs)
   -- Of the call that is being decided, by rule.
   local states = {}
   local waits = {}
+  local resets = {}
 
-  -- Several rules are one decision: all or nothing. Each state is written last, as a log reads its entries by their places.
+  -- Several rules are one decision: all or nothing. The states are written last: a log reads its entries by their places, and may
+  -- find one that cannot be used.
   local function decide(set, firstKey, cost, op)
     local isHit = op == 'hit'
     local allowed = true
@@ -113,8 +125,10 @@ local function defineCalls(toldSets, nowMs, graceMs)
       local resetAfterMs = state[1] == 0 and 0 or state[1] - nowMs
       local ofRule = format('%d,%d,%d', used, waitMs == INFINITY and -1 or waitMs, resetAfterMs)
       answer = answer and answer .. ',' .. ofRule or ofRule
-      if isHit then rule.save(rule, KEYS[firstKey + i], state, resetAfterMs + graceMs) end
+      resets[i] = resetAfterMs
     end
+    if not isHit then return answer end
+    for i = 1, #set do set[i].save(set[i], KEYS[firstKey + i], states[i], resets[i] + graceMs) end
     return answer
   end
 
@@ -127,8 +141,8 @@ local function defineCalls(toldSets, nowMs, graceMs)
       local state = states[i]
       rule.algorithm[CHANGES[op]](rule, state, nowMs, amount)
       answer = answer or format('%d', rule.algorithm.used(rule, state, nowMs))
-      rule.save(rule, KEYS[firstKey + i], state, state[1] - nowMs + graceMs)
     end
+    for i, rule in ipairs(set) do rule.save(rule, KEYS[firstKey + i], states[i], states[i][1] - nowMs + graceMs) end
     return answer
   end
 
@@ -154,5 +168,7 @@ local function defineCalls(toldSets, nowMs, graceMs)
     reset = forget,
   }
 
-  return function(op, setIndex, amount, firstKey) return OPS[op](setOf(setIndex), firstKey, amount, op) end
+  local function answerTo(op, setIndex, amount, firstKey) return OPS[op](setOf(setIndex), firstKey, amount, op) end
+
+  return answerTo, function() return lastKey end
 end

@@ -52,3 +52,14 @@ test('a large reply that comes alone never waits', async () => {
     await turn()
   }
 })
+
+test('replies that have waited for long are handed out together: their deadlines go on', async () => {
+  const { given, add } = setUp()
+  for (const name of ['a', 'b', 'c', 'd']) add(name, 64)
+  const startMs = performance.now()
+  while (performance.now() - startMs < 20) {
+    // The process is busy.
+  }
+  while (given.length < 2) await turn()
+  expect(given).toEqual(['a', 'b', 'c', 'd'])
+})

@@ -18,8 +18,10 @@ local NOTED_MS = 600000
 
 local function noteOnce(key, nth, sentAs)
   local newest, executed = 0, 0
-  local note = call('GET', key)
-  if note then newest, executed = struct.unpack('<di4', note) end
+  local note = redis.pcall('GET', key)
+  if type(note) == 'string' and #note == 12 then newest, executed = struct.unpack('<di4', note) end
+  -- Whatever else stands there is no note, and is replaced by one.
+  if not isWhole(newest) then newest, executed = 0, 0 end
   local function wasExecuted(older)
     local age = newest - older
     return age >= 0 and age <= NOTED and bit.band(executed, bit.lshift(1, age)) ~= 0
@@ -52,13 +54,13 @@ end
 
 -- The whole program runs with every command and pays for what it makes, so most of it is made when a call needs it: the hits
 -- that most commands hold have a short way, which does all there is to do or nothing.
-local answerTo
+local answerTo, keyOfLast
 local function longWay(op, setIndex, amount, firstKey)
-  answerTo = answerTo or defineCalls(request.sets, nowMs, graceMs)
+  if not answerTo then answerTo, keyOfLast = defineCalls(request.sets, nowMs, graceMs) end
   local ok, answer = pcall(answerTo, op, setIndex, amount, firstKey)
   if ok then return answer end
   local text = type(answer) == 'table' and answer.err or tostring(answer)
-  return cjson.encode(text .. ' (' .. KEYS[firstKey + 1] .. ')')
+  return cjson.encode(text .. ' (' .. (keyOfLast() or KEYS[firstKey + 1]) .. ')')
 end
 
 local answers = {}

@@ -1,6 +1,6 @@
 // Made by scripts/build-redis-program.mjs from the .lua files beside the definitions. Change those, then run it.
 
-export const PROGRAM_SHA1 = '25c75d951aa91d0d3ba860591f745d09e361e161'
+export const PROGRAM_SHA1 = 'ef47d0e1b7548227f314c64f329c1d11f8b70526'
 
 export const PROGRAM = `local MAX = 9007199254740991
 local INFINITY = math.huge
@@ -9,6 +9,12 @@ return math.floor(dividend / divisor)
 end
 local function ceilDiv(dividend, divisor)
 return math.ceil(dividend / divisor)
+end
+local function refuseValue()
+error('sluice: this value is not a state of its rule: reset() removes it', 0)
+end
+local function isWhole(number)
+return number >= 0 and number <= MAX and number % 1 == 0
 end
 local function fixedWindowShortWay(told, nowMs, cost)
 local _, limit, windowMs, _, elastic = unpack(told)
@@ -20,7 +26,8 @@ return function(key, looksForExpiry)
 local value = try('GET', key)
 if not value or #value ~= 16 then return end
 local expiresAt, used = unpack('<dd', value)
-if nowMs >= expiresAt or expiresAt > latestEnd or used > mostUsed then return end
+local isLive = expiresAt > nowMs and expiresAt <= latestEnd and expiresAt % 1 == 0
+if not (isLive and used >= 0 and used <= mostUsed and used % 1 == 0) then return end
 if looksForExpiry and try('PTTL', key) == -1 then return end
 used = used + cost
 if try('SET', key, pack('<dd', expiresAt, used), 'KEEPTTL').err then return end
@@ -92,6 +99,12 @@ isOnClock = numbers[3] == 1,
 roundsDown = numbers[4] == 1,
 mostUsed = numbers[5],
 }
+end
+function slidingWindow.isSound(rule, cells)
+local length = cells[EXPIRES_AT] - cells[START]
+local current = cells[CURRENT]
+local windowMs = current > 0 and length / 2 or length
+return windowMs >= 1 and windowMs % 1 == 0 and current * windowMs <= MAX and cells[PREVIOUS] * windowMs <= MAX
 end
 local function startOfWindow(rule, nowMs)
 if rule.isOnClock then return nowMs - nowMs % rule.windowMs end
@@ -186,6 +199,14 @@ local function defineSlidingLog()
 local slidingLog = {}
 local EXPIRES_AT = 1
 local ENTRY = '<ddd'
+local function plus(a, b)
+if a > MAX - b then return a - (MAX - b) - 1 end
+return a + b
+end
+local function minus(a, b)
+if a < b then return a - b + MAX + 1 end
+return a - b
+end
 function slidingLog.make(numbers)
 return { limit = numbers[1], windowMs = numbers[2] }
 end
@@ -201,7 +222,10 @@ local place = log.first + i
 if place > log.last then return log.added[place - log.last] end
 local entry = log.read[place]
 if not entry then
-local time, cost, sum = struct.unpack(ENTRY, redis.call('LINDEX', log.key, place))
+local value = redis.call('LINDEX', log.key, place)
+if #value ~= 24 then refuseValue() end
+local time, cost, sum = struct.unpack(ENTRY, value)
+if not (isWhole(time) and isWhole(cost) and isWhole(sum)) or cost == 0 then refuseValue() end
 entry = { time = time, cost = cost, sum = sum }
 log.read[place] = entry
 end
@@ -212,7 +236,10 @@ return entryOf(log, countOf(log) - 1)
 end
 local function costUpTo(log, i)
 local oldest = entryOf(log, 0)
-return entryOf(log, i).sum - oldest.sum + oldest.cost
+local entry = entryOf(log, i)
+local cost = minus(entry.sum, oldest.sum) + oldest.cost
+if cost > MAX or cost < entry.cost then refuseValue() end
+return cost
 end
 local function totalOf(log)
 local count = countOf(log)
@@ -251,25 +278,16 @@ end
 local function change(log, i, more, isNewest)
 local entry = entryOf(log, i)
 entry.cost = entry.cost + more
-if isNewest then entry.sum = entry.sum + more end
+if isNewest then entry.sum = more < 0 and minus(entry.sum, -more) or plus(entry.sum, more) end
 if log.first + i <= log.last then log.changed[log.first + i] = true end
-end
-local function sumAnew(log)
-local before = entryOf(log, 0).sum - entryOf(log, 0).cost
-for i = 0, countOf(log) - 1 do
-local entry = entryOf(log, i)
-entry.sum = entry.sum - before
-if log.first + i <= log.last then log.changed[log.first + i] = true end
-end
 end
 local function append(log, nowMs, cost)
 local count = countOf(log)
-if count > 0 and newest(log).sum > MAX - cost then sumAnew(log) end
 if count > 0 and newest(log).time == nowMs then
 change(log, count - 1, cost, true)
 else
 local sum = count == 0 and 0 or newest(log).sum
-log.added[#log.added + 1] = { time = nowMs, cost = cost, sum = sum + cost }
+log.added[#log.added + 1] = { time = nowMs, cost = cost, sum = plus(sum, cost) }
 end
 end
 local function touch(rule, log)
@@ -371,6 +389,13 @@ pace = isSmooth and numbers[2] or numbers[4],
 mostUsed = numbers[5],
 }
 end
+function meter.isSound(rule, cells)
+local debt = cells[DEBT]
+local pace = cells[PACE]
+local drainPerTick = cells[DRAIN_PER_TICK]
+if debt == 0 or pace == 0 or drainPerTick == 0 then return false end
+return cells[EXPIRES_AT] >= ceilDiv(debt, drainPerTick) * (rule.isSmooth and 1 or pace)
+end
 local function owe(rule, cells, since, debt)
 local owes = debt > 0
 cells[EXPIRES_AT] = owes and since + ceilDiv(debt, rule.drainPerTick) * rule.tickMs or 0
@@ -439,11 +464,16 @@ local value = call('GET', key)
 if not value then
 cells[1], cells[2], cells[3], cells[4] = 0, 0, 0, 0
 elseif #value ~= rule.width * 8 then
-error('sluice: the value of ' .. key .. ' is not a state of its rule', 0)
+refuseValue()
 elseif rule.width == 2 then
 cells[1], cells[2] = unpack('<dd', value)
+if not (isWhole(cells[1]) and isWhole(cells[2])) then refuseValue() end
 else
-cells[1], cells[2], cells[3], cells[4] = unpack('<dddd', value)
+local a, b, c, d = unpack('<dddd', value)
+local areWhole = a % 1 + b % 1 + c % 1 + d % 1 == 0 and a >= 0 and b >= 0 and c >= 0 and d >= 0
+if not (areWhole and a <= MAX and b <= MAX and c <= MAX and d <= MAX) then refuseValue() end
+cells[1], cells[2], cells[3], cells[4] = a, b, c, d
+if not rule.algorithm.isSound(rule, cells) then refuseValue() end
 end
 rule.loaded = value
 rule.loadedEnd = cells[1]
@@ -493,13 +523,16 @@ sets[index] = set
 end
 return sets[index]
 end
+local lastKey
 local function load(rule, key)
+lastKey = key
 local state = rule.load(rule, key)
 rule.algorithm.settle(rule, state, nowMs)
 return state
 end
 local states = {}
 local waits = {}
+local resets = {}
 local function decide(set, firstKey, cost, op)
 local isHit = op == 'hit'
 local allowed = true
@@ -523,8 +556,10 @@ local used = algorithm.used(rule, state, nowMs)
 local resetAfterMs = state[1] == 0 and 0 or state[1] - nowMs
 local ofRule = format('%d,%d,%d', used, waitMs == INFINITY and -1 or waitMs, resetAfterMs)
 answer = answer and answer .. ',' .. ofRule or ofRule
-if isHit then rule.save(rule, KEYS[firstKey + i], state, resetAfterMs + graceMs) end
+resets[i] = resetAfterMs
 end
+if not isHit then return answer end
+for i = 1, #set do set[i].save(set[i], KEYS[firstKey + i], states[i], resets[i] + graceMs) end
 return answer
 end
 local CHANGES = { inc = 'spend', set = 'put', refund = 'refund' }
@@ -535,8 +570,8 @@ for i, rule in ipairs(set) do
 local state = states[i]
 rule.algorithm[CHANGES[op]](rule, state, nowMs, amount)
 answer = answer or format('%d', rule.algorithm.used(rule, state, nowMs))
-rule.save(rule, KEYS[firstKey + i], state, state[1] - nowMs + graceMs)
 end
+for i, rule in ipairs(set) do rule.save(rule, KEYS[firstKey + i], states[i], states[i][1] - nowMs + graceMs) end
 return answer
 end
 local function look(set, firstKey, _, op)
@@ -558,7 +593,8 @@ get = look,
 expiresAt = look,
 reset = forget,
 }
-return function(op, setIndex, amount, firstKey) return OPS[op](setOf(setIndex), firstKey, amount, op) end
+local function answerTo(op, setIndex, amount, firstKey) return OPS[op](setOf(setIndex), firstKey, amount, op) end
+return answerTo, function() return lastKey end
 end
 local KEYS = KEYS
 local call = redis.call
@@ -567,8 +603,9 @@ local NOTED = 31
 local NOTED_MS = 600000
 local function noteOnce(key, nth, sentAs)
 local newest, executed = 0, 0
-local note = call('GET', key)
-if note then newest, executed = struct.unpack('<di4', note) end
+local note = redis.pcall('GET', key)
+if type(note) == 'string' and #note == 12 then newest, executed = struct.unpack('<di4', note) end
+if not isWhole(newest) then newest, executed = 0, 0 end
 local function wasExecuted(older)
 local age = newest - older
 return age >= 0 and age <= NOTED and bit.band(executed, bit.lshift(1, age)) ~= 0
@@ -593,13 +630,13 @@ if not nowMs then
 local time = call('TIME')
 nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
 end
-local answerTo
+local answerTo, keyOfLast
 local function longWay(op, setIndex, amount, firstKey)
-answerTo = answerTo or defineCalls(request.sets, nowMs, graceMs)
+if not answerTo then answerTo, keyOfLast = defineCalls(request.sets, nowMs, graceMs) end
 local ok, answer = pcall(answerTo, op, setIndex, amount, firstKey)
 if ok then return answer end
 local text = type(answer) == 'table' and answer.err or tostring(answer)
-return cjson.encode(text .. ' (' .. KEYS[firstKey + 1] .. ')')
+return cjson.encode(text .. ' (' .. (keyOfLast() or KEYS[firstKey + 1]) .. ')')
 end
 local answers = {}
 local at = 0

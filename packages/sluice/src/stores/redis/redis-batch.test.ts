@@ -197,10 +197,58 @@ describe('a program that is not there', () => {
     const names: string[] = []
     const forgetful: SendCommand = async (_key, [name]) => {
       names.push(name)
+      if (names.length === 1) return '[1,0,60000]'
       throw new Error('NOSCRIPT No matching script. Please use EVAL.')
     }
-    await expect(redisStore(forgetful).tally([five]).hit('ada', 1)).rejects.toMatchObject({ code: 'ERR_STORE_REFUSED' })
-    expect(names).toEqual(['EVALSHA', 'EVAL'])
+    const tally = redisStore(forgetful).tally([five])
+    await tally.hit('ada', 1)
+    await expect(tally.hit('ada', 1)).rejects.toMatchObject({ code: 'ERR_STORE_REFUSED' })
+    expect(names).toEqual(['EVAL', 'EVALSHA', 'EVAL'])
+  })
+
+  test('is sent with the first command, so that those behind it find it', async () => {
+    const names: string[] = []
+    const send: SendCommand = async (_key, [name]) => {
+      names.push(name)
+      return '[1,0,60000]'
+    }
+    const tally = redisStore(send, { batch: 1 }).tally([five])
+    await Promise.all([tally.hit('ada', 1), tally.hit('ada', 1), tally.hit('ada', 1)])
+    expect(names).toEqual(['EVAL', 'EVALSHA', 'EVALSHA'])
+  })
+
+  test('holds back later calls until those that lack it are on their way again, but not for ever', async () => {
+    const answers: ((answer: string | Error) => void)[] = []
+    const send: SendCommand = () =>
+      new Promise((resolve, reject) => {
+        answers.push((answer) => (answer instanceof Error ? reject(answer) : resolve(answer)))
+      })
+    const tally = redisStore(send, { batch: 1 }).tally([five])
+    const hits = [tally.hit('first', 1)]
+    answers[0]('[1,0,60000]')
+    await hits[0]
+    hits.push(tally.hit('flushed', 1), tally.hit('behind', 1))
+    answers[1](new Error('NOSCRIPT No matching script. Please use EVAL.'))
+    await new Promise(setImmediate)
+    await expect(tally.hit('later', 1)).rejects.toMatchObject({ code: 'ERR_STORE_REFUSED' })
+    answers[2](new Error('NOSCRIPT No matching script. Please use EVAL.'))
+    await new Promise(setImmediate)
+    answers[3]('[1,0,60000]')
+    answers[4]('[2,0,60000]')
+    await Promise.all(hits)
+    const after = tally.hit('after', 1)
+    answers[5]('[3,0,60000]')
+    expect(await after).toMatchObject({ remaining: 2 })
+    // A command that never ends does not keep the others waiting for ever.
+    void tally.hit('never answered', 1)
+    void tally.hit('flushed', 1)
+    answers[7](new Error('NOSCRIPT No matching script. Please use EVAL.'))
+    await new Promise(setImmediate)
+    answers[8]('[1,0,60000]')
+    await new Promise((resolve) => setTimeout(resolve, 1050))
+    const late = tally.hit('late', 1)
+    answers[9]('[4,0,60000]')
+    expect(await late).toMatchObject({ remaining: 1 })
   })
 
   for (const [name, connect] of Object.entries(SINGLE)) {

@@ -1,14 +1,15 @@
 // Calls that are made in the same turn of the event loop, gathered into one command for each slot.
-// What must stay true: a call waits no longer than the turn it was made in, calls on one key keep their order, and a
-// command that may have been executed is never sent twice.
+// Invariants: a call waits no longer than the turn it was made in, calls on one key keep their order, and a command that may have
+// been executed is never sent twice.
 
 import { randomBytes } from 'node:crypto'
 import { SluiceError } from '../../core/errors.ts'
 import { HandOut } from './hand-out.ts'
 import { slotOf, tagIn } from './hash-slot.ts'
+import { LoadedProgram } from './loaded-program.ts'
 import { PROGRAM, PROGRAM_SHA1 } from './program.ts'
 import type { Connection } from './redis-client.ts'
-import { isNoScript, storeError } from './redis-errors.ts'
+import { callError, isNoScript, storeError } from './redis-errors.ts'
 import type { RedisKeys } from './redis-keys.ts'
 import { Numbers } from './redis-numbers.ts'
 
@@ -31,6 +32,9 @@ interface Run extends Pick<Call, 'op' | 'set' | 'amount'> {
   count: number
 }
 
+/** Nodes of a cluster come and go: beyond so many, what is known of them is forgotten. */
+const MOST_NODES = 1000
+
 /** The slot of all calls where slots do not matter. */
 const NO_CLUSTER = 0
 
@@ -40,9 +44,11 @@ export class RedisBatch {
   readonly #most: number
   readonly #now: (() => number) | undefined
   /** Who sends, to a program that is to notice what it has been sent before; and how many commands it has sent to each slot. */
-  readonly #sender = randomBytes(9).toString('base64url')
+  #sender: string | undefined
   readonly #sent = new Map<number, number>()
   readonly #handOut = new HandOut()
+  /** By node; all under one name where slots do not matter. */
+  readonly #programs = new Map<string, LoadedProgram>()
   #waiting: Call[] = []
 
   constructor(connection: Connection, keys: RedisKeys, most: number, now: (() => number) | undefined) {
@@ -55,7 +61,14 @@ export class RedisBatch {
   add(call: Call): void {
     if (this.#waiting.length === 0) setImmediate(() => this.#sendWaiting())
     this.#waiting.push(call)
-    if (this.#waiting.length >= this.#most) this.#sendWaiting()
+    if (this.#waiting.length >= this.#most && this.#refusesNothing()) this.#sendWaiting()
+  }
+
+  /** All calls of a turn are refused or none: were the first refused and the last sent, the last would come before the first. */
+  #refusesNothing(): boolean {
+    if (!this.#connection.isReady()) return false
+    for (const { isOpen } of this.#programs.values()) if (!isOpen) return false
+    return true
   }
 
   #sendWaiting(): void {
@@ -63,7 +76,7 @@ export class RedisBatch {
     if (calls.length === 0) return
     this.#waiting = []
     if (!this.#connection.isCluster) {
-      this.#send(NO_CLUSTER, calls)
+      this.#sendInParts(NO_CLUSTER, calls)
       return
     }
     const bySlot = new Map<number, Call[]>()
@@ -73,28 +86,53 @@ export class RedisBatch {
       if (others === undefined) bySlot.set(slot, [call])
       else others.push(call)
     }
-    for (const [slot, inOneSlot] of bySlot) this.#send(slot, inOneSlot)
+    for (const [slot, inOneSlot] of bySlot) this.#sendInParts(slot, inOneSlot)
+  }
+
+  #sendInParts(slot: number, calls: readonly Call[]): void {
+    for (let first = 0; first < calls.length; first += this.#most) this.#send(slot, calls.slice(first, first + this.#most))
   }
 
   async #send(slot: number, calls: readonly Call[]): Promise<void> {
     try {
       if (!this.#connection.isReady()) throw new SluiceError('ERR_STORE_REFUSED', 'the client is not connected to Redis')
-      const routing = calls[0].start + calls[0].ends[0]
-      const nth = this.#next(slot)
-      let reply: unknown
-      try {
-        reply = await this.#connection.send(routing, ['EVALSHA', PROGRAM_SHA1, ...this.#request(slot, calls, nth)])
-      } catch (error) {
-        if (!isNoScript(error)) throw error
-        // The script was not there, so it did not run: the same calls once more, with it. Unless the client had sent them
-        // to another node before, where they did run: the program is told as what.
-        const again = this.#request(slot, calls, this.#next(slot), nth)
-        reply = await this.#connection.send(routing, ['EVAL', PROGRAM, ...again])
-      }
+      const program = this.#programAt(slot)
+      if (!program.isOpen) throw new SluiceError('ERR_STORE_REFUSED', 'the program is being loaded into Redis')
+      const reply = await this.#execute(slot, calls, program)
       this.#handOut.add(calls.length, () => deliver(calls, reply))
     } catch (error) {
       rejectAll(calls, error)
     }
+  }
+
+  async #execute(slot: number, calls: readonly Call[], program: LoadedProgram): Promise<unknown> {
+    const routing = calls[0].start + calls[0].ends[0]
+    const nth = this.#next(slot)
+    const how = program.enter() ? ['EVAL', PROGRAM] : ['EVALSHA', PROGRAM_SHA1]
+    try {
+      return await this.#connection.send(routing, [...how, ...this.#request(slot, calls, nth)])
+    } catch (error) {
+      if (!isNoScript(error)) throw error
+      // The script was not there, so it did not run: the same calls once more, with it. Unless the client had sent them
+      // to another node before, where they did run: the program is told as what.
+      program.missing()
+      const again = this.#request(slot, calls, this.#next(slot), nth)
+      return await this.#connection.send(routing, ['EVAL', PROGRAM, ...again])
+    } finally {
+      program.leave()
+    }
+  }
+
+  /** The state of the program on the server that holds a slot. */
+  #programAt(slot: number): LoadedProgram {
+    const node = this.#connection.nodeOf?.(slot) ?? ''
+    let program = this.#programs.get(node)
+    if (program === undefined) {
+      if (this.#programs.size === MOST_NODES) this.#programs.clear()
+      program = new LoadedProgram()
+      this.#programs.set(node, program)
+    }
+    return program
   }
 
   /** Which of the sender's commands to a slot the next one is. */
@@ -123,6 +161,8 @@ export class RedisBatch {
     const now = this.#now === undefined ? '' : `,"now":${this.#now()}`
     let once = ''
     if (this.#connection.resends) {
+      // Not when the store is made: Cloudflare Workers have no random numbers before the first request.
+      this.#sender ??= randomBytes(9).toString('base64url')
       keys.push(this.#keys.onceOf(tagIn(slot), this.#sender))
       once = sentAs === undefined ? `,"nth":${nth}` : `,"nth":${nth},"sentAs":${sentAs}`
     }
@@ -137,7 +177,7 @@ function deliver(calls: readonly Call[], reply: unknown): void {
     for (const { read, resolve, reject } of calls) {
       const problem = numbers.problem()
       if (problem === undefined) resolve(read(numbers) as never)
-      else reject(storeError(problem))
+      else reject(callError(problem))
     }
   } catch (error) {
     rejectAll(calls, error)

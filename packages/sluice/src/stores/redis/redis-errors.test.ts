@@ -63,7 +63,7 @@ const SAID = {
     "CROSSSLOT Keys in request don't hash to the same slot",
     "ERR unknown command 'EVALSHA', with args beginning with: ",
     'ERR Error compiling script (new function): user_script:1: unexpected symbol near <eof>',
-    'sluice: the value of sluice:1:{ada}:fixed-window:five is not a state of its rule',
+    'sluice: this value is not a state of its rule: reset() removes it (sluice:1:{ada}:fixed-window:five)',
   ],
 } as const
 

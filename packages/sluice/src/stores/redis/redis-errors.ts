@@ -42,6 +42,18 @@ export function storeError(error: unknown): SluiceError {
   return new SluiceError('ERR_STORE_UNKNOWN', `Redis did not answer, and may have counted: ${message}`, { cause: error })
 }
 
+/**
+ * An error that the program met in one call of a command, before it wrote anything: Redis is there, and has decided the other calls.
+ * So it is a refusal of Redis, or about the value that the call looked at.
+ */
+export function callError(error: Error): SluiceError {
+  const sorted = storeError(error)
+  if (sorted.code !== 'ERR_STORE_UNKNOWN') return sorted
+  return new SluiceError('ERR_STORE_FATAL', `Redis could not decide this call, and counted nothing: ${error.message}`, {
+    cause: error,
+  })
+}
+
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   // Where a name has several addresses, Node's error has a code and no message.

@@ -1,0 +1,50 @@
+// The option `failure` of a limiter: the answer when its store fails.
+
+import { SluiceError, show } from './errors.ts'
+import { checkOptions } from './options.ts'
+import type { Store } from './store.ts'
+import { isWhole } from './whole-numbers.ts'
+
+export interface FailureOptions {
+  /** The longest that a call may take. Default: 500. */
+  readonly timeoutMs?: number
+  /**
+   * The answer when the store gives none. `'local'`: a memory store in this process, with the same rules. `'allow'`, `'deny'`:
+   * `hit` and `peek` answer that, without counting, and what asks for a number fails. `'throw'` (default): nobody; the call fails.
+   */
+  readonly then?: 'local' | 'allow' | 'deny' | 'throw'
+  /** After so many failures in a row the store is not asked for a while. Default: 5. */
+  readonly failures?: number
+  /** For so long it is not asked; then one call tries. Default: 500. */
+  readonly probeEveryMs?: number
+  /**
+   * The memory store that answers under `'local'`. Unless given, all limiters over one store share one, as they share the
+   * store. It stays yours: closing a limiter does not close it.
+   */
+  readonly standIn?: Store<'sync'>
+}
+
+/** The options with their defaults. `standIn` is there only if it was given. */
+export type CheckedFailure = Required<Omit<FailureOptions, 'standIn'>> & Pick<FailureOptions, 'standIn'>
+
+const OPTIONS = ['timeoutMs', 'then', 'failures', 'probeEveryMs', 'standIn'] as const
+const THEN = ['local', 'allow', 'deny', 'throw'] as const
+
+export function checkFailure(options: FailureOptions): CheckedFailure {
+  checkOptions('failure', options, OPTIONS)
+  const { timeoutMs = 500, then = 'throw', failures = 5, probeEveryMs = 500, standIn } = options
+  for (const [name, value] of Object.entries({ timeoutMs, failures, probeEveryMs })) {
+    if (!isWhole(value, 1, 2 ** 31 - 1)) {
+      throw new SluiceError('ERR_OPTION', `failure needs ${name} to be a whole number of at least 1, got ${show(value)}`)
+    }
+  }
+  if (!THEN.includes(then)) {
+    throw new SluiceError('ERR_OPTION', `failure needs then to be ${THEN.map((t) => `'${t}'`).join(' or ')}, got ${show(then)}`)
+  }
+  if (standIn === undefined) return { timeoutMs, then, failures, probeEveryMs }
+  if (then !== 'local') throw new SluiceError('ERR_OPTION', `failure takes standIn only with then: 'local', got ${show(then)}`)
+  if (standIn?.mode !== 'sync' || typeof standIn.tally !== 'function') {
+    throw new SluiceError('ERR_OPTION', `failure needs standIn to be what memoryStore() makes, got ${show(standIn)}`)
+  }
+  return { timeoutMs, then, failures, probeEveryMs, standIn }
+}

@@ -1,0 +1,201 @@
+// Waiting on a store whose answers take time: nobody who is sent away has paid.
+
+import { describe, expect, test } from 'vitest'
+import { lateStore, passSlowly } from '../../test/late-store.ts'
+import { createLimiter, fixedWindow, gcra, type WaitOptions } from '../index.ts'
+import { fakeClock } from '../testing/index.ts'
+import { seededRandom } from '../testing/random.ts'
+
+const LATENCY_MS = 80
+
+/** Each call takes 40 ms to the store and 40 ms back. */
+function farAway(rules = fixedWindow({ limit: 2, window: '1s' })) {
+  const clock = fakeClock()
+  const store = lateStore(clock, () => LATENCY_MS / 2)
+  const limiter = createLimiter({ rules, store, failure: { timeoutMs: 60_000 } })
+  const startMs = clock.now()
+  const told: string[] = []
+  const wait = (name: string, options: WaitOptions = {}) =>
+    limiter.wait('ada', options).then(
+      () => told.push(`${name} at ${clock.now() - startMs}`),
+      (error) => told.push(`${name} at ${clock.now() - startMs}: ${error?.code ?? error}`),
+    )
+  return { clock, store, limiter, told, wait, pass: (ms: number) => passSlowly(clock, ms) }
+}
+
+describe('maxWaitMs', () => {
+  test('does not end an attempt that is under way: where there is room, the caller gets it', async () => {
+    const { store, told, wait, pass } = farAway()
+    wait('a', { maxWaitMs: 0 })
+    await pass(200)
+    expect(told).toEqual(['a at 80'])
+    expect(store.spent).toBe(1)
+  })
+
+  test('counts from the first denial, not from the call', async () => {
+    const { store, limiter, told, wait, pass } = farAway(gcra({ limit: 1, period: '1s' }))
+    const first = limiter.hit('ada')
+    await pass(LATENCY_MS)
+    await first
+    // The denial is decided 80 ms after the hit, and heard 40 ms later. It says 920 ms.
+    wait('impatient', { maxWaitMs: 919 })
+    wait('patient', { maxWaitMs: 920 })
+    await pass(2000)
+    expect(told).toEqual(['impatient at 160: ERR_WAIT_TIMEOUT', expect.stringMatching(/^patient at 1\d\d\d$/)])
+    expect(store.spent).toBe(2)
+  })
+
+  test('does not count the time in which the store decides for others: with room for all, all get it', async () => {
+    const { store, told, wait, pass } = farAway(fixedWindow({ limit: 5, window: '1h' }))
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) wait(name, { maxWaitMs: 10 })
+    await pass(800)
+    expect(told).toEqual(['a at 80', 'b at 160', 'c at 240', 'd at 320', 'e at 400', 'f at 480: ERR_WAIT_TIMEOUT'])
+    expect(store.spent).toBe(5)
+  })
+
+  test('of a caller further back ends at a denial that comes after it, and not before', async () => {
+    const { store, told, wait, pass } = farAway(fixedWindow({ limit: 1, window: '1s' }))
+    wait('a')
+    wait('b')
+    wait('c', { maxWaitMs: 300 })
+    wait('d', { maxWaitMs: 895 })
+    await pass(1600)
+    // b hears at 160 that it has to wait 920 ms. c gives up at 460. d's time ends at 1055, before b tries at 1080.
+    expect(told).toEqual(['a at 80', 'c at 460: ERR_WAIT_TIMEOUT', 'd at 1055: ERR_WAIT_TIMEOUT', 'b at 1160'])
+    expect(store.spent).toBe(2)
+  })
+
+  test('that ends while the first in line tries is over only if that is denied', async () => {
+    const { store, told, wait, pass } = farAway(fixedWindow({ limit: 2, window: '1s' }))
+    for (const name of ['a', 'b', 'c']) wait(name)
+    wait('d', { maxWaitMs: 880 })
+    wait('e', { maxWaitMs: 880 })
+    await pass(2000)
+    // c hears at 240 that it has to wait 840 ms, and tries from 1080 to 1160. The time of d and e ends at 1120.
+    expect(told).toEqual(['a at 80', 'b at 160', 'c at 1160', 'd at 1240', 'e at 1320: ERR_WAIT_TIMEOUT'])
+    expect(store.spent).toBe(4)
+  })
+
+  test('asks the store for nothing when it ends: it is known that there is no room', async () => {
+    const { store, told, wait, pass } = farAway(fixedWindow({ limit: 1, window: '1h' }))
+    wait('a')
+    wait('b')
+    for (let i = 0; i < 20; i++) wait(`c${i}`, { maxWaitMs: 10 * i })
+    await pass(600)
+    expect(told).toHaveLength(21)
+    expect(store.hits).toBe(2)
+  })
+})
+
+describe('a caller that goes while the store decides for it', () => {
+  test('gets what it has paid for, if the store lets it', async () => {
+    const { store, told, wait, pass } = farAway(fixedWindow({ limit: 1, window: '1h' }))
+    const abort = new AbortController()
+    wait('a', { signal: abort.signal })
+    wait('b', { maxWaitMs: 5 })
+    await pass(20)
+    abort.abort('gone')
+    await pass(300)
+    expect(told).toEqual(['a at 80', 'b at 160: ERR_WAIT_TIMEOUT'])
+    expect(store.spent).toBe(1)
+  })
+
+  test('goes once it is denied, with the reason that it gave first, and the next one tries', async () => {
+    const { store, limiter, told, wait, pass } = farAway(fixedWindow({ limit: 3, window: '1h' }))
+    const filled = limiter.hit('ada', { cost: 2 })
+    await pass(LATENCY_MS)
+    await filled
+    const abort = new AbortController()
+    wait('a', { signal: abort.signal, cost: 2 })
+    wait('b')
+    await pass(20)
+    abort.abort('gone')
+    await pass(300)
+    expect(told).toEqual(['a at 160: gone', 'b at 240'])
+    expect(store.spent).toBe(3)
+  })
+
+  test('a caller further back goes at once', async () => {
+    const { told, wait, pass } = farAway()
+    const abort = new AbortController()
+    wait('a')
+    wait('b', { signal: abort.signal })
+    await pass(20)
+    abort.abort('gone')
+    await pass(300)
+    expect(told).toEqual(['b at 20: gone', 'a at 80'])
+  })
+})
+
+test('a limiter that is closed sends away all but the one for whom the store decides', async () => {
+  for (const limit of [1, 2]) {
+    const { store, limiter, told, wait, pass } = farAway(fixedWindow({ limit, window: '1h' }))
+    wait('a', { cost: limit })
+    await pass(100)
+    wait('b')
+    wait('c')
+    await pass(20)
+    await limiter.close()
+    await pass(300)
+    expect(told).toEqual(['a at 80', 'c at 120: ERR_CLOSED', 'b at 180: ERR_CLOSED'])
+    expect(store.spent).toBe(limit)
+  }
+})
+
+test('units that come back while the store decides are not missed', async () => {
+  const clock = fakeClock()
+  // The hit that is denied is decided after 10 ms and heard of after 110; the refund is decided after 20 ms and heard of after 30.
+  const delaysMs = [0, 0, 10, 20, 100, 10]
+  const store = lateStore(clock, () => delaysMs.shift() ?? 0)
+  const limiter = createLimiter({ rules: '1/hour', store, failure: { timeoutMs: 60_000 } })
+  void limiter.hit('ada')
+  await passSlowly(clock, 1)
+  const waiting = limiter.wait('ada', { maxWaitMs: 1000 })
+  void limiter.refund('ada')
+  await passSlowly(clock, 200)
+  await expect(Promise.race([waiting, 'still waiting'])).resolves.toMatchObject({ allowed: true })
+})
+
+test('a random crowd: the units that the store spent are those of the callers that were served', async () => {
+  const random = seededRandom()
+  for (let round = 0; round < 15; round++) {
+    const where = `SEED=${random.seed}, round ${round}`
+    const clock = fakeClock()
+    const slowest = random.pick([0, 3, 40, 200])
+    const store = lateStore(clock, () => random.whole(0, slowest))
+    const rules = random.pick([
+      gcra({ limit: 1, period: '50ms', burst: 3 }),
+      fixedWindow({ limit: 5, window: '300ms' }),
+      fixedWindow({ limit: 40, window: '1h' }),
+    ])
+    const limiter = createLimiter({ rules, store, failure: { timeoutMs: 60_000 } })
+    let granted = 0
+    let settled = 0
+    let came = 0
+    for (let step = 0; step < 80; step++) {
+      if (random.whole(0, 2) > 0) {
+        const cost = random.whole(1, 3)
+        const maxWaitMs = random.pick([0, 5, 60, 400, Number.POSITIVE_INFINITY])
+        const abort = new AbortController()
+        if (random.whole(0, 2) === 0) clock.after(random.whole(0, 300), () => abort.abort('gone'))
+        came += 1
+        limiter
+          .wait(random.pick(['ada', 'bob']), { cost, maxWaitMs, signal: abort.signal })
+          .then(
+            () => {
+              granted += cost
+            },
+            () => {},
+          )
+          .finally(() => {
+            settled += 1
+          })
+      }
+      await passSlowly(clock, random.whole(0, 12))
+    }
+    await limiter.close()
+    await passSlowly(clock, 2 * slowest + 5)
+    expect(settled, where).toBe(came)
+    expect(granted, where).toBe(store.spent)
+  }
+})

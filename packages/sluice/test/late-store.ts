@@ -1,0 +1,68 @@
+// A store whose answers take time on the way: calls reach it after one delay, and answers come back after another.
+
+import type { Store, Tally } from '../src/core/store.ts'
+import { definitionStore } from '../src/testing/definition-store.ts'
+import type { FakeClock } from '../src/testing/fake-clock.ts'
+
+export interface LateStore extends Store<'async'> {
+  /** Units that hits have spent so far, over all keys. */
+  readonly spent: number
+  /** Hits that have reached it so far. */
+  readonly hits: number
+}
+
+/** `delayMs` says how long the next call is under way, first on its way there and then on its way back. */
+export function lateStore(clock: FakeClock, delayMs: () => number): LateStore {
+  const inner = definitionStore(clock)
+  const counts = { spent: 0, hits: 0 }
+  const pause = (ms: number): Promise<void> => new Promise((resolve) => void clock.after(ms, resolve))
+  const late = async <T>(answer: () => T): Promise<T> => {
+    await pause(delayMs())
+    const answered = answer()
+    await pause(delayMs())
+    return answered
+  }
+  return {
+    mode: 'async',
+    clock,
+    get spent() {
+      return counts.spent
+    },
+    get hits() {
+      return counts.hits
+    },
+    tally(rules): Tally<'async'> {
+      const tally = inner.tally(rules)
+      return {
+        hit: (key, cost) =>
+          late(() => {
+            const decision = tally.hit(key, cost)
+            counts.hits += 1
+            if (decision.allowed) counts.spent += cost
+            return decision
+          }),
+        peek: (key, cost) => late(() => tally.peek(key, cost)),
+        inc: (rule, key, cost) => late(() => tally.inc(rule, key, cost)),
+        get: (rule, key) => late(() => tally.get(rule, key)),
+        set: (rule, key, used) => late(() => tally.set(rule, key, used)),
+        expiresAt: (rule, key) => late(() => tally.expiresAt(rule, key)),
+        refund: (key, cost, rule) => late(() => tally.refund(key, cost, rule)),
+        reset: (key) => late(() => tally.reset(key)),
+      }
+    },
+    clean: () => late(() => inner.clean()),
+    get size() {
+      return late(() => inner.size)
+    },
+    close: async () => {},
+  }
+}
+
+/** Moves the clock a millisecond at a time, and lets promises settle after each. */
+export async function passSlowly(clock: FakeClock, ms: number): Promise<void> {
+  for (let i = 0; i < ms; i++) {
+    await new Promise(setImmediate)
+    clock.advance(1)
+  }
+  await new Promise(setImmediate)
+}
