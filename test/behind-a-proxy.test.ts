@@ -73,6 +73,7 @@ async function startApplication() {
 const reset = (route: string) => service.call('POST', '/v1/reset', { client_id: '127.0.0.1', route })
 
 test('what is within the limit passes, with its body and with headers that tell what is left', async () => {
+  await reset('*')
   const response = await fetch(`${url}/hello?page=2`, { method: 'POST', body: 'a body' })
   expect(response.status).toBe(200)
   expect(await response.text()).toBe('the application')
@@ -92,6 +93,18 @@ test('what is beyond it is answered 429, with when to come again, and does not r
   expect(await denied.json()).toEqual({ title: 'Too many requests', status: 429 })
   expect(application.seen.length).toBe(3)
   expect((await fetch(`${url}/orders/7`)).status).toBe(200)
+})
+
+test('a client that asks for a new path each time is limited', async () => {
+  await reset('*')
+  const statuses: number[] = []
+  // The window may turn over once on the way: of 250 requests in at most two windows, 50 are too many.
+  for (let i = 0; i < 250; i++) statuses.push((await fetch(`${url}/path-${i}`)).status)
+  const allowed = statuses.filter((status) => status === 200).length
+  expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([])
+  expect(allowed).toBeGreaterThanOrEqual(100)
+  expect(allowed).toBeLessThanOrEqual(200)
+  await reset('*')
 })
 
 test('no header of a client, and no spelling of a path, gets around it', async () => {
@@ -114,6 +127,7 @@ test('no header of a client, and no spelling of a path, gets around it', async (
 })
 
 test("a 403 of the application's own stays as it is", async () => {
+  await reset('*')
   const response = await fetch(`${url}/forbidden`)
   expect([response.status, await response.text()]).toEqual([403, 'the application'])
 })

@@ -61,7 +61,19 @@ const MAY_IMPORT: Readonly<Record<string, Readonly<Record<string, readonly strin
     'run-until-signal.ts': ['serve.ts'],
     // Only types: what it runs is its own. See below.
     client: ['policies', 'keys'],
-    cli: ['errors.ts', 'version.ts', 'config', 'policies', 'keys', 'client', 'serve.ts', 'run-until-signal.ts', 'data', 'audit'],
+    cli: [
+      'errors.ts',
+      'version.ts',
+      'config',
+      'policies',
+      'keys',
+      'client',
+      'serve.ts',
+      'run-until-signal.ts',
+      'data',
+      'audit',
+      'redis',
+    ],
     'index.ts': ['errors.ts', 'config', 'policies', 'serve.ts', 'run-until-signal.ts'],
   },
 }

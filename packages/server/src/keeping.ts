@@ -4,7 +4,7 @@
 import type { MemoryStore, Store } from 'sluice'
 import { redisStore } from 'sluice/redis'
 import type { StoreFacts } from './api/service.ts'
-import { AuditLog } from './audit/audit-log.ts'
+import { AuditTrail } from './audit/audit-trail.ts'
 import { hidePasswords } from './config/addresses.ts'
 import type { Config } from './config/config.ts'
 import { DataFolder } from './data/data-folder.ts'
@@ -12,7 +12,7 @@ import type { RecordKind, Records } from './data/records.ts'
 import type { ServerError } from './errors.ts'
 import type { Logger } from './log/logger.ts'
 import { RecordsCopy } from './redis/records-copy.ts'
-import { RedisAuditLog } from './redis/redis-audit-log.ts'
+import { redisAuditTrail } from './redis/redis-audit-log.ts'
 import { type RedisAddress, RedisConnection } from './redis/redis-connection.ts'
 import { RedisRecords } from './redis/redis-records.ts'
 
@@ -21,7 +21,7 @@ const CALLS_A_COMMAND = 1024
 
 export interface Keeping {
   readonly records: Records
-  readonly audit: Pick<AuditLog, 'append' | 'read' | 'close'>
+  readonly audit: Pick<AuditTrail, 'append' | 'read' | 'close'>
   readonly store: Store
   readonly facts: StoreFacts
   /** Resolves when everything has been read. */
@@ -52,12 +52,12 @@ async function inFolder({ config, logger }: KeepingOptions): Promise<Keeping> {
   const folder = await DataFolder.open(config.dataFolder)
   for (const notice of folder.notices) logger.warn(notice)
   let store: MemoryStore
-  let audit: AuditLog
+  let audit: AuditTrail
   try {
     const opened = await folder.openCounters({ maxKeys: config.maxKeys })
     if (opened.problem !== undefined) logger.warn(opened.problem)
     store = opened.store
-    audit = await AuditLog.open(folder.path)
+    audit = await AuditTrail.open(folder.path)
   } catch (error) {
     await folder.close()
     throw error
@@ -116,7 +116,7 @@ async function inRedis({ config, logger, onStore }: KeepingOptions, address: Red
   })
   return {
     records,
-    audit: new RedisAuditLog(connection.send),
+    audit: redisAuditTrail(connection.send),
     store: redisStore(connection.client, { batch: CALLS_A_COMMAND }),
     facts: { kind: 'redis', size: () => undefined, evictions: () => undefined, failureMode: config.failureMode },
     loaded: connection.connect().then(() => records.start()),

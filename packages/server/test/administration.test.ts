@@ -85,7 +85,7 @@ describe('policies', () => {
   })
 
   test.each([
-    [{ rules: '1/s' }, 'ERR_INPUT', 'the policy for all clients and routes is called default'],
+    [{ rules: '1/s' }, 'ERR_INPUT', 'needs a client or a route: the one for all clients and routes is called default'],
     [{ client: 'a', rules: 'often' }, 'ERR_INPUT', 'rules'],
     [{ client: 'a', rules: [] }, 'ERR_INPUT', 'rules'],
     [{ client: 'a', rules: '1/s', mods: 'off' }, 'ERR_INPUT', 'did you mean mode?'],

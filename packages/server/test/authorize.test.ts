@@ -1,5 +1,6 @@
 // What proxies ask before they forward.
 
+import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { startService } from './running-service.ts'
 
@@ -25,10 +26,72 @@ describe('GET /v1/authorize', () => {
     expect((await call('GET', '/v1/authorize?deny_status=200', undefined, FORWARDED)).status).toBe(400)
   })
 
-  test('counts the address that the proxy saw, and the path', async () => {
+  test('counts the address that the proxy saw; under the built-in policy over all its paths, so new paths buy nothing', async () => {
     const { call } = await startService()
-    await call('GET', '/v1/authorize', undefined, FORWARDED)
-    expect((await call('GET', '/v1/usage?client_id=203.0.113.7&route=/orders')).body.data.rules[0].used).toBe(1)
+    const statuses: number[] = []
+    for (let i = 0; i < 150; i++) {
+      statuses.push((await call('GET', '/v1/authorize', undefined, { ...FORWARDED, 'x-forwarded-uri': `/p${i}?q` })).status)
+    }
+    expect(statuses).toEqual([...Array(100).fill(200), ...Array(50).fill(429)])
+    const other = { ...FORWARDED, 'x-forwarded-for': '203.0.113.8' }
+    expect((await call('GET', '/v1/authorize', undefined, other)).status).toBe(200)
+    const usage = await call('GET', '/v1/usage?client_id=203.0.113.7&route=*')
+    expect(usage.body.data).toMatchObject({ policy: 'default', status: 'Deny', rules: [{ used: 100 }] })
+    await call('POST', '/v1/reset', { client_id: '203.0.113.7', route: '*' })
+    expect((await call('GET', '/v1/authorize', undefined, FORWARDED)).status).toBe(200)
+  })
+
+  test('under a policy of your own its scope says what is counted', async () => {
+    const { call } = await startService()
+    const ask = async (uri: string) =>
+      (await call('GET', '/v1/authorize', undefined, { ...FORWARDED, 'x-forwarded-uri': uri })).status
+    await call('PUT', '/v1/policies/paths', { route: '/paths/*', rules: '1/hour' })
+    await call('PUT', '/v1/policies/client', { route: '/client/*', rules: '1/hour', scope: 'policy' })
+    expect([await ask('/paths/1'), await ask('/paths/2'), await ask('/paths/1')]).toEqual([200, 200, 429])
+    expect([await ask('/client/1'), await ask('/client/2')]).toEqual([200, 429])
+    await call('PUT', '/v1/policies/default', { rules: '1/hour', scope: 'policy' })
+    expect([await ask('/a'), await ask('/b')]).toEqual([200, 429])
+    await call('PUT', '/v1/policies/default', { rules: '1/hour', scope: 'route' })
+    expect([await ask('/a'), await ask('/b'), await ask('/a')]).toEqual([200, 200, 429])
+  })
+
+  test('a route that the proxy names is counted by itself, as a check is', async () => {
+    const { call } = await startService()
+    for (const route of ['one', 'two']) await call('GET', `/v1/authorize?route=${route}`, undefined, FORWARDED)
+    await call('POST', '/v1/check', { client_id: '203.0.113.7', route: 'one' })
+    expect((await call('GET', '/v1/usage?client_id=203.0.113.7&route=one')).body.data.rules[0].used).toBe(2)
+    expect((await call('GET', '/v1/usage?client_id=203.0.113.7&route=two')).body.data.rules[0].used).toBe(1)
+    expect((await call('GET', '/v1/usage?client_id=203.0.113.7&route=*')).body.data.rules[0].used).toBe(0)
+  })
+
+  test('spellings of a path are one if the query says so', async () => {
+    const { call } = await startService()
+    await call('PUT', '/v1/policies/all', { client: '203.0.113.7', rules: '1/hour' })
+    const ask = async (uri: string, query = '') =>
+      (await call('GET', `/v1/authorize${query}`, undefined, { ...FORWARDED, 'x-forwarded-uri': uri })).status
+    const all = '?fold=case,parameters,trailing-slash,encoded-slash'
+    const spellings = ['/a/b', '/A/b', '/a;x/b', '/a/b/', '/a%2fb']
+    expect(await Promise.all(spellings.map((uri) => ask(uri)))).toEqual([200, 200, 200, 200, 200])
+    expect(await Promise.all(spellings.map((uri) => ask(uri, all)))).toEqual([429, 429, 429, 429, 429])
+    expect(await ask('/a', '?fold=lower')).toBe(400)
+  })
+
+  test('users whose header is long are told apart, and what they count under says so', async () => {
+    const { call } = await startService()
+    const token = `eyJhbGciOiJSUzI1NiJ9.${'a'.repeat(1000)}`
+    const ask = (user: string) => call('GET', '/v1/authorize?client_header=X-User', undefined, { ...FORWARDED, 'x-user': user })
+    for (const user of [`${token}1`, `${token}2`, `${token}2`, 'b'.repeat(256)]) expect((await ask(user)).status).toBe(200)
+    const used = async (client: string) =>
+      (await call('GET', `/v1/usage?client_id=${encodeURIComponent(client)}&route=*`)).body.data.rules[0].used
+    const idOf = (user: string) => `${user.slice(0, 64)}~sha256-${createHash('sha256').update(user).digest('base64url')}`
+    expect([await used(idOf(`${token}1`)), await used(idOf(`${token}2`)), await used('b'.repeat(256))]).toEqual([1, 2, 1])
+  })
+
+  test('a header counts wherever it stands, also behind many others', async () => {
+    const { call } = await startService()
+    const filler = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`x-filler-${i}`, `${i}`]))
+    await call('GET', '/v1/authorize?client_header=X-Last', undefined, { ...FORWARDED, ...filler, 'x-last': 'ada' })
+    expect((await call('GET', '/v1/usage?client_id=ada&route=*')).body.data.rules[0].used).toBe(1)
   })
 
   test('nothing that the client itself sends in front changes whom it counts', async () => {
@@ -36,13 +99,13 @@ describe('GET /v1/authorize', () => {
     for (const spoofed of ['198.51.100.1, 203.0.113.7', '198.51.100.2,127.0.0.1,203.0.113.7', 'garbage, 203.0.113.7:4711']) {
       await call('GET', '/v1/authorize', undefined, { ...FORWARDED, 'x-forwarded-for': spoofed })
     }
-    expect((await call('GET', '/v1/usage?client_id=203.0.113.7&route=/orders')).body.data.rules[0].used).toBe(3)
+    expect((await call('GET', '/v1/usage?client_id=203.0.113.7&route=*')).body.data.rules[0].used).toBe(3)
   })
 
   test('looks through further proxies that are trusted', async () => {
     const { call } = await startService({ flags: { trustedProxies: '10.0.0.0/8' } })
     await call('GET', '/v1/authorize', undefined, { ...FORWARDED, 'x-forwarded-for': '203.0.113.7, 10.1.2.3' })
-    expect((await call('GET', '/v1/usage?client_id=203.0.113.7&route=/orders')).body.data.rules[0].used).toBe(1)
+    expect((await call('GET', '/v1/usage?client_id=203.0.113.7&route=*')).body.data.rules[0].used).toBe(1)
   })
 
   test('an IPv6 client is its network', async () => {
@@ -50,11 +113,12 @@ describe('GET /v1/authorize', () => {
     await call('GET', '/v1/authorize', undefined, { ...FORWARDED, 'x-forwarded-for': '2001:db8:1:2::3' })
     await call('GET', '/v1/authorize', undefined, { ...FORWARDED, 'x-forwarded-for': '2001:db8:1:2:ffff::9' })
     const client = encodeURIComponent('2001:db8:1:2::/64')
-    expect((await call('GET', `/v1/usage?client_id=${client}&route=/orders`)).body.data.rules[0].used).toBe(2)
+    expect((await call('GET', `/v1/usage?client_id=${client}&route=*`)).body.data.rules[0].used).toBe(2)
   })
 
   test('can be told whom to count and what the route is', async () => {
     const { call } = await startService()
+    await call('PUT', '/v1/policies/default', { rules: '100/minute' })
     const used = async (client: string, route: string) =>
       (await call('GET', `/v1/usage?client_id=${encodeURIComponent(client)}&route=${encodeURIComponent(route)}`)).body.data
         .rules[0].used

@@ -63,11 +63,19 @@ test('what the client lets pass, the service takes', async () => {
     route: '\u0001'.repeat(LONGEST_ROUTE),
     cost: Number.MAX_SAFE_INTEGER,
   }
-  const strange = ['__proto__', '😀\ud800', '\r\n\0', '"\\'].map((text) => ({ clientId: text, route: text }))
+  const strange = ['__proto__', '😀\ufffd', '\r\n\0', '"\\'].map((text) => ({ clientId: text, route: text }))
   const decisions = await client.checkMany([longest, ...strange])
   expect(decisions.map(({ allowed }) => allowed)).toEqual([false, true, true, true, true])
   const many = Array.from({ length: 300 }, (_, i) => ({ ...longest, clientId: `${i}${longest.clientId.slice(9)}`, cost: 1 }))
   expect((await client.checkMany(many)).every(({ allowed }) => allowed)).toBe(true)
+})
+
+test('half a character is refused before it is sent, so that the rest of its batch is decided', async () => {
+  const client = await startClient()
+  const half = client.check({ clientId: 'ada\ud800', route: '/a' })
+  const whole = client.check({ clientId: 'ada', route: '/a' })
+  await expect(half).rejects.toMatchObject({ code: 'ERR_OPTION' })
+  expect((await whole).allowed).toBe(true)
 })
 
 test('policies that somebody else has changed are not overwritten', async () => {

@@ -253,6 +253,10 @@ describe('policies', () => {
 
   test.each([
     [['policies', 'set', 'x'], 'say what to set: --client, --route, --rule, --mode, --scope or --file'],
+    [
+      ['policies', 'set', 'p1', '--rule', '5/minute'],
+      'say which requests the policy p1 is for, with --client or --route: the policy for all of them is called default',
+    ],
     [['policies', 'set', 'x', '--mode', 'off'], 'there is no policy x yet: a new one needs --rule or --file'],
     [
       ['policies', 'set', 'x', '--mode', 'on'],
@@ -302,6 +306,22 @@ test('keys are made, listed, replaced and revoked', async () => {
     '',
   ])
   expect(listed).not.toContain(secret.trim())
+})
+
+test('a key has the scopes that were asked for, and no others; check if none were', async () => {
+  const scopesOf = async (...args: string[]) => JSON.parse(await printed('keys', 'create', ...args, '--json')).scopes
+  expect(await scopesOf('looks', '--scope', 'read')).toEqual(['read'])
+  expect(await scopesOf('rules', '--scope', 'admin')).toEqual(['admin'])
+  expect(await scopesOf('asks')).toEqual(['check'])
+  expect(await scopesOf('both', '--scope', 'read', '--scope', 'check')).toEqual(['read', 'check'])
+})
+
+test('the last admin key is revoked only with --force', async () => {
+  const [{ id }] = JSON.parse(await printed('keys', 'list', '--json'))
+  const refused = await sluice(['keys', 'revoke', id])
+  expect(refused).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('is the last that can administer') })
+  expect(refused.stderr).toContain('--force')
+  expect(await printed('keys', 'revoke', id, '--force')).toBe(`${id} (first-admin) is revoked\n`)
 })
 
 test('a key is read from a file, and never from the command line', async () => {

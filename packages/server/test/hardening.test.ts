@@ -59,6 +59,26 @@ describe('bodies', () => {
     }
   })
 
+  test('one that is not UTF-8, or has half a character, is refused: else different ids would be counted as one', async () => {
+    const { address, adminAddress, key } = await startService()
+    const bodies = [
+      Buffer.concat([Buffer.from('{"client_id":"a'), Buffer.from([0xff]), Buffer.from('","route":"/a"}')]),
+      Buffer.concat([Buffer.from('{"client_id":"a'), Buffer.from([0xc3]), Buffer.from('","route":"/a"}')]),
+      Buffer.from('{"client_id":"a\\ud800","route":"/a"}'),
+      Buffer.from('{"client_id":"a","route":"/\\uDFFF"}'),
+    ]
+    const headers = { 'api-key': key, 'content-type': 'application/json' }
+    for (const body of bodies) {
+      for (const path of ['/v1/check', '/v1/chec%6B', '/v1/reset']) {
+        const response = await fetch(`${path === '/v1/reset' ? adminAddress : address}${path}`, { method: 'POST', headers, body })
+        expect([path, response.status]).toEqual([path, 400])
+        expect(((await response.json()) as { meta: object }).meta).toMatchObject({ error: 'ERR_INPUT' })
+      }
+    }
+    const whole = '{"client_id":"\\ud83d\\ude00 \\\\ud800","route":"/ä"}'
+    expect((await fetch(`${address}/v1/check`, { method: 'POST', headers, body: whole })).status).toBe(200)
+  })
+
   test('a request without a key is refused before its body is read', async () => {
     const { address } = await startService()
     const { answer } = await send(address, post('', ['Content-Length: 10000']))
@@ -98,7 +118,52 @@ describe('HTTP itself', () => {
     const { call } = await startService()
     expect((await call('GET', '/v1/policies/%ff')).body.meta).toMatchObject({ code: 400, error: 'ERR_INPUT' })
     expect((await call('GET', '/nope')).body.meta).toMatchObject({ code: 404, error: 'ERR_NOT_FOUND' })
-    expect((await call('PATCH', '/v1/check', {})).body.meta).toMatchObject({ code: 404 })
+  })
+
+  test('a path that takes other methods is answered 405, with those that it takes', async () => {
+    const { call } = await startService()
+    const cases = [
+      ['PATCH', '/v1/check', 'POST'],
+      ['GET', '/v1/check', 'POST'],
+      ['POST', '/v1/policies/orders', 'DELETE, GET, HEAD, PUT'],
+      ['PUT', '/v1/keys/abc?x=1', 'DELETE'],
+      ['GET', '/v1/keys/abc/rotate', 'POST'],
+      ['DELETE', '/livez', 'GET, HEAD'],
+      ['OPTIONS', '/v1/authorize', 'GET, HEAD'],
+    ]
+    for (const [method, path, allow] of cases) {
+      const { status, headers, body } = await call(method, path)
+      expect([method, path, status, headers.get('allow')]).toEqual([method, path, 405, allow])
+      expect(body.meta).toMatchObject({ code: 405, error: 'ERR_METHOD', status: 'error' })
+    }
+    for (const path of ['/v1/policies/', '/v1/keys/a/b', '/v1/keys//rotate', '/v1', '/__proto__', '/v1/%zz']) {
+      expect([path, [400, 404].includes((await call('POST', path)).status)]).toEqual([path, true])
+    }
+  })
+
+  test('headers are read however many there are, in the door and in the routes', async () => {
+    const { address, key, call } = await startService()
+    const filler = Array.from({ length: 1000 }, (_, i) => `X-${i}: 1`)
+    const body = '{"client_id":"a","route":"/a"}'
+    const late = [...filler, `Content-Length: ${body.length}`, `Api-Key: ${key}`]
+    expect((await send(address, post(body, late))).answer).toContain('200 OK')
+    expect((await send(address, post(body, late).replace('/v1/check', '/v1/chec%6B'))).answer).toContain('200 OK')
+    const { etag } = (await call('PUT', '/v1/policies/orders', { route: '/orders', rules: '1/hour' })).body.data
+    await call('PUT', '/v1/policies/orders', { route: '/orders', rules: '2/hour' })
+    const policy = '{"route":"/orders","rules":"3/hour"}'
+    const stale = [...filler, `Content-Length: ${policy.length}`, `Api-Key: ${key}`, `If-Match: ${etag}`]
+    const put = post(policy, stale).replace('POST /v1/check', 'PUT /v1/policies/orders')
+    expect((await send(address, put)).answer).toContain('412 Precondition Failed')
+    expect((await call('GET', '/v1/policies/orders')).body.data.rules).toEqual(['2/hour'])
+  })
+
+  test('a number in a query is written in digits', async () => {
+    const { call } = await startService()
+    for (const limit of ['true', '1.0', '1e1', '0x1', '', ' 1', '1&limit=2', '99999999999999999999', '-1', '0']) {
+      expect([limit, (await call('GET', `/v1/audit?limit=${encodeURI(limit)}`)).status]).toEqual([limit, 400])
+    }
+    expect((await call('GET', '/v1/audit?limit=1')).body.data.entries).toHaveLength(1)
+    expect((await call('GET', '/v1/authorize?deny_status=true')).status).toBe(400)
   })
 
   test('slow headers and a slow body are cut off in time, while others are served', async () => {
@@ -192,6 +257,33 @@ describe('where no key is required', () => {
       expect((await send(address, check)).answer).toContain('403 Forbidden')
     },
   )
+
+  test.each([
+    [{ 'Sec-Fetch-Site': 'cross-site' }, false],
+    [{ 'Sec-Fetch-Site': 'same-site' }, false],
+    [{ Origin: 'https://elsewhere.example' }, false],
+    [{ Origin: 'null' }, false],
+    [{ 'Sec-Fetch-Site': 'same-origin' }, true],
+    [{ 'Sec-Fetch-Site': 'none' }, true],
+    [{ Origin: 'http://127.0.0.1:8080' }, true],
+    [{}, true],
+  ])('a page of another site cannot spend or read: %j, passes: %s', async (headers, passes) => {
+    const { address, call } = await startService({ flags: { keysRequired: 'false' } })
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+    const get = (path: string, more: string[] = []) =>
+      send(address, [`GET ${path} HTTP/1.1`, 'Host: 127.0.0.1:8080', 'Connection: close', ...lines, ...more, '', ''].join('\r\n'))
+    const expected = passes ? '200 OK' : '403 Forbidden'
+    expect((await get('/v1/authorize?client=ada&route=/a')).answer).toContain(expected)
+    expect((await get('/v1/stats')).answer).toContain(expected)
+    const body = '{"client_id":"ada","route":"/a"}'
+    const check = post(body, [`Content-Length: ${body.length}`, ...lines]).replace('Host: x', 'Host: 127.0.0.1:8080')
+    expect((await send(address, check)).answer).toContain(expected)
+    const used = (await call('GET', '/v1/usage?client_id=ada&route=/a')).body.data.rules[0].used
+    expect(used).toBe(passes ? 2 : 0)
+    // A proxy that hands on its client's headers says what it asks about, which a page cannot.
+    const asked = ['X-Forwarded-For: 203.0.113.7', 'X-Forwarded-Uri: /a']
+    expect((await get('/v1/authorize', asked)).answer).toContain('200 OK')
+  })
 
   test('with leave to be reached by anybody it goes by any name', async () => {
     const { address } = await startService({ flags: { keysRequired: 'false', insecureAllowUnauthenticated: 'true' } })

@@ -68,7 +68,12 @@ describe('a stop', () => {
     half.write(body.slice(0, 10))
     await pause(50)
     const stopped = service.close()
-    expect((await callService(service.address, service.key, 'GET', '/readyz')).body.data.state).toBe('draining')
+    const ready = await callService(service.address, service.key, 'GET', '/readyz')
+    expect(ready.status).toBe(503)
+    expect(ready.body).toMatchObject({
+      meta: { code: 503, status: 'error', error: 'ERR_NOT_READY', message: 'The service is starting or stopping.' },
+      data: { state: 'draining' },
+    })
     expect((await callService(service.address, service.key, 'GET', '/livez')).status).toBe(200)
     await pause(400)
     half.end(body.slice(10))

@@ -16,12 +16,19 @@ test('openapi.json is that of the routes (if not: node packages/server/scripts/w
 test('it is OpenAPI 3.1, every operation has a summary and a tag, and every reference leads somewhere', () => {
   expect(committed.openapi).toBe('3.1.0')
   const tags = committed.tags.map(({ name }: { name: string }) => name)
-  for (const methods of Object.values<Record<string, { summary: string; tags: string[] }>>(committed.paths)) {
-    for (const { summary, tags: own } of Object.values(methods)) {
+  const ids: string[] = []
+  type Described = { summary: string; tags: string[]; operationId: string; responses: object }
+  for (const methods of Object.values<Record<string, Described>>(committed.paths)) {
+    for (const { summary, tags: own, operationId, responses } of Object.values(methods)) {
       expect(summary).toBeTruthy()
       expect(tags).toContain(own[0])
+      expect(responses).toHaveProperty('431')
+      ids.push(operationId)
     }
   }
+  expect(new Set(ids).size).toBe(ids.length)
+  for (const id of ids) expect(id).toMatch(/^[a-z][A-Za-z]+$/)
+  expect(committed.servers).toEqual([{ url: '/', description: 'The instance that serves this document.' }])
   const references = [...JSON.stringify(committed).matchAll(/"#\/components\/schemas\/(\w+)"/g)]
   expect(references.length).toBeGreaterThan(20)
   for (const [, name] of references) expect(committed.components.schemas).toHaveProperty(name)
@@ -70,6 +77,27 @@ test('answers are of the form that is described', async () => {
     expect(described, `${method} ${path} ${answer.status}`).toBeDefined()
     const schema = inPlace(described.content['application/json'].schema) as TSchema
     expect(Compile(schema).Errors(answer.body), `${method} ${path}: ${JSON.stringify(answer.body)}`).toEqual([])
+  }
+})
+
+test('events are of the form that is described', async () => {
+  const service = await startService()
+  await service.call('PUT', '/v1/policies/none', { route: '/none', rules: '1/hour' })
+  for (let i = 0; i < 2; i++) await service.call('POST', '/v1/check', { client_id: 'ada', route: '/none' })
+  const forwarded = { 'x-forwarded-for': '203.0.113.7', 'x-forwarded-uri': '/a' }
+  await service.call('GET', '/v1/authorize?cost=101', undefined, forwarded)
+  const { content } = committed.paths['/v1/events'].get.responses[200]
+  const schema = inPlace(content['text/event-stream'].schema['x-events'].check) as TSchema
+  const stream = await fetch(`${service.address}/v1/events`, { headers: { 'api-key': service.key } })
+  const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader()
+  const { value = '' } = (await reader?.read()) ?? {}
+  await reader?.cancel()
+  const events = [...value.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data))
+  expect(events).toMatchObject([{ route: '/none' }, { route: '/a', counted_route: '*', retry_after_ms: null }])
+  const known = Object.keys((schema as unknown as { properties: object }).properties)
+  for (const event of events) {
+    expect(Compile(schema).Errors(event)).toEqual([])
+    for (const name of Object.keys(event)) expect(known).toContain(name)
   }
 })
 

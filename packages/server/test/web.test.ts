@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { buildDashboard } from '../../../scripts/build-dashboard.mjs'
-import { startService, type TestService } from './running-service.ts'
+import { advance, startService, type TestService } from './running-service.ts'
 
 const SAME_SITE = { 'sec-fetch-site': 'same-origin' }
 
@@ -84,6 +84,55 @@ test('another site cannot make a browser use the session', async () => {
   expect((await callAsPage(service, cookie, 'POST', '/v1/reset', reset)).status).toBe(200)
 })
 
+test('a session cannot make sessions: the cap of twelve hours and signing out hold', async () => {
+  const service = await startService()
+  const cookie = await signIn(service)
+  const minted = await callAsPage(service, cookie, 'POST', '/v1/session')
+  expect([minted.status, minted.cookie]).toEqual([401, null])
+  for (let minutes = 0; minutes <= 720; minutes += 20) {
+    expect((await callAsPage(service, cookie, 'GET', '/v1/stats')).status).toBe(200)
+    advance(20 * 60_000)
+  }
+  expect((await callAsPage(service, cookie, 'GET', '/v1/stats')).status).toBe(401)
+})
+
+test.each([
+  ['signing out', (service: TestService, cookie: string) => callAsPage(service, cookie, 'DELETE', '/v1/session')],
+  ['half an hour without use', async () => advance(30 * 60_000 + 1)],
+])('a stream of events ends with its session: %s', async (_how, end) => {
+  const service = await startService()
+  const cookie = await signIn(service)
+  const headers = { cookie, ...SAME_SITE }
+  const stream = await fetch(`${service.adminAddress}/v1/events`, { headers })
+  expect(stream.status).toBe(200)
+  await end(service, cookie)
+  // It would go on for ever, and the test would time out.
+  expect(await stream.text()).toContain('nothing was denied yet')
+  expect((await fetch(`${service.adminAddress}/v1/events`, { headers })).status).toBe(401)
+})
+
+test('signing in is limited for each key, ends no session of others, and pushes no change out of the audit log', async () => {
+  const service = await startService()
+  const cookie = await signIn(service)
+  const read = await keyWith(service, 'read')
+  const statuses: number[] = []
+  for (let round = 0; round < 3; round++) {
+    const tries = Array.from({ length: 100 }, () => service.call('POST', '/v1/session', undefined, { 'api-key': read }))
+    const answers = await Promise.all(tries)
+    statuses.push(...answers.map(({ status }) => status))
+    const limited = answers.find(({ status }) => status === 429)
+    expect(limited?.body.meta.error).toBe('ERR_SIGN_IN_LIMITED')
+    expect(Number(limited?.headers.get('retry-after'))).toBeGreaterThan(0)
+    advance(60_000)
+  }
+  expect(statuses.filter((status) => status === 200)).toHaveLength(30)
+  expect((await callAsPage(service, cookie, 'GET', '/v1/stats')).status).toBe(200)
+  const actionsOf = async (query: string) =>
+    (await service.call('GET', `/v1/audit${query}`)).body.data.entries.map(({ action }: { action: string }) => action)
+  expect(await actionsOf('')).toEqual(['key.create', 'key.create'])
+  expect(await actionsOf('?of=sign-ins')).toEqual(Array(31).fill('session.start'))
+})
+
 test('guessing keys is limited and written down', async () => {
   const service = await startService()
   const tries = []
@@ -91,7 +140,7 @@ test('guessing keys is limited and written down', async () => {
     tries.push(await service.call('POST', '/v1/session', undefined, { 'api-key': `sluice_guess_${i}` }))
   expect(tries.map(({ status }) => status)).toEqual([...Array(20).fill(401), ...Array(5).fill(429)])
   expect(Number(tries.at(-1)?.headers.get('retry-after'))).toBeGreaterThan(0)
-  const { body } = await service.call('GET', '/v1/audit')
+  const { body } = await service.call('GET', '/v1/audit?of=sign-ins')
   const refused = body.data.entries.filter(({ action }: { action: string }) => action === 'session.refuse')
   expect(refused).toHaveLength(10)
   expect(JSON.stringify(body)).not.toContain('sluice_guess')
@@ -108,6 +157,15 @@ test('what is given back on the pages is audited, what programs give back is not
   expect(entries.filter(({ action }: { action: string }) => action === 'counter.refund')).toMatchObject([
     { target: 'ada /', after: { policy: 'default', cost: 1, used: 1 } },
   ])
+})
+
+test('a key that is no admin cannot fill the audit log with what it gives back', async () => {
+  const service = await startService()
+  const { body } = await service.call('POST', '/v1/keys', { name: 'both', scopes: ['check', 'read'] })
+  const cookie = await signIn(service, body.data.secret)
+  expect((await callAsPage(service, cookie, 'POST', '/v1/refund', { client_id: 'ada', route: '/' })).status).toBe(200)
+  const { entries } = (await service.call('GET', '/v1/audit')).body.data
+  expect(entries.map(({ action }: { action: string }) => action)).toEqual(['key.create', 'key.create'])
 })
 
 test('a service without keys needs no sign-in', async () => {

@@ -142,6 +142,8 @@ export interface CheckEvent {
   readonly time: string
   readonly client_id: string
   readonly route: string
+  /** The route that it was counted under, where that is another. */
+  readonly counted_route?: string
   readonly cost: number
   readonly policy: string
   readonly outcome: 'allow' | 'deny' | 'error'

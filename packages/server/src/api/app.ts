@@ -73,9 +73,9 @@ export function buildApp({ service, planes, tls, before }: AppOptions): BuiltApp
     frameworkErrors: (error, _request, reply) => sendError(reply, error, service.logger, 'a path'),
   }) as unknown as App
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     try {
-      done(null, parseJson(body as unknown as string))
+      done(null, parseJson(body as unknown as Buffer))
     } catch (error) {
       done(error as Error)
     }

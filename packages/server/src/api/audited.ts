@@ -1,7 +1,7 @@
 // Writes an administrative change into the audit log, with who made it and from where.
 
 import type { FastifyRequest } from 'fastify'
-import type { AuditEntry } from '../audit/audit-log.ts'
+import type { AuditEntry } from '../audit/audit-entry.ts'
 import { messageOf, ServerError } from '../errors.ts'
 import type { RouteContext } from './route-options.ts'
 

@@ -1,6 +1,6 @@
-// Who asks, and whether they may: an API key in `Api-Key` or `Authorization: Bearer`, or the session of somebody who signed in to the pages.
-// What must stay true: it runs before a body is read or a counter touched. Whoever fails too often is answered with less work;
-// a valid key is let in all the same, so that nobody can lock out others who share an address.
+// Authentication: an API key in `Api-Key` or `Authorization: Bearer`, or the session of somebody who signed in to the pages.
+// Invariant: it runs before a body is read or a counter touched. An address that fails too often is answered with less work;
+// a valid key is let in all the same, so that nobody can lock out others who share an address. A session cannot make sessions.
 
 import type { IncomingMessage } from 'node:http'
 import { isIPv4 } from 'node:net'
@@ -11,6 +11,7 @@ import { ServerError, type ServerErrorCode } from '../errors.ts'
 import { show } from '../input/near-word.ts'
 import { isAlive } from '../keys/api-key.ts'
 import { type ApiKey, mayUse, type Scope } from '../keys/key-ring.ts'
+import { isFromOtherSite } from '../web/same-origin.ts'
 import { Sessions } from '../web/sessions.ts'
 import { requestHeader } from './request-header.ts'
 import type { Service } from './service.ts'
@@ -37,6 +38,9 @@ export class Refusal extends ServerError {
 /** Who asks a service that needs no keys. */
 const ANYBODY: ApiKey = { id: 'anybody', name: 'anybody', scopes: ['admin'], createdAt: 0 }
 
+/** Headers with which a proxy says what it asks about. */
+const PROXY_HEADERS = ['x-forwarded-uri', 'x-original-uri'] as const
+
 /** How often an address may fail: a misspelt key in a script is told so, a list of guesses is not worked through. */
 const FAILURES = { capacity: 20, refill: 20, every: '1m' } as const
 const MOST_ADDRESSES = 10_000
@@ -60,16 +64,27 @@ export class Authentication {
     return this.#address(request)
   }
 
-  /** Whose key was presented; throws unless it is alive and has the scope. */
+  /** The key that was presented, or that the session stands for; throws unless it is alive and has the scope. */
   authenticate(request: IncomingMessage, scope: Scope): ApiKey {
+    return this.#authenticate(request, scope, true)
+  }
+
+  /** The same, and a session is not enough. */
+  authenticateByKey(request: IncomingMessage, scope: Scope): ApiKey {
+    return this.#authenticate(request, scope, false)
+  }
+
+  #authenticate(request: IncomingMessage, scope: Scope, takesSession: boolean): ApiKey {
     const { keysRequired, status, keys } = this.#service
     if (status.state === 'starting') throw new ServerError('ERR_NOT_READY', 'the service is starting: try again soon')
     if (!keysRequired) {
       this.#checkHost(request)
+      this.#checkSite(request)
       return ANYBODY
     }
     const presented = presentedKey(request)
-    const key = presented === undefined ? this.sessions.keyOf(request) : keys.verify(presented)
+    const ofSession = presented === undefined && takesSession ? this.sessions.keyOf(request) : undefined
+    const key = presented === undefined ? ofSession : keys.verify(presented)
     if (key === undefined) throw this.#refusal(request, presented)
     if (mayUse(key, scope)) return key
     throw new ServerError(
@@ -78,11 +93,13 @@ export class Authentication {
     )
   }
 
-  /** Whether a key that was let in would be again. */
-  isAlive({ id }: ApiKey): boolean {
+  /** True if a request that was let in with a key would be let in again. Asking does not count as use of a session. */
+  isStillIn(request: IncomingMessage, { id }: ApiKey): boolean {
     const { keysRequired, keys, stats } = this.#service
+    if (!keysRequired) return true
+    if (presentedKey(request) === undefined) return this.sessions.isAlive(request)
     const key = keys.get(id)
-    return !keysRequired || (key !== undefined && isAlive(key, stats.now()))
+    return key !== undefined && isAlive(key, stats.now())
   }
 
   /** Whether a person did it, on the pages, and not a program with a key. */
@@ -110,6 +127,22 @@ export class Authentication {
     throw new ServerError(
       'ERR_FORBIDDEN',
       `no API key is required here, so the Host header must be localhost or an address, not ${show(host)}: set keysRequired`,
+    )
+  }
+
+  /** Where no key is asked for, a page of another site must not spend or read, not even by an image whose address is one of ours. */
+  #checkSite(request: IncomingMessage): void {
+    // A proxy that asks for its client may send the client's own headers along. No page can set these two on a request to another site.
+    if (PROXY_HEADERS.some((name) => requestHeader(request, name) !== undefined)) return
+    const site = requestHeader(request, 'sec-fetch-site')
+    // Behind a proxy that writes its own Host, an origin says nothing.
+    const origin = this.#service.anyHost ? undefined : requestHeader(request, 'origin')
+    if (site === undefined && origin === undefined) return
+    const host = requestHeader(request, 'host')
+    if (!isFromOtherSite({ 'sec-fetch-site': site, origin, ...(host !== undefined && { host }) })) return
+    throw new ServerError(
+      'ERR_FORBIDDEN',
+      'no API key is required here, and this came from a page of another site: set keysRequired',
     )
   }
 

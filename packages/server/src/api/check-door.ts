@@ -66,7 +66,7 @@ export class CheckDoor {
 
   #decide(response: ServerResponse, body: Buffer): void {
     try {
-      const check = parseJson(body.toString('utf8'))
+      const check = parseJson(body)
       if (!this.#check.Check(check)) throw inputError(Check, check, 'the body')
       const verdict = this.#service.decider.check(check.client_id, check.route, check.cost ?? 1)
       if (!(verdict instanceof Promise)) this.#send(response, verdict)

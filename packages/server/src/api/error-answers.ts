@@ -1,5 +1,5 @@
-// What goes wrong, as answers: every error becomes one of the service's codes, in the envelope of every other answer.
-// What must stay true: nothing about the inside of the service reaches a caller, and only what we did not foresee is logged as an error.
+// Errors as answers: every error becomes one of the service's codes, in the envelope of every other answer.
+// Invariant: nothing about the inside of the service reaches a caller, and only errors that were not foreseen are logged as such.
 
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify'
@@ -9,6 +9,7 @@ import { SERVER_ERROR_CODES, ServerError, type ServerErrorCode } from '../errors
 import { Refusal } from './authentication.ts'
 import { failure, JSON_TYPE } from './envelope.ts'
 import { UnusableBody } from './json-body.ts'
+import { KnownPaths } from './known-paths.ts'
 
 /** Fastify's own refusals that a request can bring about. */
 const FROM_FASTIFY: Readonly<Record<string, readonly [ServerErrorCode, string]>> = {
@@ -37,10 +38,17 @@ export function errorAnswer(error: unknown, logger: Logger, where: string): Erro
   return { status, headers: known instanceof Refusal ? { ...headers, ...known.headers } : headers, body }
 }
 
+/** Before the routes are made. */
 export function answerErrors(app: FastifyInstance, logger: Logger): void {
+  const paths = new KnownPaths()
+  app.addHook('onRoute', (route) => paths.add(route))
   app.setErrorHandler((error, request, reply) => sendError(reply, error, logger, `${request.method} ${request.routeOptions.url}`))
-  app.setNotFoundHandler((request) => {
-    throw new ServerError('ERR_NOT_FOUND', `there is no ${request.method} ${request.url.split('?')[0].slice(0, 200)}`)
+  app.setNotFoundHandler(({ method, url }) => {
+    const [path] = url.split('?')
+    const allow = paths.methodsOf(path).join(', ')
+    const asked = `${method} ${path.slice(0, 200)}`
+    if (allow === '') throw new ServerError('ERR_NOT_FOUND', `there is no ${asked}`)
+    throw new Refusal('ERR_METHOD', `there is no ${asked}, only ${allow}`, { allow })
   })
 }
 

@@ -5,8 +5,9 @@ import { createServer as createTlsServer, type ServerOptions as TlsOptions } fro
 import type { Socket } from 'node:net'
 import { answerBadHttp } from './error-answers.ts'
 
+/** Bounds how many headers there can be as well. Node would leave out those beyond a count, and the request would mean something else. */
 const HEADER_BYTES = 16 * 1024
-const MOST_HEADERS = 64
+const ANY_COUNT = 0
 
 /** Whole headers, then the whole request, have to be there within these times; looked at every second. */
 const HEADERS_MS = 5000
@@ -51,7 +52,7 @@ export function httpServer(listener: Listener, tls: TlsOptions | undefined): Ser
     maxHeaderSize: HEADER_BYTES,
   }
   const server = tls === undefined ? createServer(limits, listener) : createTlsServer({ ...tls, ...limits }, listener)
-  server.maxHeadersCount = MOST_HEADERS
+  server.maxHeadersCount = ANY_COUNT
   server.maxConnections = MOST_CONNECTIONS
   server.on('clientError', (error, socket) => answerBadHttp(error, socket as Socket))
   return server

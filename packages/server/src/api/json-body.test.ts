@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseJson } from './json-body.ts'
+import { parseJson as parseBody } from './json-body.ts'
+
+const parseJson = (text: string) => parseBody(Buffer.from(text))
 
 const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`
 
@@ -42,4 +44,19 @@ test('depth is that of the value, whatever stands in quotes', () => {
 test('what is not JSON is refused with the reason', () => {
   expect(() => parseJson('{"a":')).toThrow(/^the body is not JSON: /)
   expect(() => parseJson('  ')).toThrow('the body is not JSON: it is empty')
+})
+
+test('text stays what it is, and what is no text is refused', () => {
+  for (const text of ['"\\ud83d\\ude00"', '"\\\\ud800"', '"ä\u{1f600}"', '{"\\u00e4":["\\ufffd"]}'])
+    expect(parseJson(text)).toEqual(JSON.parse(text))
+  for (const text of ['"\\ud800"', '["\\ude00\\ud83d"]', '{"\\udfff":1}', '{"a":{"b":["c","\\uD83d x"]}}']) {
+    expect(() => parseJson(text), text).toThrow('the body has half a character')
+  }
+  for (const bytes of [
+    [0x22, 0xff, 0x22],
+    [0x22, 0xc3, 0x22],
+    [0x22, 0xed, 0xa0, 0x80, 0x22],
+  ]) {
+    expect(() => parseBody(Buffer.from(bytes))).toThrow('the body is not UTF-8')
+  }
 })

@@ -1,4 +1,4 @@
-// Makes the OpenAPI document of all routes. Not part of a running service, which serves the document that was made with this.
+// Makes the OpenAPI document of all routes. A running service does not use it: it serves the document that was made with this.
 
 import swagger from '@fastify/swagger'
 import { pino } from 'pino'
@@ -35,6 +35,7 @@ export async function describeApi(): Promise<object> {
         openapi: {
           openapi: '3.1.0',
           info: { title: 'Sluice', version: VERSION, description: DESCRIPTION, license: { name: 'MIT', identifier: 'MIT' } },
+          servers: [{ url: '/', description: 'The instance that serves this document.' }],
           tags: TAGS,
           components: {
             securitySchemes: {

@@ -1,4 +1,4 @@
-// What every route says of itself, in one place: who may call it, what it is called in the API's description, what it answers.
+// The facts about a route, in one place: its scope, its name in the API's description, its answers.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, FastifyTypeProvider, RawServerDefault } from 'fastify'
@@ -23,6 +23,8 @@ export interface RouteContext {
 
 export interface Described {
   readonly tag: 'deciding' | 'counters' | 'policies' | 'keys' | 'figures' | 'operations' | 'older'
+  /** The name of the operation, for programs that are made from the API's description. It does not change. */
+  readonly id: string
   readonly summary: string
   readonly description?: string
   /** The scope that a key needs; none: anybody may call it. */
@@ -38,15 +40,19 @@ export interface Content {
   readonly content: Readonly<Record<string, { readonly schema: TSchema }>>
 }
 
-export function content(type: string, description: string): Content {
-  return { description, content: { [type]: { schema: Type.String() } } }
+export function content(type: string, description: string, schema: TSchema = Type.String()): Content {
+  return { description, content: { [type]: { schema } } }
 }
 
+/** Statuses that any request may get. */
+const ALWAYS = [431]
+
 /** The parts of a route's schema that describe it. */
-export function described({ tag, summary, description, scope, answers, failures = [] }: Described) {
-  const refused = scope === undefined ? failures : [...failures, 401, 403, 429]
+export function described({ tag, id, summary, description, scope, answers, failures = [] }: Described) {
+  const refused = [...failures, ...(scope === undefined ? [] : [401, 403, 429]), ...ALWAYS]
   return {
     tags: [tag],
+    operationId: id,
     summary,
     description: [description, scope && `Needs a key with the scope \`${scope}\`.`].filter(Boolean).join('\n\n'),
     security: scope === undefined ? [] : [{ apiKey: [] }, { bearer: [] }],

@@ -50,7 +50,7 @@ export const SetCount = Type.Object(
 )
 
 const Status = Type.Enum(['Allow', 'Deny'])
-const Whole = Type.Integer({ minimum: 0 })
+export const Whole = Type.Integer({ minimum: 0 })
 
 export const Answer = Type.Object(
   {
@@ -132,7 +132,7 @@ export const PolicyView = Type.Object(
   named('Policy'),
 )
 
-const Time = Type.String({ format: 'date-time' })
+export const Time = Type.String({ format: 'date-time' })
 const MaybeTime = Type.Union([Time, Type.Null()])
 
 export const ScopeName = Type.Enum(['check', 'read', 'admin'])
@@ -232,16 +232,20 @@ export function envelope<T extends TSchema>(data: T, description: string, code =
   return Type.Object({ meta, data }, { description })
 }
 
+const FailureMeta = Type.Object({
+  message: Type.String({ description: 'What is wrong, the value, what is expected.' }),
+  code: Type.Integer({ description: 'The HTTP status.' }),
+  status: Type.Literal('error'),
+  error: Type.String({ description: 'For programs.', examples: ['ERR_INPUT'] }),
+  problems: Type.Optional(Type.Array(Type.Object({ at: Type.String(), message: Type.String() }))),
+})
+
 export const Failure = Type.Object(
-  {
-    meta: Type.Object({
-      message: Type.String({ description: 'What is wrong, the value, what is expected.' }),
-      code: Type.Integer({ description: 'The HTTP status.' }),
-      status: Type.Literal('error'),
-      error: Type.String({ description: 'For programs.', examples: ['ERR_INPUT'] }),
-      problems: Type.Optional(Type.Array(Type.Object({ at: Type.String(), message: Type.String() }))),
-    }),
-    data: Type.Null(),
-  },
+  { meta: FailureMeta, data: Type.Null() },
   { description: 'It went wrong.', ...named('Failure') },
 )
+
+/** A failure that has something to tell beside what is wrong. */
+export function failureEnvelope<T extends TSchema>(data: T, description: string) {
+  return Type.Object({ meta: FailureMeta, data }, { description })
+}

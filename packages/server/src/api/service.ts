@@ -1,7 +1,7 @@
 // What the API stands on: everything that a request may need, made once.
 
 import type { Logger } from 'pino'
-import type { AuditLog } from '../audit/audit-log.ts'
+import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { Decider } from '../decide/decider.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import type { PolicyKeeper } from '../policies/policy-keeper.ts'
@@ -32,7 +32,7 @@ export interface Service {
   readonly stats: Stats
   readonly policies: PolicyKeeper
   readonly keys: KeyRing
-  readonly audit: Pick<AuditLog, 'append' | 'read'>
+  readonly audit: Pick<AuditTrail, 'append' | 'read'>
   readonly logger: Logger
   /** Whether requests need an API key. */
   readonly keysRequired: boolean

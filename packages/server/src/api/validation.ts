@@ -22,12 +22,27 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, http
 
   if (httpPart === 'body') return accepted
   if (httpPart === 'headers') return (headers: Readonly<Record<string, unknown>>) => accepted(pick(headers, schema as TObject))
-  // What stands in a path or query is text: numbers are read from it.
   return (text: unknown) => {
-    const value = validator.Convert(text)
+    const value = withNumbers(text as Readonly<Record<string, unknown>>, schema as TObject)
     const answer = accepted(value)
     return answer === true ? { value } : answer
   }
+}
+
+/** Numbers as paths and queries write them: digits, and nothing that has to be interpreted. */
+const DIGITS = /^-?\d{1,16}$/
+
+/** A path or query is text. Whole numbers are read from it where the schema wants them; anything else stays text, and is refused as such. */
+function withNumbers(text: Readonly<Record<string, unknown>>, { properties }: TObject): Record<string, unknown> {
+  const read = ([name, value]: [string, unknown]): [string, unknown] => {
+    const isNumber = typeof value === 'string' && DIGITS.test(value) && wantsNumber(properties[name])
+    return [name, isNumber ? Number(value) : value]
+  }
+  return Object.fromEntries(Object.entries(text).map(read))
+}
+
+function wantsNumber(schema: (TSchema & { type?: string; enum?: readonly unknown[] }) | undefined): boolean {
+  return schema?.type === 'integer' || schema?.enum?.some((choice) => typeof choice === 'number') === true
 }
 
 /** ERR_INPUT, with all that is wrong. */

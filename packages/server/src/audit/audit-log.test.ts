@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { fakeClock } from 'sluice/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { temporaryFolder } from '../../test/temporary-folder.ts'
-import { AuditLog, type AuditLogOptions, type AuditPage, MOST_LOOKED_AT } from './audit-log.ts'
+import { type AuditPage, MOST_LOOKED_AT } from './audit-entry.ts'
+import { AuditLog, type AuditLogOptions } from './audit-log.ts'
+import { AuditTrail } from './audit-trail.ts'
 
 async function logIn(folder: string, options: AuditLogOptions = {}): Promise<AuditLog> {
   const log = await AuditLog.open(folder, options)
@@ -136,4 +138,61 @@ test('entries of the same time are written together, in their order', async () =
   const log = await logIn(temporaryFolder())
   await Promise.all(Array.from({ length: 300 }, (_, i) => log.append(entry(i))))
   expect(targetsOf(await pagesOf(log, 1000))).toEqual(Array.from({ length: 300 }, (_, i) => `p${299 - i}`))
+})
+
+describe('by age', () => {
+  const DAY_MS = 86_400_000
+  const monthly = { keepMs: 80 * DAY_MS, maxBytes: 1_000_000, maxFiles: 10 }
+
+  test('entries are kept as long as they should be, and not much longer', async () => {
+    const folder = temporaryFolder()
+    const clock = fakeClock(Date.UTC(2027, 0, 1))
+    const log = await logIn(folder, { ...monthly, now: clock.now })
+    for (let day = 0; day < 400; day++) {
+      await log.append(entry(day))
+      const [oldest] = targetsOf(await pagesOf(log, 1000)).slice(-1)
+      const kept = day - Number(oldest.slice(1))
+      expect(kept).toBeGreaterThanOrEqual(Math.min(day, 80))
+      expect(kept).toBeLessThanOrEqual(80 + 80 / 8 + 1)
+      clock.advance(DAY_MS)
+    }
+    expect(readdirSync(folder).length).toBeLessThanOrEqual(10)
+  })
+
+  test('what is too old goes at a start as well, and the age of a file survives it', async () => {
+    const folder = temporaryFolder()
+    const clock = fakeClock(Date.UTC(2027, 0, 1))
+    for (const [i, days] of [9, 9, 9, 200].entries()) {
+      const log = await logIn(folder, { ...monthly, now: clock.now })
+      await log.append(entry(i))
+      await log.close()
+      clock.advance(days * DAY_MS)
+    }
+    expect(readdirSync(folder)).toEqual(['audit-000001.jsonl', 'audit-000002.jsonl'])
+    const log = await logIn(folder, { ...monthly, now: clock.now })
+    expect(readdirSync(folder)).toEqual(['audit-000002.jsonl'])
+    expect(targetsOf(await pagesOf(log, 10))).toEqual(['p3', 'p2'])
+  })
+
+  test('a file whose first line cannot be read is kept', async () => {
+    const folder = temporaryFolder()
+    writeFileSync(join(folder, 'audit-000001.jsonl'), `${JSON.stringify({ time: '2020-01-01T00:00:00.000Z', target: 'old' })}\n`)
+    writeFileSync(join(folder, 'audit-000002.jsonl'), 'garbage\n')
+    writeFileSync(join(folder, 'audit-000003.jsonl'), '')
+    const log = await logIn(folder, { ...monthly })
+    expect(readdirSync(folder)).toHaveLength(3)
+    expect(targetsOf(await pagesOf(log, 10))).toEqual(['old'])
+  })
+})
+
+test('sign-ins have a log of their own: however many there are, no change goes', async () => {
+  const folder = temporaryFolder()
+  const trail = await AuditTrail.open(folder)
+  onTestFinished(() => trail.close())
+  await trail.append(entry(1))
+  const signIn = { actor: 'k1', action: 'session.start', target: 'x'.repeat(1000) }
+  for (let i = 0; i < 13; i++) await Promise.all(Array.from({ length: 1000 }, () => trail.append(signIn)))
+  expect((await trail.read()).entries).toMatchObject([{ action: 'policy.put' }])
+  expect((await trail.read({ of: 'sign-ins', limit: 1 })).entries).toMatchObject([{ action: 'session.start' }])
+  expect(readdirSync(folder).filter((name) => name.startsWith('sign-ins-'))).toHaveLength(10)
 })

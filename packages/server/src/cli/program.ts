@@ -86,6 +86,8 @@ function isSystemError(error: unknown): error is NodeJS.ErrnoException {
 function hintFor(code: string): string | undefined {
   if (code === 'ERR_UNREACHABLE') return 'Is it running? Start it with: sluice serve'
   if (code === 'ERR_UNAUTHENTICATED') return 'Give the key in SLUICE_API_KEY or in a file with --key-file.'
+  if (code === 'ERR_KEY_LAST')
+    return 'sluice keys create <name> --scope admin makes another; --force revokes this one all the same.'
   return undefined
 }
 

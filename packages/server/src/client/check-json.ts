@@ -1,5 +1,5 @@
 // A check as the service reads it.
-// What must stay true: what passes here is accepted there, because one bad check would have its whole batch refused.
+// Invariant: a check that passes here is accepted there, because one bad check would have its whole batch refused.
 
 import { ClientError } from './client-error.ts'
 
@@ -14,6 +14,9 @@ export interface CheckRequest {
 
 export const LONGEST_CLIENT_ID = 256
 export const LONGEST_ROUTE = 2048
+
+/** Half a character without its other half: in UTF-8 all of them are the same sign, and two clients would be counted as one. */
+const HALF = /\p{Surrogate}/u
 
 export function checkJson({ clientId, route, cost = 1 }: CheckRequest): string {
   holdText('clientId', clientId, LONGEST_CLIENT_ID)
@@ -30,4 +33,5 @@ function holdText(name: string, value: unknown, most: number): void {
   if (value === '' || value.length > most) {
     throw new ClientError('ERR_OPTION', `${name} must have 1 to ${most} characters, got ${value.length}`)
   }
+  if (HALF.test(value)) throw new ClientError('ERR_OPTION', `${name} has half a character: \\ud800 to \\udfff`)
 }

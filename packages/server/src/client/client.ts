@@ -53,7 +53,8 @@ export interface Client {
     }): Promise<answers.NewKey>
     /** A second key of the same name and scopes; the first lives on for the grace period, or until it is revoked. */
     rotate(id: string, options?: { readonly graceSeconds?: number; readonly expiresAt?: Date }): Promise<answers.NewKey>
-    revoke(id: string): Promise<answers.KeyFacts>
+    /** Ends a key. The last one that can administer fails with `ERR_KEY_LAST` unless `force` is set. */
+    revoke(id: string, options?: { readonly force?: boolean }): Promise<answers.KeyFacts>
   }
   /** The last hour, or fewer seconds, of the instance that answers. */
   stats(options?: { readonly seconds?: number; readonly policy?: string }): Promise<answers.Stats>
@@ -140,7 +141,8 @@ export function createClient(options: ClientOptions = {}): Client {
         const body = { grace_in_second: graceSeconds, expires_at: expiresAt }
         return call('POST', `/v1/keys/${encodeURIComponent(id)}/rotate`, body, answers.newKey)
       },
-      revoke: (id) => call('DELETE', `/v1/keys/${encodeURIComponent(id)}`, undefined, answers.keyFacts),
+      revoke: (id, { force = false } = {}) =>
+        call('DELETE', `/v1/keys/${encodeURIComponent(id)}${force ? '?force=true' : ''}`, undefined, answers.keyFacts),
     },
     stats: (wanted = {}) => call('GET', `/v1/stats${query({ ...wanted })}`, undefined, answers.stats),
     top: (wanted = {}) => call('GET', `/v1/top${query({ ...wanted })}`, undefined, answers.top),

@@ -181,7 +181,10 @@ policies:
       'policies:\n  - name: a\n    client: x\n    rules:\n      - 5/minute\n      - 5/minut\n',
       /:6: policies\[0\]\.rules\[1\]: no unit is called "minut"/,
     ],
-    ['policies:\n  - name: a\n    rules: 5/minute\n', /:2: the policy for all clients and routes is called default, got "a"$/],
+    [
+      'policies:\n  - name: a\n    rules: 5/minute\n',
+      /:2: the policy "a" needs a client or a route: the one for all clients and routes is called default$/,
+    ],
     [
       'policies:\n  - {name: a, client: x, rules: 1/s}\n\n  - {name: a, client: y, rules: 1/s}\n',
       /:4: policies\[1\] has the name of policies\[0\]$/,

@@ -80,8 +80,11 @@ export class Journal implements Records {
     return tableOf(this.#tables, kind)
   }
 
-  async commit(changes: readonly Change[]): Promise<void> {
+  async commit(changes: readonly Change[], refusal?: () => ServerError | undefined): Promise<void> {
     if (this.#isClosed) throw new ServerError('ERR_DATA_WRITE', `${this.#folder} has been closed`)
+    // Nobody else changes the folder, so all that there is to hear has been heard.
+    const refused = refusal?.()
+    if (refused !== undefined) throw refused
     if (changes.length > 0) await this.#commits.add(changes)
   }
 

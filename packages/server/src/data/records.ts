@@ -1,6 +1,8 @@
 // What outlives the process: JSON values by kind and id. The data folder keeps them in a journal; another keeper may keep
 // them elsewhere, for several instances.
-// What must stay true: a commit that has resolved is never lost, and of one that has not, all or nothing is found later.
+// Invariant: a commit that has resolved is never lost, and of one that has not, all or nothing is found later.
+
+import type { ServerError } from '../errors.ts'
 
 export type RecordKind = 'policy' | 'key'
 
@@ -16,9 +18,10 @@ export interface Records {
   all(kind: RecordKind): ReadonlyMap<string, unknown>
   /**
    * Makes changes, all or none of them, in the order of the calls; resolves when they are safe. Rejects with ERR_DATA_WRITE,
-   * and with it every commit that was asked for meanwhile.
+   * and with it every commit that was asked for meanwhile. `refusal` is asked right before the changes are made, when all changes of
+   * others before them have been heard; the error that it returns rejects this commit alone.
    */
-  commit(changes: readonly Change[]): Promise<void>
+  commit(changes: readonly Change[], refusal?: () => ServerError | undefined): Promise<void>
   /** Hears of changes that other instances have made; → what stops listening. */
   watch(listener: (change: Change) => void): () => void
   close(): Promise<void>

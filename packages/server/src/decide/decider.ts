@@ -1,12 +1,12 @@
 // Decides checks: finds the policy, asks its limiter, applies its mode, and counts the answer.
-// What must stay true: on a memory store a check is answered at once, without a promise; and every check is counted once.
+// Invariant: on a memory store a check is answered at once, without a promise; and every check is counted once.
 
 import type { Decision, FailureOptions, Store } from 'sluice'
 import type { Responder } from 'sluice/http'
 import type { Policy } from '../policies/policy.ts'
 import type { PolicyBook } from '../policies/policy-book.ts'
 import { REASON, type Reason } from '../stats/figures.ts'
-import type { Stats } from '../stats/stats.ts'
+import type { CheckedRequest, Stats } from '../stats/stats.ts'
 import { countedKey } from './counted-key.ts'
 import { type PolicyLimiter, PolicyLimiters } from './policy-limiters.ts'
 import { StoreHealth } from './store-health.ts'
@@ -27,6 +27,14 @@ export interface Verdict {
 export interface Usage {
   readonly policy: Policy
   readonly decision: Decision
+}
+
+/** The route under which the built-in policy counts a client that chooses its routes itself. */
+export const ALL_ROUTES = '*'
+
+interface AskedCheck extends CheckedRequest {
+  /** When it was asked for. */
+  readonly startMs: number
 }
 
 export interface DeciderOptions {
@@ -55,16 +63,30 @@ export class Decider {
    * `startMs` is when it was asked for, if several were at once.
    */
   check(clientId: string, route: string, cost: number, startMs = performance.now()): Verdict | Promise<Verdict> {
-    const policy = this.#policies.find(clientId, route)
+    return this.#decide(this.#policies.find(clientId, route), { clientId, route, cost, startMs })
+  }
+
+  /**
+   * Decides and spends, for a route that the client chose itself, such as the path of a forwarded request. The built-in policy then counts
+   * all routes of a client as one, or a client could escape it with a new path for each request. Any other policy counts as its scope says.
+   */
+  checkPath(clientId: string, path: string, cost: number): Verdict | Promise<Verdict> {
+    const policy = this.#policies.find(clientId, path)
+    const counted = policy.source === 'built-in' ? { countedRoute: ALL_ROUTES } : {}
+    return this.#decide(policy, { clientId, route: path, cost, startMs: performance.now(), ...counted })
+  }
+
+  #decide(policy: Policy, check: AskedCheck): Verdict | Promise<Verdict> {
     const asked = this.#limiters.of(policy)
-    if (policy.mode === 'off') return this.#verdict(asked, clientId, route, cost, asked.free, startMs)
-    const key = countedKey(policy, clientId, route)
+    const { clientId, route, countedRoute = route, cost, startMs } = check
+    if (policy.mode === 'off') return this.#verdict(asked, check, asked.free)
+    const key = countedKey(policy, clientId, countedRoute)
     const answer = cost === 1 ? asked.limiter.hit(key) : asked.limiter.hit(key, { cost })
-    if (!(answer instanceof Promise)) return this.#verdict(asked, clientId, route, cost, answer, startMs)
+    if (!(answer instanceof Promise)) return this.#verdict(asked, check, answer)
     return answer.then(
       (decision) => {
         if (decision.source === 'store') this.health.answered((performance.now() - startMs) / 1000)
-        return this.#verdict(asked, clientId, route, cost, decision, startMs)
+        return this.#verdict(asked, check, decision)
       },
       (error: unknown) => {
         this.#stats.recordError(asked.figures)
@@ -113,11 +135,11 @@ export class Decider {
     return { asked: this.#limiters.of(policy), key: countedKey(policy, clientId, route) }
   }
 
-  #verdict(asked: PolicyLimiter, clientId: string, route: string, cost: number, decision: Decision, startMs: number): Verdict {
+  #verdict(asked: PolicyLimiter, check: AskedCheck, decision: Decision): Verdict {
     const { policy } = asked
     const isShadowDenied = !decision.allowed && policy.mode === 'shadow'
-    this.#stats.checkSeconds.observe((performance.now() - startMs) / 1000)
-    this.#stats.record(asked.figures, policy.name, reasonFor(policy, decision), clientId, route, cost, decision)
+    this.#stats.checkSeconds.observe((performance.now() - check.startMs) / 1000)
+    this.#stats.record(asked.figures, policy.name, reasonFor(policy, decision), check, decision)
     return { policy, decision, allowed: decision.allowed || isShadowDenied, isShadowDenied, responder: asked.responder }
   }
 }

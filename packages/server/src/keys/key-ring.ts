@@ -1,6 +1,7 @@
 // API keys: made, verified, listed, revoked, rotated.
-// What must stay true: no secret is kept, only its digest; a key that has been revoked or has expired does not verify from
-// that moment on; keys that are alive share a name only while one takes over from the other.
+// Invariant: no secret is kept, only its digest; a key that has been revoked or has expired does not verify from that moment on;
+// keys that are alive share a name only while one takes over from the other; the last admin key is revoked only by force, also if
+// several instances revoke at once.
 
 import { timingSafeEqual } from 'node:crypto'
 import type { Change, Records } from '../data/records.ts'
@@ -9,6 +10,7 @@ import { checkInput, refuse } from '../input/check-input.ts'
 import { show } from '../input/near-word.ts'
 import { type ApiKey, isAlive, type KeyRecord, KeyRecordSchema, type NewKeyOptions, NewKeySchema } from './api-key.ts'
 import { digestOf, idOfKeyText, makeKeyText } from './key-text.ts'
+import { lastAdminRefusal } from './last-admin.ts'
 
 export { type ApiKey, mayUse, type NewKeyOptions, type Scope } from './api-key.ts'
 
@@ -24,6 +26,11 @@ export interface RotateOptions {
   readonly graceMs?: number
   /** When the new key expires. */
   readonly expiresAt?: number
+}
+
+export interface RevokeOptions {
+  /** Revokes the key even if no other can administer. */
+  readonly force?: boolean
 }
 
 /** Keys that are kept, those included that are no longer alive. */
@@ -59,6 +66,8 @@ export class KeyRing {
   readonly #used = new Set<Held>()
   /** By the text that was presented. What became of a key since then shows in `#held`. */
   readonly #proved = new Map<string, Held>()
+  /** Keys that this instance refuses because it was asked to revoke them, without force, and that are not kept as revoked yet. */
+  readonly #revoking = new Set<string>()
   readonly #unwatch: () => void
   readonly #timer: NodeJS.Timeout
   /** Changes are made one after the other. */
@@ -108,18 +117,47 @@ export class KeyRing {
     return this.#all().sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1))
   }
 
-  /** From this call on it does not verify, even if that could not be kept; then it rejects, and may be called again. */
-  async revoke(id: string): Promise<ApiKey> {
+  /**
+   * From this call on it does not verify, even if that could not be kept; then it rejects, and may be called again. The last key that can
+   * administer is refused with ERR_KEY_LAST, and stays alive.
+   */
+  async revoke(id: string, { force = false }: RevokeOptions = {}): Promise<ApiKey> {
     const { key } = this.#known(id)
+    if (force) this.#revoking.delete(id)
+    else if (key.revokedAt === undefined) this.#revoking.add(id)
+    const refusal = (): ServerError | undefined => {
+      const { key: now } = this.#known(id)
+      const unrevoked = this.#revoking.has(id) ? withoutRevocation(now) : now
+      return force ? undefined : lastAdminRefusal(unrevoked, this.#all(), this.#now())
+    }
     const revokedAt = key.revokedAt ?? this.#now()
     const revoked = (): Held => changed(this.#known(id), { revokedAt })
-    this.#held.set(id, revoked())
-    return this.#inTurn(async () => {
-      const held = revoked()
-      const kept = this.#records.all('key').get(id) as KeyRecord | undefined
-      if (kept?.revokedAt === undefined) await this.#records.commit([changeTo(held)])
-      return held.key
-    })
+    try {
+      const refused = refusal()
+      if (refused !== undefined) throw refused
+      this.#held.set(id, revoked())
+      return await this.#inTurn(async () => {
+        const held = revoked()
+        // Another instance may have revoked the others meanwhile, so the same is asked again right before it is kept.
+        if (!this.#isKeptRevoked(id)) await this.#records.commit([changeTo(held)], refusal)
+        this.#revoking.delete(id)
+        return held.key
+      })
+    } catch (error) {
+      if (error instanceof ServerError && error.code === 'ERR_KEY_LAST') this.#liveOn(id)
+      throw error
+    }
+  }
+
+  /** Takes back a revocation that was refused, unless the key had been revoked before. */
+  #liveOn(id: string): void {
+    if (!this.#revoking.delete(id)) return
+    const { key, digest } = this.#known(id)
+    this.#held.set(id, { key: withoutRevocation(key), digest })
+  }
+
+  #isKeptRevoked(id: string): boolean {
+    return (this.#records.all('key').get(id) as KeyRecord | undefined)?.revokedAt !== undefined
   }
 
   /** A second key of the same name and scopes, for its owner to go over to. */
@@ -248,6 +286,7 @@ export class KeyRing {
   /** What another instance has changed. A key that cannot be read does not verify. */
   #hear({ kind, id, value }: Change): void {
     if (kind !== 'key') return
+    this.#revoking.delete(id)
     this.#held.delete(id)
     try {
       if (value !== undefined) this.#hold(id, value)
@@ -263,6 +302,10 @@ export class KeyRing {
 
 function changed({ key, digest }: Held, changes: Partial<ApiKey>): Held {
   return { key: { ...key, ...changes }, digest }
+}
+
+function withoutRevocation({ revokedAt: _, ...key }: ApiKey): ApiKey {
+  return key
 }
 
 function changeTo({ key: { id, scopes, ...key }, digest }: Held): Change {

@@ -113,7 +113,9 @@ export const PolicySpecSchema = Type.Object(
     ),
     scope: Type.Optional(
       Type.Enum(['route', 'policy'], {
-        description: 'What is counted: each client and route (default), or each client over all routes of the policy.',
+        description:
+          'What has the limit: each client and route (default), or each client over all routes of the policy. ' +
+          'Where clients choose their routes, as behind a proxy, only the second limits a client.',
       }),
     ),
   },

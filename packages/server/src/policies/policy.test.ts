@@ -150,7 +150,10 @@ describe('what is wrong with a policy is said where it is wrong', () => {
       { name: 'default', client: 'a', rules: '1/s' },
       'the policy called default covers all clients and routes: leave out client and route, or set both to *',
     ],
-    [{ name: 'p', rules: '1/s' }, 'the policy for all clients and routes is called default, got "p"'],
+    [
+      { name: 'p', rules: '1/s' },
+      'the policy "p" needs a client or a route: the one for all clients and routes is called default',
+    ],
   ])('%j', (spec, message) => {
     expect(problemsOf(spec)[0]).toBe(message)
   })

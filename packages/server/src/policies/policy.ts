@@ -51,7 +51,7 @@ export function readPolicy(spec: unknown, source: PolicySource, at = ''): Policy
     const message =
       name === DEFAULT_POLICY
         ? `the policy called ${DEFAULT_POLICY} covers all clients and routes: leave out client and route, or set both to *`
-        : `the policy for all clients and routes is called ${DEFAULT_POLICY}, got ${show(name)}`
+        : `the policy ${show(name)} needs a client or a route: the one for all clients and routes is called ${DEFAULT_POLICY}`
     problems.push({ at: within(at, 'name'), message })
   }
   const rules = readRules(full.rules, within(at, 'rules'), problems)

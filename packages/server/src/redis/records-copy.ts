@@ -9,7 +9,7 @@ import type { Change, RecordKind } from '../data/records.ts'
 import { replaceFile } from '../data/replace-file.ts'
 import { messageOf, ServerError } from '../errors.ts'
 
-const FILE = 'redis-copy.jsonl'
+export const COPY_FILE = 'redis-copy.jsonl'
 const VERSION = 1
 
 /** How long after a change the copy is written, with all changes until then. */
@@ -47,7 +47,7 @@ export class RecordsCopy {
     const folder = resolve(options.folder)
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 })
-      return new RecordsCopy(join(folder, FILE), await FolderLock.acquire(folder), options)
+      return new RecordsCopy(join(folder, COPY_FILE), await FolderLock.acquire(folder), options)
     } catch (error) {
       options.onError(new ServerError('ERR_DATA_WRITE', `${folder} cannot be used: ${messageOf(error)}`, { cause: error }))
       return undefined

@@ -1,30 +1,52 @@
-// The audit log in Redis, one for all instances: a stream, of which the oldest entries go when there are too many.
+// One log of the audit in Redis, for all instances: a stream, of which the oldest entries go when there are too many or they are too old.
 
 import type { SendCommand } from 'sluice/redis'
-import { type AuditEntry, type AuditPage, type AuditReadOptions, MOST_LOOKED_AT, MOST_READ } from '../audit/audit-log.ts'
+import {
+  type AuditEntry,
+  type AuditPage,
+  type AuditPart,
+  type AuditReadOptions,
+  MOST_LOOKED_AT,
+  MOST_READ,
+} from '../audit/audit-entry.ts'
+import { AuditTrail, DAY_MS, KEEP_DAYS } from '../audit/audit-trail.ts'
 import { messageOf, ServerError } from '../errors.ts'
 import { show } from '../input/near-word.ts'
 
-const AUDIT = 'sluice:{records}:audit'
+const STREAMS: Readonly<Record<AuditPart, string>> = {
+  changes: 'sluice:{records}:audit',
+  'sign-ins': 'sluice:{records}:audit-sign-ins',
+}
 
-/** Some tens of megabytes. */
-const KEPT_ENTRIES = 100_000
+/** Some tens of megabytes, and a few. */
+const KEPT_ENTRIES: Readonly<Record<AuditPart, number>> = { changes: 100_000, 'sign-ins': 20_000 }
 
 const CURSOR = /^\d{1,15}-\d{1,15}$/
 
 type StreamEntry = readonly [id: string, fields: readonly [name: string, value: string]]
 
+/** Both logs of the audit in Redis. */
+export function redisAuditTrail(send: SendCommand): AuditTrail {
+  return new AuditTrail({ changes: new RedisAuditLog(send, 'changes'), 'sign-ins': new RedisAuditLog(send, 'sign-ins') })
+}
+
 export class RedisAuditLog {
   readonly #send: SendCommand
+  readonly #part: AuditPart
 
-  constructor(send: SendCommand) {
+  constructor(send: SendCommand, part: AuditPart) {
     this.#send = send
+    this.#part = part
   }
 
   /** Adds an entry, with the time; resolves when it is safe. */
   async append(entry: Omit<AuditEntry, 'time'>): Promise<void> {
     const written = JSON.stringify({ time: new Date().toISOString(), ...entry })
-    await this.#ask(['XADD', AUDIT, 'MAXLEN', '~', String(KEPT_ENTRIES), '*', 'entry', written])
+    const id = await this.#ask('XADD', 'MAXLEN', '~', String(KEPT_ENTRIES[this.#part]), '*', 'entry', written)
+    // By Redis' own clock, which is in the id: an instance whose clock is ahead must not remove what is not old.
+    const oldestMs = Math.max(0, Number.parseInt(String(id), 10) - KEEP_DAYS[this.#part] * DAY_MS)
+    // The entry is safe. Whole nodes of the stream go, and what is left for now goes with a later entry.
+    await this.#ask('XTRIM', 'MINID', '~', `${oldestMs}-0`).catch(() => {})
   }
 
   async read({ before, limit = 100, target }: AuditReadOptions = {}): Promise<AuditPage> {
@@ -50,15 +72,16 @@ export class RedisAuditLog {
 
   #before(id: string | undefined, count: number): Promise<readonly StreamEntry[]> {
     const newest = id === undefined ? '+' : `(${id}`
-    return this.#ask(['XREVRANGE', AUDIT, newest, '-', 'COUNT', String(count)]) as Promise<readonly StreamEntry[]>
+    return this.#ask('XREVRANGE', newest, '-', 'COUNT', String(count)) as Promise<readonly StreamEntry[]>
   }
 
   /** Nothing to close: the connection belongs to the service. */
   async close(): Promise<void> {}
 
-  async #ask(command: readonly string[]): Promise<unknown> {
+  async #ask(command: string, ...args: string[]): Promise<unknown> {
+    const stream = STREAMS[this.#part]
     try {
-      return await this.#send(AUDIT, command)
+      return await this.#send(stream, [command, stream, ...args])
     } catch (error) {
       throw new ServerError('ERR_DATA_WRITE', `the audit log in Redis could not be used: ${messageOf(error)}`, { cause: error })
     }

@@ -58,6 +58,7 @@ if last == tonumber(ARGV[1]) then return { last, {} } end
 return { last, redis.call('XRANGE', KEYS[3], '(' .. ARGV[1] .. '-0', '+') }`
 
 type Flat = readonly string[]
+type Refusal = () => ServerError | undefined
 type Entry = readonly [id: string, fields: Flat]
 
 export interface RedisRecordsOptions {
@@ -118,17 +119,19 @@ export class RedisRecords implements Records {
     }
   }
 
-  commit(changes: readonly Change[]): Promise<void> {
+  commit(changes: readonly Change[], refusal?: Refusal): Promise<void> {
     const failures = this.#failures
     return this.#inTurn(async () => {
       if (this.#failures !== failures) throw this.#failure
+      let refused: ServerError | undefined
       try {
-        await this.#commit(changes)
+        refused = await this.#commit(changes, refusal)
       } catch (error) {
         this.#failures += 1
         this.#failure = error
         throw error
       }
+      if (refused !== undefined) throw refused
     })
   }
 
@@ -163,7 +166,8 @@ export class RedisRecords implements Records {
     }
   }
 
-  async #commit(changes: readonly Change[]): Promise<void> {
+  /** → why it was refused, if it was. */
+  async #commit(changes: readonly Change[], refusal: Refusal = () => undefined): Promise<ServerError | undefined> {
     const kinds = new Set(changes.map(({ kind }) => kind))
     const written = changes.flatMap(({ kind, id, value }) => [
       numberOf(kind),
@@ -172,11 +176,14 @@ export class RedisRecords implements Records {
     ])
     for (let tries = 0; tries < TRIES; tries++) {
       if (!this.isRead) await this.#catchUp()
+      // Asked about what is known as of `#seen`. If there are changes beyond it, nothing is written.
+      const refused = refusal()
+      if (refused !== undefined) return refused
       const last = (await this.#run(COMMIT, String(this.#seen), String(KEPT_CHANGES), ...written)) as number
       if (last >= 0) {
         this.#seen = last
         for (const change of changes) this.#keep(change)
-        return
+        return undefined
       }
       const missed = await this.#catchUp()
       // What was asked for was held against what is no longer so.

@@ -11,7 +11,7 @@ function setUp() {
   const clock = fakeClock()
   const stats = new Stats(() => clock.now())
   const record = (policy: string, client = 'ada') =>
-    stats.record(stats.figuresOf(policy), policy, REASON.within, client, '/a', 1, decision)
+    stats.record(stats.figuresOf(policy), policy, REASON.within, { clientId: client, route: '/a', cost: 1 }, decision)
   return { clock, stats, record }
 }
 
@@ -46,6 +46,7 @@ test('policies whose first check is not decided yet do not give way to each othe
 test('an event tells the policy also where its figures are counted with others', () => {
   const { stats, record } = setUp()
   for (let i = 0; i < 100; i++) record(`policy-${i}`)
-  stats.record(stats.figuresOf('late'), 'late', REASON.limit, 'ada', '/a', 1, limiter.peek('ada', { cost: 11 }))
+  const check = { clientId: 'ada', route: '/a', cost: 1 }
+  stats.record(stats.figuresOf('late'), 'late', REASON.limit, check, limiter.peek('ada', { cost: 11 }))
   expect(stats.events.recent).toMatchObject([{ policy: 'late', outcome: 'deny', reason: 'limit', retry_after_ms: null }])
 })

@@ -14,6 +14,15 @@ export const OTHER = 'other'
 /** Policies with figures of their own: each takes 58 kB for its hour. */
 const MOST_POLICIES = 100
 
+/** The subject of a check. */
+export interface CheckedRequest {
+  readonly clientId: string
+  readonly route: string
+  /** The route that it was counted under, where that is another. */
+  readonly countedRoute?: string
+  readonly cost: number
+}
+
 export class Stats {
   readonly startedMs: number
   readonly total: Figures
@@ -65,15 +74,8 @@ export class Stats {
   }
 
   /** Counts one check. `decision` is what the rules said, also where the policy's mode lets it pass. */
-  record(
-    figures: Figures,
-    policy: string,
-    reason: Reason,
-    clientId: string,
-    route: string,
-    cost: number,
-    decision: Decision,
-  ): void {
+  record(figures: Figures, policy: string, reason: Reason, check: CheckedRequest, decision: Decision): void {
+    const { clientId, route, countedRoute, cost } = check
     const nowMs = this.#now()
     const second = Math.floor(nowMs / 1000)
     this.#count(figures, second, reason)
@@ -89,7 +91,8 @@ export class Stats {
     const isNews = isDenied || reason === REASON.shadow
     if (this.events.samples(second, isNews)) {
       const time = new Date(nowMs).toISOString()
-      const checked = { time, client_id: clientId, route, cost, policy }
+      const counted = countedRoute === undefined ? {} : { counted_route: countedRoute }
+      const checked = { time, client_id: clientId, route, ...counted, cost, policy }
       const answered = { outcome: OUTCOMES[reason], reason: REASON_NAMES[reason] }
       this.events.publish({ ...checked, ...answered, ...figuresOf(decision) }, isNews)
     }

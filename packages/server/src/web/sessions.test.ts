@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { fakeClock } from 'sluice/testing'
 import { expect, test } from 'vitest'
 import type { ApiKey } from '../keys/key-ring.ts'
-import { Sessions } from './sessions.ts'
+import { MOST_SESSIONS, SESSIONS_A_KEY, Sessions } from './sessions.ts'
 
 const ADA: ApiKey = { id: 'ada', name: 'ada', scopes: ['read'], createdAt: 0 }
 
@@ -78,13 +78,52 @@ test('a session ends with its key, and when it is ended', () => {
   expect(sessions.keyOf(request({ cookie: third }))).toBeUndefined()
 })
 
-test('the session that was used longest ago gives way when there are too many', () => {
-  const { sessions } = setUp()
+test("a key has so many sessions: of its own the one that was used longest ago gives way, and never another key's", () => {
+  const { sessions, keys } = setUp()
+  const bob = { ...ADA, id: 'bob' }
+  keys.set('bob', bob)
+  const other = sentBack(sessions.start(request(), bob))
   const [first, second] = [sessions.start(request(), ADA), sessions.start(request(), ADA)].map(sentBack)
   expect(sessions.keyOf(request({ cookie: first }))).toBe(ADA)
-  for (let i = 0; i < 999; i++) sessions.start(request(), ADA)
+  for (let i = 0; i < SESSIONS_A_KEY - 1; i++) sessions.start(request(), ADA)
   expect(sessions.keyOf(request({ cookie: second }))).toBeUndefined()
   expect(sessions.keyOf(request({ cookie: first }))).toBe(ADA)
+  for (let i = 0; i < MOST_SESSIONS + 1; i++) sessions.start(request(), ADA)
+  expect(sessions.keyOf(request({ cookie: first }))).toBeUndefined()
+  expect(sessions.keyOf(request({ cookie: other }))).toBe(bob)
+})
+
+test('with as many sessions as there may be, a key that has none gets none until some are over', () => {
+  const { sessions, keys, clock } = setUp()
+  const cookies: string[] = []
+  for (let i = 0; i < MOST_SESSIONS / SESSIONS_A_KEY; i++) {
+    const key = { ...ADA, id: `k${i}` }
+    keys.set(key.id, key)
+    for (let n = 0; n < SESSIONS_A_KEY; n++) cookies.push(sentBack(sessions.start(request(), key)))
+  }
+  expect(() => sessions.start(request(), ADA)).toThrow(/sessions of other keys are open/)
+  expect(cookies.filter((cookie) => !sessions.isAlive(request({ cookie })))).toEqual([])
+  sessions.start(request(), keys.get('k7') as ApiKey)
+  clock.advance(30 * 60_000 + 1)
+  expect(sessions.start(request(), ADA)).toContain('sluice_session=')
+})
+
+test('signing in again ends the session that the browser had', () => {
+  const { sessions } = setUp()
+  const cookie = sentBack(sessions.start(request(), ADA))
+  const again = sentBack(sessions.start(request({ cookie }), ADA))
+  expect([sessions.isAlive(request({ cookie })), sessions.isAlive(request({ cookie: again }))]).toEqual([false, true])
+})
+
+test('asking whether a session is alive is no use of it', () => {
+  const { sessions, clock } = setUp()
+  const cookie = sentBack(sessions.start(request(), ADA))
+  for (let minutes = 0; minutes < 30; minutes++) {
+    clock.advance(60_000)
+    expect(sessions.isAlive(request({ cookie }))).toBe(true)
+  }
+  clock.advance(1)
+  expect(sessions.isAlive(request({ cookie }))).toBe(false)
 })
 
 const host = 'sluice.example:8080'

@@ -1,5 +1,6 @@
-// Who is signed in to the pages: a cookie that stands for an API key, so that the key itself is typed once and kept nowhere.
-// What must stay true: a session is worth no more than its key, and ends with it; another site cannot make a browser use it.
+// Sessions of the pages: a cookie that stands for an API key, so that the key itself is typed once and kept nowhere.
+// Invariant: a session is worth no more than its key, and ends with it; another site cannot make a browser use it; a key can end no
+// session of another key.
 
 import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -8,20 +9,22 @@ import { type CidrList, cidrList } from 'sluice/http'
 import { ServerError } from '../errors.ts'
 import { isAlive } from '../keys/api-key.ts'
 import type { ApiKey, KeyRing } from '../keys/key-ring.ts'
+import { isSameOrigin } from './same-origin.ts'
 
 /** A session that nobody used for so long has ended; and so has any after a working day and a bit. */
 const IDLE_MS = 30 * 60_000
 const LONGEST_MS = 12 * 3_600_000
 
-/** The one that was used longest ago gives way. */
-const MOST_SESSIONS = 1000
+/** Sessions of one key: of these the one that was used longest ago gives way. */
+export const SESSIONS_A_KEY = 20
+
+/** Of all keys. Sessions of others do not give way, so beyond this a key that has none gets none. */
+export const MOST_SESSIONS = 10_000
 
 const COOKIE = 'sluice_session'
 
 /** Browsers take a cookie with this name only over TLS, from this host itself. */
 const TLS_COOKIE = `__Host-${COOKIE}`
-
-const READS = new Set(['GET', 'HEAD'])
 
 interface Session {
   readonly keyId: string
@@ -49,9 +52,10 @@ export class Sessions {
     this.#now = now
   }
 
-  /** Signs in; → the header that has the browser keep it. */
+  /** Signs in; → the header that has the browser keep it. A session that the browser has already ends. */
   start(request: IncomingMessage, { id }: ApiKey): string {
-    if (this.#sessions.size >= MOST_SESSIONS) this.#sessions.delete(this.#sessions.keys().next().value as string)
+    this.#forget(request)
+    this.#makeRoom(id)
     const value = randomBytes(32).toString('base64url')
     const nowMs = this.#now()
     this.#sessions.set(digest(value), { keyId: id, madeMs: nowMs, usedMs: nowMs })
@@ -60,9 +64,15 @@ export class Sessions {
 
   /** Signs out; → the header that has the browser forget it. */
   end(request: IncomingMessage): string {
-    const value = cookieOf(request)
-    if (value !== undefined) this.#sessions.delete(digest(value))
+    this.#forget(request)
     return this.#cookie(request, '', '; Max-Age=0')
+  }
+
+  /** True if the session that a request is part of is alive. Asking does not count as use of it. */
+  isAlive(request: IncomingMessage): boolean {
+    const value = cookieOf(request)
+    const session = value === undefined ? undefined : this.#sessions.get(digest(value))
+    return session !== undefined && this.#livingKey(session) !== undefined
   }
 
   /** Whose session a request is part of, if it is part of one that is alive. Throws ERR_FORBIDDEN if another site made the browser send it. */
@@ -72,17 +82,41 @@ export class Sessions {
     const found = digest(value)
     const session = this.#sessions.get(found)
     if (session === undefined) return undefined
-    const nowMs = this.#now()
-    const key = this.#keys.get(session.keyId)
-    const isOver = nowMs - session.usedMs > IDLE_MS || nowMs - session.madeMs > LONGEST_MS
+    const key = this.#livingKey(session)
     this.#sessions.delete(found)
-    if (isOver || key === undefined || !isAlive(key, nowMs)) return undefined
-    session.usedMs = nowMs
+    if (key === undefined) return undefined
+    session.usedMs = this.#now()
     this.#sessions.set(found, session)
     if (!isSameOrigin(request)) {
       throw new ServerError('ERR_FORBIDDEN', 'this came from another site: a session is for the pages of this service alone')
     }
     return key
+  }
+
+  /** The key of a session, if both are alive. */
+  #livingKey({ keyId, usedMs, madeMs }: Session): ApiKey | undefined {
+    const nowMs = this.#now()
+    const key = this.#keys.get(keyId)
+    const isOver = nowMs - usedMs > IDLE_MS || nowMs - madeMs > LONGEST_MS
+    return isOver || key === undefined || !isAlive(key, nowMs) ? undefined : key
+  }
+
+  /** Drops what is over, and of this key's own sessions as many as have to go. Throws ERR_BUSY if only others' could. */
+  #makeRoom(keyId: string): void {
+    const own: string[] = []
+    for (const [found, session] of this.#sessions) {
+      if (this.#livingKey(session) === undefined) this.#sessions.delete(found)
+      else if (session.keyId === keyId) own.push(found)
+    }
+    const isFull = own.length >= SESSIONS_A_KEY || this.#sessions.size >= MOST_SESSIONS
+    if (!isFull) return
+    if (own.length === 0) throw new ServerError('ERR_BUSY', `${MOST_SESSIONS} sessions of other keys are open: try again later`)
+    this.#sessions.delete(own[0])
+  }
+
+  #forget(request: IncomingMessage): void {
+    const value = cookieOf(request)
+    if (value !== undefined) this.#sessions.delete(digest(value))
   }
 
   #cookie(request: IncomingMessage, value: string, more: string): string {
@@ -106,13 +140,4 @@ function cookieOf({ headers }: IncomingMessage): string | undefined {
     if ((name === COOKIE || name === TLS_COOKIE) && value) return value
   }
   return undefined
-}
-
-/** Whether a page of this service sent it. Browsers say so; where one does not, nothing can be changed. */
-function isSameOrigin({ method = '', headers }: IncomingMessage): boolean {
-  const site = headers['sec-fetch-site']
-  if (site !== undefined) return site === 'same-origin' || (site === 'none' && READS.has(method))
-  const { origin, host } = headers
-  if (origin === undefined) return READS.has(method)
-  return URL.canParse(origin) && new URL(origin).host === host
 }

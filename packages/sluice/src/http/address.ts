@@ -30,6 +30,20 @@ export function isNat64(bytes: Uint8Array): boolean {
   return hasPrefix && bytes.length === 16 && isZero(bytes, 4, 12)
 }
 
+/** Byte 8 of an address under a translator's prefix belongs to neither the prefix nor the IPv4 address (RFC 6052). */
+const NAT64_UNUSED_BYTE = 8
+
+/** The IPv4 address that 16 bytes carry behind a translator's prefix of so many bits, a multiple of 8 up to 96. */
+export function embeddedIPv4(bytes: Uint8Array, prefix: number): Uint8Array {
+  const embedded = new Uint8Array(4)
+  for (let at = prefix / 8, i = 0; i < 4; at++) {
+    if (at === NAT64_UNUSED_BYTE) continue
+    embedded[i] = bytes[at]
+    i += 1
+  }
+  return embedded
+}
+
 /** The one spelling: four decimals, or IPv6 as RFC 5952 has it. */
 export function formatAddress(bytes: Uint8Array): string {
   if (bytes.length === 4) return `${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}`

@@ -1,6 +1,6 @@
 import { BlockList } from 'node:net'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { formatAddress } from './address.ts'
 import { cidrList } from './cidr-list.ts'
 import { clientAddress } from './client-address.ts'
@@ -98,4 +98,51 @@ test.each([
 
 test('what is not a list is refused', () => {
   expect(() => cidrList('10.0.0.0/8' as never)).toThrow(/cidrList takes a list .* got "10\.0\.0\.0\/8"/)
+})
+
+describe('addresses behind a translator', () => {
+  const blocked = ['198.51.100.0/24', '203.0.113.9']
+
+  test('are looked up as they are, unless a prefix is given', () => {
+    expect(cidrList(blocked).has('64:ff9b::198.51.100.7')).toBe(false)
+    expect(cidrList(['64:ff9b::/96']).has('64:ff9b::198.51.100.7')).toBe(true)
+  })
+
+  test('are looked up by the IPv4 address that they carry, for every length of a prefix', () => {
+    // The examples of RFC 6052, section 2.4, for 192.0.2.33.
+    const examples = [
+      ['2001:db8::/32', '2001:db8:c000:221::'],
+      ['2001:db8:100::/40', '2001:db8:1c0:2:21::'],
+      ['2001:db8:122::/48', '2001:db8:122:c000:2:2100::'],
+      ['2001:db8:122:300::/56', '2001:db8:122:3c0:0:221::'],
+      ['2001:db8:122:344::/64', '2001:db8:122:344:c0:2:2100::'],
+      ['2001:db8:122:344::/96', '2001:db8:122:344::192.0.2.33'],
+      ['64:ff9b::/96', '64:ff9b::192.0.2.33'],
+    ]
+    for (const [prefix, address] of examples) {
+      expect(cidrList(['192.0.2.33'], { nat64: [prefix] }).has(address), prefix).toBe(true)
+      expect(cidrList(['192.0.2.34'], { nat64: [prefix] }).has(address), prefix).toBe(false)
+    }
+  })
+
+  test('only under the prefixes that are given', () => {
+    const list = cidrList(blocked, { nat64: ['64:ff9b::/96', '64:ff9b:1:fffe::/96'] })
+    expect(list.has('64:ff9b:1:fffe::203.0.113.9')).toBe(true)
+    expect(list.has('64:ff9b:1:ffff::203.0.113.9')).toBe(false)
+    expect(list.has('2001:db8::203.0.113.9')).toBe(false)
+    expect(list.has('64:ff9b::203.0.113.10')).toBe(false)
+    expect(list.has('203.0.113.9')).toBe(true)
+  })
+
+  test.each([['64:ff9b::/95'], ['10.0.0.0/8'], ['64:ff9b::'], ['::ffff:10.0.0.0/104'], [7]])(
+    '%s is no prefix of one',
+    (prefix) => {
+      expect(() => cidrList([], { nat64: [prefix as string] })).toThrow(/ERR_OPTION|nat64|network/)
+    },
+  )
+
+  test('what is no list, or no option, is refused', () => {
+    expect(() => cidrList([], { nat64: '64:ff9b::/96' as never })).toThrow(/takes a list/)
+    expect(() => cidrList([], { nat46: [] } as never)).toThrow(/did you mean nat64/)
+  })
 })

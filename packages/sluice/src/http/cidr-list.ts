@@ -1,8 +1,9 @@
 // A list of networks, for proxies to trust and clients to let in or keep out.
-// What must stay true: asking takes a step for each prefix length on the list, however many networks there are.
+// Invariant: asking takes a step for each prefix length on the list and each translator, however many networks there are.
 
 import { SluiceError, show } from '../core/errors.ts'
-import { networkOf, parseAddress } from './address.ts'
+import { checkOptions } from '../core/options.ts'
+import { embeddedIPv4, networkOf, parseAddress } from './address.ts'
 
 /** Anything that holds an address, such as what `clientAddress()` reads. */
 export interface HasAddress {
@@ -14,19 +15,45 @@ export interface CidrList {
   has(address: string | HasAddress): boolean
 }
 
+export interface CidrListOptions {
+  /**
+   * Prefixes of translators (NAT64, RFC 6052), such as `64:ff9b::/96`. An address under one is looked up as it is, and as the IPv4 address
+   * that it carries. Default: none.
+   */
+  readonly nat64?: readonly string[]
+}
+
+/** The prefix that translators have unless their operator chose one (RFC 6052). */
+export const WELL_KNOWN_NAT64 = '64:ff9b::/96'
+
+const OPTIONS = ['nat64'] as const
+
+/** Lengths that a translator's prefix can have. */
+const NAT64_BITS = [32, 40, 48, 56, 64, 96]
+
 /** Reads networks such as `10.0.0.0/8`, `2001:db8::/32`, or single addresses. */
-export function cidrList(networks: readonly string[]): CidrList {
-  if (!Array.isArray(networks)) {
-    throw new SluiceError('ERR_OPTION', `cidrList takes a list of networks such as '10.0.0.0/8', got ${show(networks)}`)
+export function cidrList(networks: readonly string[], options: CidrListOptions = {}): CidrList {
+  checkOptions('cidrList', options, OPTIONS)
+  const { nat64 = [] } = options
+  for (const list of [networks, nat64]) {
+    if (Array.isArray(list)) continue
+    throw new SluiceError('ERR_OPTION', `cidrList takes a list of networks such as '10.0.0.0/8', got ${show(list)}`)
   }
-  return new NetworkList(networks)
+  return new NetworkList(networks, nat64.map(readTranslator))
+}
+
+interface Network {
+  readonly bytes: Uint8Array
+  readonly prefix: number
 }
 
 class NetworkList implements CidrList {
   /** Networks by how many bytes their addresses have and how long their prefix is. */
   readonly #networks = { 4: new Map<number, Set<string>>(), 16: new Map<number, Set<string>>() }
+  readonly #translators: readonly { readonly name: string; readonly prefix: number }[]
 
-  constructor(networks: readonly string[]) {
+  constructor(networks: readonly string[], translators: readonly Network[]) {
+    this.#translators = translators.map(({ bytes, prefix }) => ({ name: nameOf(networkOf(bytes, prefix)), prefix }))
     for (const written of networks) {
       const { bytes, prefix } = readNetwork(written)
       const byPrefix = this.#networks[bytes.length as 4 | 16]
@@ -38,6 +65,14 @@ class NetworkList implements CidrList {
   has(address: string | HasAddress): boolean {
     const bytes = typeof address === 'string' ? parseAddress(address) : address.bytes
     if (bytes === undefined) return false
+    if (this.#holds(bytes)) return true
+    if (bytes.length === 4) return false
+    return this.#translators.some(({ name, prefix }) => {
+      return nameOf(networkOf(bytes, prefix)) === name && this.#holds(embeddedIPv4(bytes, prefix))
+    })
+  }
+
+  #holds(bytes: Uint8Array): boolean {
     for (const [prefix, networks] of this.#networks[bytes.length as 4 | 16]) {
       if (networks.has(nameOf(networkOf(bytes, prefix)))) return true
     }
@@ -52,7 +87,16 @@ function nameOf(bytes: Uint8Array): string {
   return name
 }
 
-function readNetwork(written: unknown): { readonly bytes: Uint8Array; readonly prefix: number } {
+function readTranslator(written: unknown): Network {
+  const { bytes, prefix } = readNetwork(written)
+  if (bytes.length === 16 && NAT64_BITS.includes(prefix)) return { bytes, prefix }
+  throw new SluiceError(
+    'ERR_OPTION',
+    `a prefix of nat64 must be an IPv6 network of /${NAT64_BITS.join(', /')}, such as '${WELL_KNOWN_NAT64}', got ${show(written)}`,
+  )
+}
+
+function readNetwork(written: unknown): Network {
   const [address, length, ...rest] = typeof written === 'string' ? written.split('/') : []
   const bytes = address === undefined || rest.length > 0 ? undefined : parseAddress(address)
   if (bytes === undefined) {

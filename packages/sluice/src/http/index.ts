@@ -1,6 +1,6 @@
 // sluice/http: what a decision says over HTTP, and who is asking. For any framework and any runtime.
 
-export { type CidrList, cidrList, type HasAddress } from './cidr-list.ts'
+export { type CidrList, type CidrListOptions, cidrList, type HasAddress } from './cidr-list.ts'
 export {
   type AddressWarning,
   type ClientAddress,
@@ -10,5 +10,6 @@ export {
   type RequestHeaders,
   type TrustProxy,
 } from './client-address.ts'
+export { PATH_FOLDS, type PathFold, type PlainPathOptions, plainPath } from './plain-path.ts'
 export type { HeaderStyle, PartitionKey } from './rate-limit-fields.ts'
 export { createResponder, type Denial, type Responder, type ResponderOptions } from './responder.ts'

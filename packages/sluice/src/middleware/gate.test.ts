@@ -274,6 +274,24 @@ describe('lists', () => {
     expect((await ask()).status).toBe(403)
   })
 
+  test.each([
+    ['64:ff9b::203.0.113.9', {}, 403, 429],
+    ['64:ff9b::203.0.113.10', {}, 429, 429],
+    ['64:ff9b:1:fffe::203.0.113.9', {}, 429, 429],
+    ['64:ff9b:1:fffe::203.0.113.9', { nat64: ['64:ff9b:1:fffe::/96'] }, 403, 200],
+    ['::ffff:203.0.113.9', {}, 403, 200],
+  ])('behind a translator, %s with %j: block answers %i, allow %i', async (peer, nat64, blocked, allowed) => {
+    const clients = { addresses: ['203.0.113.9'], ...nat64 }
+    const limited = { rules: '1/minute', address: { peer: () => peer } }
+    const second = async (options: object) => {
+      const { ask } = setUp({ ...limited, ...options })
+      await ask()
+      return (await ask()).status
+    }
+    expect(await second({ block: clients })).toBe(blocked)
+    expect(await second({ allow: clients })).toBe(allowed)
+  })
+
   test('who is allowed is not counted', async () => {
     const limiter = createLimiter({ rules: '1/minute' })
     const { ask } = setUp({ limiter, allow: { addresses: ['203.0.113.9'] } })

@@ -61,8 +61,8 @@ export class Gate<R extends object, S> {
     )
     this.#isChargedLater = charge !== 'request'
     this.#mayRefund = this.#isChargedLater || limits.length > 1
-    this.#allow = allow && new ClientList(`${of}: allow`, allow)
-    this.#block = block && new ClientList(`${of}: block`, block)
+    this.#allow = allow && new ClientList(of, 'allow', allow)
+    this.#block = block && new ClientList(of, 'block', block)
     this.#readAddress = clientAddress({ ...addressOptions, warn })
     this.#fields = new ResponseFields(headers)
     checkNames(of, this.#limits)

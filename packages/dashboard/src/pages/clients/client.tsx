@@ -33,7 +33,7 @@ export function Client({ clientId }: { readonly clientId: string }) {
   const routes = distinct(
     [
       ...(asked === '' ? [] : [asked]),
-      ...seen.map(({ route }) => route),
+      ...seen.map(({ route, counted_route }) => counted_route ?? route),
       ...routesOfPolicies(policies.data?.policies ?? [], clientId),
     ],
     MOST_ROUTES,

@@ -1,29 +1,49 @@
-// The audit log, newest first: who did what to what, with what it was before and after.
+// The audit, newest first: changes with their values before and after, or sign-ins.
 
 import { useState } from 'preact/hooks'
 import type { AuditAnswer, AuditEntry, KeyAnswer } from '../../api/answers.ts'
 import { get, withQuery } from '../../api/call.ts'
 import { usePolled } from '../../api/polled.ts'
 import { AskFailed } from '../../controls/ask-failed.tsx'
+import { Segments } from '../../controls/segments.tsx'
 import { fullTime } from '../../words/time-text.ts'
 import { actorName } from './actor-name.ts'
 
 const PAGE = 50
 
+const PARTS = [
+  ['changes', 'Changes'],
+  ['sign-ins', 'Sign-ins'],
+] as const
+
+type Part = (typeof PARTS)[number][0]
+
 export function AuditLog() {
-  const first = usePolled<AuditAnswer>(withQuery('/v1/audit', { limit: PAGE }), 10_000)
+  const [part, setPart] = useState<Part>('changes')
+  return (
+    <section class="card audit" aria-label="Audit log">
+      <div class="row">
+        <h2>Audit log</h2>
+        <Segments label="Entries" choices={PARTS} value={part} onChoose={setPart} />
+      </div>
+      <Entries key={part} of={part} />
+    </section>
+  )
+}
+
+function Entries({ of }: { readonly of: Part }) {
+  const first = usePolled<AuditAnswer>(withQuery('/v1/audit', { of, limit: PAGE }), 10_000)
   const keys = usePolled<{ readonly keys: readonly KeyAnswer[] }>('/v1/keys', 60_000)
   const [older, setOlder] = useState<readonly AuditAnswer[]>([])
   const pages = first.data === undefined ? [] : [first.data, ...older]
   const next = pages.at(-1)?.next
   const load = async () => {
-    const page = await get<AuditAnswer>(withQuery('/v1/audit', { limit: PAGE, before: next ?? undefined }))
+    const page = await get<AuditAnswer>(withQuery('/v1/audit', { of, limit: PAGE, before: next ?? undefined }))
     setOlder((before) => [...before, page])
   }
   const entries = distinct(pages.flatMap((page) => page.entries))
   return (
-    <section class="card audit" aria-label="Audit log">
-      <h2>Audit log</h2>
+    <>
       <AskFailed of={[first]} />
       <div class="wide-table">
         <table class="plain stacks">
@@ -48,7 +68,7 @@ export function AuditLog() {
           Show older
         </button>
       )}
-    </section>
+    </>
   )
 }
 

@@ -34,6 +34,12 @@ const SCOPES = [
   ['policy', 'each client over all routes'],
 ] as const
 
+const SCOPE_SAYS: Readonly<Record<PolicyDraft['scope'], string>> = {
+  route:
+    'A client has the whole limit for each route. Behind a proxy the route is the path, and a client that varies its path is not limited.',
+  policy: 'A client has the limit once, whatever routes it asks for.',
+}
+
 const MOST_RULES = 16
 
 export interface PolicyEditorProps {
@@ -140,6 +146,7 @@ export function PolicyEditor({ policy, onChanged }: PolicyEditorProps) {
             <div class="row">
               <Segments label="Counts" choices={SCOPES} value={draft.scope} onChoose={(scope) => change({ scope })} />
             </div>
+            <p class="small soft">{SCOPE_SAYS[draft.scope]}</p>
           </div>
           <h2>Rules</h2>
           {draft.rules.map((entry, i) => (

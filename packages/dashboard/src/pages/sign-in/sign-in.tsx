@@ -64,6 +64,7 @@ export function SignIn() {
 
 function spoken({ status, code, message }: ApiError): string {
   if (code === 'ERR_AUTH_LIMITED') return 'Too many tries from this address. Wait a minute, then try again.'
+  if (code === 'ERR_SIGN_IN_LIMITED') return 'Too many sign-ins with this key. Wait a minute, then try again.'
   if (status === 401) return 'This key is not known, or it was revoked or has expired.'
   if (status === 403) return 'This key may not look at anything: it needs the scope read or admin.'
   return message

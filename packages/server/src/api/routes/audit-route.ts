@@ -13,15 +13,21 @@ export function auditRoute(app: App, { service, authentication }: RouteContext):
       schema: {
         ...described({
           tag: 'operations',
+          id: 'readAudit',
           summary: 'Read the audit log',
           description:
-            'Every administrative change, newest first. With a target a page may hold fewer entries than asked for, and still have a next.',
+            'Every administrative change, or every sign-in to the pages, newest first. With a target a page may hold fewer entries than asked for, and still have a next.',
           scope: 'admin',
           answers: { 200: envelope(Type.Object({ entries: Type.Array(AuditEntry), next: Next }), 'A page of entries.') },
           failures: [400],
         }),
         querystring: Type.Object(
           {
+            of: Type.Optional(
+              Type.Enum(['changes', 'sign-ins'], {
+                description: 'Administrative changes, or sign-ins to the pages, refused ones included; changes unless said.',
+              }),
+            ),
             before: Type.Optional(Cursor),
             target: Type.Optional(
               Type.String({

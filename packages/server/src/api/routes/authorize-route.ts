@@ -1,17 +1,20 @@
 // For proxies that ask before they forward: nginx' auth_request, Traefik's ForwardAuth, Caddy's forward_auth. No body, only a status and headers.
-// What must stay true: the proxy is believed because it has a key; of what its own clients sent, nothing is.
+// Invariant: the proxy is believed because it has a key; nothing that its own clients sent is believed.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply } from 'fastify'
-import { type CidrList, cidrList, clientAddress, type ReadClientAddress } from 'sluice/http'
-import Type from 'typebox'
+import { type CidrList, cidrList, clientAddress, PATH_FOLDS, type PathFold, type ReadClientAddress } from 'sluice/http'
+import Type, { type Static } from 'typebox'
 import type { Verdict } from '../../decide/decider.ts'
 import { ServerError } from '../../errors.ts'
 import { forwardedRoute, type RoutePart } from '../forwarded-request.ts'
 import { headerText } from '../header-text.ts'
 import { rateLimitHeaders } from '../rate-limit-headers.ts'
 import { type App, described, type RouteContext } from '../route-options.ts'
-import { ClientId, Cost, LONGEST_CLIENT_ID, Route, strict } from '../schemas.ts'
+import { ClientId, Cost, Route, strict } from '../schemas.ts'
+import { shortClientId } from '../short-client-id.ts'
+
+const FOLD = PATH_FOLDS.join('|')
 
 const Query = Type.Object(
   {
@@ -21,13 +24,22 @@ const Query = Type.Object(
         title: 'the name of a header',
         pattern: '^[A-Za-z0-9-]{1,64}$',
         description:
-          'The header that says whom to count, which the proxy has to set itself. Without it in a request, the address counts.',
+          'The header that says whom to count, which the proxy has to set itself. Without it in a request, the address counts. ' +
+          'A value of more than 256 characters counts under its first 64, `~sha256-` and its SHA-256 in base64url.',
       }),
     ),
     route: Type.Optional(Type.String({ ...Route, description: 'The route, if it is not the path of the forwarded request.' })),
     with: Type.Optional(
       Type.Enum(['method', 'host', 'method,host'], {
         description: 'What stands before the path in the route: `POST example.com/orders`.',
+      }),
+    ),
+    fold: Type.Optional(
+      Type.String({
+        title: `a list of ${PATH_FOLDS.join(', ')}, with commas between`,
+        pattern: `^(${FOLD})(,(${FOLD}))*$`,
+        description: 'Spellings of a path that are taken for one.',
+        examples: ['case,trailing-slash'],
       }),
     ),
     cost: Type.Optional(Cost),
@@ -51,10 +63,13 @@ export function authorizeRoute(app: App, { service, authentication }: RouteConte
       schema: {
         ...described({
           tag: 'deciding',
+          id: 'authorize',
           summary: 'Decide a request that a proxy is about to forward',
           description:
             'Also as HEAD. Reads X-Forwarded-For, X-Forwarded-Uri (or X-Original-URI), X-Forwarded-Method and X-Forwarded-Host. ' +
-            'The client is the address that the proxy saw, and the route the path without its query, unless the query says otherwise.',
+            'The client is the address that the proxy saw, and the route the path without its query, unless the query says otherwise. ' +
+            'A client chooses its paths, so the built-in default policy counts all of them together, under the route `*`. ' +
+            'Any other policy counts as its `scope` says; with `scope: route` a client has the whole limit for each path.',
           scope: 'check',
           answers: {
             200: Type.Null({ description: 'Allowed. No body.' }),
@@ -69,12 +84,9 @@ export function authorizeRoute(app: App, { service, authentication }: RouteConte
     ({ query, raw }, reply) => {
       const { headers, socket } = raw
       const clientId = query.client ?? clientFrom(headers, query.client_header) ?? addressOf(socket.remoteAddress, headers).key
-      const route = query.route ?? forwardedRoute(headers, (query.with?.split(',') ?? []) as RoutePart[])
-      if (route === undefined) {
-        throw new ServerError('ERR_INPUT', 'X-Forwarded-Uri or X-Original-URI is missing: the proxy has to say what is asked for')
-      }
-      const denyStatus = query.deny_status ?? 429
-      const verdict = decider.check(clientId, route, query.cost ?? 1)
+      const { route, cost = 1, deny_status: denyStatus = 429 } = query
+      const verdict =
+        route === undefined ? decider.checkPath(clientId, pathOf(query, headers), cost) : decider.check(clientId, route, cost)
       return verdict instanceof Promise
         ? verdict.then((decided) => sendStatus(reply, decided, denyStatus))
         : sendStatus(reply, verdict, denyStatus)
@@ -89,13 +101,26 @@ function sendStatus(reply: FastifyReply, verdict: Verdict, denyStatus: number): 
     .send()
 }
 
+/** The route of a request whose path the client chose. */
+function pathOf(query: Static<typeof Query>, headers: IncomingHttpHeaders): string {
+  const parts = listOf<RoutePart>(query.with)
+  const path = forwardedRoute(headers, { parts, fold: listOf<PathFold>(query.fold) })
+  if (path !== undefined) return path
+  throw new ServerError('ERR_INPUT', 'X-Forwarded-Uri or X-Original-URI is missing: the proxy has to say what is asked for')
+}
+
+/** The words of a list that the schema has checked. */
+function listOf<T extends string>(written: string | undefined): readonly T[] {
+  return (written?.split(',') ?? []) as T[]
+}
+
 function clientFrom(headers: IncomingHttpHeaders, name: string | undefined): string | undefined {
   const value = name === undefined ? undefined : headers[name.toLowerCase()]
   if (typeof value !== 'string' || value === '') return undefined
-  return headerText(value).slice(0, LONGEST_CLIENT_ID)
+  return shortClientId(headerText(value))
 }
 
-/** Who a forwarded request is from: what the proxy that asks has seen, or further back, as far as trusted proxies go. */
+/** The client of a forwarded request: the address that the asking proxy saw, or one further back, as far as trusted proxies go. */
 function forwardedAddress(trustedProxies: readonly string[]): ReadClientAddress {
   const trusted: CidrList = cidrList(trustedProxies)
   const read = clientAddress({ trustProxy: (address, distance) => distance === 0 || trusted.has(address) })

@@ -30,6 +30,7 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
       schema: {
         ...described({
           tag: 'deciding',
+          id: 'check',
           summary: 'Decide one check',
           description:
             'Finds the policy for this client and route, decides, and spends the cost if it is allowed. Answers 200 whenever it decided: ' +
@@ -52,6 +53,7 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
       schema: {
         ...described({
           tag: 'deciding',
+          id: 'checkBatch',
           summary: 'Decide many checks at once',
           description: 'Each check is decided by itself, in the order of the list. On Redis all travel in one call.',
           scope: 'check',
@@ -84,6 +86,7 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
       schema: {
         ...described({
           tag: 'older',
+          id: 'checkFixedWindow',
           summary: 'Decide one check, in the older form',
           scope: 'check',
           answers: { 200: envelope(Answer, 'It was decided.') },

@@ -2,6 +2,7 @@
 
 import type { RuleStatus } from 'sluice'
 import Type from 'typebox'
+import { mayUse } from '../../keys/key-ring.ts'
 import { audited } from '../audited.ts'
 import { success } from '../envelope.ts'
 import { type App, described, type RouteContext } from '../route-options.ts'
@@ -21,6 +22,7 @@ export function counterRoutes(app: App, context: RouteContext): void {
       schema: {
         ...described({
           tag: 'counters',
+          id: 'getUsage',
           summary: 'See what a client has used',
           description: 'Spends nothing.',
           scope: 'read',
@@ -45,6 +47,7 @@ export function counterRoutes(app: App, context: RouteContext): void {
       schema: {
         ...described({
           tag: 'counters',
+          id: 'resetCounter',
           summary: 'Forget what a client has used',
           scope: 'admin',
           answers: { 200: envelope(Counted, 'It is as if it had never been hit.') },
@@ -72,6 +75,7 @@ export function counterRoutes(app: App, context: RouteContext): void {
       schema: {
         ...described({
           tag: 'counters',
+          id: 'setCounter',
           summary: 'Put a count at a number',
           description: 'A window on the clock keeps its end; all else counts from now.',
           scope: 'admin',
@@ -91,7 +95,10 @@ export function counterRoutes(app: App, context: RouteContext): void {
   )
 }
 
-/** Part of deciding: whoever spends may give back. What a person gives back by hand is written down. */
+/**
+ * Part of deciding: a key that spends may give back. An admin's refund on the pages is written down. One by a key of a lower scope is not,
+ * or such a key could fill the audit log.
+ */
 export function refundRoute(app: App, context: RouteContext): void {
   const { service, authentication } = context
   const { decider } = service
@@ -102,6 +109,7 @@ export function refundRoute(app: App, context: RouteContext): void {
       schema: {
         ...described({
           tag: 'counters',
+          id: 'refund',
           summary: 'Give units back',
           description: 'For what was spent and then not done. Never gives back more than was used.',
           scope: 'check',
@@ -114,7 +122,7 @@ export function refundRoute(app: App, context: RouteContext): void {
     async (request) => {
       const { client_id, route, cost = 1 } = request.body
       const { policy, used } = await decider.refund(client_id, route, cost)
-      if (authentication.isFromPages(request.raw)) {
+      if (authentication.isFromPages(request.raw) && mayUse(request.apiKey, 'admin')) {
         const after = { policy: policy.name, cost, used }
         await audited(context, request, { action: 'counter.refund', target: `${client_id} ${route}`, after })
       }

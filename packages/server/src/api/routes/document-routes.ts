@@ -30,6 +30,7 @@ export function documentRoutes(app: App): void {
     {
       schema: described({
         tag: 'operations',
+        id: 'getOpenapi',
         summary: 'The description of this API',
         answers: { 200: { ...Type.Object({}), description: 'OpenAPI 3.1.' } },
       }),
@@ -44,6 +45,7 @@ export function documentRoutes(app: App): void {
     {
       schema: described({
         tag: 'operations',
+        id: 'getDocs',
         summary: 'The description of this API, as a page',
         answers: { 200: content('text/html', 'A page.') },
       }),

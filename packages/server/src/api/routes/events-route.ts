@@ -1,19 +1,24 @@
 // A sample of checks as they happen, as server-sent events.
-// What must stay true: one who reads slowly costs the service no memory: what does not fit is dropped, and counted for them.
+// Invariant: a slow reader costs the service no memory: what does not fit is dropped, and counted for them.
 
 import type { ServerResponse } from 'node:http'
+import Type from 'typebox'
 import { ServerError } from '../../errors.ts'
 import type { CheckEvent, EventFeed } from '../../stats/event-feed.ts'
+import { CheckEventView, DroppedView } from '../event-schemas.ts'
 import { type App, content, described, type RouteContext } from '../route-options.ts'
 
 /** A line now and then, so that those between do not close a connection that is silent. */
 const HEARTBEAT_MS = 15_000
 
-/** How soon a key that has been revoked or has expired hears no more. */
+/** A stream ends within this time after its key was revoked or has expired, or its session has ended. */
 const LOOK_MS = 1000
 
 /** What may wait for one who reads slowly. */
 const MOST_WAITING_BYTES = 256 * 1024
+
+/** The form of a stream cannot be said in OpenAPI 3.1, so `x-events` has the form of the `data` of each kind of event. */
+const Events = Type.String({ 'x-events': { check: CheckEventView, dropped: DroppedView } })
 
 export function eventsRoute(app: App, { service, authentication }: RouteContext): void {
   const { events } = service.stats
@@ -30,22 +35,23 @@ export function eventsRoute(app: App, { service, authentication }: RouteContext)
       exposeHeadRoute: false,
       schema: described({
         tag: 'figures',
+        id: 'watchEvents',
         summary: 'Watch checks as they happen',
         description:
           'Server-sent events of this instance: at first the latest denials, then a sample of all checks. `check`: one check, with the reason ' +
           'for its answer. `dropped`: how many events this connection was too slow for.',
         scope: 'read',
-        answers: { 200: content('text/event-stream', 'Events, for as long as you listen.') },
+        answers: { 200: content('text/event-stream', 'Events, for as long as you listen.', Events) },
         failures: [503],
       }),
     },
-    ({ apiKey }, reply) => {
+    ({ apiKey, raw: request }, reply) => {
       const { raw } = reply
       const stop = stream(events, raw)
       if (stop === undefined) throw new ServerError('ERR_BUSY', 'too many are watching already')
       reply.hijack()
       open.add(raw)
-      const look = setInterval(() => authentication.isAlive(apiKey) || raw.end(), LOOK_MS)
+      const look = setInterval(() => authentication.isStillIn(request, apiKey) || raw.end(), LOOK_MS)
       look.unref()
       raw.on('close', () => {
         clearInterval(look)

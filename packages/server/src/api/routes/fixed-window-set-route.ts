@@ -22,6 +22,7 @@ export function fixedWindowSetRoute(app: App, context: RouteContext): void {
       schema: {
         ...described({
           tag: 'older',
+          id: 'setFixedWindow',
           summary: 'Set the limit of one client and route, in the older form',
           description:
             'Makes or changes the policy for exactly this client and route. What was used in the current window stays used.',

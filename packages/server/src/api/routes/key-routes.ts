@@ -22,6 +22,7 @@ export function keyRoutes(app: App, context: RouteContext): void {
       onRequest,
       schema: described({
         tag: 'keys',
+        id: 'listKeys',
         summary: 'List API keys',
         description: 'Newest first, with those that are no longer alive. The secrets are not kept, so not listed.',
         scope: 'admin',
@@ -40,6 +41,7 @@ export function keyRoutes(app: App, context: RouteContext): void {
       schema: {
         ...described({
           tag: 'keys',
+          id: 'createKey',
           summary: 'Make an API key',
           scope: 'admin',
           answers: { 201: envelope(KeyWithSecret, 'The key, and its secret this once.', 201) },
@@ -63,6 +65,7 @@ export function keyRoutes(app: App, context: RouteContext): void {
       schema: {
         ...described({
           tag: 'keys',
+          id: 'rotateKey',
           summary: 'Replace an API key',
           description:
             'Makes a second key of the same name and scopes. The first lives on for the grace period, or until it is revoked.',
@@ -90,17 +93,27 @@ export function keyRoutes(app: App, context: RouteContext): void {
       schema: {
         ...described({
           tag: 'keys',
+          id: 'revokeKey',
           summary: 'Revoke an API key',
-          description: 'From now on it is refused.',
+          description: 'From now on it is refused. The last key that can administer is revoked only with `force`.',
           scope: 'admin',
           answers: { 200: envelope(KeyView, 'The key that was revoked.') },
-          failures: [400, 404, 503],
+          failures: [400, 404, 409, 503],
         }),
         params: Identified,
+        querystring: Type.Object(
+          {
+            force: Type.Optional(
+              Type.Enum(['true', 'false'], { description: 'true: revokes it even if no other key can administer.' }),
+            ),
+          },
+          strict,
+        ),
       },
     },
     async (request) => {
-      const revoked = await againOnConflict(() => keys.revoke(request.params.id))
+      const force = request.query.force === 'true'
+      const revoked = await againOnConflict(() => keys.revoke(request.params.id, { force }))
       await audited(context, request, { action: 'key.revoke', target: revoked.id, after: view(revoked) })
       return success(view(revoked))
     },

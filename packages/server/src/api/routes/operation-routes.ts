@@ -1,11 +1,12 @@
-// For those who run the service: is it alive, is it ready, how does it do.
+// Operations: is the service alive, is it ready, how does it do.
 
 import Type from 'typebox'
+import { SERVER_ERROR_CODES } from '../../errors.ts'
 import { EXPOSITION_TYPE } from '../../stats/exposition.ts'
-import { success } from '../envelope.ts'
+import { failure, success } from '../envelope.ts'
 import { metricsText } from '../metrics.ts'
 import { type App, content, described, type RouteContext } from '../route-options.ts'
-import { envelope } from '../schemas.ts'
+import { envelope, failureEnvelope } from '../schemas.ts'
 import type { Service } from '../service.ts'
 
 /** `degraded`: the store does not answer, and somebody stands in for it. */
@@ -23,6 +24,7 @@ export function healthRoutes(app: App, { service }: RouteContext): void {
     {
       schema: described({
         tag: 'operations',
+        id: 'getLiveness',
         summary: 'Is the process alive?',
         answers: { 200: envelope(Type.Object({ state: Type.Literal('alive') }), 'It is.') },
       }),
@@ -37,15 +39,19 @@ export function healthRoutes(app: App, { service }: RouteContext): void {
     {
       schema: described({
         tag: 'operations',
+        id: 'getReadiness',
         summary: 'Does the service want requests?',
         description: 'A store that does not answer makes it unready only if nobody may stand in for it.',
-        answers: { 200: envelope(ReadyView, 'It does.'), 503: envelope(ReadyView, 'Not now: `state` says why.', 503) },
+        answers: { 200: envelope(ReadyView, 'It does.'), 503: failureEnvelope(ReadyView, 'Not now: `state` says why.') },
       }),
     },
     (_request, reply) => {
       const state = readiness(service)
-      const code = state === 'ready' || state === 'degraded' ? 200 : 503
-      reply.code(code).send(success({ state, store: service.store.kind }, code))
+      const data = { state, store: service.store.kind }
+      if (state === 'ready' || state === 'degraded') return reply.send(success(data))
+      const error = state === 'store-down' ? 'ERR_STORE' : 'ERR_NOT_READY'
+      const { status, meaning } = SERVER_ERROR_CODES[error]
+      return reply.code(status).send({ ...failure(status, error, meaning), data })
     },
   )
 }
@@ -57,6 +63,7 @@ export function metricsRoute(app: App, { service, authentication }: RouteContext
       onRequest: authentication.requires('read'),
       schema: described({
         tag: 'operations',
+        id: 'getMetrics',
         summary: 'Metrics for Prometheus',
         scope: 'read',
         answers: { 200: content('text/plain', 'The text format, version 0.0.4.') },

@@ -28,6 +28,7 @@ export function policyRoutes(app: App, context: RouteContext): void {
       schema: {
         ...described({
           tag: 'policies',
+          id: 'listPolicies',
           summary: 'List policies',
           description: 'In the order of their names.',
           scope: 'read',
@@ -66,6 +67,7 @@ export function policyRoutes(app: App, context: RouteContext): void {
       schema: {
         ...described({
           tag: 'policies',
+          id: 'getPolicy',
           summary: 'Read one policy',
           scope: 'read',
           answers: { 200: envelope(PolicyView, 'The policy.') },
@@ -91,6 +93,7 @@ export function policyRoutes(app: App, context: RouteContext): void {
       schema: {
         ...described({
           tag: 'policies',
+          id: 'putPolicy',
           summary: 'Add or replace a policy',
           description:
             'In force at once here, and within a second on every instance. Usage is kept where rules keep their names.',
@@ -135,6 +138,7 @@ export function policyRoutes(app: App, context: RouteContext): void {
       schema: {
         ...described({
           tag: 'policies',
+          id: 'deletePolicy',
           summary: 'Delete a policy',
           description: 'What it covered falls to the next that fits. Deleting `default` brings the built-in one back.',
           scope: 'admin',

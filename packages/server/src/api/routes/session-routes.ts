@@ -1,11 +1,12 @@
 // Signing in and out of the pages. The key comes as it does everywhere, and what fails is limited as it is everywhere.
+// Invariant: only a key makes a session, so that no session outlives its cap by making another.
 
 import type { FastifyRequest } from 'fastify'
-import { createLimiter, tokenBucket } from 'sluice'
+import { createLimiter, memoryStore, tokenBucket } from 'sluice'
 import Type from 'typebox'
 import type { ApiKey } from '../../keys/key-ring.ts'
 import { audited } from '../audited.ts'
-import type { AuthenticationHook } from '../authentication.ts'
+import { type AuthenticationHook, Refusal } from '../authentication.ts'
 import { success } from '../envelope.ts'
 import { type App, described, type RouteContext } from '../route-options.ts'
 import { envelope, ScopeName } from '../schemas.ts'
@@ -20,23 +21,34 @@ const SessionView = Type.Object({
 /** Refused sign-ins that are written down: enough to see an attack, too few to fill a disk. */
 const REFUSALS = { capacity: 10, refill: 10, every: '1m' } as const
 
+/** Sign-ins of one key: more than people make, and too few to fill a log. */
+const SIGN_INS = { capacity: 10, refill: 10, every: '1m' } as const
+const MOST_LIMITED_KEYS = 10_000
+
 export function sessionRoutes(app: App, context: RouteContext): void {
   const { service, authentication } = context
   const { sessions } = authentication
   const { keysRequired } = service
-  const requiresRead = authentication.requires('read')
   const refusals = createLimiter({ rules: tokenBucket(REFUSALS) })
+  const signIns = createLimiter({ rules: tokenBucket(SIGN_INS), store: memoryStore({ maxKeys: MOST_LIMITED_KEYS }) })
 
-  /** The same as elsewhere, and what is refused is written down before it is answered. */
-  const onSignIn: AuthenticationHook = (request, reply, done) => {
-    requiresRead(request, reply, (error) => {
-      if (error === undefined || !refusals.hit('all').allowed) return done(error)
+  /** As elsewhere, but a session is not enough; and a refused key is written down before it is answered. */
+  const onSignIn: AuthenticationHook = (request, _reply, done) => {
+    try {
+      request.apiKey = authentication.authenticateByKey(request.raw, 'read')
+    } catch (error) {
+      if (!refusals.hit('all').allowed) return done(error as Error)
       const address = authentication.addressOf(request.raw)
       service.audit
         .append({ actor: 'nobody', action: 'session.refuse', target: address, requestId: request.id, address })
         .catch((problem: unknown) => service.logger.error({ err: problem }, 'a refused sign-in is not in the audit log'))
-        .finally(() => done(error))
-    })
+        .finally(() => done(error as Error))
+      return
+    }
+    const { allowed, retryAfterMs } = signIns.hit(request.apiKey.id)
+    if (allowed) return done()
+    const message = `too many sign-ins with the key ${request.apiKey.id}`
+    done(new Refusal('ERR_SIGN_IN_LIMITED', message, { 'retry-after': `${Math.ceil(retryAfterMs / 1000)}` }))
   }
 
   app.post(
@@ -45,16 +57,22 @@ export function sessionRoutes(app: App, context: RouteContext): void {
       onRequest: onSignIn,
       schema: described({
         tag: 'operations',
+        id: 'signIn',
         summary: 'Sign in to the pages',
         description:
-          'Answers with a cookie that stands for the key, for browsers. It ends after half an hour without use, and with the key.',
+          'Answers with a cookie that stands for the key, for browsers. It ends after half an hour without use, after twelve hours, and with ' +
+          'the key. A session cannot make another: the key itself has to be sent. A key may sign in 10 times a minute and has 20 sessions.',
         scope: 'read',
         answers: { 200: envelope(SessionView, 'You are signed in.') },
+        failures: [503],
       }),
     },
     async (request, reply) => {
-      reply.header('set-cookie', sessions.start(request.raw, request.apiKey))
-      await audited(context, request, { action: 'session.start', target: request.apiKey.id })
+      // Where anybody may do everything, a session would stand for nothing.
+      if (keysRequired) {
+        reply.header('set-cookie', sessions.start(request.raw, request.apiKey))
+        await audited(context, request, { action: 'session.start', target: request.apiKey.id })
+      }
       return success(view(request.apiKey, keysRequired))
     },
   )
@@ -64,6 +82,7 @@ export function sessionRoutes(app: App, context: RouteContext): void {
     {
       schema: described({
         tag: 'operations',
+        id: 'getSession',
         summary: 'See who is signed in to the pages',
         answers: { 200: envelope(SessionView, 'Who it is.') },
       }),
@@ -78,6 +97,7 @@ export function sessionRoutes(app: App, context: RouteContext): void {
     {
       schema: described({
         tag: 'operations',
+        id: 'signOut',
         summary: 'Sign out of the pages',
         answers: { 200: envelope(SessionView, 'Nobody is signed in.') },
         failures: [403],

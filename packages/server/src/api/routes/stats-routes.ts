@@ -20,6 +20,7 @@ export function statsRoutes(app: App, { service, authentication }: RouteContext)
       schema: {
         ...described({
           tag: 'figures',
+          id: 'getStats',
           summary: 'See the last hour, second by second',
           description:
             'Of this instance. The last second is still running. Beyond 100 policies, the rest are counted together as `other`.',
@@ -61,6 +62,7 @@ export function statsRoutes(app: App, { service, authentication }: RouteContext)
       schema: {
         ...described({
           tag: 'figures',
+          id: 'getTop',
           summary: 'See the busiest clients of the last hour',
           description:
             'Of this instance, counted in bounded memory. A count is never too low; `error` says by how much it may be too high, ' +

@@ -39,6 +39,7 @@ export function statusRoute(app: App, { service, authentication }: RouteContext)
       onRequest: authentication.requires('read'),
       schema: described({
         tag: 'figures',
+        id: 'getStatus',
         summary: 'See how the service and its store do',
         description: 'Of this instance.',
         scope: 'read',

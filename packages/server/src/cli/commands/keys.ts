@@ -5,7 +5,7 @@ import type { KeyFacts, NewKey } from '../../client/answers.ts'
 import type { Scope } from '../../keys/api-key.ts'
 import { collect, durationMs, timeFrom } from '../arguments.ts'
 import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
-import { createInFolder } from '../offline-key.ts'
+import { createWhereKept } from '../offline-key.ts'
 import { table } from '../table.ts'
 import { print, printJson, type Terminal } from '../terminal.ts'
 
@@ -30,36 +30,46 @@ function create(terminal: Terminal): Command {
     .description('Makes a key and prints its secret, this once.')
     .argument('<name>', 'what it is called')
     .addOption(
-      new Option('--scope <scope>', 'what it may: check, read or admin; several times for several')
-        .argParser(collect)
-        .default(['check'], 'check'),
+      new Option('--scope <scope>', 'what it may: check, read or admin; several times for several; check unless said').argParser(
+        collect,
+      ),
     )
     .addOption(expires())
-    .option('--data-folder <path>', 'make it in this folder, while the service is stopped: for when no admin key is left')
+    .option('--data-folder <path>', 'make it in the data folder itself, while the service is stopped')
+    .option('--store <url>', 'make it in Redis itself, where a service with this store keeps its keys')
+    .option('--config <file>', 'make it where the service with this configuration file keeps its keys')
     .addHelpText(
       'after',
       `
+If no admin key is left, --data-folder, --store or --config makes one without asking the service. The key is written
+where the service keeps its keys, which the same flags, SLUICE_ variables and file say as for sluice serve.
+
 Examples:
   $ sluice keys create checkout
   $ sluice keys create dashboards --scope read --expires 90d
+  $ sluice keys create rescue --scope admin --data-folder sluice-data
+  $ sluice keys create rescue --scope admin --store redis://127.0.0.1:6379
   $ SLUICE_API_KEY=$(sluice keys create ci --scope check --json | jq -r .secret)`,
     )
   asksService(command, terminal.env)
   return command.action(async (name: string, options: CreateOptions) => {
-    const { scope: scopes, expires: expiresAt, dataFolder } = options
+    const { scope: scopes = ['check'], expires: expiresAt, dataFolder, store, config } = options
     const wanted = { name, scopes, ...(expiresAt && { expiresAt }) }
+    const place = { ...(dataFolder && { dataFolder }), ...(store && { store }), ...(config && { config }) }
     const made =
-      dataFolder === undefined
+      Object.keys(place).length === 0
         ? await withClient(options, terminal, (client) => client.keys.create(wanted))
-        : await createInFolder(dataFolder, wanted)
+        : await createWhereKept(place, terminal.env, wanted)
     tell(made, options, terminal)
   })
 }
 
 interface CreateOptions extends ConnectionOptions {
-  readonly scope: Scope[]
+  readonly scope?: Scope[]
   readonly expires?: Date
   readonly dataFolder?: string
+  readonly store?: string
+  readonly config?: string
 }
 
 function list(terminal: Terminal): Command {
@@ -103,12 +113,14 @@ function rotate(terminal: Terminal): Command {
 function revoke(terminal: Terminal): Command {
   const command = new Command('revoke')
     .summary('end a key')
-    .description('Ends a key: from now on it is refused.')
+    .description('Ends a key: from now on it is refused. The last key that can administer is ended only with --force.')
     .argument('<id>', 'the key to end')
+    .option('--force', 'end it even if no other key can administer')
     .addHelpText('after', '\nExamples:\n  $ sluice keys revoke 4kXb2mQ9')
   asksService(command, terminal.env)
-  return command.action(async (id: string, options: ConnectionOptions) => {
-    const key = await withClient(options, terminal, (client) => client.keys.revoke(id))
+  return command.action(async (id: string, options: ConnectionOptions & { readonly force?: boolean }) => {
+    const { force = false } = options
+    const key = await withClient(options, terminal, (client) => client.keys.revoke(id, { force }))
     if (options.json) printJson(terminal.stdout, key)
     else print(terminal.stdout, `${key.id} (${key.name}) is revoked`)
   })

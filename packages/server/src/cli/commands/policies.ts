@@ -4,7 +4,7 @@ import { Command, Option } from 'commander'
 import type { ListedPolicy } from '../../client/answers.ts'
 import type { Client } from '../../client/client.ts'
 import { ClientError } from '../../client/client-error.ts'
-import type { PolicySpec, RuleSpec } from '../../policies/policy.ts'
+import { DEFAULT_POLICY, type PolicySpec, type RuleSpec } from '../../policies/policy.ts'
 import { collect } from '../arguments.ts'
 import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
 import { UsageError } from '../exit-codes.ts'
@@ -75,16 +75,23 @@ function set(terminal: Terminal): Command {
     .option('--rule <rule>', "a rule in notation, such as '100/minute'; several times for several", collect)
     .addOption(new Option('--mode <mode>', 'decide, only tell, or not even count').choices(['enforce', 'shadow', 'off']))
     .addOption(
-      new Option('--scope <scope>', 'count each route, or all routes of the policy together').choices(['route', 'policy']),
+      new Option(
+        '--scope <scope>',
+        'what has the limit: each client and route, unless said; or each client, over all routes of the policy',
+      ).choices(['route', 'policy']),
     )
     .option('--file <file>', 'take the policy from a file, YAML or JSON, instead; - for the standard input')
     .addHelpText(
       'after',
       `
+With --scope route, which is the default, a client has the whole limit again for each route: 10000/day are 10000 a day
+for each. Behind a proxy that asks /v1/authorize the route is the path, and clients choose their paths: use --scope policy
+there. The built-in default policy counts each client over all its paths there.
+
 Examples:
-  $ sluice policies set acme --client acme --rule 20/second --rule 10000/day
+  $ sluice policies set acme --client acme --rule 20/second --rule 10000/day --scope policy
   $ sluice policies set acme --mode shadow
-  $ sluice policies set default --rule 500/minute
+  $ sluice policies set default --rule 500/minute --scope policy
   $ sluice policies set uploads --file uploads.yaml`,
     )
   asksService(command, terminal.env)
@@ -94,6 +101,7 @@ Examples:
       const before = options.file === undefined ? await known(client, name) : undefined
       const spec = { ...(before && specOf(before)), ...given, name }
       if (spec.rules === undefined) throw new UsageError(`there is no policy ${name} yet: a new one needs --rule or --file`)
+      if (options.file === undefined) checkCovers(name, spec)
       // What is not given stays as it is: nobody's change in between may be undone by that.
       return client.policies.put(spec as PolicySpec, before && { ifMatch: before.etag })
     })
@@ -120,6 +128,14 @@ async function givenSpec(name: string, options: SetOptions, terminal: Terminal):
   const spec = await readSpecFile(file, terminal)
   if (spec.name !== undefined && spec.name !== name) throw new UsageError(`${file} has the policy ${spec.name}, not ${name}`)
   return spec
+}
+
+/** Only the policy called default covers everything, and anybody who leaves out both flags should hear of the flags. */
+function checkCovers(name: string, { client = '*', route = '*' }: Partial<PolicySpec>): void {
+  if (name === DEFAULT_POLICY || client !== '*' || route !== '*') return
+  throw new UsageError(
+    `say which requests the policy ${name} is for, with --client or --route: the policy for all of them is called ${DEFAULT_POLICY}`,
+  )
 }
 
 async function known(client: Client, name: string): Promise<ListedPolicy | undefined> {

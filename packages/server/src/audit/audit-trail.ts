@@ -1,0 +1,53 @@
+// The audit: changes and sign-ins, in logs of their own.
+// Invariant: an entry that a key without the scope admin can cause never pushes out a change.
+
+import type { AuditEntry, AuditPage, AuditPart, AuditReadOptions } from './audit-entry.ts'
+import { AuditLog } from './audit-log.ts'
+
+/** A log: in a folder, or in Redis. */
+export interface Log {
+  append(entry: Omit<AuditEntry, 'time'>): Promise<void>
+  read(options?: AuditReadOptions): Promise<AuditPage>
+  close(): Promise<void>
+}
+
+/** Entries are kept for so many days, if there is room. Sign-ins hold the addresses of people. */
+export const KEEP_DAYS: Readonly<Record<AuditPart, number>> = { changes: 365, 'sign-ins': 90 }
+
+export const DAY_MS = 86_400_000
+
+/** Ten files of this size: some ten thousands of sign-ins. */
+const SIGN_IN_BYTES = 1_000_000
+
+export class AuditTrail {
+  readonly #logs: Readonly<Record<AuditPart, Log>>
+
+  constructor(logs: Readonly<Record<AuditPart, Log>>) {
+    this.#logs = logs
+  }
+
+  /** Opens both logs in a folder. */
+  static async open(folder: string, now: () => number = Date.now): Promise<AuditTrail> {
+    const changes = await AuditLog.open(folder, { keepMs: KEEP_DAYS.changes * DAY_MS, now })
+    const signIns = await AuditLog.open(folder, {
+      name: 'sign-ins',
+      maxBytes: SIGN_IN_BYTES,
+      keepMs: KEEP_DAYS['sign-ins'] * DAY_MS,
+      now,
+    })
+    return new AuditTrail({ changes, 'sign-ins': signIns })
+  }
+
+  /** Adds an entry, with the time; resolves when it is safe. */
+  append(entry: Omit<AuditEntry, 'time'>): Promise<void> {
+    return this.#logs[entry.action.startsWith('session.') ? 'sign-ins' : 'changes'].append(entry)
+  }
+
+  read({ of = 'changes', ...options }: AuditReadOptions & { readonly of?: AuditPart } = {}): Promise<AuditPage> {
+    return this.#logs[of].read(options)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(Object.values(this.#logs).map((log) => log.close()))
+  }
+}

@@ -1,0 +1,174 @@
+// The last key that can administer: it is not revoked by accident, on one instance or on several, and there is a way back if it is lost.
+
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fakeClock } from 'sluice/testing'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { type RedisServer, startRedis } from '../../../test/servers/redis-server.mjs'
+import { sluice, startSluice } from '../../../test/servers/sluice-service.mjs'
+import { againOnConflict } from '../src/api/again-on-conflict.ts'
+import { Journal } from '../src/data/journal.ts'
+import { KeyRing } from '../src/keys/key-ring.ts'
+import { RedisConnection } from '../src/redis/redis-connection.ts'
+import { RedisRecords } from '../src/redis/redis-records.ts'
+import { startService } from './running-service.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+const admin = (name: string) => ({ name, scopes: ['admin' as const] })
+const isLast = { code: 'ERR_KEY_LAST', status: 409 }
+
+describe('one instance', () => {
+  async function ringIn(folder: string, isOurs = async () => true) {
+    const clock = fakeClock()
+    const journal = await Journal.open(folder, { isOurs })
+    const ring = new KeyRing(journal, clock.now)
+    onTestFinished(async () => {
+      await ring.close().catch(() => {})
+      await journal.close()
+    })
+    return { ring, clock, journal }
+  }
+
+  test('keeps the last admin key alive, unless it is forced', async () => {
+    const { ring, journal } = await ringIn(temporaryFolder())
+    await ring.create({ name: 'shop', scopes: ['check', 'read'] })
+    const { key, secret } = await ring.create(admin('only'))
+    await expect(ring.revoke(key.id)).rejects.toMatchObject(isLast)
+    expect(ring.verify(secret)).toMatchObject({ id: key.id })
+    expect(journal.all('key').get(key.id)).not.toHaveProperty('revokedAt')
+    await ring.revoke(key.id, { force: true })
+    expect(ring.verify(secret)).toBeUndefined()
+    // One that is revoked already is revoked again without harm.
+    await expect(ring.revoke(key.id)).resolves.toMatchObject({ id: key.id })
+  })
+
+  test('counts only keys that can still administer: not expired, not revoked', async () => {
+    const { ring, clock } = await ringIn(temporaryFolder())
+    const brief = await ring.create({ ...admin('brief'), expiresAt: clock.now() + 1000 })
+    const lasting = await ring.create(admin('lasting'))
+    clock.advance(1000)
+    await expect(ring.revoke(lasting.key.id)).rejects.toMatchObject(isLast)
+    await expect(ring.revoke(brief.key.id)).resolves.toBeDefined()
+    const third = await ring.create(admin('third'))
+    await ring.revoke(lasting.key.id)
+    await expect(ring.revoke(third.key.id)).rejects.toMatchObject(isLast)
+  })
+
+  test('of two that are revoked at once, one lives', async () => {
+    const { ring } = await ringIn(temporaryFolder())
+    const made = [await ring.create(admin('a')), await ring.create(admin('b'))]
+    const results = await Promise.allSettled(made.map(({ key }) => ring.revoke(key.id)))
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+    expect(made.map(({ secret }) => ring.verify(secret) !== undefined)).toEqual([false, true])
+  })
+
+  test('a forced revocation that could not be kept is not taken back by one without force', async () => {
+    let isOurs = true
+    const { ring } = await ringIn(temporaryFolder(), async () => isOurs)
+    const { key, secret } = await ring.create(admin('only'))
+    isOurs = false
+    await expect(ring.revoke(key.id, { force: true })).rejects.toMatchObject({ code: 'ERR_DATA_WRITE' })
+    isOurs = true
+    await ring.revoke(key.id)
+    expect(ring.verify(secret)).toBeUndefined()
+  })
+
+  test('the API says so with 409, and takes force', async () => {
+    const { call } = await startService()
+    const [{ id }] = (await call('GET', '/v1/keys')).body.data.keys
+    const refused = await call('DELETE', `/v1/keys/${id}`)
+    expect([refused.status, refused.body.meta.error]).toEqual([409, 'ERR_KEY_LAST'])
+    expect((await call('GET', '/v1/keys')).status).toBe(200)
+    expect((await call('DELETE', `/v1/keys/${id}?force=yes`)).status).toBe(400)
+    expect((await call('DELETE', `/v1/keys/${id}?force=true`)).status).toBe(200)
+    expect((await call('GET', '/v1/keys')).status).toBe(401)
+  })
+})
+
+describe('several instances on Redis', () => {
+  let redis: RedisServer
+  beforeAll(async () => {
+    redis = await startRedis()
+  })
+  beforeEach(async () => {
+    await redis.cli('FLUSHALL')
+  })
+  afterAll(() => redis.stop())
+
+  async function instance() {
+    const connection = new RedisConnection({ kind: 'redis', urls: [`redis://127.0.0.1:${redis.port}`] }, () => {})
+    await connection.connect()
+    const records = new RedisRecords({ send: connection.send })
+    await records.start()
+    const ring = new KeyRing(records)
+    onTestFinished(async () => {
+      await ring.close().catch(() => {})
+      await records.close()
+      await connection.close()
+    })
+    return { records, ring }
+  }
+
+  test('that revoke two keys at once leave one, whatever they hear of each other and when', async () => {
+    const instances = [await instance(), await instance()]
+    let both = 0
+    for (let round = 0; round < 40; round++) {
+      const [{ ring }] = instances
+      const make = (name: string) => againOnConflict(() => ring.create(admin(name)))
+      const made = [await make(`a${round}`), await make(`b${round}`)]
+      const others = ring.list().filter(({ id }) => made.every(({ key }) => key.id !== id))
+      for (const { id } of others) await againOnConflict(() => ring.revoke(id))
+      await Promise.all(instances.map(({ records }) => records.look()))
+      // A look in the middle, at another moment each time, hears of the other's revocation before the own one is kept.
+      const results = await Promise.allSettled(
+        instances.map(async (each, i) => {
+          if (i === 1 && round % 4 > 1) await pause(round % 3)
+          const revoked = againOnConflict(() => each.ring.revoke(made[i].key.id))
+          if (round % 2 === 1) for (let n = 0; n < 3; n++) each.records.look().catch(() => {})
+          return revoked
+        }),
+      )
+      await Promise.all(instances.map(({ records }) => records.look()))
+      const revoked = results.filter(({ status }) => status === 'fulfilled').length
+      both += revoked
+      expect(revoked).toBeLessThanOrEqual(1)
+      const kept = [...instances[0].records.all('key').values()] as { scopes: string[]; revokedAt?: number }[]
+      expect(kept.filter(({ revokedAt }) => revokedAt === undefined).length).toBeGreaterThanOrEqual(1)
+    }
+    expect(both).toBeGreaterThan(0)
+  })
+
+  test('a revocation that waits behind news of another one is held against it', async () => {
+    const [one, two] = [await instance(), await instance()]
+    const a = await one.ring.create(admin('a'))
+    const b = await one.ring.create(admin('b'))
+    await two.records.look()
+    await one.ring.revoke(a.key.id)
+    // The look stands before the commit, so the commit itself finds nothing that it has not seen.
+    const looked = two.records.look()
+    await expect(two.ring.revoke(b.key.id)).rejects.toMatchObject(isLast)
+    await looked
+    expect(two.ring.verify(b.secret)).toMatchObject({ id: b.key.id })
+  })
+
+  test('the way back makes a key that works, in Redis, at once on instances that run', async () => {
+    const store = `redis://127.0.0.1:${redis.port}`
+    const service = await startSluice({ args: ['--store', store] })
+    onTestFinished(() => service.remove())
+    const [{ id }] = (await service.call('GET', '/v1/keys')).body.data.keys
+    expect((await service.call('DELETE', `/v1/keys/${id}?force=true`)).status).toBe(200)
+    expect((await service.call('GET', '/v1/keys')).status).toBe(401)
+    await vi.waitFor(() => expect(existsSync(join(service.dataFolder, 'redis-copy.jsonl'))).toBe(true), 20_000)
+    const elsewhere = await sluice(['keys', 'create', 'rescue', '--scope', 'admin', '--data-folder', service.dataFolder])
+    expect(elsewhere).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('say with --store which one') })
+    const made = await sluice(['keys', 'create', 'rescue', '--scope', 'admin', '--store', store])
+    expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/^sluice_\w+\n$/) })
+    const headers = { 'api-key': made.stdout.trim() }
+    await vi.waitFor(async () => expect((await fetch(`${service.url}/v1/keys`, { headers })).status).toBe(200), 10_000)
+    const audit = (await (await fetch(`${service.url}/v1/audit`, { headers })).json()) as { data: { entries: unknown[] } }
+    expect(audit.data.entries[0]).toMatchObject({ actor: 'cli', action: 'key.create' })
+    const gone = await sluice(['keys', 'create', 'x', '--store', 'redis://127.0.0.1:1'])
+    expect(gone).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('Redis did not answer') })
+  }, 90_000)
+})
