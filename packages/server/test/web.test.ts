@@ -148,7 +148,7 @@ test('the pages come with strict headers, and nothing else of the folder does', 
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
   expect(page.headers.get('cache-control')).toBe('no-cache')
   expect(page.headers.get('content-security-policy')).toBe(
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
   )
   expect(page.headers.get('x-content-type-options')).toBe('nosniff')
   expect(text).not.toMatch(/<script(?![^>]*src=)|<style|style=|onload=/)
@@ -158,6 +158,24 @@ test('the pages come with strict headers, and nothing else of the folder does', 
     const asset = await fetch(`${service.adminAddress}${path}`)
     expect([path, asset.status]).toEqual([path, 200])
     if (path.startsWith('/assets/')) expect(asset.headers.get('cache-control')).toContain('immutable')
+  }
+  const styles = await Promise.all(
+    assets.filter((path) => path.endsWith('.css')).map(async (path) => (await fetch(`${service.adminAddress}${path}`)).text()),
+  )
+  const typefaces = [...styles.join().matchAll(/url\((\/assets\/[^)]+\.woff2)\)/g)].map(([, path]) => path)
+  expect(typefaces).toHaveLength(4)
+  expect(typefaces).toContain(assets.find((path) => path.endsWith('.woff2')))
+  for (const path of typefaces) {
+    const typeface = await fetch(`${service.adminAddress}${path}`)
+    expect(typeface.headers.get('content-type')).toBe('font/woff2')
+    expect(typeface.headers.get('cache-control')).toContain('immutable')
+    expect(typeface.headers.get('content-encoding')).toBeNull()
+    expect(Buffer.from(await typeface.arrayBuffer()).toString('latin1', 0, 4)).toBe('wOF2')
+  }
+  for (const name of ['inter', 'jetbrains-mono']) {
+    const licence = await fetch(`${service.adminAddress}/licences/${name}.txt`)
+    expect(licence.headers.get('content-type')).toBe('text/plain; charset=utf-8')
+    expect(await licence.text()).toMatch(/^Copyright .*SIL OPEN FONT LICENSE Version 1\.1/s)
   }
   for (const path of ['/.built-from', '/assets', '/assets/', '/..%2findex.js', '/assets/..%2f..%2findex.js', '/nothing']) {
     expect([path, (await fetch(`${service.adminAddress}${path}`)).status]).toEqual([path, 404])
