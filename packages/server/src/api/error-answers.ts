@@ -6,6 +6,7 @@ import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify'
 import type { Logger } from 'pino'
 import { SluiceError } from 'sluice'
 import { SERVER_ERROR_CODES, ServerError, type ServerErrorCode } from '../errors.ts'
+import type { BuiltPages } from '../web/page-routes.ts'
 import { Refusal } from './authentication.ts'
 import { failure, JSON_TYPE } from './envelope.ts'
 import { UnusableBody } from './json-body.ts'
@@ -37,9 +38,11 @@ export function errorAnswer(error: unknown, logger: Logger, where: string): Erro
   return { status, headers: known instanceof Refusal ? { ...headers, ...known.headers } : headers, body }
 }
 
-export function answerErrors(app: FastifyInstance, logger: Logger): void {
+/** `pages` answers browsers that ask for an address that nobody serves. */
+export function answerErrors(app: FastifyInstance, logger: Logger, pages?: Pick<BuiltPages, 'answerNotFound'>): void {
   app.setErrorHandler((error, request, reply) => sendError(reply, error, logger, `${request.method} ${request.routeOptions.url}`))
-  app.setNotFoundHandler((request) => {
+  app.setNotFoundHandler((request, reply) => {
+    if (pages?.answerNotFound(request, reply)) return reply
     throw new ServerError('ERR_NOT_FOUND', `there is no ${request.method} ${request.url.split('?')[0].slice(0, 200)}`)
   })
 }
