@@ -21,7 +21,8 @@ const RULES = [
   { algorithm: 'fixed-window', limit: 1_000_000, window: '30d', name: longest('monthly-', 64) },
 ]
 
-const WIDTHS = [1280, 768, 360]
+/** A laptop, the narrowest page that has its menu beside it, a tablet, a phone. */
+const WIDTHS = [1280, 1000, 768, 360]
 
 let browser: Browser
 let service: LiveService
@@ -169,7 +170,7 @@ describe.each(['wide', 'narrow'] as const)('with a %s font', (font: ForcedFont) 
     const brief = await startLiveService({ keysRequired: 'false' })
     await brief.call('PUT', '/v1/policies/default', { rules: '1/day' })
     const [own, first] = await open()
-    const pages = [first, await own.newPage(), await own.newPage()]
+    const pages = [first, ...(await Promise.all(WIDTHS.slice(1).map(() => own.newPage())))]
     const parts = '.overview > *, .figure, .figure > *, h1, h2, .two-cards > *, .segments'
     const look = () => Promise.all(pages.map((of) => places(of, parts)))
     await Promise.all(

@@ -180,7 +180,7 @@ function BusyPolicies({ stats, seconds }: { readonly stats: StatsAnswer | undefi
       {policies === undefined ? null : policies.length === 0 ? (
         <p class="empty soft">No policy denied anything in this time.</p>
       ) : (
-        <table class="plain fixed-columns">
+        <table class="plain fixed-columns busy-policies">
           <colgroup>
             <col />
             <col class="over-time-column" />
@@ -190,7 +190,9 @@ function BusyPolicies({ stats, seconds }: { readonly stats: StatsAnswer | undefi
           <thead>
             <tr>
               <th scope="col">Policy</th>
-              <th scope="col">Denied over time</th>
+              <th scope="col" class="over-time">
+                Denied over time
+              </th>
               <th scope="col" class="number">
                 Denied
               </th>
@@ -212,7 +214,7 @@ function BusyPolicies({ stats, seconds }: { readonly stats: StatsAnswer | undefi
                       {policy.denied === 0 && <span class="chip shadow">shadow</span>}
                     </span>
                   </td>
-                  <td>
+                  <td class="over-time">
                     <PolicySparkline name={policy.name} seconds={seconds} />
                   </td>
                   <td class="number">{shortCount(turned)}</td>
@@ -255,7 +257,9 @@ function LimitedClients({ top }: { readonly top: TopAnswer | undefined }) {
           <thead>
             <tr>
               <th scope="col">Client</th>
-              <th scope="col">Denied over time</th>
+              <th scope="col" class="over-time">
+                Denied over time
+              </th>
               <th scope="col" class="number">
                 Denied
               </th>
@@ -269,7 +273,7 @@ function LimitedClients({ top }: { readonly top: TopAnswer | undefined }) {
                     {client_id}
                   </a>
                 </td>
-                <td>
+                <td class="over-time">
                   <Sparkline counts={minutes} label={`Denied to ${client_id} over the last hour`} />
                 </td>
                 <td class="number" title={error > 0 ? `At least ${fullCount(count - error)}` : undefined}>
