@@ -105,6 +105,19 @@ describe.each(['wide', 'narrow'] as const)('with a %s font', (font: ForcedFont) 
 
   afterAll(() => context?.close())
 
+  /** One page for each width, so that what changes needs to be waited for once. */
+  async function openAtEveryWidth(address: string): Promise<[BrowserContext, readonly Page[]]> {
+    const [own, first] = await open()
+    const pages = [first, ...(await Promise.all(WIDTHS.slice(1).map(() => own.newPage())))]
+    await Promise.all(
+      pages.map(async (of, i) => {
+        await of.setViewportSize({ width: WIDTHS[i], height: 800 })
+        await of.goto(address)
+      }),
+    )
+    return [own, pages]
+  }
+
   async function atEveryWidth(look: (width: number) => Promise<void>, of = page): Promise<void> {
     for (const width of WIDTHS) {
       await of.setViewportSize({ width, height: 800 })
@@ -169,18 +182,13 @@ describe.each(['wide', 'narrow'] as const)('with a %s font', (font: ForcedFont) 
   test('the overview follows what happens, and nothing moves while it does', async () => {
     const brief = await startLiveService({ keysRequired: 'false' })
     await brief.call('PUT', '/v1/policies/default', { rules: '1/day' })
-    const [own, first] = await open()
-    const pages = [first, ...(await Promise.all(WIDTHS.slice(1).map(() => own.newPage())))]
+    const [own, pages] = await openAtEveryWidth(brief.address)
     const parts = '.overview > *, .figure, .figure > *, h1, h2, .two-cards > *, .segments'
     const look = () => Promise.all(pages.map((of) => places(of, parts)))
-    await Promise.all(
-      pages.map(async (of, i) => {
-        await of.setViewportSize({ width: WIDTHS[i], height: 800 })
-        await of.goto(brief.address)
-        await of.getByText('All is quiet').waitFor()
-        await of.getByText('No client was denied anything.').waitFor()
-      }),
-    )
+    for (const of of pages) {
+      await of.getByText('All is quiet').waitFor()
+      await of.getByText('No client was denied anything.').waitFor()
+    }
     const before = await look()
     for (const client of CLIENTS) await brief.check(client, '/v1/orders', 24)
     for (const client of ['a', 'b', 'c']) await brief.check(client, '/v1/orders', 12)
@@ -190,6 +198,20 @@ describe.each(['wide', 'narrow'] as const)('with a %s font', (font: ForcedFont) 
     }
     expect(await look()).toEqual(before)
     await Promise.all(pages.map((of) => expectWellLaidOut(of)))
+    await own.close()
+    await brief.stop()
+  })
+
+  test('the page of a client follows its counts, and nothing moves while it does', async () => {
+    const brief = await startLiveService({ keysRequired: 'false' })
+    await brief.call('PUT', '/v1/policies/default', { rules: RULES })
+    const [own, pages] = await openAtEveryWidth(`${brief.address}${pageOf(CLIENT)}`)
+    const look = () => Promise.all(pages.map((of) => places(of, '.usage, .usage > *, .rule-bar, .rule-bar > *')))
+    for (const of of pages) await of.getByText('0 of 5 used').waitFor()
+    const before = await look()
+    await brief.check(CLIENT, ROUTE, 8)
+    for (const of of pages) await of.getByText(/next passes in .* min/).waitFor()
+    expect(await look()).toEqual(before)
     await own.close()
     await brief.stop()
   })

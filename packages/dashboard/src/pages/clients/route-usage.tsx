@@ -5,6 +5,7 @@ import type { PolicyAnswer, UsageAnswer } from '../../api/answers.ts'
 import { withQuery } from '../../api/call.ts'
 import { usePolled } from '../../api/polled.ts'
 import { isAdmin } from '../../api/session.ts'
+import { ChangingText } from '../../controls/changing-text.tsx'
 import { Icon } from '../../controls/icon.tsx'
 import { RefundDialog, ResetDialog } from './counter-dialogs.tsx'
 import { RuleBar } from './rule-bar.tsx'
@@ -45,7 +46,9 @@ export function RouteUsage({ clientId, route, together, onShared }: RouteUsagePr
           {title}
         </h3>
         {isKnown && (
-          <span class={data.status === 'Allow' ? 'chip good' : 'chip bad'}>{data.status === 'Allow' ? 'passes' : 'denied'}</span>
+          <span class={data.status === 'Allow' ? 'chip good' : 'chip bad'}>
+            <ChangingText texts={['passes', 'denied']} shown={data.status === 'Allow' ? 'passes' : 'denied'} />
+          </span>
         )}
       </div>
       {error !== undefined && (
