@@ -63,6 +63,17 @@ export function cutWithoutTitle(page: Page): Promise<string[]> {
   )
 }
 
+/** Texts that are cut, title or not. */
+export function cutShort(page: Page, selector: string): Promise<(string | null)[]> {
+  return page.evaluate(
+    (wanted) =>
+      [...document.querySelectorAll(wanted)]
+        .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+        .map(({ textContent }) => textContent),
+    selector,
+  )
+}
+
 /** Words that a narrow cell breaks in two. */
 export function brokenWords(page: Page, within: string): Promise<string[]> {
   return page.evaluate((selector) => {
