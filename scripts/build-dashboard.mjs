@@ -18,6 +18,7 @@ const SOURCES = [
   'packages/dashboard/vite.config.ts',
   'packages/dashboard/index.html',
   'packages/dashboard/playground.html',
+  'packages/dashboard/not-found.html',
   'packages/sluice/src',
   'package-lock.json',
 ]

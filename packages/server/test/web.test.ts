@@ -206,7 +206,7 @@ test('the pages come with strict headers, and nothing else of the folder does', 
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
   expect(page.headers.get('cache-control')).toBe('no-cache')
   expect(page.headers.get('content-security-policy')).toBe(
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
   )
   expect(page.headers.get('x-content-type-options')).toBe('nosniff')
   expect(text).not.toMatch(/<script(?![^>]*src=)|<style|style=|onload=/)
@@ -217,7 +217,61 @@ test('the pages come with strict headers, and nothing else of the folder does', 
     expect([path, asset.status]).toEqual([path, 200])
     if (path.startsWith('/assets/')) expect(asset.headers.get('cache-control')).toContain('immutable')
   }
+  const styles = await Promise.all(
+    assets.filter((path) => path.endsWith('.css')).map(async (path) => (await fetch(`${service.adminAddress}${path}`)).text()),
+  )
+  const typefaces = [...styles.join().matchAll(/url\((\/assets\/[^)]+\.woff2)\)/g)].map(([, path]) => path)
+  expect(typefaces).toHaveLength(4)
+  expect(typefaces).toContain(assets.find((path) => path.endsWith('.woff2')))
+  for (const path of typefaces) {
+    const typeface = await fetch(`${service.adminAddress}${path}`)
+    expect(typeface.headers.get('content-type')).toBe('font/woff2')
+    expect(typeface.headers.get('cache-control')).toContain('immutable')
+    expect(typeface.headers.get('content-encoding')).toBeNull()
+    expect(Buffer.from(await typeface.arrayBuffer()).toString('latin1', 0, 4)).toBe('wOF2')
+  }
+  for (const name of ['inter', 'jetbrains-mono']) {
+    const licence = await fetch(`${service.adminAddress}/licences/${name}.txt`)
+    expect(licence.headers.get('content-type')).toBe('text/plain; charset=utf-8')
+    expect(await licence.text()).toMatch(/^Copyright .*SIL OPEN FONT LICENSE Version 1\.1/s)
+  }
   for (const path of ['/.built-from', '/assets', '/assets/', '/..%2findex.js', '/assets/..%2f..%2findex.js', '/nothing']) {
     expect([path, (await fetch(`${service.adminAddress}${path}`)).status]).toEqual([path, 404])
   }
+})
+
+test('an address that nobody serves is a page for browsers, and JSON for all others', async () => {
+  await buildDashboard()
+  const service = await startService({ flags: { adminListen: '127.0.0.1:0' } })
+  const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+  const ask = async (
+    accept: string | undefined,
+    { address = service.adminAddress, path = '/polices?x=1', method = 'GET' } = {},
+  ) => {
+    const response = await fetch(`${address}${path}`, { method, headers: accept === undefined ? {} : { accept } })
+    const text = await response.text()
+    return { status: response.status, type: response.headers.get('content-type')?.split(';')[0], text, headers: response.headers }
+  }
+  const page = await ask(browser)
+  expect(page).toMatchObject({ status: 404, type: 'text/html' })
+  expect(page.text).toContain('There is no such page')
+  expect(page.text).not.toContain('polices')
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
+  expect(page.headers.get('vary')).toBe('accept, accept-encoding')
+  expect(await ask(browser, { path: '/v1/polices' })).toMatchObject({ status: 404, type: 'text/html' })
+  expect(await ask(browser, { method: 'HEAD' })).toMatchObject({ status: 404, type: 'text/html', text: '' })
+  expect(await ask('TEXT/HTML')).toMatchObject({ type: 'text/html' })
+  for (const accept of [
+    undefined,
+    '*/*',
+    'application/json',
+    'application/json, text/html',
+    'text/html;q=0',
+    'text/html;q=0.2, application/json',
+  ])
+    expect([accept, await ask(accept)]).toMatchObject([accept, { status: 404, type: 'application/json' }])
+  // The answers of the API itself stay JSON, and so does all that is served where there are no pages.
+  expect(await ask(browser, { path: '/v1/policies' })).toMatchObject({ status: 401, type: 'application/json' })
+  expect(await ask(browser, { method: 'POST' })).toMatchObject({ status: 404, type: 'application/json' })
+  expect(await ask(browser, { address: service.address })).toMatchObject({ status: 404, type: 'application/json' })
 })

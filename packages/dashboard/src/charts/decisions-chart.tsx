@@ -19,6 +19,13 @@ export const STACK: readonly (readonly [outcome: Outcome, title: string, colour:
 
 const HEIGHT = 240
 
+/** Steps between labels of the time axis, in seconds: round times, close enough to each other for a phone. */
+const TIME_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1200, 1800, 3600]
+const LONGEST_STEP_BELOW_A_MINUTE = 30
+
+/** Between two labels, in pixels. */
+const LABEL_GAP = 12
+
 export function DecisionsChart({ buckets }: { readonly buckets: Buckets }) {
   const frame = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | undefined>(undefined)
@@ -38,15 +45,12 @@ export function DecisionsChart({ buckets }: { readonly buckets: Buckets }) {
 
   useEffect(() => plot.current?.setData(stacked(buckets)), [buckets])
 
+  const isEmpty = STACK.every(([outcome]) => sum(buckets[outcome]) === 0)
   const spoken = STACK.map(([outcome, title]) => `${sum(buckets[outcome])} ${title}`).join(', ')
   return (
-    <div
-      class="decisions-chart"
-      ref={frame}
-      role="img"
-      aria-label={`Decisions over time: ${spoken}`}
-      style={{ height: HEIGHT }}
-    />
+    <div class="decisions-chart" ref={frame} role="img" aria-label={`Decisions over time: ${spoken}`} style={{ height: HEIGHT }}>
+      {isEmpty && <p class="chart-empty soft">No check in this time.</p>}
+    </div>
   )
 }
 
@@ -63,22 +67,30 @@ function stacked(buckets: Buckets): uPlot.AlignedData {
 
 function options(frame: Element, width: number): uPlot.Options {
   const colour = colourReader(frame)
+  const font = `12px ${getComputedStyle(frame).fontFamily}`
+  const [shortWidth, longWidth] = ['00:00', '00:00:00'].map((text) => textWidth(text, font))
+  /** Distance between labels: those of whole minutes, which stand where steps are long, need less. */
+  const space = (_plot: uPlot, _axis: number, from: number, to: number, pixels: number): number => {
+    const short = shortWidth + LABEL_GAP
+    return ((to - from) / pixels) * short > LONGEST_STEP_BELOW_A_MINUTE ? short : longWidth + LABEL_GAP
+  }
   const axis = {
     stroke: colour('--ink-soft'),
     grid: { stroke: colour('--line'), width: 1 },
     ticks: { show: false },
-    font: `12px ${getComputedStyle(frame).fontFamily}`,
+    font,
   }
   return {
     width,
     height: HEIGHT,
-    padding: [8, 8, 0, 0],
+    // The last label stands in the middle of its tick, which may be the end of the axis.
+    padding: [8, Math.ceil(longWidth / 2) + 2, 0, 0],
     legend: { show: false },
     cursor: { show: false },
     scales: { y: { range: (_plot, _least, most) => [0, Math.max(1, most * 1.1)] } },
     axes: [
-      { ...axis, size: 32, space: 64, values: (_plot, times) => times.map(clockLabel) },
-      { ...axis, size: 48, values: (_plot, rates) => rates.map((rate) => shortCount(Number(rate.toFixed(1)))) },
+      { ...axis, size: 32, space, incrs: TIME_STEPS, values: (_plot, times) => times.map(clockLabel) },
+      { ...axis, size: Math.ceil(textWidth('88.8K', font)) + 14, values: rateLabels },
     ],
     series: [
       {},
@@ -91,6 +103,19 @@ function options(frame: Element, width: number): uPlot.Options {
       })),
     ] as uPlot.Series[],
   }
+}
+
+/** An axis without data has no scale: only its zero is true. */
+function rateLabels({ data }: uPlot, rates: readonly number[]): string[] {
+  // The first row is the times; the next is the top of the stack, which is as high as all of it.
+  const isEmpty = Array.from(data[1]).every((rate) => !rate)
+  return rates.map((rate) => (isEmpty && rate > 0 ? '' : shortCount(Number(rate.toFixed(1)))))
+}
+
+function textWidth(text: string, font: string): number {
+  const canvas = document.createElement('canvas').getContext('2d') as CanvasRenderingContext2D
+  canvas.font = font
+  return canvas.measureText(text).width
 }
 
 /** A canvas knows no custom properties: reads what a token is now. */

@@ -1,6 +1,7 @@
 // Copies a text and says so; where the clipboard is forbidden, says that instead.
 
 import { useEffect, useState } from 'preact/hooks'
+import { ChangingText } from './changing-text.tsx'
 import { Icon, type IconName } from './icon.tsx'
 
 export interface CopyButtonProps {
@@ -11,6 +12,8 @@ export interface CopyButtonProps {
 }
 
 const SHOWN_MS = 2000
+const COPIED = 'Copied'
+const REFUSED = 'Not allowed'
 
 export function CopyButton({ label, icon = 'copy', text }: CopyButtonProps) {
   const [outcome, setOutcome] = useState<'copied' | 'refused'>()
@@ -30,7 +33,10 @@ export function CopyButton({ label, icon = 'copy', text }: CopyButtonProps) {
   return (
     <button type="button" class="button copy" onClick={copy}>
       <Icon name={outcome === 'copied' ? 'check' : icon} />
-      <span aria-live="polite">{outcome === undefined ? label : outcome === 'copied' ? 'Copied' : 'Not allowed here'}</span>
+      <ChangingText
+        texts={[label, COPIED, REFUSED]}
+        shown={outcome === undefined ? label : outcome === 'copied' ? COPIED : REFUSED}
+      />
     </button>
   )
 }

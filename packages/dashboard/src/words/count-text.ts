@@ -13,11 +13,11 @@ export function shortCount(count: number): string {
   return count < 10_000 ? WHOLE.format(count) : SHORT.format(count)
 }
 
-/** A share of a whole: '0%', 'below 1%', '12%'. */
+/** A share of a whole: '0%', '< 1%', '12%'. */
 export function shareText(part: number, whole: number): string {
   if (part === 0 || whole === 0) return '0%'
   const percent = (part / whole) * 100
-  return percent < 1 ? 'below 1%' : `${Math.round(percent)}%`
+  return percent < 1 ? '< 1%' : `${Math.round(percent)}%`
 }
 
 /** How many of something: '1 check', '2 checks'. */

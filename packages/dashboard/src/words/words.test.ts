@@ -13,7 +13,7 @@ test('counts are short where they are long', () => {
 })
 
 test('a share is never shown as none when there is some', () => {
-  expect([shareText(0, 10), shareText(1, 1000), shareText(1, 3), shareText(0, 0)]).toEqual(['0%', 'below 1%', '33%', '0%'])
+  expect([shareText(0, 10), shareText(1, 1000), shareText(1, 3), shareText(0, 0)]).toEqual(['0%', '< 1%', '33%', '0%'])
 })
 
 test('waits and spans are told in two units at most', () => {

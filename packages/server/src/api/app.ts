@@ -7,7 +7,7 @@ import type { ServerOptions as TlsOptions } from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
 import fastify from 'fastify'
 import type { Logger } from 'pino'
-import { pageRoutes } from '../web/page-routes.ts'
+import { BuiltPages } from '../web/page-routes.ts'
 import { Authentication } from './authentication.ts'
 import { CheckDoor, isCheck } from './check-door.ts'
 import { answerErrors, sendError } from './error-answers.ts'
@@ -83,9 +83,10 @@ export function buildApp({ service, planes, tls, before }: AppOptions): BuiltApp
   app.setValidatorCompiler(validatorCompiler as never)
   app.setSerializerCompiler(() => JSON.stringify)
   app.decorateRequest('apiKey')
-  answerErrors(app as never, service.logger)
+  const pages = planes.includes('administration') ? new BuiltPages() : undefined
+  answerErrors(app as never, service.logger, pages)
   before?.(app)
-  addRoutes(app, { service, authentication }, planes)
+  addRoutes(app, { service, authentication }, planes, pages)
   return { app, close: (withinMs) => close(app, underWay, withinMs) }
 }
 
@@ -101,7 +102,7 @@ async function close(app: App, underWay: UnderWay, withinMs: number): Promise<vo
   await closed
 }
 
-function addRoutes(app: App, context: RouteContext, planes: readonly Plane[]): void {
+function addRoutes(app: App, context: RouteContext, planes: readonly Plane[], pages: BuiltPages | undefined): void {
   // After what `before` asked for, so that whoever describes the routes sees them.
   app.register((routes, _options, done) => {
     healthRoutes(routes as App, context)
@@ -112,8 +113,8 @@ function addRoutes(app: App, context: RouteContext, planes: readonly Plane[]): v
     refundRoute(routes as App, context)
     if (planes.includes('administration')) {
       for (const add of ADMINISTRATION) add(routes as App, context)
-      pageRoutes(routes as never)
     }
+    pages?.addRoutes(routes as never)
     done()
   })
 }

@@ -6,6 +6,7 @@ import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify'
 import type { Logger } from 'pino'
 import { SluiceError } from 'sluice'
 import { SERVER_ERROR_CODES, ServerError, type ServerErrorCode } from '../errors.ts'
+import type { BuiltPages } from '../web/page-routes.ts'
 import { Refusal } from './authentication.ts'
 import { failure, JSON_TYPE } from './envelope.ts'
 import { UnusableBody } from './json-body.ts'
@@ -38,17 +39,18 @@ export function errorAnswer(error: unknown, logger: Logger, where: string): Erro
   return { status, headers: known instanceof Refusal ? { ...headers, ...known.headers } : headers, body }
 }
 
-/** Before the routes are made. */
-export function answerErrors(app: FastifyInstance, logger: Logger): void {
+/** Before the routes are made. `pages` answers browsers that ask for an address that nobody serves. */
+export function answerErrors(app: FastifyInstance, logger: Logger, pages?: Pick<BuiltPages, 'answerNotFound'>): void {
   const paths = new KnownPaths()
   app.addHook('onRoute', (route) => paths.add(route))
   app.setErrorHandler((error, request, reply) => sendError(reply, error, logger, `${request.method} ${request.routeOptions.url}`))
-  app.setNotFoundHandler(({ method, url }) => {
-    const [path] = url.split('?')
+  app.setNotFoundHandler((request, reply) => {
+    const [path] = request.url.split('?')
     const allow = paths.methodsOf(path).join(', ')
-    const asked = `${method} ${path.slice(0, 200)}`
-    if (allow === '') throw new ServerError('ERR_NOT_FOUND', `there is no ${asked}`)
-    throw new Refusal('ERR_METHOD', `there is no ${asked}, only ${allow}`, { allow })
+    const asked = `${request.method} ${path.slice(0, 200)}`
+    if (allow !== '') throw new Refusal('ERR_METHOD', `there is no ${asked}, only ${allow}`, { allow })
+    if (pages?.answerNotFound(request, reply)) return reply
+    throw new ServerError('ERR_NOT_FOUND', `there is no ${asked}`)
   })
 }
 

@@ -16,6 +16,8 @@ const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
+  '.txt': 'text/plain; charset=utf-8',
 }
 
 /** Nothing from elsewhere, nothing inline, in nobody's frame. */
@@ -26,6 +28,7 @@ const SECURITY_HEADERS = {
     "style-src 'self'",
     "connect-src 'self'",
     "img-src 'self' data:",
+    "font-src 'self'",
     "frame-ancestors 'none'",
     "base-uri 'none'",
     "form-action 'self'",
@@ -45,7 +48,8 @@ export function readPageFiles(folder: string): ReadonlyMap<string, PageFile> {
     if (type === undefined) continue
     const name = relative(folder, path).split(sep).join('/')
     const body = readFileSync(path)
-    const gzipped = gzipSync(body)
+    // A typeface is compressed by its own format.
+    const gzipped = type === TYPES['.woff2'] ? body : gzipSync(body)
     // Names in assets/ carry a hash of what they hold.
     const cache = name.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache'
     const headers = { 'content-type': type, 'cache-control': cache, vary: 'accept-encoding', ...SECURITY_HEADERS }

@@ -1,7 +1,9 @@
-// Serves the pages: every page is the same document, which draws what its path says.
+// Serves the pages: every page is the same document, which draws what its path says. An address that nobody serves is answered
+// with a page of its own, for browsers.
 
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { prefersHtml } from './accept-header.ts'
 import { type PageFile, readPageFiles } from './page-files.ts'
 
 /** Beside the built service; see the dashboard's package. */
@@ -9,14 +11,26 @@ const FOLDER = fileURLToPath(new URL('../../dist/dashboard', import.meta.url))
 
 const PAGES = ['/', '/clients', '/policies', '/live', '/keys', '/playground', '/sign-in']
 
-export function pageRoutes(app: Pick<FastifyInstance, 'get'>): void {
-  const files = readPageFiles(FOLDER)
-  const index = files.get('index.html')
-  if (index === undefined) return
-  for (const path of PAGES) app.get(path, { schema: { hide: true } as object }, (request, reply) => send(request, reply, index))
-  for (const [name, file] of files) {
-    if (name.endsWith('.html')) continue
-    app.get(`/${name}`, { schema: { hide: true } as object }, (request, reply) => send(request, reply, file))
+export class BuiltPages {
+  readonly #files = readPageFiles(FOLDER)
+
+  addRoutes(app: Pick<FastifyInstance, 'get'>): void {
+    const index = this.#files.get('index.html')
+    if (index === undefined) return
+    for (const path of PAGES) app.get(path, { schema: { hide: true } as object }, (request, reply) => send(request, reply, index))
+    for (const [name, file] of this.#files) {
+      if (name.endsWith('.html')) continue
+      app.get(`/${name}`, { schema: { hide: true } as object }, (request, reply) => send(request, reply, file))
+    }
+  }
+
+  /** Answers a browser that asked for an address that nobody serves; false if it is for the API to answer. */
+  answerNotFound(request: FastifyRequest, reply: FastifyReply): boolean {
+    const page = this.#files.get('not-found.html')
+    const isReading = request.method === 'GET' || request.method === 'HEAD'
+    if (page === undefined || !isReading || !prefersHtml(request.raw.headers.accept)) return false
+    send(request, reply.code(404), { ...page, headers: { ...page.headers, vary: 'accept, accept-encoding' } })
+    return true
   }
 }
 

@@ -17,3 +17,22 @@ export function routesOfPolicies(policies: readonly PolicySpec[], clientId: stri
 export function distinct(routes: readonly string[], most: number): string[] {
   return [...new Set(routes)].slice(0, most)
 }
+
+/** The policy that counts a route together with others, by route. Other routes have no entry. */
+export type SharedBy = ReadonlyMap<string, string>
+
+export function withShared(sharedBy: SharedBy, route: string, policy: string | undefined): SharedBy {
+  if (sharedBy.get(route) === policy) return sharedBy
+  const changed = new Map(sharedBy)
+  if (policy === undefined) changed.delete(route)
+  else changed.set(route, policy)
+  return changed
+}
+
+/** Routes that share the counters of one, itself first; empty if an earlier route shows them already. */
+export function together(route: string, routes: readonly string[], sharedBy: SharedBy): readonly string[] {
+  const policy = sharedBy.get(route)
+  if (policy === undefined) return [route]
+  const sharing = routes.filter((other) => sharedBy.get(other) === policy)
+  return sharing[0] === route ? sharing : []
+}

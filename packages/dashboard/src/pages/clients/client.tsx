@@ -1,30 +1,27 @@
 // One client: what it has used of its limits, live, why it was denied, and what an admin can do about it.
 
 import { useState } from 'preact/hooks'
-import type { CheckEvent, PoliciesAnswer, UsageAnswer } from '../../api/answers.ts'
+import type { CheckEvent, PoliciesAnswer } from '../../api/answers.ts'
 import { withQuery } from '../../api/call.ts'
 import { useFeed } from '../../api/feed.ts'
 import { usePolled } from '../../api/polled.ts'
-import { isAdmin } from '../../api/session.ts'
 import { AskFailed } from '../../controls/ask-failed.tsx'
-import { Icon } from '../../controls/icon.tsx'
 import { putQuery, queryValue } from '../../shell/address.ts'
 import { clockTime } from '../../words/time-text.ts'
 import { kindOf } from '../live/event-kind.ts'
 import { OutcomeChip } from '../live/outcome-chip.tsx'
 import { whyText } from '../live/why-text.ts'
-import { distinct, routesOfPolicies } from './client-routes.ts'
-import { RefundDialog, ResetDialog } from './counter-dialogs.tsx'
-import { RuleBar } from './rule-bar.tsx'
+import { distinct, routesOfPolicies, type SharedBy, together, withShared } from './client-routes.ts'
+import { RouteUsage } from './route-usage.tsx'
 
 const MOST_ROUTES = 12
 const MOST_DENIALS = 20
-const EVERY_MS = 2000
 
 export function Client({ clientId }: { readonly clientId: string }) {
   const asked = queryValue('route')
   const [seen, setSeen] = useState<readonly CheckEvent[]>([])
   const [typed, setTyped] = useState('')
+  const [sharedBy, setSharedBy] = useState<SharedBy>(new Map())
   useFeed((events) => {
     const own = events.filter((event) => event.client_id === clientId)
     if (own.length > 0) setSeen((before) => [...own.toReversed(), ...before].slice(0, 200))
@@ -46,7 +43,9 @@ export function Client({ clientId }: { readonly clientId: string }) {
           <a href="/clients" class="small">
             All clients
           </a>
-          <h1>{clientId}</h1>
+          <h1 class="clip-lines" title={clientId}>
+            {clientId}
+          </h1>
         </div>
         <form
           class="row"
@@ -79,7 +78,13 @@ export function Client({ clientId }: { readonly clientId: string }) {
           ) : (
             <ul class="usages">
               {routes.map((route) => (
-                <RouteUsage key={route} clientId={clientId} route={route} />
+                <RouteUsage
+                  key={route}
+                  clientId={clientId}
+                  route={route}
+                  together={together(route, routes, sharedBy)}
+                  onShared={(policy) => setSharedBy((before) => withShared(before, route, policy))}
+                />
               ))}
             </ul>
           )}
@@ -95,7 +100,9 @@ export function Client({ clientId }: { readonly clientId: string }) {
                   <div class="row">
                     <span class="mono small">{clockTime(event.time)}</span>
                     <OutcomeChip event={event} />
-                    <span class="mono small clip">{event.route}</span>
+                    <span class="mono small clip" title={event.route}>
+                      {event.route}
+                    </span>
                   </div>
                   <p class="small soft">
                     <a href={withQuery('/policies', { name: event.policy })}>{event.policy}</a>: {whyText(event)}
@@ -107,54 +114,5 @@ export function Client({ clientId }: { readonly clientId: string }) {
         </section>
       </div>
     </>
-  )
-}
-
-function RouteUsage({ clientId, route }: { readonly clientId: string; readonly route: string }) {
-  const { data, error, again } = usePolled<UsageAnswer>(withQuery('/v1/usage', { client_id: clientId, route }), EVERY_MS)
-  const [doing, setDoing] = useState<'reset' | 'refund'>()
-  const closed = () => {
-    setDoing(undefined)
-    again()
-  }
-  return (
-    <li class="card usage">
-      <div class="usage-head">
-        <h3 class="mono">{route}</h3>
-        {data !== undefined && (
-          <span class={data.status === 'Allow' ? 'chip good' : 'chip bad'}>{data.status === 'Allow' ? 'passes' : 'denied'}</span>
-        )}
-      </div>
-      {error !== undefined && (
-        <p class="problem" role="alert">
-          {error.message}
-        </p>
-      )}
-      {data !== undefined && (
-        <>
-          <p class="small soft">
-            Policy <a href={withQuery('/policies', { name: data.policy })}>{data.policy}</a>
-            {data.mode !== 'enforce' && <span class="chip shadow">{data.mode === 'shadow' ? 'in shadow' : 'off'}</span>}
-          </p>
-          <ul class="rule-bars">
-            {data.rules.map((rule) => (
-              <RuleBar key={rule.name} rule={rule} />
-            ))}
-          </ul>
-          {isAdmin.value && (
-            <div class="row usage-actions">
-              <button type="button" class="button slim" onClick={() => setDoing('reset')}>
-                <Icon name="back" /> Reset …
-              </button>
-              <button type="button" class="button slim" onClick={() => setDoing('refund')}>
-                Give back …
-              </button>
-            </div>
-          )}
-          {doing === 'reset' && <ResetDialog usage={data} onClose={closed} />}
-          {doing === 'refund' && <RefundDialog usage={data} onClose={closed} />}
-        </>
-      )}
-    </li>
   )
 }

@@ -75,7 +75,9 @@ function TopClients({ title, top, text, empty }: TopClientsProps) {
           {clients.map(({ client_id, count }) => (
             <li key={client_id}>
               <a href={withQuery('/clients', { client: client_id })}>
-                <span class="clip">{client_id}</span>
+                <span class="clip" title={client_id}>
+                  {client_id}
+                </span>
                 <span class="number">{shortCount(count)}</span>
                 <Icon name="forward" />
               </a>

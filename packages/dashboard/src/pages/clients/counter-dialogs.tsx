@@ -7,10 +7,12 @@ import { ConfirmDialog } from '../../controls/confirm-dialog.tsx'
 
 interface CounterDialogProps {
   readonly usage: UsageAnswer
+  /** True if the policy counts all routes together. */
+  readonly isShared: boolean
   readonly onClose: () => void
 }
 
-export function ResetDialog({ usage: { client_id, route, policy }, onClose }: CounterDialogProps) {
+export function ResetDialog({ usage: { client_id, route, policy }, isShared, onClose }: CounterDialogProps) {
   return (
     <ConfirmDialog
       title="Reset this count?"
@@ -19,14 +21,14 @@ export function ResetDialog({ usage: { client_id, route, policy }, onClose }: Co
       onClose={onClose}
     >
       <p>
-        Everything that <strong>{client_id}</strong> has used on <code>{route}</code> under the policy <strong>{policy}</strong>{' '}
-        is forgotten, and its next check passes. This is written into the audit log.
+        Everything that <strong>{client_id}</strong> has used on {routeText(route, isShared)} under the policy{' '}
+        <strong>{policy}</strong> is forgotten, and its next check passes. This is written into the audit log.
       </p>
     </ConfirmDialog>
   )
 }
 
-export function RefundDialog({ usage: { client_id, route, rules }, onClose }: CounterDialogProps) {
+export function RefundDialog({ usage: { client_id, route, rules }, isShared, onClose }: CounterDialogProps) {
   const id = useId()
   const [cost, setCost] = useState('1')
   const most = Math.max(...rules.map(({ used }) => used))
@@ -44,9 +46,13 @@ export function RefundDialog({ usage: { client_id, route, rules }, onClose }: Co
         <input id={id} class="input" inputMode="numeric" value={cost} onInput={(event) => setCost(event.currentTarget.value)} />
       </div>
       <p>
-        So many units of <strong>{client_id}</strong> on <code>{route}</code> count as not spent, on every rule. Never more than
-        was used.
+        So many units of <strong>{client_id}</strong> on {routeText(route, isShared)} count as not spent, on every rule. Never
+        more than was used.
       </p>
     </ConfirmDialog>
   )
+}
+
+function routeText(route: string, isShared: boolean) {
+  return isShared ? 'all routes' : <code>{route}</code>
 }

@@ -11,14 +11,16 @@ export function RuleBar({ rule: { name, limit, used, reset_in_second, retry_afte
   const retry = retry_after_ms === 0 || retry_after_ms === null ? '' : `next passes in ${waitText(retry_after_ms / 1000)}, `
   return (
     <li class={`rule-bar ${tone}`}>
-      <span class="small">{name}</span>
+      <span class="small clip" title={name}>
+        {name}
+      </span>
       <span class="small number">
         <strong>{fullCount(used)}</strong> of {fullCount(limit)} used
       </span>
       <span class="meter" aria-hidden="true">
         <span style={{ width: `${share * 100}%` }} />
       </span>
-      <span class="small soft">
+      <span class="small soft rule-times">
         {retry}
         {reset}
       </span>

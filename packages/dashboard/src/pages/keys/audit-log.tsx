@@ -7,7 +7,7 @@ import { usePolled } from '../../api/polled.ts'
 import { AskFailed } from '../../controls/ask-failed.tsx'
 import { Segments } from '../../controls/segments.tsx'
 import { fullTime } from '../../words/time-text.ts'
-import { actorName } from './actor-name.ts'
+import { actorName, targetName } from './actor-name.ts'
 
 const PAGE = 50
 
@@ -45,8 +45,15 @@ function Entries({ of }: { readonly of: Part }) {
   return (
     <>
       <AskFailed of={[first]} />
-      <div class="wide-table">
-        <table class="plain stacks">
+      <div class="stacking">
+        <table class="plain stacks fixed-columns">
+          <colgroup>
+            <col class="time-of-entry-column" />
+            <col class="actor-column" />
+            <col class="action-name-column" />
+            <col />
+            <col class="address-column" />
+          </colgroup>
           <thead>
             <tr>
               <th scope="col">Time</th>
@@ -73,31 +80,50 @@ function Entries({ of }: { readonly of: Part }) {
 }
 
 function EntryRow({ entry, keys }: { readonly entry: AuditEntry; readonly keys: readonly KeyAnswer[] | undefined }) {
-  const { time, actor, action, target, before, after, address } = entry
+  const { time, actor, action, before, after, address } = entry
+  const who = actorName(actor, keys)
+  const what = targetName(entry, keys)
   const hasMore = before !== undefined || after !== undefined
   return (
     <tr>
       <td class="mono small">{fullTime(time)}</td>
-      <td data-label="Who">{actorName(actor, keys)}</td>
+      <td data-label="Who">
+        <span class="clip" title={titleOf(who, actor)}>
+          {who}
+        </span>
+      </td>
       <td data-label="Did">
         <span class={action.endsWith('refuse') ? 'chip warn' : 'chip'}>{action}</span>
       </td>
       <td data-label="What">
         {hasMore ? (
           <details>
-            <summary>{target}</summary>
+            <summary class="clip" title={titleOf(what, entry.target)}>
+              {what}
+            </summary>
             {before !== undefined && <Value title="before" value={before} />}
             {after !== undefined && <Value title="after" value={after} />}
           </details>
         ) : (
-          target
+          <span class="clip" title={titleOf(what, entry.target)}>
+            {what}
+          </span>
         )}
       </td>
       <td class="mono small" data-label="From">
-        {address}
+        {address !== undefined && (
+          <span class="clip" title={address}>
+            {address}
+          </span>
+        )}
       </td>
     </tr>
   )
+}
+
+/** A name with the id that the log has for it, where the two differ. */
+function titleOf(name: string, id: string): string {
+  return name === id ? name : `${name} (${id})`
 }
 
 function Value({ title, value }: { readonly title: string; readonly value: unknown }) {

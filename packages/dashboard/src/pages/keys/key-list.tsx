@@ -32,8 +32,16 @@ export function KeyList({ onChanged }: { readonly onChanged: () => void }) {
         </button>
       </div>
       <AskFailed of={[keys]} />
-      <div class="wide-table">
-        <table class="plain stacks">
+      <div class="stacking">
+        <table class="plain stacks fixed-columns">
+          <colgroup>
+            <col />
+            <col class="scopes-column" />
+            <col class="ago-column" />
+            <col class="ago-column" />
+            <col class="state-column" />
+            <col class="key-actions-column" />
+          </colgroup>
           <thead>
             <tr>
               <th scope="col">Name</th>
@@ -52,8 +60,15 @@ export function KeyList({ onChanged }: { readonly onChanged: () => void }) {
               return (
                 <tr key={key.id}>
                   <td>
-                    <strong>{key.name}</strong> <span class="mono small soft">{key.id}</span>
-                    {key.id === own && <span class="chip accent">you</span>}
+                    <span class="name-cell">
+                      <strong class="clip" title={key.name}>
+                        {key.name}
+                      </strong>
+                      {key.id === own && <span class="chip accent">you</span>}
+                    </span>
+                    <span class="mono small soft clip" title={key.id}>
+                      {key.id}
+                    </span>
                   </td>
                   <td data-label="Scopes">{key.scopes.join(', ')}</td>
                   <td data-label="Made" title={fullTime(key.created_at)}>

@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks'
 import { withQuery } from '../../api/call.ts'
 import { useFeed } from '../../api/feed.ts'
+import { ChangingText } from '../../controls/changing-text.tsx'
 import { Icon } from '../../controls/icon.tsx'
 import { SearchField } from '../../controls/search-field.tsx'
 import { Segments } from '../../controls/segments.tsx'
@@ -37,7 +38,7 @@ export function Live() {
       <header class="page-head">
         <div>
           <h1>Live</h1>
-          <p>A sample of checks as they are decided, with the reason for each answer. Denied ones come first.</p>
+          <p>A sample of checks as they are decided, newest first, with the reason for each answer.</p>
         </div>
         <span class={isOpen ? 'chip good' : 'chip warn'}>{isOpen ? 'connected' : 'connecting …'}</span>
       </header>
@@ -55,7 +56,8 @@ export function Live() {
           aria-pressed={tail.isPaused}
           onClick={() => setTail((before) => paused(before, !before.isPaused))}
         >
-          <Icon name={tail.isPaused ? 'play' : 'pause'} /> {tail.isPaused ? 'Go on' : 'Pause'}
+          <Icon name={tail.isPaused ? 'play' : 'pause'} />
+          <ChangingText texts={['Go on', 'Pause']} shown={tail.isPaused ? 'Go on' : 'Pause'} />
         </button>
         <span class="small soft">
           {tail.isPaused ? `${fullCount(tail.waiting.length)} waiting` : `${fullCount(tail.skipped)} left out of the sample`}
@@ -118,7 +120,7 @@ function Rows({ events }: { readonly events: readonly TailEvent[] }) {
               </span>
             </td>
             <td>
-              <a class="clip" href={withQuery('/policies', { name: event.policy })}>
+              <a class="clip" href={withQuery('/policies', { name: event.policy })} title={event.policy}>
                 {event.policy}
               </a>
             </td>

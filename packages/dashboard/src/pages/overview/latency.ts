@@ -19,11 +19,11 @@ export function quantile(
   return Number.POSITIVE_INFINITY
 }
 
-/** 'below 50 µs', 'below 2.5 ms', 'above 1 s'. */
+/** '< 50 µs', '< 2.5 ms', '> 1 s', 'none yet': short enough for the card of a figure. */
 export function latencyText(seconds: number | undefined, highest: number): string {
-  if (seconds === undefined) return 'not measured'
-  if (seconds === Number.POSITIVE_INFINITY) return `above ${shortSeconds(highest)}`
-  return `below ${shortSeconds(seconds)}`
+  if (seconds === undefined) return 'none yet'
+  if (seconds === Number.POSITIVE_INFINITY) return `> ${shortSeconds(highest)}`
+  return `< ${shortSeconds(seconds)}`
 }
 
 function shortSeconds(seconds: number): string {

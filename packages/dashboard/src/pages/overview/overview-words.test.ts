@@ -70,12 +70,12 @@ describe('latency', () => {
 
   test('is told in the unit that fits', () => {
     expect([0.00005, 0.0025, 0.25, 1, Number.POSITIVE_INFINITY, undefined].map((seconds) => latencyText(seconds, 1))).toEqual([
-      'below 50 µs',
-      'below 2.5 ms',
-      'below 250 ms',
-      'below 1 s',
-      'above 1 s',
-      'not measured',
+      '< 50 µs',
+      '< 2.5 ms',
+      '< 250 ms',
+      '< 1 s',
+      '> 1 s',
+      'none yet',
     ])
   })
 })

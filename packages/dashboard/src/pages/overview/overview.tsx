@@ -73,17 +73,22 @@ function VerdictCard({ verdict: said }: { readonly verdict: Verdict | undefined 
       <Icon name={said === undefined || said.tone === 'good' ? 'check' : 'warning'} />
       <div>
         <strong aria-live="polite">{said?.title ?? 'Asking the service …'}</strong>
-        <p>
-          {said?.text ?? ' '}
-          {said !== undefined && said.clients.length > 0 && ' Most in this hour: '}
-          {said?.clients.map((client, i) => (
-            <span key={client}>
-              {i > 0 && ', '}
-              <a href={withQuery('/clients', { client })}>{client}</a>
-            </span>
-          ))}
-        </p>
+        <p>{said?.text ?? ' '}</p>
       </div>
+      {said !== undefined && said.clients.length > 0 && (
+        <div class="most-denied">
+          <span>Denied most in this hour</span>
+          <ul>
+            {said.clients.map((client) => (
+              <li key={client}>
+                <a class="clip" href={withQuery('/clients', { client })} title={client}>
+                  {client}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
     </section>
   )
 }
@@ -93,7 +98,7 @@ function Figures({ stats, status }: { readonly stats: StatsAnswer | undefined; r
   const all = minute && minute.allowed + minute.denied + minute.shadow_denied + minute.errors
   const latency = useLatency(status)
   const store = status?.store
-  const state = store === undefined ? '' : store.up ? 'up' : store.breaker_open ? 'down, not asked' : 'down'
+  const state = store === undefined ? '' : store.up ? 'up' : 'down'
   return (
     <dl class="figures">
       <Figure title="Checks a minute" value={all === undefined ? '' : shortCount(all)} />
@@ -113,7 +118,7 @@ function Figures({ stats, status }: { readonly stats: StatsAnswer | undefined; r
           store === undefined
             ? ''
             : store.counters === null
-              ? `${fullCount(store.failures)} failures`
+              ? `${shortCount(store.failures)} failures`
               : `${shortCount(store.counters)} counters`
         }
       />
@@ -135,8 +140,14 @@ function Figure({ title, value, tone, chip, more }: FigureProps) {
       <dt class="small soft">
         {tone !== undefined && <span class={`swatch ${tone}`} />} {title}
       </dt>
-      <dd>{chip === undefined ? value || ' ' : <span class={`chip ${chip}`}>{value}</span>}</dd>
-      {more !== undefined && <dd class="small soft">{more || ' '}</dd>}
+      <dd class="clip" title={value}>
+        {chip === undefined ? value || ' ' : <span class={`chip ${chip}`}>{value}</span>}
+      </dd>
+      {more !== undefined && (
+        <dd class="small soft clip" title={more}>
+          {more || ' '}
+        </dd>
+      )}
     </div>
   )
 }
@@ -169,11 +180,19 @@ function BusyPolicies({ stats, seconds }: { readonly stats: StatsAnswer | undefi
       {policies === undefined ? null : policies.length === 0 ? (
         <p class="empty soft">No policy denied anything in this time.</p>
       ) : (
-        <table class="plain">
+        <table class="plain fixed-columns busy-policies">
+          <colgroup>
+            <col />
+            <col class="over-time-column" />
+            <col class="count-column" />
+            <col class="share-column" />
+          </colgroup>
           <thead>
             <tr>
               <th scope="col">Policy</th>
-              <th scope="col">Denied over time</th>
+              <th scope="col" class="over-time">
+                Denied over time
+              </th>
               <th scope="col" class="number">
                 Denied
               </th>
@@ -188,10 +207,14 @@ function BusyPolicies({ stats, seconds }: { readonly stats: StatsAnswer | undefi
               return (
                 <tr key={policy.name}>
                   <td>
-                    <a href={withQuery('/policies', { name: policy.name })}>{policy.name}</a>
-                    {policy.denied === 0 && <span class="chip shadow">shadow</span>}
+                    <span class="name-cell">
+                      <a class="clip" href={withQuery('/policies', { name: policy.name })} title={policy.name}>
+                        {policy.name}
+                      </a>
+                      {policy.denied === 0 && <span class="chip shadow">shadow</span>}
+                    </span>
                   </td>
-                  <td>
+                  <td class="over-time">
                     <PolicySparkline name={policy.name} seconds={seconds} />
                   </td>
                   <td class="number">{shortCount(turned)}</td>
@@ -225,11 +248,18 @@ function LimitedClients({ top }: { readonly top: TopAnswer | undefined }) {
       {top === undefined ? null : top.clients.length === 0 ? (
         <p class="empty soft">No client was denied anything.</p>
       ) : (
-        <table class="plain">
+        <table class="plain fixed-columns">
+          <colgroup>
+            <col />
+            <col class="over-time-column" />
+            <col class="estimate-column" />
+          </colgroup>
           <thead>
             <tr>
               <th scope="col">Client</th>
-              <th scope="col">Denied over time</th>
+              <th scope="col" class="over-time">
+                Denied over time
+              </th>
               <th scope="col" class="number">
                 Denied
               </th>
@@ -238,12 +268,12 @@ function LimitedClients({ top }: { readonly top: TopAnswer | undefined }) {
           <tbody>
             {top.clients.map(({ client_id, count, error, minutes }) => (
               <tr key={client_id}>
-                <td class="clipped">
+                <td>
                   <a href={withQuery('/clients', { client: client_id })} class="clip" title={client_id}>
                     {client_id}
                   </a>
                 </td>
-                <td>
+                <td class="over-time">
                   <Sparkline counts={minutes} label={`Denied to ${client_id} over the last hour`} />
                 </td>
                 <td class="number" title={error > 0 ? `At least ${fullCount(count - error)}` : undefined}>

@@ -71,11 +71,19 @@ function PolicyList() {
         <span class="small soft">{first.data === undefined ? '' : howMany(first.data.total, 'policy', 'policies')}</span>
       </div>
       <AskFailed of={[first]} />
-      <section class="card policy-list" aria-label="Policies">
+      <section class="card policy-list stacking" aria-label="Policies">
         {first.data !== undefined && policies.length === 0 ? (
           <p class="empty soft">No policy has this in its name, client or route.</p>
         ) : (
-          <table class="plain stacks">
+          <table class="plain stacks fixed-columns">
+            <colgroup>
+              <col class="name-column" />
+              <col class="client-column" />
+              <col class="route-column" />
+              <col />
+              <col class="mode-column" />
+              {isAdmin.value && <col class="action-column" />}
+            </colgroup>
             <thead>
               <tr>
                 <th scope="col">Name</th>
@@ -83,9 +91,11 @@ function PolicyList() {
                 <th scope="col">Route</th>
                 <th scope="col">Rules</th>
                 <th scope="col">Mode</th>
-                <th scope="col">
-                  <span class="unseen">Actions</span>
-                </th>
+                {isAdmin.value && (
+                  <th scope="col">
+                    <span class="unseen">Actions</span>
+                  </th>
+                )}
               </tr>
             </thead>
             <tbody>
@@ -119,14 +129,22 @@ function PolicyRow({ policy, onSwitch }: { readonly policy: PolicyAnswer; readon
   return (
     <tr>
       <td>
-        <a href={withQuery('/policies', { name })}>{name}</a>
-        {source !== 'api' && <span class="chip">{source}</span>}
+        <span class="name-cell">
+          <a class="clip" href={withQuery('/policies', { name })} title={name}>
+            {name}
+          </a>
+          {source !== 'api' && <span class="chip">{source}</span>}
+        </span>
       </td>
       <td class="mono" data-label="Client">
-        {client}
+        <span class="clip" title={client}>
+          {client}
+        </span>
       </td>
       <td class="mono" data-label="Route">
-        {route}
+        <span class="clip" title={route}>
+          {route}
+        </span>
       </td>
       <td class="small" data-label="Rules">
         {rules.map(ruleSummary).join('; ')}
@@ -134,18 +152,20 @@ function PolicyRow({ policy, onSwitch }: { readonly policy: PolicyAnswer; readon
       <td data-label="Mode">
         <span class={mode === 'enforce' ? 'chip accent' : mode === 'shadow' ? 'chip shadow' : 'chip'}>{mode}</span>
       </td>
-      <td class="number">
-        {isAdmin.value && source === 'api' && (
-          <button
-            type="button"
-            class="button slim"
-            aria-label={`${mode === 'enforce' ? 'Put in shadow' : 'Enforce'} ${name}`}
-            onClick={onSwitch}
-          >
-            {mode === 'enforce' ? 'Shadow …' : 'Enforce …'}
-          </button>
-        )}
-      </td>
+      {isAdmin.value && (
+        <td class="number">
+          {source === 'api' && (
+            <button
+              type="button"
+              class="button slim"
+              aria-label={`${mode === 'enforce' ? 'Put in shadow' : 'Enforce'} ${name}`}
+              onClick={onSwitch}
+            >
+              {mode === 'enforce' ? 'Shadow …' : 'Enforce …'}
+            </button>
+          )}
+        </td>
+      )}
     </tr>
   )
 }

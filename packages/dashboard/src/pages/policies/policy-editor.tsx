@@ -79,7 +79,9 @@ export function PolicyEditor({ policy, onChanged }: PolicyEditorProps) {
           <a href="/policies" class="small">
             All policies
           </a>
-          <h1>{policy === undefined ? 'New policy' : policy.name}</h1>
+          <h1 class="clip-lines" title={policy?.name}>
+            {policy === undefined ? 'New policy' : policy.name}
+          </h1>
         </div>
         <div class="row">
           {policy?.source === 'api' && isAdmin.value && (
