@@ -64,28 +64,29 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
   const keeping = await openKeeping({ config, logger, onStore: (isUp) => decider?.health.heard(isUp) })
   const closing: (() => Promise<unknown>)[] = [() => keeping.close()]
   try {
-    const policies = new PolicyKeeper(keeping.records)
-    const keys = new KeyRing(keeping.records)
+    const policies = new PolicyKeeper(keeping.records, ({ name, error }) =>
+      logger.error({ err: error, policy: name }, 'a policy cannot be read and is not in force'),
+    )
+    const keys = new KeyRing(keeping.records, Date.now, ({ id, error }) =>
+      logger.error({ err: error, key: id }, 'an API key cannot be read and does not work'),
+    )
     // When keys were last used is worth a try, not more.
     closing.unshift(() =>
       keys.close().catch((error: unknown) => logger.warn({ err: error }, 'when keys were last used is not kept')),
     )
     closing.unshift(async () => policies.close())
-    for (const { name, error } of policies.unread) {
-      logger.error({ err: error, policy: name }, 'a policy cannot be read and is not in force')
-    }
-    for (const { id, error } of keys.unread) logger.error({ err: error, key: id }, 'an API key cannot be read and does not work')
     const file = options.file && watchFile(options.file, policies, stats, logger)
     await file?.start()
     if (file !== undefined) closing.unshift(() => file.stop())
     const failure = { then: config.failureMode, timeoutMs: config.failureTimeoutMs }
     decider = new Decider({ store: keeping.store, failure, policies: policies.book, stats })
     const { keysRequired, insecureAllowUnauthenticated: anyHost, trustedProxies } = config
-    const { facts, audit } = keeping
+    const { facts, care, audit } = keeping
     const service: Service = {
       version: VERSION,
       status,
       store: facts,
+      records: care,
       decider,
       stats,
       policies,
@@ -103,12 +104,12 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     })
     await Promise.race([ready, pause(LOAD_MS, undefined, { ref: false })])
     if (status.state === 'starting') {
-      if (await keeping.recall()) {
+      if (await keeping.hasCopy()) {
         status.state = 'ready'
         decider.health.heard(false)
-        logger.warn('Redis does not answer: starting with the policies and keys that it had when they were last seen')
+        logger.warn(`${keeping.trouble()}: starting with the policies and keys that it had when they were last seen`)
       } else {
-        logger.warn('Redis does not answer: listening, but not ready until it does')
+        logger.warn(`${keeping.trouble()}: listening, but not ready until that is put right`)
       }
     }
     ready.catch((error: unknown) => logger.error({ err: error }, 'the service cannot become ready'))

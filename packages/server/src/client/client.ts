@@ -55,6 +55,12 @@ export interface Client {
     rotate(id: string, options?: { readonly graceSeconds?: number; readonly expiresAt?: Date }): Promise<answers.NewKey>
     revoke(id: string): Promise<answers.KeyFacts>
   }
+  /** Policies and keys in Redis, if it has lost some. */
+  readonly records: {
+    status(): Promise<answers.RecordsStatus>
+    /** Writes what the instance that answers knows; with `dryRun`, only says what that would be. */
+    restore(options?: { readonly dryRun?: boolean }): Promise<answers.Restored>
+  }
   /** The last hour, or fewer seconds, of the instance that answers. */
   stats(options?: { readonly seconds?: number; readonly policy?: string }): Promise<answers.Stats>
   /** The busiest clients of the last hour, of the instance that answers. */
@@ -141,6 +147,10 @@ export function createClient(options: ClientOptions = {}): Client {
         return call('POST', `/v1/keys/${encodeURIComponent(id)}/rotate`, body, answers.newKey)
       },
       revoke: (id) => call('DELETE', `/v1/keys/${encodeURIComponent(id)}`, undefined, answers.keyFacts),
+    },
+    records: {
+      status: () => call('GET', '/v1/records', undefined, answers.recordsStatus),
+      restore: ({ dryRun = false } = {}) => call('POST', '/v1/records/restore', { dry_run: dryRun }, answers.restored),
     },
     stats: (wanted = {}) => call('GET', `/v1/stats${query({ ...wanted })}`, undefined, answers.stats),
     top: (wanted = {}) => call('GET', `/v1/top${query({ ...wanted })}`, undefined, answers.top),

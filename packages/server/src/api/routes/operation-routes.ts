@@ -4,6 +4,7 @@ import Type from 'typebox'
 import { EXPOSITION_TYPE } from '../../stats/exposition.ts'
 import { success } from '../envelope.ts'
 import { metricsText } from '../metrics.ts'
+import { RecordsState, recordsState } from '../records-view.ts'
 import { type App, content, described, type RouteContext } from '../route-options.ts'
 import { envelope } from '../schemas.ts'
 import type { Service } from '../service.ts'
@@ -14,6 +15,7 @@ type Readiness = 'ready' | 'degraded' | 'starting' | 'draining' | 'store-down'
 const ReadyView = Type.Object({
   state: Type.Enum(['ready', 'degraded', 'starting', 'draining', 'store-down']),
   store: Type.Enum(['memory', 'redis']),
+  records: RecordsState,
 })
 
 /** On every listener. */
@@ -38,14 +40,15 @@ export function healthRoutes(app: App, { service }: RouteContext): void {
       schema: described({
         tag: 'operations',
         summary: 'Does the service want requests?',
-        description: 'A store that does not answer makes it unready only if nobody may stand in for it.',
+        description:
+          'A store that does not answer makes it unready only if nobody may stand in for it. Records that Redis lost do not: every instance goes on with those that it knows.',
         answers: { 200: envelope(ReadyView, 'It does.'), 503: envelope(ReadyView, 'Not now: `state` says why.', 503) },
       }),
     },
     (_request, reply) => {
       const state = readiness(service)
       const code = state === 'ready' || state === 'degraded' ? 200 : 503
-      reply.code(code).send(success({ state, store: service.store.kind }, code))
+      reply.code(code).send(success({ state, store: service.store.kind, records: recordsState(service) }, code))
     },
   )
 }
