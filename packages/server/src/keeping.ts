@@ -13,10 +13,11 @@ import type { ServerError } from './errors.ts'
 import type { Logger } from './log/logger.ts'
 import type { UnreadableRecord } from './redis/found-records.ts'
 import { RecordsCopy } from './redis/records-copy.ts'
+import type { Loss } from './redis/records-loss.ts'
 import { redisTrouble } from './redis/redis-answers.ts'
 import { RedisAuditLog } from './redis/redis-audit-log.ts'
 import { type RedisAddress, RedisConnection } from './redis/redis-connection.ts'
-import { type Loss, RedisRecords } from './redis/redis-records.ts'
+import { RedisRecords } from './redis/redis-records.ts'
 
 /** Checks of one batch travel in one command. */
 const CALLS_A_COMMAND = 1024

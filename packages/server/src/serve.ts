@@ -15,7 +15,7 @@ import { type FileEvent, WatchedFile } from './config/watched-file.ts'
 import { Decider } from './decide/decider.ts'
 import { ServerError } from './errors.ts'
 import { type Keeping, openKeeping } from './keeping.ts'
-import { KeyRing } from './keys/key-ring.ts'
+import { KeyRing, type NewApiKey } from './keys/key-ring.ts'
 import { type Logger, makeLogger } from './log/logger.ts'
 import { PolicyKeeper } from './policies/policy-keeper.ts'
 import { Stats } from './stats/stats.ts'
@@ -47,6 +47,9 @@ export interface RunningService {
 
 /** How long a start waits for Redis before it goes on, not ready. */
 const LOAD_MS = 5000
+
+/** Between tries to make the first key, while Redis lacks records that another instance knows. */
+const FIRST_KEY_AGAIN_MS = 500
 
 const DRAIN_DELAY_MS = 250
 
@@ -157,11 +160,26 @@ function refusePublic({ listen, adminListen, keysRequired, insecureAllowUnauthen
 /** On a first start, somebody has to be let in. */
 async function makeFirstKey(keeping: Keeping, keys: KeyRing, onFirstKey: (secret: string) => void): Promise<void> {
   if (keys.list().length > 0 || !(await keeping.isFirst())) return
-  const { key, secret } = await keys.create({ name: 'first-admin', scopes: ['admin'] })
+  const made = await createUnlessLost(keys)
+  if (made === undefined) return
+  const { key, secret } = made
   // First of all: it cannot be shown later.
   onFirstKey(secret)
   const after = { name: key.name, scopes: key.scopes }
   await keeping.audit.append({ actor: 'first-start', action: 'key.create', target: key.id, after })
+}
+
+/** Another instance may know of keys that Redis has lost: then they come back, and no first key is made. */
+async function createUnlessLost(keys: KeyRing): Promise<NewApiKey | undefined> {
+  while (keys.list().length === 0) {
+    try {
+      return await keys.create({ name: 'first-admin', scopes: ['admin'] })
+    } catch (error) {
+      if (!(error instanceof ServerError && error.code === 'ERR_RECORDS_LOST')) throw error
+      await pause(FIRST_KEY_AGAIN_MS, undefined, { ref: false })
+    }
+  }
+  return undefined
 }
 
 function printKey(secret: string): void {

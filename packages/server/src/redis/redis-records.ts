@@ -8,7 +8,6 @@
 // Invariant: a change is made only by an instance that has seen all changes before it; every instance hears of all changes, in
 // their order, or reads everything anew; a key that was seen revoked stays revoked.
 
-import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { SendCommand } from 'sluice/redis'
 import type { Change, RecordKind, Records } from '../data/records.ts'
@@ -16,6 +15,7 @@ import { ServerError } from '../errors.ts'
 import { withEarliestEnd } from '../keys/earliest-end.ts'
 import {
   type FoundRecords,
+  KINDS,
   type KnownRecords,
   type LoadAnswer,
   type Position,
@@ -27,7 +27,8 @@ import {
   writtenChanges,
 } from './found-records.ts'
 import { type AssumedRecords, LocalRecords, type LocalRecordsOptions } from './local-records.ts'
-import { COMMIT, FOLLOW, KEPT_CHANGES, KEPT_MARKS, LOAD, LOWER, RAISE, RECORD_KEYS } from './records-programs.ts'
+import { type Loss, LossWatch } from './records-loss.ts'
+import { COMMIT, FOLLOW, KEPT_CHANGES, KEPT_MARKS, LOAD, RECORD_KEYS } from './records-programs.ts'
 import { askRedis } from './redis-answers.ts'
 import type { RestorePlan } from './restore-plan.ts'
 import { makeMark, planFor, restoreAsPlanned } from './restore-records.ts'
@@ -41,19 +42,6 @@ const TRIES = 10
 
 /** How long the one instance that makes the first key has for it. */
 const FIRST_START_MS = 10_000
-
-/** So long after an instance last said it, that changes were lost is forgotten: it may be gone for ever. */
-const SAID_FOR_MS = 10_000
-
-/** Redis lacks changes that an instance has seen. */
-export interface Loss {
-  readonly sinceMs: number
-  /** The last change that this instance knows, and the last that Redis has. */
-  readonly known: number
-  readonly found: number
-  /** The instance that knows most, if it is another: `process 7 on a-host, since …`. */
-  readonly knownBy: string | undefined
-}
 
 type FollowAnswer = readonly [number, string, string, string, 0 | 1, readonly StreamEntry[], readonly string[], number, number]
 
@@ -69,10 +57,8 @@ export class RedisRecords implements Records {
   readonly #options: RedisRecordsOptions
   readonly #local: LocalRecords
   readonly #closing = new AbortController()
+  readonly #losses: LossWatch
   #isRead = false
-  #loss: Loss | undefined
-  /** The text with which this instance says that changes were lost. */
-  #said = ''
   /** The state of Redis in which revocations were last looked for. */
   #examined = ''
   /** One thing at a time: looking and committing both move the position. */
@@ -84,6 +70,7 @@ export class RedisRecords implements Records {
   constructor(options: RedisRecordsOptions) {
     this.#options = options
     this.#local = new LocalRecords(options)
+    this.#losses = new LossWatch(this.#run, options.onLoss)
   }
 
   /** Whether Redis has been read once. */
@@ -92,7 +79,7 @@ export class RedisRecords implements Records {
   }
 
   get loss(): Loss | undefined {
-    return this.#loss
+    return this.#losses.loss
   }
 
   get unreadable(): readonly UnreadableRecord[] {
@@ -151,10 +138,10 @@ export class RedisRecords implements Records {
   restore({ dryRun }: { readonly dryRun: boolean }): Promise<RestorePlan | undefined> {
     return this.#inTurn(async () => {
       await this.#catchUp()
-      const { known } = this
-      if (this.#loss === undefined) return undefined
-      if (known === undefined || this.#loss.knownBy !== undefined) {
-        const message = `Redis lost changes that another instance knows: restore from ${this.#loss.knownBy ?? 'that one'}`
+      const { known, loss } = this
+      if (loss === undefined) return undefined
+      if (known === undefined || loss.knownBy !== undefined) {
+        const message = `Redis lost changes that another instance knows: restore from ${loss.knownBy ?? 'that one'}`
         throw new ServerError('ERR_RECORDS_BEHIND', message)
       }
       const planned = await planFor(known, this.#run)
@@ -167,7 +154,7 @@ export class RedisRecords implements Records {
       const { position, marks } = await restoreAsPlanned(known, planned, this.#run)
       this.#local.arriveAt(position, marks)
       this.#local.become(planned.plan.tables)
-      this.#isWhole()
+      this.#losses.end()
       return planned.plan
     })
   }
@@ -204,7 +191,7 @@ export class RedisRecords implements Records {
     for (let tries = 0; tries < TRIES; tries++) {
       if (!this.#isRead) await this.#catchUp()
       const { known } = this
-      if (this.#loss !== undefined || known === undefined) throw lostError()
+      if (this.loss !== undefined || known === undefined) throw lostError()
       const { last, mark, origin } = known.position
       const made = makeMark()
       const facts = [last, mark, made, origin || makeMark(), KEPT_CHANGES, KEPT_MARKS].map(String)
@@ -218,7 +205,7 @@ export class RedisRecords implements Records {
       // It was held against what is no longer so.
       if (missed.some(({ kind }) => kinds.has(kind))) break
     }
-    if (this.#loss !== undefined) throw lostError()
+    if (this.loss !== undefined) throw lostError()
     throw new ServerError('ERR_CONFLICT', 'another instance made a change at the same moment: look at it and try again')
   }
 
@@ -240,7 +227,7 @@ export class RedisRecords implements Records {
     // Records have gone that nobody deleted.
     if (morePolicies < 0 || moreKeys < 0) return [...changes, ...(await this.#lose(found))]
     if (!this.#isRead || morePolicies > 0 || moreKeys > 0) return [...changes, ...(await this.#takeAll())]
-    await this.#hearSaid(said, found)
+    await this.#losses.hear(said, found)
     return changes
   }
 
@@ -249,26 +236,33 @@ export class RedisRecords implements Records {
     const found = await this.#load()
     // Somebody knows more than is here, and this instance knows nothing: it must not take this for everything.
     if (found.lost !== '' && this.known === undefined) {
-      this.#losing({ known: 0, found: found.position.last, knownBy: ownerOf(found.lost) })
+      this.#losses.told(found.lost, 0, found.position)
       return []
     }
+    // Redis may have lost something since it said that it has everything.
+    if (this.known !== undefined && !this.#isIn(found)) return this.#lose(found.position)
     this.#isRead = true
     this.#local.arriveAt(found.position, found.marks)
     const changes = this.#local.become(found.tables, found.unreadable)
-    await this.#hearSaid(found.lost, found.position)
+    await this.#losses.hear(found.lost, found.position)
     return changes
+  }
+
+  /** Whether everything that this instance has seen is in Redis, as FOLLOW finds out too. */
+  #isIn(found: FoundRecords): boolean {
+    const { last, mark, origin } = (this.known as KnownRecords).position
+    const { position, marks, tables, unreadable } = found
+    const [oldest = 0] = marks.values()
+    const hasMark = mark === '' || marks.has(mark) || (oldest > last && position.origin === origin)
+    if (!hasMark || position.last < last) return false
+    const countOf = (kind: RecordKind) => tables[kind].size + unreadable.filter((record) => record.kind === kind).length
+    return position.last > last || KINDS.every((kind) => countOf(kind) >= this.#local.sizeOf(kind))
   }
 
   /** Redis lacks what this instance has seen. Revocations that it has are taken over all the same; → them. */
   async #lose(found: Position): Promise<readonly Change[]> {
     const { position, tables: known } = this.known as KnownRecords
-    const { last } = position
-    const since = new Date(this.#loss?.sinceMs ?? Date.now()).toISOString()
-    this.#said = `${last} process ${process.pid} on ${hostname()}, since ${since}`
-    // A Redis that cannot be written to now can be later.
-    const said = await this.#run(RAISE, this.#said, String(SAID_FOR_MS)).catch(() => this.#said)
-    const knownBy = said === this.#said || Number.parseInt(String(said), 10) <= last ? undefined : ownerOf(String(said))
-    this.#losing({ known: last, found: found.last, knownBy })
+    await this.#losses.say(position, found)
     const state = JSON.stringify(found)
     if (this.#examined === state) return []
     const { tables } = await this.#load()
@@ -281,36 +275,13 @@ export class RedisRecords implements Records {
     return revoked
   }
 
-  /** Redis has everything that this instance has seen; another may have seen more. */
-  async #hearSaid(said: string, found: Position): Promise<void> {
-    if (said !== '' && said !== this.#said) {
-      return this.#losing({ known: found.last, found: found.last, knownBy: ownerOf(said) })
-    }
-    if (said !== '') await this.#run(LOWER, said)
-    this.#isWhole()
-  }
-
-  #losing(loss: Omit<Loss, 'sinceMs'>): void {
-    const before = this.#loss
-    this.#loss = { sinceMs: before?.sinceMs ?? Date.now(), ...loss }
-    if (before === undefined) this.#options.onLoss?.(this.#loss)
-  }
-
-  #isWhole(): void {
-    const before = this.#loss
-    this.#loss = undefined
-    this.#said = ''
-    this.#examined = ''
-    if (before !== undefined) this.#options.onLoss?.(undefined)
-  }
-
   async #load(): Promise<FoundRecords> {
     return readLoaded((await this.#run(LOAD)) as LoadAnswer)
   }
 
   async #writeOwed(): Promise<void> {
     const owed = [...this.#local.owed.values()]
-    if (owed.length === 0 || this.#loss !== undefined) return
+    if (owed.length === 0 || this.loss !== undefined) return
     await this.commit(owed)
     for (const { id } of owed) this.#local.owed.delete(id)
   }
@@ -327,11 +298,6 @@ export class RedisRecords implements Records {
     this.#turn = turn.catch(() => {})
     return turn
   }
-}
-
-/** Who said that changes were lost, without the number. */
-function ownerOf(said: string): string {
-  return said.replace(/^\d+ /, '')
 }
 
 function lostError(): ServerError {

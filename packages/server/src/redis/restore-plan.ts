@@ -65,7 +65,7 @@ function giveWay(policies: Map<string, unknown>, kept: ReadonlySet<string>): voi
 
 /** A text that only policies with the same patterns share. */
 function patternsOf(id: string, value: unknown): string {
-  const { client, route } = value as { client?: unknown; route?: unknown }
+  const { client, route } = (value ?? {}) as { client?: unknown; route?: unknown }
   return JSON.stringify(typeof client === 'string' && typeof route === 'string' ? [client, route] : [id])
 }
 
