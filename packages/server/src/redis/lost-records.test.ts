@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type RedisServer, startRedis } from '../../../../test/servers/redis-server.mjs'
 import type { Change } from '../data/records.ts'
-import { RECORD_KEYS } from './records-programs.ts'
+import { COMMIT, FINISH, LOAD, LOAD_WITH_CHANGES, RECORD_KEYS, WRITE } from './records-programs.ts'
 import { RedisConnection } from './redis-connection.ts'
 import { RedisRecords } from './redis-records.ts'
 
@@ -23,12 +23,17 @@ interface Instance {
   readonly unreadable: string[]
 }
 
-/** An instance that looks only when it is told to. */
-async function instance(knows?: RedisRecords): Promise<Instance> {
+type Around = (program: string, send: () => Promise<unknown>) => Promise<unknown>
+
+/** An instance that looks only when it is told to. `around` stands between it and Redis. */
+async function instance(knows?: RedisRecords, around: Around = (_program, send) => send()): Promise<Instance> {
   const connection = new RedisConnection({ kind: 'redis', urls: [`redis://127.0.0.1:${redis.port}`] }, () => {})
   await connection.connect()
   const unreadable: string[] = []
-  const records = new RedisRecords({ send: connection.send, onUnreadable: ({ kind, id }) => unreadable.push(`${kind} ${id}`) })
+  const records = new RedisRecords({
+    send: (key, command) => around(command[1], () => connection.send(key, command)),
+    onUnreadable: ({ kind, id }) => unreadable.push(`${kind} ${id}`),
+  })
   const heard: Change[] = []
   if (knows?.known !== undefined) {
     const { tables, position, marks } = knows.known
@@ -119,6 +124,8 @@ describe.each(['FLUSHALL', 'an older snapshot', 'the stream alone', 'the keys al
       expect(each.heard).toEqual([])
     }
     expect(await inRedis()).toEqual(WHOLE)
+    // A number is skipped, which makes the first programs read everything as well.
+    expect(await redis.cli('XREVRANGE', RECORD_KEYS[2], '+', '-', 'COUNT', 1)).toMatch(/^10-0\n/)
     await b.records.commit([policy('x', 1)])
     await a.records.look()
     expect(a.records.all('policy').get('x')).toBe(1)
@@ -243,6 +250,24 @@ describe('changes that were made after the loss', () => {
     }
   })
 
+  test('of a long history: the instance that made them finds itself there afterwards', async () => {
+    const a = await instance()
+    await a.records.look()
+    for (let n = 0; n < 1005; n++) await a.records.commit([policy('p', n)])
+    await redis.cli('FLUSHALL')
+    const stranger = await instance()
+    await stranger.records.look()
+    await stranger.records.commit([key('first-admin', ALIVE)])
+    await a.records.look()
+    await restore(a)
+    for (const each of [stranger, a]) {
+      await each.records.look()
+      expect(each.records.loss).toBeUndefined()
+      expect(tablesOf(each)).toEqual({ policies: { p: 1004 }, keys: { 'first-admin': ALIVE } })
+    }
+    expect(Number(await redis.cli('ZCARD', RECORD_KEYS[3]))).toBe(1000)
+  })
+
   test('a key that was revoked then is refused at once by those who know more', async () => {
     const [a, , back] = await two()
     await back()
@@ -284,6 +309,32 @@ describe('changes that were made after the loss', () => {
 })
 
 describe('two that restore at once', () => {
+  test('while one has begun, the other waits its turn', async () => {
+    const [a] = await two()
+    await redis.cli('FLUSHALL')
+    await a.records.look()
+    await redis.cli('SET', RECORD_KEYS[6], 'another', 'PX', 10_000)
+    await expect(restore(a)).rejects.toMatchObject({ code: 'ERR_CONFLICT' })
+    expect(await redis.cli('EXISTS', RECORD_KEYS[0])).toBe('0')
+  })
+
+  test('the one that comes too late has nothing to do', async () => {
+    const [a, b] = await two()
+    await redis.cli('FLUSHALL')
+    let isDone = false
+    const late = await instance(b.records, async (program, send) => {
+      if (program === LOAD_WITH_CHANGES && !isDone) {
+        isDone = true
+        await restore(a)
+      }
+      return send()
+    })
+    await late.records.look()
+    expect(await restore(late)).toBeUndefined()
+    expect(late.records.loss).toBeUndefined()
+    expect(tablesOf(late)).toEqual(WHOLE)
+  })
+
   test('do it once', async () => {
     const [a, b] = await two()
     await redis.cli('FLUSHALL')
@@ -320,6 +371,114 @@ describe('two that restore at once', () => {
   })
 })
 
+describe('a loss in the middle', () => {
+  /** Does something once, before the first run of a program. */
+  const once = (wanted: string, strike: () => Promise<unknown>): Around => {
+    let isDone = false
+    return async (program, send) => {
+      if (program === wanted && !isDone) {
+        isDone = true
+        await strike()
+      }
+      return send()
+    }
+  }
+
+  test('of reading everything: what Redis said just before does not count', async () => {
+    const [a] = await two()
+    const reader = await instance(
+      a.records,
+      once(LOAD, () => redis.cli('FLUSHALL')),
+    )
+    await reader.records.look()
+    expect(reader.records.loss).toMatchObject({ known: 8, found: 0 })
+    expect(tablesOf(reader)).toEqual(WHOLE)
+  })
+
+  test('of a commit: it is refused, and nothing is written', async () => {
+    const [a] = await two()
+    const writer = await instance(
+      a.records,
+      once(COMMIT, () => redis.cli('FLUSHALL')),
+    )
+    await writer.records.look()
+    await expect(writer.records.commit([policy('x', 1)])).rejects.toMatchObject({ code: 'ERR_RECORDS_LOST' })
+    expect(tablesOf(writer)).toEqual(WHOLE)
+    expect(await redis.cli('EXISTS', RECORD_KEYS[0])).toBe('0')
+  })
+
+  test.each([
+    ['before the plan', LOAD_WITH_CHANGES],
+    ['before the records', WRITE],
+    ['before the end', FINISH],
+  ])('of a restore, %s: it can be repeated', async (_when, program) => {
+    const [a, , back] = await two()
+    const restorer = await instance(
+      a.records,
+      once(program, () => redis.cli('FLUSHDB')),
+    )
+    await back()
+    await restorer.records.look()
+    await restore(restorer).catch((error) => expect(error).toMatchObject({ code: 'ERR_CONFLICT' }))
+    await restorer.records.look()
+    if (restorer.records.loss !== undefined) await restore(restorer)
+    expect(await inRedis()).toEqual(WHOLE)
+  })
+
+  test('of a restore, a change of another instance: it is not overwritten', async () => {
+    const [a, , back] = await two()
+    const other = await instance()
+    const restorer = await instance(
+      a.records,
+      once(FINISH, async () => {
+        await redis.cli('DEL', RECORD_KEYS[5])
+        await other.records.commit([policy('since', 1)])
+      }),
+    )
+    await back()
+    await other.records.look()
+    await restorer.records.look()
+    await expect(restore(restorer)).rejects.toMatchObject({ code: 'ERR_CONFLICT' })
+    await restore(restorer)
+    expect(await inRedis()).toEqual({ ...WHOLE, policies: { ...WHOLE.policies, since: 1 } })
+  })
+
+  test('of a restore, its last answer: it is found to be done', async () => {
+    const [a] = await two()
+    await redis.cli('FLUSHALL')
+    let isCut = false
+    const restorer = await instance(a.records, async (program, send) => {
+      const answer = await send()
+      if (program !== FINISH || isCut) return answer
+      isCut = true
+      throw new Error('the connection was cut')
+    })
+    await restorer.records.look()
+    await expect(restore(restorer)).rejects.toMatchObject({ code: 'ERR_DATA_WRITE' })
+    expect(await restore(restorer)).toBeUndefined()
+    expect(restorer.records.loss).toBeUndefined()
+    expect(await inRedis()).toEqual(WHOLE)
+  })
+})
+
+test('a copy of the first programs, which does not say how far it goes, is held against Redis as far as it can be', async () => {
+  const [, b] = await two()
+  const position = { last: 1, mark: '', origin: '' }
+  const records = [policy('p', 1), policy('gone', 1), key('k', REVOKED)]
+  const fine = await instance()
+  fine.records.assume({ records, position, marks: new Map() })
+  await fine.records.look()
+  expect(fine.records.loss).toBeUndefined()
+  expect(tablesOf(fine)).toEqual(tablesOf(b))
+  await redis.cli('FLUSHALL')
+  const lost = await instance()
+  lost.records.assume({ records, position, marks: new Map() })
+  await lost.records.look()
+  expect(lost.records.loss).toMatchObject({ found: 0 })
+  await restore(lost)
+  expect(await inRedis()).toEqual({ policies: { p: 1, gone: 1 }, keys: { k: REVOKED } })
+})
+
 test('a restore of more records than fit into one command', async () => {
   const a = await instance()
   await a.records.look()
@@ -340,6 +499,30 @@ test('a Redis that has everything again, without a restore, is used again', asyn
   await a.records.look()
   expect(a.records.loss).toBeUndefined()
   await a.records.commit([policy('x', 1)])
+})
+
+test('an instance that finds everything again takes back what it said, and others can make changes at once', async () => {
+  const [a, b] = await two()
+  await redis.cli('RENAME', RECORD_KEYS[1], 'elsewhere')
+  await a.records.look()
+  await expect(b.records.commit([policy('x', 1)])).rejects.toMatchObject({ code: 'ERR_RECORDS_LOST' })
+  await redis.cli('RENAME', 'elsewhere', RECORD_KEYS[1])
+  await a.records.look()
+  await b.records.look()
+  await a.records.look()
+  await b.records.look()
+  await b.records.commit([policy('x', 1)])
+})
+
+test('a commit on another branch of the same length is refused', async () => {
+  const [a, , back] = await two()
+  await back()
+  const other = await instance()
+  await other.records.look()
+  await other.records.commit([1, 2, 3, 4].map((n) => policy('branch', n)))
+  await expect(a.records.commit([policy('x', 1)])).rejects.toMatchObject({ code: 'ERR_RECORDS_LOST' })
+  expect(a.records.loss).toMatchObject({ known: 8, found: 8 })
+  expect((await redis.cli('HKEYS', RECORD_KEYS[0])).split('\n').toSorted()).toEqual(['branch', 'gone', 'p'])
 })
 
 test('a revocation that Redis forgot, and nobody noticed, is written again', async () => {

@@ -220,7 +220,8 @@ export class RedisRecords implements Records {
     if (isThere === 0) return this.#lose(found)
     const changes = entries.map(readChange)
     const isWhole = changes.length === foundLast - last && changes.every((change) => change !== undefined)
-    if (!isWhole) return this.#takeAll()
+    // A copy of the first programs does not say which changes it holds.
+    if (!isWhole || (!this.#isRead && mark === '')) return this.#takeAll()
     this.#local.arriveAt(found, readMarks(marks))
     this.#local.tellAll(changes)
     const [morePolicies, moreKeys] = [policies - this.#local.sizeOf('policy'), keys - this.#local.sizeOf('key')]
