@@ -1,5 +1,5 @@
 // Where the service keeps what it must not lose: a data folder and this process's memory, or Redis.
-// What must stay true: whoever uses it cannot tell which of the two it is, apart from `store.kind`.
+// Invariant: callers cannot tell which of the two it is, apart from `store.kind`.
 
 import type { MemoryStore, Store } from 'sluice'
 import { redisStore } from 'sluice/redis'

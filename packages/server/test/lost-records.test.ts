@@ -1,5 +1,7 @@
 // A Redis that lost policies and keys: what two instances answer, say and put back.
 
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type RedisServer, startRedis, until } from '../../../test/servers/redis-server.mjs'
@@ -131,6 +133,21 @@ test('an instance that starts meanwhile: with its copy it is ready, without one 
   expect(onFirstKey).not.toHaveBeenCalled()
 })
 
+test('a copy that was good stays, through a loss and a stop; a key that was revoked meanwhile is refused where it was revoked', async () => {
+  const { redis, a, b, shop, check } = await two()
+  await b.close()
+  const copy = join(b.folder, 'redis-copy.jsonl')
+  const whole = readFileSync(copy, 'utf8')
+  expect(whole).toContain('"seven"')
+  await redis.cli('FLUSHALL')
+  await isLost(a)
+  const again = await onRedis(redis.port, { key: a.key, folder: b.folder })
+  expect((await again.call('DELETE', `/v1/keys/${shop.key.id}`)).body.meta.error).toBe('ERR_RECORDS_LOST')
+  expect((await check(again, shop.secret)).status).toBe(401)
+  await again.close()
+  expect(readFileSync(copy, 'utf8')).toBe(whole)
+})
+
 test('two that are asked to restore at once: one does, and it is in the audit log once', async () => {
   const { redis, a, b } = await two()
   await redis.cli('FLUSHALL')
@@ -180,6 +197,8 @@ describe('a Redis that is there', () => {
     )
     expect((await service.call('GET', '/v1/audit')).status).toBe(200)
     expect((await service.call('PUT', '/v1/policies/torn', { client: 't', rules: '1/s' })).status).toBe(201)
+    expect((await service.call('PUT', '/v1/policies/odd', { client: 'o', rules: '1/s' })).status).toBe(201)
+    expect((await service.call('GET', '/metrics')).body).toContain('sluice_records_unreadable 2\n')
   })
 
   test('but does not take the password: that is what is said, not that it does not answer', async () => {

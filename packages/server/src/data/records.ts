@@ -15,8 +15,8 @@ export interface Records {
   /** All values of a kind that are safe, by id. */
   all(kind: RecordKind): ReadonlyMap<string, unknown>
   /**
-   * Makes changes, all or none of them, in the order of the calls; resolves when they are safe. Rejects with ERR_DATA_WRITE,
-   * and with it every commit that was asked for meanwhile.
+   * Makes changes, all or none of them, in the order of the calls; resolves when they are safe. Rejects with ERR_DATA_WRITE, or
+   * with ERR_RECORDS_LOST if earlier changes have been lost, and with it every commit that was asked for meanwhile.
    */
   commit(changes: readonly Change[]): Promise<void>
   /** Hears of changes that other instances have made; → what stops listening. */

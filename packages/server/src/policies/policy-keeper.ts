@@ -44,6 +44,7 @@ export class PolicyKeeper {
     const after = readPolicy(spec, 'api')
     const before = this.book.put(after)
     await this.#commit({ kind: 'policy', id: after.name, value: after.spec })
+    this.#isReadable(after.name)
     return { before, after }
   }
 
@@ -89,12 +90,17 @@ export class PolicyKeeper {
     for (const policy of unread) if (!named.has(policy.name)) this.#onUnread(policy)
   }
 
+  #isReadable(name: string): void {
+    this.#unread = this.#unread.filter((policy) => policy.name !== name)
+  }
+
   /** What another instance has made safe is in force here too, unless the file says otherwise. */
   #adopt({ kind, id, value }: Change): void {
     if (kind !== 'policy') return
     try {
       if (value === undefined) this.book.delete(id)
       else this.book.put(readPolicy(value, 'api'))
+      this.#isReadable(id)
     } catch {
       this.#load()
     }
