@@ -16,7 +16,8 @@ export function RecordsBanner() {
   return (
     <div class="note bad records-banner" role="alert">
       <p>
-        <strong>Redis has lost policies or keys.</strong> This instance knows {known_changes} changes, Redis has {found_changes}
+        <strong>Redis has lost policies or keys.</strong> This instance is at change {known_changes}, Redis is at change{' '}
+        {found_changes}
         {since !== null && ` (noticed ${fullTime(since)})`}. Checks are decided with the policies and keys that are known here,
         keys that were revoked stay revoked, and nothing can be changed. Put the records back with{' '}
         <code>sluice records restore</code>

@@ -148,7 +148,8 @@ async function readCopy(path: string): Promise<Copied | 'none' | 'damaged'> {
   const { values, badLine } = readLines(bytes)
   const [head, ...records] = values as unknown as [Head | undefined, ...Change[]]
   if (head !== undefined) refuseNewer(path, head.version, VERSION)
-  return head === undefined || badLine > 0 || head.count !== records.length ? 'damaged' : { head, records }
+  const isWhole = badLine === 0 && head?.count === records.length && records.every(({ kind }) => KINDS.includes(kind))
+  return head !== undefined && isWhole ? { head, records } : 'damaged'
 }
 
 function assumedFrom(found: Awaited<ReturnType<typeof readCopy>>, of: string): AssumedRecords | undefined {

@@ -56,7 +56,7 @@ function statusLines({ state, since, knownChanges, foundChanges, knownBy, unread
     state === 'kept'
       ? ['Nothing is lost.']
       : [
-          `Redis lost policies or keys, noticed ${since?.toISOString()}: this instance knows ${knownChanges} changes, Redis has ${foundChanges}.`,
+          `Redis lost policies or keys, noticed ${since?.toISOString()}: this instance is at change ${knownChanges}, Redis is at change ${foundChanges}.`,
           `Put them back with: sluice records restore${knownBy === undefined ? '' : `, at ${knownBy}`}`,
         ]
   return unreadable.count === 0 ? lines : [...lines, `cannot be read: ${listed(unreadable)}`]
