@@ -52,7 +52,7 @@ const MAY_IMPORT: Readonly<Record<string, Readonly<Record<string, readonly strin
     log: ['config'],
     stats: [],
     decide: ['policies', 'stats'],
-    redis: ['errors.ts', 'input', 'config', 'data', 'audit'],
+    redis: ['errors.ts', 'input', 'config', 'data', 'audit', 'keys'],
     'version.ts': [],
     web: ['errors.ts', 'keys'],
     api: ['errors.ts', 'input', 'policies', 'keys', 'audit', 'decide', 'stats', 'version.ts', 'log', 'config', 'web'],

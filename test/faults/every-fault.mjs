@@ -10,8 +10,10 @@ import { clientPause, sigstop } from './cases/frozen.mjs'
 import { latency } from './cases/latency.mjs'
 import { longOutage } from './cases/long-outage.mjs'
 import { manyPolicies } from './cases/many-policies.mjs'
+import { lostRecords } from './cases/lost-records.mjs'
 import { busy, loading, masterdown, noPermission, noreplicas, oom, readonly } from './cases/refusals.mjs'
 import { scriptFlush } from './cases/script-flush.mjs'
+import { flushall, laggingReplica, olderSnapshot, restart, sentinelFailover } from './record-scenes.mjs'
 import { runFault } from './run-fault.mjs'
 
 /** @import { Fault, OnStep, Outcome } from './run-fault.mjs' */
@@ -26,6 +28,7 @@ export const everyFault = [
   cutReplies,
   manyPolicies,
   ...[latency(20, 10, 200), latency(80, 40, 200), latency(200, 80, 200), lateStart, refused, longOutage].map(asRun),
+  ...[flushall, restart, olderSnapshot, laggingReplica, sentinelFailover].map(lostRecords),
 ]
 
 /** The most telling ones, short: for every run of the tests. */

@@ -13,7 +13,7 @@ const help = `npm run faults [-- --only <name>]
 
 Does to live Redis servers what happens to them, under load, and checks that every call settles by its deadline, that no
 more is admitted than the written bound, that nothing is counted twice or denied without reason, and that the store is in use
-again within two seconds. About two minutes.
+again within two seconds; and that the service survives a Redis that loses its policies and keys. About five minutes.
 
 Options
   --only <name>   one fault; may be given more than once

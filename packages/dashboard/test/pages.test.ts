@@ -129,6 +129,32 @@ describe('overview', () => {
     await page.context().close()
     await onRedis.stop()
   })
+
+  test('a Redis that lost policies and keys is said on every page, with the command that mends it, until it is mended', async () => {
+    const redis = await startRedis()
+    const onRedis = await startLiveService({ store: `redis://127.0.0.1:${redis.port}` })
+    const [page, problems] = await openPage(browser, onRedis.address)
+    await signIn(page, onRedis.key)
+    await page.getByText('All is quiet').waitFor()
+    const banner = page.getByRole('alert').filter({ hasText: 'Redis has lost policies or keys' })
+    expect(await banner.count()).toBe(0)
+    await redis.cli('FLUSHALL')
+    await banner.waitFor()
+    for (const name of ['Live', 'Clients', 'Policies', 'Keys and audit', 'Overview']) {
+      await go(page, name)
+      await banner.getByText('sluice records restore').waitFor()
+      await banner.getByText('nothing can be changed').waitFor()
+    }
+    await expectAccessibleInBoth(page)
+    await page.setViewportSize({ width: 360, height: 800 })
+    await expectNoSidewaysScroll(page)
+    await onRedis.call('POST', '/v1/records/restore', {})
+    await banner.waitFor({ state: 'detached' })
+    expect(problems).toEqual([])
+    await page.context().close()
+    await onRedis.stop()
+    await redis.stop()
+  })
 })
 
 describe('clients', () => {

@@ -15,7 +15,7 @@ import { type FileEvent, WatchedFile } from './config/watched-file.ts'
 import { Decider } from './decide/decider.ts'
 import { ServerError } from './errors.ts'
 import { type Keeping, openKeeping } from './keeping.ts'
-import { KeyRing } from './keys/key-ring.ts'
+import { KeyRing, type NewApiKey } from './keys/key-ring.ts'
 import { type Logger, makeLogger } from './log/logger.ts'
 import { PolicyKeeper } from './policies/policy-keeper.ts'
 import { Stats } from './stats/stats.ts'
@@ -48,6 +48,9 @@ export interface RunningService {
 /** How long a start waits for Redis before it goes on, not ready. */
 const LOAD_MS = 5000
 
+/** Between tries to make the first key, while Redis lacks records that another instance knows. */
+const FIRST_KEY_AGAIN_MS = 500
+
 const DRAIN_DELAY_MS = 250
 
 /** How long what is under way may take once nothing new comes in. */
@@ -64,17 +67,17 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
   const keeping = await openKeeping({ config, logger, onStore: (isUp) => decider?.health.heard(isUp) })
   const closing: (() => Promise<unknown>)[] = [() => keeping.close()]
   try {
-    const policies = new PolicyKeeper(keeping.records)
-    const keys = new KeyRing(keeping.records)
+    const policies = new PolicyKeeper(keeping.records, ({ name, error }) =>
+      logger.error({ err: error, policy: name }, 'a policy cannot be read and is not in force'),
+    )
+    const keys = new KeyRing(keeping.records, Date.now, ({ id, error }) =>
+      logger.error({ err: error, key: id }, 'an API key cannot be read and does not work'),
+    )
     // When keys were last used is worth a try, not more.
     closing.unshift(() =>
       keys.close().catch((error: unknown) => logger.warn({ err: error }, 'when keys were last used is not kept')),
     )
     closing.unshift(async () => policies.close())
-    for (const { name, error } of policies.unread) {
-      logger.error({ err: error, policy: name }, 'a policy cannot be read and is not in force')
-    }
-    for (const { id, error } of keys.unread) logger.error({ err: error, key: id }, 'an API key cannot be read and does not work')
     const file = options.file && watchFile(options.file, policies, stats, logger)
     await file?.start()
     if (file !== undefined) closing.unshift(() => file.stop())
@@ -83,11 +86,12 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     decider = new Decider({ store: keeping.store, failure, standInKeys, policies: policies.book, stats })
     closing.unshift(async () => decider?.close())
     const { keysRequired, insecureAllowUnauthenticated: anyHost, trustedProxies } = config
-    const { facts, audit } = keeping
+    const { facts, care, audit } = keeping
     const service: Service = {
       version: VERSION,
       status,
       store: facts,
+      records: care,
       decider,
       stats,
       policies,
@@ -105,12 +109,12 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     })
     await Promise.race([ready, pause(LOAD_MS, undefined, { ref: false })])
     if (status.state === 'starting') {
-      if (await keeping.recall()) {
+      if (await keeping.hasCopy()) {
         status.state = 'ready'
         decider.health.heard(false)
-        logger.warn('Redis does not answer: starting with the policies and keys that it had when they were last seen')
+        logger.warn(`${keeping.trouble()}: starting with the policies and keys that it had when they were last seen`)
       } else {
-        logger.warn('Redis does not answer: listening, but not ready until it does')
+        logger.warn(`${keeping.trouble()}: listening, but not ready until that is put right`)
       }
     }
     ready.catch((error: unknown) => logger.error({ err: error }, 'the service cannot become ready'))
@@ -158,11 +162,26 @@ function refusePublic({ listen, adminListen, keysRequired, insecureAllowUnauthen
 /** On a first start, somebody has to be let in. */
 async function makeFirstKey(keeping: Keeping, keys: KeyRing, onFirstKey: (secret: string) => void): Promise<void> {
   if (keys.list().length > 0 || !(await keeping.isFirst())) return
-  const { key, secret } = await keys.create({ name: 'first-admin', scopes: ['admin'] })
+  const made = await createUnlessLost(keys)
+  if (made === undefined) return
+  const { key, secret } = made
   // First of all: it cannot be shown later.
   onFirstKey(secret)
   const after = { name: key.name, scopes: key.scopes }
   await keeping.audit.append({ actor: 'first-start', action: 'key.create', target: key.id, after })
+}
+
+/** Another instance may know of keys that Redis has lost: then they come back, and no first key is made. */
+async function createUnlessLost(keys: KeyRing): Promise<NewApiKey | undefined> {
+  while (keys.list().length === 0) {
+    try {
+      return await keys.create({ name: 'first-admin', scopes: ['admin'] })
+    } catch (error) {
+      if (!(error instanceof ServerError && error.code === 'ERR_RECORDS_LOST')) throw error
+      await pause(FIRST_KEY_AGAIN_MS, undefined, { ref: false })
+    }
+  }
+  return undefined
 }
 
 function printKey(secret: string): void {

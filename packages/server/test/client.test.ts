@@ -152,7 +152,7 @@ test('stats, top and health', async () => {
   const denied = { clientId: 'acme', count: 2, error: 0, minutes: [...new Array(59).fill(0), 2] }
   expect(await client.top()).toEqual({ by: 'denied', clients: [denied], unlistedAtMost: 0 })
   expect((await client.top({ by: 'allowed', limit: 1 })).clients).toHaveLength(1)
-  expect(await client.health()).toEqual({ isReady: true, state: 'ready', store: 'memory' })
+  expect(await client.health()).toEqual({ isReady: true, state: 'ready', store: 'memory', records: 'kept' })
 })
 
 test('a wrong key is refused in words', async () => {

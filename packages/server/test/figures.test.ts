@@ -203,8 +203,10 @@ describe('GET /metrics', () => {
     ]) {
       expect(body).toContain(`${line}\n`)
     }
+    // The name of one metric happens to hold that of a client.
+    const text = body.replaceAll('unreadable', '')
     for (const hidden of ['ada', 'bob', 'mallory', '/a', service.key, service.key.split('_')[1]])
-      expect(body).not.toContain(hidden)
+      expect(text).not.toContain(hidden)
     for (const line of (body as string).trim().split('\n')) {
       expect(line).toMatch(/^(# (HELP|TYPE) sluice_\w+ .+|sluice_\w+(\{[a-z_]+="[^"]*"(,[a-z_]+="[^"]*")*\})? [0-9.e+-]+)$/)
     }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type RedisServer, startCluster, startRedis, until } from '../../../test/servers/redis-server.mjs'
+import { sealLine } from '../src/data/checked-lines.ts'
 import { startService, type TestService, type TestServiceOptions } from './running-service.ts'
 
 let redis: RedisServer
@@ -223,7 +224,7 @@ describe('when Redis goes', () => {
     expect(onFirstKey).toHaveBeenCalledTimes(1)
   })
 
-  test('a start without it goes on with the policies and keys that were last known, and then with those that are there', async () => {
+  test('a start without it goes on with the policies and keys that were last known, also if it comes back empty', async () => {
     const { own, service: before } = await withRedis()
     const { folder, key } = before
     await before.call('PUT', '/v1/policies/seven', { client: 'ada', rules: '7/hour' })
@@ -239,9 +240,10 @@ describe('when Redis goes', () => {
 
     await own.start()
     await service.ready
-    // It came back empty, and it rules: a new first key is made.
-    expect((await service.call('GET', '/v1/policies/seven')).status).toBe(404)
-    expect((await check()).status).toBe(401)
+    expect((await service.call('GET', '/readyz')).body.data).toEqual({ state: 'ready', store: 'redis', records: 'lost' })
+    expect((await service.call('GET', '/v1/policies/seven')).status).toBe(200)
+    expect((await check()).status).toBe(200)
+    expect((await service.call('DELETE', '/v1/policies/seven')).body.meta).toMatchObject({ code: 503, error: 'ERR_RECORDS_LOST' })
   })
 
   test('a copy of another Redis, or one that is not whole, is not used', async () => {
@@ -262,6 +264,30 @@ describe('when Redis goes', () => {
     expect(await state(own.port)).toBe('starting')
     writeFileSync(copy, whole)
     expect(await state(own.port)).toBe('degraded')
+    expect(readFileSync(copy)).toEqual(whole)
+  })
+
+  test('a copy of another Redis is moved aside, not overwritten; one of a later version is left alone', async () => {
+    const [first, second] = [await withRedis(), await withRedis()]
+    const { folder } = first.service
+    await first.service.call('PUT', '/v1/policies/seven', { client: 'ada', rules: '7/hour' })
+    await first.service.close()
+    const copy = join(folder, 'redis-copy.jsonl')
+    const whole = readFileSync(copy)
+    const flags = { store: `redis://127.0.0.1:${second.own.port}` }
+    const other = await startService({ flags, folder, key: second.service.key })
+    vi.useRealTimers()
+    await other.call('PUT', '/v1/policies/other', { client: 'eve', rules: '1/s' })
+    await other.close()
+    expect(readFileSync(join(folder, 'redis-copy.aside.jsonl'))).toEqual(whole)
+    expect(readFileSync(copy, 'utf8')).toContain('"other"')
+    const later = sealLine({ version: 3, of: flags.store, count: 0 })
+    writeFileSync(copy, later)
+    const again = await startService({ flags, folder, key: second.service.key })
+    vi.useRealTimers()
+    await again.call('DELETE', '/v1/policies/other')
+    await again.close()
+    expect(readFileSync(copy, 'utf8')).toBe(later)
   })
 
   test('a stop without it is not held up', async () => {

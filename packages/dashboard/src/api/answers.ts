@@ -62,6 +62,15 @@ export interface StatusAnswer {
   readonly check_seconds: HistogramAnswer
 }
 
+/** Whether Redis has lost policies or keys. */
+export interface RecordsAnswer {
+  readonly state: 'kept' | 'lost'
+  readonly since: string | null
+  readonly known_changes: number | null
+  readonly found_changes: number | null
+  readonly known_by: string | null
+}
+
 export type PolicyMode = 'enforce' | 'shadow' | 'off'
 
 /** A rule of a policy: in notation, or its algorithm with its options. */

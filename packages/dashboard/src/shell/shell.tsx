@@ -7,6 +7,7 @@ import { Icon, type IconName } from '../controls/icon.tsx'
 import { ThemeChoice } from '../controls/theme-choice.tsx'
 import { path } from './address.ts'
 import { Brand } from './brand.tsx'
+import { RecordsBanner } from './records-banner.tsx'
 
 interface Place {
   readonly path: string
@@ -60,6 +61,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         </div>
       </header>
       <main id="main" class="page" tabIndex={-1} ref={main}>
+        <RecordsBanner />
         {children}
       </main>
     </div>

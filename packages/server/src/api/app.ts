@@ -24,6 +24,7 @@ import { fixedWindowSetRoute } from './routes/fixed-window-set-route.ts'
 import { keyRoutes } from './routes/key-routes.ts'
 import { healthRoutes, metricsRoute } from './routes/operation-routes.ts'
 import { policyRoutes } from './routes/policy-routes.ts'
+import { recordsRoutes } from './routes/records-routes.ts'
 import { sessionRoutes } from './routes/session-routes.ts'
 import { statsRoutes } from './routes/stats-routes.ts'
 import { statusRoute } from './routes/status-route.ts'
@@ -125,6 +126,7 @@ const ADMINISTRATION = [
   policyRoutes,
   keyRoutes,
   auditRoute,
+  recordsRoutes,
   statsRoutes,
   eventsRoute,
   metricsRoute,

@@ -3,6 +3,7 @@
 
 import { Exposition, type Sample } from '../stats/exposition.ts'
 import { OUTCOMES, REASON, REASON_NAMES } from '../stats/figures.ts'
+import { recordsState, unreadableRecords } from './records-view.ts'
 import type { Service } from './service.ts'
 
 export function metricsText(service: Service): string {
@@ -51,6 +52,12 @@ export function metricsText(service: Service): string {
       rules.map(({ policy, rule }): Sample => [{ policy, rule: rule.name }, rule.windowMs / 1000]),
     )
     .gauge('policies', 'Policies that are in force.', policies.book.size)
+    .gauge(
+      'records_lost',
+      'Whether Redis lacks changes of policies and keys that an instance has seen.',
+      Number(recordsState(service) === 'lost'),
+    )
+    .gauge('records_unreadable', 'Policies and keys that are there and cannot be read.', unreadableRecords(service).length)
     .gauge('store_up', 'Whether the store answers.', [[{ store: store.kind }, Number(health.isUp)]])
     .gauge(
       'breaker_state',

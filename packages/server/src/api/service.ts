@@ -24,10 +24,44 @@ export interface StoreFacts {
   readonly failureMode: 'local' | 'allow' | 'deny' | 'throw'
 }
 
+/** Redis lacks changes of policies and keys that an instance has seen. */
+export interface RecordsLoss {
+  readonly sinceMs: number
+  /** The last change that this instance knows, and the last that Redis has. */
+  readonly known: number
+  readonly found: number
+  /** The instance that knows most, if it is another. */
+  readonly knownBy: string | undefined
+}
+
+export interface RecordName {
+  readonly kind: 'policy' | 'key'
+  readonly id: string
+}
+
+/** Records of a restore, by what becomes of them. */
+export interface RestoreReport {
+  readonly written: readonly RecordName[]
+  readonly revoked: readonly RecordName[]
+  readonly removed: readonly RecordName[]
+  readonly kept: readonly RecordName[]
+  readonly isExact: boolean
+}
+
+/** Whether policies and keys are where they belong, and the way to put them back. */
+export interface RecordsCare {
+  loss(): RecordsLoss | undefined
+  /** Records that are there and cannot be read. */
+  unreadable(): readonly RecordName[]
+  /** Undefined if nothing was lost. */
+  restore(options: { readonly dryRun: boolean }): Promise<RestoreReport | undefined>
+}
+
 export interface Service {
   readonly version: string
   readonly status: ServiceStatus
   readonly store: StoreFacts
+  readonly records: RecordsCare
   readonly decider: Decider
   readonly stats: Stats
   readonly policies: PolicyKeeper

@@ -8,12 +8,13 @@ import { checkCommand } from './commands/check.ts'
 import { resetCommand, usageCommand } from './commands/counters.ts'
 import { healthCommand } from './commands/health.ts'
 import { keysCommand } from './commands/keys.ts'
+import { recordsCommand } from './commands/records.ts'
 import { topCommand } from './commands/top.ts'
 import { exitCodeFor, UsageError } from './exit-codes.ts'
 import { print, type Terminal } from './terminal.ts'
 
 /** Commands that need nothing of the service itself. It takes a while to load: whoever only asks does not wait for that. */
-const LIGHT = ['check', 'usage', 'reset', 'keys', 'top', 'health']
+const LIGHT = ['check', 'usage', 'reset', 'keys', 'records', 'top', 'health']
 
 /** All commands; or only the light ones, if the first word of the command line is one of them. */
 export async function buildProgram(terminal: Terminal, first = ''): Promise<Command> {
@@ -26,6 +27,7 @@ export async function buildProgram(terminal: Terminal, first = ''): Promise<Comm
   }
   program
     .addCommand(keysCommand(terminal))
+    .addCommand(recordsCommand(terminal))
     .addCommand(checkCommand(terminal))
     .addCommand(usageCommand(terminal))
     .addCommand(resetCommand(terminal))

@@ -121,6 +121,44 @@ export interface Health {
   /** `degraded`: the store does not answer, and somebody stands in for it. */
   readonly state: 'ready' | 'degraded' | 'starting' | 'draining' | 'store-down'
   readonly store: 'memory' | 'redis'
+  /** `lost`: Redis lacks changes of policies and keys; the service goes on with those that it knows. */
+  readonly records: 'kept' | 'lost'
+}
+
+export interface RecordNames {
+  readonly count: number
+  /** The first hundred: a policy by its name, a key by its id. */
+  readonly names: readonly { readonly kind: 'policy' | 'key'; readonly id: string }[]
+}
+
+export interface RecordsStatus {
+  readonly state: 'kept' | 'lost'
+  /** When the loss was noticed. */
+  readonly since: Date | undefined
+  /** The number of the last change that the instance that answers knows. */
+  readonly knownChanges: number | undefined
+  /** The number of the last change that Redis has. */
+  readonly foundChanges: number | undefined
+  /** The instance to restore from, if another one knows more. */
+  readonly knownBy: string | undefined
+  /** Records that are there and cannot be read. */
+  readonly unreadable: RecordNames
+}
+
+export interface Restored {
+  /** Afterwards. */
+  readonly state: 'kept' | 'lost'
+  readonly dryRun: boolean
+  /** Records that Redis lacked or had in an earlier form. */
+  readonly written: RecordNames
+  /** Of those, keys that Redis would have let in. */
+  readonly revoked: RecordNames
+  /** Records that were deleted, or whose patterns another policy has taken. */
+  readonly removed: RecordNames
+  /** Records that were changed after the loss. */
+  readonly kept: RecordNames
+  /** False: changes after the loss are no longer all known, so each record that Redis has counts as one. */
+  readonly isExact: boolean
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: what came over the wire is of the API's form, or the mapping fails below
@@ -203,8 +241,23 @@ export function top({ by, clients, unlisted_at_most: unlistedAtMost }: Wire): To
   return { by, clients: listed, unlistedAtMost }
 }
 
-export function health({ state, store }: Wire): Health {
-  return { isReady: state === 'ready' || state === 'degraded', state, store }
+export function health({ state, store, records = 'kept' }: Wire): Health {
+  return { isReady: state === 'ready' || state === 'degraded', state, store, records }
+}
+
+export function recordsStatus({ state, since, known_changes, found_changes, known_by, unreadable }: Wire): RecordsStatus {
+  return {
+    state,
+    since: orUndefined(since),
+    knownChanges: known_changes ?? undefined,
+    foundChanges: found_changes ?? undefined,
+    knownBy: known_by ?? undefined,
+    unreadable,
+  }
+}
+
+export function restored({ state, dry_run, written, revoked, removed, kept, exact }: Wire): Restored {
+  return { state, dryRun: dry_run, written, revoked, removed, kept, isExact: exact }
 }
 
 function counts({ allowed, denied, shadow_denied: shadowDenied, errors }: Wire): Counts {

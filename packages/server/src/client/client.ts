@@ -56,6 +56,12 @@ export interface Client {
     /** Ends a key. The last one that can administer fails with `ERR_KEY_LAST` unless `force` is set. */
     revoke(id: string, options?: { readonly force?: boolean }): Promise<answers.KeyFacts>
   }
+  /** Policies and keys in Redis, if it has lost some. */
+  readonly records: {
+    status(): Promise<answers.RecordsStatus>
+    /** Writes what the instance that answers knows; with `dryRun`, only says what that would be. */
+    restore(options?: { readonly dryRun?: boolean }): Promise<answers.Restored>
+  }
   /** The last hour, or fewer seconds, of the instance that answers. */
   stats(options?: { readonly seconds?: number; readonly policy?: string }): Promise<answers.Stats>
   /** The busiest clients of the last hour, of the instance that answers. */
@@ -143,6 +149,10 @@ export function createClient(options: ClientOptions = {}): Client {
       },
       revoke: (id, { force = false } = {}) =>
         call('DELETE', `/v1/keys/${encodeURIComponent(id)}${force ? '?force=true' : ''}`, undefined, answers.keyFacts),
+    },
+    records: {
+      status: () => call('GET', '/v1/records', undefined, answers.recordsStatus),
+      restore: ({ dryRun = false } = {}) => call('POST', '/v1/records/restore', { dry_run: dryRun }, answers.restored),
     },
     stats: (wanted = {}) => call('GET', `/v1/stats${query({ ...wanted })}`, undefined, answers.stats),
     top: (wanted = {}) => call('GET', `/v1/top${query({ ...wanted })}`, undefined, answers.top),

@@ -7,6 +7,9 @@ const SEAL_LENGTH = 18
 
 const NEWLINE = 0x0a
 
+/** A run of zeros that no single damaged byte makes. JSON holds none. */
+const HOLE = Buffer.alloc(16)
+
 /** An object of at least one member as a line that can be checked. */
 export function sealLine(value: object): string {
   const body = JSON.stringify(value).slice(0, -1)
@@ -17,7 +20,10 @@ export interface ReadLines {
   readonly values: readonly Record<string, unknown>[]
   /** How many bytes of the file hold good lines. */
   readonly goodBytes: number
-  /** Whether good lines come after a bad one: then the file was damaged, where else its last line was only torn. */
+  /**
+   * True if the first bad line was whole once: then the file is damaged. False if the end of the file is torn, as after a process
+   * that ended while writing it.
+   */
   readonly isDamaged: boolean
   /** The number of the first bad line; 0 if there is none. */
   readonly badLine: number
@@ -30,12 +36,22 @@ export function readLines(bytes: Buffer): ReadLines {
   for (let at = 0, line = 1; at < bytes.length; line++) {
     const end = bytes.indexOf(NEWLINE, at)
     const value = end < 0 ? undefined : openLine(bytes.subarray(at, end))
-    if (value === undefined) return { values, goodBytes, badLine: line, isDamaged: end >= 0 && hasGoodLine(bytes, end + 1) }
+    if (value === undefined) return { values, goodBytes, badLine: line, isDamaged: !isTorn(bytes, at, end) }
     values.push(value)
     at = end + 1
     goodBytes = at
   }
   return { values, goodBytes, badLine: 0, isDamaged: false }
+}
+
+/**
+ * A line is written in one piece, so a torn one is a part of it: it has no newline, or a power cut left a hole of zeros in it. A line
+ * with its newline and without a hole was whole, and somebody may have been told that its change is safe.
+ */
+function isTorn(bytes: Buffer, start: number, end: number): boolean {
+  if (end >= 0) return bytes.subarray(start, end).includes(HOLE) && !hasGoodLine(bytes, end + 1)
+  // A good line and one byte more: its newline was damaged.
+  return openLine(bytes.subarray(start, bytes.length - 1)) === undefined
 }
 
 function hasGoodLine(bytes: Buffer, from: number): boolean {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { cpSync, linkSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../../test/temporary-folder.ts'
@@ -66,6 +66,33 @@ test('and not while it does', async () => {
   } finally {
     clearInterval(beat)
   }
+})
+
+test('a copy of a folder in use is free; the folder itself stays in use', async () => {
+  const [folder, copy, linked] = [temporaryFolder(), temporaryFolder(), temporaryFolder()]
+  const lock = await FolderLock.acquire(folder)
+  const [name] = locksIn(folder)
+  cpSync(folder, copy, { recursive: true, preserveTimestamps: true })
+  // The same file in another place, as in a snapshot of a whole disk.
+  linkSync(join(folder, name), join(linked, name))
+  await (await FolderLock.acquire(copy, { watchMs: 100 })).release()
+  expect(locksIn(copy)).toEqual([])
+  await expect(FolderLock.acquire(linked, { watchMs: 5000 })).rejects.toMatchObject({ code: 'ERR_DATA_LOCKED' })
+  await expect(FolderLock.acquire(folder, { watchMs: 100 })).rejects.toMatchObject({ code: 'ERR_DATA_LOCKED' })
+  await lock.release()
+  await (await FolderLock.acquire(linked, { watchMs: 100 })).release()
+})
+
+test('the lock of the first programs, which did not say where it is, counts as before', async () => {
+  const folder = temporaryFolder()
+  await leaveLock(folder, { version: undefined, folder: undefined, inode: undefined })
+  await expect(FolderLock.acquire(folder, { watchMs: 100 })).rejects.toMatchObject({ code: 'ERR_DATA_LOCKED' })
+})
+
+test('a file of a later version is not guessed at', async () => {
+  const folder = temporaryFolder()
+  await leaveLock(folder, { version: 2 })
+  await expect(FolderLock.acquire(folder)).rejects.toMatchObject({ code: 'ERR_DATA_VERSION' })
 })
 
 test('a file that cannot be read is not guessed at', async () => {

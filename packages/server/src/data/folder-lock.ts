@@ -2,15 +2,19 @@
 // once at least one sees the other, so never do both stay. Files are never reused, so taking away that of a dead process is safe.
 
 import { randomBytes } from 'node:crypto'
-import { access, readdir, readFile, readlink, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { access, open, readdir, readFile, readlink, realpath, rename, rm, stat, utimes } from 'node:fs/promises'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ServerError } from '../errors.ts'
 import { PRIVATE_FILE } from './append-file.ts'
+import { refuseNewer } from './file-version.ts'
 
 const PREFIX = 'lock-'
 const DRAFT = 'draft-'
+
+/** Of the form of these files. */
+const VERSION = 1
 
 /** A draft of this age was left by a process that ended while writing it. */
 const OLD_DRAFT_MS = 60_000
@@ -34,6 +38,10 @@ interface Owner {
   readonly place: string
   readonly host: string
   readonly since: string
+  /** Where the file was put down, and its number in the file system: a copy of a folder carries files that say otherwise. */
+  readonly folder?: string
+  readonly inode?: string
+  readonly version?: number
 }
 
 export interface LockOptions {
@@ -87,7 +95,14 @@ export class FolderLock {
 async function putDown(folder: string, owner: Owner): Promise<string> {
   const path = join(folder, `${PREFIX}${randomBytes(6).toString('hex')}`)
   const draft = join(folder, `${DRAFT}${randomBytes(6).toString('hex')}`)
-  await writeFile(draft, `${JSON.stringify(owner)}\n`, { mode: PRIVATE_FILE })
+  const file = await open(draft, 'wx', PRIVATE_FILE)
+  try {
+    const { ino } = await file.stat({ bigint: true })
+    const whole: Owner = { version: VERSION, ...owner, folder: await realpath(folder), inode: String(ino) }
+    await file.writeFile(`${JSON.stringify(whole)}\n`)
+  } finally {
+    await file.close()
+  }
   await rename(draft, path)
   return path
 }
@@ -100,6 +115,7 @@ async function liveOwner(folder: string, own: string, self: Owner, watchMs: numb
     if (!name.startsWith(PREFIX) || path === own) continue
     const other = await readOwner(path)
     if (other === undefined) continue
+    refuseNewer(path, other.version, VERSION)
     if (await isAlive(other, path, self, watchMs)) return other
     await rm(path, { force: true })
   }
@@ -117,7 +133,8 @@ async function readOwner(path: string): Promise<Owner | undefined> {
 }
 
 async function isAlive(other: Owner, path: string, self: Owner, watchMs: number): Promise<boolean> {
-  if (other.place !== self.place) return showsLife(path, watchMs)
+  // The owner of a copied file may be alive, in the folder that the file was copied from. It touches its own file, never the copy.
+  if (other.place !== self.place || (await isCopied(other, path))) return showsLife(path, watchMs)
   if (other.pid === process.pid) return other.started === self.started
   try {
     process.kill(other.pid, 0)
@@ -125,6 +142,18 @@ async function isAlive(other: Owner, path: string, self: Owner, watchMs: number)
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
   }
   return (await startOf(other.pid)) === other.started
+}
+
+/** Whether the file is not where its owner put it. Files of the first programs do not tell. */
+async function isCopied({ folder, inode }: Owner, path: string): Promise<boolean> {
+  if (folder === undefined || inode === undefined) return false
+  try {
+    const { ino } = await stat(path, { bigint: true })
+    return String(ino) !== inode || (await realpath(dirname(path))) !== folder
+  } catch {
+    // Gone meanwhile: watching finds that out.
+    return true
+  }
 }
 
 /** Whether the file is touched while we watch. */

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { ServerError } from '../errors.ts'
 import { AppendFile, syncFolder } from './append-file.ts'
 import { readLines, sealLine } from './checked-lines.ts'
+import { refuseNewer } from './file-version.ts'
 import { GroupCommit } from './group-commit.ts'
 import type { Change, RecordKind, Records } from './records.ts'
 import { draftOf, replaceFile } from './replace-file.ts'
@@ -31,6 +32,8 @@ export interface JournalOptions {
 }
 
 interface Line {
+  /** Of the form of the line; lines of the first programs have none, and are of version 1. */
+  readonly version?: number
   readonly n: number
   readonly changes: readonly Change[]
 }
@@ -108,7 +111,7 @@ export class Journal implements Records {
       )
     }
     if (this.#file.length >= this.#compactNextAt) await this.#tryToCompact()
-    await this.#file.append(sealLine({ n: this.#n + 1, changes } satisfies Line))
+    await this.#file.append(sealLine({ version: VERSION, n: this.#n + 1, changes } satisfies Line))
     this.#n += 1
     for (const change of changes) apply(this.#tables, change)
   }
@@ -152,7 +155,8 @@ async function readSnapshot(path: string): Promise<Found> {
   const { values, badLine } = readLines(bytes)
   if (badLine > 0) throw damaged(path, `line ${badLine} is not what was written`)
   const [header, ...records] = values
-  if (header?.version !== VERSION) throw damaged(path, `it is of version ${header?.version}, and this program reads ${VERSION}`)
+  if (header === undefined) throw damaged(path, 'it is empty')
+  refuseNewer(path, header.version, VERSION)
   if (header.records !== records.length) throw damaged(path, `it has ${records.length} records of ${header.records}`)
   for (const record of records) apply(tables, record as unknown as Change)
   found.n = header.n as number
@@ -163,14 +167,16 @@ async function readSnapshot(path: string): Promise<Found> {
 async function replay(file: AppendFile, found: Found): Promise<void> {
   const { path } = file
   const { values, goodBytes, badLine, isDamaged } = readLines(await readFile(path))
-  if (isDamaged) throw damaged(path, `line ${badLine} is not what was written, and good lines come after it`)
   for (const value of values) {
-    const { n, changes } = value as unknown as Line
+    const { version, n, changes } = value as unknown as Line
+    refuseNewer(path, version, VERSION)
     if (n <= found.n) continue
     if (n !== found.n + 1) throw damaged(path, `change ${found.n + 1} is missing: after ${found.n} comes ${n}`)
     for (const change of changes) apply(found.tables, change)
     found.n = n
   }
+  // After the versions: a newer program may write lines that are no good here.
+  if (isDamaged) throw damaged(path, `line ${badLine} is not what was written`, 'delete that line to go on without its changes')
   if (goodBytes === file.length) return
   found.notices.push(
     `${path}: dropped ${file.length - goodBytes} bytes after line ${badLine - 1}: a change that was never acknowledged, as its process ended while writing it`,
@@ -199,9 +205,6 @@ async function readIfThere(path: string): Promise<Buffer | undefined> {
   }
 }
 
-function damaged(path: string, why: string): ServerError {
-  return new ServerError(
-    'ERR_DATA_DAMAGED',
-    `${path} is damaged: ${why}. Restore it from a backup, or move it away to start without it`,
-  )
+function damaged(path: string, why: string, otherwise = 'move it away to start without it'): ServerError {
+  return new ServerError('ERR_DATA_DAMAGED', `${path} is damaged: ${why}. Restore it from a backup, or ${otherwise}`)
 }

@@ -17,9 +17,10 @@ export interface Records {
   /** All values of a kind that are safe, by id. */
   all(kind: RecordKind): ReadonlyMap<string, unknown>
   /**
-   * Makes changes, all or none of them, in the order of the calls; resolves when they are safe. Rejects with ERR_DATA_WRITE,
-   * and with it every commit that was asked for meanwhile. `refusal` is asked right before the changes are made, when all changes of
-   * others before them have been heard; the error that it returns rejects this commit alone.
+   * Makes changes, all or none of them, in the order of the calls; resolves when they are safe. Rejects with ERR_DATA_WRITE, or
+   * with ERR_RECORDS_LOST if earlier changes have been lost, and with it every commit that was asked for meanwhile. `refusal` is
+   * asked right before the changes are made, when all changes of others before them have been heard; the error that it returns
+   * rejects this commit alone.
    */
   commit(changes: readonly Change[], refusal?: () => ServerError | undefined): Promise<void>
   /** Hears of changes that other instances have made; → what stops listening. */

@@ -4,6 +4,7 @@ import { fakeClock } from 'sluice/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { temporaryFolder } from '../../test/temporary-folder.ts'
 import { Journal } from '../data/journal.ts'
+import type { Change } from '../data/records.ts'
 import { KeyRing, mayUse } from './key-ring.ts'
 import { digestOf, idOfKeyText, makeKeyText } from './key-text.ts'
 
@@ -239,4 +240,44 @@ test('an admin may do everything, others what they were given', async () => {
   const { key: reader } = await ring.create({ name: 'r', scopes: ['read'] })
   expect((['check', 'read', 'admin'] as const).map((scope) => mayUse(admin, scope))).toEqual([true, true, true])
   expect((['check', 'read', 'admin'] as const).map((scope) => mayUse(reader, scope))).toEqual([false, true, false])
+})
+
+test('a key whose revocation could not be kept stays refused when another instance tells of its use', async () => {
+  const { ring: maker, journal } = await ringIn(temporaryFolder())
+  const { key, secret } = await maker.create(check)
+  let tell = (_change: Change): void => {}
+  const ring = new KeyRing({
+    all: (kind) => journal.all(kind),
+    commit: () => Promise.reject(new Error('it cannot be kept now')),
+    watch: (listener) => {
+      tell = listener
+      return () => {}
+    },
+    close: async () => {},
+  })
+  onTestFinished(() => ring.close().catch(() => {}))
+  await expect(ring.revoke(key.id)).rejects.toThrow('it cannot be kept now')
+  const kept = journal.all('key').get(key.id) as object
+  tell({ kind: 'key', id: key.id, value: { ...kept, lastUsedAt: 5 } })
+  expect(ring.verify(secret)).toBeUndefined()
+})
+
+test('a key that another instance tells of and that cannot be read is named, and refused', async () => {
+  const { ring: maker, journal } = await ringIn(temporaryFolder())
+  const { key, secret } = await maker.create(check)
+  let tell = (_change: Change): void => {}
+  const unread: string[] = []
+  const records = { all: () => journal.all('key'), commit: async () => {}, close: async () => {} }
+  const watch = (listener: typeof tell) => {
+    tell = listener
+    return () => {}
+  }
+  const ring = new KeyRing({ ...records, watch }, Date.now, ({ id }) => unread.push(id))
+  onTestFinished(() => ring.close())
+  expect(ring.verify(secret)?.id).toBe(key.id)
+  tell({ kind: 'key', id: key.id, value: { name: 'of a later version' } })
+  expect(ring.verify(secret)).toBeUndefined()
+  expect([unread, ring.unread.map(({ id }) => id)]).toEqual([[key.id], [key.id]])
+  tell({ kind: 'key', id: key.id, value: undefined })
+  expect(ring.unread).toEqual([])
 })

@@ -58,10 +58,10 @@ export interface UnreadKey {
 }
 
 export class KeyRing {
-  /** What was found and could not be used. */
-  readonly unread: readonly UnreadKey[]
   readonly #records: Records
   readonly #now: () => number
+  readonly #onUnread: (key: UnreadKey) => void
+  readonly #unread = new Map<string, UnreadKey>()
   readonly #held = new Map<string, Held>()
   readonly #used = new Set<Held>()
   /** By the text that was presented. What became of a key since then shows in `#held`. */
@@ -73,13 +73,20 @@ export class KeyRing {
   /** Changes are made one after the other. */
   #turn: Promise<unknown> = Promise.resolve()
 
-  constructor(records: Records, now: () => number = Date.now) {
+  /** `onUnread` hears of each key that cannot be read. */
+  constructor(records: Records, now: () => number = Date.now, onUnread: (key: UnreadKey) => void = () => {}) {
     this.#records = records
     this.#now = now
-    this.unread = this.#load()
+    this.#onUnread = onUnread
+    for (const [id, record] of records.all('key')) this.#tryToHold(id, record)
     this.#unwatch = records.watch((change) => this.#hear(change))
     this.#timer = setInterval(() => this.keepUse().catch(() => {}), KEEP_USE_EVERY_MS)
     this.#timer.unref()
+  }
+
+  /** Keys that are kept and cannot be used. */
+  get unread(): readonly UnreadKey[] {
+    return [...this.#unread.values()]
   }
 
   /** Makes a key; resolves when it is safe. */
@@ -271,26 +278,26 @@ export class KeyRing {
     return turn
   }
 
-  #load(): UnreadKey[] {
-    const unread: UnreadKey[] = []
-    for (const [id, record] of this.#records.all('key')) {
-      try {
-        this.#hold(id, record)
-      } catch (error) {
-        unread.push({ id, error })
-      }
-    }
-    return unread
-  }
-
-  /** What another instance has changed. A key that cannot be read does not verify. */
+  /** Takes over a change of another instance. A key that was revoked here stays revoked, also if that could not be kept. */
   #hear({ kind, id, value }: Change): void {
     if (kind !== 'key') return
-    this.#revoking.delete(id)
+    const revokedAt = this.get(id)?.revokedAt
     this.#held.delete(id)
+    this.#unread.delete(id)
+    if (value !== undefined) this.#tryToHold(id, value)
+    const held = this.#held.get(id)
+    if (held === undefined || held.key.revokedAt !== undefined) this.#revoking.delete(id)
+    else if (revokedAt !== undefined) this.#held.set(id, changed(held, { revokedAt }))
+  }
+
+  /** A key that cannot be read does not verify. */
+  #tryToHold(id: string, record: unknown): void {
     try {
-      if (value !== undefined) this.#hold(id, value)
-    } catch {}
+      this.#hold(id, record)
+    } catch (error) {
+      this.#unread.set(id, { id, error })
+      this.#onUnread({ id, error })
+    }
   }
 
   #hold(id: string, record: unknown): void {

@@ -19,17 +19,24 @@ export interface UnreadPolicy {
 
 export class PolicyKeeper {
   readonly book = new PolicyBook()
-  /** What was found and could not be used. */
-  readonly unread: readonly UnreadPolicy[]
   readonly #records: Records
+  readonly #onUnread: (policy: UnreadPolicy) => void
+  #unread: readonly UnreadPolicy[] = []
   readonly #unwatch: () => void
   /** How often the book was made anew from what is safe, which takes from it what is on its way to being so. */
   #loads = 0
 
-  constructor(records: Records) {
+  /** `onUnread` hears of each policy that cannot be read, once. */
+  constructor(records: Records, onUnread: (policy: UnreadPolicy) => void = () => {}) {
     this.#records = records
-    this.unread = this.#load()
+    this.#onUnread = onUnread
+    this.#load()
     this.#unwatch = records.watch((change) => this.#adopt(change))
+  }
+
+  /** Policies that are kept and cannot be used. */
+  get unread(): readonly UnreadPolicy[] {
+    return this.#unread
   }
 
   /** Adds or replaces a policy; resolves when that is safe. Throws before anything is changed. */
@@ -37,6 +44,7 @@ export class PolicyKeeper {
     const after = readPolicy(spec, 'api')
     const before = this.book.put(after)
     await this.#commit({ kind: 'policy', id: after.name, value: after.spec })
+    this.#isReadable(after.name)
     return { before, after }
   }
 
@@ -65,7 +73,7 @@ export class PolicyKeeper {
     if (this.#loads !== loads) this.#load()
   }
 
-  #load(): UnreadPolicy[] {
+  #load(): void {
     this.#loads += 1
     const unread: UnreadPolicy[] = []
     const policies: Policy[] = []
@@ -77,7 +85,13 @@ export class PolicyKeeper {
       }
     }
     this.book.replaceApiPolicies(policies)
-    return unread
+    const named = new Set(this.#unread.map(({ name }) => name))
+    this.#unread = unread
+    for (const policy of unread) if (!named.has(policy.name)) this.#onUnread(policy)
+  }
+
+  #isReadable(name: string): void {
+    this.#unread = this.#unread.filter((policy) => policy.name !== name)
   }
 
   /** What another instance has made safe is in force here too, unless the file says otherwise. */
@@ -86,6 +100,7 @@ export class PolicyKeeper {
     try {
       if (value === undefined) this.book.delete(id)
       else this.book.put(readPolicy(value, 'api'))
+      this.#isReadable(id)
     } catch {
       this.#load()
     }

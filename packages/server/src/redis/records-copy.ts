@@ -1,16 +1,26 @@
-// A copy of the policies and keys that are in Redis, in the data folder: what an instance starts with while Redis does not answer.
-// What must stay true: Redis rules. The copy is used only until Redis has been read, and only if it is whole and of that Redis.
+// A copy of the policies and keys that are in Redis, in the data folder: an instance starts with it while Redis does not answer, and
+// knows by it whether Redis has lost something since.
+// Invariant: the copy is used only if it is whole and of that Redis. It is replaced only by records that include it: a copy of
+// another Redis, or one that cannot be read, is moved aside first, and one of a later version is left alone.
 
-import { mkdir, readFile } from 'node:fs/promises'
+import { mkdir, readFile, rename } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { readLines, sealLine } from '../data/checked-lines.ts'
+import { refuseNewer } from '../data/file-version.ts'
 import { FolderLock } from '../data/folder-lock.ts'
-import type { Change, RecordKind } from '../data/records.ts'
+import type { Change } from '../data/records.ts'
 import { replaceFile } from '../data/replace-file.ts'
 import { messageOf, ServerError } from '../errors.ts'
+import { KINDS, type KnownRecords, type Marks, type Position } from './found-records.ts'
+import type { AssumedRecords } from './local-records.ts'
 
 export const COPY_FILE = 'redis-copy.jsonl'
-const VERSION = 1
+
+/** Where a copy goes that is not replaced by records that include it. There is one such place. */
+const ASIDE = 'redis-copy.aside.jsonl'
+
+/** Version 1 had neither position nor marks. */
+const VERSION = 2
 
 /** How long after a change the copy is written, with all changes until then. */
 const WRITE_AFTER_MS = 5000
@@ -18,7 +28,16 @@ const WRITE_AFTER_MS = 5000
 /** Lines that are written in one go: checks go on in between. */
 const LINES_A_PART = 500
 
-type Tables = (kind: RecordKind) => ReadonlyMap<string, unknown>
+/** A Redis that has any change at all has what a copy of version 1 was made of, as far as it can be told. */
+const UNKNOWN_POSITION: Position = { last: 1, mark: '', origin: '' }
+
+interface Head {
+  readonly version: number
+  readonly of: string
+  readonly count: number
+  readonly position?: Position
+  readonly marks?: readonly (readonly [string, number])[]
+}
 
 export interface RecordsCopyOptions {
   readonly folder: string
@@ -28,74 +47,82 @@ export interface RecordsCopyOptions {
 }
 
 export class RecordsCopy {
+  readonly #options: RecordsCopyOptions
+  readonly #folder: string
   readonly #path: string
-  readonly #of: string
-  readonly #onError: RecordsCopyOptions['onError']
   readonly #lock: FolderLock
+  /** Whether the file may be replaced: it is ours, or there is none. */
+  #isOurs = false
   #timer: NodeJS.Timeout | undefined
   #written: Promise<void> = Promise.resolve()
 
-  private constructor(path: string, lock: FolderLock, { of, onError }: RecordsCopyOptions) {
-    this.#path = path
+  private constructor(folder: string, lock: FolderLock, options: RecordsCopyOptions) {
+    this.#folder = folder
+    this.#path = join(folder, COPY_FILE)
     this.#lock = lock
-    this.#of = of
-    this.#onError = onError
+    this.#options = options
   }
 
-  /** Locks the folder; undefined, with `onError` told, if that cannot be: the service does without a copy then. */
+  /** The records that were copied last; undefined if there are none that can be used. Needs no lock: the file is replaced as a whole. */
+  static async read({ folder, of, onError }: RecordsCopyOptions): Promise<AssumedRecords | undefined> {
+    const path = join(resolve(folder), COPY_FILE)
+    try {
+      return assumedFrom(await readCopy(path), of)
+    } catch (error) {
+      onError(asServerError(error, `${path} cannot be read`))
+      return undefined
+    }
+  }
+
+  /** Locks the folder to write into it; undefined, with `onError` told, if that cannot be: the service does without a copy then. */
   static async open(options: RecordsCopyOptions): Promise<RecordsCopy | undefined> {
     const folder = resolve(options.folder)
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 })
-      return new RecordsCopy(join(folder, COPY_FILE), await FolderLock.acquire(folder), options)
+      return new RecordsCopy(folder, await FolderLock.acquire(folder), options)
     } catch (error) {
-      options.onError(new ServerError('ERR_DATA_WRITE', `${folder} cannot be used: ${messageOf(error)}`, { cause: error }))
+      options.onError(asServerError(error, `${folder} cannot be used`))
       return undefined
     }
-  }
-
-  /** What was copied last; undefined if there is nothing that can be used. */
-  async read(): Promise<readonly Change[] | undefined> {
-    let bytes: Buffer
-    try {
-      bytes = await readFile(this.#path)
-    } catch {
-      return undefined
-    }
-    const { values, badLine } = readLines(bytes)
-    const [head, ...records] = values
-    if (badLine > 0 || head?.version !== VERSION || head.of !== this.#of || head.count !== records.length) return undefined
-    return records as unknown as readonly Change[]
   }
 
   /** Has the copy written soon. */
-  changed(tables: Tables): void {
-    this.#timer ??= setTimeout(() => this.#write(tables), WRITE_AFTER_MS).unref()
+  changed(known: () => KnownRecords | undefined): void {
+    this.#timer ??= setTimeout(() => this.#write(known()), WRITE_AFTER_MS).unref()
   }
 
   /** Writes what is due, and lets go of the folder. */
-  async close(tables: Tables): Promise<void> {
-    if (this.#timer !== undefined) this.#write(tables)
+  async close(known: () => KnownRecords | undefined): Promise<void> {
+    if (this.#timer !== undefined) this.#write(known())
     await this.#written
     await this.#lock.release()
   }
 
-  #write(tables: Tables): void {
+  #write(known: KnownRecords | undefined): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
+    if (known === undefined) return
     this.#written = this.#written
       .then(async () => {
-        await replaceFile(this.#path, this.#parts(tables))
+        await this.#makeWay()
+        await replaceFile(this.#path, this.#parts(known))
       })
-      .catch((error: unknown) => {
-        const message = `${this.#path} cannot be written: ${messageOf(error)}`
-        this.#onError(new ServerError('ERR_DATA_WRITE', message, { cause: error }))
-      })
+      .catch((error: unknown) => this.#options.onError(asServerError(error, `${this.#path} cannot be written`)))
   }
 
-  *#parts(tables: Tables): Generator<Uint8Array> {
-    const records = (['policy', 'key'] as const).flatMap((kind) => [...tables(kind)].map(([id, value]) => ({ kind, id, value })))
-    yield Buffer.from(sealLine({ version: VERSION, of: this.#of, count: records.length }))
+  async #makeWay(): Promise<void> {
+    if (this.#isOurs) return
+    const found = await readCopy(this.#path)
+    if (found !== 'none' && assumedFrom(found, this.#options.of) === undefined) {
+      await rename(this.#path, join(this.#folder, ASIDE))
+    }
+    this.#isOurs = true
+  }
+
+  *#parts({ tables, position, marks }: KnownRecords): Generator<Uint8Array> {
+    const records = KINDS.flatMap((kind) => [...tables[kind]].map(([id, value]) => ({ kind, id, value })))
+    const head: Head = { version: VERSION, of: this.#options.of, count: records.length, position, marks: [...marks] }
+    yield Buffer.from(sealLine(head))
     for (let at = 0; at < records.length; at += LINES_A_PART) {
       yield Buffer.from(
         records
@@ -105,4 +132,33 @@ export class RecordsCopy {
       )
     }
   }
+}
+
+type Copied = { readonly head: Head; readonly records: readonly Change[] }
+
+/** Throws ERR_DATA_VERSION for a copy of a later version. */
+async function readCopy(path: string): Promise<Copied | 'none' | 'damaged'> {
+  let bytes: Buffer
+  try {
+    bytes = await readFile(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'none'
+    throw error
+  }
+  const { values, badLine } = readLines(bytes)
+  const [head, ...records] = values as unknown as [Head | undefined, ...Change[]]
+  if (head !== undefined) refuseNewer(path, head.version, VERSION)
+  const isWhole = badLine === 0 && head?.count === records.length && records.every(({ kind }) => KINDS.includes(kind))
+  return head !== undefined && isWhole ? { head, records } : 'damaged'
+}
+
+function assumedFrom(found: Awaited<ReturnType<typeof readCopy>>, of: string): AssumedRecords | undefined {
+  if (typeof found === 'string' || found.head.of !== of) return undefined
+  const { position = UNKNOWN_POSITION, marks = [] } = found.head
+  return { records: found.records, position, marks: new Map(marks) satisfies Marks }
+}
+
+function asServerError(error: unknown, what: string): ServerError {
+  if (error instanceof ServerError) return error
+  return new ServerError('ERR_DATA_WRITE', `${what}: ${messageOf(error)}`, { cause: error })
 }

@@ -62,8 +62,8 @@ export class RedisAuditLog {
       for (const [id, [, written]] of found) {
         if (entries.length === most) return { entries, next }
         next = id
-        const entry = JSON.parse(written) as AuditEntry
-        if ((target ?? entry.target) === entry.target) entries.push(entry)
+        const entry = readEntry(written)
+        if (entry !== undefined && (target ?? entry.target) === entry.target) entries.push(entry)
       }
       if (found.length < atOnce) return { entries, next: undefined }
     }
@@ -85,5 +85,14 @@ export class RedisAuditLog {
     } catch (error) {
       throw new ServerError('ERR_DATA_WRITE', `the audit log in Redis could not be used: ${messageOf(error)}`, { cause: error })
     }
+  }
+}
+
+/** Undefined if it cannot be read: one bad entry does not hide the others. */
+function readEntry(written: string): AuditEntry | undefined {
+  try {
+    return JSON.parse(written)
+  } catch {
+    return undefined
   }
 }

@@ -1,28 +1,41 @@
 // Policies and keys in Redis, for any number of instances: a hash for each kind, and a stream of changes that every instance
 // follows, looking twice a second.
-// What must stay true: a change is made only by who has seen all changes before it, so that nobody overwrites what they do not
-// know; every instance hears of all changes, in their order; and one that missed some reads everything anew.
+// An instance is in one of three states:
+// - unread: it knows nothing yet, or only a copy;
+// - kept: Redis has everything that the instance has seen;
+// - lost: Redis lacks changes that this or another instance has seen. Every instance goes on with what it knows, no instance makes
+//   a change, and one that knows nothing waits. The state ends with `restore`, or when Redis has everything again.
+// Invariant: a change is made only by an instance that has seen all changes before it; every instance hears of all changes, in
+// their order, or reads everything anew; a key that was seen revoked stays revoked.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import type { SendCommand } from 'sluice/redis'
 import type { Change, RecordKind, Records } from '../data/records.ts'
-import { messageOf, ServerError } from '../errors.ts'
+import { ServerError } from '../errors.ts'
+import { withEarliestEnd } from '../keys/earliest-end.ts'
+import {
+  type FoundRecords,
+  KINDS,
+  type KnownRecords,
+  type LoadAnswer,
+  type Position,
+  readChange,
+  readLoaded,
+  readMarks,
+  type StreamEntry,
+  type UnreadableRecord,
+  writtenChanges,
+} from './found-records.ts'
+import { type AssumedRecords, LocalRecords, type LocalRecordsOptions } from './local-records.ts'
+import { type Loss, LossWatch } from './records-loss.ts'
+import { COMMIT, FOLLOW, KEPT_CHANGES, KEPT_MARKS, LOAD, RECORD_KEYS } from './records-programs.ts'
+import { askRedis } from './redis-answers.ts'
+import type { RestorePlan } from './restore-plan.ts'
+import { makeMark, planFor, restoreAsPlanned } from './restore-records.ts'
 
-/** All in one slot of a cluster. */
-const POLICIES = 'sluice:{records}:policies'
-const KEYS = 'sluice:{records}:keys'
-const CHANGES = 'sluice:{records}:changes'
 const FIRST_START = 'sluice:{records}:first-start'
 
-const KINDS: readonly RecordKind[] = ['policy', 'key']
-
 const LOOK_EVERY_MS = 500
-
-/** How long Redis may take. */
-const DEADLINE_MS = 2000
-
-/** Changes that stay in the stream: who missed more reads everything. */
-const KEPT_CHANGES = 1000
 
 /** Tries of a commit that others' changes of another kind came before. */
 const TRIES = 10
@@ -30,78 +43,64 @@ const TRIES = 10
 /** How long the one instance that makes the first key has for it. */
 const FIRST_START_MS = 10_000
 
-/** The number of the last change is the first part of the stream's last id; 0 if there has been none. */
-const LAST = `
-local last = 0
-local newest = redis.call('XREVRANGE', KEYS[3], '+', '-', 'COUNT', 1)
-if newest[1] then last = tonumber(string.match(newest[1][1], '^%d+')) end
-`
+type FollowAnswer = readonly [number, string, string, string, 0 | 1, readonly StreamEntry[], readonly string[], number, number]
 
-/** ARGV: the last change seen, how many to keep, then kind ('1' policy, '2' key), id, value ('' to delete) of each change. */
-const COMMIT = `${LAST}
-if last ~= tonumber(ARGV[1]) then return -1 end
-for i = 3, #ARGV, 3 do
-  local kind, id, value = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-  if value == '' then redis.call('HDEL', KEYS[tonumber(kind)], id) else redis.call('HSET', KEYS[tonumber(kind)], id, value) end
-  last = last + 1
-  redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[2], string.format('%.0f-0', last), 'kind', kind, 'id', id, 'value', value)
-end
-return last`
-
-/** Everything there is, and the change that it includes last. */
-const LOAD = `${LAST}
-return { last, redis.call('HGETALL', KEYS[1]), redis.call('HGETALL', KEYS[2]) }`
-
-/** ARGV: the last change seen. → the last there is, and those in between. */
-const FOLLOW = `${LAST}
-if last == tonumber(ARGV[1]) then return { last, {} } end
-return { last, redis.call('XRANGE', KEYS[3], '(' .. ARGV[1] .. '-0', '+') }`
-
-type Flat = readonly string[]
 type Refusal = () => ServerError | undefined
-type Entry = readonly [id: string, fields: Flat]
 
-export interface RedisRecordsOptions {
+export interface RedisRecordsOptions extends LocalRecordsOptions {
   readonly send: SendCommand
   /** Hears after each look whether Redis answered, and if not, why. */
   readonly onLook?: (error: ServerError | undefined) => void
-  /** Hears that something has changed, whoever did it. */
-  readonly onChange?: () => void
+  /** Hears that changes were lost; undefined: that Redis has everything again. */
+  readonly onLoss?: (loss: Loss | undefined) => void
 }
 
 export class RedisRecords implements Records {
-  readonly #send: SendCommand
-  readonly #onLook: (error: ServerError | undefined) => void
-  readonly #onChange: () => void
-  readonly #tables: Readonly<Record<RecordKind, Map<string, unknown>>> = { policy: new Map(), key: new Map() }
-  readonly #listeners = new Set<(change: Change) => void>()
+  readonly #options: RedisRecordsOptions
+  readonly #local: LocalRecords
   readonly #closing = new AbortController()
-  /** The last change seen; −1 until everything has been read once. */
-  #seen = -1
-  /** One thing at a time: looking and committing both move `#seen`. */
+  readonly #losses: LossWatch
+  #isRead = false
+  /** The state of Redis in which revocations were last looked for. */
+  #examined = ''
+  /** One thing at a time: looking and committing both move the position. */
   #turn: Promise<unknown> = Promise.resolve()
-  /** How often a commit has failed, and why the last time: those that were asked for before that fail with it. */
+  /** Number of commits that failed, and the last failure: commits that were asked for before it fail with it. */
   #failures = 0
   #failure: unknown
 
-  constructor({ send, onLook = () => {}, onChange = () => {} }: RedisRecordsOptions) {
-    this.#send = send
-    this.#onLook = onLook
-    this.#onChange = onChange
+  constructor(options: RedisRecordsOptions) {
+    this.#options = options
+    this.#local = new LocalRecords(options)
+    this.#losses = new LossWatch(this.#run, options.onLoss)
   }
 
-  /** Whether everything has been read once. */
+  /** Whether Redis has been read once. */
   get isRead(): boolean {
-    return this.#seen >= 0
+    return this.#isRead
   }
 
-  /** Takes what is said to be there, until Redis itself has been read. */
-  assume(records: readonly Change[]): void {
-    if (this.isRead) return
-    for (const record of records) this.#tell(record)
+  get loss(): Loss | undefined {
+    return this.#losses.loss
   }
 
-  /** Looks for changes until it is closed; resolves when everything has been read once. */
+  get unreadable(): readonly UnreadableRecord[] {
+    return this.#local.unreadable
+  }
+
+  /** Everything that is known, for a copy; undefined if nothing is. */
+  get known(): KnownRecords | undefined {
+    return this.#local.known
+  }
+
+  /** Takes what a copy says, until Redis has been read; Redis is then held against it. */
+  assume({ records, position, marks }: AssumedRecords): void {
+    if (this.known !== undefined) return
+    this.#local.arriveAt(position, marks)
+    this.#local.tellAll(records)
+  }
+
+  /** Looks for changes until it is closed; resolves when Redis has answered and there is something to go on with. */
   async start(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#follow(resolve)
@@ -109,14 +108,11 @@ export class RedisRecords implements Records {
   }
 
   all(kind: RecordKind): ReadonlyMap<string, unknown> {
-    return this.#tables[kind]
+    return this.#local.tables[kind]
   }
 
   watch(listener: (change: Change) => void): () => void {
-    this.#listeners.add(listener)
-    return () => {
-      this.#listeners.delete(listener)
-    }
+    return this.#local.watch(listener)
   }
 
   commit(changes: readonly Change[], refusal?: Refusal): Promise<void> {
@@ -142,6 +138,31 @@ export class RedisRecords implements Records {
     })
   }
 
+  /** Writes what was lost, or only says what that would be; undefined if nothing was lost. Throws ERR_RECORDS_BEHIND or ERR_CONFLICT. */
+  restore({ dryRun }: { readonly dryRun: boolean }): Promise<RestorePlan | undefined> {
+    return this.#inTurn(async () => {
+      await this.#catchUp()
+      const { known, loss } = this
+      if (loss === undefined) return undefined
+      if (known === undefined || loss.knownBy !== undefined) {
+        const message = `Redis lost changes that another instance knows: restore from ${loss.knownBy ?? 'that one'}`
+        throw new ServerError('ERR_RECORDS_BEHIND', message)
+      }
+      const planned = await planFor(known, this.#run)
+      // Another instance has restored it since the look above.
+      if (planned.isThere) {
+        await this.#catchUp()
+        return undefined
+      }
+      if (dryRun) return planned.plan
+      const { position, marks } = await restoreAsPlanned(known, planned, this.#run)
+      this.#local.arriveAt(position, marks)
+      this.#local.become(planned.plan.tables)
+      this.#losses.end()
+      return planned.plan
+    })
+  }
+
   /** Whether this instance, of all that start at once on an empty Redis, is the one to make the first key. */
   async isFirst(): Promise<boolean> {
     return (await this.#ask(['SET', FIRST_START, '1', 'NX', 'PX', String(FIRST_START_MS)])) === 'OK'
@@ -157,90 +178,128 @@ export class RedisRecords implements Records {
     while (!signal.aborted) {
       try {
         await this.look()
-        onFirst()
-        this.#onLook(undefined)
+        if (this.known !== undefined) onFirst()
+        this.#options.onLook?.(undefined)
+        // A commit came between: the next look tries again.
+        await this.#writeOwed().catch(() => {})
       } catch (error) {
-        this.#onLook(error as ServerError)
+        this.#options.onLook?.(error as ServerError)
       }
       await pause(LOOK_EVERY_MS, undefined, { ref: false, signal }).catch(() => {})
     }
   }
 
-  /** → why it was refused, if it was. */
+  /** Returns why it was refused, if it was. */
   async #commit(changes: readonly Change[], refusal: Refusal = () => undefined): Promise<ServerError | undefined> {
+    if (changes.length === 0) return undefined
     const kinds = new Set(changes.map(({ kind }) => kind))
-    const written = changes.flatMap(({ kind, id, value }) => [
-      numberOf(kind),
-      id,
-      value === undefined ? '' : JSON.stringify(value),
-    ])
     for (let tries = 0; tries < TRIES; tries++) {
-      if (!this.isRead) await this.#catchUp()
-      // Asked about what is known as of `#seen`. If there are changes beyond it, nothing is written.
+      if (!this.#isRead) await this.#catchUp()
+      const { known } = this
+      if (this.loss !== undefined || known === undefined) throw lostError()
+      // Asked about the records as of `known`. If there are changes beyond it, nothing is written.
       const refused = refusal()
       if (refused !== undefined) return refused
-      const last = (await this.#run(COMMIT, String(this.#seen), String(KEPT_CHANGES), ...written)) as number
-      if (last >= 0) {
-        this.#seen = last
-        for (const change of changes) this.#keep(change)
+      const { last, mark, origin } = known.position
+      const made = makeMark()
+      const facts = [last, mark, made, origin || makeMark(), KEPT_CHANGES, KEPT_MARKS].map(String)
+      const [now, text] = (await this.#run(COMMIT, ...facts, ...writtenChanges(changes))) as [number, string]
+      if (now >= 0) {
+        this.#local.arriveAt({ last: now, mark: made, origin: text }, new Map([[made, now]]))
+        for (const change of changes) this.#local.keep(change)
         return undefined
       }
       const missed = await this.#catchUp()
-      // What was asked for was held against what is no longer so.
+      // It was held against what is no longer so.
       if (missed.some(({ kind }) => kinds.has(kind))) break
     }
+    if (this.loss !== undefined) throw lostError()
     throw new ServerError('ERR_CONFLICT', 'another instance made a change at the same moment: look at it and try again')
   }
 
-  /** Takes over what others have changed; → their changes. */
+  /** Takes over changes of others; → them. */
   async #catchUp(): Promise<readonly Change[]> {
-    if (!this.isRead) return this.#load()
-    const [last, entries] = (await this.#run(FOLLOW, String(this.#seen))) as [number, readonly Entry[]]
-    if (last === this.#seen) return []
-    // The stream is shorter than what was missed, or Redis lost what it had.
-    if (entries.length !== last - this.#seen) return this.#load()
-    const changes = entries.map(([, fields]) => changeOf(fields))
-    this.#seen = last
-    for (const change of changes) this.#tell(change)
+    const { known } = this
+    if (known === undefined) return this.#takeAll()
+    const { last, mark, origin } = known.position
+    const answer = (await this.#run(FOLLOW, String(last), mark, origin)) as FollowAnswer
+    const [foundLast, foundMark, foundOrigin, said, isThere, entries, marks, policies, keys] = answer
+    const found: Position = { last: foundLast, mark: foundMark, origin: foundOrigin }
+    if (isThere === 0) return this.#lose(found)
+    const changes = entries.map(readChange)
+    const isWhole = changes.length === foundLast - last && changes.every((change) => change !== undefined)
+    // A copy of the first programs does not say which changes it holds.
+    if (!isWhole || (!this.#isRead && mark === '')) return this.#takeAll()
+    this.#local.arriveAt(found, readMarks(marks))
+    this.#local.tellAll(changes)
+    const [morePolicies, moreKeys] = [policies - this.#local.sizeOf('policy'), keys - this.#local.sizeOf('key')]
+    // Records have gone that nobody deleted.
+    if (morePolicies < 0 || moreKeys < 0) return [...changes, ...(await this.#lose(found))]
+    if (!this.#isRead || morePolicies > 0 || moreKeys > 0) return [...changes, ...(await this.#takeAll())]
+    await this.#losses.hear(said, found)
     return changes
   }
 
-  async #load(): Promise<readonly Change[]> {
-    const [last, ...hashes] = (await this.#run(LOAD)) as [number, Flat, Flat]
-    const changes = KINDS.flatMap((kind, i) => differences(kind, this.#tables[kind], hashes[i]))
-    this.#seen = last
-    for (const change of changes) this.#tell(change)
-    return changes
-  }
-
-  #keep({ kind, id, value }: Change): void {
-    if (value === undefined) this.#tables[kind].delete(id)
-    else this.#tables[kind].set(id, value)
-    this.#onChange()
-  }
-
-  #tell(change: Change): void {
-    this.#keep(change)
-    for (const listener of this.#listeners) listener(change)
-  }
-
-  #run(program: string, ...args: string[]): Promise<unknown> {
-    return this.#ask(['EVAL', program, '3', POLICIES, KEYS, CHANGES, ...args])
-  }
-
-  async #ask(command: readonly string[]): Promise<unknown> {
-    const deadline = new AbortController()
-    const late = pause(DEADLINE_MS, undefined, { ref: false, signal: deadline.signal }).then(
-      () => Promise.reject(new Error(`no answer within ${DEADLINE_MS} ms, so a change may have been made`)),
-      () => {},
-    )
-    try {
-      return await Promise.race([this.#send(POLICIES, command), late])
-    } catch (error) {
-      throw new ServerError('ERR_DATA_WRITE', `Redis could not be asked: ${messageOf(error)}`, { cause: error })
-    } finally {
-      deadline.abort()
+  /** Reads everything; → what has changed by that. */
+  async #takeAll(): Promise<readonly Change[]> {
+    const found = await this.#load()
+    // Somebody knows more than is here, and this instance knows nothing: it must not take this for everything.
+    if (found.lost !== '' && this.known === undefined) {
+      this.#losses.told(found.lost, 0, found.position)
+      return []
     }
+    // Redis may have lost something since it said that it has everything.
+    if (this.known !== undefined && !this.#isIn(found)) return this.#lose(found.position)
+    this.#isRead = true
+    this.#local.arriveAt(found.position, found.marks)
+    const changes = this.#local.become(found.tables, found.unreadable)
+    await this.#losses.hear(found.lost, found.position)
+    return changes
+  }
+
+  /** Whether everything that this instance has seen is in Redis, as FOLLOW finds out too. */
+  #isIn(found: FoundRecords): boolean {
+    const { last, mark, origin } = (this.known as KnownRecords).position
+    const { position, marks, tables, unreadable } = found
+    const [oldest = 0] = marks.values()
+    const hasMark = mark === '' || marks.has(mark) || (oldest > last && position.origin === origin)
+    if (!hasMark || position.last < last) return false
+    const countOf = (kind: RecordKind) => tables[kind].size + unreadable.filter((record) => record.kind === kind).length
+    return position.last > last || KINDS.every((kind) => countOf(kind) >= this.#local.sizeOf(kind))
+  }
+
+  /** Redis lacks what this instance has seen. Revocations that it has are taken over all the same; → them. */
+  async #lose(found: Position): Promise<readonly Change[]> {
+    const { position, tables: known } = this.known as KnownRecords
+    await this.#losses.say(position, found)
+    const state = JSON.stringify(found)
+    if (this.#examined === state) return []
+    const { tables } = await this.#load()
+    this.#examined = state
+    const revoked = [...known.key]
+      .map(([id, ours]) => ({ id, ours, value: withEarliestEnd(ours, tables.key.get(id)) }))
+      .filter(({ value, ours }) => value !== ours)
+      .map(({ id, value }): Change => ({ kind: 'key', id, value }))
+    this.#local.tellAll(revoked)
+    return revoked
+  }
+
+  async #load(): Promise<FoundRecords> {
+    return readLoaded((await this.#run(LOAD)) as LoadAnswer)
+  }
+
+  async #writeOwed(): Promise<void> {
+    const owed = [...this.#local.owed.values()]
+    if (owed.length === 0 || this.loss !== undefined) return
+    await this.commit(owed)
+    for (const { id } of owed) this.#local.owed.delete(id)
+  }
+
+  readonly #run = (program: string, ...args: string[]): Promise<unknown> =>
+    this.#ask(['EVAL', program, String(RECORD_KEYS.length), ...RECORD_KEYS, ...args])
+
+  #ask(command: readonly string[]): Promise<unknown> {
+    return askRedis(this.#options.send, RECORD_KEYS[0], command)
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -250,24 +309,8 @@ export class RedisRecords implements Records {
   }
 }
 
-/** As the programs number the hashes. */
-function numberOf(kind: RecordKind): string {
-  return String(KINDS.indexOf(kind) + 1)
-}
-
-function changeOf([, kind, , id, , value]: Flat): Change {
-  return { kind: KINDS[Number(kind) - 1], id, value: value === '' ? undefined : JSON.parse(value) }
-}
-
-/** What has to change so that `table` is as the hash is. */
-function differences(kind: RecordKind, table: ReadonlyMap<string, unknown>, hash: Flat): Change[] {
-  const changes: Change[] = []
-  const ids = new Set<string>()
-  for (let i = 0; i < hash.length; i += 2) {
-    ids.add(hash[i])
-    const value: unknown = JSON.parse(hash[i + 1])
-    if (JSON.stringify(table.get(hash[i])) !== JSON.stringify(value)) changes.push({ kind, id: hash[i], value })
-  }
-  const gone = [...table.keys()].filter((id) => !ids.has(id))
-  return [...gone.map((id) => ({ kind, id, value: undefined })), ...changes]
+function lostError(): ServerError {
+  const message =
+    'Redis lost changes of policies and keys, and nothing can be changed until they are back: run sluice records restore'
+  return new ServerError('ERR_RECORDS_LOST', message)
 }

@@ -5,6 +5,7 @@ import { SERVER_ERROR_CODES } from '../../errors.ts'
 import { EXPOSITION_TYPE } from '../../stats/exposition.ts'
 import { failure, success } from '../envelope.ts'
 import { metricsText } from '../metrics.ts'
+import { RecordsState, recordsState } from '../records-view.ts'
 import { type App, content, described, type RouteContext } from '../route-options.ts'
 import { envelope, failureEnvelope } from '../schemas.ts'
 import type { Service } from '../service.ts'
@@ -15,6 +16,7 @@ type Readiness = 'ready' | 'degraded' | 'starting' | 'draining' | 'store-down'
 const ReadyView = Type.Object({
   state: Type.Enum(['ready', 'degraded', 'starting', 'draining', 'store-down']),
   store: Type.Enum(['memory', 'redis']),
+  records: RecordsState,
 })
 
 /** On every listener. */
@@ -41,13 +43,14 @@ export function healthRoutes(app: App, { service }: RouteContext): void {
         tag: 'operations',
         id: 'getReadiness',
         summary: 'Does the service want requests?',
-        description: 'A store that does not answer makes it unready only if nobody may stand in for it.',
+        description:
+          'A store that does not answer makes it unready only if nobody may stand in for it. Records that Redis lost do not: every instance goes on with those that it knows.',
         answers: { 200: envelope(ReadyView, 'It does.'), 503: failureEnvelope(ReadyView, 'Not now: `state` says why.') },
       }),
     },
     (_request, reply) => {
       const state = readiness(service)
-      const data = { state, store: service.store.kind }
+      const data = { state, store: service.store.kind, records: recordsState(service) }
       if (state === 'ready' || state === 'degraded') return reply.send(success(data))
       const error = state === 'store-down' ? 'ERR_STORE' : 'ERR_NOT_READY'
       const { status, meaning } = SERVER_ERROR_CODES[error]

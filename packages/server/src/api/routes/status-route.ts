@@ -3,6 +3,7 @@
 import Type from 'typebox'
 import type { Histogram } from '../../stats/histogram.ts'
 import { success } from '../envelope.ts'
+import { RecordsView, recordsView } from '../records-view.ts'
 import { type App, described, type RouteContext } from '../route-options.ts'
 import { envelope } from '../schemas.ts'
 
@@ -27,6 +28,7 @@ const StatusView = Type.Object({
     failures: Type.Integer({ description: 'Calls that it failed, since the start.' }),
     seconds: HistogramView,
   }),
+  records: RecordsView,
   fallback_decisions: Type.Integer({ description: 'Decisions that were made without the store, since the start.' }),
   check_seconds: HistogramView,
 })
@@ -64,6 +66,7 @@ export function statusRoute(app: App, { service, authentication }: RouteContext)
             failures,
             seconds: view(health.hitSeconds),
           },
+          records: recordsView(service),
           fallback_decisions: stats.fallbacks,
           check_seconds: view(stats.checkSeconds),
         }),

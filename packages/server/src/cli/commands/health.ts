@@ -5,6 +5,8 @@ import { asksService, type ConnectionOptions, withClient } from '../connection.t
 import { EXIT } from '../exit-codes.ts'
 import { print, printJson, type Terminal } from '../terminal.ts'
 
+const LOST = '; policies or keys were lost: see sluice records status'
+
 export function healthCommand(terminal: Terminal): Command {
   const command = new Command('health')
     .summary('see whether the service wants requests')
@@ -17,7 +19,7 @@ export function healthCommand(terminal: Terminal): Command {
   return command.action(async (options: ConnectionOptions) => {
     const health = await withClient(options, terminal, (client) => client.health())
     if (options.json) printJson(terminal.stdout, health)
-    else print(terminal.stdout, `${health.state}, counts in ${health.store}`)
+    else print(terminal.stdout, `${health.state}, counts in ${health.store}${health.records === 'lost' ? LOST : ''}`)
     if (!health.isReady) terminal.exitCode = EXIT.refused
   })
 }

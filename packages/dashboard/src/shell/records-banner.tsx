@@ -1,0 +1,28 @@
+// A notice on all pages while Redis lacks policies or keys that an instance has seen: the facts, and the command that mends it.
+
+import type { RecordsAnswer } from '../api/answers.ts'
+import { usePolled } from '../api/polled.ts'
+import { session } from '../api/session.ts'
+import { fullTime } from '../words/time-text.ts'
+
+const EVERY_MS = 5000
+
+export function RecordsBanner() {
+  // Whoever is not signed in may not ask.
+  const isIn = session.value.state === 'in'
+  const { data } = usePolled<RecordsAnswer>(isIn ? '/v1/records' : undefined, EVERY_MS)
+  if (!isIn || data === undefined || data.state === 'kept') return null
+  const { since, known_changes, found_changes, known_by } = data
+  return (
+    <div class="note bad records-banner" role="alert">
+      <p>
+        <strong>Redis has lost policies or keys.</strong> This instance is at change {known_changes}, Redis is at change{' '}
+        {found_changes}
+        {since !== null && ` (noticed ${fullTime(since)})`}. Checks are decided with the policies and keys that are known here,
+        keys that were revoked stay revoked, and nothing can be changed. Put the records back with{' '}
+        <code>sluice records restore</code>
+        {known_by !== null && ` at ${known_by}`}. Entries of the audit log that Redis lost are gone.
+      </p>
+    </div>
+  )
+}

@@ -1,0 +1,80 @@
+// sluice records: policies and keys that Redis has lost, seen and put back.
+
+import { Command } from 'commander'
+import type { RecordNames, RecordsStatus, Restored } from '../../client/answers.ts'
+import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
+import { EXIT } from '../exit-codes.ts'
+import { print, printJson, type Terminal } from '../terminal.ts'
+
+/** Names that are printed of each list. */
+const MOST_SHOWN = 20
+
+export function recordsCommand(terminal: Terminal): Command {
+  return new Command('records')
+    .summary('policies and keys that Redis lost: status, restore')
+    .description('Policies and keys in Redis, if it has lost some.')
+    .addCommand(status(terminal))
+    .addCommand(restore(terminal))
+}
+
+function status(terminal: Terminal): Command {
+  const command = new Command('status')
+    .summary('see whether policies and keys were lost')
+    .description('Says whether Redis lacks changes of policies and keys that an instance has seen. Needs the scope read.')
+    .addHelpText('after', '\nEnds with 0 if nothing is lost, 4 if something is.\n\nExamples:\n  $ sluice records status')
+  asksService(command, terminal.env)
+  return command.action(async (options: ConnectionOptions) => {
+    const records = await withClient(options, terminal, (client) => client.records.status())
+    if (options.json) printJson(terminal.stdout, records)
+    else for (const line of statusLines(records)) print(terminal.stdout, line)
+    if (records.state === 'lost') terminal.exitCode = EXIT.refused
+  })
+}
+
+function restore(terminal: Terminal): Command {
+  const command = new Command('restore')
+    .summary('put lost policies and keys back')
+    .description(
+      `Writes the policies and keys that the instance at --url knows into a Redis that lost them. Needs the scope admin.
+
+Keys that were revoked stay revoked, policies that were deleted stay deleted, and changes that were made after the loss
+stay. Entries of the audit log that Redis lost are not restored: no instance has them.`,
+    )
+    .option('--dry-run', 'only say what would be done')
+    .addHelpText('after', '\nExamples:\n  $ sluice records restore --dry-run\n  $ sluice records restore')
+  asksService(command, terminal.env)
+  return command.action(async (options: ConnectionOptions & { dryRun?: boolean }) => {
+    const { dryRun = false } = options
+    const restored = await withClient(options, terminal, (client) => client.records.restore({ dryRun }))
+    if (options.json) return printJson(terminal.stdout, restored)
+    for (const line of restoredLines(restored)) print(terminal.stdout, line)
+  })
+}
+
+function statusLines({ state, since, knownChanges, foundChanges, knownBy, unreadable }: RecordsStatus): string[] {
+  const lines =
+    state === 'kept'
+      ? ['Nothing is lost.']
+      : [
+          `Redis lost policies or keys, noticed ${since?.toISOString()}: this instance is at change ${knownChanges}, Redis is at change ${foundChanges}.`,
+          `Put them back with: sluice records restore${knownBy === undefined ? '' : `, at ${knownBy}`}`,
+        ]
+  return unreadable.count === 0 ? lines : [...lines, `cannot be read: ${listed(unreadable)}`]
+}
+
+function restoredLines({ dryRun, written, revoked, removed, kept, isExact }: Restored): string[] {
+  const lists = [
+    [dryRun ? 'to write' : 'written', written],
+    [dryRun ? 'to revoke' : 'revoked', revoked],
+    [dryRun ? 'to remove' : 'removed', removed],
+    ['kept as changed after the loss', kept],
+  ] as const
+  const told = lists.filter(([, { count }]) => count > 0).map(([what, names]) => `${what}: ${listed(names)}`)
+  const doubt = isExact ? [] : ['Not all changes after the loss are known: each record that Redis has counts as one of them.']
+  return told.length === 0 ? [dryRun ? 'There is nothing to restore.' : 'Nothing had to be restored.'] : [...told, ...doubt]
+}
+
+function listed({ count, names }: RecordNames): string {
+  const shown = names.slice(0, MOST_SHOWN).map(({ kind, id }) => `${kind} ${id}`)
+  return `${count} (${shown.join(', ')}${count > shown.length ? ', …' : ''})`
+}

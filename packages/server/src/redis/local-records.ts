@@ -1,0 +1,110 @@
+// The records as this instance knows them, and how far it has followed the changes.
+// Invariant: a key that was seen revoked stays revoked, whatever Redis says later.
+
+import type { Change, RecordKind } from '../data/records.ts'
+import { withEarliestEnd } from '../keys/earliest-end.ts'
+import {
+  differences,
+  emptyTables,
+  KINDS,
+  type KnownRecords,
+  type Marks,
+  type Position,
+  type Tables,
+  type UnreadableRecord,
+} from './found-records.ts'
+import { KEPT_MARKS } from './records-programs.ts'
+
+export interface LocalRecordsOptions {
+  /** Hears that something has changed, whoever did it. */
+  readonly onChange?: () => void
+  /** Hears of a record in Redis that cannot be read, once. */
+  readonly onUnreadable?: (record: UnreadableRecord) => void
+}
+
+/** Records that a copy holds. */
+export interface AssumedRecords {
+  readonly records: readonly Change[]
+  readonly position: Position
+  readonly marks: Marks
+}
+
+export class LocalRecords {
+  readonly tables = emptyTables()
+  /** Revocations that Redis had forgotten, by the id of the key: they have to be written again. */
+  readonly owed = new Map<string, Change>()
+  readonly #options: LocalRecordsOptions
+  readonly #listeners = new Set<(change: Change) => void>()
+  #position: Position | undefined
+  /** Of the commits that this instance has seen: at most KEPT_MARKS. */
+  #marks: Marks = new Map()
+  #unreadable = new Map<string, UnreadableRecord>()
+
+  constructor(options: LocalRecordsOptions) {
+    this.#options = options
+  }
+
+  /** Undefined until anything is known. */
+  get known(): KnownRecords | undefined {
+    return this.#position && { tables: this.tables, position: this.#position, marks: this.#marks }
+  }
+
+  /** Records that are in Redis and cannot be read. */
+  get unreadable(): readonly UnreadableRecord[] {
+    return [...this.#unreadable.values()]
+  }
+
+  watch(listener: (change: Change) => void): () => void {
+    this.#listeners.add(listener)
+    return () => {
+      this.#listeners.delete(listener)
+    }
+  }
+
+  arriveAt(position: Position, marks: Marks): void {
+    this.#position = position
+    if (marks.size > 0) this.#marks = new Map([...this.#marks, ...marks].slice(-KEPT_MARKS))
+  }
+
+  /** Takes over whole tables; → what has changed by that. A policy that cannot be read stays as it was, a key is refused. */
+  become(tables: Tables, unreadable: readonly UnreadableRecord[] = []): readonly Change[] {
+    this.#name(unreadable)
+    const stay = unreadable.filter(({ kind, id }) => kind === 'policy' && this.tables.policy.has(id))
+    const policy = new Map([...tables.policy, ...stay.map(({ id }) => [id, this.tables.policy.get(id)] as const)])
+    const wanted: Tables = { ...tables, policy }
+    const changes = KINDS.flatMap((kind) => differences(kind, this.tables[kind], wanted[kind]))
+    this.tellAll(changes)
+    return changes
+  }
+
+  /** How many records of a kind Redis should have. */
+  sizeOf(kind: RecordKind): number {
+    const others = this.unreadable.filter((record) => record.kind === kind && !this.tables[kind].has(record.id))
+    return this.tables[kind].size + others.length
+  }
+
+  /** Takes over changes of others. */
+  tellAll(changes: readonly Change[]): void {
+    for (const { kind, id, value: told } of changes) {
+      const value = kind === 'key' ? withEarliestEnd(told, this.tables.key.get(id)) : told
+      const change = { kind, id, value }
+      if (value !== told) this.owed.set(id, change)
+      this.keep(change)
+      for (const listener of this.#listeners) listener(change)
+    }
+  }
+
+  /** Takes over a change that this instance has made. */
+  keep({ kind, id, value }: Change): void {
+    if (value === undefined) this.tables[kind].delete(id)
+    else this.tables[kind].set(id, value)
+    this.#unreadable.delete(`${kind} ${id}`)
+    this.#options.onChange?.()
+  }
+
+  #name(unreadable: readonly UnreadableRecord[]): void {
+    const named = new Map(unreadable.map((record) => [`${record.kind} ${record.id}`, record]))
+    for (const [name, record] of named) if (!this.#unreadable.has(name)) this.#options.onUnreadable?.(record)
+    this.#unreadable = named
+  }
+}

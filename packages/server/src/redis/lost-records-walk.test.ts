@@ -1,0 +1,155 @@
+// Random walks of four instances over a Redis that loses records again and again. The seed is printed; SEED=… repeats a walk.
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type RedisServer, startRedis } from '../../../../test/servers/redis-server.mjs'
+import type { Change } from '../data/records.ts'
+import { ServerError } from '../errors.ts'
+import { RECORD_KEYS } from './records-programs.ts'
+import { RedisConnection } from './redis-connection.ts'
+import { RedisRecords } from './redis-records.ts'
+
+const WALKS = 60
+const STEPS = 40
+const INSTANCES = 4
+/** Rounds of looking and restoring after which all must agree: one for each branch, and one to hear of it. */
+const ROUNDS = 2 * INSTANCES + 2
+
+let redis: RedisServer
+let connection: RedisConnection
+
+beforeAll(async () => {
+  redis = await startRedis()
+  connection = new RedisConnection({ kind: 'redis', urls: [`redis://127.0.0.1:${redis.port}`] }, () => {})
+  await connection.connect()
+})
+afterAll(async () => {
+  await connection.close()
+  await redis.stop()
+})
+
+/** Numbers below `n`, the same for the same seed. */
+function randomBelow(seed: number): (n: number) => number {
+  let state = seed >>> 0
+  return (n) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * n)
+  }
+}
+
+const send = (...command: string[]) => connection.send(RECORD_KEYS[0], command)
+
+/** Puts all records of Redis under other names, or back. */
+async function copyAll(from: string, to: string): Promise<void> {
+  for (const name of RECORD_KEYS.slice(0, 5)) {
+    await send('DEL', `${name}${to}`)
+    await send('COPY', `${name}${from}`, `${name}${to}`)
+  }
+  if (to === '') await send('DEL', RECORD_KEYS[5])
+}
+
+class Walker {
+  records = new RedisRecords({ send: connection.send })
+  /** Keys that this instance has seen revoked since it started. */
+  readonly revoked = new Set<string>()
+
+  /** Starts again: with its copy, or with nothing. */
+  restart(withCopy: boolean): void {
+    const { known } = this.records
+    this.records = new RedisRecords({ send: connection.send })
+    this.revoked.clear()
+    if (!withCopy || known === undefined) return
+    const copied = (['policy', 'key'] as const).flatMap((kind) =>
+      [...known.tables[kind]].map(([id, value]) => ({ kind, id, value })),
+    )
+    this.records.assume({ records: copied, position: known.position, marks: known.marks })
+  }
+
+  check(): void {
+    const keys = this.records.all('key') as ReadonlyMap<string, { revokedAt?: number }>
+    for (const id of this.revoked) expect(keys.get(id)?.revokedAt, `${id} was seen revoked`).toBeDefined()
+    for (const [id, { revokedAt }] of keys) if (revokedAt !== undefined) this.revoked.add(id)
+  }
+
+  tables() {
+    const keys = [...(this.records.all('key') as ReadonlyMap<string, { revokedAt?: number }>)]
+    return {
+      policy: new Map([...this.records.all('policy')].sort()),
+      // When a key was revoked may differ for a moment, until the earliest time is written again.
+      isAlive: new Map(keys.map(([id, { revokedAt }]) => [id, revokedAt === undefined] as const).sort()),
+    }
+  }
+}
+
+async function walk(seed: number): Promise<void> {
+  const below = randomBelow(seed)
+  await send('FLUSHALL')
+  const walkers = Array.from({ length: INSTANCES }, () => new Walker())
+  const change = ({ records }: Walker): Change => {
+    const id = `r${below(4)}`
+    if (below(2) === 0) return { kind: 'policy', id, value: below(4) === 0 ? undefined : below(100) }
+    const known = records.all('key').get(id) as object | undefined
+    return {
+      kind: 'key',
+      id,
+      value: known === undefined ? { sha256: id } : { ...known, ...(below(2) === 0 && { revokedAt: 1 + below(9) }) },
+    }
+  }
+  const steps: (() => Promise<unknown>)[] = [
+    ...Array.from({ length: 5 }, () => () => walkers[below(INSTANCES)].records.look()),
+    ...Array.from({ length: 6 }, () => async () => {
+      const one = walkers[below(INSTANCES)]
+      // Only what was looked at is changed, as the key ring does.
+      await one.records.look()
+      await one.records.commit([change(one)])
+    }),
+    () => copyAll('', '-old'),
+    () => copyAll('-old', ''),
+    () => send('DEL', ...RECORD_KEYS),
+    async () => walkers[below(INSTANCES)].restart(below(4) > 0),
+    () => walkers[below(INSTANCES)].records.restore({ dryRun: below(2) === 0 }),
+  ]
+  for (let step = 0; step < STEPS; step++) {
+    await steps[below(steps.length)]().catch(expectRefusal)
+    for (const one of walkers) one.check()
+  }
+  await agree(walkers)
+}
+
+/** Operators restore until nothing is lost; then all have the same, and nothing that one of them saw revoked is alive. */
+async function agree(walkers: readonly Walker[]): Promise<void> {
+  for (let round = 1; ; round++) {
+    // Ten seconds pass, and what an instance said that is gone is forgotten.
+    await send('DEL', RECORD_KEYS[5])
+    for (const one of walkers) await one.records.look()
+    for (const one of walkers) await one.records.restore({ dryRun: false }).catch(expectRefusal)
+    for (const one of walkers) await one.records.look()
+    for (const one of walkers) one.check()
+    if (walkers.every(({ records }) => records.loss === undefined)) break
+    expect(round, 'rounds of restoring').toBeLessThan(ROUNDS)
+  }
+  const fresh = new Walker()
+  await fresh.records.look()
+  const [first, ...others] = [...walkers, fresh].map((one) => one.tables())
+  for (const other of others) expect(other).toEqual(first)
+  for (const { revoked } of walkers) {
+    for (const id of revoked) expect(first.isAlive.get(id)).toBe(false)
+  }
+}
+
+function expectRefusal(error: unknown): void {
+  expect(error).toBeInstanceOf(ServerError)
+  expect(['ERR_RECORDS_LOST', 'ERR_RECORDS_BEHIND', 'ERR_CONFLICT']).toContain((error as ServerError).code)
+}
+
+test('whatever is lost, whoever knows it: nothing revoked comes alive, and all agree in the end', async () => {
+  const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
+  const seeds = process.env.SEED === undefined ? Array.from({ length: WALKS }, (_, i) => seed + i) : [seed]
+  for (const each of seeds) {
+    try {
+      await walk(each)
+    } catch (error) {
+      console.error(`SEED=${each}`)
+      throw error
+    }
+  }
+}, 120_000)

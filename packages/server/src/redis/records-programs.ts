@@ -1,0 +1,123 @@
+// The keys in Redis that hold the records, and the programs that run on them.
+// Every commit leaves a mark, a random text, in a set of marks: whoever finds its last mark there knows that Redis has everything
+// that it has seen. A Redis that was emptied, or went back to an earlier state, has lost marks.
+
+const NAMES = ['policies', 'keys', 'changes', 'marks', 'origin', 'lost', 'restoring']
+
+/** All in one slot of a cluster. KEYS[1] to KEYS[7] of every program. */
+export const RECORD_KEYS: readonly string[] = NAMES.map((name) => `sluice:{records}:${name}`)
+
+/** Changes that stay in the stream: an instance that missed more reads everything. */
+export const KEPT_CHANGES = 1000
+
+/** Commits whose marks are kept. */
+export const KEPT_MARKS = 1000
+
+/**
+ * The state of the records: `last`, the number of the last change, is the first part of the stream's last id, 0 if there has
+ * been none; `mark` is that of the last commit; `origin` is a random text of the first commit; `lost` says that an instance knows
+ * of changes that are not here.
+ */
+const STATE = `
+local last = 0
+local newest = redis.call('XREVRANGE', KEYS[3], '+', '-', 'COUNT', 1)
+if newest[1] then last = tonumber(string.match(newest[1][1], '^%d+')) end
+local mark = redis.call('ZREVRANGE', KEYS[4], 0, 0)[1] or ''
+local origin = redis.call('GET', KEYS[5]) or ''
+local lost = redis.call('GET', KEYS[6]) or ''
+`
+
+/**
+ * ARGV: last change and mark seen, the new mark, an origin, changes and marks to keep, then kind ('1' policy, '2' key), id and value
+ * ('' to delete) of each change. → { last change, origin }; { -1 } if there are changes that were not seen; { -2 } if changes were lost.
+ */
+export const COMMIT = `${STATE}
+if lost ~= '' then return { -2, lost } end
+if last ~= tonumber(ARGV[1]) or mark ~= ARGV[2] then return { -1, '' } end
+for i = 7, #ARGV, 3 do
+  local kind, id, value = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+  if value == '' then redis.call('HDEL', KEYS[tonumber(kind)], id) else redis.call('HSET', KEYS[tonumber(kind)], id, value) end
+  last = last + 1
+  redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[5], string.format('%.0f-0', last), 'kind', kind, 'id', id, 'value', value)
+end
+redis.call('ZADD', KEYS[4], last, ARGV[3])
+redis.call('ZREMRANGEBYRANK', KEYS[4], 0, -tonumber(ARGV[6]) - 1)
+if origin == '' then
+  origin = ARGV[4]
+  redis.call('SET', KEYS[5], origin)
+end
+return { last, origin }`
+
+/** → the state, all marks with their change, all policies, all keys. */
+export const LOAD = `${STATE}
+return { last, mark, origin, lost, redis.call('ZRANGE', KEYS[4], 0, -1, 'WITHSCORES'), redis.call('HGETALL', KEYS[1]), redis.call('HGETALL', KEYS[2]) }`
+
+/** LOAD, and all changes that the stream holds. */
+export const LOAD_WITH_CHANGES = `${STATE}
+return { last, mark, origin, lost, redis.call('ZRANGE', KEYS[4], 0, -1, 'WITHSCORES'), redis.call('HGETALL', KEYS[1]), redis.call('HGETALL', KEYS[2]), redis.call('XRANGE', KEYS[3], '-', '+') }`
+
+/**
+ * ARGV: last change, mark and origin seen. → the state; 1 if Redis has everything that was seen, else 0; changes and marks since
+ * then; how many policies and keys there are. A mark that is so old that it is no longer kept counts as there if the origin is.
+ */
+export const FOLLOW = `${STATE}
+local seen, isThere = tonumber(ARGV[1]), 1
+if last < seen then
+  isThere = 0
+elseif ARGV[2] ~= '' and not redis.call('ZSCORE', KEYS[4], ARGV[2]) then
+  local oldest = redis.call('ZRANGE', KEYS[4], 0, 0, 'WITHSCORES')[2]
+  if not oldest or tonumber(oldest) <= seen or origin ~= ARGV[3] then isThere = 0 end
+end
+local changes, marks = {}, {}
+if isThere == 1 and last > seen then
+  changes = redis.call('XRANGE', KEYS[3], '(' .. ARGV[1] .. '-0', '+')
+  marks = redis.call('ZRANGEBYSCORE', KEYS[4], '(' .. ARGV[1], '+inf', 'WITHSCORES')
+end
+return { last, mark, origin, lost, isThere, changes, marks, redis.call('HLEN', KEYS[1]), redis.call('HLEN', KEYS[2]) }`
+
+/**
+ * Says to all instances that changes were lost, for a while. ARGV: a text that begins with the last change that is known, and for how
+ * many ms. Whoever knows most is heard. → what is said now.
+ */
+export const RAISE = `
+local said = redis.call('GET', KEYS[6])
+if said and tonumber(string.match(said, '^%d+') or '0') > tonumber(string.match(ARGV[1], '^%d+')) then return said end
+redis.call('SET', KEYS[6], ARGV[1], 'PX', ARGV[2])
+return ARGV[1]`
+
+/** Takes back what RAISE said. ARGV: the text. */
+export const LOWER = `
+if redis.call('GET', KEYS[6]) == ARGV[1] then redis.call('DEL', KEYS[6]) end
+return 1`
+
+/** Makes one instance the one that restores. ARGV: its claim, and for how many ms. → 1, or 0 if another one is. */
+export const CLAIM = `
+if redis.call('SET', KEYS[7], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
+return 0`
+
+/** ARGV: the claim, for how many ms more, then kind, id and value of each record. → 1, or 0 if the claim has lapsed. */
+export const WRITE = `
+if redis.call('GET', KEYS[7]) ~= ARGV[1] then return 0 end
+redis.call('PEXPIRE', KEYS[7], ARGV[2])
+for i = 3, #ARGV, 3 do
+  local table, id, value = KEYS[tonumber(ARGV[i])], ARGV[i + 1], ARGV[i + 2]
+  if value == '' then redis.call('HDEL', table, id) else redis.call('HSET', table, id, value) end
+end
+return 1`
+
+/**
+ * Ends a restore, if nothing has changed since it was planned. ARGV: the claim, last change and mark that it was planned on, new last
+ * change and mark, origin, marks to keep, then each mark that is included now, with its change. Numbers are skipped before the new last
+ * change, so that every instance reads everything. → 1, or 0 if it was too late.
+ */
+export const FINISH = `${STATE}
+if redis.call('GET', KEYS[7]) ~= ARGV[1] then return 0 end
+redis.call('DEL', KEYS[7])
+if last ~= tonumber(ARGV[2]) or mark ~= ARGV[3] then return 0 end
+redis.call('XADD', KEYS[3], ARGV[4] .. '-0', 'kind', '0', 'id', '', 'value', '')
+for i = 8, #ARGV, 2 do redis.call('ZADD', KEYS[4], ARGV[i + 1], ARGV[i]) end
+redis.call('ZADD', KEYS[4], ARGV[4], ARGV[5])
+redis.call('ZREMRANGEBYRANK', KEYS[4], 0, -tonumber(ARGV[7]) - 1)
+redis.call('SET', KEYS[5], ARGV[6])
+redis.call('DEL', KEYS[6])
+return 1`

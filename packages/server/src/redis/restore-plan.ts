@@ -1,0 +1,78 @@
+// Two states of the records made one: those that an instance knows, and those that a Redis has that lost some of them.
+// Invariant: a key that either of them has revoked is revoked; a change that was made after the loss stands; everything else is as the
+// instance knows it, so a policy that was deleted knowingly stays deleted.
+
+import type { Change, RecordKind } from '../data/records.ts'
+import { withEarliestEnd } from '../keys/earliest-end.ts'
+import { differences, emptyTables, KINDS, type Tables } from './found-records.ts'
+
+/** A record, by its kind and id. */
+export interface RecordName {
+  readonly kind: RecordKind
+  readonly id: string
+}
+
+export interface RestorePlan {
+  /** The records afterwards. */
+  readonly tables: Tables
+  /** Changes that Redis needs for that. */
+  readonly changes: readonly Change[]
+  /** Records that Redis lacks or has in an earlier form. */
+  readonly written: readonly RecordName[]
+  /** Of those, keys that Redis would let in and that are revoked. */
+  readonly revoked: readonly RecordName[]
+  /** Records that Redis has and that were deleted knowingly, or whose place a policy of after the loss has taken. */
+  readonly removed: readonly RecordName[]
+  /** Records that were changed after the loss, and stay so. */
+  readonly kept: readonly RecordName[]
+  /** False if the changes after the loss are no longer all known: then each record that Redis has counts as one. */
+  readonly isExact: boolean
+}
+
+/** `since`: the changes after the loss; undefined if they are not all known. */
+export function planRestore(known: Tables, found: Tables, since: readonly Change[] | undefined): RestorePlan {
+  const tables = emptyTables()
+  const kept: RecordName[] = []
+  for (const kind of KINDS) {
+    const touched = since && new Set(since.filter((change) => change.kind === kind).map(({ id }) => id))
+    for (const id of new Set([...known[kind].keys(), ...found[kind].keys()])) {
+      const [ours, theirs] = [known[kind].get(id), found[kind].get(id)]
+      const isSince = touched?.has(id) ?? theirs !== undefined
+      if (isSince) kept.push({ kind, id })
+      const [value, other] = isSince ? [theirs, ours] : [ours, theirs]
+      if (value !== undefined) tables[kind].set(id, kind === 'key' ? withEarliestEnd(value, other) : value)
+    }
+  }
+  giveWay(tables.policy, new Set(kept.filter(({ kind }) => kind === 'policy').map(({ id }) => id)))
+  const changes = KINDS.flatMap((kind) => differences(kind, found[kind], tables[kind]))
+  const named = (wanted: (change: Change) => boolean) => changes.filter(wanted).map(({ kind, id }) => ({ kind, id }))
+  return {
+    tables,
+    changes,
+    written: named(({ value }) => value !== undefined),
+    revoked: named(({ kind, id, value }) => kind === 'key' && isRevoked(value) && isAlive(found.key.get(id))),
+    removed: named(({ value }) => value === undefined),
+    kept,
+    isExact: since !== undefined,
+  }
+}
+
+/** No two policies may have the same patterns: one that is brought back gives way to one of after the loss. */
+function giveWay(policies: Map<string, unknown>, kept: ReadonlySet<string>): void {
+  const taken = new Set([...policies].filter(([id]) => kept.has(id)).map(([id, value]) => patternsOf(id, value)))
+  for (const [id, value] of policies) if (!kept.has(id) && taken.has(patternsOf(id, value))) policies.delete(id)
+}
+
+/** A text that only policies with the same patterns share. */
+function patternsOf(id: string, value: unknown): string {
+  const { client, route } = (value ?? {}) as { client?: unknown; route?: unknown }
+  return JSON.stringify(typeof client === 'string' && typeof route === 'string' ? [client, route] : [id])
+}
+
+function isRevoked(value: unknown): boolean {
+  return (value as { revokedAt?: unknown } | undefined)?.revokedAt !== undefined
+}
+
+function isAlive(value: unknown): boolean {
+  return value !== undefined && !isRevoked(value)
+}

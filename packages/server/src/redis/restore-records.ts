@@ -1,0 +1,102 @@
+// Puts what an instance knows back into a Redis that lost it.
+// Invariant: of several that restore at once one does; one that is interrupted has written only records that belong there, and can
+// be repeated.
+
+import { randomBytes } from 'node:crypto'
+import { ServerError } from '../errors.ts'
+import {
+  type FoundRecords,
+  type KnownRecords,
+  type LoadAnswer,
+  type Marks,
+  numberOfChange,
+  type Position,
+  readChange,
+  readLoaded,
+  type StreamEntry,
+  writtenChanges,
+} from './found-records.ts'
+import { CLAIM, FINISH, KEPT_MARKS, LOAD_WITH_CHANGES, WRITE } from './records-programs.ts'
+import { planRestore, type RestorePlan } from './restore-plan.ts'
+
+/** Time for one part: whoever restores is taken for dead after that. */
+const CLAIM_MS = 10_000
+
+/** Records that are written in one go: Redis answers others in between. */
+const RECORDS_A_PART = 500
+
+export type RunProgram = (program: string, ...args: string[]) => Promise<unknown>
+
+export interface PlannedRestore {
+  readonly plan: RestorePlan
+  readonly found: FoundRecords
+  /** The number of the last change that both have; undefined if that cannot be told. */
+  readonly forkedAt: number | undefined
+  /** True if Redis has everything that is known. */
+  readonly isThere: boolean
+}
+
+/** Reads Redis, and says what a restore would do. */
+export async function planFor(known: KnownRecords, run: RunProgram): Promise<PlannedRestore> {
+  const answer = (await run(LOAD_WITH_CHANGES)) as readonly [...LoadAnswer, readonly StreamEntry[]]
+  const found = readLoaded(answer.slice(0, -1) as unknown as LoadAnswer)
+  const forkedAt = lastInCommon(known, found)
+  const plan = planRestore(known.tables, found.tables, changesSince(forkedAt, found, answer[7]))
+  const { last, mark } = known.position
+  const hasMark = mark === '' || found.marks.has(mark)
+  return { found, forkedAt, plan, isThere: hasMark && found.position.last >= last && plan.changes.length === 0 }
+}
+
+/** Does what was planned; → where the instance stands then. Throws ERR_CONFLICT if somebody else was faster. */
+export async function restoreAsPlanned(
+  known: KnownRecords,
+  { plan, found, forkedAt }: PlannedRestore,
+  run: RunProgram,
+): Promise<{ readonly position: Position; readonly marks: Marks }> {
+  const claim = makeMark()
+  if ((await run(CLAIM, claim, String(CLAIM_MS))) !== 1) throw conflict()
+  for (let at = 0; at < plan.changes.length; at += RECORDS_A_PART) {
+    const part = writtenChanges(plan.changes.slice(at, at + RECORDS_A_PART))
+    if ((await run(WRITE, claim, String(CLAIM_MS), ...part)) !== 1) throw conflict()
+  }
+  const { last, mark, origin } = found.position
+  // Two more than anybody has seen: a gap, which makes every instance read everything.
+  const position = {
+    last: Math.max(last, known.position.last) + 2,
+    mark: makeMark(),
+    origin: known.position.origin || origin || makeMark(),
+  }
+  const since = [...found.marks].filter(([, at]) => at > (forkedAt ?? 0)).map(([each]) => [each, position.last - 1] as const)
+  const marks = new Map([...known.marks, ...since])
+  const listed = [...marks].flatMap(([each, at]) => [each, String(at)])
+  const args = [claim, last, mark, position.last, position.mark, position.origin, KEPT_MARKS, ...listed]
+  if ((await run(FINISH, ...args.map(String))) !== 1) throw conflict()
+  return { position, marks: marks.set(position.mark, position.last) }
+}
+
+/** A text that no other commit has. */
+export function makeMark(): string {
+  return randomBytes(9).toString('base64url')
+}
+
+function lastInCommon({ marks, position }: KnownRecords, found: FoundRecords): number | undefined {
+  const { last, origin } = found.position
+  if (last === 0) return 0
+  const common = [...found.marks].filter(([mark]) => marks.has(mark)).map(([, at]) => at)
+  if (common.length > 0) return Math.max(...common)
+  if (origin !== '' && origin !== position.origin) return 0
+  // Changes of the first programs have no marks: Redis went back, and nobody has added to it.
+  return found.marks.size === 0 ? last : undefined
+}
+
+/** Changes in Redis after the last that both have; undefined if the stream no longer holds all of them. */
+function changesSince(forkedAt: number | undefined, { position }: FoundRecords, entries: readonly StreamEntry[]) {
+  if (forkedAt === undefined) return undefined
+  const since = entries.filter((entry) => numberOfChange(entry) > forkedAt).map(readChange)
+  const isWhole = since.length === position.last - forkedAt && since.every((change) => change !== undefined)
+  return isWhole ? since : undefined
+}
+
+function conflict(): ServerError {
+  return new ServerError('ERR_CONFLICT', 'another instance restores, or made a change at the same moment: look again')
+}
