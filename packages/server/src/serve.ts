@@ -28,8 +28,6 @@ export interface ServeOptions {
   readonly logger?: Logger
   /** Gets the admin key that a first start makes. It is shown this once. Default: written to standard output. */
   readonly onFirstKey?: (secret: string) => void
-  /** Between no longer being ready and no longer listening, so that those who balance load notice. Default: 250. */
-  readonly drainDelayMs?: number
 }
 
 export interface RunningService {
@@ -48,10 +46,8 @@ export interface RunningService {
 /** How long a start waits for Redis before it goes on, not ready. */
 const LOAD_MS = 5000
 
-const DRAIN_DELAY_MS = 250
-
-/** How long what is under way may take once nothing new comes in. */
-const DRAIN_MS = 10_000
+/** Requests that are under way may take so long once no new ones come in. */
+const FINISH_MS = 10_000
 
 /** Starts the service. */
 export async function serve(options: ServeOptions): Promise<RunningService> {
@@ -114,7 +110,8 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     ready.catch((error: unknown) => logger.error({ err: error }, 'the service cannot become ready'))
 
     const listeners = await listen(config, service)
-    closing.unshift(() => Promise.all(listeners.map(({ built }) => built.close(DRAIN_MS))))
+    const closeOptions = { delayMs: config.drainDelay, withinMs: FINISH_MS }
+    closing.unshift(() => Promise.all(listeners.map(({ built }) => built.close(closeOptions))))
     await keeping.started()
     const [{ address }] = listeners
     const adminAddress = listeners.at(-1)?.address ?? address
@@ -123,7 +120,9 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     let closed: Promise<void> | undefined
     const close = async (): Promise<void> => {
       status.state = 'draining'
-      await pause(options.drainDelayMs ?? DRAIN_DELAY_MS)
+      for (const { built } of listeners) built.tellToLeave()
+      logger.info({ drainDelayMs: config.drainDelay }, 'draining: requests are still answered')
+      await pause(config.drainDelay)
       for (const step of closing) await step()
       logger.info('stopped')
     }
@@ -198,7 +197,7 @@ async function listen(config: Config, service: Service): Promise<readonly Listen
       listeners.push({ built, address: await open(built.app, address, config.tlsCert === undefined ? 'http' : 'https') })
     }
   } catch (error) {
-    await Promise.all(listeners.map(({ built }) => built.close(0)))
+    await Promise.all(listeners.map(({ built }) => built.close({ delayMs: 0, withinMs: 0 })))
     throw error
   }
   return listeners

@@ -6,7 +6,7 @@ import { Agent, get, request } from 'node:http'
 import { get as getTls } from 'node:https'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { loadConfig } from '../src/config/config.ts'
 import { makeLogger } from '../src/log/logger.ts'
 import { serve } from '../src/serve.ts'
@@ -53,7 +53,7 @@ describe('a restart', () => {
 
 describe('a stop', () => {
   test('says not ready first, and finishes what is under way', async () => {
-    const service = await startService({ drainDelayMs: 300 })
+    const service = await startService({ flags: { drainDelay: '300ms' } })
     const { hostname, port } = new URL(service.address)
     const body = JSON.stringify({ client_id: 'ada', route: '/a' })
     const headers = { 'api-key': service.key, 'content-type': 'application/json', 'content-length': body.length }
@@ -78,8 +78,33 @@ describe('a stop', () => {
     await expect(callService(service.address, service.key, 'GET', '/livez')).rejects.toThrow()
   })
 
+  test('new connections are accepted and answered during the drain delay, and told to close', async () => {
+    const service = await startService({ flags: { drainDelay: '2s' } })
+    const stopped = service.close()
+    const fresh = () => answerOn(service, new Agent({ keepAlive: true }))
+    for (let i = 0; i < 3; i++) expect(await fresh()).toEqual({ status: 200, connection: 'close' })
+    await stopped
+    await expect(fresh()).rejects.toThrow('ECONNREFUSED')
+  })
+
+  test('a request on an idle connection is answered also after the service has stopped listening', async () => {
+    const service = await startService({ flags: { drainDelay: '1s' } })
+    const kept = new Agent({ keepAlive: true, maxSockets: 1 })
+    onTestFinished(() => kept.destroy())
+    expect(await answerOn(service, kept)).toEqual({ status: 200, connection: 'keep-alive' })
+    const stopped = service.close()
+    const isRefused = () =>
+      answerOn(service, new Agent()).then(
+        () => false,
+        (error: NodeJS.ErrnoException) => error.code === 'ECONNREFUSED',
+      )
+    while (!(await isRefused())) await pause(5)
+    expect(await answerOn(service, kept)).toEqual({ status: 200, connection: 'close' })
+    await stopped
+  })
+
   test('under load loses nothing: clients ask until they are told to go, and every request is answered and counted', async () => {
-    const service = await startService({ drainDelayMs: 300 })
+    const service = await startService({ flags: { drainDelay: '300ms' } })
     await service.call('PUT', '/v1/policies/default', { rules: '1000000/hour' })
     const { hostname, port } = new URL(service.address)
     const agent = new Agent({ keepAlive: true, maxSockets: 16 })
@@ -109,6 +134,16 @@ describe('a stop', () => {
     expect(rules[0].used).toBe(allowed)
   })
 })
+
+/** Asks through an agent; → the status, and whether the connection is kept. */
+function answerOn(service: { readonly address: string }, agent: Agent): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    get(`${service.address}/livez`, { agent }, (response) => {
+      response.resume()
+      resolve({ status: response.statusCode, connection: response.headers.connection })
+    }).on('error', reject)
+  })
+}
 
 describe('listeners', () => {
   test('administration can be split off, and health is on both', async () => {
@@ -245,8 +280,10 @@ test('nothing secret reaches the log, whatever happens', async () => {
 test('a first start prints the key once, to standard output and to nothing else', async () => {
   const folder = temporaryFolder()
   const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
-  const { config } = await loadConfig({ flags: { listen: '127.0.0.1:0', dataFolder: folder, logLevel: 'silent' } })
-  const running = await serve({ config, drainDelayMs: 0 })
+  const { config } = await loadConfig({
+    flags: { listen: '127.0.0.1:0', dataFolder: folder, logLevel: 'silent', drainDelay: '0s' },
+  })
+  const running = await serve({ config })
   await running.close()
   const printed = write.mock.calls.map(([text]) => String(text)).join('')
   write.mockRestore()

@@ -12,6 +12,7 @@ import {
   STORE_FORM,
   type StoreAddress,
 } from './addresses.ts'
+import { DELAY_FORM, readDelay } from './delay.ts'
 
 /** What the service is told to be. */
 export interface Config {
@@ -28,6 +29,8 @@ export interface Config {
   readonly failureTimeoutMs: number
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
   readonly trustedProxies: readonly string[]
+  /** In milliseconds. */
+  readonly drainDelay: number
 }
 
 export type OptionName = keyof Config
@@ -131,6 +134,13 @@ export const OPTIONS: Readonly<Record<OptionName, Option>> = {
     schema: Type.Array(Type.String(), { maxItems: 1000, title: `a list, each ${PROXY_FORM}` }),
     default: [],
     read: (written: readonly string[]) => (written.every(isNetwork) ? written : undefined),
+  },
+  drainDelay: {
+    about: 'At a stop, the time in which requests are still accepted and answered while /readyz says 503.',
+    value: 'duration',
+    schema: Type.String({ title: DELAY_FORM }),
+    default: '250ms',
+    read: readDelay,
   },
 }
 
