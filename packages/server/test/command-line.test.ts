@@ -9,6 +9,7 @@ import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { buildProgram, runProgram } from '../src/cli/program.ts'
+import { certificate } from './certificate.ts'
 import { advance, startService, type TestService } from './running-service.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 import { writtenTo } from './written-to.ts'
@@ -350,6 +351,20 @@ test('a service that is not there is said in words', async () => {
     code: 2,
     stderr: expect.stringContaining('url must be'),
   })
+})
+
+test('a failure of TLS is said as such, with what to try, and not as a service that does not run', async () => {
+  const { cert, key } = certificate('DNS:sluice.example')
+  const overTls = await startService({ flags: { tlsCert: cert, tlsKey: key } })
+  const asked = async (url: string) => (await sluice(['check', 'acme', '/', '--url', url])).stderr
+  expect(await asked(overTls.address)).toMatch(
+    /self-signed certificate\nThe certificate is not trusted\. .*NODE_EXTRA_CA_CERTS\.\n$/,
+  )
+  expect(await asked(overTls.address.replace('https', 'http'))).toMatch(
+    /broke: .*\nIf the service speaks TLS, .* https:\/\/\.\n$/,
+  )
+  expect(await asked(service.address.replace('http', 'https'))).toMatch(/\nTLS could not be agreed on\. .* http:\/\/\.\n$/)
+  expect(await asked('http://nobody.invalid')).toMatch(/nobody\.invalid\nIs the name right\?\n$/)
 })
 
 test('what others have named cannot steer the terminal', async () => {

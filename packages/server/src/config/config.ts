@@ -15,6 +15,8 @@ export interface ConfigSources {
   /** By the names of options, as the command line read them; `true` for a flag without a value. */
   readonly flags?: Readonly<Record<string, string | boolean | undefined>>
   readonly env?: Readonly<Record<string, string | undefined>>
+  /** Leaves out the policies of the file, which may be many. */
+  readonly withoutPolicies?: boolean
 }
 
 export interface LoadedConfig {
@@ -32,10 +34,10 @@ export interface Written {
 }
 
 /** Throws ERR_CONFIG with everything that is wrong. */
-export async function loadConfig({ flags = {}, env = {} }: ConfigSources = {}): Promise<LoadedConfig> {
+export async function loadConfig({ flags = {}, env = {}, withoutPolicies = false }: ConfigSources = {}): Promise<LoadedConfig> {
   const problems = [...unknownFlags(flags), ...nearVariables(env)]
   const path = flags.config ?? env[variableOf('config')]
-  const file = typeof path === 'string' ? await readConfigFile(resolve(path)) : undefined
+  const file = typeof path === 'string' ? await readConfigFile(resolve(path), { withoutPolicies }) : undefined
   const written: Partial<Record<OptionName, Written>> = {}
   const config: Partial<Record<OptionName, unknown>> = {}
   for (const name of OPTION_NAMES) {
