@@ -1,9 +1,9 @@
 // The service: puts configuration, store, policies, keys and the API together, and takes them apart again in order.
 // What must stay true: whatever was acknowledged is kept, and what is under way when it stops is answered.
 
-import { readFile, rm } from 'node:fs/promises'
+import { X509Certificate } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import type { Server as TlsServer } from 'node:https'
-import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type BuiltApp, buildApp, type Plane } from './api/app.ts'
 import type { App } from './api/route-options.ts'
@@ -18,6 +18,7 @@ import { type Keeping, openKeeping } from './keeping.ts'
 import { KeyRing } from './keys/key-ring.ts'
 import { type Logger, makeLogger } from './log/logger.ts'
 import { PolicyKeeper } from './policies/policy-keeper.ts'
+import { removeStaleSocket } from './stale-socket.ts'
 import { Stats } from './stats/stats.ts'
 import { VERSION } from './version.ts'
 
@@ -37,7 +38,7 @@ export interface RunningService {
   readonly adminAddress: string
   /** Resolves when policies and keys are there. At once, but for a Redis that does not answer. */
   readonly ready: Promise<void>
-  /** Reads the certificate and the policies of the configuration file again. */
+  /** Reads the certificate and the policies of the configuration file again, and logs what was read. */
   reload(): Promise<void>
   /** Finishes what is under way, saves the counters, and stops. */
   close(): Promise<void>
@@ -131,8 +132,13 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
       adminAddress,
       ready,
       reload: async () => {
-        await Promise.all(listeners.map(({ built }) => reloadTls(config, built.app)))
+        // A certificate that cannot be used does not keep policies from being read.
+        const failure = await reloadTls(config, listeners, logger)
         await file?.reload()
+        if (config.tlsCert === undefined && file === undefined) {
+          logger.info('nothing to reload: the service has neither a certificate nor a configuration file')
+        }
+        if (failure !== undefined) throw failure
       },
       close: () => {
         closed ??= close()
@@ -205,7 +211,7 @@ async function listen(config: Config, service: Service): Promise<readonly Listen
 
 async function open(app: App, address: ListenAddress, scheme: string): Promise<string> {
   if ('socket' in address) {
-    await dropDeadSocket(address.socket)
+    await removeStaleSocket(address.socket)
     await app.listen({ path: address.socket })
     return showListen(address)
   }
@@ -214,26 +220,23 @@ async function open(app: App, address: ListenAddress, scheme: string): Promise<s
   return `${scheme}://${showListen({ host: address.host, port: bound.port })}`
 }
 
-/** A process that was killed leaves its socket file behind: nobody answers there, and nobody else could. */
-async function dropDeadSocket(path: string): Promise<void> {
-  const isDead = await new Promise<boolean>((resolve) => {
-    const socket = connect(path, () => {
-      socket.destroy()
-      resolve(false)
-    })
-    socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ECONNREFUSED'))
-  })
-  if (isDead) await rm(path, { force: true })
-}
-
 async function readTls({ tlsCert, tlsKey }: Config) {
   if (tlsCert === undefined || tlsKey === undefined) return undefined
   const [cert, key] = await Promise.all([readFile(tlsCert), readFile(tlsKey)])
   return { cert, key, minVersion: 'TLSv1.2' as const }
 }
 
-/** Connections that are open keep the certificate that they have seen. */
-async function reloadTls(config: Config, app: App): Promise<void> {
-  const tls = await readTls(config)
-  if (tls !== undefined) (app.server as unknown as TlsServer).setSecureContext(tls)
+/** Puts the certificate in use for new connections; → why it cannot be used, if so. Open connections keep the one that they have. */
+async function reloadTls(config: Config, listeners: readonly Listener[], logger: Logger): Promise<Error | undefined> {
+  try {
+    const tls = await readTls(config)
+    if (tls === undefined) return undefined
+    const { subject, validTo } = new X509Certificate(tls.cert)
+    for (const { built } of listeners) (built.app.server as unknown as TlsServer).setSecureContext(tls)
+    logger.info({ certificate: config.tlsCert, subject, validTo }, 'the certificate was read again')
+    return undefined
+  } catch (error) {
+    logger.error({ err: error, certificate: config.tlsCert }, 'the certificate cannot be used: the one in use stays so')
+    return error as Error
+  }
 }

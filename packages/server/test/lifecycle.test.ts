@@ -1,7 +1,7 @@
 // Starting, stopping and starting again: what is kept, what is finished, what is refused.
 
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { Agent, get, request } from 'node:http'
 import { get as getTls } from 'node:https'
 import { join } from 'node:path'
@@ -10,6 +10,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { loadConfig } from '../src/config/config.ts'
 import { makeLogger } from '../src/log/logger.ts'
 import { serve } from '../src/serve.ts'
+import { certificate } from './certificate.ts'
 import { advance, callService, startService } from './running-service.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -202,6 +203,20 @@ describe('listeners', () => {
     await expect(startService({ flags: { listen: `unix:${socket}` } })).rejects.toThrow('EADDRINUSE')
   })
 
+  test('a file at the place of the socket is refused and stays, whatever its kind', async () => {
+    const folder = temporaryFolder()
+    const file = join(folder, 'notes.txt')
+    writeFileSync(file, 'notes')
+    symlinkSync(file, join(folder, 'link'))
+    mkdirSync(join(folder, 'folder'))
+    for (const name of ['notes.txt', 'link', 'folder']) {
+      const started = startService({ flags: { listen: `unix:${join(folder, name)}` } })
+      await expect(started, name).rejects.toMatchObject({ code: 'ERR_CONFIG', message: expect.stringContaining('not a socket') })
+    }
+    expect(readFileSync(file, 'utf8')).toBe('notes')
+    expect(lstatSync(join(folder, 'link')).isSymbolicLink()).toBe(true)
+  })
+
   test('TLS by files, which are read again when told to', async () => {
     const folder = temporaryFolder()
     const make = (name: string): string => {
@@ -252,6 +267,41 @@ test('the policies of a configuration file are in force, and follow the file', a
   expect((await service.call('PUT', '/v1/policies/from-file', { client: 'ada', rules: '1/s' })).body.meta.error).toBe(
     'ERR_POLICY_FROM_FILE',
   )
+})
+
+describe('a reload', () => {
+  /** A service that logs to a list; → what a reload adds to it. */
+  const reloading = async (flags: Record<string, string> = {}) => {
+    const lines: string[] = []
+    const logger = makeLogger('info', { write: (line: string) => lines.push(line) })
+    const service = await startService({ logger, flags })
+    return async () => {
+      lines.length = 0
+      await service.reload().catch(() => {})
+      return lines.map((line) => JSON.parse(line))
+    }
+  }
+
+  test('that has nothing to read says so', async () => {
+    const reload = await reloading()
+    expect(await reload()).toEqual([expect.objectContaining({ level: 'info', msg: expect.stringMatching(/^nothing to reload/) })])
+  })
+
+  test('logs the certificate and the file that were read', async () => {
+    const { cert, key } = certificate()
+    const config = join(temporaryFolder(), 'sluice.yaml')
+    writeFileSync(config, 'policies: [{ name: a, client: b, rules: 5/hour }]\n')
+    const reload = await reloading({ tlsCert: cert, tlsKey: key, config })
+    expect(await reload()).toEqual([
+      expect.objectContaining({ level: 'info', certificate: cert, validTo: expect.any(String) }),
+      expect.objectContaining({ level: 'info', msg: 'the configuration file was read', policies: 1 }),
+    ])
+    writeFileSync(cert, 'nonsense')
+    expect(await reload()).toEqual([
+      expect.objectContaining({ level: 'error', certificate: cert, msg: expect.stringContaining('stays so') }),
+      expect.objectContaining({ level: 'info', msg: 'the configuration file was read' }),
+    ])
+  })
 })
 
 test('nothing secret reaches the log, whatever happens', async () => {

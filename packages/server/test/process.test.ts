@@ -69,6 +69,13 @@ test('killed with -9 it forgets counters and nothing else', async () => {
   expect(body.data).toMatchObject({ limit: 5, remain: 4 })
 })
 
+test('SIGHUP leaves a line in the log, and the service runs on', async () => {
+  const { child, address, key, lines } = await start({ DATA_FOLDER: temporaryFolder(), LOG_LEVEL: 'info' })
+  child.kill('SIGHUP')
+  await until('the line', async () => lines.some((line) => line.includes('nothing to reload')))
+  expect((await callService(address, key, 'GET', '/livez')).status).toBe(200)
+})
+
 test('a second signal ends it at once, whatever is under way', async () => {
   const { child, address, key, ended } = await start({ DATA_FOLDER: temporaryFolder() })
   // A request that never ends holds a stop up.
