@@ -423,6 +423,23 @@ describe('config', () => {
   })
 })
 
+test('a large YAML file is announced before it is read, a small one is not', async () => {
+  const policies = Array.from(
+    { length: 4000 },
+    (_, i) => `  - { name: p${i}, client: ${'c'.repeat(100)}${i}, rules: 5/minute }\n`,
+  )
+  const large = file('large.yaml', `policies:\n${policies.join('')}`)
+  const { code, stderr } = await sluice(['config', 'validate', '--config', large])
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: `Reading ${large}, 0.6 MB of YAML. As JSON it would be read many times as fast.\n`,
+  })
+  const refused = await sluice(['policies', 'import', large], { env: { SLUICE_URL: 'http://127.0.0.1:1' } })
+  expect(refused.stderr).toContain(`Reading ${large}, 0.6 MB`)
+  const small = file('small.yaml', `policies:\n${policies[0]}`)
+  expect(await sluice(['config', 'validate', '--config', small])).toMatchObject({ code: 0, stderr: '' })
+})
+
 test('top shows rates and who is limited, once where there is no terminal', async () => {
   await printed('policies', 'set', 'tight', '--client', 'acme', '--rule', '10/hour')
   const checks = Array.from({ length: 40 }, () => JSON.stringify({ client_id: 'acme', route: '/' })).join('\n')

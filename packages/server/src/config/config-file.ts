@@ -47,12 +47,22 @@ export interface ConfigFile {
   readonly policies: readonly Policy[]
 }
 
+export interface ReadOptions {
+  /** Leaves out policies, which may be many. */
+  readonly withoutPolicies?: boolean
+  /** Gets a line before something that takes long. */
+  readonly tell?: (message: string) => void
+}
+
+/** About a second. */
+const SLOW_YAML_CHARACTERS = 500_000
+
 /** Reads a file; throws ERR_CONFIG with everything that is wrong in it. */
-export async function readConfigFile(path: string, { withoutPolicies = false } = {}): Promise<ConfigFile> {
+export async function readConfigFile(path: string, { withoutPolicies = false, tell }: ReadOptions = {}): Promise<ConfigFile> {
   const mark = await markOf(path)
   try {
     const text = await readFile(path, 'utf8')
-    return { path, mark, ...(withoutPolicies ? parseOptions(path, text) : parseConfigFile(path, text)) }
+    return { path, mark, ...(withoutPolicies ? parseOptions(path, text) : parseConfigFile(path, text, tell)) }
   } catch (cause) {
     if (cause instanceof ServerError) throw cause
     throw new ServerError('ERR_CONFIG', `the configuration file ${path} cannot be read: ${messageOf(cause)}`, { cause })
@@ -70,7 +80,14 @@ export async function markOf(path: string): Promise<string> {
 }
 
 /** Everything in a file; throws ERR_CONFIG with everything that is wrong in it. */
-export function parseConfigFile(path: string, text: string): Pick<ConfigFile, 'options' | 'policies'> {
+export function parseConfigFile(
+  path: string,
+  text: string,
+  tell?: (message: string) => void,
+): Pick<ConfigFile, 'options' | 'policies'> {
+  if (text.length >= SLOW_YAML_CHARACTERS && extname(path) !== '.json') {
+    tell?.(`Reading ${path}, ${(text.length / 1e6).toFixed(1)} MB of YAML. As JSON it would be read many times as fast.`)
+  }
   const { options, policies, lineOf } = parseContent(path, text)
   try {
     return { options, policies: readPolicies(policies, 'file', 'policies') }
