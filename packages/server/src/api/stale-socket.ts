@@ -3,7 +3,7 @@
 
 import { lstat, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { ServerError } from './errors.ts'
+import { ServerError } from '../errors.ts'
 
 export async function removeStaleSocket(path: string): Promise<void> {
   const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
