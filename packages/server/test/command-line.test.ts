@@ -358,7 +358,7 @@ test('a failure of TLS is said as such, with what to try, and not as a service t
   const overTls = await startService({ flags: { tlsCert: cert, tlsKey: key } })
   const asked = async (url: string) => (await sluice(['check', 'acme', '/', '--url', url])).stderr
   expect(await asked(overTls.address)).toMatch(
-    /self-signed certificate\nThe certificate is not trusted\. .*NODE_EXTRA_CA_CERTS\.\n$/,
+    /self-signed certificate.*\nThe certificate is not trusted\. .*NODE_EXTRA_CA_CERTS\.\n$/,
   )
   expect(await asked(overTls.address.replace('https', 'http'))).toMatch(
     /broke: .*\nIf the service speaks TLS, .* https:\/\/\.\n$/,
