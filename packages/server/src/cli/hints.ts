@@ -6,7 +6,7 @@ interface Failure {
 }
 
 /** Certificates that Node refuses: their codes are OpenSSL's, and Node's own for a name that does not fit. */
-const CERTIFICATE = /CERT|SIGNATURE|ISSUER|^ERR_TLS_CERT/
+const CERTIFICATE = /CERT|SIGNATURE|ISSUER/
 
 /** Undefined if there is nothing to add. */
 export function hintFor({ code, cause }: Failure): string | undefined {

@@ -58,13 +58,14 @@ function shown({ health, stats, limited }: Looked, url: string, columns: number)
     most,
     error === 0 ? '' : `at most ${count(error)} too many`,
   ])
-  const state = `sluice at ${url}: ${health.state}, counts in ${health.store}.`
+  const where = `sluice at ${url}`
+  const state = `${health.state}, counts in ${health.store}.`
   const since = `Up since ${stats.sinceStart.startedAt.toISOString().slice(0, 19)}Z. q leaves.`
-  const oneLine = `${state} ${since}`
+  const oneLine = `${where}: ${state} ${since}`
   // Seconds that fit beside the names.
   const seconds = Math.max(0, columns - SPARKLINE_NAME)
   return [
-    ...(widthOf(oneLine) <= columns ? [oneLine] : [state, since]),
+    ...(widthOf(oneLine) <= columns ? [oneLine] : [where, state, since]),
     '',
     ...ratesTable(rates, columns).split('\n'),
     '',
