@@ -45,7 +45,7 @@ export interface AppOptions {
 const BODY_BYTES = 16 * 1024
 
 export interface CloseOptions {
-  /** Upper bound of each step before connections are ended: see listener-drain.ts. */
+  /** The drain delay, on which the steps of listener-drain.ts depend. */
   readonly delayMs: number
   readonly withinMs: number
 }
@@ -69,7 +69,7 @@ export function buildApp({ service, planes, tls, before }: AppOptions): BuiltApp
       const server = httpServer((request, response) => {
         underWay.begin(response)
         if (isLogging) logWhenDone(service.logger, request, response)
-        if (drain.closesConnections) response.setHeader('connection', 'close')
+        if (drain.closesConnections) drain.endAfter(response)
         if (door !== undefined && isCheck(request)) door.answer(request, response)
         else route(request, response)
       }, tls)

@@ -9,30 +9,37 @@
 // Settling comes before the listening socket closes: the kernel resets connections that it has taken and the process has not
 // accepted yet, with the requests that are already in them. A refused connection loses nothing, since nothing was sent.
 
-import type { Server } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
 import { Server as NetServer } from 'node:net'
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 
-/** Settling ends when no connection came for this long. */
+/** Settling ends when no connection came for this long. A busy machine takes longer than a lull, hence the generous bound. */
 const QUIET_MS = 25
-const MOST_SETTLING_MS = 500
+const MOST_SETTLING_MS = 2000
 
-/** An accepted connection has at least this long to send its request, and an idle one at most this long for one more. */
-const LEAST_LEAVING_MS = 100
-const MOST_LEAVING_MS = 1000
+/** Leaving ends when no request came for as long as the drain delay, within these bounds, or all connections have ended. */
+const LEAST_LULL_MS = 100
+const MOST_LULL_MS = 1000
+const MOST_LEAVING_MS = 3000
 const LOOK_EVERY_MS = 10
 
 export class ListenerDrain {
-  /** True while each answer has to end its connection. */
+  /** True while each answer has to end its connection: then `endAfter` is called for it. */
   closesConnections = false
   readonly #servers: Server[] = []
   #accepted = 0
+  #ended = 0
 
   add(server: Server): void {
     this.#servers.push(server)
     server.on('connection', () => {
       this.#accepted += 1
     })
+  }
+
+  endAfter(response: ServerResponse): void {
+    this.#ended += 1
+    response.setHeader('connection', 'close')
   }
 
   /** Begins the first step. It lasts until `stopAccepting` is called. */
@@ -42,28 +49,39 @@ export class ListenerDrain {
 
   /**
    * Settles, stops listening, and resolves when all connections have ended or those that are left had their time.
-   * Each step takes no longer than `delayMs`, so that a short drain stays short.
+   * Without a delay it does not settle.
    */
   async stopAccepting(delayMs: number): Promise<void> {
     this.closesConnections = false
-    await this.#settle(Math.min(delayMs, MOST_SETTLING_MS))
+    if (delayMs > 0) await this.#settle()
     this.closesConnections = true
     // The close of node:http would also end idle connections, at once.
     for (const server of this.#servers) NetServer.prototype.close.call(server)
-    const endMs = performance.now() + Math.max(LEAST_LEAVING_MS, Math.min(delayMs, MOST_LEAVING_MS))
-    while (performance.now() < endMs && (await this.#connections()) > 0) await pause(LOOK_EVERY_MS)
-    // For the same reason: requests that have arrived are read before their connections count as idle.
+    await this.#leave(Math.max(LEAST_LULL_MS, Math.min(delayMs, MOST_LULL_MS)))
+    // Requests that have arrived are read before their connections count as idle.
     await turn()
   }
 
-  async #settle(mostMs: number): Promise<void> {
-    const endMs = performance.now() + mostMs
+  async #settle(): Promise<void> {
+    const endMs = performance.now() + MOST_SETTLING_MS
     while (performance.now() < endMs) {
       const before = this.#accepted
       await pause(QUIET_MS)
       // Timers come before sockets in a turn of the event loop. On a busy machine, connections may be waiting to be accepted.
       await turn()
       if (this.#accepted === before) return
+    }
+  }
+
+  async #leave(lullMs: number): Promise<void> {
+    const endMs = performance.now() + MOST_LEAVING_MS
+    let seen = this.#ended
+    let lullEndMs = performance.now() + lullMs
+    while (performance.now() < Math.min(lullEndMs, endMs) && (await this.#connections()) > 0) {
+      await pause(LOOK_EVERY_MS)
+      await turn()
+      if (this.#ended !== seen) lullEndMs = performance.now() + lullMs
+      seen = this.#ended
     }
   }
 
