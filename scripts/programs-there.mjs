@@ -1,34 +1,8 @@
-// The tests and benches run against real programs: this finds them, installs what is missing where that is allowed, or says what to do.
+// The tests and benches run against real programs: this finds them, installs what is missing where that is allowed, or says
+// what to install.
 
 import { spawnSync } from 'node:child_process'
-import { findChromium } from './chromium-there.mjs'
-
-const PROGRAMS = [
-  {
-    needs: 'redis-server 7.0 or newer',
-    isThere: () => Number(/v=(\d+)/.exec(outputOf('redis-server', '--version'))?.[1]) >= 7,
-    debian: 'redis-server',
-    brew: 'redis',
-  },
-  {
-    needs: 'nginx with its auth_request module',
-    isThere: () => outputOf('nginx', '-V').includes('http_auth_request_module'),
-    debian: 'nginx',
-    brew: 'nginx',
-  },
-  {
-    needs: 'curl',
-    isThere: () => outputOf('curl', '--version').startsWith('curl'),
-    debian: 'curl',
-    brew: 'curl',
-  },
-  {
-    needs: 'Chromium, or its path in SLUICE_CHROMIUM',
-    isThere: () => findChromium() !== undefined,
-    debian: 'chromium',
-    brew: 'chromium',
-  },
-]
+import { outputOf, PROGRAMS } from './programs.mjs'
 
 const missing = () => PROGRAMS.filter(({ isThere }) => !isThere())
 
@@ -51,10 +25,4 @@ if (stillMissing.length > 0) {
   const [debian, brew] = ['debian', 'brew'].map((from) => stillMissing.map((program) => program[from]).join(' '))
   console.error(`The tests need ${listed} on the PATH (Debian, Ubuntu: apt-get install ${debian}; macOS: brew install ${brew}).`)
   process.exit(1)
-}
-
-/** Everything that a program prints; nothing if it is not there. */
-function outputOf(program, ...args) {
-  const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' })
-  return status === 0 ? `${stdout}${stderr}` : ''
 }

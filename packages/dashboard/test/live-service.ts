@@ -22,12 +22,11 @@ export async function startLiveService(flags: Readonly<Record<string, string>> =
   const folder = mkdtempSync(join(tmpdir(), 'sluice-pages-'))
   let key = ''
   const { config, file } = await loadConfig({
-    flags: { listen: '127.0.0.1:0', dataFolder: join(folder, 'data'), logLevel: 'silent', ...flags },
+    flags: { listen: '127.0.0.1:0', dataFolder: join(folder, 'data'), logLevel: 'silent', drainDelay: '0s', ...flags },
   })
   const service = await serve({
     config,
     file,
-    drainDelayMs: 0,
     onFirstKey: (secret) => {
       key = secret
     },

@@ -20,11 +20,11 @@ Date.now = () => realNow() - behindMs
 
 await buildDashboard()
 const folder = mkdtempSync(join(tmpdir(), 'sluice-pictures-'))
-const { config } = await loadConfig({ flags: { listen: '127.0.0.1:0', dataFolder: folder, logLevel: 'silent' } })
+const flags = { listen: '127.0.0.1:0', dataFolder: folder, logLevel: 'silent', drainDelay: '0s' }
+const { config } = await loadConfig({ flags })
 let key = ''
 const service = await serve({
   config,
-  drainDelayMs: 0,
   onFirstKey: (secret) => {
     key = secret
   },

@@ -3,7 +3,7 @@
 import type { RunningService } from './serve.ts'
 
 /**
- * Resolves when a signal has stopped the service and all is saved. SIGTERM and SIGINT finish what is under way first; a second
+ * Resolves when a signal has stopped the service and all is saved. SIGTERM and SIGINT drain first; a second
  * one ends the process at once. SIGHUP reads the certificate and the policies of the configuration file again.
  */
 export function runUntilSignal(service: RunningService): Promise<void> {
@@ -16,12 +16,7 @@ export function runUntilSignal(service: RunningService): Promise<void> {
     }
     process.on('SIGTERM', stop)
     process.on('SIGINT', stop)
-    process.on('SIGHUP', () => {
-      service.reload().catch((error: unknown) => {
-        process.emitWarning(
-          `reloading failed, what was in use stays so: ${error instanceof Error ? error.message : String(error)}`,
-        )
-      })
-    })
+    // The service logs what it reloaded, and also why it could not.
+    process.on('SIGHUP', () => void service.reload().catch(() => {}))
   })
 }

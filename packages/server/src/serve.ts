@@ -1,13 +1,14 @@
 // The service: puts configuration, store, policies, keys and the API together, and takes them apart again in order.
 // What must stay true: whatever was acknowledged is kept, and what is under way when it stops is answered.
 
-import { readFile, rm } from 'node:fs/promises'
+import { X509Certificate } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import type { Server as TlsServer } from 'node:https'
-import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type BuiltApp, buildApp, type Plane } from './api/app.ts'
 import type { App } from './api/route-options.ts'
 import type { Service, ServiceStatus } from './api/service.ts'
+import { removeStaleSocket } from './api/stale-socket.ts'
 import { isLocal, type ListenAddress, showListen } from './config/addresses.ts'
 import type { Config } from './config/config.ts'
 import type { ConfigFile } from './config/config-file.ts'
@@ -28,8 +29,6 @@ export interface ServeOptions {
   readonly logger?: Logger
   /** Gets the admin key that a first start makes. It is shown this once. Default: written to standard output. */
   readonly onFirstKey?: (secret: string) => void
-  /** Between no longer being ready and no longer listening, so that those who balance load notice. Default: 250. */
-  readonly drainDelayMs?: number
 }
 
 export interface RunningService {
@@ -39,7 +38,7 @@ export interface RunningService {
   readonly adminAddress: string
   /** Resolves when policies and keys are there. At once, but for a Redis that does not answer. */
   readonly ready: Promise<void>
-  /** Reads the certificate and the policies of the configuration file again. */
+  /** Reads the certificate and the policies of the configuration file again, and logs what was read. */
   reload(): Promise<void>
   /** Finishes what is under way, saves the counters, and stops. */
   close(): Promise<void>
@@ -51,10 +50,8 @@ const LOAD_MS = 5000
 /** Between tries to make the first key, while Redis lacks records that another instance knows. */
 const FIRST_KEY_AGAIN_MS = 500
 
-const DRAIN_DELAY_MS = 250
-
-/** How long what is under way may take once nothing new comes in. */
-const DRAIN_MS = 10_000
+/** Requests that are under way may take so long once no new ones come in. */
+const FINISH_MS = 10_000
 
 /** Starts the service. */
 export async function serve(options: ServeOptions): Promise<RunningService> {
@@ -120,7 +117,8 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     ready.catch((error: unknown) => logger.error({ err: error }, 'the service cannot become ready'))
 
     const listeners = await listen(config, service)
-    closing.unshift(() => Promise.all(listeners.map(({ built }) => built.close(DRAIN_MS))))
+    const closeOptions = { delayMs: config.drainDelay, withinMs: FINISH_MS }
+    closing.unshift(() => Promise.all(listeners.map(({ built }) => built.close(closeOptions))))
     await keeping.started()
     const [{ address }] = listeners
     const adminAddress = listeners.at(-1)?.address ?? address
@@ -129,7 +127,9 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     let closed: Promise<void> | undefined
     const close = async (): Promise<void> => {
       status.state = 'draining'
-      await pause(options.drainDelayMs ?? DRAIN_DELAY_MS)
+      for (const { built } of listeners) built.tellToLeave()
+      logger.info({ drainDelayMs: config.drainDelay }, 'draining: requests are still answered')
+      await pause(config.drainDelay)
       for (const step of closing) await step()
       logger.info('stopped')
     }
@@ -138,8 +138,13 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
       adminAddress,
       ready,
       reload: async () => {
-        await Promise.all(listeners.map(({ built }) => reloadTls(config, built.app)))
+        // A certificate that cannot be used does not keep policies from being read.
+        const failure = await reloadTls(config, listeners, logger)
         await file?.reload()
+        if (config.tlsCert === undefined && file === undefined) {
+          logger.info('nothing to reload: the service has neither a certificate nor a configuration file')
+        }
+        if (failure !== undefined) throw failure
       },
       close: () => {
         closed ??= close()
@@ -219,7 +224,7 @@ async function listen(config: Config, service: Service): Promise<readonly Listen
       listeners.push({ built, address: await open(built.app, address, config.tlsCert === undefined ? 'http' : 'https') })
     }
   } catch (error) {
-    await Promise.all(listeners.map(({ built }) => built.close(0)))
+    await Promise.all(listeners.map(({ built }) => built.close({ delayMs: 0, withinMs: 0 })))
     throw error
   }
   return listeners
@@ -227,7 +232,7 @@ async function listen(config: Config, service: Service): Promise<readonly Listen
 
 async function open(app: App, address: ListenAddress, scheme: string): Promise<string> {
   if ('socket' in address) {
-    await dropDeadSocket(address.socket)
+    await removeStaleSocket(address.socket)
     await app.listen({ path: address.socket })
     return showListen(address)
   }
@@ -236,26 +241,23 @@ async function open(app: App, address: ListenAddress, scheme: string): Promise<s
   return `${scheme}://${showListen({ host: address.host, port: bound.port })}`
 }
 
-/** A process that was killed leaves its socket file behind: nobody answers there, and nobody else could. */
-async function dropDeadSocket(path: string): Promise<void> {
-  const isDead = await new Promise<boolean>((resolve) => {
-    const socket = connect(path, () => {
-      socket.destroy()
-      resolve(false)
-    })
-    socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ECONNREFUSED'))
-  })
-  if (isDead) await rm(path, { force: true })
-}
-
 async function readTls({ tlsCert, tlsKey }: Config) {
   if (tlsCert === undefined || tlsKey === undefined) return undefined
   const [cert, key] = await Promise.all([readFile(tlsCert), readFile(tlsKey)])
   return { cert, key, minVersion: 'TLSv1.2' as const }
 }
 
-/** Connections that are open keep the certificate that they have seen. */
-async function reloadTls(config: Config, app: App): Promise<void> {
-  const tls = await readTls(config)
-  if (tls !== undefined) (app.server as unknown as TlsServer).setSecureContext(tls)
+/** Puts the certificate in use for new connections; → why it cannot be used, if so. Open connections keep the one that they have. */
+async function reloadTls(config: Config, listeners: readonly Listener[], logger: Logger): Promise<Error | undefined> {
+  try {
+    const tls = await readTls(config)
+    if (tls === undefined) return undefined
+    const { subject, validTo } = new X509Certificate(tls.cert)
+    for (const { built } of listeners) (built.app.server as unknown as TlsServer).setSecureContext(tls)
+    logger.info({ certificate: config.tlsCert, subject, validTo }, 'the certificate was read again')
+    return undefined
+  } catch (error) {
+    logger.error({ err: error, certificate: config.tlsCert }, 'the certificate cannot be used: the one in use stays so')
+    return error as Error
+  }
 }

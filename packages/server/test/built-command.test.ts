@@ -1,7 +1,7 @@
 // The built `sluice` command as a process, over real sockets, on both stores: from the first start to kill -9.
 
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -10,6 +10,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { type RedisServer, startRedis, until } from '../../../test/servers/redis-server.mjs'
 import { type SluiceService, sluice, startSluice } from '../../../test/servers/sluice-service.mjs'
 import { createClient } from '../src/client/index.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 async function started(options?: ConstructorParameters<typeof SluiceService>[0]): Promise<SluiceService> {
   const service = await startSluice(options)
@@ -431,6 +432,19 @@ function isAnswered(url: string, key: string, body: unknown): Promise<boolean> {
     asked.end(text)
   })
 }
+
+test('--version loads little more than what reads the command line', async () => {
+  // Node's coverage report lists every script that was loaded.
+  const folder = temporaryFolder()
+  const { code, stdout } = await sluice(['--version'], { env: { NODE_V8_COVERAGE: folder } })
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
+  const reports = readdirSync(folder).map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')))
+  const urls: string[] = reports.flatMap(({ result }) => result.map(({ url }: { url: string }) => url))
+  const loaded = urls.filter((url) => url.startsWith('file:'))
+  expect(loaded.filter((url) => url.includes('/cli/'))).toContainEqual(expect.stringMatching(/\/cli\/program\.js$/))
+  expect(loaded.filter((url) => /\/(commands|api|config)\/|serve\.js|node_modules\/(?!commander\/)/.test(url))).toEqual([])
+  expect(loaded.length).toBeLessThan(20)
+})
 
 async function shell(line: string): Promise<string> {
   return (await promisify(execFile)('sh', ['-c', line])).stdout

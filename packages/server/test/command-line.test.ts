@@ -9,6 +9,7 @@ import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { buildProgram, runProgram } from '../src/cli/program.ts'
+import { certificate } from './certificate.ts'
 import { advance, startService, type TestService } from './running-service.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 import { writtenTo } from './written-to.ts'
@@ -372,6 +373,20 @@ test('a service that is not there is said in words', async () => {
   })
 })
 
+test('a failure of TLS is said as such, with what to try, and not as a service that does not run', async () => {
+  const { cert, key } = certificate('DNS:sluice.example')
+  const overTls = await startService({ flags: { tlsCert: cert, tlsKey: key } })
+  const asked = async (url: string) => (await sluice(['check', 'acme', '/', '--url', url])).stderr
+  expect(await asked(overTls.address)).toMatch(
+    /self-signed certificate.*\nThe certificate is not trusted\. .*NODE_EXTRA_CA_CERTS\.\n$/,
+  )
+  expect(await asked(overTls.address.replace('https', 'http'))).toMatch(
+    /broke: .*\nIf the service speaks TLS, .* https:\/\/\.\n$/,
+  )
+  expect(await asked(service.address.replace('http', 'https'))).toMatch(/\nTLS could not be agreed on\. .* http:\/\/\.\n$/)
+  expect(await asked('http://nobody.invalid')).toMatch(/nobody\.invalid\nIs the name right\?\n$/)
+})
+
 test('what others have named cannot steer the terminal', async () => {
   const evil = 'a\x1b]0;owned\x07\x1b[2J\u202e\nb'
   await printed('policies', 'set', 'none', '--client', 'a*', '--rule', '1/hour')
@@ -426,6 +441,23 @@ describe('config', () => {
     const published = readFileSync(new URL('../config.schema.json', import.meta.url), 'utf8')
     expect(JSON.parse(await printed('config', 'schema'))).toMatchObject({ properties: JSON.parse(published).properties })
   })
+})
+
+test('a large YAML file is announced before it is read, a small one is not', async () => {
+  const policies = Array.from(
+    { length: 4000 },
+    (_, i) => `  - { name: p${i}, client: ${'c'.repeat(100)}${i}, rules: 5/minute }\n`,
+  )
+  const large = file('large.yaml', `policies:\n${policies.join('')}`)
+  const { code, stderr } = await sluice(['config', 'validate', '--config', large])
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: `Reading ${large}, 0.6 MB of YAML. As JSON it would be read many times as fast.\n`,
+  })
+  const refused = await sluice(['policies', 'import', large], { env: { SLUICE_URL: 'http://127.0.0.1:1' } })
+  expect(refused.stderr).toContain(`Reading ${large}, 0.6 MB`)
+  const small = file('small.yaml', `policies:\n${policies[0]}`)
+  expect(await sluice(['config', 'validate', '--config', small])).toMatchObject({ code: 0, stderr: '' })
 })
 
 test('top shows rates and who is limited, once where there is no terminal', async () => {

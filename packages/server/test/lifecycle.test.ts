@@ -1,15 +1,16 @@
 // Starting, stopping and starting again: what is kept, what is finished, what is refused.
 
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { Agent, get, request } from 'node:http'
 import { get as getTls } from 'node:https'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { loadConfig } from '../src/config/config.ts'
 import { makeLogger } from '../src/log/logger.ts'
 import { serve } from '../src/serve.ts'
+import { certificate } from './certificate.ts'
 import { advance, callService, startService } from './running-service.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -53,7 +54,7 @@ describe('a restart', () => {
 
 describe('a stop', () => {
   test('says not ready first, and finishes what is under way', async () => {
-    const service = await startService({ drainDelayMs: 300 })
+    const service = await startService({ flags: { drainDelay: '300ms' } })
     const { hostname, port } = new URL(service.address)
     const body = JSON.stringify({ client_id: 'ada', route: '/a' })
     const headers = { 'api-key': service.key, 'content-type': 'application/json', 'content-length': body.length }
@@ -83,8 +84,33 @@ describe('a stop', () => {
     await expect(callService(service.address, service.key, 'GET', '/livez')).rejects.toThrow()
   })
 
+  test('new connections are accepted and answered during the drain delay, and told to close', async () => {
+    const service = await startService({ flags: { drainDelay: '2s' } })
+    const stopped = service.close()
+    const fresh = () => answerOn(service, new Agent({ keepAlive: true }))
+    for (let i = 0; i < 3; i++) expect(await fresh()).toEqual({ status: 200, connection: 'close' })
+    await stopped
+    await expect(fresh()).rejects.toThrow('ECONNREFUSED')
+  })
+
+  test('a request on an idle connection is answered also after the service has stopped listening', async () => {
+    const service = await startService({ flags: { drainDelay: '1s' } })
+    const kept = new Agent({ keepAlive: true, maxSockets: 1 })
+    onTestFinished(() => kept.destroy())
+    expect(await answerOn(service, kept)).toEqual({ status: 200, connection: 'keep-alive' })
+    const stopped = service.close()
+    const isRefused = () =>
+      answerOn(service, new Agent()).then(
+        () => false,
+        (error: NodeJS.ErrnoException) => error.code === 'ECONNREFUSED',
+      )
+    while (!(await isRefused())) await pause(5)
+    expect(await answerOn(service, kept)).toEqual({ status: 200, connection: 'close' })
+    await stopped
+  })
+
   test('under load loses nothing: clients ask until they are told to go, and every request is answered and counted', async () => {
-    const service = await startService({ drainDelayMs: 300 })
+    const service = await startService({ flags: { drainDelay: '300ms' } })
     await service.call('PUT', '/v1/policies/default', { rules: '1000000/hour' })
     const { hostname, port } = new URL(service.address)
     const agent = new Agent({ keepAlive: true, maxSockets: 16 })
@@ -114,6 +140,16 @@ describe('a stop', () => {
     expect(rules[0].used).toBe(allowed)
   })
 })
+
+/** Asks through an agent; → the status, and whether the connection is kept. */
+function answerOn(service: { readonly address: string }, agent: Agent): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    get(`${service.address}/livez`, { agent }, (response) => {
+      response.resume()
+      resolve({ status: response.statusCode, connection: response.headers.connection })
+    }).on('error', reject)
+  })
+}
 
 describe('listeners', () => {
   test('administration can be split off, and health is on both', async () => {
@@ -172,6 +208,20 @@ describe('listeners', () => {
     await expect(startService({ flags: { listen: `unix:${socket}` } })).rejects.toThrow('EADDRINUSE')
   })
 
+  test('a file at the place of the socket is refused and stays, whatever its kind', async () => {
+    const folder = temporaryFolder()
+    const file = join(folder, 'notes.txt')
+    writeFileSync(file, 'notes')
+    symlinkSync(file, join(folder, 'link'))
+    mkdirSync(join(folder, 'folder'))
+    for (const name of ['notes.txt', 'link', 'folder']) {
+      const started = startService({ flags: { listen: `unix:${join(folder, name)}` } })
+      await expect(started, name).rejects.toMatchObject({ code: 'ERR_CONFIG', message: expect.stringContaining('not a socket') })
+    }
+    expect(readFileSync(file, 'utf8')).toBe('notes')
+    expect(lstatSync(join(folder, 'link')).isSymbolicLink()).toBe(true)
+  })
+
   test('TLS by files, which are read again when told to', async () => {
     const folder = temporaryFolder()
     const make = (name: string): string => {
@@ -224,6 +274,41 @@ test('the policies of a configuration file are in force, and follow the file', a
   )
 })
 
+describe('a reload', () => {
+  /** A service that logs to a list; → what a reload adds to it. */
+  const reloading = async (flags: Record<string, string> = {}) => {
+    const lines: string[] = []
+    const logger = makeLogger('info', { write: (line: string) => lines.push(line) })
+    const service = await startService({ logger, flags })
+    return async () => {
+      lines.length = 0
+      await service.reload().catch(() => {})
+      return lines.map((line) => JSON.parse(line))
+    }
+  }
+
+  test('that has nothing to read says so', async () => {
+    const reload = await reloading()
+    expect(await reload()).toEqual([expect.objectContaining({ level: 'info', msg: expect.stringMatching(/^nothing to reload/) })])
+  })
+
+  test('logs the certificate and the file that were read', async () => {
+    const { cert, key } = certificate()
+    const config = join(temporaryFolder(), 'sluice.yaml')
+    writeFileSync(config, 'policies: [{ name: a, client: b, rules: 5/hour }]\n')
+    const reload = await reloading({ tlsCert: cert, tlsKey: key, config })
+    expect(await reload()).toEqual([
+      expect.objectContaining({ level: 'info', certificate: cert, validTo: expect.any(String) }),
+      expect.objectContaining({ level: 'info', msg: 'the configuration file was read', policies: 1 }),
+    ])
+    writeFileSync(cert, 'nonsense')
+    expect(await reload()).toEqual([
+      expect.objectContaining({ level: 'error', certificate: cert, msg: expect.stringContaining('stays so') }),
+      expect.objectContaining({ level: 'info', msg: 'the configuration file was read' }),
+    ])
+  })
+})
+
 test('nothing secret reaches the log, whatever happens', async () => {
   const lines: string[] = []
   const logger = makeLogger('trace', { write: (line: string) => lines.push(line) })
@@ -250,8 +335,10 @@ test('nothing secret reaches the log, whatever happens', async () => {
 test('a first start prints the key once, to standard output and to nothing else', async () => {
   const folder = temporaryFolder()
   const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
-  const { config } = await loadConfig({ flags: { listen: '127.0.0.1:0', dataFolder: folder, logLevel: 'silent' } })
-  const running = await serve({ config, drainDelayMs: 0 })
+  const { config } = await loadConfig({
+    flags: { listen: '127.0.0.1:0', dataFolder: folder, logLevel: 'silent', drainDelay: '0s' },
+  })
+  const running = await serve({ config })
   await running.close()
   const printed = write.mock.calls.map(([text]) => String(text)).join('')
   write.mockRestore()

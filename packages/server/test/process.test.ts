@@ -1,6 +1,6 @@
 // The built service as a process: signals, certificates, and the kinds of Redis that need more than one process.
 
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { freePort, RedisServer, redisCli, startRedis, until } from '../../../test/servers/redis-server.mjs'
+import { certificate } from './certificate.ts'
 import { callService } from './running-service.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -68,6 +69,13 @@ test('killed with -9 it forgets counters and nothing else', async () => {
   expect(body.data).toMatchObject({ limit: 5, remain: 4 })
 })
 
+test('SIGHUP leaves a line in the log, and the service runs on', async () => {
+  const { child, address, key, lines } = await start({ DATA_FOLDER: temporaryFolder(), LOG_LEVEL: 'info' })
+  child.kill('SIGHUP')
+  await until('the line', async () => lines.some((line) => line.includes('nothing to reload')))
+  expect((await callService(address, key, 'GET', '/livez')).status).toBe(200)
+})
+
 test('a second signal ends it at once, whatever is under way', async () => {
   const { child, address, key, ended } = await start({ DATA_FOLDER: temporaryFolder() })
   // A request that never ends holds a stop up.
@@ -86,16 +94,6 @@ test('a second signal ends it at once, whatever is under way', async () => {
   expect(await ended).toBe(1)
   expect(performance.now() - startMs).toBeLessThan(5000)
 })
-
-/** A certificate for 127.0.0.1 that signs itself. */
-function certificate(): { readonly cert: string; readonly key: string } {
-  const folder = temporaryFolder()
-  const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
-  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
-  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1']
-  execFileSync('openssl', ['req', '-x509', ...kind, '-keyout', key, '-out', cert, ...names], { stdio: 'ignore' })
-  return { cert, key }
-}
 
 test('rediss:// speaks TLS to Redis', async () => {
   const { cert, key } = certificate()

@@ -50,12 +50,11 @@ export async function startService({
     })
   }
   const { config, file } = await loadConfig({
-    flags: { listen: '127.0.0.1:0', dataFolder: folder, logLevel: 'silent', ...flags },
+    flags: { listen: '127.0.0.1:0', dataFolder: folder, logLevel: 'silent', drainDelay: '0s', ...flags },
   })
   const running = await serve({
     config,
     file,
-    drainDelayMs: 0,
     onFirstKey: (secret) => {
       key = secret
     },

@@ -3,7 +3,7 @@
 import { loadConfig, runUntilSignal, serve } from '../dist/index.js'
 
 const { config, file } = await loadConfig({ env: process.env })
-const service = await serve({ config, file, drainDelayMs: 200, onFirstKey: (secret) => console.log(`key ${secret}`) })
+const service = await serve({ config, file, onFirstKey: (secret) => console.log(`key ${secret}`) })
 console.log(`address ${service.address}`)
 await runUntilSignal(service)
 console.log('stopped')

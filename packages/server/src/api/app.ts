@@ -13,6 +13,7 @@ import { CheckDoor, isCheck } from './check-door.ts'
 import { answerErrors, sendError } from './error-answers.ts'
 import { httpServer, UnderWay } from './http-server.ts'
 import { parseJson } from './json-body.ts'
+import { ListenerDrain } from './listener-drain.ts'
 import type { App, RouteContext } from './route-options.ts'
 import { auditRoute } from './routes/audit-route.ts'
 import { authorizeRoute } from './routes/authorize-route.ts'
@@ -44,27 +45,38 @@ export interface AppOptions {
 
 const BODY_BYTES = 16 * 1024
 
+export interface CloseOptions {
+  /** The drain delay, on which the steps of listener-drain.ts depend. */
+  readonly delayMs: number
+  readonly withinMs: number
+}
+
 export interface BuiltApp {
   readonly app: App
-  /** Stops listening, answers what is under way, for at most `withinMs`, and lets go of all connections. */
-  close(withinMs: number): Promise<void>
+  /** From now on each answer ends its connection. */
+  tellToLeave(): void
+  /** Stops listening, answers requests that are under way, for at most `withinMs`, and ends all connections. */
+  close(options: CloseOptions): Promise<void>
 }
 
 export function buildApp({ service, planes, tls, before }: AppOptions): BuiltApp {
   const underWay = new UnderWay()
+  const drain = new ListenerDrain()
   const isLogging = service.logger.isLevelEnabled('debug')
   const authentication = new Authentication(service)
   const door = planes.includes('deciding') ? new CheckDoor(service, authentication, BODY_BYTES) : undefined
   const app = fastify({
-    serverFactory: (route) =>
-      httpServer((request, response) => {
+    serverFactory: (route) => {
+      const server = httpServer((request, response) => {
         underWay.begin(response)
         if (isLogging) logWhenDone(service.logger, request, response)
-        // Whoever is answered now should ask elsewhere next.
-        if (service.status.state === 'draining') response.setHeader('connection', 'close')
+        if (drain.closesConnections) drain.endAfter(response)
         if (door !== undefined && isCheck(request)) door.answer(request, response)
         else route(request, response)
-      }, tls),
+      }, tls)
+      drain.add(server)
+      return server
+    },
     logger: false,
     bodyLimit: BODY_BYTES,
     genReqId: requestIds(),
@@ -88,18 +100,15 @@ export function buildApp({ service, planes, tls, before }: AppOptions): BuiltApp
   answerErrors(app as never, service.logger, pages)
   before?.(app)
   addRoutes(app, { service, authentication }, planes, pages)
-  return { app, close: (withinMs) => close(app, underWay, withinMs) }
+  return { app, tellToLeave: () => drain.tell(), close: (options) => close(app, drain, underWay, options) }
 }
 
-/** Who has just connected gets so long to say what they want, before nobody is left to hear it. */
-const ARRIVAL_MS = 100
-
-async function close(app: App, underWay: UnderWay, withinMs: number): Promise<void> {
+async function close(app: App, drain: ListenerDrain, underWay: UnderWay, { delayMs, withinMs }: CloseOptions): Promise<void> {
+  await drain.stopAccepting(delayMs)
   const closed = app.close()
-  await pause(Math.min(ARRIVAL_MS, withinMs))
   await Promise.race([underWay.none(), pause(withinMs, undefined, { ref: false })])
-  // Once a server closes it no longer looks after connections that only dawdle.
-  app.server.closeAllConnections()
+  // A server that closes no longer ends connections that are slow.
+  drain.closeAllConnections()
   await closed
 }
 

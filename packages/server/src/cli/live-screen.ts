@@ -33,7 +33,9 @@ export class LiveScreen {
 
   /** Draws lines, no more than fit. */
   draw(linesFor: (columns: number, rows: number) => readonly string[]): void {
-    const { columns = 80, rows = 24 } = this.#terminal.stdout
+    // A terminal that does not know its size may say 0.
+    const columns = this.#terminal.stdout.columns || 80
+    const rows = this.#terminal.stdout.rows || 24
     const lines = linesFor(columns, rows).slice(0, rows)
     this.#terminal.stdout.write(`${HOME}${lines.map((line) => line + CLEAR_LINE).join('\r\n')}${CLEAR_BELOW}`)
   }

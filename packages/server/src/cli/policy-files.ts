@@ -7,11 +7,12 @@ import type { ListedPolicy } from '../client/answers.ts'
 import { parseConfigFile } from '../config/config-file.ts'
 import type { PolicySpec } from '../policies/policy.ts'
 import { UsageError } from './exit-codes.ts'
-import type { Terminal } from './terminal.ts'
+import { print, type Terminal } from './terminal.ts'
 
 /** All policies of a file; throws with everything that is wrong in it. */
 export async function readPolicyFile(path: string, terminal: Terminal): Promise<readonly PolicySpec[]> {
-  const { policies } = parseConfigFile(path, await textOf(path, terminal))
+  const tell = (message: string): void => print(terminal.stderr, message)
+  const { policies } = parseConfigFile(path, await textOf(path, terminal), tell)
   if (policies.length === 0) throw new UsageError(`${path} has no policies: they stand in a list called policies`)
   return policies.map(({ spec }) => spec)
 }

@@ -4,38 +4,35 @@ import { Command, CommanderError } from 'commander'
 import { ClientError } from '../client/client-error.ts'
 import { ServerError } from '../errors.ts'
 import { VERSION } from '../version.ts'
-import { checkCommand } from './commands/check.ts'
-import { resetCommand, usageCommand } from './commands/counters.ts'
-import { healthCommand } from './commands/health.ts'
-import { keysCommand } from './commands/keys.ts'
-import { recordsCommand } from './commands/records.ts'
-import { topCommand } from './commands/top.ts'
 import { exitCodeFor, UsageError } from './exit-codes.ts'
+import { hintFor } from './hints.ts'
 import { print, type Terminal } from './terminal.ts'
 
-/** Commands that need nothing of the service itself. It takes a while to load: whoever only asks does not wait for that. */
-const LIGHT = ['check', 'usage', 'reset', 'keys', 'records', 'top', 'health']
+/** Each command is loaded when it is asked for: the service itself takes a while to load. In the order of help. */
+const COMMANDS: Readonly<Record<string, (terminal: Terminal) => Promise<Command>>> = {
+  serve: async (terminal) => (await import('./commands/serve.ts')).serveCommand(terminal),
+  config: async (terminal) => (await import('./commands/config.ts')).configCommand(terminal),
+  policies: async (terminal) => (await import('./commands/policies.ts')).policiesCommand(terminal),
+  keys: async (terminal) => (await import('./commands/keys.ts')).keysCommand(terminal),
+  records: async (terminal) => (await import('./commands/records.ts')).recordsCommand(terminal),
+  check: async (terminal) => (await import('./commands/check.ts')).checkCommand(terminal),
+  usage: async (terminal) => (await import('./commands/counters.ts')).usageCommand(terminal),
+  reset: async (terminal) => (await import('./commands/counters.ts')).resetCommand(terminal),
+  top: async (terminal) => (await import('./commands/top.ts')).topCommand(terminal),
+  health: async (terminal) => (await import('./commands/health.ts')).healthCommand(terminal),
+}
 
-/** All commands; or only the light ones, if the first word of the command line is one of them. */
+/** Words that need no command at all. */
+const ALONE = ['--version', '-V']
+
+/** All commands; or only the one that the first word of the command line names. */
 export async function buildProgram(terminal: Terminal, first = ''): Promise<Command> {
   const program = new Command('sluice').description('A rate limiting service, and how to talk to it.').version(VERSION)
-  if (!LIGHT.includes(first)) {
-    const { serveCommand } = await import('./commands/serve.ts')
-    const { configCommand } = await import('./commands/config.ts')
-    const { policiesCommand } = await import('./commands/policies.ts')
-    program.addCommand(serveCommand(terminal)).addCommand(configCommand(terminal)).addCommand(policiesCommand(terminal))
-  }
-  program
-    .addCommand(keysCommand(terminal))
-    .addCommand(recordsCommand(terminal))
-    .addCommand(checkCommand(terminal))
-    .addCommand(usageCommand(terminal))
-    .addCommand(resetCommand(terminal))
-    .addCommand(topCommand(terminal))
-    .addCommand(healthCommand(terminal))
-    .addHelpText(
-      'after',
-      `
+  const wanted = Object.hasOwn(COMMANDS, first) ? [first] : ALONE.includes(first) ? [] : Object.keys(COMMANDS)
+  for (const name of wanted) program.addCommand(await COMMANDS[name](terminal))
+  program.addHelpText(
+    'after',
+    `
 Commands that ask a service read its address from SLUICE_URL or --url, and the API key from SLUICE_API_KEY or --key-file.
 
 They end with 0 if it was done, 1 if a check was denied, 2 if they were called wrongly, 3 if the service
@@ -45,7 +42,7 @@ Examples:
   $ sluice serve
   $ sluice check acme /v1/orders
   $ sluice policies set acme --client acme --rule 20/second`,
-    )
+  )
   for (const command of withSubcommands(program)) {
     command
       .exitOverride()
@@ -72,7 +69,7 @@ function explain(error: unknown, { stderr }: Terminal): void {
   if (error instanceof ClientError || error instanceof ServerError) {
     const { message, problems } = error
     print(stderr, problems.length > 1 ? problems.map((problem) => problem.message).join('\n') : message)
-    const hint = hintFor(error.code)
+    const hint = hintFor(error)
     if (hint !== undefined) print(stderr, hint)
     return
   }
@@ -83,14 +80,6 @@ function explain(error: unknown, { stderr }: Terminal): void {
 /** What the operating system refused, such as a port that is taken: its message says it all. */
 function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error
-}
-
-function hintFor(code: string): string | undefined {
-  if (code === 'ERR_UNREACHABLE') return 'Is it running? Start it with: sluice serve'
-  if (code === 'ERR_UNAUTHENTICATED') return 'Give the key in SLUICE_API_KEY or in a file with --key-file.'
-  if (code === 'ERR_KEY_LAST')
-    return 'sluice keys create <name> --scope admin makes another; --force revokes this one all the same.'
-  return undefined
 }
 
 function withSubcommands(command: Command): Command[] {

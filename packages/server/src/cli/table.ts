@@ -1,15 +1,41 @@
 // Rows as aligned text.
 
 import { plain } from './terminal.ts'
+import { cutTo, widthOf } from './text-width.ts'
 
-/** The first row is the heading. Numbers stand to the right, text to the left. */
-export function table(rows: readonly (readonly (string | number)[])[]): string {
+const GAP = 2
+
+/** A first column that has to be cut keeps at least this width, before other columns are left out. */
+const LEAST_FIRST = 8
+
+/**
+ * The first row is the heading. Numbers stand to the right, text to the left. A table that is wider than `columns` has its first
+ * column cut, and if that is not enough, columns at the right left out.
+ */
+export function table(rows: readonly (readonly (string | number)[])[], columns = Number.POSITIVE_INFINITY): string {
   const cells = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? count(cell) : plain(cell))))
   const isNumber = rows[0].map((_, column) => rows.length > 1 && rows.slice(1).every((row) => typeof row[column] === 'number'))
-  const widths = rows[0].map((_, column) => Math.max(...cells.map((row) => row[column].length)))
+  const widths = fitted(
+    rows[0].map((_, column) => Math.max(...cells.map((row) => widthOf(row[column])))),
+    columns,
+  )
   const line = (row: readonly string[]) =>
-    row.map((cell, column) => (isNumber[column] ? cell.padStart(widths[column]) : cell.padEnd(widths[column]))).join('  ')
+    widths.map((width, column) => padded(cutTo(row[column], width), width, isNumber[column])).join(' '.repeat(GAP))
   return cells.map((row) => line(row).trimEnd()).join('\n')
+}
+
+/** The widths of the columns that fit. */
+function fitted(widths: readonly number[], columns: number): number[] {
+  const [first, ...others] = widths
+  const left = columns - others.reduce((sum, width) => sum + GAP + width, 0)
+  if (left >= first) return [...widths]
+  if (left >= LEAST_FIRST) return [left, ...others]
+  return others.length === 0 ? [Math.max(0, Math.min(first, columns))] : fitted(widths.slice(0, -1), columns)
+}
+
+function padded(text: string, width: number, isNumber: boolean): string {
+  const space = ' '.repeat(width - widthOf(text))
+  return isNumber ? space + text : text + space
 }
 
 /** 1234567 → 1,234,567 */

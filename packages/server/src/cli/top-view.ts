@@ -4,6 +4,7 @@ import type { Health, Stats, Top } from '../client/answers.ts'
 import type { Client } from '../client/client.ts'
 import { count, table } from './table.ts'
 import { plain } from './terminal.ts'
+import { cutTo, widthOf } from './text-width.ts'
 
 export interface Looked {
   readonly health: Health
@@ -15,6 +16,7 @@ export interface Looked {
 const SECONDS = 60
 const MOST_POLICIES = 8
 const MOST_CLIENTS = 15
+const SPARKLINE_NAME = 9
 const STEPS = '▁▂▃▄▅▆▇█'
 
 export async function lookAt(client: Client): Promise<Looked> {
@@ -28,15 +30,15 @@ export async function lookAt(client: Client): Promise<Looked> {
 
 /** The lines, none longer than `columns`, no more than `rows`. */
 export function topView(looked: Looked | Error, url: string, columns: number, rows: number): string[] {
-  const lines = looked instanceof Error ? failed(looked, url) : shown(looked, url)
-  return lines.slice(0, rows).map((line) => plain(line).slice(0, columns))
+  const lines = looked instanceof Error ? failed(looked, url) : shown(looked, url, columns)
+  return lines.slice(0, rows).map((line) => cutTo(plain(line), columns))
 }
 
 function failed({ message }: Error, url: string): string[] {
   return [`sluice at ${url}`, '', message, 'Trying again. q leaves.']
 }
 
-function shown({ health, stats, limited }: Looked, url: string): string[] {
+function shown({ health, stats, limited }: Looked, url: string, columns: number): string[] {
   const series = {
     allowed: whole(stats.allowed),
     denied: whole(stats.denied),
@@ -56,25 +58,45 @@ function shown({ health, stats, limited }: Looked, url: string): string[] {
     most,
     error === 0 ? '' : `at most ${count(error)} too many`,
   ])
+  const where = `sluice at ${url}`
+  const state = `${health.state}, counts in ${health.store}.`
+  const since = `Up since ${stats.sinceStart.startedAt.toISOString().slice(0, 19)}Z. q leaves.`
+  const oneLine = `${where}: ${state} ${since}`
+  // Seconds that fit beside the names.
+  const seconds = Math.max(0, columns - SPARKLINE_NAME)
   return [
-    `sluice at ${url}: ${health.state}, counts in ${health.store}. Up since ${stats.sinceStart.startedAt.toISOString().slice(0, 19)}Z. q leaves.`,
+    ...(widthOf(oneLine) <= columns ? [oneLine] : [where, state, since]),
     '',
-    ...table([['checks', 'last second', '10 s average', `${SECONDS} s average`, `${SECONDS} s total`], ...rates]).split('\n'),
+    ...ratesTable(rates, columns).split('\n'),
     '',
-    `allowed  ${sparkline(series.allowed)}`,
-    `denied   ${sparkline(series.denied)}`,
+    `${'allowed'.padEnd(SPARKLINE_NAME)}${sparkline(lastOf(series.allowed, seconds))}`,
+    `${'denied'.padEnd(SPARKLINE_NAME)}${sparkline(lastOf(series.denied, seconds))}`,
     '',
     ...(policies.length === 0
       ? ['No checks in the last minute.']
-      : table([
-          ['policy, last minute', 'allowed', 'denied', 'shadow'],
-          ...policies.map((each) => [each.name, each.allowed, each.denied, each.shadowDenied]),
-        ]).split('\n')),
+      : table(
+          [
+            ['policy, last minute', 'allowed', 'denied', 'shadow'],
+            ...policies.map((each) => [each.name, each.allowed, each.denied, each.shadowDenied]),
+          ],
+          columns,
+        ).split('\n')),
     '',
     ...(clients.length === 0
       ? ['No client was denied in the last hour.']
-      : table([['client, last hour', 'denied', ''], ...clients]).split('\n')),
+      : table([['client, last hour', 'denied', ''], ...clients], columns).split('\n')),
   ]
+}
+
+/** With short headings where the long ones do not fit. */
+function ratesTable(rates: readonly (readonly (string | number)[])[], columns: number): string {
+  const long = table([['checks', 'last second', '10 s average', `${SECONDS} s average`, `${SECONDS} s total`], ...rates])
+  if (long.split('\n').every((line) => widthOf(line) <= columns)) return long
+  return table([['checks', 'last s', '10 s avg', `${SECONDS} s avg`, `${SECONDS} s`], ...rates], columns)
+}
+
+function lastOf(series: readonly number[], seconds: number): readonly number[] {
+  return seconds === 0 ? [] : series.slice(-seconds)
 }
 
 /** The last second is still running. */

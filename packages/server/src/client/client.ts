@@ -156,13 +156,15 @@ export function createClient(options: ClientOptions = {}): Client {
     },
     stats: (wanted = {}) => call('GET', `/v1/stats${query({ ...wanted })}`, undefined, answers.stats),
     top: (wanted = {}) => call('GET', `/v1/top${query({ ...wanted })}`, undefined, answers.top),
-    health: async () => {
-      const answer = await transport.ask({ method: 'GET', path: '/readyz' })
-      // Not being ready is what was asked for, not a failure to answer.
-      return answers.health(answer.status === 503 ? parsed(answer).data : dataOf(answer))
-    },
+    health: () => askHealth(transport),
     close: () => transport.close(),
   }
+}
+
+/** Asks whether the service wants requests. Not being ready is an answer, not a failure. */
+export async function askHealth(transport: Transport): Promise<answers.Health> {
+  const answer = await transport.ask({ method: 'GET', path: '/readyz' })
+  return answers.health(answer.status === 503 ? parsed(answer).data : dataOf(answer))
 }
 
 function headersOf({ ifMatch, ifNoneMatch }: ExpectedPolicy = {}): Record<string, string> {

@@ -29,6 +29,8 @@ export interface TransportOptions {
   readonly timeoutMs: number
   readonly retry: boolean
   readonly maxConnections: number
+  /** TLS whatever the URL says, also over a socket file, with a certificate that is not verified. For a service that asks itself. */
+  readonly isOwnTls?: boolean
 }
 
 /** Pages of policies are the largest answers: a thousand of them are a megabyte or two. */
@@ -53,11 +55,12 @@ export class Transport {
   #isGone = false
   #isClosed = false
 
-  constructor({ url, apiKey, timeoutMs, retry, maxConnections }: TransportOptions) {
+  constructor({ url, apiKey, timeoutMs, retry, maxConnections, isOwnTls = false }: TransportOptions) {
     const { protocol, target, prefix } = readUrl(url)
-    const Agent = protocol === 'https:' ? HttpsAgent : HttpAgent
-    this.#send = protocol === 'https:' ? requestHttps : requestHttp
-    this.#agent = new Agent({ keepAlive: true, maxSockets: maxConnections })
+    const pool = { keepAlive: true, maxSockets: maxConnections }
+    const isTls = isOwnTls || protocol === 'https:'
+    this.#send = isTls ? requestHttps : requestHttp
+    this.#agent = isTls ? new HttpsAgent({ ...pool, rejectUnauthorized: !isOwnTls }) : new HttpAgent(pool)
     this.#target = target
     this.#prefix = prefix
     this.#headers = { accept: 'application/json', ...(apiKey === undefined ? {} : { 'api-key': apiKey }) }
@@ -140,7 +143,7 @@ class NotSent extends Error {
   readonly isPassing: boolean
 
   constructor(cause: NodeJS.ErrnoException) {
-    super(cause.message || cause.code, { cause })
+    super((cause.message || cause.code || '').trim(), { cause })
     this.isPassing = PASSING.has(cause.code ?? '')
   }
 }

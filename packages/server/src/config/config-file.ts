@@ -47,11 +47,22 @@ export interface ConfigFile {
   readonly policies: readonly Policy[]
 }
 
+export interface ReadOptions {
+  /** Leaves out policies, which may be many. */
+  readonly withoutPolicies?: boolean
+  /** Gets a line before something that takes long. */
+  readonly tell?: (message: string) => void
+}
+
+/** About a second. */
+const SLOW_YAML_CHARACTERS = 500_000
+
 /** Reads a file; throws ERR_CONFIG with everything that is wrong in it. */
-export async function readConfigFile(path: string): Promise<ConfigFile> {
+export async function readConfigFile(path: string, { withoutPolicies = false, tell }: ReadOptions = {}): Promise<ConfigFile> {
   const mark = await markOf(path)
   try {
-    return { path, mark, ...parseConfigFile(path, await readFile(path, 'utf8')) }
+    const text = await readFile(path, 'utf8')
+    return { path, mark, ...(withoutPolicies ? parseOptions(path, text) : parseConfigFile(path, text, tell)) }
   } catch (cause) {
     if (cause instanceof ServerError) throw cause
     throw new ServerError('ERR_CONFIG', `the configuration file ${path} cannot be read: ${messageOf(cause)}`, { cause })
@@ -68,20 +79,54 @@ export async function markOf(path: string): Promise<string> {
   }
 }
 
-/** What stands in a file; throws ERR_CONFIG with everything that is wrong in it. */
-export function parseConfigFile(path: string, text: string): Pick<ConfigFile, 'options' | 'policies'> {
-  const { value, lineOf } = extname(path) === '.json' ? parseJson(path, text) : parseYaml(path, text)
-  // An empty file says nothing, and that is fine.
-  const content = value ?? {}
-  const problems = problemsIn(FileSchema, content)
-  if (problems.length > 0) throw refused(path, problems, lineOf)
-  const { $schema: _, policies = [], ...options } = content as Record<string, unknown> & { policies?: unknown[] }
+/** Everything in a file; throws ERR_CONFIG with everything that is wrong in it. */
+export function parseConfigFile(
+  path: string,
+  text: string,
+  tell?: (message: string) => void,
+): Pick<ConfigFile, 'options' | 'policies'> {
+  if (text.length >= SLOW_YAML_CHARACTERS && extname(path) !== '.json') {
+    tell?.(`Reading ${path}, ${(text.length / 1e6).toFixed(1)} MB of YAML. As JSON it would be read many times as fast.`)
+  }
+  const { options, policies, lineOf } = parseContent(path, text)
   try {
     return { options, policies: readPolicies(policies, 'file', 'policies') }
   } catch (error) {
     if (!(error instanceof ServerError)) throw error
     throw refused(path, error.problems, lineOf)
   }
+}
+
+/** The options of a file alone. Policies are cut out of YAML before it is parsed, which is what takes long; see `withoutBlock`. */
+function parseOptions(path: string, text: string): Pick<ConfigFile, 'options' | 'policies'> {
+  try {
+    return { options: parseContent(path, withoutBlock(text, 'policies')).options, policies: [] }
+  } catch {
+    // What is left is no YAML by itself, or wrong. The whole text decides, and has the right lines.
+    return { options: parseContent(path, text).options, policies: [] }
+  }
+}
+
+/** Options, and policies as they are written. */
+function parseContent(path: string, text: string) {
+  const { value, lineOf } = extname(path) === '.json' ? parseJson(path, text) : parseYaml(path, text)
+  // An empty file says nothing, and that is fine.
+  const content = value ?? {}
+  const problems = problemsIn(FileSchema, content)
+  if (problems.length > 0) throw refused(path, problems, lineOf)
+  const { $schema: _, policies = [], ...options } = content as Record<string, unknown> & { policies?: unknown[] }
+  return { options, policies, lineOf }
+}
+
+/** YAML without one block at its top level: from the line that names it to the next that begins with another name. */
+function withoutBlock(text: string, name: string): string {
+  let isInside = false
+  const kept = text.split('\n').filter((line) => {
+    if (line.startsWith(`${name}:`)) isInside = true
+    else if (/^[A-Za-z$"']/.test(line)) isInside = false
+    return !isInside
+  })
+  return kept.join('\n')
 }
 
 interface Parsed {

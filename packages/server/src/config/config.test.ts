@@ -40,6 +40,7 @@ describe('a value', () => {
       failureMaxKeys: 1_000_000,
       logLevel: 'info',
       trustedProxies: [],
+      drainDelay: 250,
     })
     expect(new Set(Object.values(written).map(({ origin }) => origin))).toEqual(new Set(['default']))
     expect(file).toBeUndefined()
@@ -74,6 +75,7 @@ describe('a value', () => {
       failureMaxKeys: 2000,
       logLevel: 'silent',
       trustedProxies: ['10.0.0.0/8', '::1'],
+      drainDelay: '5s',
     }
     expect(Object.keys(written)).toEqual(OPTION_NAMES)
     const text = Object.entries(written).map(([name, value]) => [name, String(value)])
@@ -89,7 +91,7 @@ describe('a value', () => {
       [{ flags }, { env }, { flags: { config: yaml } }, { env: { SLUICE_CONFIG: json } }].map(loadConfig),
     )
     for (const { config } of configs) expect(config).toEqual(configs[0].config)
-    expect(configs[0].config).toMatchObject({ keysRequired: false, maxKeys: 5000, trustedProxies: ['10.0.0.0/8', '::1'] })
+    expect(configs[0].config).toMatchObject({ keysRequired: false, trustedProxies: ['10.0.0.0/8', '::1'], drainDelay: 5000 })
   })
 
   test('of a flag that stands alone is yes; of an empty list is none', async () => {
@@ -105,6 +107,10 @@ describe('what is wrong is said, with where it came from', () => {
       { env: { SLUICE_MAX_KEYS: '-5' } },
       'maxKeys must be a whole number from 1 to 50000000, got "-5" (environment SLUICE_MAX_KEYS)',
     ],
+    ...['5', '1h', '11m', '-1s', '1.5s', ''].map((drainDelay): [ConfigSources, RegExp] => [
+      { flags: { drainDelay } },
+      /^drainDelay must be a time such as '0s', .*\(flag --drain-delay\)$/,
+    ]),
     [{ env: { SLUICE_MAX_KEYS: '1e3' } }, /^maxKeys must be a whole number/],
     [
       { env: { SLUICE_KEYS_REQUIRED: 'yes' } },

@@ -5,13 +5,13 @@ import { type Problem, ServerError } from '../errors.ts'
 import { problemsIn } from '../input/check-input.ts'
 import { nearest, show, suggest } from '../input/near-word.ts'
 import { isLocal, showListen } from './addresses.ts'
-import { type ConfigFile, readConfigFile } from './config-file.ts'
+import { type ConfigFile, type ReadOptions, readConfigFile } from './config-file.ts'
 import { CONFIG_FLAG, type Config, flagOf, OPTION_NAMES, OPTIONS, type OptionName, variableOf } from './options.ts'
 
 export type { ListenAddress, StoreAddress } from './addresses.ts'
 export type { Config } from './options.ts'
 
-export interface ConfigSources {
+export interface ConfigSources extends ReadOptions {
   /** By the names of options, as the command line read them; `true` for a flag without a value. */
   readonly flags?: Readonly<Record<string, string | boolean | undefined>>
   readonly env?: Readonly<Record<string, string | undefined>>
@@ -32,10 +32,10 @@ export interface Written {
 }
 
 /** Throws ERR_CONFIG with everything that is wrong. */
-export async function loadConfig({ flags = {}, env = {} }: ConfigSources = {}): Promise<LoadedConfig> {
+export async function loadConfig({ flags = {}, env = {}, ...reading }: ConfigSources = {}): Promise<LoadedConfig> {
   const problems = [...unknownFlags(flags), ...nearVariables(env)]
   const path = flags.config ?? env[variableOf('config')]
-  const file = typeof path === 'string' ? await readConfigFile(resolve(path)) : undefined
+  const file = typeof path === 'string' ? await readConfigFile(resolve(path), reading) : undefined
   const written: Partial<Record<OptionName, Written>> = {}
   const config: Partial<Record<OptionName, unknown>> = {}
   for (const name of OPTION_NAMES) {

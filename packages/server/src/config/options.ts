@@ -12,6 +12,7 @@ import {
   STORE_FORM,
   type StoreAddress,
 } from './addresses.ts'
+import { DELAY_FORM, readDelay } from './delay.ts'
 
 /** What the service is told to be. */
 export interface Config {
@@ -29,6 +30,8 @@ export interface Config {
   readonly failureMaxKeys: number
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
   readonly trustedProxies: readonly string[]
+  /** In milliseconds. */
+  readonly drainDelay: number
 }
 
 export type OptionName = keyof Config
@@ -139,6 +142,13 @@ export const OPTIONS: Readonly<Record<OptionName, Option>> = {
     schema: Type.Array(Type.String(), { maxItems: 1000, title: `a list, each ${PROXY_FORM}` }),
     default: [],
     read: (written: readonly string[]) => (written.every(isNetwork) ? written : undefined),
+  },
+  drainDelay: {
+    about: 'At a stop, the time in which requests are still accepted and answered while /readyz says 503.',
+    value: 'duration',
+    schema: Type.String({ title: DELAY_FORM }),
+    default: '250ms',
+    read: readDelay,
   },
 }
 

@@ -24,7 +24,7 @@ function validate(terminal: Terminal): Command {
     .option('--json', 'print JSON')
     .addHelpText('after', '\nEnds with 0 if all is well, 2 if not.\n\nExamples:\n  $ sluice config validate --config sluice.yaml')
   return takesServeFlags(command).action(async ({ json, ...flags }: ServeFlags & { readonly json?: boolean }) => {
-    const { file } = await loadConfig({ flags, env: terminal.env })
+    const { file } = await loadConfig({ flags, env: terminal.env, tell: (message) => print(terminal.stderr, message) })
     const policies = file?.policies.length ?? 0
     if (json) printJson(terminal.stdout, { valid: true, policies })
     else
@@ -45,7 +45,7 @@ function printed(terminal: Terminal): Command {
       '\nExamples:\n  $ sluice config print --config sluice.yaml\n  $ SLUICE_LISTEN=8081 sluice config print --json',
     )
   return takesServeFlags(command).action(async ({ json, ...flags }: ServeFlags & { readonly json?: boolean }) => {
-    const loaded = await loadConfig({ flags, env: terminal.env })
+    const loaded = await loadConfig({ flags, env: terminal.env, tell: (message) => print(terminal.stderr, message) })
     if (json) printJson(terminal.stdout, printableConfig(loaded))
     else print(terminal.stdout, printConfig(loaded).trimEnd())
   })

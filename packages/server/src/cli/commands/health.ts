@@ -1,8 +1,11 @@
-// sluice health: whether the service wants requests, for containers and load balancers.
+// sluice health: tells containers and load balancers whether the service wants requests.
 
 import { Command } from 'commander'
+import type { Health } from '../../client/answers.ts'
 import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
+import { ownHealth } from '../own-health.ts'
+import { type ServeFlags, takesServeFlags } from '../serve-flags.ts'
 import { print, printJson, type Terminal } from '../terminal.ts'
 
 const LOST = '; policies or keys were lost: see sluice records status'
@@ -10,16 +13,32 @@ const LOST = '; policies or keys were lost: see sluice records status'
 export function healthCommand(terminal: Terminal): Command {
   const command = new Command('health')
     .summary('see whether the service wants requests')
-    .description('Asks whether the service is ready for requests. Needs no key.')
+    .description(
+      'Asks whether the service is ready for requests. Needs no key. Without --url and SLUICE_URL it asks the service that flags, environment and file describe, as serve reads them, also where that speaks TLS or listens on a socket file.',
+    )
     .addHelpText(
       'after',
-      '\nEnds with 0 if it is ready, 3 if it cannot be reached, 4 if it is not ready.\n\nExamples:\n  $ sluice health',
+      `
+Ends with 0 if it is ready, 3 if it cannot be reached, 4 if it is not ready.
+
+Examples:
+  $ sluice health
+  $ sluice health --config sluice.yaml
+  $ sluice health --url https://sluice.example`,
     )
   asksService(command, terminal.env)
-  return command.action(async (options: ConnectionOptions) => {
-    const health = await withClient(options, terminal, (client) => client.health())
+  takesServeFlags(command)
+  return command.action(async (options: ConnectionOptions & ServeFlags) => {
+    const health = await ask(command, options, terminal)
     if (options.json) printJson(terminal.stdout, health)
     else print(terminal.stdout, `${health.state}, counts in ${health.store}${health.records === 'lost' ? LOST : ''}`)
     if (!health.isReady) terminal.exitCode = EXIT.refused
   })
+}
+
+function ask(command: Command, options: ConnectionOptions & ServeFlags, terminal: Terminal): Promise<Health> {
+  const { url: _url, keyFile: _keyFile, timeout, json: _json, ...flags } = options
+  const isElsewhere = command.getOptionValueSource('url') === 'cli' || Boolean(terminal.env.SLUICE_URL)
+  if (isElsewhere) return withClient(options, terminal, (client) => client.health())
+  return ownHealth({ flags, env: terminal.env }, timeout)
 }

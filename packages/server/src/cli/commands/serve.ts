@@ -18,7 +18,7 @@ export function serveCommand(terminal: Terminal): Command {
   const command = new Command('serve')
     .summary('run the service')
     .description(
-      'Runs the service until it gets SIGTERM or SIGINT, which finish what is under way, or a second one, which does not. SIGHUP reads certificate and policies again. Every option can also stand in the environment or in the file of --config.',
+      'Runs the service until it gets SIGTERM or SIGINT. The first drains: requests are answered for --drain-delay and those under way are finished. A second one ends it at once. SIGHUP reads certificate and policies again, and logs it. Every option can also stand in the environment or in the file of --config.',
     )
     .option('--admin-key-file <file>', 'Keep the admin key of the first start in this file, instead of printing it.')
     .option('--show-key', 'Print the key of that file at every start: for trying things out.')
@@ -40,7 +40,7 @@ async function run(
   flags: ServeFlags,
   terminal: Terminal,
 ): Promise<void> {
-  const { config, file } = await loadConfig({ flags, env: terminal.env })
+  const { config, file } = await loadConfig({ flags, env: terminal.env, tell: (message) => print(terminal.stderr, message) })
   const keyFile = adminKeyFile === undefined ? undefined : new AdminKeyFile(adminKeyFile, showKey)
   let key: Key = config.keysRequired ? { kind: 'yours' } : { kind: 'none' }
   let isWelcomed = false

@@ -30,7 +30,7 @@ export function topCommand(terminal: Terminal): Command {
       if (isLive) return watch(client, options, terminal)
       const looked = await lookAt(client)
       if (options.json) printJson(terminal.stdout, looked)
-      else terminal.stdout.write(`${topView(looked, options.url, 100, 50).join('\n')}\n`)
+      else terminal.stdout.write(`${topView(looked, options.url, terminal.stdout.columns || 100, 50).join('\n')}\n`)
     })
   })
 }

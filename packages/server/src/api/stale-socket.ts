@@ -1,0 +1,28 @@
+// A process that was killed leaves its socket file behind, and nobody else can listen there until the file is gone.
+// Invariant: only a socket that nobody answers on is removed. A file of any other kind is somebody's data.
+
+import { lstat, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { ServerError } from '../errors.ts'
+
+export async function removeStaleSocket(path: string): Promise<void> {
+  const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+  if (found === undefined) return
+  if (!found.isSocket()) {
+    throw new ServerError('ERR_CONFIG', `cannot listen on unix:${path}: there is something that is not a socket, and it stays`)
+  }
+  if (await refuses(path)) await rm(path, { force: true })
+}
+
+function refuses(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path, () => {
+      socket.destroy()
+      resolve(false)
+    })
+    socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ECONNREFUSED'))
+  })
+}

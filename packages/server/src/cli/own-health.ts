@@ -1,0 +1,31 @@
+// Asks the service that this configuration describes, at its own address, whether it wants requests.
+// Invariant: no key is sent. The certificate is not verified: it names the service as others reach it, not its own loopback address.
+
+import type { Health } from '../client/answers.ts'
+import { askHealth } from '../client/client.ts'
+import { Transport } from '../client/transport.ts'
+import { type ListenAddress, showListen } from '../config/addresses.ts'
+import { type ConfigSources, loadConfig } from '../config/config.ts'
+import { UsageError } from './exit-codes.ts'
+
+/** Addresses that stand for all of a machine, and the one to ask instead. */
+const LOOPBACKS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
+
+export async function ownHealth(sources: ConfigSources, timeoutMs: number): Promise<Health> {
+  const { config } = await loadConfig({ ...sources, withoutPolicies: true })
+  const isOwnTls = config.tlsCert !== undefined
+  const url = ownUrl(config.listen, isOwnTls)
+  const transport = new Transport({ url, apiKey: undefined, timeoutMs, retry: false, maxConnections: 1, isOwnTls })
+  try {
+    return await askHealth(transport)
+  } finally {
+    transport.close()
+  }
+}
+
+function ownUrl(listen: ListenAddress, isTls: boolean): string {
+  if ('socket' in listen) return showListen(listen)
+  const { host, port } = listen
+  if (port === 0) throw new UsageError('the service listens on a port that it chooses at each start: give its address with --url')
+  return `${isTls ? 'https' : 'http'}://${showListen({ host: LOOPBACKS[host] ?? host, port })}`
+}

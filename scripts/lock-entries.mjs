@@ -1,0 +1,8 @@
+// Entries of a lock file that npm downloads.
+
+/** Leaves out the workspace itself, its packages and the links to them. */
+export function lockEntries(lock) {
+  return Object.entries(lock.packages)
+    .filter(([path, entry]) => path.includes('node_modules/') && !entry.link)
+    .map(([path, entry]) => ({ name: entry.name ?? path.slice(path.lastIndexOf('node_modules/') + 13), entry }))
+}

@@ -1,0 +1,20 @@
+// `npm run lock`: gives entries of package-lock.json that have no integrity the one that the registry knows. npm leaves it out
+// where the registry did not have the package when the lock file was made.
+
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { lockEntries } from './lock-entries.mjs'
+
+const file = fileURLToPath(new URL('../package-lock.json', import.meta.url))
+const lock = JSON.parse(readFileSync(file, 'utf8'))
+const unknown = []
+for (const { name, entry } of lockEntries(lock)) {
+  if (entry.integrity !== undefined) continue
+  const { stdout } = spawnSync('npm', ['view', `${name}@${entry.version}`, 'dist.integrity'], { encoding: 'utf8' })
+  const integrity = stdout.trim()
+  if (integrity.startsWith('sha512-')) entry.integrity = integrity
+  else unknown.push(`${name}@${entry.version}`)
+}
+writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`)
+for (const each of unknown) console.log(`${each} is not in the registry`)

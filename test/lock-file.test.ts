@@ -1,0 +1,34 @@
+// The lock file says what is installed, and by which hash, and from no place in particular.
+
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { lockEntries } from '../scripts/lock-entries.mjs'
+
+const lock = JSON.parse(readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8'))
+
+interface Entry {
+  readonly integrity?: string
+  readonly resolved?: string
+  readonly optional?: boolean
+  readonly os?: readonly string[]
+  readonly cpu?: readonly string[]
+}
+const entries: readonly { readonly name: string; readonly entry: Entry }[] = lockEntries(lock)
+
+/**
+ * Binaries of tools, for platforms other than Linux with glibc, that the registry did not have when the lock file was made.
+ * Nothing that is published or deployed contains them. `npm run lock` fills in their hashes where the registry has them.
+ */
+const UNKNOWN = /^@biomejs\/cli-(?!linux-(x64|arm64)$)|^@rolldown\/binding-(?!linux-x64-gnu$)/
+
+test('every package has a hash that it is checked against', () => {
+  expect(entries.length).toBeGreaterThan(300)
+  const without = entries.filter(({ entry }) => !entry.integrity?.startsWith('sha512-'))
+  const isForElsewhere = ({ name, entry }: (typeof entries)[number]) =>
+    entry.optional === true && (entry.os !== undefined || entry.cpu !== undefined) && UNKNOWN.test(name)
+  expect(without.filter((each) => !isForElsewhere(each)).map(({ name }) => name)).toEqual([])
+})
+
+test('no package names the registry that it came from', () => {
+  expect(entries.filter(({ entry }) => entry.resolved !== undefined).map(({ name }) => name)).toEqual([])
+})
