@@ -1,0 +1,144 @@
+// The servers of a soak: one Redis that writes every command to its file, and two instances of the built service.
+
+import { freePort, RedisServer, until } from '../servers/redis-server.mjs'
+import { SluiceService, sluice } from '../servers/sluice-service.mjs'
+import { Asker } from './asker.mjs'
+
+/** @import { Random } from '../../packages/sluice/dist/testing/random.js' */
+
+/** The time that Redis has for a decision: long enough for a busy machine. */
+const FAILURE_TIMEOUT_MS = 500
+
+const STARTS = 3
+const STOPS_WITHIN_MS = 30_000
+
+/**
+ * Redis writes each command to its file before it answers, and only the process is killed, not the machine: no answered
+ * command is lost, without a sync to the disk.
+ */
+const PERSISTENT = ['--appendonly', 'yes', '--appendfsync', 'no']
+
+/** One instance. It has another process, and another `Asker`, after each restart. */
+export class Instance {
+  /** @type {Asker} */
+  asker
+
+  /**
+   * @param {string} name
+   * @param {number} redisPort
+   */
+  constructor(name, redisPort) {
+    this.name = name
+    this.service = new SluiceService({
+      args: [
+        ...['--store', `redis://127.0.0.1:${redisPort}`, '--failure-timeout-ms', String(FAILURE_TIMEOUT_MS)],
+        ...['--log-level', 'warn'],
+      ],
+    })
+    this.asker = new Asker(name, 'http://127.0.0.1:1')
+  }
+
+  get pid() {
+    return this.service.process?.pid
+  }
+
+  /** A busy machine may need more than one try. */
+  async start() {
+    for (let left = STARTS; ; left--) {
+      try {
+        await this.service.start()
+        break
+      } catch (error) {
+        await this.service.kill()
+        if (left === 1) throw error
+      }
+    }
+    this.asker = new Asker(this.name, this.service.url)
+  }
+
+  /** Kills the process under load. */
+  async kill() {
+    this.asker.isKilled = true
+    await this.service.kill()
+    this.asker.close()
+  }
+
+  /** Stops the process as an operator does; → its exit code, or 'late'. */
+  async drain() {
+    const { asker } = this
+    const ended = this.service.end('SIGTERM')
+    /** @type {Promise<'late'>} */
+    const late = new Promise((resolve) => setTimeout(resolve, STOPS_WITHIN_MS, 'late').unref())
+    const code = await Promise.race([ended, late])
+    asker.close()
+    return code
+  }
+}
+
+export class Fleet {
+  /** @type {readonly Instance[]} */
+  instances = []
+  adminKey = ''
+
+  /** @param {RedisServer} redis */
+  constructor(redis) {
+    this.redis = redis
+  }
+
+  /** An instance that takes requests. @param {Random} random */
+  pick(random) {
+    const open = this.instances.filter(({ asker }) => asker.isOpen)
+    return random.pick(open.length > 0 ? open : this.instances).asker
+  }
+
+  /** @param {string} name */
+  instance(name) {
+    const found = this.instances.find((instance) => instance.name === name)
+    if (found === undefined) throw new Error(`there is no instance ${name}`)
+    return found
+  }
+
+  /**
+   * Runs a `sluice` command against one instance.
+   * @param {Instance} instance
+   * @param {...string} args
+   */
+  sluice({ service }, ...args) {
+    return sluice(args, { env: { SLUICE_URL: service.url, SLUICE_API_KEY: this.adminKey } })
+  }
+
+  async stop() {
+    for (const { asker, service } of this.instances) {
+      asker.isKilled = true
+      asker.close()
+      await service.remove()
+    }
+    await this.redis.stop()
+  }
+}
+
+export async function startFleet() {
+  const redis = new RedisServer(await freePort(), PERSISTENT)
+  const fleet = new Fleet(redis)
+  // A soak that fails leaves no process behind.
+  process.once('exit', () => {
+    for (const { service } of fleet.instances) service.process?.kill('SIGKILL')
+  })
+  try {
+    await redis.start()
+    fleet.instances = ['a', 'b'].map((name) => new Instance(name, redis.port))
+    // One after the other: the first makes the admin key.
+    for (const instance of fleet.instances) await instance.start()
+    fleet.adminKey = fleet.instances[0].service.key
+    await until('both instances to know the admin key', async () => {
+      const answers = await Promise.all(
+        fleet.instances.map(({ asker }) => asker.ask('GET', '/v1/policies', { key: fleet.adminKey })),
+      )
+      return answers.every(({ status }) => status === 200)
+    })
+    return fleet
+  } catch (error) {
+    await fleet.stop()
+    throw error
+  }
+}

@@ -1,0 +1,225 @@
+// A model of each rule for one key that is asked one call at a time. The store decides at some moment between the send and
+// the answer of a call, so a model holds the least and the most that can be used at that moment.
+// Invariant: the truth lies between `low` and `high`. An answer outside of them is wrong, whatever the timing was.
+
+/**
+ * The time of a call in milliseconds since the epoch: the store decided somewhere in between, both ends included.
+ * @typedef {{ fromMs: number, toMs: number }} Span
+ */
+
+/**
+ * @typedef {object} Model
+ * @property {number} limit
+ * @property {number} low least units in use
+ * @property {number} high most units in use
+ * @property {(span: Span) => boolean} advance moves to the time of the next call; → false if the model cannot say any more
+ * @property {(cost: number, span: Span) => void} spend a call was allowed
+ * @property {(cost: number) => void} refund units were given back
+ * @property {() => void} reset
+ * @property {(remain: number) => void} observe the service told how many whole units are left
+ */
+
+/** Up to `limit` in each window. A call across the end of a window could belong to either: the model gives up on the key. */
+export class WindowModel {
+  low = 0
+  high = 0
+  /** The end of the open window lies between these. @type {Span | undefined} */
+  #end
+
+  /** @param {{ limit: number, windowMs: number, anchor: 'clock' | 'first-hit' }} options */
+  constructor({ limit, windowMs, anchor }) {
+    this.limit = limit
+    this.windowMs = windowMs
+    this.anchor = anchor
+  }
+
+  /** @param {Span} span */
+  advance({ fromMs, toMs }) {
+    if (this.anchor === 'clock' && this.#boundary(fromMs) !== this.#boundary(toMs)) return false
+    if (this.#end === undefined || toMs < this.#end.fromMs) return true
+    if (fromMs < this.#end.toMs) return false
+    this.reset()
+    return true
+  }
+
+  /**
+   * @param {number} cost
+   * @param {Span} span
+   */
+  spend(cost, { fromMs, toMs }) {
+    this.#end ??= { fromMs: this.#endOf(fromMs), toMs: this.#endOf(toMs) }
+    this.low += cost
+    this.high += cost
+  }
+
+  /** @param {number} cost */
+  refund(cost) {
+    this.low = Math.max(0, this.low - cost)
+    this.high = Math.max(0, this.high - cost)
+  }
+
+  reset() {
+    this.#end = undefined
+    this.low = 0
+    this.high = 0
+  }
+
+  observe() {}
+
+  /** @param {number} atMs */
+  #boundary(atMs) {
+    return Math.floor(atMs / this.windowMs)
+  }
+
+  /** @param {number} atMs */
+  #endOf(atMs) {
+    return this.anchor === 'clock' ? (this.#boundary(atMs) + 1) * this.windowMs : atMs + this.windowMs
+  }
+}
+
+/** A smooth bucket: what is used flows back at `perMs`. Serves token bucket, GCRA and leaky bucket. */
+export class BucketModel {
+  low = 0
+  high = 0
+  /** @type {Span | undefined} */
+  #last
+
+  /** @param {{ limit: number, perMs: number }} options */
+  constructor({ limit, perMs }) {
+    this.limit = limit
+    this.perMs = perMs
+  }
+
+  /** @param {Span} span */
+  advance(span) {
+    const last = this.#last ?? span
+    const leastMs = Math.max(0, span.fromMs - last.toMs)
+    this.low = Math.max(0, this.low - (span.toMs - last.fromMs) * this.perMs)
+    this.high = Math.max(0, this.high - leastMs * this.perMs)
+    this.#last = span
+    return true
+  }
+
+  /** @param {number} cost */
+  spend(cost) {
+    this.low += cost
+    this.high += cost
+  }
+
+  /** @param {number} cost */
+  refund(cost) {
+    this.low = Math.max(0, this.low - cost)
+    this.high = Math.max(0, this.high - cost)
+  }
+
+  reset() {
+    this.low = 0
+    this.high = 0
+  }
+
+  /** Whole tokens are told, rounded down: the fraction stays unknown. @param {number} remain */
+  observe(remain) {
+    this.low = Math.max(this.low, this.limit - remain - 1)
+    this.high = Math.min(this.high, this.limit - remain)
+  }
+}
+
+/** Up to `limit` in any window, wherever it starts. */
+export class LogModel {
+  low = 0
+  high = 0
+  /** @type {{ cost: number, span: Span }[]} */
+  #entries = []
+
+  /** @param {{ limit: number, windowMs: number }} options */
+  constructor({ limit, windowMs }) {
+    this.limit = limit
+    this.windowMs = windowMs
+  }
+
+  /** @param {Span} span */
+  advance({ fromMs, toMs }) {
+    this.#entries = this.#entries.filter(({ span }) => fromMs - span.toMs < this.windowMs)
+    this.high = sum(this.#entries)
+    this.low = sum(this.#entries.filter(({ span }) => toMs - span.fromMs < this.windowMs))
+    return true
+  }
+
+  /**
+   * @param {number} cost
+   * @param {Span} span
+   */
+  spend(cost, span) {
+    this.#entries.push({ cost, span })
+    this.low += cost
+    this.high += cost
+  }
+
+  /** The newest entries are given back first. @param {number} cost */
+  refund(cost) {
+    let owed = cost
+    while (owed > 0 && this.#entries.length > 0) {
+      const newest = this.#entries[this.#entries.length - 1]
+      const given = Math.min(owed, newest.cost)
+      owed -= given
+      newest.cost -= given
+      if (newest.cost === 0) this.#entries.pop()
+    }
+    this.low = Math.max(0, this.low - cost)
+    this.high = Math.max(0, this.high - cost)
+  }
+
+  reset() {
+    this.#entries = []
+    this.low = 0
+    this.high = 0
+  }
+
+  observe() {}
+}
+
+/** @param {readonly { cost: number }[]} entries */
+function sum(entries) {
+  return entries.reduce((total, { cost }) => total + cost, 0)
+}
+
+/** Sums of fractions of units are exact to far less than this. */
+const ROUNDING = 1e-6
+
+/**
+ * Holds an answer to a check against the model and moves the model on; → the complaint, undefined if there is none.
+ * The caller has advanced the model to the time of the call.
+ * @param {Model} model
+ * @param {number} cost
+ * @param {Span} span
+ * @param {{ allowed: boolean, limit?: number | undefined, remain: number }} answer
+ */
+export function judge(model, cost, span, { allowed, limit = model.limit, remain }) {
+  if (limit !== model.limit) return `the limit is told as ${limit}, not ${model.limit}`
+  if (allowed && model.low + cost > model.limit + ROUNDING) {
+    return `${cost} allowed with at least ${model.low} of ${model.limit} used`
+  }
+  if (!allowed && model.high + cost <= model.limit - ROUNDING) {
+    return `${cost} denied with at most ${model.high} of ${model.limit} used`
+  }
+  if (allowed) {
+    model.high = Math.min(model.high, model.limit - cost)
+    model.spend(cost, span)
+  } else {
+    model.low = Math.max(model.low, model.limit - cost)
+  }
+  return holdRemain(model, remain)
+}
+
+/**
+ * Holds what is said to be left against the model; → the complaint, undefined if there is none.
+ * @param {Model} model
+ * @param {number} remain whole units
+ */
+export function holdRemain(model, remain) {
+  const least = Math.max(0, Math.floor(model.limit - model.high - ROUNDING))
+  const most = Math.max(0, Math.floor(model.limit - model.low + ROUNDING))
+  if (remain < least || remain > most) return `${remain} of ${model.limit} are said to be left, between ${least} and ${most} are`
+  model.observe(remain)
+  return undefined
+}

@@ -1,0 +1,72 @@
+// The policies that the traffic of a soak runs under, each for the clients whose names begin with its own, and the model of
+// each that is walked.
+
+import { BucketModel, LogModel, WindowModel } from './models.mjs'
+
+/** @import { Model } from './models.mjs' */
+
+/** @typedef {{ algorithm: string, limit?: number } & Record<string, unknown>} RuleSpec */
+/** @typedef {{ name: string, rule: RuleSpec, makeModel: () => Model }} Walked */
+
+/**
+ * Limits of fifty and more: two per cent too much is one unit.
+ * @type {readonly Walked[]}
+ */
+export const WALKED = [
+  {
+    name: 'walk-clock',
+    rule: { algorithm: 'fixed-window', limit: 60, window: '5s', anchor: 'clock' },
+    makeModel: () => new WindowModel({ limit: 60, windowMs: 5000, anchor: 'clock' }),
+  },
+  {
+    name: 'walk-first',
+    rule: { algorithm: 'fixed-window', limit: 50, window: '2s' },
+    makeModel: () => new WindowModel({ limit: 50, windowMs: 2000, anchor: 'first-hit' }),
+  },
+  {
+    name: 'walk-log',
+    rule: { algorithm: 'sliding-log', limit: 50, window: '2s' },
+    makeModel: () => new LogModel({ limit: 50, windowMs: 2000 }),
+  },
+  {
+    name: 'walk-bucket',
+    rule: { algorithm: 'token-bucket', capacity: 60, refill: 20, every: '1s' },
+    makeModel: () => new BucketModel({ limit: 60, perMs: 20 / 1000 }),
+  },
+  {
+    name: 'walk-gcra',
+    rule: { algorithm: 'gcra', limit: 10, period: '1s', burst: 50 },
+    makeModel: () => new BucketModel({ limit: 50, perMs: 10 / 1000 }),
+  },
+]
+
+/** A fresh client under each of these has four of five left after its first check. Counts last ten seconds. */
+export const FLOODED_REMAIN = 4
+/** @type {readonly { name: string, rule: RuleSpec }[]} */
+export const FLOODED = [
+  { name: 'flood-window', rule: { algorithm: 'fixed-window', limit: 5, window: '10s' } },
+  { name: 'flood-bucket', rule: { algorithm: 'token-bucket', capacity: 5, refill: 5, every: '10s' } },
+  { name: 'flood-log', rule: { algorithm: 'sliding-log', limit: 5, window: '10s' } },
+  { name: 'flood-sliding', rule: { algorithm: 'sliding-window', limit: 5, window: '5s' } },
+]
+
+/** One window for the whole life of a key. A fault of two seconds sees more requests than two stand-ins may grant. */
+export const HOT_LIMIT = 50
+export const FREE_LIMIT = 1_000_000
+/** @type {readonly { name: string, rule: RuleSpec }[]} */
+export const STRUCK = [
+  { name: 'hot', rule: { algorithm: 'fixed-window', limit: HOT_LIMIT, window: '1h' } },
+  { name: 'free', rule: { algorithm: 'fixed-window', limit: FREE_LIMIT, window: '1h' } },
+]
+
+/** Counts that change by themselves only after hours. @type {readonly { name: string, rule: RuleSpec }[]} */
+export const RESTED = [
+  { name: 'rest-window', rule: { algorithm: 'fixed-window', limit: 100, window: '2h' } },
+  { name: 'rest-bucket', rule: { algorithm: 'token-bucket', capacity: 100, refill: 1, every: '1d' } },
+  { name: 'rest-log', rule: { algorithm: 'sliding-log', limit: 100, window: '2h' } },
+]
+
+/** The keys that are rotated are used under this one. */
+export const KEY_USE = { name: 'key-use', rule: { algorithm: 'fixed-window', limit: 1_000_000, window: '1m' } }
+
+export const EVERY_POLICY = [...WALKED, ...FLOODED, ...STRUCK, ...RESTED, KEY_USE]

@@ -1,0 +1,118 @@
+// The table at the end of a soak, and whether it passed.
+
+import { tableAsText } from '../../packages/bench/report/table.mjs'
+import { keepsGrowing } from './memory.mjs'
+import { FAULT_NAMES } from './schedule.mjs'
+import { SPREADS_WITHIN_MS } from './spread.mjs'
+
+/** @import { runSoak } from './run-soak.mjs' */
+
+/** @typedef {Awaited<ReturnType<typeof runSoak>>} Outcome */
+/** @typedef {{ what: string, value: string, bound?: string, isWrong?: boolean }} Row */
+
+/** Outside faults nobody waits longer for a decision. Time that the machine took is not counted. */
+const ANSWERS_WITHIN_MS = 1000
+
+/**
+ * @param {Outcome} outcome
+ * @param {{ minutes: number, seed: number, faults: readonly string[] }} request
+ */
+export function report(outcome, { minutes, seed, faults }) {
+  const { soak } = outcome
+  const rows = [...trafficRows(outcome), ...faultRows(outcome), ...memoryRows(outcome)]
+  const table = tableAsText({
+    title: `Soak of ${minutes} minutes, seed ${seed}`,
+    columns: ['what', 'value', 'bound', 'verdict'],
+    rows: rows.map(({ what, value, bound = '', isWrong }) => [what, value, bound, verdict(isWrong)]),
+  })
+  const { told, wrong } = soak.weather
+  const more = wrong.answer + wrong.change - told.length
+  const complaints = [...told, ...(more > 0 ? [`and ${more} more`] : [])]
+  const isPassed = rows.every(({ isWrong }) => isWrong !== true)
+  const only = faults.length === FAULT_NAMES.length ? '' : faults.map((name) => ` --only ${name}`).join('')
+  const again = `npm run soak -- --minutes ${minutes} --seed ${seed}${only}`
+  const last = isPassed ? 'passed' : `failed: ${again} has the same schedule`
+  return { isPassed, text: ['', table, ...complaints, last].join('\n') }
+}
+
+/** @param {boolean | undefined} isWrong */
+function verdict(isWrong) {
+  if (isWrong === undefined) return ''
+  return isWrong ? 'FAIL' : 'pass'
+}
+
+/** @param {Outcome} outcome @returns {Row[]} */
+function trafficRows({ soak, tookMs }) {
+  const { weather } = soak
+  const perSecond = Math.round((soak.checks * 1000) / tookMs)
+  return [
+    { what: 'requests', value: String(soak.requests) },
+    { what: 'checks', value: `${soak.checks} (${perSecond} a second)` },
+    { what: 'wrong answers', ...atMost(weather.wrong.answer, 0) },
+    { what: 'acknowledged changes', value: String(soak.acknowledged) },
+    { what: 'acknowledged changes lost or late', ...atMost(weather.wrong.change, 0) },
+    { what: 'slowest change to reach the other instance, ms', ...within(soak.worstSpread, SPREADS_WITHIN_MS) },
+    { what: 'worst answer outside faults, ms', ...within(soak.worstCalm, ANSWERS_WITHIN_MS) },
+    { what: 'worst answer in faults, ms', value: soak.worstFault.measuredMs.toFixed(0) },
+    { what: 'answers lost with killed instances', value: String(soak.lostToKills) },
+    { what: 'calls without the store outside faults', value: String(weather.withoutStore) },
+    { what: 'complaints that the busy machine explains', value: String(weather.excused) },
+  ]
+}
+
+/** @param {Outcome} outcome @returns {Row[]} */
+function faultRows({ course }) {
+  const faults = [...course.struckByName].map(([name, times]) => ({ what: `fault: ${name}`, value: String(times) }))
+  return [...faults, { what: 'slowest recovery, ms', value: course.worstRecoveryMs.toFixed(0) }]
+}
+
+/** @param {Outcome} outcome @returns {Row[]} */
+function memoryRows({ memory }) {
+  return ['redis', 'a', 'b'].flatMap((name) => {
+    const lives = memory.lives(name)
+    const of = name === 'redis' ? 'redis' : `instance ${name}`
+    const first = lives[0]
+    const last = lives[lives.length - 1]
+    if (last === undefined) return []
+    const used = name === 'redis' ? 'data' : 'heap'
+    return [
+      { what: `${of}: resident at start, end, MB`, value: startAndEnd(first.rss, last.rss), ...levelsOff(lives, 'rss') },
+      { what: `${of}: ${used} at start, end, MB`, value: startAndEnd(first.used, last.used), ...levelsOff(lives, 'used') },
+    ]
+  })
+}
+
+/**
+ * @param {number} value
+ * @param {number} bound
+ */
+function atMost(value, bound) {
+  return { value: value.toFixed(0), bound: String(bound), isWrong: value > bound }
+}
+
+/**
+ * A time, held to its bound without the part that the machine took.
+ * @param {import('./soak-context.mjs').Worst} worst
+ * @param {number} bound
+ */
+function within({ measuredMs, ownMs }, bound) {
+  const machine = measuredMs > bound ? ` (${ownMs.toFixed(0)} without the machine's)` : ''
+  return { value: `${measuredMs.toFixed(0)}${machine}`, bound: String(bound), isWrong: ownMs > bound }
+}
+
+/**
+ * @param {readonly number[]} first
+ * @param {readonly number[]} last
+ */
+function startAndEnd(first, last) {
+  const inMb = (/** @type {number | undefined} */ bytes) => (bytes === undefined ? '?' : (bytes / 2 ** 20).toFixed(0))
+  return `${inMb(first[0])}, ${inMb(last.at(-1))}`
+}
+
+/**
+ * @param {readonly import('./memory.mjs').Life[]} lives
+ * @param {'rss' | 'used'} series
+ */
+function levelsOff(lives, series) {
+  return { bound: 'levels off', isWrong: lives.some((life) => keepsGrowing(life[series])) }
+}

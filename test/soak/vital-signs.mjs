@@ -1,0 +1,64 @@
+// Figures that the servers give of themselves: calls without the store, memory in use, readiness.
+
+/** @import { Asker } from './asker.mjs' */
+/** @import { MemoryWatch } from './memory.mjs' */
+/** @import { Soak } from './soak-context.mjs' */
+
+const EVERY_MS = 1000
+
+/**
+ * Calls that an instance answered without the store since it started, decisions or others; undefined if it does not say.
+ * @param {Soak} soak
+ * @param {Asker} asker
+ */
+export async function callsWithoutStore(soak, asker) {
+  const told = await metrics(soak, asker)
+  if (told === undefined) return undefined
+  return Math.max(told.get('sluice_fallback_decisions_total') ?? 0, told.get('sluice_store_errors_total') ?? 0)
+}
+
+/**
+ * True if an instance says that it is ready, that its store answers and that no records are lost.
+ * @param {Soak} soak
+ * @param {Asker} asker
+ */
+export async function isReady(soak, asker) {
+  const { answer } = await soak.ask(asker, 'GET', '/readyz')
+  return answer.status === 200 && answer.body.data.state === 'ready' && answer.body.data.records !== 'lost'
+}
+
+/**
+ * Has every server tell how much memory it uses, until the soak is over.
+ * @param {Soak} soak
+ * @param {MemoryWatch} memory
+ */
+export function watchMemory(soak, memory) {
+  const { fleet } = soak
+  const timer = setInterval(async () => {
+    // A server that a fault was done to may not answer.
+    if (!soak.weather.isCalm) return
+    for (const { name, asker } of fleet.instances) {
+      memory.tell(name, (await metrics(soak, asker))?.get('sluice_process_heap_bytes') ?? Number.NaN)
+    }
+    const info = await fleet.redis.cli('INFO', 'memory').catch(() => '')
+    memory.tell('redis', Number(/^used_memory:(\d+)/m.exec(info)?.[1]))
+  }, EVERY_MS)
+  return () => clearInterval(timer)
+}
+
+/**
+ * Sums over the labels of each metric.
+ * @param {Soak} soak
+ * @param {Asker} asker
+ */
+async function metrics(soak, asker) {
+  const { answer } = await soak.ask(asker, 'GET', '/metrics')
+  if (answer.status !== 200) return undefined
+  /** @type {Map<string, number>} */
+  const sums = new Map()
+  for (const line of String(answer.body).split('\n')) {
+    const [, name, value] = /^(\w+)(?:\{.*\})? (\S+)$/.exec(line) ?? []
+    if (name !== undefined) sums.set(name, (sums.get(name) ?? 0) + Number(value))
+  }
+  return sums
+}
