@@ -8,7 +8,7 @@ import { reportAsText, writeMarkdownSection } from './report/report.mjs'
 
 /** @import { Report } from './report/report.mjs' */
 
-/** @typedef {{ command: string, rounds: number, quick: boolean, full: boolean }} Options */
+/** @typedef {{ command: string, rounds: number, quick: boolean, full: boolean, only: string | undefined }} Options */
 
 /**
  * `rounds` unless the command line says otherwise: as many as its few minutes allow.
@@ -24,7 +24,7 @@ const benches = {
 const help = `npm run bench -- <name> [options]
 
 Benches
-  memory             the memory store beside the peers' and a bare Map (about 7 minutes)
+  memory             the memory store beside the peers' and a bare Map (about 10 minutes)
   redis              the Redis store beside the peers' and bare INCR, on a server and on a cluster (about 5 minutes)
   service            checks over HTTP beside a bare node:http server, batches, Redis (about 5 minutes)
   http               each framework bare, behind sluice and behind the limiter its users know (about 12 minutes)
@@ -33,6 +33,7 @@ Options
   --rounds N         interleaved rounds, of which medians are taken (memory: 5, others: 3, with --quick: 1)
   --quick            short measurements, to see that all is well (about a minute)
   --full             also what takes long: 10 M keys (memory)
+  --only TASK        one task of the memory bench, such as flood, with its bars
   --markdown FILE    write the report into FILE too, in place of this bench's last one there
   --help             this text
 
@@ -43,11 +44,17 @@ class UsageError extends Error {}
 /** @param {string[]} argv */
 function readCommandLine(argv) {
   const { values, positionals } = parseStrictly(argv)
-  const { quick = false, full = false, help = false, markdown } = values
+  const { quick = false, full = false, help = false, markdown, only } = values
   if (help) return { help }
   const bench = readBench(positionals)
   const rounds = values.rounds === undefined ? usualRounds(bench, quick) : readRounds(values.rounds)
-  return { help, bench, markdown, options: { command: writeCommand(bench, rounds, quick, full), rounds, quick, full } }
+  if (only !== undefined && bench !== 'memory') throw new UsageError('--only is for the memory bench')
+  return {
+    help,
+    bench,
+    markdown,
+    options: { command: writeCommand(bench, rounds, quick, full, only), rounds, quick, full, only },
+  }
 }
 
 /** @param {string[]} argv */
@@ -60,6 +67,7 @@ function parseStrictly(argv) {
         rounds: { type: 'string' },
         quick: { type: 'boolean' },
         full: { type: 'boolean' },
+        only: { type: 'string' },
         markdown: { type: 'string' },
         help: { type: 'boolean' },
       },
@@ -100,9 +108,11 @@ function readRounds(text) {
  * @param {number} rounds
  * @param {boolean} quick
  * @param {boolean} full
+ * @param {string | undefined} only
  */
-function writeCommand(bench, rounds, quick, full) {
-  return `npm run bench -- ${bench}${quick ? ' --quick' : ''}${full ? ' --full' : ''} --rounds ${rounds}`
+function writeCommand(bench, rounds, quick, full, only) {
+  const task = only === undefined ? '' : ` --only '${only}'`
+  return `npm run bench -- ${bench}${quick ? ' --quick' : ''}${full ? ' --full' : ''}${task} --rounds ${rounds}`
 }
 
 async function main() {

@@ -20,13 +20,16 @@ const floor = 'bare-map'
  * @returns {Bar[]}
  */
 export function memoryBars(plan, results) {
-  return [
-    ...hitRateBars(plan, results, { keys: 1_000_000, atLeastPeers: 4, atLeastFloor: 2 }),
-    ...hitRateBars(plan, results, { keys: 1_000, atLeastPeers: 1.5, atLeastFloor: 0.9 }),
-    ...bytesBars(plan, results, { atMostBytes: 72, atMostPeers: 1 / 3 }),
-    worstHitBar(results, { atMostFloor: 1 / 10 }),
-    ...floodBars(results, { atLeastBefore: 0.5, atMostMs: 5 }),
-  ]
+  const bars = {
+    [hitRate.name]: () => [
+      ...hitRateBars(plan, results, { keys: 1_000_000, atLeastPeers: 4, atLeastFloor: 2 }),
+      ...hitRateBars(plan, results, { keys: 1_000, atLeastPeers: 1.5, atLeastFloor: 0.9 }),
+    ],
+    [bytesAKey.name]: () => bytesBars(plan, results, { atMostBytes: 72, atMostPeers: 1 / 3 }),
+    [worstHit.name]: () => [worstHitBar(results, { atMostFloor: 1 / 10 })],
+    [flood.name]: () => floodBars(results, { atLeastBefore: 0.5, atMostMs: 5 }),
+  }
+  return Object.entries(bars).flatMap(([task, barsOfTask]) => (results.tasks.has(task) ? barsOfTask() : []))
 }
 
 /**

@@ -23,12 +23,14 @@ const tasks = [hitRate, bytesAKey, worstHit, flood, everyRule, severalRules]
 
 /** @param {Options} options */
 export async function run(options) {
-  const { quick, full } = options
+  const { quick, full, only } = options
+  const chosen = tasks.filter(({ name }) => only === undefined || name === only)
+  if (chosen.length === 0) throw new Error(`there is no task '${only}', only: ${tasks.map(({ name }) => name).join(', ')}`)
   /** @type {Plan} */
   const plan = {
     contestants: await loadContestants(),
     timing: quick ? { warmUpMs: 150, timedMs: 250 } : { warmUpMs: 250, timedMs: 800 },
     full,
   }
-  return runBench({ name: 'memory', title: 'Memory', plan, tasks, bars: memoryBars }, options)
+  return runBench({ name: 'memory', title: 'Memory', plan, tasks: chosen, bars: memoryBars }, options)
 }

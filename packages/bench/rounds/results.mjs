@@ -15,6 +15,9 @@ export class Results {
   /** @type {string[]} what failed, and why */
   failures = []
 
+  /** Tasks that were measured. @type {Set<string>} */
+  tasks = new Set()
+
   /**
    * @param {string} task
    * @param {string} group
@@ -22,6 +25,7 @@ export class Results {
    * @param {Measurement} measurement
    */
   add(task, group, entrant, measurement) {
+    this.tasks.add(task)
     const id = identify(task, group, entrant)
     this.#measurements.set(id, [...(this.#measurements.get(id) ?? []), measurement])
     if (measurement.failure) this.failures.push(`${task}, ${group}, ${entrant}: ${measurement.failure}`)
