@@ -30,7 +30,7 @@ export interface Keeping {
   readonly care: RecordsCare
   /** Resolves when everything has been read, or is known although Redis has lost it. */
   readonly loaded: Promise<void>
-  /** Whether a copy of the records is there to start with, as long as Redis cannot be read. */
+  /** True if a copy of the records is there to start with, as long as Redis cannot be read. */
   hasCopy(): Promise<boolean>
   /** Why nothing could be read yet, as the start of a sentence. */
   trouble(): string

@@ -132,7 +132,7 @@ async function recordsOf(one) {
 }
 
 /**
- * What must hold while records are lost.
+ * Asserts the promises of the time while records are lost.
  * @param {SluiceService} one
  */
 async function lookAtLost(one) {
@@ -151,7 +151,7 @@ async function lookAtLost(one) {
 }
 
 /**
- * What must hold when records are back.
+ * Asserts the promises of the time after records are back.
  * @param {SluiceService} one
  * @param {{ secret: string }} shop
  * @param {{ secret: string, key: { id: string } }} leaked

@@ -62,7 +62,7 @@ export interface StatusAnswer {
   readonly check_seconds: HistogramAnswer
 }
 
-/** Whether Redis has lost policies or keys. */
+/** The state of policies and keys in Redis. */
 export interface RecordsAnswer {
   readonly state: 'kept' | 'lost'
   readonly since: string | null

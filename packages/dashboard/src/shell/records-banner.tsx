@@ -8,7 +8,7 @@ import { fullTime } from '../words/time-text.ts'
 const EVERY_MS = 5000
 
 export function RecordsBanner() {
-  // Whoever is not signed in may not ask.
+  // Without a session the service would refuse to tell.
   const isIn = session.value.state === 'in'
   const { data } = usePolled<RecordsAnswer>(isIn ? '/v1/records' : undefined, EVERY_MS)
   if (!isIn || data === undefined || data.state === 'kept') return null

@@ -1,4 +1,4 @@
-// Whether policies and keys are where they belong, as the API tells it.
+// The state of the records, policies and keys, as the API tells it.
 
 import Type, { type Static } from 'typebox'
 import type { RecordName, Service } from './service.ts'

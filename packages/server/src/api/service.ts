@@ -48,7 +48,7 @@ export interface RestoreReport {
   readonly isExact: boolean
 }
 
-/** Whether policies and keys are where they belong, and the way to put them back. */
+/** The state of the records, policies and keys, and the way to put them back. */
 export interface RecordsCare {
   loss(): RecordsLoss | undefined
   /** Records that are there and cannot be read. */

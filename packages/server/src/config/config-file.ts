@@ -102,7 +102,7 @@ function parseOptions(path: string, text: string): Pick<ConfigFile, 'options' | 
   try {
     return { options: parseContent(path, withoutBlock(text, 'policies')).options, policies: [] }
   } catch {
-    // What is left is no YAML by itself, or wrong. The whole text decides, and has the right lines.
+    // The rest is no YAML by itself, or wrong. The whole text decides, and has the right lines.
     return { options: parseContent(path, text).options, policies: [] }
   }
 }

@@ -144,7 +144,7 @@ async function isAlive(other: Owner, path: string, self: Owner, watchMs: number)
   return (await startOf(other.pid)) === other.started
 }
 
-/** Whether the file is not where its owner put it. Files of the first programs do not tell. */
+/** True if the file is not where its owner put it. Files of the first version do not tell. */
 async function isCopied({ folder, inode }: Owner, path: string): Promise<boolean> {
   if (folder === undefined || inode === undefined) return false
   try {

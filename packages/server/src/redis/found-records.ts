@@ -9,7 +9,7 @@ export type Tables = Readonly<Record<RecordKind, Map<string, unknown>>>
 
 export const emptyTables = (): Tables => ({ policy: new Map(), key: new Map() })
 
-/** How far an instance has followed the changes. */
+/** The last change that an instance has followed. */
 export interface Position {
   /** The number of the last change. */
   readonly last: number

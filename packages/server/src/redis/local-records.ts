@@ -77,7 +77,7 @@ export class LocalRecords {
     return changes
   }
 
-  /** How many records of a kind Redis should have. */
+  /** Number of records of a kind that Redis should have. */
   sizeOf(kind: RecordKind): number {
     const others = this.unreadable.filter((record) => record.kind === kind && !this.tables[kind].has(record.id))
     return this.tables[kind].size + others.length

@@ -51,7 +51,7 @@ export class RecordsCopy {
   readonly #folder: string
   readonly #path: string
   readonly #lock: FolderLock
-  /** Whether the file may be replaced: it is ours, or there is none. */
+  /** True if the file may be replaced: it is ours, or there is none. */
   #isOurs = false
   #timer: NodeJS.Timeout | undefined
   #written: Promise<void> = Promise.resolve()

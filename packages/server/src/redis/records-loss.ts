@@ -1,4 +1,4 @@
-// Whether changes of policies and keys were lost, as far as this instance knows; and the text in Redis by which instances tell each
+// Lost changes of policies and keys, as far as this instance knows; and the text in Redis by which instances tell each
 // other. While the text stands there, no instance makes a change.
 // Invariant: the text goes by itself when nobody repeats it: the instance that wrote it may be gone for ever.
 

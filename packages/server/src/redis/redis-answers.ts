@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { SendCommand } from 'sluice/redis'
 import { messageOf, ServerError } from '../errors.ts'
 
-/** How long Redis may take. */
+/** Time that Redis has for an answer. */
 const DEADLINE_MS = 2000
 
 /** Answers of a Redis that is there and does not let this user in, or not do this. */
@@ -28,7 +28,7 @@ export async function askRedis(send: SendCommand, key: string, command: readonly
   }
 }
 
-/** What is wrong with Redis, as the start of a sentence. */
+/** The trouble with Redis, as the start of a sentence. */
 export function redisTrouble(error: unknown): string {
   const message = messageOf(error instanceof ServerError ? error.cause : error)
   if (LOGIN_REFUSED.test(message)) return `Redis refuses the login (${message})`

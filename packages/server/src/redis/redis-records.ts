@@ -75,7 +75,7 @@ export class RedisRecords implements Records {
     this.#losses = new LossWatch(this.#run, options.onLoss)
   }
 
-  /** Whether Redis has been read once. */
+  /** True once Redis has been read. */
   get isRead(): boolean {
     return this.#isRead
   }
@@ -257,7 +257,7 @@ export class RedisRecords implements Records {
     return changes
   }
 
-  /** Whether everything that this instance has seen is in Redis, as FOLLOW finds out too. */
+  /** True if everything that this instance has seen is in Redis, as FOLLOW finds out too. */
   #isIn(found: FoundRecords): boolean {
     const { last, mark, origin } = (this.known as KnownRecords).position
     const { position, marks, tables, unreadable } = found

@@ -1,4 +1,4 @@
-// What a client has used under one policy: on one route, or on all routes together where the policy counts them together.
+// The usage of a client under one policy: on one route, or on all routes together where the policy counts them together.
 
 import { useEffect, useState } from 'preact/hooks'
 import type { PolicyAnswer, UsageAnswer } from '../../api/answers.ts'

@@ -2,7 +2,7 @@
 
 import type { AuditEntry, KeyAnswer } from '../../api/answers.ts'
 
-/** Whoever acted: a key by its name, anybody else as the log calls them. */
+/** The actor of an entry: a key by its name, anybody else as the log calls them. */
 export function actorName(actor: string, keys: readonly KeyAnswer[] | undefined): string {
   return keys?.find(({ id }) => id === actor)?.name ?? actor
 }

@@ -1,10 +1,10 @@
-// How many bytes the store's typed arrays take, and how many they may take.
+// The bytes that the store's typed arrays take, and that they may take.
 // Invariant: tables and logs together stay within `most`, and neither can starve the other: each is sure of a quarter.
 
 /** Shared slabs are never quite full: see log-arena.ts. So much is kept for the empty parts of them. */
 const SLACK = 2 ** 20
 
-/** What tables or logs alone may take. */
+/** The share that tables or logs alone may take. */
 const SHARE = 3 / 4
 
 export class ByteBudget {

@@ -21,7 +21,7 @@ export interface MemoryStoreOptions {
   readonly clock?: Clock
   /** How many states, one for each rule and key, it holds at most. Default: 1,000,000. */
   readonly maxKeys?: number
-  /** How many bytes its tables and logs take at most. Default: 384 for each of `maxKeys`, and at least 64 MiB. */
+  /** The most bytes that its tables and logs take. Default: 384 for each of `maxKeys`, and at least 64 MiB. */
   readonly maxBytes?: number
   /** What `dump` of another store has made: the counts to start with. Throws ERR_DUMP if it is not whole. */
   readonly restore?: Uint8Array
@@ -32,7 +32,7 @@ export interface MemoryStore extends Store<'sync'> {
   readonly bytes: number
   /** All counts that have not ended, for `restore`. It holds the secret that keys are hashed with: keep it as you would a password. */
   dump(): Uint8Array
-  /** How many states gave way to others, at `maxKeys` or `maxBytes`, before they had ended. */
+  /** Number of states that gave way to others, at `maxKeys` or `maxBytes`, before they had ended. */
   readonly evictions: number
 }
 

@@ -29,7 +29,7 @@ const RESERVED = 1.5
 const EXPIRES_AT = 0
 export const LOG_HANDLE = 1
 
-/** How far a search goes. */
+/** The extent of a search: it ends at `enough` live rows, or at `most` rows in all. */
 export interface Look {
   readonly enough: number
   readonly most: number
