@@ -7,7 +7,7 @@ import type { Rule } from '../../core/rule.ts'
 import type { Tally } from '../../core/store.ts'
 import type { LogArena, LogRule } from './log-arena.ts'
 import type { MemoryRoom } from './memory-store.ts'
-import { FULL, PINNED, pressurePerUnit, type Rows } from './rows.ts'
+import { PINNED, pressurePerUnit, type Rows } from './rows.ts'
 import { LOG_HANDLE, type Table } from './table.ts'
 
 /** Entries of the scratch log. A call on a key without a row spends once. */
@@ -274,8 +274,8 @@ export class MemoryTally implements Tally<'sync'> {
 }
 
 /** Notes which share of its limit a key has used. */
-function press({ rows, row, rule, pressurePerUnit }: Place, used: number): void {
-  rows.pressure[row] = used >= rule.limit ? FULL : used * pressurePerUnit
+function press({ rows, row, pressurePerUnit }: Place, used: number): void {
+  rows.setPressure(row, used, pressurePerUnit)
 }
 
 /** Keeps the key's own rows from being evicted, until `press` says what they have used. */

@@ -8,7 +8,7 @@ import type { KeyHash } from './key-hash.ts'
 import type { LogArena } from './log-arena.ts'
 import type { MemoryRoom } from './memory-store.ts'
 import { MemoryTally, notEmpty } from './memory-tally.ts'
-import { FULL, pressurePerUnit } from './rows.ts'
+import { pressurePerUnit } from './rows.ts'
 import type { Table } from './table.ts'
 
 export class PlainTally extends MemoryTally {
@@ -42,21 +42,16 @@ export class PlainTally extends MemoryTally {
     const nowMs = this.#clock.now()
     const hi = keyHash.hash(key) ^ this.#ruleHi
     const lo = notEmpty(keyHash.lo ^ this.#ruleLo, hi)
-    let rows = table.rowsFor(hi)
-    let row = rows.find(lo, hi)
-    if (row < 0) {
-      if (!keyHash.isSeeded) return this.#firstHit(key, cost)
-      row = this.#addRow(lo, hi, nowMs, cost)
-      if (row < 0) return this.peek(key, cost)
-      rows = table.rowsFor(hi)
-    }
+    const rows = table.rowsFor(hi)
+    const row = rows.find(lo, hi)
+    if (row < 0) return this.#hitNew(key, cost, lo, hi, nowMs)
     const { cells } = rows
     const at = rows.at(row)
     const waitMs = rule.take(cells, at, nowMs, cost)
     const used = rule.used(cells, at, nowMs)
     const endsAt = cells[at]
     if (waitMs === 0) rows.press(row, used, cost, this.#pressurePerUnit)
-    else rows.pressure[row] = used >= limit ? FULL : used * this.#pressurePerUnit
+    else rows.setPressure(row, used, this.#pressurePerUnit)
     return new SingleDecision(
       waitMs === 0,
       limit,
@@ -68,20 +63,20 @@ export class PlainTally extends MemoryTally {
     )
   }
 
-  /** The first hit of the store: before it no row can be found, so that it is the only one to ask for a seed. */
-  #firstHit(key: string, cost: number): Decision {
-    this.#room.seedKeys()
-    return this.hit(key, cost)
-  }
-
   /**
-   * A row for a key that has none; −1 if the hit would leave nothing in it: all that such a key can be denied for is a cost
-   * above the limit. Apart from `hit`, so that what every hit runs is small enough to be compiled as one piece.
+   * A hit on a key without a row: makes one, unless nothing would be left in it, as all that such a key can be denied for is a
+   * cost above the limit. Apart from `hit`, so that the part that every hit runs is small enough to be compiled as one piece.
    */
-  #addRow(lo: number, hi: number, nowMs: number, cost: number): number {
-    if (cost > this.#rule.limit && !this.#rule.countsDenied) return -1
-    this.#room.makeRoom(this.#table, 1, nowMs)
-    this.#table.prepare(1, nowMs)
-    return this.#table.claim(lo, hi, this.#room.epoch)
+  #hitNew(key: string, cost: number, lo: number, hi: number, nowMs: number): Decision {
+    const { limit, countsDenied } = this.#rule
+    if (cost > limit && !countsDenied) return this.peek(key, cost)
+    if (this.#keyHash.isSeeded) {
+      this.#room.makeRoom(this.#table, 1, nowMs)
+      this.#table.prepare(1, nowMs)
+      this.#table.claim(lo, hi, this.#room.epoch)
+    } else {
+      this.#room.seedKeys()
+    }
+    return this.hit(key, cost)
   }
 }

@@ -90,6 +90,11 @@ export class Rows {
     if (pressure - Math.floor(pressure) < rise || used <= more) this.pressure[row] = pressure
   }
 
+  /** Notes that a row's key has used `used` units, which may be more than its limit. */
+  setPressure(row: number, used: number, perUnit: number): void {
+    this.pressure[row] = Math.min(FULL, used * perUnit)
+  }
+
   /** Epochs since the row was claimed, at most MOST_AGE. */
   age(row: number, epoch: number): number {
     this.keepAge(row, epoch)
