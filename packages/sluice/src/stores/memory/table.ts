@@ -230,7 +230,7 @@ export class Table {
   #endOf(rows: Rows): number {
     const retiring = this.#retiring
     if (retiring === undefined || rows === retiring) return rows.capacity
-    return Math.ceil((this.#frontier / retiring.capacity) * rows.capacity)
+    return Math.min(rows.capacity, Math.ceil((this.#frontier / retiring.capacity) * rows.capacity))
   }
 
   /** Drops what has expired at `row`, and whatever expired moves up into its place. */
