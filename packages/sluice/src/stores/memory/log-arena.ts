@@ -32,6 +32,8 @@ const SHELVES = 1024
 
 interface Slab {
   readonly cells: Float64Array
+  /** The same bytes as words: fingerprints are two of them. */
+  readonly words: Int32Array
   /** Where a long log is moving to. */
   next: NextSlab | undefined
 }
@@ -194,7 +196,7 @@ export class LogArena {
   #place(cells: Float64Array, owner: Owner): number {
     if (isShared(cells.length)) return this.adopt(cells.subarray(OWNER), owner)
     const shelf = this.#shelf(cells.length)
-    shelf.slabs.push({ cells, next: undefined })
+    shelf.slabs.push(slabOf(cells))
     this.#budget.logs += cells.byteLength
     return this.#own(shelf, shelf.used++, owner)
   }
@@ -202,16 +204,17 @@ export class LogArena {
   #take(width: number, owner: Owner): number {
     const shelf = this.#shelf(width)
     const { blocksASlab, slabs } = shelf
-    if (shelf.used === slabs.length * blocksASlab) slabs.push({ cells: new Float64Array(blocksASlab * width), next: undefined })
+    if (shelf.used === slabs.length * blocksASlab) slabs.push(slabOf(new Float64Array(blocksASlab * width)))
     this.#budget.logs += bytesOf(width)
     return this.#own(shelf, shelf.used++, owner)
   }
 
   #own(shelf: Shelf, block: number, { lo, hi }: Owner): number {
     const handle = handleOf(shelf, block)
-    const words = this.#ownerWords(handle)
-    words[0] = lo
-    words[1] = hi
+    const { words } = this.#slabOf(handle)
+    const word = 2 * (this.at(handle) - OWNER)
+    words[word] = lo
+    words[word + 1] = hi
     return handle
   }
 
@@ -225,13 +228,9 @@ export class LogArena {
       const at = this.at(from) - OWNER
       this.cells(to).set(this.cells(from).subarray(at, at + shelf.width), this.at(to) - OWNER)
     }
-    const [lo, hi] = this.#ownerWords(to)
-    this.#onMove({ lo, hi }, to)
-  }
-
-  #ownerWords(handle: number): Int32Array {
-    const { buffer } = this.cells(handle)
-    return new Int32Array(buffer, (this.at(handle) - OWNER) * Float64Array.BYTES_PER_ELEMENT, 2)
+    const { words } = this.#slabOf(to)
+    const word = 2 * (this.at(to) - OWNER)
+    this.#onMove({ lo: words[word], hi: words[word + 1] }, to)
   }
 
   #slabOf(handle: number): Slab {
@@ -253,6 +252,10 @@ export class LogArena {
     }
     return shelf
   }
+}
+
+function slabOf(cells: Float64Array): Slab {
+  return { cells, words: new Int32Array(cells.buffer), next: undefined }
 }
 
 function handleOf({ index }: Shelf, block: number): number {

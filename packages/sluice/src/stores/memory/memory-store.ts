@@ -227,6 +227,7 @@ export class MemoryRoom implements MemoryStore {
 
   /** Makes room for so many more bytes of logs, as far as a few evictions go. */
   makeLogRoom(bytes: number, nowMs: number): void {
+    if (this.#budget.hasLogBytes(bytes)) return
     const logs = this.#tables.filter(({ holdsLogs }) => holdsLogs)
     for (let left = MOST_LOGS_EVICTED; left > 0 && !this.#budget.hasLogBytes(bytes); left--) this.#eviction.makeRoom(logs, nowMs)
   }
