@@ -14,6 +14,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     'SluiceError',
     'createLimiter',
     'decide',
+    'durationMs',
     'fixedWindow',
     'gcra',
     'leakyBucket',

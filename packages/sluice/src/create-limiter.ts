@@ -30,10 +30,16 @@ export function createLimiter<M extends Mode = 'sync'>(options: LimiterOptions<M
   checkOptions('createLimiter', options, OPTIONS)
   const { store, maxWaiting = DEFAULT_MAX_WAITING } = options
   if (store !== undefined && typeof store?.tally !== 'function') {
-    throw new SluiceError('ERR_OPTION', `store must be what memoryStore() and the others make, got ${show(store)}`)
+    throw new SluiceError('ERR_OPTION', `store must be what memoryStore() and the others make, got ${show(store)}`, {
+      option: 'store',
+      value: store,
+    })
   }
   if (!isWhole(maxWaiting, 1)) {
-    throw new SluiceError('ERR_OPTION', `maxWaiting must be a whole number of at least 1, got ${show(maxWaiting)}`)
+    throw new SluiceError('ERR_OPTION', `maxWaiting must be a whole number of at least 1, got ${show(maxWaiting)}`, {
+      option: 'maxWaiting',
+      value: maxWaiting,
+    })
   }
   const failure = checkFailure(options.failure ?? {})
   const written = Array.isArray(options.rules) ? options.rules : [options.rules]

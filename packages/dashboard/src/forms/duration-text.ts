@@ -1,12 +1,10 @@
 // Durations as people type them, read by the library's own rule for them; and as pictures show them.
 
-import { fixedWindow } from 'sluice'
+import { type Duration, durationMs } from 'sluice'
 
-/** Milliseconds of '250ms', '10s', '1m' …; throws a SluiceError that says what is expected. */
-export function durationMs(text: string): number {
-  // A window is the only door to how the library reads a duration.
-  const window = /^\d+$/.test(text) ? Number(text) : (text as '1s')
-  return fixedWindow({ limit: 1, window }).windowMs
+/** Milliseconds of '250ms', '10s', '1m' …, or of a number of them; throws a SluiceError that says what is expected. */
+export function typedDurationMs(text: string): number {
+  return durationMs(/^\d+$/.test(text) ? Number(text) : (text as Duration), 'it')
 }
 
 /** A span as people say it: '250 ms', '1.5 s', '2 min', '3 h', '4 d'. */

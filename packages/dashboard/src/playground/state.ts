@@ -1,8 +1,7 @@
 // The playground's state: what is set up, and from it everything that is shown.
 
 import { computed, signal } from '@preact/signals'
-import { SluiceError } from 'sluice'
-import { durationMs } from '../forms/duration-text.ts'
+import { typedDurationMs } from '../forms/duration-text.ts'
 import { ALGORITHMS, type ReadRule, readRule } from '../rules/rule-form.ts'
 import { highestColumn, hitColumns } from './picture.ts'
 import { type Run, runRule } from './run-rule.ts'
@@ -26,15 +25,13 @@ export const readTimes = computed<ReadTraffic>(() => {
   const { length, span, traffic } = setup.value
   let wrong: 'length' | 'span' | 'traffic' = 'length'
   try {
-    const lengthMs = durationMs(length)
+    const lengthMs = typedDurationMs(length)
     wrong = 'span'
-    const spanMs = durationMs(span)
+    const spanMs = typedDurationMs(span)
     wrong = 'traffic'
     return { lengthMs, spanMs, traffic: readTraffic(traffic, lengthMs) }
   } catch (error) {
-    const { message } = error as Error
-    // The library speaks of the window that it was given to read a duration.
-    return { problem: error instanceof SluiceError ? message.replace(/^window/, 'it') : message, wrong }
+    return { problem: (error as Error).message, wrong }
   }
 })
 
@@ -53,7 +50,7 @@ export const lanes = computed<readonly Lane[]>(() => {
     const { lengthMs, spanMs, traffic } = times
     const [unitsOption, everyOption] = ALGORITHMS[draft.algorithm].rate
     const { options } = read.spec
-    const meant = (Number(options[unitsOption]) * spanMs) / durationMs(String(options[everyOption]))
+    const meant = (Number(options[unitsOption]) * spanMs) / typedDurationMs(String(options[everyOption]))
     return { ...read, run: runRule(read.rule, traffic, lengthMs, spanMs), meant }
   })
 })

@@ -1,7 +1,7 @@
 // Traffic that a person can shape: when hits come, and what a client does that is denied.
 // What must stay true: the same traffic comes at the same milliseconds everywhere, so it is made of whole numbers and a seed.
 
-import { durationMs } from '../forms/duration-text.ts'
+import { typedDurationMs } from '../forms/duration-text.ts'
 import { type Draft, type OptionForm, optionValues, startDraft } from '../forms/option-form.ts'
 
 export type Shape = 'bursts' | 'steady' | 'random' | 'retrying'
@@ -89,16 +89,16 @@ export function newTraffic(shape: Shape, options: Draft = {}): TrafficDraft {
 export function readTraffic({ shape, options: draft }: TrafficDraft, lengthMs: number): Traffic {
   const options = optionValues(SHAPES[shape].options, draft)
   const count = whole('the number of hits', options.hits, 1)
-  const everyMs = durationMs(String(options.every))
+  const everyMs = typedDurationMs(String(options.every))
   const most = shape === 'bursts' ? count * 2 * Math.ceil(lengthMs / everyMs / 2) : Math.ceil((lengthMs * count) / everyMs)
   if (most > MOST_ARRIVALS) {
     throw new Error(`the picture holds ${MOST_ARRIVALS} hits at most, and this would be ${most}: make it shorter or slower`)
   }
   if (shape === 'bursts') {
-    return { arrivals: bursts(count, everyMs, durationMs(String(options.within)), lengthMs), retry: undefined }
+    return { arrivals: bursts(count, everyMs, typedDurationMs(String(options.within)), lengthMs), retry: undefined }
   }
   if (shape === 'random') return { arrivals: random(most, whole('the seed', options.seed, 0), lengthMs), retry: undefined }
-  const retry = shape === 'steady' ? undefined : options.retry === 'told' ? 'told' : durationMs(String(options.retry))
+  const retry = shape === 'steady' ? undefined : options.retry === 'told' ? 'told' : typedDurationMs(String(options.retry))
   return { arrivals: steady(count, everyMs, lengthMs), retry }
 }
 

@@ -161,9 +161,8 @@ export function readRule({ algorithm, options }: RuleDraft): ReadRule {
     return { spec, rule: makeRule(spec), problem: undefined, wrong: undefined }
   } catch (error) {
     if (!(error instanceof SluiceError)) throw error
-    const { message } = error
-    const wrong = forms.find(({ name }) => new RegExp(`\\b${name}\\b`).test(message))?.name
-    return { spec, rule: undefined, problem: message, wrong }
+    const { message, option } = error
+    return { spec, rule: undefined, problem: message, wrong: option }
   }
 }
 

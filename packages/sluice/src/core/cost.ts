@@ -7,13 +7,19 @@ import { isWhole } from './whole-numbers.ts'
 export function checkCost(cost: unknown, least: 0 | 1): asserts cost is number {
   // Object.is: −0 is a whole number to JavaScript, and nobody means it.
   if (!isWhole(cost, least) || Object.is(cost, -0)) {
-    throw new SluiceError('ERR_COST', `cost must be a whole number of at least ${least} and below 2^53, got ${show(cost)}`)
+    throw new SluiceError('ERR_COST', `cost must be a whole number of at least ${least} and below 2^53, got ${show(cost)}`, {
+      option: 'cost',
+      value: cost,
+    })
   }
 }
 
 /** Throws ERR_COST unless `used` is a count that a rule can be set to. */
 export function checkUsed(used: unknown, most: number): asserts used is number {
   if (!isWhole(used, 0, most) || Object.is(used, -0)) {
-    throw new SluiceError('ERR_COST', `used must be a whole number from 0 to ${most}, got ${show(used)}`)
+    throw new SluiceError('ERR_COST', `used must be a whole number from 0 to ${most}, got ${show(used)}`, {
+      option: 'used',
+      value: used,
+    })
   }
 }

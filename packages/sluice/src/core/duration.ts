@@ -8,13 +8,14 @@ export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** Milliseconds of a duration; `name` is the option that it was given for. */
-export function durationMs(name: string, duration: Duration): number {
+/** Milliseconds of a duration. `name` is the option that it was given for, and is in the error if it cannot be read. */
+export function durationMs(duration: Duration, name = 'duration'): number {
   const ms = typeof duration === 'string' ? parse(name, duration) : duration
   if (!isWhole(ms, 1, MAX_DURATION_MS)) {
     throw new SluiceError(
       'ERR_DURATION',
       `${name} must be a whole number of milliseconds from 1 to ${MAX_DURATION_MS}, or such as '10s', got ${show(duration)}`,
+      { option: name, value: duration },
     )
   }
   return ms
@@ -23,7 +24,10 @@ export function durationMs(name: string, duration: Duration): number {
 function parse(name: string, text: string): number {
   const parts = /^(\d{1,16})(ms|s|m|h|d)$/.exec(text)
   if (parts === null) {
-    throw new SluiceError('ERR_DURATION', `${name} must be such as '250ms', '10s', '1m', '2h' or '7d', got ${show(text)}`)
+    throw new SluiceError('ERR_DURATION', `${name} must be such as '250ms', '10s', '1m', '2h' or '7d', got ${show(text)}`, {
+      option: name,
+      value: text,
+    })
   }
   return Number(parts[1]) * UNIT_MS[parts[2]]
 }

@@ -25,16 +25,44 @@ export type ErrorCode = keyof typeof ERROR_CODES
 /** Codes whose cause may pass by itself: trying again later can work. */
 const TRANSIENT: ReadonlySet<ErrorCode> = new Set(['ERR_STORE_REFUSED', 'ERR_STORE_UNKNOWN', 'ERR_WAIT_TIMEOUT', 'ERR_WAIT_FULL'])
 
+/** The details that an error may carry, so that no program has to read its message. */
+export interface ErrorDetails {
+  readonly cause?: unknown
+  /** The option, argument or number of a rule that is wrong. */
+  readonly option?: string
+  /** The value that it was given. */
+  readonly value?: unknown
+}
+
+/** Marks errors of every copy of the package that is loaded: a store may have been built with another one. */
+const BRAND = Symbol.for('sluice.error')
+
 export class SluiceError extends Error {
   override readonly name = 'SluiceError'
   readonly code: ErrorCode
-  /** Whether the same call may succeed later without any change to the program. */
+  /** True if the same call may succeed later without any change to the program. */
   readonly transient: boolean
+  /** The option, argument or number of a rule that is wrong; undefined if the error is not about one. */
+  readonly option: string | undefined
+  /** The value that `option` was given. */
+  readonly value: unknown
 
-  constructor(code: ErrorCode, message: string, options?: { readonly cause?: unknown }) {
-    super(message, options)
+  constructor(code: ErrorCode, message: string, { option, value, ...rest }: ErrorDetails = {}) {
+    super(message, rest)
     this.code = code
     this.transient = TRANSIENT.has(code)
+    this.option = option
+    this.value = value
+  }
+
+  /** `instanceof SluiceError` goes by the mark, so that it also knows errors of another copy of the package. */
+  static override [Symbol.hasInstance](thing: unknown): boolean {
+    if (this !== SluiceError) return Function.prototype[Symbol.hasInstance].call(this, thing)
+    return typeof thing === 'object' && thing !== null && BRAND in thing
+  }
+
+  get [BRAND](): true {
+    return true
   }
 }
 

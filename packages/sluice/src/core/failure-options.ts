@@ -35,16 +35,29 @@ export function checkFailure(options: FailureOptions): CheckedFailure {
   const { timeoutMs = 500, then = 'throw', failures = 5, probeEveryMs = 500, standIn } = options
   for (const [name, value] of Object.entries({ timeoutMs, failures, probeEveryMs })) {
     if (!isWhole(value, 1, 2 ** 31 - 1)) {
-      throw new SluiceError('ERR_OPTION', `failure needs ${name} to be a whole number of at least 1, got ${show(value)}`)
+      throw new SluiceError('ERR_OPTION', `failure needs ${name} to be a whole number of at least 1, got ${show(value)}`, {
+        option: name,
+        value,
+      })
     }
   }
   if (!THEN.includes(then)) {
-    throw new SluiceError('ERR_OPTION', `failure needs then to be ${THEN.map((t) => `'${t}'`).join(' or ')}, got ${show(then)}`)
+    throw new SluiceError('ERR_OPTION', `failure needs then to be ${THEN.map((t) => `'${t}'`).join(' or ')}, got ${show(then)}`, {
+      option: 'then',
+      value: then,
+    })
   }
   if (standIn === undefined) return { timeoutMs, then, failures, probeEveryMs }
-  if (then !== 'local') throw new SluiceError('ERR_OPTION', `failure takes standIn only with then: 'local', got ${show(then)}`)
+  if (then !== 'local')
+    throw new SluiceError('ERR_OPTION', `failure takes standIn only with then: 'local', got ${show(then)}`, {
+      option: 'standIn',
+      value: standIn,
+    })
   if (standIn?.mode !== 'sync' || typeof standIn.tally !== 'function') {
-    throw new SluiceError('ERR_OPTION', `failure needs standIn to be what memoryStore() makes, got ${show(standIn)}`)
+    throw new SluiceError('ERR_OPTION', `failure needs standIn to be what memoryStore() makes, got ${show(standIn)}`, {
+      option: 'standIn',
+      value: standIn,
+    })
   }
   return { timeoutMs, then, failures, probeEveryMs, standIn }
 }

@@ -8,5 +8,8 @@ export function checkKey(key: unknown): asserts key is string {
 
 /** Apart from the check, which is small enough so to be compiled into every method that makes it. */
 function refuse(key: unknown): never {
-  throw new SluiceError('ERR_KEY', `key must be a string of at least one character, got ${show(key)}`)
+  throw new SluiceError('ERR_KEY', `key must be a string of at least one character, got ${show(key)}`, {
+    option: 'key',
+    value: key,
+  })
 }

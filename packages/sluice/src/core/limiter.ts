@@ -161,7 +161,14 @@ export class StoreLimiter<M extends Mode> implements Limiter<M> {
     const { cost = 1, signal, maxWaitMs = Number.POSITIVE_INFINITY } = options
     checkCost(cost, 1)
     if (maxWaitMs !== Number.POSITIVE_INFINITY && !isWhole(maxWaitMs, 0)) {
-      throw new SluiceError('ERR_OPTION', `maxWaitMs must be a whole number of milliseconds, or Infinity, got ${show(maxWaitMs)}`)
+      throw new SluiceError(
+        'ERR_OPTION',
+        `maxWaitMs must be a whole number of milliseconds, or Infinity, got ${show(maxWaitMs)}`,
+        {
+          option: 'maxWaitMs',
+          value: maxWaitMs,
+        },
+      )
     }
     return this.#line.join({ key, cost, signal, maxWaitMs })
   }
@@ -221,11 +228,19 @@ function costOf(method: string, options: HitOptions, least: 0 | 1): number {
 }
 
 function checkRules(rules: readonly Rule[]): readonly Rule[] {
-  if (rules.length === 0) throw new SluiceError('ERR_OPTION', 'rules must hold at least one rule')
+  if (rules.length === 0)
+    throw new SluiceError('ERR_OPTION', 'rules must hold at least one rule', { option: 'rules', value: rules })
   const names = new Set<string>()
   for (const rule of rules) {
     if (typeof rule?.settle !== 'function') {
-      throw new SluiceError('ERR_OPTION', `rules takes what fixedWindow(), tokenBucket() and the others make, got ${show(rule)}`)
+      throw new SluiceError(
+        'ERR_OPTION',
+        `rules takes what fixedWindow(), tokenBucket() and the others make, got ${show(rule)}`,
+        {
+          option: 'rules',
+          value: rule,
+        },
+      )
     }
     if (names.has(rule.name)) {
       throw new SluiceError('ERR_RULE_NAME', `two rules are called ${show(rule.name)}: give one of them a name of its own`)

@@ -11,7 +11,7 @@ export function checkOptions(of: string, options: unknown, known: readonly strin
     if (known.includes(name)) continue
     const near = nearest(name, known)
     const hint = near === undefined ? `it knows ${known.join(', ')}` : `did you mean ${near}?`
-    throw new SluiceError('ERR_OPTION', `${of} has no option ${show(name)}: ${hint}`)
+    throw new SluiceError('ERR_OPTION', `${of} has no option ${show(name)}: ${hint}`, { option: name })
   }
 }
 

@@ -91,7 +91,10 @@ export interface RuleOptions {
 export function ruleName(name: unknown, otherwise: string): string {
   if (name === undefined) return otherwise
   if (typeof name !== 'string' || name.length === 0 || name.length > 256) {
-    throw new SluiceError('ERR_RULE', `a rule's name must be a string of 1 to 256 characters, got ${show(name)}`)
+    throw new SluiceError('ERR_RULE', `a rule's name must be a string of 1 to 256 characters, got ${show(name)}`, {
+      option: 'name',
+      value: name,
+    })
   }
   return name
 }
@@ -99,7 +102,10 @@ export function ruleName(name: unknown, otherwise: string): string {
 /** Throws ERR_RULE unless a number of a rule is a whole number of at least 1. */
 export function checkRuleNumber(of: string, name: string, value: unknown): asserts value is number {
   if (!isWhole(value, 1)) {
-    throw new SluiceError('ERR_RULE', `${of} needs ${name} to be a whole number of at least 1, got ${show(value)}`)
+    throw new SluiceError('ERR_RULE', `${of} needs ${name} to be a whole number of at least 1, got ${show(value)}`, {
+      option: name,
+      value,
+    })
   }
 }
 
@@ -114,6 +120,7 @@ export function checkRuleChoice<T extends string>(
     throw new SluiceError(
       'ERR_RULE',
       `${of} needs ${name} to be ${choices.map((c) => `'${c}'`).join(' or ')}, got ${show(value)}`,
+      { option: name, value },
     )
   }
 }
@@ -121,6 +128,6 @@ export function checkRuleChoice<T extends string>(
 /** Throws ERR_RULE unless `value` is a boolean. */
 export function checkRuleFlag(of: string, name: string, value: unknown): asserts value is boolean {
   if (typeof value !== 'boolean') {
-    throw new SluiceError('ERR_RULE', `${of} needs ${name} to be true or false, got ${show(value)}`)
+    throw new SluiceError('ERR_RULE', `${of} needs ${name} to be true or false, got ${show(value)}`, { option: name, value })
   }
 }

@@ -59,9 +59,13 @@ export function clientAddress(options: ClientAddressOptions = {}): ReadClientAdd
   const { trustProxy, ipv6Prefix = 64, warn = warnProcess } = options
   const header = checkHeader(options.header ?? USUAL_HEADERS[0])
   if (!isWhole(ipv6Prefix, 32, 128)) {
-    throw new SluiceError('ERR_OPTION', `ipv6Prefix must be a whole number from 32 to 128, got ${show(ipv6Prefix)}`)
+    throw new SluiceError('ERR_OPTION', `ipv6Prefix must be a whole number from 32 to 128, got ${show(ipv6Prefix)}`, {
+      option: 'ipv6Prefix',
+      value: ipv6Prefix,
+    })
   }
-  if (typeof warn !== 'function') throw new SluiceError('ERR_OPTION', `warn must be a function, got ${show(warn)}`)
+  if (typeof warn !== 'function')
+    throw new SluiceError('ERR_OPTION', `warn must be a function, got ${show(warn)}`, { option: 'warn', value: warn })
   const isTrusted = checkTrust(trustProxy ?? 0)
   const syntax = header === 'forwarded' ? FORWARDED : ADDRESS_LIST
   const suspicious = options.header === undefined ? USUAL_HEADERS : [header]
@@ -165,7 +169,10 @@ function checkTrust(trustProxy: TrustProxy): IsTrusted {
 
 function checkHeader(header: unknown): string {
   if (typeof header === 'string' && /^[\w-]+$/.test(header)) return header.toLowerCase()
-  throw new SluiceError('ERR_OPTION', `header must be the name of a header such as 'x-forwarded-for', got ${show(header)}`)
+  throw new SluiceError('ERR_OPTION', `header must be the name of a header such as 'x-forwarded-for', got ${show(header)}`, {
+    option: 'header',
+    value: header,
+  })
 }
 
 function untrustedProxy(header: string, peer: string): AddressWarning {

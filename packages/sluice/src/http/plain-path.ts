@@ -61,7 +61,10 @@ export function plainPath(url: string, options: PlainPathOptions = {}): string {
 function checkFold(fold: readonly PathFold[]): readonly PathFold[] {
   const unknown = Array.isArray(fold) ? fold.find((name) => !PATH_FOLDS.includes(name)) : fold
   if (unknown === undefined) return fold
-  throw new SluiceError('ERR_OPTION', `fold must be a list of ${PATH_FOLDS.join(', ')}, got ${show(unknown)}`)
+  throw new SluiceError('ERR_OPTION', `fold must be a list of ${PATH_FOLDS.join(', ')}, got ${show(unknown)}`, {
+    option: 'fold',
+    value: unknown,
+  })
 }
 
 /** One segment, decoded, folded, and encoded in one way. */

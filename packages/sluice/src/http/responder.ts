@@ -56,10 +56,16 @@ class RuleResponder implements Responder {
     checkOptions('createResponder', options, OPTIONS)
     const { rules, headers = 'draft-10', fallbackDenies = false, clock = Date } = options
     if (!Array.isArray(rules) || rules.length === 0) {
-      throw new SluiceError('ERR_OPTION', `createResponder needs rules to be those of a limiter, got ${show(rules)}`)
+      throw new SluiceError('ERR_OPTION', `createResponder needs rules to be those of a limiter, got ${show(rules)}`, {
+        option: 'rules',
+        value: rules,
+      })
     }
     if (typeof fallbackDenies !== 'boolean') {
-      throw new SluiceError('ERR_OPTION', `fallbackDenies must be true or false, got ${show(fallbackDenies)}`)
+      throw new SluiceError('ERR_OPTION', `fallbackDenies must be true or false, got ${show(fallbackDenies)}`, {
+        option: 'fallbackDenies',
+        value: fallbackDenies,
+      })
     }
     const table = new RuleTable(rules)
     this.#table = table
@@ -110,7 +116,10 @@ export function checkStyles(headers: ResponderOptions['headers']): readonly Head
   for (const style of styles) {
     if (!Object.hasOwn(STYLES, style)) {
       const known = Object.keys(STYLES).map((name) => `'${name}'`)
-      throw new SluiceError('ERR_OPTION', `headers must be ${known.join(', ')} or false, got ${show(style)}`)
+      throw new SluiceError('ERR_OPTION', `headers must be ${known.join(', ')} or false, got ${show(style)}`, {
+        option: 'headers',
+        value: style,
+      })
     }
   }
   const drafts = new Set(styles.filter((style) => style !== 'legacy'))

@@ -115,7 +115,10 @@ function checkLimits<R>(of: string, options: GateOptions<R>): readonly LimitOpti
     return [limit]
   }
   if (!Array.isArray(limits) || limits.length === 0) {
-    throw new SluiceError('ERR_OPTION', `${of} needs limits to be a list of at least one, got ${show(limits)}`)
+    throw new SluiceError('ERR_OPTION', `${of} needs limits to be a list of at least one, got ${show(limits)}`, {
+      option: 'limits',
+      value: limits,
+    })
   }
   for (const name of LIMIT_OPTIONS) {
     if (options[name] !== undefined) throw new SluiceError('ERR_OPTION', `${of} takes ${name} inside of limits, or no limits`)
@@ -143,10 +146,10 @@ function checkLimit<R>(of: string, { limiter, rules, key, cost }: LimitOptions<R
 
 function checkFunction(of: string, name: string, value: unknown, expected = 'a function'): void {
   if (value === undefined || typeof value === 'function') return
-  throw new SluiceError('ERR_OPTION', `${of} needs ${name} to be ${expected}, got ${show(value)}`)
+  throw new SluiceError('ERR_OPTION', `${of} needs ${name} to be ${expected}, got ${show(value)}`, { option: name, value })
 }
 
 function refuseChoice(of: string, name: string, choices: readonly string[], or: string, value: unknown): never {
   const known = choices.map((choice) => `'${choice}'`).join(', ')
-  throw new SluiceError('ERR_OPTION', `${of} needs ${name} to be ${known}${or}, got ${show(value)}`)
+  throw new SluiceError('ERR_OPTION', `${of} needs ${name} to be ${known}${or}, got ${show(value)}`, { option: name, value })
 }

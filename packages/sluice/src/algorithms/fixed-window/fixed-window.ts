@@ -62,10 +62,11 @@ class FixedWindow implements Rule {
       throw new SluiceError(
         'ERR_RULE',
         `fixedWindow cannot be elastic with anchor 'clock': a boundary of the clock does not move`,
+        { option: 'elastic', value: elastic },
       )
     }
     this.limit = limit
-    this.windowMs = durationMs('window', window)
+    this.windowMs = durationMs(window, 'window')
     this.anchor = anchor
     this.elastic = elastic
     this.countsDenied = countDenied || elastic

@@ -21,7 +21,7 @@ export function gcra(options: GcraOptions): Rule {
   const { limit, period, burst = limit } = options
   checkRuleNumber('gcra', 'limit', limit)
   checkRuleNumber('gcra', 'burst', burst)
-  const everyMs = durationMs('period', period)
+  const everyMs = durationMs(period, 'period')
   const name = ruleName(options.name, `gcra:${burst}+${limit}/${formatDuration(everyMs)}`)
-  return new Meter({ name, of: 'gcra', capacity: burst, refill: limit, everyMs, style: 'smooth' })
+  return new Meter({ name, of: 'gcra', capacity: burst, capacityName: 'burst', refill: limit, everyMs, style: 'smooth' })
 }

@@ -21,7 +21,7 @@ export function leakyBucket(options: LeakyBucketOptions): Rule {
   const { capacity, leak, every } = options
   checkRuleNumber('leakyBucket', 'capacity', capacity)
   checkRuleNumber('leakyBucket', 'leak', leak)
-  const everyMs = durationMs('every', every)
+  const everyMs = durationMs(every, 'every')
   const name = ruleName(options.name, `leaky-bucket:${capacity}-${leak}/${formatDuration(everyMs)}`)
-  return new Meter({ name, of: 'leakyBucket', capacity, refill: leak, everyMs, style: 'smooth' })
+  return new Meter({ name, of: 'leakyBucket', capacity, capacityName: 'capacity', refill: leak, everyMs, style: 'smooth' })
 }

@@ -13,6 +13,8 @@ export interface MeterNumbers {
   /** What the rule is called in error messages. */
   readonly of: string
   readonly capacity: number
+  /** The option that says it. */
+  readonly capacityName: string
   /** Tokens that come back every `everyMs`. */
   readonly refill: number
   readonly everyMs: number
@@ -41,7 +43,7 @@ export class Meter implements Rule {
   readonly pace: number
   readonly numbers: readonly number[]
 
-  constructor({ name, of, capacity, refill, everyMs, style }: MeterNumbers) {
+  constructor({ name, of, capacity, capacityName, refill, everyMs, style }: MeterNumbers) {
     const shared = greatestCommonDivisor(refill, everyMs)
     const smooth = style === 'smooth'
     this.algorithm = smooth ? 'meter' : 'stepped-meter'
@@ -56,6 +58,7 @@ export class Meter implements Rule {
       throw new SluiceError(
         'ERR_RULE',
         `${of} with ${capacity} at ${refill} per ${everyMs} ms passes 2^53 when counted exactly, or takes over 2^47 ms to fill: use a smaller capacity, or a rate with smaller numbers`,
+        { option: capacityName, value: capacity },
       )
     }
     this.windowMs = ceilDiv(capacity * this.unitsPerToken, this.drainPerTick) * this.tickMs

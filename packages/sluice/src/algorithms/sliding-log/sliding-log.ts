@@ -52,7 +52,7 @@ class SlidingLog implements Rule {
     checkOptions('slidingLog', options, OPTIONS)
     checkRuleNumber('slidingLog', 'limit', options.limit)
     this.limit = options.limit
-    this.windowMs = durationMs('window', options.window)
+    this.windowMs = durationMs(options.window, 'window')
     this.name = ruleName(options.name, `sliding-log:${this.limit}/${formatDuration(this.windowMs)}`)
     this.numbers = [this.limit, this.windowMs]
     const endsAt = (cells: Float64Array, at: number, nowMs: number): number => this.#endsAt(cells, at, nowMs)

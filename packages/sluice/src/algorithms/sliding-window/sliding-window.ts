@@ -51,13 +51,14 @@ class SlidingWindow implements Rule {
     checkRuleChoice('slidingWindow', 'anchor', anchor, ['first-hit', 'clock'])
     checkRuleChoice('slidingWindow', 'round', round, ['down', 'none'])
     this.limit = limit
-    this.windowMs = durationMs('window', window)
+    this.windowMs = durationMs(window, 'window')
     // Two windows' counts are added, and one is multiplied by the window.
     this.mostUsed = floorDiv(MAX, Math.max(2, this.windowMs))
     if (limit >= this.mostUsed) {
       throw new SluiceError(
         'ERR_RULE',
         `slidingWindow multiplies limit and window, and ${limit} × ${this.windowMs} ms passes 2^53: use a smaller one, or fixedWindow`,
+        { option: 'limit', value: limit },
       )
     }
     this.anchor = anchor

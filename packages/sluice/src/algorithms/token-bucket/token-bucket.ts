@@ -27,10 +27,10 @@ export function tokenBucket(options: TokenBucketOptions): Rule {
   checkRuleNumber('tokenBucket', 'capacity', capacity)
   checkRuleNumber('tokenBucket', 'refill', refill)
   checkRuleChoice('tokenBucket', 'style', style, ['smooth', 'stepped'])
-  const everyMs = durationMs('every', every)
+  const everyMs = durationMs(every, 'every')
   const name = ruleName(
     options.name,
     `token-bucket:${capacity}+${refill}/${formatDuration(everyMs)}${style === 'stepped' ? ':stepped' : ''}`,
   )
-  return new Meter({ name, of: 'tokenBucket', capacity, refill, everyMs, style })
+  return new Meter({ name, of: 'tokenBucket', capacity, capacityName: 'capacity', refill, everyMs, style })
 }

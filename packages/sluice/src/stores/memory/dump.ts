@@ -70,7 +70,11 @@ export function writeDump(seed: Int32Array, tables: Iterable<Table>, logs: LogAr
 
 /** Throws ERR_DUMP unless the bytes are a whole dump of this version. */
 export function readDump(bytes: unknown): Dump {
-  if (!(bytes instanceof Uint8Array)) throw new SluiceError('ERR_OPTION', `restore takes what dump() makes, got ${show(bytes)}`)
+  if (!(bytes instanceof Uint8Array))
+    throw new SluiceError('ERR_OPTION', `restore takes what dump() makes, got ${show(bytes)}`, {
+      option: 'restore',
+      value: bytes,
+    })
   if (bytes.length < HEADER_WORDS * 4 || bytes.length % 8 !== 0) throw refused(`it has ${bytes.length} bytes`)
   // A copy of its own: the bytes may be a part of something larger, and begin anywhere.
   const words = new Int32Array(bytes.slice().buffer)

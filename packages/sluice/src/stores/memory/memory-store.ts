@@ -72,7 +72,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   checkOptions('memoryStore', options, OPTIONS)
   const { clock, maxKeys = DEFAULT_MAX_KEYS, restore } = options
   if (clock !== undefined && typeof clock?.now !== 'function') {
-    throw new SluiceError('ERR_OPTION', `memoryStore needs clock to have a now() method, got ${show(clock)}`)
+    throw new SluiceError('ERR_OPTION', `memoryStore needs clock to have a now() method, got ${show(clock)}`, {
+      option: 'clock',
+      value: clock,
+    })
   }
   checkNumber('maxKeys', maxKeys, 1, MOST_KEYS)
   const { maxBytes = Math.max(LEAST_DEFAULT_BYTES, DEFAULT_BYTES_A_KEY * maxKeys) } = options
@@ -86,7 +89,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 function checkNumber(name: string, value: unknown, least: number, most: number): void {
   if (isWhole(value, least, most)) return
   const message = `memoryStore needs ${name} to be a whole number from ${least} to ${most}, got ${show(value)}`
-  throw new SluiceError('ERR_OPTION', message)
+  throw new SluiceError('ERR_OPTION', message, { option: name, value })
 }
 
 export class MemoryRoom implements MemoryStore {
@@ -115,7 +118,10 @@ export class MemoryRoom implements MemoryStore {
 
   tally(rules: readonly Rule[]): MemoryTally {
     if (rules.length > this.#maxKeys) {
-      throw new SluiceError('ERR_OPTION', `maxKeys of ${this.#maxKeys} has no room for the ${rules.length} rules of one key`)
+      throw new SluiceError('ERR_OPTION', `maxKeys of ${this.#maxKeys} has no room for the ${rules.length} rules of one key`, {
+        option: 'maxKeys',
+        value: this.#maxKeys,
+      })
     }
     const isPlain = rules.length === 1 && rules[0].log === undefined
     return isPlain ? new PlainTally(this, this.#logs, rules) : new MemoryTally(this, this.#logs, rules)

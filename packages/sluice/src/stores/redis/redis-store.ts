@@ -43,7 +43,14 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   checkOptions('redisStore', options, OPTIONS)
   const { prefix = 'sluice', clock, batch = DEFAULT_BATCH } = options
   if (!isWhole(batch, 1, MOST_BATCH)) {
-    throw new SluiceError('ERR_OPTION', `redisStore needs batch to be a whole number from 1 to ${MOST_BATCH}, got ${show(batch)}`)
+    throw new SluiceError(
+      'ERR_OPTION',
+      `redisStore needs batch to be a whole number from 1 to ${MOST_BATCH}, got ${show(batch)}`,
+      {
+        option: 'batch',
+        value: batch,
+      },
+    )
   }
   const checked = clock === undefined ? undefined : checkedClock(clock)
   const connection = connectionOf(client)
