@@ -57,7 +57,9 @@ export class SluiceError extends Error {
 
   /** `instanceof SluiceError` goes by the mark, so that it also knows errors of another copy of the package. */
   static override [Symbol.hasInstance](thing: unknown): boolean {
-    if (this !== SluiceError) return Function.prototype[Symbol.hasInstance].call(this, thing)
+    // biome-ignore lint/complexity/noThisInStatic: in a class that extends this one, `this` is that class.
+    const asked = this as unknown
+    if (asked !== SluiceError) return Function.prototype[Symbol.hasInstance].call(asked, thing)
     return typeof thing === 'object' && thing !== null && BRAND in thing
   }
 
