@@ -30,16 +30,16 @@ export type CheckedFailure = Required<Omit<FailureOptions, 'standIn'>> & Pick<Fa
 const OPTIONS = ['timeoutMs', 'then', 'failures', 'probeEveryMs', 'standIn'] as const
 const THEN = ['local', 'allow', 'deny', 'throw'] as const
 
+/** The longest time of a timer. */
+const MOST = 2 ** 31 - 1
+
 export function checkFailure(options: FailureOptions): CheckedFailure {
   checkOptions('failure', options, OPTIONS)
   const { timeoutMs = 500, then = 'throw', failures = 5, probeEveryMs = 500, standIn } = options
   for (const [name, value] of Object.entries({ timeoutMs, failures, probeEveryMs })) {
-    if (!isWhole(value, 1, 2 ** 31 - 1)) {
-      throw new SluiceError('ERR_OPTION', `failure needs ${name} to be a whole number of at least 1, got ${show(value)}`, {
-        option: name,
-        value,
-      })
-    }
+    if (isWhole(value, 1, MOST)) continue
+    const message = `failure needs ${name} to be a whole number from 1 to ${MOST}, got ${show(value)}`
+    throw new SluiceError('ERR_OPTION', message, { option: name, value })
   }
   if (!THEN.includes(then)) {
     throw new SluiceError('ERR_OPTION', `failure needs then to be ${THEN.map((t) => `'${t}'`).join(' or ')}, got ${show(then)}`, {

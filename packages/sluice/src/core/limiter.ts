@@ -161,15 +161,10 @@ export class StoreLimiter<M extends Mode> implements Limiter<M> {
     const { cost = 1, signal, maxWaitMs = Number.POSITIVE_INFINITY } = options
     checkCost(cost, 1)
     if (maxWaitMs !== Number.POSITIVE_INFINITY && !isWhole(maxWaitMs, 0)) {
-      throw new SluiceError(
-        'ERR_OPTION',
-        `maxWaitMs must be a whole number of milliseconds, or Infinity, got ${show(maxWaitMs)}`,
-        {
-          option: 'maxWaitMs',
-          value: maxWaitMs,
-        },
-      )
+      const message = `maxWaitMs must be a whole number of milliseconds, or Infinity, got ${show(maxWaitMs)}`
+      throw new SluiceError('ERR_OPTION', message, { option: 'maxWaitMs', value: maxWaitMs })
     }
+    checkSignal(signal)
     return this.#line.join({ key, cost, signal, maxWaitMs })
   }
 
@@ -248,4 +243,14 @@ function checkRules(rules: readonly Rule[]): readonly Rule[] {
     names.add(rule.name)
   }
   return Object.freeze([...rules])
+}
+
+/** By its shape: a polyfill's signal serves as well. */
+function checkSignal(signal: unknown): void {
+  if (signal === undefined) return
+  const { aborted, addEventListener, removeEventListener } = (signal ?? {}) as Partial<AbortSignal>
+  const isSignal = typeof addEventListener === 'function' && typeof removeEventListener === 'function'
+  if (isSignal && typeof aborted === 'boolean') return
+  const message = `signal must be an AbortSignal, such as the signal of an AbortController, got ${show(signal)}`
+  throw new SluiceError('ERR_OPTION', message, { option: 'signal', value: signal })
 }

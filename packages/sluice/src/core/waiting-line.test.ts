@@ -193,6 +193,21 @@ describe('a wait ends early', () => {
   })
 })
 
+test('a signal that is none is refused before anybody waits, and nothing is spent', async () => {
+  const clock = fakeClock()
+  const limiter = createLimiter({ rules: fixedWindow({ limit: 1, window: '1s' }), store: memoryStore({ clock }) })
+  for (const round of ['with room', 'without']) {
+    for (const signal of [3, 'x', {}, null, new AbortController(), new EventTarget()]) {
+      const refused = limiter.wait('ada', { signal: signal as AbortSignal })
+      await expect(refused, round).rejects.toMatchObject({ code: 'ERR_OPTION', option: 'signal' })
+    }
+    if (round === 'with room') limiter.hit('ada')
+  }
+  clock.advance(1000)
+  expect(limiter.get('ada')).toBe(0)
+  limiter.close()
+})
+
 describe('where a timer ends with the request that made it', () => {
   /** Each request has timers of its own; `end` takes them away. A request goes on with its own promises. */
   function requests() {
