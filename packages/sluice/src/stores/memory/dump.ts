@@ -6,7 +6,7 @@
 
 import { SluiceError, show } from '../../core/errors.ts'
 import type { LogArena } from './log-arena.ts'
-import type { Rows } from './rows.ts'
+import { FULL, type Rows } from './rows.ts'
 import { LOG_HANDLE, type Table } from './table.ts'
 
 export interface DumpedState {
@@ -81,6 +81,7 @@ export function readDump(bytes: unknown): Dump {
   if (words[0] !== MAGIC) throw refused('it does not begin as one')
   if (words[1] !== VERSION) throw refused(`it is of version ${words[1]}, and this is ${VERSION}`)
   if (words[LENGTH] !== words.length || words[2] !== checksumOf(words)) throw refused('its checksum is another')
+  checkStates(words)
   return { seed: words.slice(SEED, SEED + 2), states: { [Symbol.iterator]: () => statesIn(words) } }
 }
 
@@ -141,6 +142,17 @@ function crcTables(): readonly Int32Array[] {
     }
   }
   return tables
+}
+
+/** Throws unless the states can be read: each whole, with a fingerprint, and with a pressure that a state can have. */
+function checkStates(words: Int32Array): void {
+  let at = HEADER_WORDS
+  while (at < words.length) {
+    const width = Math.abs(words[at + 3])
+    const isState = (words[at] | words[at + 1]) !== 0 && words[at + 2] >= 0 && words[at + 2] <= FULL && width >= 1
+    if (!isState || at + STATE_WORDS + 2 * width > words.length) throw refused('a state in it is not one')
+    at += STATE_WORDS + 2 * width
+  }
 }
 
 function refused(why: string): SluiceError {

@@ -1,31 +1,33 @@
 // Makes room in a full store: chooses the states to give up, in a bounded number of rows over all tables together.
 
 import { FULL } from './rows.ts'
-import type { Look, Table } from './table.ts'
+import type { Table } from './table.ts'
 import { Victims } from './victims.ts'
 
-/** Live rows that a search compares, over all tables, and the most rows that it looks at for them, empty and expired ones included. */
-const LOOK: Look = { enough: 64, most: 256 }
+/** Rows that a search looks at, over all tables: live, empty and expired ones. */
+const LOOK = 160
 
-/** The same, before keys are evicted that have used all of their limit. */
-const LONG_LOOK: Look = { enough: 512, most: 512 }
+/** The same, before keys are evicted that have used all of their limit. Covers the smallest tables whole. */
+const LONG_LOOK = 1056
 
-/** After a long look that found only full rows, so many searches make do with a short one: the next long one would find no other. */
-const SHORT_LOOK: Look = { enough: 32, most: 128 }
+/** After a long look that found only full rows, so many searches do without: the next long one would find no other. */
 const SHORT_AFTER_FRUITLESS = 7
+
+/** Rows that a search looks at in a table at the least, however small its share. */
+const LEAST_SHARE = 16
 
 /** Tables looked at in one search. Where there are more, they take turns. */
 const MOST_TABLES = 4
 
 /** Rows that one search looks at, at the most. */
-export const MOST_LOOKED = LOOK.most + LONG_LOOK.most
+export const MOST_LOOKED = LOOK + LONG_LOOK + 2 * MOST_TABLES * LEAST_SHARE
 
-/** Rows that one search evicts at the most, so that the next new keys need none: of the live rows that it looks at, an eighth to a quarter. In small stores fewer. */
-const MOST_EVICTED = 8
-const KEYS_AN_EVICTED = 256
+/** Rows that one search evicts at the most, so that the next new keys need none. In small stores fewer. */
+const MOST_EVICTED = 20
+const KEYS_AN_EVICTED = 128
 
 /** Rows claimed in one epoch, as a share of `maxKeys`: see `Rows.age`. */
-const EPOCH_SHARE = 1 / 32
+const EPOCH_SHARE = 1 / 8
 
 export class Eviction {
   /** States that gave way to others before they had ended. */
@@ -50,29 +52,35 @@ export class Eviction {
     this.epoch = (this.epoch + 1) & 255
   }
 
-  /** One search. Drops the expired rows that it meets; where there are none, evicts the rows that forgive least. */
-  makeRoom(tables: readonly Table[], nowMs: number): void {
+  /** One search. Drops the expired rows that it meets; where there are none, evicts the rows that forgive least, or none if they are full and to be spared. */
+  makeRoom(tables: readonly Table[], nowMs: number, sparesFull = false): void {
     const victims = this.#victims
-    const isShort = this.#shortSearches > 0
-    if (isShort) this.#shortSearches -= 1
-    let dropped = this.#search(tables, isShort ? SHORT_LOOK : LOOK, nowMs)
-    if (dropped === 0 && victims.mostPressure === FULL && !(isShort && victims.count > 0)) {
-      dropped = this.#search(tables, LONG_LOOK, nowMs)
-      if (victims.mostPressure === FULL) this.#shortSearches = SHORT_AFTER_FRUITLESS
+    let dropped = this.#search(tables, LOOK, nowMs)
+    if (dropped === 0 && !sparesFull && victims.mostPressure === FULL) {
+      if (this.#shortSearches > 0 && victims.count > 0) {
+        this.#shortSearches -= 1
+      } else {
+        dropped = this.#search(tables, LONG_LOOK, nowMs)
+        if (victims.leastPressure === FULL) this.#shortSearches = SHORT_AFTER_FRUITLESS
+      }
     }
     this.#turn += 1
-    if (dropped > 0) return
+    if (dropped > 0 || (sparesFull && victims.leastPressure === FULL)) return
     this.evictions += victims.evict()
   }
 
-  #search(tables: readonly Table[], look: Look, nowMs: number): number {
+  #search(tables: readonly Table[], most: number, nowMs: number): number {
     this.#victims.clear()
     const taken = tables.length === 1 ? tables : tables.filter(({ count }) => count > 0)
     const searched = Math.min(taken.length, MOST_TABLES)
-    const share = { enough: Math.ceil(look.enough / searched), most: Math.floor(look.most / searched) }
+    let rows = 0
+    for (let i = 0; i < searched; i++) rows += taken[(this.#turn + i) % taken.length].rows.length
     let dropped = 0
     for (let i = 0; i < searched; i++) {
-      dropped += taken[(this.#turn + i) % taken.length].search(share, nowMs, this.epoch, this.#victims)
+      const table = taken[(this.#turn + i) % taken.length]
+      // By its size: a row of a small table must not be looked at more often than one of a large table.
+      const share = Math.max(LEAST_SHARE, Math.ceil((most * table.rows.length) / rows))
+      dropped += table.search(share, nowMs, this.epoch, this.#victims)
     }
     return dropped
   }

@@ -23,6 +23,8 @@ const MOST_SHARED_WIDTH = 1024
 
 /** Entries of a long log that one call copies: four times what it may add, so that copying ends long before the old slab is full. */
 const COPIED_AT_ONCE = 4
+/** The same for a log that began late, as one does that was restored when it was nearly full. */
+const MOST_COPIED_AT_ONCE = 64
 
 /** Each block begins with the fingerprint of its owner. */
 const OWNER = 1
@@ -161,7 +163,9 @@ export class LogArena {
     const newest = log.end(from, OWNER) - 1
     // Entries that have been dropped since, from either end, are copied no more, or again.
     const start = Math.max(log.first(from, OWNER), Math.min(next.copied, newest))
-    next.copied = Math.min(start + COPIED_AT_ONCE, newest)
+    const left = Math.max(1, from.length - OWNER - log.widthToSpend(from, OWNER))
+    const pace = Math.min(MOST_COPIED_AT_ONCE, Math.max(COPIED_AT_ONCE, Math.ceil((4 * (newest - start)) / left)))
+    next.copied = Math.min(start + pace, newest)
     log.copy(from, OWNER, next.cells, OWNER, start, next.copied)
     if (next.copied < newest) return handle
     log.copy(from, OWNER, next.cells, OWNER, newest, newest + 1)

@@ -154,6 +154,20 @@ describe('the bound', () => {
     }
   })
 
+  test('denied keys stay denied, however long denied keys of several rules flood the store', () => {
+    for (const count of [1, 2, 5]) {
+      const store = memoryStore({ maxKeys: 2000 })
+      const victims = createLimiter({ rules: fixedWindow({ limit: 100, window: '1h', name: 'victim' }), store })
+      const rules = Array.from({ length: count }, (_, i) => fixedWindow({ limit: 100, window: '1h', name: `junk ${i}` }))
+      const junk = createLimiter({ rules, store })
+      for (let i = 0; i < 100; i++) victims.hit(`k${i}`, { cost: 100 })
+      for (let i = 0; i < (20 * 2000) / count; i++) junk.hit(`flood:${i}`, { cost: 100 })
+      let freed = 0
+      for (let i = 0; i < 100; i++) if (victims.peek(`k${i}`).allowed) freed += 1
+      expect(freed, `${count} rules`).toBeLessThanOrEqual(1)
+    }
+  })
+
   test('a store of denied keys gives up few of them for a flood of cheap ones', () => {
     const rules = fixedWindow({ limit: 5, window: '1h' })
     const limiter = createLimiter({ rules, store: memoryStore({ maxKeys: 5000 }) })
@@ -193,6 +207,22 @@ describe('the bound', () => {
     createLimiter({ rules: daily, store }).hit('bob', { cost: 8 })
     const both = createLimiter({ rules: [daily, fixedWindow({ limit: 9, window: '1m', name: 'minute' })], store })
     expect(both.hit('ada').rules.map(({ remaining }) => remaining)).toEqual([3, 8])
+  })
+
+  test('rows of a key that have ended are not given up for the ones it lacks, and count for the bound', () => {
+    const clock = fakeClock()
+    const store = memoryStore({ clock, maxKeys: 2 })
+    const a = fixedWindow({ limit: 9, window: '1s', name: 'a' })
+    const b = fixedWindow({ limit: 9, window: '1h', name: 'b' })
+    createLimiter({ rules: a, store }).hit('ada')
+    createLimiter({ rules: b, store }).hit('bob')
+    clock.advance(1000)
+    expect(
+      createLimiter({ rules: [a, b], store })
+        .hit('ada')
+        .rules.map(({ remaining }) => remaining),
+    ).toEqual([8, 8])
+    expect(store.size).toBe(2)
   })
 
   test('nobody goes for a hit that leaves nothing', () => {
@@ -258,6 +288,16 @@ describe('the bound', () => {
       })
     }
 
+    test('many rules of one width, in proportion to their number', () => {
+      const most = [10, 50].map((count) => {
+        const store = memoryStore({ maxKeys: 20_000 }) as MemoryRoom
+        const rules = Array.from({ length: count }, (_, i) => fixedWindow({ limit: 9, window: '1h', name: `rule ${i}` }))
+        return rowsOfFlood(createLimiter({ rules, store }), store, 3000).most / count
+      })
+      for (const rows of most) expect(rows).toBeLessThan(2 * MOST_LOOKED + MOST_MOVED)
+      expect(most[1]).toBeLessThan(3 * most[0])
+    })
+
     test('keys that have used all of their limit', () => {
       const store = memoryStore({ maxKeys: 20_000 }) as MemoryRoom
       const { most, mean } = rowsOfFlood(createLimiter({ rules: '1/hour', store }), store, 60_000)
@@ -271,6 +311,13 @@ describe('the bound', () => {
       const limiter = createLimiter({ rules: fixedWindow({ limit: 1000, window: '1h' }), store })
       for (let i = 0; i < 400_000; i++) limiter.hit(`k${i}`)
       expect((store as MemoryRoom).longestRun).toBeLessThan(200)
+      // As full as a table may be, and with keys that are denied.
+      for (const limit of [1, 1000]) {
+        const full = memoryStore({ clock, maxKeys: 91_000 })
+        const flooded = createLimiter({ rules: fixedWindow({ limit, window: '1h' }), store: full })
+        for (let i = 0; i < 10 * 91_000; i++) flooded.hit(`k${i}`)
+        expect((full as MemoryRoom).longestRun, `a limit of ${limit}`).toBeLessThan(400)
+      }
       clock.advance(7_200_000)
       for (let i = 0; i < 30_000; i++) {
         limiter.hit(`l${i}`)
@@ -423,6 +470,71 @@ describe('long logs', () => {
     store.clean()
     expect(store.size).toBe(0)
     expect(store.bytes).toBeLessThan(maxBytes / 2)
+  })
+
+  test('one that grows does not free others that are denied, and does not search for ever', () => {
+    const clock = fakeClock()
+    const store = memoryStore({ clock, maxBytes: 2 ** 22 }) as MemoryRoom
+    const limiter = createLimiter({ rules: slidingLog({ limit: 100_000, window: '10h' }), store })
+    for (let i = 0; i < 5000; i++) limiter.hit(`denied:${i}`, { cost: 100_000 })
+    let most = 0
+    for (let i = 0; i < 90_000; i++) {
+      const before = store.rowsLookedAt
+      limiter.hit('long')
+      most = Math.max(most, store.rowsLookedAt - before)
+      clock.advance(1)
+    }
+    let freed = 0
+    for (let i = 0; i < 5000; i++) if (limiter.peek(`denied:${i}`).allowed) freed += 1
+    expect(freed).toBe(0)
+    expect(limiter.get('long')).toBe(90_000)
+    expect(most).toBeLessThan(500)
+  })
+
+  test('a key of which one log has ended is counted on all of its rules, while room is made for another', () => {
+    const clock = fakeClock()
+    const store = memoryStore({ clock, maxBytes: 2 ** 22 })
+    const long = slidingLog({ limit: 100_000, window: '10h', name: 'long' })
+    const short = slidingLog({ limit: 5, window: '1s', name: 'short' })
+    const other = createLimiter({ rules: slidingLog({ limit: 100_000, window: '10h', name: 'other' }), store })
+    const both = createLimiter({ rules: [long, short], store })
+    const defined = createLimiter({ rules: [long, short], store: definitionStore(clock) })
+    // Fills the bytes to the last block.
+    for (let i = 0; i < 40_000; i++) other.hit(`other:${i}`)
+    for (let round = 0; round < 400; round++) {
+      const keys = ['a', 'b', 'c']
+      for (const key of keys) expect(both.hit(key).rules[1]).toEqual(defined.hit(key).rules[1])
+      clock.advance(round % 3 === 0 ? 1000 : 1)
+      other.hit(`more:${round}`)
+    }
+  })
+
+  test('that are restored into fewer bytes stay within them', () => {
+    const clock = fakeClock()
+    const before = memoryStore({ clock })
+    const rules = slidingLog({ limit: 1_000_000, window: '10h' })
+    const limiter = createLimiter({ rules, store: before })
+    for (let i = 0; i < 300_000; i++) {
+      limiter.hit('long')
+      clock.advance(1)
+    }
+    for (let i = 0; i < 1000; i++) limiter.hit(`short:${i}`)
+    const store = memoryStore({ clock, maxBytes: 2 ** 22, restore: before.dump() })
+    expect(store.bytes).toBeLessThanOrEqual(2 ** 22)
+    expect(store.size).toBe(1000)
+  })
+
+  test('that are restored while they grow stay exact', () => {
+    const clock = fakeClock()
+    const rules = slidingLog({ limit: 100_000, window: 5000 })
+    const defined = createLimiter({ rules, store: definitionStore(clock) })
+    let store = memoryStore({ clock })
+    for (let i = 0; i < 9000; i++) {
+      if (i % 50 === 0) store = memoryStore({ clock, restore: store.dump() })
+      const limiter = createLimiter({ rules, store })
+      expect(limiter.hit('k').remaining).toBe(defined.hit('k').remaining)
+      clock.advance(1)
+    }
   })
 
   test('a flood of short ones does not free a long one that is denied', () => {

@@ -14,6 +14,7 @@ import { KeyHash } from './key-hash.ts'
 import { LogArena, type Owner } from './log-arena.ts'
 import { MemoryTally } from './memory-tally.ts'
 import { PlainTally } from './plain-tally.ts'
+import { HEAVY } from './rows.ts'
 import { LOG_HANDLE, Table } from './table.ts'
 
 export interface MemoryStoreOptions {
@@ -55,11 +56,12 @@ const SWEEP_EVERY_MS = 1000
 const SWEEP_SHARE = 1 / 60
 const MOST_SWEPT = 2 ** 16
 
-/** Searches for one more state, twice as many as rows have to go: one may find nothing in a table that is nearly empty. */
+/** Searches for one more state: one may find nothing in a table that is nearly empty. */
 const SEARCHES_A_STATE = 2
 
-/** Logs evicted by one call to make room for the growth of a log. */
-const MOST_LOGS_EVICTED = 8
+/** Searches for the bytes of a new log, and of one that grows: that one can do without, and becomes coarser. */
+const SEARCHES_A_LOG = 8
+const SEARCHES_A_GROWTH = 1
 
 /** Rules need no secret: nobody can aim at a row without the seed of the keys. */
 const RULES_SEED = Int32Array.of(0x5a17, 0x1ce)
@@ -150,8 +152,9 @@ export class MemoryRoom implements MemoryStore {
     return this.#eviction.evictions
   }
 
-  /** The age of rows is counted in epochs. */
-  get epoch(): number {
+  /** The epoch in which rows are claimed, for so many of them. */
+  countClaims(states: number): number {
+    this.#eviction.countClaims(states)
     return this.#eviction.epoch
   }
 
@@ -190,17 +193,21 @@ export class MemoryRoom implements MemoryStore {
       counts.set(table, (counts.get(table) ?? 0) + 1)
     }
     for (const [table, count] of counts) table.reserve(count)
-    for (const state of kept) {
-      const { lo, hi, cells, isLog } = state
-      const table = this.#tableOf(state)
-      this.makeRoom(table, 1, nowMs)
-      if (isLog) this.makeLogRoom(cells.byteLength, nowMs)
-      table.prepare(1, nowMs)
-      const row = table.claim(lo, hi, this.epoch)
-      const rows = table.rowsFor(hi)
-      rows.cells.set(isLog ? [cells[0], this.#logs.adopt(cells, state)] : cells, rows.at(row))
-      rows.pressure[row] = state.pressure
-    }
+    // Heavy states first: where bytes are short, light logs are left out.
+    for (const state of kept) if (state.pressure >= HEAVY) this.#adopt(state, nowMs)
+    for (const state of kept) if (state.pressure < HEAVY) this.#adopt(state, nowMs)
+  }
+
+  #adopt(state: DumpedState, nowMs: number): void {
+    const { lo, hi, cells, isLog } = state
+    if (isLog && !this.#budget.hasLogBytes(cells.byteLength)) return
+    const table = this.#tableOf(state)
+    this.makeRoom(table, 1, nowMs)
+    table.prepare(1, nowMs)
+    const row = table.claim(lo, hi, this.countClaims(1))
+    const rows = table.rowsFor(hi)
+    rows.cells.set(isLog ? [cells[0], this.#logs.adopt(cells, state)] : cells, rows.at(row))
+    rows.pressure[row] = state.pressure
   }
 
   /** Takes a random seed for the keys: at the first call and not before, because some runtimes have random numbers only in a request. */
@@ -221,7 +228,6 @@ export class MemoryRoom implements MemoryStore {
   /** Makes room for so many more states in a table: what has expired goes first, then the rows that have used the least. */
   makeRoom(table: Table, states: number, nowMs: number): void {
     this.#keepSwept()
-    this.#eviction.countClaims(states)
     for (let left = SEARCHES_A_STATE * states; left > 0; left--) {
       // A table that may not grow any more gives up rows of its own.
       if (!table.hasRoom(states)) this.#eviction.makeRoom([table], nowMs)
@@ -231,11 +237,22 @@ export class MemoryRoom implements MemoryStore {
     }
   }
 
-  /** Makes room for so many more bytes of logs, as far as a few evictions go. */
+  /** Makes room for the bytes of new logs. */
   makeLogRoom(bytes: number, nowMs: number): void {
+    this.#makeBytes(bytes, nowMs, SEARCHES_A_LOG, false)
+  }
+
+  /** Makes room for a log to grow, as far as a few other logs can go that have not used all of their limit. */
+  makeGrowthRoom(bytes: number, nowMs: number): void {
+    this.#makeBytes(bytes, nowMs, SEARCHES_A_GROWTH, true)
+  }
+
+  #makeBytes(bytes: number, nowMs: number, searches: number, sparesFull: boolean): void {
     if (this.#budget.hasLogBytes(bytes)) return
     const logs = this.#tables.filter(({ holdsLogs }) => holdsLogs)
-    for (let left = MOST_LOGS_EVICTED; left > 0 && !this.#budget.hasLogBytes(bytes); left--) this.#eviction.makeRoom(logs, nowMs)
+    for (let left = searches; left > 0 && !this.#budget.hasLogBytes(bytes); left--) {
+      this.#eviction.makeRoom(logs, nowMs, sparesFull)
+    }
   }
 
   /** Lets the row of a log know that the log has another handle. */
@@ -272,7 +289,7 @@ export class MemoryRoom implements MemoryStore {
       // A hit tells its caller of a broken clock; a timer has nobody to tell.
       return
     }
-    for (const table of this.#tables) table.sweep(nowMs, this.epoch, SWEEP_SHARE, MOST_SWEPT)
+    for (const table of this.#tables) table.sweep(nowMs, this.#eviction.epoch, SWEEP_SHARE, MOST_SWEPT)
     if (this.size > 0) return
     clearInterval(this.#sweeper)
     this.#sweeper = undefined

@@ -36,6 +36,8 @@ export class MemoryTally implements Tally<'sync'> {
   readonly #logs: LogArena
   readonly #rules: readonly Rule[]
   readonly #places: readonly Place[]
+  /** The tables of the places, each once. */
+  readonly #tables: readonly Table[]
   /** Cells for looking at a state without a trace. */
   readonly #scratch: Float64Array
 
@@ -44,6 +46,7 @@ export class MemoryTally implements Tally<'sync'> {
     this.#logs = logs
     this.#rules = rules
     this.#places = rules.map((rule) => place(room, rule))
+    this.#tables = [...new Set(this.#places.map(({ table }) => table))]
     this.#scratch = new Float64Array(Math.max(...rules.map((rule) => rule.width)) + SCRATCH_CELLS)
   }
 
@@ -188,38 +191,41 @@ export class MemoryTally implements Tally<'sync'> {
     let lacking = 0
     for (const { row, rule } of places) if (row < 0 && (all || rule.countsDenied)) lacking += 1
     if (lacking > 0) this.#claim(places, key, nowMs, all, lacking)
-    for (const place of places) if (place.rule.log !== undefined && place.row >= 0) this.#makeLogRoom(places, place, key, nowMs)
+    for (const place of places) if (place.rule.log !== undefined && place.row >= 0) this.#fitLog(places, place, key, nowMs)
   }
 
   #claim(places: readonly Place[], key: string, nowMs: number, all: boolean, lacking: number): void {
     pin(places)
-    for (const { table } of places) this.#room.makeRoom(table, lacking, nowMs)
-    for (const { rule } of places) {
-      if (rule.log !== undefined) this.#room.makeLogRoom(lacking * this.#logs.smallestBytes(rule as LogRule), nowMs)
-    }
-    for (const { table } of places) table.prepare(lacking, nowMs)
+    const tables = places === this.#places ? this.#tables : [places[0].table]
+    for (const table of tables) this.#room.makeRoom(table, lacking, nowMs)
+    this.#makeLogRoom(places, lacking, nowMs)
+    for (const table of tables) table.prepare(lacking, nowMs)
     this.#find(places, key)
+    const epoch = this.#room.countClaims(lacking)
     for (const place of places) {
       const { table, rule, lo, hi } = place
       if (place.row >= 0 || !(all || rule.countsDenied)) continue
-      const row = table.claim(lo, hi, this.#room.epoch)
+      const row = table.claim(lo, hi, epoch)
       const rows = table.rowsFor(hi)
+      // Without an end it would count as expired while room is made for other logs.
       rows.pressure[row] = PINNED
-      if (rule.log === undefined) continue
-      // An end for the time being: a row without one would count as expired while room is made for other logs.
-      rows.cells[rows.at(row)] = nowMs + 1
-      rows.cells[rows.at(row) + LOG_HANDLE] = this.#logs.allocate(rule as LogRule, place)
+      if (rule.log !== undefined) rows.cells[rows.at(row) + LOG_HANDLE] = this.#logs.allocate(rule as LogRule, place)
     }
     this.#find(places, key)
   }
 
+  #makeLogRoom(places: readonly Place[], lacking: number, nowMs: number): void {
+    const log = places.find(({ rule }) => rule.log !== undefined)
+    if (log !== undefined) this.#room.makeLogRoom(lacking * this.#logs.smallestBytes(log.rule as LogRule), nowMs)
+  }
+
   /** Lets a log move to a larger block where one more entry would not fit, and to a smaller one where far more would. */
-  #makeLogRoom(places: readonly Place[], place: Place, key: string, nowMs: number): void {
+  #fitLog(places: readonly Place[], place: Place, key: string, nowMs: number): void {
     const rule = place.rule as LogRule
     const bytes = this.#logs.bytesToFit(rule, handleOf(place))
     if (bytes > 0) {
       pin(places)
-      this.#room.makeLogRoom(bytes, nowMs)
+      this.#room.makeGrowthRoom(bytes, nowMs)
       this.#find(places, key)
     }
     const handle = this.#logs.fit(rule, handleOf(place), place)

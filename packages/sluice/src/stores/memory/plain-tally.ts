@@ -73,7 +73,7 @@ export class PlainTally extends MemoryTally {
     if (this.#keyHash.isSeeded) {
       this.#room.makeRoom(this.#table, 1, nowMs)
       this.#table.prepare(1, nowMs)
-      this.#table.claim(lo, hi, this.#room.epoch)
+      this.#table.claim(lo, hi, this.#room.countClaims(1))
     } else {
       this.#room.seedKeys()
     }

@@ -18,7 +18,7 @@ export function pressurePerUnit(limit: number): number {
 }
 
 /** Ages are counted in epochs up to this. Older rows are equally old. */
-const MOST_AGE = 128
+const MOST_AGE = 192
 
 /** Room after the last home for the run that ends there. With at most 0.7 of the homes taken, a longer run is a 1 in 10^12 event. */
 const TAIL = 512
@@ -101,7 +101,7 @@ export class Rows {
     return (epoch - this.#born[row]) & 255
   }
 
-  /** Keeps the age of an old row from starting again at 0. Has to reach each row once in 128 epochs. */
+  /** Keeps the age of an old row from starting again at 0. Has to reach each row once in 64 epochs. */
   keepAge(row: number, epoch: number): void {
     if (((epoch - this.#born[row]) & 255) > MOST_AGE) this.#born[row] = epoch - MOST_AGE
   }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { seededRandom } from '../../testing/random.ts'
 import { ByteBudget } from './byte-budget.ts'
 import { KeyHash } from './key-hash.ts'
-import { FULL } from './rows.ts'
+import { FULL, PINNED } from './rows.ts'
 import { Table } from './table.ts'
 import { Victims } from './victims.ts'
 
@@ -161,12 +161,12 @@ test('a table that may have no more bytes does not grow', () => {
 })
 
 describe('a search', () => {
-  const wholeTable = { enough: ALL, most: ALL }
+  const wholeTable = ALL
 
   test('drops what has expired', () => {
     const shadowed = new Shadowed(100)
     for (let i = 0; i < 80; i++) shadowed.put(`k${i}`, i, i < 30 ? 500 : FAR)
-    expect(shadowed.table.search(wholeTable, 500, 0, new Victims(1))).toBe(30)
+    expect(shadowed.table.search(wholeTable, 500, 0, new Victims(100))).toBe(30)
     for (let i = 30; i < 80; i++) expect(shadowed.value(`k${i}`)).toBe(i)
   })
 
@@ -174,14 +174,14 @@ describe('a search', () => {
     const shadowed = new Shadowed(100)
     for (let i = 0; i < 80; i++) shadowed.put(`k${i}`, i)
     const { rows } = shadowed.table
-    for (let row = 0; row < rows.length; row++) rows.pressure[row] = rows.cells[rows.at(row) + 1]
+    for (let row = 0; row < rows.length; row++) rows.pressure[row] = 20 + rows.cells[rows.at(row) + 1]
     const victims = new Victims(8)
     expect(shadowed.table.search(wholeTable, 0, 0, victims)).toBe(0)
     expect(victims.evict()).toBe(8)
     for (let i = 0; i < 80; i++) expect(shadowed.value(`k${i}`)).toBe(i < 8 ? undefined : i)
   })
 
-  test('of full rows gives up the newest, and no more than one that is old', () => {
+  test('of full rows gives up young ones, the oldest of them first, and of old ones only one', () => {
     const table = newTable(100)
     for (let i = 1; i <= 80; i++) {
       table.prepare(1, 0)
@@ -197,14 +197,39 @@ describe('a search', () => {
       table.each(0, (rows, row) => los.push(rows.lo(row)))
       return los.sort((a, b) => a - b)
     }
-    const victims = new Victims(8)
-    table.search(wholeTable, 0, 80, victims)
-    expect(victims.evict()).toBe(8)
-    expect(left()).toEqual(Array.from({ length: 72 }, (_, i) => i + 1))
-    victims.clear()
-    // Much later all of them are old.
-    table.search(wholeTable, 0, 200, victims)
-    expect(victims.evict()).toBe(1)
+    const upTo = (last: number): number[] => Array.from({ length: last }, (_, i) => i + 1)
+    const two = new Victims(2)
+    table.search(wholeTable, 0, 80, two)
+    expect(two.evict()).toBe(2)
+    expect(left()).toEqual([...upTo(77), 80])
+    const eight = new Victims(8)
+    table.search(wholeTable, 0, 80, eight)
+    expect(eight.evict()).toBe(1)
+    expect(left()).toEqual(upTo(77))
+    // Now all of them are old: the newest goes.
+    eight.clear()
+    table.search(wholeTable, 0, 90, eight)
+    expect(eight.evict()).toBe(1)
+    expect(left()).toEqual(upTo(76))
+  })
+
+  test('takes one of eight, so that rows stay spread evenly however long a flood lasts', () => {
+    const shadowed = new Shadowed(100)
+    for (let i = 0; i < 80; i++) shadowed.put(`k${i}`, i)
+    shadowed.table.rows.pressure.fill(100)
+    const victims = new Victims(50)
+    shadowed.table.search(wholeTable, 0, 0, victims)
+    expect(victims.live).toBe(80)
+    expect(victims.evict()).toBe(10)
+  })
+
+  test('drops no row that is pinned, though it has ended', () => {
+    const shadowed = new Shadowed(100)
+    for (let i = 0; i < 40; i++) shadowed.put(`k${i}`, i, 500)
+    const { rows } = shadowed.table
+    for (let row = 0; row < rows.length; row++) if (rows.cells[rows.at(row) + 1] % 2 === 1) rows.pressure[row] = PINNED
+    expect(shadowed.table.search(wholeTable, 500, 0, new Victims(100))).toBe(20)
+    for (let i = 0; i < 40; i++) expect(shadowed.value(`k${i}`)).toBe(i % 2 === 1 ? i : undefined)
   })
 
   test('looks at no more rows than it may, however sparse the table is', () => {
@@ -212,7 +237,7 @@ describe('a search', () => {
     for (let i = 0; i < 100_000; i++) shadowed.put(`k${i}`, i)
     for (let i = 10; i < 100_000; i++) shadowed.remove(`k${i}`)
     const before = shadowed.table.looked
-    shadowed.table.search({ enough: 64, most: 256 }, 0, 0, new Victims(8))
+    shadowed.table.search(256, 0, 0, new Victims(8))
     expect(shadowed.table.looked - before).toBe(256)
   })
 
@@ -225,7 +250,7 @@ describe('a search', () => {
       if (grows || random.whole(0, 3) === 0) shadowed.put(`k${step}`, step)
       if (!grows) {
         victims.clear()
-        shadowed.table.search({ enough: 64, most: 256 }, 0, 0, victims)
+        shadowed.table.search(256, 0, 0, victims)
         victims.evict()
         shadowed.table.tend(0)
       }

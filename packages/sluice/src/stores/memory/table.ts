@@ -4,7 +4,7 @@
 
 import type { ByteBudget } from './byte-budget.ts'
 import type { LogArena } from './log-arena.ts'
-import { bytesOfRows, Rows } from './rows.ts'
+import { bytesOfRows, PINNED, Rows } from './rows.ts'
 import type { Victims } from './victims.ts'
 
 const SMALLEST_CAPACITY = 256
@@ -28,12 +28,6 @@ const RESERVED = 1.5
 /** A state's first cell says when it ends; a row of a log holds the log's handle after it. */
 const EXPIRES_AT = 0
 export const LOG_HANDLE = 1
-
-/** The extent of a search: it ends at `enough` live rows, or at `most` rows in all. */
-export interface Look {
-  readonly enough: number
-  readonly most: number
-}
 
 export interface TableOptions {
   /** Cells of a row. */
@@ -184,11 +178,11 @@ export class Table {
   }
 
   /**
-   * Looks at rows from some place on, until it has seen `enough` that are live or `most` in all, or half of `enough` where the
-   * victims could not be weaker. Drops those that have expired and returns how many; shows the live ones to `victims`.
-   * Each search begins elsewhere, and takes a few rows of many: rows that go from one place would leave the others crowded.
+   * Looks at `most` rows from some place on, or at half of them where the victims could not be weaker. Drops those that have
+   * expired and returns how many; shows the live ones to `victims`.
+   * Each search begins elsewhere, and covers as many homes where rows are crowded as where they are not: so rows stay spread evenly.
    */
-  search({ enough, most }: Look, nowMs: number, epoch: number, victims: Victims): number {
+  search(most: number, nowMs: number, epoch: number, victims: Victims): number {
     const retiring = this.#retiring
     const rows = retiring !== undefined && retiring.count > this.rows.count ? retiring : this.rows
     const { cells, stride, pressure } = rows
@@ -198,26 +192,24 @@ export class Table {
     // Multiples of the golden ratio, modulo 1, are spread evenly, however many there are.
     this.#place = (this.#place + GOLDEN_RATIO) % 1
     let row = start + Math.floor(this.#place * (end - start))
-    let live = 0
     // Once round at most: a row that has been shown must not move by the drop of another, nor be shown twice.
-    let left = Math.min(most, end - start)
-    this.looked += left
-    while (left > 0 && live < enough) {
-      if (row >= end) row = start
-      const stop = Math.min(end, row + left)
-      left -= stop - row
-      for (let at = rows.at(row); row < stop && live < enough; row++, at += stride) {
+    const budget = Math.min(most, end - start)
+    let looked = 0
+    while (looked < budget) {
+      const stop = Math.min(end, row + budget - looked, row + Math.ceil(budget / 2))
+      looked += stop - row
+      for (let at = rows.at(row); row < stop; row++, at += stride) {
         if (cells[at + EXPIRES_AT] > nowMs) {
-          live += 1
+          victims.live += 1
           if (pressure[row] <= victims.mostPressure) victims.show(this, rows, row, epoch)
-          if (live * 2 >= enough && victims.isEnough) live = enough
-        } else if (rows.isTaken(row)) {
+        } else {
           this.#dropExpired(rows, row, nowMs)
         }
       }
-      left += stop - row
+      if (row === end) row = start
+      if (victims.isEnough) break
     }
-    this.looked -= left
+    this.looked += looked
     return before - rows.count
   }
 
@@ -235,7 +227,7 @@ export class Table {
 
   /** Drops what has expired at `row`, and whatever expired moves up into its place. */
   #dropExpired(rows: Rows, row: number, nowMs: number): void {
-    while (rows.isTaken(row) && rows.cells[rows.at(row) + EXPIRES_AT] <= nowMs) this.drop(rows, row)
+    while (rows.isTaken(row) && isExpired(rows, row, nowMs)) this.drop(rows, row)
   }
 
   #canGrow(capacity: number): boolean {
@@ -289,7 +281,7 @@ export class Table {
   #moveRow(retiring: Rows, row: number, nowMs: number): void {
     retiring.count -= 1
     // A log cannot be freed here: another would take its place, whose row cannot be found in the middle of a run that moves.
-    const isLeft = this.#logs === undefined && retiring.cells[retiring.at(row) + EXPIRES_AT] <= nowMs
+    const isLeft = this.#logs === undefined && isExpired(retiring, row, nowMs)
     while (!isLeft && !this.rows.adopt(retiring, row)) this.#lengthenTail()
   }
 
@@ -305,4 +297,9 @@ export class Table {
     for (let row = 0; row < rows.length; row++) if (rows.isTaken(row)) this.rows.adopt(rows, row)
     this.#account()
   }
+}
+
+/** A row that is pinned has not expired, whatever its end: it is about to be written. */
+function isExpired(rows: Rows, row: number, nowMs: number): boolean {
+  return rows.cells[rows.at(row) + EXPIRES_AT] <= nowMs && rows.pressure[row] !== PINNED
 }
