@@ -265,12 +265,20 @@ describe('policies', () => {
     ],
     [['policies', 'get'], "error: missing required argument 'name'"],
     [['policies', 'lst'], "error: unknown command 'lst'\n(Did you mean list?)"],
+    [['policies', 'lst', '--help'], "error: unknown command 'lst'\n(Did you mean list?)"],
+    [['confg', '--help'], "error: unknown command 'confg'\n(Did you mean config?)"],
+    [['help', 'nosuch'], "error: unknown command 'nosuch'"],
+    [['keys', 'help', 'rotat'], "error: unknown command 'rotat'\n(Did you mean rotate?)"],
     [['check', 'acme'], 'check needs a client and a route, or --file'],
     [
       ['check', 'acme', '/', '--cost', '-1'],
       "error: option '--cost <units>' argument '-1' is invalid. It must be a whole number from 1 to 9007199254740991.",
     ],
     [['check', 'acme', '/', '--key', 'sluice_x'], "error: unknown option '--key'"],
+    [
+      ['keys', 'create', 'x', '--expires', '2020-01-01T00:00:00Z'],
+      "error: option '--expires <time>' argument '2020-01-01T00:00:00Z' is invalid. It must be in the future.",
+    ],
     [
       ['keys', 'create', 'x', '--expires', 'soon'],
       "error: option '--expires <time>' argument 'soon' is invalid. It must be a time such as 2027-01-31T00:00:00Z, or such as '90d' from now.",
@@ -371,6 +379,31 @@ test('a service that is not there is said in words', async () => {
     code: 2,
     stderr: expect.stringContaining('url must be'),
   })
+})
+
+test('a service that takes too long is said so, with what to try', async () => {
+  const silent = createServer(() => {})
+  silent.listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  onTestFinished(() => {
+    silent.closeAllConnections()
+    silent.close()
+  })
+  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`
+  const { code, stderr } = await sluice(['check', 'acme', '/', '--url', url, '--timeout', '50'])
+  expect({ code, stderr }).toEqual({
+    code: 3,
+    stderr: expect.stringMatching(/ within 50 ms\nGive it more time with --timeout\.\n$/),
+  })
+})
+
+test('a command that needs another one after it prints its help, and ends with 2', async () => {
+  for (const args of [[], ['config'], ['policies'], ['keys'], ['records']]) {
+    const { code, stdout, stderr } = await sluice(args)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(`Usage: ${['sluice', ...args].join(' ')} [options] [command]`)
+  }
+  expect(await sluice(['help', 'keys'])).toMatchObject({ code: 0, stdout: expect.stringContaining('Usage: sluice keys') })
 })
 
 test('a failure of TLS is said as such, with what to try, and not as a service that does not run', async () => {
