@@ -175,7 +175,9 @@ test('restoring needs the scope admin, looking the scope read, and what is in me
   const asReader = { 'api-key': read }
   expect((await service.call('GET', '/v1/records', undefined, asReader)).body.data).toMatchObject({ state: 'kept', since: null })
   expect((await service.call('POST', '/v1/records/restore', {}, asReader)).status).toBe(403)
-  expect((await service.call('POST', '/v1/records/restore', { dry_run: 1 })).status).toBe(400)
+  for (const wrong of [{ dry_run: 1 }, null]) {
+    expect((await service.call('POST', '/v1/records/restore', wrong)).status).toBe(400)
+  }
   for (const sent of [{}, undefined]) {
     const { status, body } = await service.call('POST', '/v1/records/restore', sent)
     expect([status, body.data?.state, body.data?.written.count]).toEqual([200, 'kept', 0])

@@ -55,7 +55,7 @@ export function recordsRoutes(app: App, context: RouteContext): void {
       },
       preValidation: async (request) => {
         // A request without a body asks for the default.
-        request.body ??= {}
+        if (request.body === undefined) request.body = {}
       },
     },
     async (request) => {
