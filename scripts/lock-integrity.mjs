@@ -6,6 +6,22 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { lockEntries } from './lock-entries.mjs'
 
+const HELP = `Usage: npm run lock
+
+Gives entries of package-lock.json that have no hash the one that the registry knows, and names those that it does not know.
+
+  --help   show this`
+
+const args = process.argv.slice(2)
+if (args.includes('--help')) {
+  console.log(HELP)
+  process.exit(0)
+}
+if (args.length > 0) {
+  console.error(`cannot read ${args.join(' ')}\n\n${HELP}`)
+  process.exit(2)
+}
+
 const file = fileURLToPath(new URL('../package-lock.json', import.meta.url))
 const lock = JSON.parse(readFileSync(file, 'utf8'))
 const unknown = []

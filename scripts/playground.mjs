@@ -7,7 +7,7 @@ const HELP = `Usage: npm run playground [-- --port <port>]
 
 Rules side by side under traffic that you shape, in the browser.
 
-  --port   where to listen; the next free one is taken if it is in use. 4747 unless said
+  --port   where to listen; the next free one is taken if it is in use. 4747 by default
   --help   show this`
 
 const args = process.argv.slice(2)

@@ -64,6 +64,7 @@ const MAY_IMPORT: Readonly<Record<string, Readonly<Record<string, readonly strin
     cli: [
       'errors.ts',
       'version.ts',
+      'input',
       'config',
       'policies',
       'keys',

@@ -33,3 +33,13 @@ test('npm run fresh explains itself, and refuses options that it does not know',
   expect(fresh('--help')).toMatchObject({ status: 0, stdout: expect.stringContaining('--keep') })
   expect(fresh('--kep')).toMatchObject({ status: 2, stderr: expect.stringContaining("Unknown option '--kep'") })
 })
+
+test.each([
+  ['npm run lock', 'scripts/lock-integrity.mjs'],
+  ['npm run test:drain', 'test/drain/drain.mjs'],
+])('%s explains itself, and refuses arguments that it does not know', (name, script) => {
+  const run = (...args: string[]) =>
+    spawnSync(process.execPath, [script, ...args], { cwd: root, encoding: 'utf8', timeout: 20_000 })
+  expect(run('--help')).toMatchObject({ status: 0, stdout: expect.stringContaining(`Usage: ${name}\n`) })
+  expect(run('--fast')).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('cannot read --fast') })
+})

@@ -77,12 +77,20 @@ export class MemoryWatch {
 export function keepsGrowing(series) {
   const [start = 0] = series
   if (series.some((bytes) => bytes - start > MOST_GROWTH_BYTES)) return true
-  if (series.length < FEWEST_SAMPLES) return false
+  if (isTooShort(series)) return false
   const rest = series.slice(Math.floor(series.length / 4))
   const third = Math.floor(rest.length / 3)
   const [first, second, last] = [0, 1, 2].map((part) => floorOf(rest.slice(part * third, (part + 1) * third)))
   const growth = last - second
   return growth > Math.max(SMALLEST_GROWTH_BYTES, second * SMALLEST_GROWTH) && growth > (second - first) / 2
+}
+
+/**
+ * True if a series is too short for its growth to be judged, unless it passes MOST_GROWTH_BYTES.
+ * @param {readonly number[]} series one number a second
+ */
+export function isTooShort(series) {
+  return series.length < FEWEST_SAMPLES
 }
 
 /** @param {readonly number[]} numbers */

@@ -1,14 +1,14 @@
 // The table at the end of a soak, and whether it passed.
 
 import { tableAsText } from '../../packages/bench/report/table.mjs'
-import { keepsGrowing } from './memory.mjs'
+import { isTooShort, keepsGrowing } from './memory.mjs'
 import { FAULT_NAMES } from './schedule.mjs'
 import { SPREADS_WITHIN_MS } from './spread.mjs'
 
 /** @import { runSoak } from './run-soak.mjs' */
 
 /** @typedef {Awaited<ReturnType<typeof runSoak>>} Outcome */
-/** @typedef {{ what: string, value: string, bound?: string, isWrong?: boolean }} Row */
+/** @typedef {{ what: string, value: string, bound?: string, isWrong?: boolean, isUnknown?: boolean }} Row */
 
 /** Outside faults nobody waits longer for a decision. Time that the machine took is not counted. */
 const ANSWERS_WITHIN_MS = 1000
@@ -21,9 +21,9 @@ export function report(outcome, { minutes, seed, faults }) {
   const { soak } = outcome
   const rows = [...trafficRows(outcome), ...faultRows(outcome), ...memoryRows(outcome)]
   const table = tableAsText({
-    title: `Soak of ${minutes} minutes, seed ${seed}`,
+    title: `Soak of ${minutesAsText(minutes)}, seed ${seed}`,
     columns: ['what', 'value', 'bound', 'verdict'],
-    rows: rows.map(({ what, value, bound = '', isWrong }) => [what, value, bound, verdict(isWrong)]),
+    rows: rows.map((row) => [row.what, row.value, row.bound ?? '', verdict(row)]),
   })
   const { told, wrong } = soak.weather
   const more = wrong.answer + wrong.change - told.length
@@ -35,10 +35,16 @@ export function report(outcome, { minutes, seed, faults }) {
   return { isPassed, text: ['', table, ...complaints, last].join('\n') }
 }
 
-/** @param {boolean | undefined} isWrong */
-function verdict(isWrong) {
+/** @param {number} minutes */
+export function minutesAsText(minutes) {
+  return `${minutes} ${minutes === 1 ? 'minute' : 'minutes'}`
+}
+
+/** @param {Row} row */
+function verdict({ isWrong, isUnknown = false }) {
   if (isWrong === undefined) return ''
-  return isWrong ? 'FAIL' : 'pass'
+  if (isWrong) return 'FAIL'
+  return isUnknown ? 'too short to tell' : 'pass'
 }
 
 /** @param {Outcome} outcome @returns {Row[]} */
@@ -113,6 +119,7 @@ function startAndEnd(first, last) {
  * @param {readonly import('./memory.mjs').Life[]} lives
  * @param {'rss' | 'used'} series
  */
-function levelsOff(lives, series) {
-  return { bound: 'levels off', isWrong: lives.some((life) => keepsGrowing(life[series])) }
+export function levelsOff(lives, series) {
+  const isWrong = lives.some((life) => keepsGrowing(life[series]))
+  return { bound: 'levels off', isWrong, isUnknown: lives.every((life) => isTooShort(life[series])) }
 }

@@ -2,7 +2,7 @@
 // right, 1 something was wrong, 2 the command line was wrong.
 
 import { parseArgs } from 'node:util'
-import { report } from './report.mjs'
+import { minutesAsText, report } from './report.mjs'
 import { runSoak } from './run-soak.mjs'
 import { FAULT_NAMES } from './schedule.mjs'
 import { FAULTS } from './strikes.mjs'
@@ -12,14 +12,14 @@ import { FAULTS } from './strikes.mjs'
 const MOST_MINUTES = 1440
 const LINE_EVERY_MS = 5000
 
-const help = `npm run soak [-- --minutes <n>] [--seed <n>] [--only <fault>]
+const help = `Usage: npm run soak [-- [--minutes <n>] [--seed <n>] [--only <fault>]...]
 
 Runs two instances of the built service on a real Redis, under mixed traffic, a flood of new clients, policy changes and key
 rotations, and does faults to them in turn. Every answer is held against a model of what may pass. It fails on a wrong answer,
 on an acknowledged change that is lost, and on memory that does not level off.
 
 Options
-  --minutes <n>   how long, 1 to ${MOST_MINUTES}; 10 unless said
+  --minutes <n>   how long, 1 to ${MOST_MINUTES}; 10 by default
   --seed <n>      repeats the schedule of another run
   --only <fault>  no other fault; may be given more than once
   --help          this text
@@ -27,7 +27,7 @@ Options
 Faults
 ${FAULT_NAMES.map((name) => `  ${name.padEnd(20)}${FAULTS[name].what}`).join('\n')}
 
-It exits with 1 if anything was wrong.`
+It ends with 0 if all was right, 1 if anything was wrong or it was interrupted, and 2 if it was called wrongly.`
 
 class UsageError extends Error {}
 
@@ -92,7 +92,7 @@ function showProgress(stream = process.stderr) {
 async function main() {
   const request = readCommandLine(process.argv.slice(2))
   if (request.help) return console.log(help)
-  console.log(`soak of ${request.minutes} minutes, seed ${request.seed}`)
+  console.log(`soak of ${minutesAsText(request.minutes)}, seed ${request.seed}`)
   const stopping = new AbortController()
   for (const name of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.once(name, () => stopping.abort())
   const outcome = await runSoak({ ...request, onProgress: showProgress(), signal: stopping.signal })

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { type Random, seededRandom } from '../../packages/sluice/src/testing/random.ts'
 import { keepsGrowing, MOST_GROWTH_BYTES } from './memory.mjs'
 import { BucketModel, holdRemain, judge, LogModel, type Model, WindowModel } from './models.mjs'
+import { levelsOff, minutesAsText } from './report.mjs'
 import { FAULT_NAMES, makeSchedule } from './schedule.mjs'
 import { Weather } from './weather.mjs'
 
@@ -156,6 +157,15 @@ describe('memory', () => {
     expect(keepsGrowing(series(30, () => 0))).toBe(false)
     expect(keepsGrowing([100 * MB, 100 * MB + MOST_GROWTH_BYTES + 1])).toBe(true)
   })
+})
+
+test('the verdict on memory is open if every process was watched for too short a time', () => {
+  const life = (length: number) => ({ of: 1, rss: Array.from({ length }, () => 2 ** 20), used: [] })
+  expect(levelsOff([life(60)], 'rss')).toMatchObject({ isWrong: false, isUnknown: true })
+  expect(levelsOff([life(60), life(300)], 'rss')).toMatchObject({ isWrong: false, isUnknown: false })
+  const leaking = { of: 1, rss: [0, MOST_GROWTH_BYTES + 1], used: [] }
+  expect(levelsOff([leaking], 'rss')).toMatchObject({ isWrong: true })
+  expect([minutesAsText(1), minutesAsText(10)]).toEqual(['1 minute', '10 minutes'])
 })
 
 describe('complaints of a calm', () => {

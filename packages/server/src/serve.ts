@@ -2,7 +2,6 @@
 // What must stay true: whatever was acknowledged is kept, and what is under way when it stops is answered.
 
 import { X509Certificate } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import type { Server as TlsServer } from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type BuiltApp, buildApp, type Plane } from './api/app.ts'
@@ -12,6 +11,7 @@ import { removeStaleSocket } from './api/stale-socket.ts'
 import { isLocal, type ListenAddress, showListen } from './config/addresses.ts'
 import type { Config } from './config/config.ts'
 import type { ConfigFile } from './config/config-file.ts'
+import { readTlsFiles, type TlsFiles } from './config/tls-files.ts'
 import { type FileEvent, WatchedFile } from './config/watched-file.ts'
 import { Decider } from './decide/decider.ts'
 import { ServerError } from './errors.ts'
@@ -38,6 +38,8 @@ export interface RunningService {
   readonly adminAddress: string
   /** Resolves when policies and keys are there. At once, but for a Redis that does not answer. */
   readonly ready: Promise<void>
+  /** The reason why the service is not ready yet, such as `Redis does not answer`; undefined once it has been ready. */
+  trouble(): string | undefined
   /** Reads the certificate and the policies of the configuration file again, and logs what was read. */
   reload(): Promise<void>
   /** Finishes what is under way, saves the counters, and stops. */
@@ -57,6 +59,8 @@ const FINISH_MS = 10_000
 export async function serve(options: ServeOptions): Promise<RunningService> {
   const { config } = options
   refusePublic(config)
+  // First: a service that cannot speak TLS makes neither a folder nor a key.
+  const tls = await readTlsFiles(config)
   const logger = options.logger ?? makeLogger(config.logLevel)
   const stats = new Stats()
   const status: ServiceStatus = { state: 'starting' }
@@ -100,26 +104,37 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
       trustedProxies,
     }
 
-    const ready = keeping.loaded.then(async () => {
-      if (keysRequired) await makeFirstKey(keeping, keys, options.onFirstKey ?? printKey)
+    const becomeReady = (): void => {
       if (status.state === 'starting') status.state = 'ready'
-    })
-    await Promise.race([ready, pause(LOAD_MS, undefined, { ref: false })])
-    if (status.state === 'starting') {
-      if (await keeping.hasCopy()) {
-        status.state = 'ready'
-        decider.health.heard(false)
-        logger.warn(`${keeping.trouble()}: starting with the policies and keys that it had when they were last seen`)
-      } else {
-        logger.warn(`${keeping.trouble()}: listening, but not ready until that is put right`)
-      }
     }
-    ready.catch((error: unknown) => logger.error({ err: error }, 'the service cannot become ready'))
+    const startFromCopy = async (): Promise<void> => {
+      if (status.state !== 'starting' || !(await keeping.hasCopy())) return
+      becomeReady()
+      decider?.health.heard(false)
+      logger.warn(`${keeping.trouble()}: starting with the policies and keys that it had when they were last seen`)
+    }
+    let isLoaded = false
+    const loaded = keeping.loaded.then(() => {
+      isLoaded = true
+      if (!keysRequired || keys.list().length > 0) becomeReady()
+    })
+    const late = pause(LOAD_MS, undefined, { ref: false })
+    await Promise.race([loaded, late])
+    if (!isLoaded) await startFromCopy()
 
-    const listeners = await listen(config, service)
+    const listeners = await listen(config, service, tls)
     const closeOptions = { delayMs: config.drainDelay, withinMs: FINISH_MS }
     closing.unshift(() => Promise.all(listeners.map(({ built }) => built.close(closeOptions))))
     await keeping.started()
+    // After listening: a start that fails at a port that is taken makes no key.
+    const ready = loaded.then(async () => {
+      if (keysRequired) await makeFirstKey(keeping, keys, options.onFirstKey ?? printKey)
+      becomeReady()
+    })
+    ready.catch((error: unknown) => logger.error({ err: error }, 'the service cannot become ready'))
+    await Promise.race([ready, late])
+    await startFromCopy()
+    if (status.state === 'starting') logger.warn(`${keeping.trouble()}: listening, but not ready until that is put right`)
     const [{ address }] = listeners
     const adminAddress = listeners.at(-1)?.address ?? address
     logger.info({ address, adminAddress, store: facts.kind, policies: policies.book.size }, 'listening')
@@ -137,6 +152,7 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
       address,
       adminAddress,
       ready,
+      trouble: () => (status.state === 'starting' ? keeping.trouble() : undefined),
       reload: async () => {
         // A certificate that cannot be used does not keep policies from being read.
         const failure = await reloadTls(config, listeners, logger)
@@ -208,7 +224,7 @@ interface Listener {
   readonly address: string
 }
 
-async function listen(config: Config, service: Service): Promise<readonly Listener[]> {
+async function listen(config: Config, service: Service, tls: TlsFiles | undefined): Promise<readonly Listener[]> {
   const { listen: main, adminListen } = config
   const planned: readonly (readonly [ListenAddress, readonly Plane[]])[] =
     adminListen === undefined
@@ -220,14 +236,28 @@ async function listen(config: Config, service: Service): Promise<readonly Listen
   const listeners: Listener[] = []
   try {
     for (const [address, planes] of planned) {
-      const built = buildApp({ service, planes, tls: await readTls(config) })
-      listeners.push({ built, address: await open(built.app, address, config.tlsCert === undefined ? 'http' : 'https') })
+      const built = buildApp({ service, planes, tls })
+      const scheme = tls === undefined ? 'http' : 'https'
+      const opened = open(built.app, address, scheme).catch((error: unknown) => {
+        throw isTaken(error) ? takenAddress(error, address, address === main ? '--listen' : '--admin-listen') : error
+      })
+      listeners.push({ built, address: await opened })
     }
   } catch (error) {
     await Promise.all(listeners.map(({ built }) => built.close({ delayMs: 0, withinMs: 0 })))
     throw error
   }
   return listeners
+}
+
+function isTaken(error: unknown): error is NodeJS.ErrnoException {
+  return (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+}
+
+/** An error of the operating system still: the command prints its message alone. */
+function takenAddress({ code, syscall }: NodeJS.ErrnoException, address: ListenAddress, flag: string): Error {
+  const message = `${showListen(address)} is in use by another process: choose another with ${flag}`
+  return Object.assign(new Error(message), { code, syscall })
 }
 
 async function open(app: App, address: ListenAddress, scheme: string): Promise<string> {
@@ -241,16 +271,10 @@ async function open(app: App, address: ListenAddress, scheme: string): Promise<s
   return `${scheme}://${showListen({ host: address.host, port: bound.port })}`
 }
 
-async function readTls({ tlsCert, tlsKey }: Config) {
-  if (tlsCert === undefined || tlsKey === undefined) return undefined
-  const [cert, key] = await Promise.all([readFile(tlsCert), readFile(tlsKey)])
-  return { cert, key, minVersion: 'TLSv1.2' as const }
-}
-
 /** Puts the certificate in use for new connections; → why it cannot be used, if so. Open connections keep the one that they have. */
 async function reloadTls(config: Config, listeners: readonly Listener[], logger: Logger): Promise<Error | undefined> {
   try {
-    const tls = await readTls(config)
+    const tls = await readTlsFiles(config)
     if (tls === undefined) return undefined
     const { subject, validTo } = new X509Certificate(tls.cert)
     for (const { built } of listeners) (built.app.server as unknown as TlsServer).setSecureContext(tls)

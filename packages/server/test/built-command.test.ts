@@ -323,15 +323,35 @@ describe('starting', () => {
     expect(second.stderr).not.toMatch(/\n\s+at /)
   })
 
-  test('a port that is taken is said without a stack', async () => {
+  test('a port that is taken is said with the option to change, and no key is made', async () => {
     const service = await started()
     const port = new URL(service.url).port
-    const second = await sluice(['serve', '--listen', port, '--data-folder', join(service.folder, 'other')])
-    expect(second.code).toBe(1)
-    expect(second.stderr).toMatch(/address already in use/)
-    // It was a first start: its key has been made, and there is no second chance to see it.
-    expect(second.stderr).toMatch(/The admin key, shown only now:\n\n {2}sluice_\w+\n/)
-    expect(second.stderr).not.toMatch(/\n\s+at /)
+    const dataFolder = join(service.folder, 'other')
+    const second = await sluice(['serve', '--listen', port, '--data-folder', dataFolder])
+    expect(second).toMatchObject({
+      code: 1,
+      stderr: `127.0.0.1:${port} is in use by another process: choose another with --listen\n`,
+    })
+    const apart = ['--listen', '127.0.0.1:0', '--admin-listen', port]
+    const third = await sluice(['serve', ...apart, '--data-folder', dataFolder])
+    expect(third.stderr).toMatch(/ is in use by another process: choose another with --admin-listen\n$/)
+    // The next start is still the first: it gives a key.
+    const next = await started({ keepsKey: false, args: ['--data-folder', dataFolder] })
+    expect(next.stderr).toContain('The admin key, shown only now:')
+  })
+
+  test('a first start without Redis says that the admin key comes later, and then gives it', async () => {
+    const redis = await redisStarted()
+    await redis.kill()
+    const args = ['--store', `redis://127.0.0.1:${redis.port}`]
+    const service = await started({ keepsKey: false, args })
+    await until('it says what to expect', async () => service.stderr.includes('Try it:'))
+    expect(service.stderr).toContain(
+      'Redis does not answer. If this is the first start, the admin key is printed here when the service is ready.',
+    )
+    expect(service.stderr).not.toContain('was given at the first start')
+    await redis.start()
+    await until('the key is printed', async () => /shown only now:\n\n {2}sluice_\w+/.test(service.stderr))
   })
 
   test('administration can listen apart', async () => {

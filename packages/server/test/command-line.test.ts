@@ -1,7 +1,7 @@
 // The `sluice` command against the real service: what it prints, and what it ends with.
 
 import { once } from 'node:events'
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -265,12 +265,20 @@ describe('policies', () => {
     ],
     [['policies', 'get'], "error: missing required argument 'name'"],
     [['policies', 'lst'], "error: unknown command 'lst'\n(Did you mean list?)"],
+    [['policies', 'lst', '--help'], "error: unknown command 'lst'\n(Did you mean list?)"],
+    [['confg', '--help'], "error: unknown command 'confg'\n(Did you mean config?)"],
+    [['help', 'nosuch'], "error: unknown command 'nosuch'"],
+    [['keys', 'help', 'rotat'], "error: unknown command 'rotat'\n(Did you mean rotate?)"],
     [['check', 'acme'], 'check needs a client and a route, or --file'],
     [
       ['check', 'acme', '/', '--cost', '-1'],
       "error: option '--cost <units>' argument '-1' is invalid. It must be a whole number from 1 to 9007199254740991.",
     ],
     [['check', 'acme', '/', '--key', 'sluice_x'], "error: unknown option '--key'"],
+    [
+      ['keys', 'create', 'x', '--expires', '2020-01-01T00:00:00Z'],
+      "error: option '--expires <time>' argument '2020-01-01T00:00:00Z' is invalid. It must be in the future.",
+    ],
     [
       ['keys', 'create', 'x', '--expires', 'soon'],
       "error: option '--expires <time>' argument 'soon' is invalid. It must be a time such as 2027-01-31T00:00:00Z, or such as '90d' from now.",
@@ -373,6 +381,31 @@ test('a service that is not there is said in words', async () => {
   })
 })
 
+test('a service that takes too long is said so, with what to try', async () => {
+  const silent = createServer(() => {})
+  silent.listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  onTestFinished(() => {
+    silent.closeAllConnections()
+    silent.close()
+  })
+  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`
+  const { code, stderr } = await sluice(['check', 'acme', '/', '--url', url, '--timeout', '50'])
+  expect({ code, stderr }).toEqual({
+    code: 3,
+    stderr: expect.stringMatching(/ within 50 ms\nGive it more time with --timeout\.\n$/),
+  })
+})
+
+test('a command that needs another one after it prints its help, and ends with 2', async () => {
+  for (const args of [[], ['config'], ['policies'], ['keys'], ['records']]) {
+    const { code, stdout, stderr } = await sluice(args)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(`Usage: ${['sluice', ...args].join(' ')} [options] [command]`)
+  }
+  expect(await sluice(['help', 'keys'])).toMatchObject({ code: 0, stdout: expect.stringContaining('Usage: sluice keys') })
+})
+
 test('a failure of TLS is said as such, with what to try, and not as a service that does not run', async () => {
   const { cert, key } = certificate('DNS:sluice.example')
   const overTls = await startService({ flags: { tlsCert: cert, tlsKey: key } })
@@ -418,6 +451,30 @@ describe('config', () => {
     expect(await printed('config', 'validate')).toBe('The configuration is valid.\n')
   })
 
+  test('files of TLS that cannot be used are refused with their option, before anything is made', async () => {
+    const { cert, key } = certificate()
+    const other = certificate()
+    const text = file('text.pem', 'nonsense')
+    const dataFolder = join(temporaryFolder(), 'data')
+    const cases = [
+      { tls: ['missing.pem', key], says: /^tlsCert missing\.pem cannot be read: ENOENT.* \(flag --tls-cert\)\n$/ },
+      { tls: [cert, temporaryFolder()], says: /^tlsKey \S+ cannot be read: EISDIR.* \(flag --tls-key\)\n$/ },
+      { tls: [text, key], says: /^tlsCert \S+ is not a certificate in PEM: .* \(flag --tls-cert\)\n$/ },
+      { tls: [cert, text], says: /^tlsKey \S+ is not a private key in PEM .* \(flag --tls-key\)\n$/ },
+      { tls: [cert, other.key], says: /^tlsKey \S+ does not belong to the certificate \S+: .* \(flag --tls-key\)\n$/ },
+      { tls: ['a.pem', 'b.pem'], says: /^tlsCert a\.pem cannot .*\ntlsKey b\.pem cannot .*\n$/ },
+    ]
+    for (const { tls, says } of cases) {
+      const flags = ['--tls-cert', tls[0], '--tls-key', tls[1], '--data-folder', dataFolder]
+      for (const command of [['config', 'validate'], ['serve']]) {
+        const { code, stdout, stderr } = await sluice([...command, ...flags])
+        expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(says) })
+      }
+    }
+    expect(existsSync(dataFolder)).toBe(false)
+    expect(await printed('config', 'validate', '--tls-cert', cert, '--tls-key', key)).toBe('The configuration is valid.\n')
+  })
+
   test('print says where each value came from, and no password', async () => {
     const path = file('sluice.yaml', 'maxKeys: 5000\n')
     const env = { SLUICE_STORE: 'redis://user:hunter2@redis:6379' }
@@ -441,6 +498,22 @@ describe('config', () => {
     const published = readFileSync(new URL('../config.schema.json', import.meta.url), 'utf8')
     expect(JSON.parse(await printed('config', 'schema'))).toMatchObject({ properties: JSON.parse(published).properties })
   })
+})
+
+test('an admin key file that cannot or must not be written is refused before anything is made', async () => {
+  const folder = temporaryFolder()
+  const dataFolder = join(folder, 'data')
+  const refused = async (...flags: string[]) => {
+    const { code, stderr } = await sluice(['serve', '--data-folder', dataFolder, '--listen', '127.0.0.1:0', ...flags])
+    expect({ code, isMade: existsSync(dataFolder) }).toEqual({ code: 2, isMade: false })
+    return stderr
+  }
+  expect(await refused('--admin-key-file', folder)).toBe(`--admin-key-file ${folder} is a folder: name a file\n`)
+  const notes = file('notes.txt', 'do not lose this')
+  expect(await refused('--admin-key-file', notes)).toContain('holds something else than an API key of Sluice')
+  expect(readFileSync(notes, 'utf8')).toBe('do not lose this')
+  expect(await refused('--admin-key-file', join(notes, 'key'))).toContain('cannot be used: ')
+  expect(await refused('--show-key')).toBe('--show-key shows the key of a file: name the file with --admin-key-file\n')
 })
 
 test('a large YAML file is announced before it is read, a small one is not', async () => {

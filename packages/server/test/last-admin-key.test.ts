@@ -169,6 +169,6 @@ describe('several instances on Redis', () => {
     const audit = (await (await fetch(`${service.url}/v1/audit`, { headers })).json()) as { data: { entries: unknown[] } }
     expect(audit.data.entries[0]).toMatchObject({ actor: 'cli', action: 'key.create' })
     const gone = await sluice(['keys', 'create', 'x', '--store', 'redis://127.0.0.1:1'])
-    expect(gone).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('Redis did not answer') })
+    expect(gone).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('Redis did not answer') })
   }, 90_000)
 })

@@ -205,7 +205,7 @@ describe('listeners', () => {
     expect(left.signal).toBe('SIGKILL')
     expect(existsSync(socket)).toBe(true)
     await startService({ flags: { listen: `unix:${socket}` } })
-    await expect(startService({ flags: { listen: `unix:${socket}` } })).rejects.toThrow('EADDRINUSE')
+    await expect(startService({ flags: { listen: `unix:${socket}` } })).rejects.toThrow('is in use by another process')
   })
 
   test('a file at the place of the socket is refused and stays, whatever its kind', async () => {

@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type RedisServer, startRedis, until } from '../../../test/servers/redis-server.mjs'
 import { runProgram } from '../src/cli/program.ts'
 import { makeLogger } from '../src/log/logger.ts'
+import { RECORD_KEYS } from '../src/redis/records-programs.ts'
 import { startService, type TestService, type TestServiceOptions } from './running-service.ts'
 import { writtenTo } from './written-to.ts'
 
@@ -158,15 +159,29 @@ test('two that are asked to restore at once: one does, and it is in the audit lo
   expect((await a.call('GET', '/v1/audit?target=redis')).body.data.entries).toHaveLength(1)
 })
 
+test('an instance that knows less names the one to restore from', async () => {
+  const { redis, a } = await two()
+  const [said] = RECORD_KEYS.slice(5)
+  await redis.cli('SET', said, '999 process 7 on elsewhere, since 2026-01-02T03:04:05.000Z', 'PX', '60000')
+  await isLost(a)
+  expect((await sluice(a, 'records', 'status')).stdout).toMatch(
+    /\nPut them back with: sluice records restore --url <that instance>\. It is process 7 on elsewhere, since 2026\S+\.\n$/,
+  )
+})
+
 test('restoring needs the scope admin, looking the scope read, and what is in memory is never lost', async () => {
   const service = await startService()
   const read = (await service.call('POST', '/v1/keys', { name: 'r', scopes: ['read'] })).body.data.secret
   const asReader = { 'api-key': read }
   expect((await service.call('GET', '/v1/records', undefined, asReader)).body.data).toMatchObject({ state: 'kept', since: null })
   expect((await service.call('POST', '/v1/records/restore', {}, asReader)).status).toBe(403)
-  expect((await service.call('POST', '/v1/records/restore', { dry_run: 1 })).status).toBe(400)
-  const { status, body } = await service.call('POST', '/v1/records/restore', {})
-  expect([status, body.data.state, body.data.written.count]).toEqual([200, 'kept', 0])
+  for (const wrong of [{ dry_run: 1 }, null]) {
+    expect((await service.call('POST', '/v1/records/restore', wrong)).status).toBe(400)
+  }
+  for (const sent of [{}, undefined]) {
+    const { status, body } = await service.call('POST', '/v1/records/restore', sent)
+    expect([status, body.data?.state, body.data?.written.count]).toEqual([200, 'kept', 0])
+  }
   expect((await service.call('GET', '/v1/audit?target=redis')).body.data.entries).toEqual([])
 })
 

@@ -21,7 +21,7 @@ const CHECK_EVERY_MS = 20
 /** A check may wait for its deadline of 100 ms, and for a busy machine. */
 const WORST_CHECK_MS = 2000
 
-/** Refused; and after many refusals, limited. */
+/** The answers to a key that is refused: 401, and 429 after many refusals. */
 const REFUSALS = [401, 429]
 
 /** @param {RecordLoss} loss */

@@ -23,7 +23,7 @@ const MOST_UNITS = Number.MAX_SAFE_INTEGER
 
 export const Cost = Type.Integer({
   title: 'a whole number of at least 1',
-  description: 'How many units to spend; 1 unless said.',
+  description: 'How many units to spend; 1 by default.',
   minimum: 1,
   maximum: MOST_UNITS,
 })
@@ -44,7 +44,7 @@ export const SetCount = Type.Object(
     client_id: ClientId,
     route: Route,
     used: Type.Integer({ title: 'a whole number of at least 0', minimum: 0, maximum: MOST_UNITS }),
-    rule: Type.Optional(Type.String({ ...text(64), description: 'Which rule, by name; the first unless said.' })),
+    rule: Type.Optional(Type.String({ ...text(64), description: 'Which rule, by name; the first by default.' })),
   },
   strict,
 )

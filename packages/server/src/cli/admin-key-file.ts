@@ -1,36 +1,79 @@
 // A file that holds the admin key of the first start, for whoever set the service up.
-// What must stay true: only its owner can read it.
+// Invariant: only its owner can read it, and it never replaces a file that holds anything but a key.
 
-import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { accessSync, chmodSync, constants, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { createClient } from '../client/client.ts'
+import { messageOf } from '../errors.ts'
+import { idOfKeyText } from '../keys/key-text.ts'
+import { UsageError } from './exit-codes.ts'
 import type { Key } from './welcome.ts'
 
 const LOOK_MS = 2000
 
+/** A longer file holds more than one key. */
+const MOST_BYTES = 1024
+
 export class AdminKeyFile {
-  readonly #path: string
+  readonly path: string
   readonly #showKey: boolean
 
   constructor(path: string, showKey: boolean) {
-    this.#path = resolve(path)
+    this.path = resolve(path)
     this.#showKey = showKey
   }
 
+  /**
+   * Throws if the key cannot or must not be written there, so that no key is made which nobody can see. Makes the
+   * folders above the file. An empty file, or one that holds a key, may be replaced.
+   */
+  check(): void {
+    let problem: string | undefined
+    try {
+      problem = this.#problem()
+    } catch (error) {
+      problem = `cannot be used: ${messageOf(error)}`
+    }
+    if (problem !== undefined) throw new UsageError(`--admin-key-file ${this.path} ${problem}`)
+  }
+
+  #problem(): string | undefined {
+    const found = statSync(this.path, { throwIfNoEntry: false })
+    if (found === undefined) {
+      this.#makeFolders()
+      accessSync(dirname(this.path), constants.W_OK)
+      return undefined
+    }
+    if (found.isDirectory()) return 'is a folder: name a file'
+    if (!found.isFile()) return 'is not a plain file: name another'
+    if (found.size === 0) return undefined
+    const isKey = found.size <= MOST_BYTES && idOfKeyText(readFileSync(this.path, 'utf8').trim()) !== undefined
+    return isKey ? undefined : 'holds something else than an API key of Sluice: name another file, or remove it'
+  }
+
   write(secret: string): Key {
-    mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 })
-    const fresh = `${this.#path}.new`
-    writeFileSync(fresh, `${secret}\n`, { mode: 0o600 })
-    chmodSync(fresh, 0o600)
-    renameSync(fresh, this.#path)
+    this.#makeFolders()
+    const fresh = `${this.path}.new`
+    try {
+      writeFileSync(fresh, `${secret}\n`, { mode: 0o600 })
+      chmodSync(fresh, 0o600)
+      renameSync(fresh, this.path)
+    } catch (error) {
+      rmSync(fresh, { force: true })
+      throw error
+    }
     return this.#key(secret)
+  }
+
+  #makeFolders(): void {
+    mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 })
   }
 
   /** The key that is in the file, if it works at this address. */
   async look(address: string): Promise<Key | undefined> {
     let secret: string
     try {
-      secret = readFileSync(this.#path, 'utf8').trim()
+      secret = readFileSync(this.path, 'utf8').trim()
     } catch {
       return undefined
     }
@@ -46,6 +89,6 @@ export class AdminKeyFile {
   }
 
   #key(secret: string): Key {
-    return { kind: 'kept', path: this.#path, ...(this.#showKey && { secret }) }
+    return { kind: 'kept', path: this.path, ...(this.#showKey && { secret }) }
   }
 }

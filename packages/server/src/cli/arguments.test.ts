@@ -16,6 +16,9 @@ test('durations and times', () => {
   const read = timeFrom(() => 1_000_000)
   expect(read('2s').getTime()).toBe(1_002_000)
   expect(read('2027-01-31T00:00:00Z').toISOString()).toBe('2027-01-31T00:00:00.000Z')
+  for (const past of ['0s', '1970-01-01T00:16:40Z', '1970-01-01T00:00:00Z']) {
+    expect(() => read(past), past).toThrow('It must be in the future.')
+  }
   expect(() => read('soon')).toThrow('It must be a time such as')
 })
 

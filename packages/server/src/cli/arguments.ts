@@ -21,11 +21,12 @@ export function durationMs(text: string): number {
   throw new InvalidArgumentError("It must be such as '30s', '15m', '12h' or '90d'.")
 }
 
-/** A time, or how far from now it is. */
+/** A time in the future, or how far from now it is. */
 export function timeFrom(nowMs: () => number): (text: string) => Date {
   return (text) => {
     const time = /^\d+[smhd]$/.test(text) ? new Date(nowMs() + durationMs(text)) : new Date(text)
-    if (!Number.isNaN(time.getTime())) return time
+    if (time.getTime() > nowMs()) return time
+    if (!Number.isNaN(time.getTime())) throw new InvalidArgumentError('It must be in the future.')
     throw new InvalidArgumentError("It must be a time such as 2027-01-31T00:00:00Z, or such as '90d' from now.")
   }
 }

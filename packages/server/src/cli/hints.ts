@@ -14,6 +14,7 @@ export function hintFor({ code, cause }: Failure): string | undefined {
   if (code === 'ERR_KEY_LAST') {
     return 'sluice keys create <name> --scope admin makes another; --force revokes this one all the same.'
   }
+  if (code === 'ERR_DEADLINE') return 'Give it more time with --timeout.'
   const reason = (cause as { code?: unknown } | undefined)?.code
   const why = typeof reason === 'string' ? reason : ''
   if (code === 'ERR_LOST') {

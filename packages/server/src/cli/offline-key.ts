@@ -8,7 +8,7 @@ import type { NewKey } from '../client/answers.ts'
 import type { Records } from '../data/records.ts'
 import type { Scope } from '../keys/api-key.ts'
 import type { RedisAddress } from '../redis/redis-connection.ts'
-import { UsageError } from './exit-codes.ts'
+import { UnreachableError, UsageError } from './exit-codes.ts'
 import type { Terminal } from './terminal.ts'
 
 export interface WantedKey {
@@ -90,7 +90,10 @@ async function createInRedis(address: RedisAddress, wanted: WantedKey): Promise<
 async function within<T>(ms: number, work: Promise<T>, why: () => Error | undefined): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new UsageError(`Redis did not answer within ${ms} ms: ${why()?.message ?? 'no reason'}`)), ms)
+    timer = setTimeout(
+      () => reject(new UnreachableError(`Redis did not answer within ${ms} ms: ${why()?.message ?? 'no reason'}`)),
+      ms,
+    )
   })
   try {
     return await Promise.race([work, late])

@@ -3,8 +3,9 @@
 import { Command, CommanderError } from 'commander'
 import { ClientError } from '../client/client-error.ts'
 import { ServerError } from '../errors.ts'
+import { nearest } from '../input/near-word.ts'
 import { VERSION } from '../version.ts'
-import { exitCodeFor, UsageError } from './exit-codes.ts'
+import { exitCodeFor, UnreachableError, UsageError } from './exit-codes.ts'
 import { hintFor } from './hints.ts'
 import { print, type Terminal } from './terminal.ts'
 
@@ -36,7 +37,7 @@ export async function buildProgram(terminal: Terminal, first = ''): Promise<Comm
 Commands that ask a service read its address from SLUICE_URL or --url, and the API key from SLUICE_API_KEY or --key-file.
 
 They end with 0 if it was done, 1 if a check was denied, 2 if they were called wrongly, 3 if the service
-could not be reached, and 4 if it refused.
+could not be reached or did not answer in time, and 4 if it refused.
 
 Examples:
   $ sluice serve
@@ -55,11 +56,28 @@ Examples:
 export async function runProgram(args: readonly string[], terminal: Terminal): Promise<number> {
   try {
     const program = await buildProgram(terminal, args[0])
+    refuseUnknown(program, args)
     await program.parseAsync(args, { from: 'user' })
     return terminal.exitCode
   } catch (error) {
     explain(error, terminal)
     return exitCodeFor(error)
+  }
+}
+
+/** Commander prints the help of the command above where a command that is not known is asked for help. */
+function refuseUnknown(program: Command, args: readonly string[]): void {
+  let parent = program
+  for (const word of args) {
+    const names = parent.commands.map((command) => command.name())
+    if (names.length === 0 || word.startsWith('-')) return
+    if (word === 'help') continue
+    const found = parent.commands.find((command) => command.name() === word)
+    if (found === undefined) {
+      const near = nearest(word, names)
+      return parent.error(`error: unknown command '${word}'${near === undefined ? '' : `\n(Did you mean ${near}?)`}`)
+    }
+    parent = found
   }
 }
 
@@ -73,7 +91,8 @@ function explain(error: unknown, { stderr }: Terminal): void {
     if (hint !== undefined) print(stderr, hint)
     return
   }
-  if (error instanceof UsageError || isSystemError(error)) return print(stderr, error.message)
+  const isPlain = error instanceof UsageError || error instanceof UnreachableError || isSystemError(error)
+  if (isPlain) return print(stderr, error.message)
   print(stderr, error instanceof Error ? (error.stack ?? error.message) : String(error))
 }
 

@@ -30,13 +30,13 @@ const url = 'https://limits.internal.example:8443'
 
 test('no line is wider than the terminal, at any width', () => {
   for (let columns = 1; columns <= 200; columns++) {
-    for (const line of topView(looked, url, columns, 100))
+    for (const line of topView(looked, url, { columns, rows: 100, isLive: true }))
       expect(widthOf(line), `${columns}: ${line}`).toBeLessThanOrEqual(columns)
   }
 })
 
 test('at 50 columns every number is there, beside names that are cut', () => {
-  const lines = topView(looked, url, 50, 100)
+  const lines = topView(looked, url, { columns: 50, rows: 100, isLive: true })
   expect(lines.slice(0, 3)).toEqual([`sluice at ${url}`, 'ready, counts in memory.', 'Up since 2026-01-02T03:04:05Z. q leaves.'])
   expect(lines).toContainEqual(expect.stringMatching(/^allowed +59,000 +54,500 +29,500 +1,770,000$/))
   expect(lines).toContainEqual(expect.stringMatching(/^a-client.*… +12 +3,456,789 +0$/))
@@ -46,7 +46,12 @@ test('at 50 columns every number is there, beside names that are cut', () => {
 })
 
 test('at 120 columns nothing is cut but the longest names', () => {
-  const lines = topView({ ...looked, limited: { ...looked.limited, clients: [] } }, url, 120, 100)
+  const lines = topView({ ...looked, limited: { ...looked.limited, clients: [] } }, url, {
+    columns: 120,
+    rows: 100,
+    isLive: true,
+  })
   expect(lines[0]).toMatch(/^sluice at https.* q leaves\.$/)
+  expect(topView(looked, url, { columns: 120, rows: 100, isLive: false })[0]).toMatch(/Z\.$/)
   expect(lines).toContainEqual(expect.stringMatching(/^checks +last second +10 s average/))
 })

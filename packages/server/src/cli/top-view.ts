@@ -28,9 +28,16 @@ export async function lookAt(client: Client): Promise<Looked> {
   return { health, stats, limited }
 }
 
+export interface View {
+  readonly columns: number
+  readonly rows: number
+  /** It is drawn again and again, until q. */
+  readonly isLive: boolean
+}
+
 /** The lines, none longer than `columns`, no more than `rows`. */
-export function topView(looked: Looked | Error, url: string, columns: number, rows: number): string[] {
-  const lines = looked instanceof Error ? failed(looked, url) : shown(looked, url, columns)
+export function topView(looked: Looked | Error, url: string, { columns, rows, isLive }: View): string[] {
+  const lines = looked instanceof Error ? failed(looked, url) : shown(looked, url, columns, isLive)
   return lines.slice(0, rows).map((line) => cutTo(plain(line), columns))
 }
 
@@ -38,7 +45,7 @@ function failed({ message }: Error, url: string): string[] {
   return [`sluice at ${url}`, '', message, 'Trying again. q leaves.']
 }
 
-function shown({ health, stats, limited }: Looked, url: string, columns: number): string[] {
+function shown({ health, stats, limited }: Looked, url: string, columns: number, isLive: boolean): string[] {
   const series = {
     allowed: whole(stats.allowed),
     denied: whole(stats.denied),
@@ -60,7 +67,7 @@ function shown({ health, stats, limited }: Looked, url: string, columns: number)
   ])
   const where = `sluice at ${url}`
   const state = `${health.state}, counts in ${health.store}.`
-  const since = `Up since ${stats.sinceStart.startedAt.toISOString().slice(0, 19)}Z. q leaves.`
+  const since = `Up since ${stats.sinceStart.startedAt.toISOString().slice(0, 19)}Z.${isLive ? ' q leaves.' : ''}`
   const oneLine = `${where}: ${state} ${since}`
   // Seconds that fit beside the names.
   const seconds = Math.max(0, columns - SPARKLINE_NAME)

@@ -10,6 +10,8 @@ export type Key =
   | { readonly kind: 'shown'; readonly secret: string }
   /** One that is in a file, and may be shown if it is here. */
   | { readonly kind: 'kept'; readonly path: string; readonly secret?: string }
+  /** One that may be made later: policies and keys cannot be read yet. */
+  | { readonly kind: 'awaited'; readonly trouble: string; readonly path: string | undefined }
   /** One that only the person has. */
   | { readonly kind: 'yours' }
 
@@ -46,6 +48,10 @@ function aboutKey(key: Key): string[] {
       return key.secret === undefined
         ? [`The admin key is in ${key.path}.`, '']
         : [`The admin key, also in ${key.path}:`, '', `  ${key.secret}`, '']
+    case 'awaited': {
+      const where = key.path === undefined ? 'printed here' : `put into ${key.path}`
+      return [`${key.trouble}. If this is the first start, the admin key is ${where} when the service is ready.`, '']
+    }
     case 'yours':
       return ['The admin key was given at the first start; put it into SLUICE_API_KEY.', '']
   }
@@ -64,7 +70,7 @@ function curl(address: string, key: Key): string {
 
 function authorization(key: Key): string | undefined {
   if (key.kind === 'none') return undefined
-  if (key.kind === 'yours') return '"Api-Key: $SLUICE_API_KEY"'
+  if (key.kind === 'yours' || key.kind === 'awaited') return '"Api-Key: $SLUICE_API_KEY"'
   if (key.kind === 'kept' && key.secret === undefined) return `"Api-Key: $(cat '${key.path}')"`
   return `'Api-Key: ${key.secret}'`
 }

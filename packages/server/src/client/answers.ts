@@ -146,7 +146,7 @@ export interface RecordsStatus {
 }
 
 export interface Restored {
-  /** Afterwards. */
+  /** The state after the restore. */
   readonly state: 'kept' | 'lost'
   readonly dryRun: boolean
   /** Records that Redis lacked or had in an earlier form. */

@@ -8,7 +8,7 @@ export interface CheckRequest {
   readonly clientId: string
   /** What is asked for: 1 to 2,048 characters. */
   readonly route: string
-  /** How many units to spend: a whole number, 1 unless said. */
+  /** How many units to spend: a whole number, 1 by default. */
   readonly cost?: number
 }
 

@@ -33,7 +33,7 @@ export interface Client {
   usage(check: CheckRequest): Promise<answers.Usage>
   /** Forgets what was used. */
   reset(counter: Counter): Promise<answers.Counted>
-  /** Gives units back, 1 unless said; never more than were used. */
+  /** Gives units back, 1 by default; never more than were used. */
   refund(check: CheckRequest): Promise<answers.Counted>
   /** Puts the count of one rule, the first unless named, at `used`. */
   set(counter: Counter & { readonly used: number; readonly rule?: string }): Promise<answers.Counted>

@@ -54,7 +54,7 @@ export interface ReadOptions {
   readonly tell?: (message: string) => void
 }
 
-/** About a second. */
+/** YAML of this length takes about a second to read. */
 const SLOW_YAML_CHARACTERS = 500_000
 
 /** Reads a file; throws ERR_CONFIG with everything that is wrong in it. */

@@ -83,7 +83,7 @@ test('a copy of a folder in use is free; the folder itself stays in use', async 
   await (await FolderLock.acquire(linked, { watchMs: 100 })).release()
 })
 
-test('the lock of the first programs, which did not say where it is, counts as before', async () => {
+test('a lock file without a version, which does not say where it is, counts as before', async () => {
   const folder = temporaryFolder()
   await leaveLock(folder, { version: undefined, folder: undefined, inode: undefined })
   await expect(FolderLock.acquire(folder, { watchMs: 100 })).rejects.toMatchObject({ code: 'ERR_DATA_LOCKED' })

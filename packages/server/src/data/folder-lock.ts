@@ -13,7 +13,7 @@ import { refuseNewer } from './file-version.ts'
 const PREFIX = 'lock-'
 const DRAFT = 'draft-'
 
-/** Of the form of these files. */
+/** The version of the format of lock files. */
 const VERSION = 1
 
 /** A draft of this age was left by a process that ended while writing it. */

@@ -32,7 +32,7 @@ export interface JournalOptions {
 }
 
 interface Line {
-  /** Of the form of the line; lines of the first programs have none, and are of version 1. */
+  /** The version of the format of the line; a line without one is of version 1. */
   readonly version?: number
   readonly n: number
   readonly changes: readonly Change[]

@@ -13,7 +13,7 @@ export const emptyTables = (): Tables => ({ policy: new Map(), key: new Map() })
 export interface Position {
   /** The number of the last change. */
   readonly last: number
-  /** The mark of the last commit; empty if it has none, as with those of the first programs. */
+  /** The mark of the last commit; empty if it was made before marks existed. */
   readonly mark: string
   /** Of the first commit. Another origin means that Redis was emptied. */
   readonly origin: string

@@ -124,7 +124,7 @@ describe.each(['FLUSHALL', 'an older snapshot', 'the stream alone', 'the keys al
       expect(each.heard).toEqual([])
     }
     expect(await inRedis()).toEqual(WHOLE)
-    // A number is skipped, which makes the first programs read everything as well.
+    // A number is skipped, which makes programs that know no marks read everything as well.
     expect(await redis.cli('XREVRANGE', RECORD_KEYS[2], '+', '-', 'COUNT', 1)).toMatch(/^10-0\n/)
     await b.records.commit([policy('x', 1)])
     await a.records.look()
@@ -209,6 +209,35 @@ describe('an instance that knows less', () => {
     await a.records.look()
     expect(Number(await redis.cli('PTTL', RECORD_KEYS[5]))).toBeGreaterThan(0)
     expect(Number(await redis.cli('PTTL', RECORD_KEYS[5]))).toBeLessThanOrEqual(10_000)
+  })
+
+  test('restores after the one that knew more is gone: only what that one alone knew is lost', async () => {
+    const [gone, behind] = await two()
+    await gone.records.commit([policy('known-by-one', 1)])
+    await redis.cli('FLUSHALL')
+    await gone.records.look()
+    await behind.records.look()
+    await expect(restore(behind)).rejects.toMatchObject({ code: 'ERR_RECORDS_BEHIND' })
+    // Ten seconds later.
+    await redis.cli('DEL', RECORD_KEYS[5])
+    await behind.records.look()
+    expect(behind.records.loss).toMatchObject({ knownBy: undefined })
+    await restore(behind)
+    expect(behind.records.loss).toBeUndefined()
+    expect(await inRedis()).toEqual(WHOLE)
+  })
+
+  test('has nothing to restore after that, if Redis has everything that it knows', async () => {
+    const [gone, , back] = await two()
+    await back()
+    const behind = await instance()
+    await gone.records.look()
+    await behind.records.look()
+    expect(behind.records.loss).toBeDefined()
+    // Ten seconds later.
+    await redis.cli('DEL', RECORD_KEYS[5])
+    await behind.records.look()
+    expect(behind.records.loss).toBeUndefined()
   })
 })
 
@@ -461,7 +490,7 @@ describe('a loss in the middle', () => {
   })
 })
 
-test('a copy of the first programs, which does not say how far it goes, is held against Redis as far as it can be', async () => {
+test('a copy of version 1, which does not say how far it goes, is held against Redis as far as it can be', async () => {
   const [, b] = await two()
   const position = { last: 1, mark: '', origin: '' }
   const records = [policy('p', 1), policy('gone', 1), key('k', REVOKED)]
@@ -535,7 +564,7 @@ test('a revocation that Redis forgot, and nobody noticed, is written again', asy
   await expect.poll(async () => (await inRedis()).keys.k, { timeout: 10_000 }).toEqual(REVOKED)
 })
 
-describe('records of the first programs, without marks', () => {
+describe('records from before marks existed', () => {
   async function unmarked(): Promise<void> {
     await redis.cli('HSET', RECORD_KEYS[0], 'p', '1')
     await redis.cli('HSET', RECORD_KEYS[1], 'admin', JSON.stringify(ALIVE))

@@ -28,7 +28,7 @@ const WRITE_AFTER_MS = 5000
 /** Lines that are written in one go: checks go on in between. */
 const LINES_A_PART = 500
 
-/** A Redis that has any change at all has what a copy of version 1 was made of, as far as it can be told. */
+/** The position of a copy of version 1, which has none: every Redis with at least one change counts as having that copy's changes. */
 const UNKNOWN_POSITION: Position = { last: 1, mark: '', origin: '' }
 
 interface Head {

@@ -18,7 +18,7 @@ const STREAMS: Readonly<Record<AuditPart, string>> = {
   'sign-ins': 'sluice:{records}:audit-sign-ins',
 }
 
-/** Some tens of megabytes, and a few. */
+/** Most entries of each log: changes take some tens of megabytes in Redis, sign-ins a few. */
 const KEPT_ENTRIES: Readonly<Record<AuditPart, number>> = { changes: 100_000, 'sign-ins': 20_000 }
 
 const CURSOR = /^\d{1,15}-\d{1,15}$/

@@ -210,7 +210,7 @@ export class RedisRecords implements Records {
         return undefined
       }
       const missed = await this.#catchUp()
-      // It was held against what is no longer so.
+      // The change was validated against outdated data.
       if (missed.some(({ kind }) => kinds.has(kind))) break
     }
     if (this.loss !== undefined) throw lostError()
@@ -228,7 +228,7 @@ export class RedisRecords implements Records {
     if (isThere === 0) return this.#lose(found)
     const changes = entries.map(readChange)
     const isWhole = changes.length === foundLast - last && changes.every((change) => change !== undefined)
-    // A copy of the first programs does not say which changes it holds.
+    // A copy of version 1 does not say which changes it holds.
     if (!isWhole || (!this.#isRead && mark === '')) return this.#takeAll()
     this.#local.arriveAt(found, readMarks(marks))
     this.#local.tellAll(changes)

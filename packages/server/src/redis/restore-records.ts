@@ -85,7 +85,7 @@ function lastInCommon({ marks, position }: KnownRecords, found: FoundRecords): n
   const common = [...found.marks].filter(([mark]) => marks.has(mark)).map(([, at]) => at)
   if (common.length > 0) return Math.max(...common)
   if (origin !== '' && origin !== position.origin) return 0
-  // Changes of the first programs have no marks: Redis went back, and nobody has added to it.
+  // Only changes from before marks existed have none: Redis went back, and nobody has added to it.
   return found.marks.size === 0 ? last : undefined
 }
 

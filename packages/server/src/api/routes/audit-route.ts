@@ -25,7 +25,7 @@ export function auditRoute(app: App, { service, authentication }: RouteContext):
           {
             of: Type.Optional(
               Type.Enum(['changes', 'sign-ins'], {
-                description: 'Administrative changes, or sign-ins to the pages, refused ones included; changes unless said.',
+                description: 'Administrative changes, or sign-ins to the pages, refused ones included; changes by default.',
               }),
             ),
             before: Type.Optional(Cursor),
@@ -37,7 +37,7 @@ export function auditRoute(app: App, { service, authentication }: RouteContext):
                   'Only what was done to this: the name of a policy, the id of a key, or a client and a route with a space between.',
               }),
             ),
-            limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'How many at most; 100 unless said.' })),
+            limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'How many at most; 100 by default.' })),
           },
           strict,
         ),

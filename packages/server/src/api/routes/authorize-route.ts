@@ -45,7 +45,7 @@ const Query = Type.Object(
     cost: Type.Optional(Cost),
     deny_status: Type.Optional(
       Type.Enum([403, 429, 503], {
-        description: 'The status for those who are denied; 403 for nginx, which knows no other. 429 unless said.',
+        description: 'The status for those who are denied; 403 for nginx, which knows no other. By default 429.',
       }),
     ),
   },

@@ -48,7 +48,7 @@ export function policyRoutes(app: App, context: RouteContext): void {
           {
             search: Type.Optional(Type.String({ maxLength: 256, description: 'Text in the name, client or route.' })),
             after: Type.Optional(Cursor),
-            limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'How many at most; 100 unless said.' })),
+            limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'How many at most; 100 by default.' })),
           },
           strict,
         ),

@@ -46,12 +46,16 @@ export function recordsRoutes(app: App, context: RouteContext): void {
           id: 'restoreRecords',
           summary: 'Put lost policies and keys back',
           description:
-            'Writes the policies and keys that this instance knows into a Redis that lost them. A key that was revoked stays revoked, a policy that was deleted stays deleted, and changes that were made after the loss stay. Does nothing if nothing is lost.',
+            'Writes the policies and keys that this instance knows into a Redis that lost them. A key that was revoked stays revoked, a policy that was deleted stays deleted, and changes that were made after the loss stay. Does nothing if nothing is lost. A request without a body means `{}`.',
           scope: 'admin',
           answers: { 200: envelope(RestoreView, 'What was done, or would be.') },
           failures: [400, 409, 413, 415, 500, 503],
         }),
         body: Restore,
+      },
+      preValidation: async (request) => {
+        // A request without a body asks for the default.
+        if (request.body === undefined) request.body = {}
       },
     },
     async (request) => {

@@ -31,7 +31,7 @@ export function statsRoutes(app: App, { service, authentication }: RouteContext)
         querystring: Type.Object(
           {
             seconds: Type.Optional(
-              Type.Integer({ minimum: 1, maximum: RING_SECONDS, description: `How far back; ${RING_SECONDS} unless said.` }),
+              Type.Integer({ minimum: 1, maximum: RING_SECONDS, description: `How far back; ${RING_SECONDS} by default.` }),
             ),
             policy: Type.Optional(Type.String({ maxLength: 64, description: 'Only this policy.' })),
           },
@@ -73,9 +73,9 @@ export function statsRoutes(app: App, { service, authentication }: RouteContext)
         }),
         querystring: Type.Object(
           {
-            by: Type.Optional(Type.Enum(['denied', 'allowed'], { description: 'What to count; denied unless said.' })),
+            by: Type.Optional(Type.Enum(['denied', 'allowed'], { description: 'What to count; denied by default.' })),
             limit: Type.Optional(
-              Type.Integer({ minimum: 1, maximum: 500, description: 'How many clients at most; 10 unless said.' }),
+              Type.Integer({ minimum: 1, maximum: 500, description: 'How many clients at most; 10 by default.' }),
             ),
           },
           strict,

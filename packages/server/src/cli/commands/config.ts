@@ -4,6 +4,7 @@ import { Command } from 'commander'
 import { loadConfig } from '../../config/config.ts'
 import { ConfigFileSchema } from '../../config/config-file.ts'
 import { printableConfig, printConfig } from '../../config/print-config.ts'
+import { readTlsFiles } from '../../config/tls-files.ts'
 import { type ServeFlags, takesServeFlags } from '../serve-flags.ts'
 import { countOf } from '../table.ts'
 import { print, printJson, type Terminal } from '../terminal.ts'
@@ -20,11 +21,18 @@ export function configCommand(terminal: Terminal): Command {
 function validate(terminal: Terminal): Command {
   const command = new Command('validate')
     .summary('say what is wrong')
-    .description('Reads flags, environment and file, and says everything that is wrong with them.')
+    .description(
+      'Reads flags, environment and file, and says everything that is wrong with them. Reads the files of --tls-cert and --tls-key too.',
+    )
     .option('--json', 'print JSON')
     .addHelpText('after', '\nEnds with 0 if all is well, 2 if not.\n\nExamples:\n  $ sluice config validate --config sluice.yaml')
   return takesServeFlags(command).action(async ({ json, ...flags }: ServeFlags & { readonly json?: boolean }) => {
-    const { file } = await loadConfig({ flags, env: terminal.env, tell: (message) => print(terminal.stderr, message) })
+    const { config, written, file } = await loadConfig({
+      flags,
+      env: terminal.env,
+      tell: (message) => print(terminal.stderr, message),
+    })
+    await readTlsFiles(config, written)
     const policies = file?.policies.length ?? 0
     if (json) printJson(terminal.stdout, { valid: true, policies })
     else

@@ -10,7 +10,7 @@ import { table } from '../table.ts'
 import { print, printJson, type Terminal } from '../terminal.ts'
 
 const expires = () =>
-  new Option('--expires <time>', "when it ends: 2027-01-31T00:00:00Z, or such as '90d' from now; never unless said").argParser(
+  new Option('--expires <time>', "when it ends: 2027-01-31T00:00:00Z, or such as '90d' from now; never unless given").argParser(
     timeFrom(Date.now),
   )
 
@@ -30,7 +30,7 @@ function create(terminal: Terminal): Command {
     .description('Makes a key and prints its secret, this once.')
     .argument('<name>', 'what it is called')
     .addOption(
-      new Option('--scope <scope>', 'what it may: check, read or admin; several times for several; check unless said').argParser(
+      new Option('--scope <scope>', 'what it may: check, read or admin; several times for several; check by default').argParser(
         collect,
       ),
     )
@@ -98,9 +98,9 @@ function rotate(terminal: Terminal): Command {
     .summary('replace a key')
     .description('Makes a second key of the same name and scopes, and prints its secret, this once.')
     .argument('<id>', 'the key to replace')
-    .option('--grace <duration>', "how long the old one lives on, such as '1h'; until it is revoked unless said", durationMs)
+    .option('--grace <duration>', "how long the old one lives on, such as '1h'; until it is revoked unless given", durationMs)
     .addOption(expires())
-    .addHelpText('after', '\nExamples:\n  $ sluice keys rotate 4kXb2mQ9 --grace 1h')
+    .addHelpText('after', '\nExamples:\n  $ sluice keys rotate 4kXb2mQ9aZ01 --grace 1h')
   asksService(command, terminal.env)
   return command.action(async (id: string, options: ConnectionOptions & { grace?: number; expires?: Date }) => {
     const { grace, expires: expiresAt } = options
@@ -116,7 +116,7 @@ function revoke(terminal: Terminal): Command {
     .description('Ends a key: from now on it is refused. The last key that can administer is ended only with --force.')
     .argument('<id>', 'the key to end')
     .option('--force', 'end it even if no other key can administer')
-    .addHelpText('after', '\nExamples:\n  $ sluice keys revoke 4kXb2mQ9')
+    .addHelpText('after', '\nExamples:\n  $ sluice keys revoke 4kXb2mQ9aZ01')
   asksService(command, terminal.env)
   return command.action(async (id: string, options: ConnectionOptions & { readonly force?: boolean }) => {
     const { force = false } = options

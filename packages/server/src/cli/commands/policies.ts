@@ -77,7 +77,7 @@ function set(terminal: Terminal): Command {
     .addOption(
       new Option(
         '--scope <scope>',
-        'what has the limit: each client and route, unless said; or each client, over all routes of the policy',
+        'what has the limit: each client and route (the default); or each client, over all routes of the policy',
       ).choices(['route', 'policy']),
     )
     .option('--file <file>', 'take the policy from a file, YAML or JSON, instead; - for the standard input')

@@ -37,8 +37,7 @@ function restore(terminal: Terminal): Command {
     .description(
       `Writes the policies and keys that the instance at --url knows into a Redis that lost them. Needs the scope admin.
 
-Keys that were revoked stay revoked, policies that were deleted stay deleted, and changes that were made after the loss
-stay. Entries of the audit log that Redis lost are not restored: no instance has them.`,
+Keys that were revoked stay revoked, policies that were deleted stay deleted, and changes that were made after the loss stay. Entries of the audit log that Redis lost are not restored: no instance has them.`,
     )
     .option('--dry-run', 'only say what would be done')
     .addHelpText('after', '\nExamples:\n  $ sluice records restore --dry-run\n  $ sluice records restore')
@@ -57,7 +56,7 @@ function statusLines({ state, since, knownChanges, foundChanges, knownBy, unread
       ? ['Nothing is lost.']
       : [
           `Redis lost policies or keys, noticed ${since?.toISOString()}: this instance is at change ${knownChanges}, Redis is at change ${foundChanges}.`,
-          `Put them back with: sluice records restore${knownBy === undefined ? '' : `, at ${knownBy}`}`,
+          `Put them back with: sluice records restore${knownBy === undefined ? '' : ` --url <that instance>. It is ${knownBy}.`}`,
         ]
   return unreadable.count === 0 ? lines : [...lines, `cannot be read: ${listed(unreadable)}`]
 }

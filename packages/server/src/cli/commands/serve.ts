@@ -2,9 +2,11 @@
 
 import { Command } from 'commander'
 import { loadConfig } from '../../config/config.ts'
+import { readTlsFiles } from '../../config/tls-files.ts'
 import { runUntilSignal } from '../../run-until-signal.ts'
 import { type RunningService, serve } from '../../serve.ts'
 import { AdminKeyFile } from '../admin-key-file.ts'
+import { UsageError } from '../exit-codes.ts'
 import { type ServeFlags, takesServeFlags } from '../serve-flags.ts'
 import { print, type Terminal } from '../terminal.ts'
 import { type Key, welcome } from '../welcome.ts'
@@ -20,8 +22,11 @@ export function serveCommand(terminal: Terminal): Command {
     .description(
       'Runs the service until it gets SIGTERM or SIGINT. The first drains: requests are answered for --drain-delay and those under way are finished. A second one ends it at once. SIGHUP reads certificate and policies again, and logs it. Every option can also stand in the environment or in the file of --config.',
     )
-    .option('--admin-key-file <file>', 'Keep the admin key of the first start in this file, instead of printing it.')
-    .option('--show-key', 'Print the key of that file at every start: for trying things out.')
+    .option(
+      '--admin-key-file <file>',
+      'Keep the admin key of the first start in this file, instead of printing it. Folders above it are made.',
+    )
+    .option('--show-key', 'Print the key of --admin-key-file at every start: for trying things out.')
     .addHelpText(
       'after',
       `
@@ -40,8 +45,17 @@ async function run(
   flags: ServeFlags,
   terminal: Terminal,
 ): Promise<void> {
-  const { config, file } = await loadConfig({ flags, env: terminal.env, tell: (message) => print(terminal.stderr, message) })
+  if (showKey && adminKeyFile === undefined) {
+    throw new UsageError('--show-key shows the key of a file: name the file with --admin-key-file')
+  }
+  const { config, written, file } = await loadConfig({
+    flags,
+    env: terminal.env,
+    tell: (message) => print(terminal.stderr, message),
+  })
+  await readTlsFiles(config, written)
   const keyFile = adminKeyFile === undefined ? undefined : new AdminKeyFile(adminKeyFile, showKey)
+  keyFile?.check()
   let key: Key = config.keysRequired ? { kind: 'yours' } : { kind: 'none' }
   let isWelcomed = false
   const tell = ({ address, adminAddress }: RunningService): void =>
@@ -56,6 +70,8 @@ async function run(
     },
   })
   const stopped = runUntilSignal(service)
+  const trouble = service.trouble()
+  if (key.kind === 'yours' && trouble !== undefined) key = { kind: 'awaited', trouble, path: keyFile?.path }
   if (key.kind === 'yours' && keyFile !== undefined) key = (await keyFile.look(service.adminAddress)) ?? key
   isWelcomed = true
   tell(service)

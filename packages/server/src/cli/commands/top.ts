@@ -1,7 +1,7 @@
 // sluice top: how many checks come in, and whom the limits stop, live.
 // Without a terminal it prints one view and ends.
 
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import type { Client } from '../../client/client.ts'
 import { durationMs } from '../arguments.ts'
 import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
@@ -20,7 +20,7 @@ export function topCommand(terminal: Terminal): Command {
     .description(
       'Shows how many checks come in each second and whom the limits stop, live. q leaves. Shows one instance: the one that answers.',
     )
-    .option('--every <duration>', "how often to look, such as '5s'", durationMs, 1000)
+    .addOption(new Option('--every <duration>', "how often to look, such as '5s'").argParser(durationMs).default(1000, '1s'))
     .option('--once', 'print one view and end, as it does without a terminal', false)
     .addHelpText('after', '\nExamples:\n  $ sluice top\n  $ sluice top --once --json')
   asksService(command, terminal.env)
@@ -30,7 +30,10 @@ export function topCommand(terminal: Terminal): Command {
       if (isLive) return watch(client, options, terminal)
       const looked = await lookAt(client)
       if (options.json) printJson(terminal.stdout, looked)
-      else terminal.stdout.write(`${topView(looked, options.url, terminal.stdout.columns || 100, 50).join('\n')}\n`)
+      else {
+        const size = { columns: terminal.stdout.columns || 100, rows: 50 }
+        terminal.stdout.write(`${topView(looked, options.url, { ...size, isLive: false }).join('\n')}\n`)
+      }
     })
   })
 }
@@ -41,7 +44,7 @@ async function watch(client: Client, { every, url }: TopOptions, terminal: Termi
   try {
     while (!screen.isLeft) {
       const looked = await lookAt(client).catch((error: unknown) => error as Error)
-      screen.draw((columns, rows) => topView(looked, url, columns, rows))
+      screen.draw((columns, rows) => topView(looked, url, { columns, rows, isLive: true }))
       await screen.pause(every)
     }
   } finally {

@@ -1,0 +1,61 @@
+// The certificate and the private key of the service, read from their files and checked.
+
+import { readFile } from 'node:fs/promises'
+import { createSecureContext } from 'node:tls'
+import { messageOf, type Problem, ServerError } from '../errors.ts'
+import type { Config, LoadedConfig } from './config.ts'
+
+export interface TlsFiles {
+  readonly cert: Buffer
+  readonly key: Buffer
+  readonly minVersion: 'TLSv1.2'
+}
+
+/**
+ * Undefined if the service does not speak TLS. Throws ERR_CONFIG with everything that is wrong with the files;
+ * `written` adds where their names came from.
+ */
+export async function readTlsFiles(
+  { tlsCert, tlsKey }: Pick<Config, 'tlsCert' | 'tlsKey'>,
+  written?: LoadedConfig['written'],
+): Promise<TlsFiles | undefined> {
+  if (tlsCert === undefined || tlsKey === undefined) return undefined
+  const problems: Problem[] = []
+  const refuse = (at: 'tlsCert' | 'tlsKey', message: string): void => {
+    problems.push({ at, message: `${message}${written === undefined ? '' : ` (${written[at].origin})`}` })
+  }
+  const read = async (at: 'tlsCert' | 'tlsKey', path: string): Promise<Buffer | undefined> => {
+    try {
+      return await readFile(path)
+    } catch (error) {
+      refuse(at, `${at} ${path} cannot be read: ${messageOf(error)}`)
+      return undefined
+    }
+  }
+  const [cert, key] = await Promise.all([read('tlsCert', tlsCert), read('tlsKey', tlsKey)])
+  if (cert !== undefined) {
+    const fault = faultOf({ cert })
+    if (fault !== undefined) refuse('tlsCert', `tlsCert ${tlsCert} is not a certificate in PEM: ${fault}`)
+  }
+  if (key !== undefined) {
+    const fault = faultOf({ key })
+    if (fault !== undefined) refuse('tlsKey', `tlsKey ${tlsKey} is not a private key in PEM without a password: ${fault}`)
+  }
+  if (cert !== undefined && key !== undefined && problems.length === 0) {
+    const fault = faultOf({ cert, key })
+    if (fault !== undefined) refuse('tlsKey', `tlsKey ${tlsKey} does not belong to the certificate ${tlsCert}: ${fault}`)
+    else return { cert, key, minVersion: 'TLSv1.2' }
+  }
+  const more = problems.length === 1 ? '' : ` (and ${problems.length - 1} more)`
+  throw new ServerError('ERR_CONFIG', `${problems[0].message}${more}`, { problems })
+}
+
+/** The reason why Node cannot use them, if it cannot. */
+function faultOf(parts: { readonly cert?: Buffer; readonly key?: Buffer }): string | undefined {
+  try {
+    createSecureContext(parts)
+    return undefined
+  } catch (error) {
+    return messageOf(error)
+  }
+}
