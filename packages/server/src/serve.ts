@@ -29,6 +29,8 @@ export interface ServeOptions {
   readonly logger?: Logger
   /** Gets the admin key that a first start makes. It is shown this once. Default: written to standard output. */
   readonly onFirstKey?: (secret: string) => void
+  /** Gives the start up, until the service listens: `serve` releases everything and throws the reason of the signal. */
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface RunningService {
@@ -55,7 +57,8 @@ const FINISH_MS = 10_000
 
 /** Starts the service. */
 export async function serve(options: ServeOptions): Promise<RunningService> {
-  const { config } = options
+  const { config, signal } = options
+  signal?.throwIfAborted()
   refusePublic(config)
   const logger = options.logger ?? makeLogger(config.logLevel)
   const stats = new Stats()
@@ -104,7 +107,12 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
       if (keysRequired) await makeFirstKey(keeping, keys, options.onFirstKey ?? printKey)
       if (status.state === 'starting') status.state = 'ready'
     })
-    await Promise.race([ready, pause(LOAD_MS, undefined, { ref: false })])
+    await loadedOrLate(ready, signal)
+    if (signal?.aborted) {
+      // It cannot become ready any more.
+      ready.catch(() => {})
+      throw signal.reason
+    }
     if (status.state === 'starting') {
       if (await keeping.hasCopy()) {
         status.state = 'ready'
@@ -153,8 +161,15 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     }
   } catch (error) {
     for (const step of closing) await step()
+    if (signal?.aborted && error === signal.reason) logger.info('stopped before it was started')
     throw error
   }
+}
+
+/** Waits until everything is loaded, for at most LOAD_MS, or until the start is given up. */
+async function loadedOrLate(ready: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  const late = pause(LOAD_MS, undefined, { ref: false, ...(signal && { signal }) })
+  await Promise.race([ready, late.catch(() => {})])
 }
 
 function refusePublic({ listen, adminListen, keysRequired, insecureAllowUnauthenticated }: Config): void {
