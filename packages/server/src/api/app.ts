@@ -14,6 +14,7 @@ import { answerErrors, sendError } from './error-answers.ts'
 import { httpServer, UnderWay } from './http-server.ts'
 import { parseJson } from './json-body.ts'
 import { ListenerDrain } from './listener-drain.ts'
+import { parseQuery } from './query-text.ts'
 import type { App, RouteContext } from './route-options.ts'
 import { auditRoute } from './routes/audit-route.ts'
 import { authorizeRoute } from './routes/authorize-route.ts'
@@ -84,7 +85,7 @@ export function buildApp({ service, planes, tls, before }: AppOptions): BuiltApp
     forceCloseConnections: 'idle',
     // http-server.ts answers these. Fastify's own handler would end the connection before.
     clientErrorHandler: () => {},
-    routerOptions: { maxParamLength: 256 },
+    routerOptions: { maxParamLength: 256, querystringParser: parseQuery },
     frameworkErrors: (error, _request, reply) => sendError(reply, error, service.logger, 'a path'),
   }) as unknown as App
   app.removeAllContentTypeParsers()
