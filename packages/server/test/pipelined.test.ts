@@ -1,5 +1,6 @@
 // Requests that arrive together on one connection: each that is counted is answered.
 
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { startService, type TestService } from './running-service.ts'
@@ -71,4 +72,19 @@ test('requests that came before something that is not HTTP are answered before i
     .replace(BODY, 'zz\r\n')
   expect(await statusesOf(service, check(key) + broken)).toEqual(['200', '400'])
   expect(await used(service)).toBe(4)
+})
+
+test('a stop does not wait for answers of a connection that is gone', async () => {
+  const service = await startService()
+  const { hostname, port } = new URL(service.address)
+  const socket = connect(Number(port), hostname)
+  // The stream never ends, so the answer behind it never has its turn.
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nApi-Key: ${service.key}\r\n\r\n`
+  socket.write(get('/v1/events') + get('/livez'))
+  await once(socket, 'data')
+  socket.destroy()
+  const startMs = performance.now()
+  await service.close()
+  // Requests under way may take ten seconds.
+  expect(performance.now() - startMs).toBeLessThan(8000)
 })
