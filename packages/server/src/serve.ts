@@ -29,6 +29,8 @@ export interface ServeOptions {
   readonly logger?: Logger
   /** Gets the admin key that a first start makes. It is shown this once. Default: written to standard output. */
   readonly onFirstKey?: (secret: string) => void
+  /** Gives the start up, until the service listens: `serve` releases everything and throws the reason of the signal. */
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface RunningService {
@@ -57,7 +59,8 @@ const FINISH_MS = 10_000
 
 /** Starts the service. */
 export async function serve(options: ServeOptions): Promise<RunningService> {
-  const { config } = options
+  const { config, signal } = options
+  signal?.throwIfAborted()
   refusePublic(config)
   // First: a service that cannot speak TLS makes neither a folder nor a key.
   const tls = await readTlsFiles(config)
@@ -118,8 +121,9 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
       isLoaded = true
       if (!keysRequired || keys.list().length > 0) becomeReady()
     })
-    const late = pause(LOAD_MS, undefined, { ref: false })
+    const late = pause(LOAD_MS, undefined, { ref: false, ...(signal && { signal }) }).catch(() => {})
     await Promise.race([loaded, late])
+    giveUp(signal, loaded)
     if (!isLoaded) await startFromCopy()
 
     const listeners = await listen(config, service, tls)
@@ -133,6 +137,7 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     })
     ready.catch((error: unknown) => logger.error({ err: error }, 'the service cannot become ready'))
     await Promise.race([ready, late])
+    giveUp(signal, ready)
     await startFromCopy()
     if (status.state === 'starting') logger.warn(`${keeping.trouble()}: listening, but not ready until that is put right`)
     const [{ address }] = listeners
@@ -169,8 +174,16 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     }
   } catch (error) {
     for (const step of closing) await step()
+    if (signal?.aborted && error === signal.reason) logger.info('stopped before it was started')
     throw error
   }
+}
+
+/** Throws if the start was given up. What it has begun may fail from now on. */
+function giveUp(signal: AbortSignal | undefined, begun: Promise<void>): void {
+  if (!signal?.aborted) return
+  begun.catch(() => {})
+  throw signal.reason
 }
 
 function refusePublic({ listen, adminListen, keysRequired, insecureAllowUnauthenticated }: Config): void {

@@ -87,6 +87,21 @@ describe('GET /v1/authorize', () => {
     expect([await used(idOf(`${token}1`)), await used(idOf(`${token}2`)), await used('b'.repeat(256))]).toEqual([1, 2, 1])
   })
 
+  test('users whose header is not UTF-8 are told apart, from each other and from those whose header is', async () => {
+    const { call } = await startService()
+    const bytes = (...values: number[]) => Buffer.from([...Buffer.from('caf'), ...values])
+    const users = [bytes(0xc3, 0xa9), bytes(0xe9), bytes(0xe9), bytes(0xe8), bytes(0xef, 0xbf, 0xbd)]
+    for (const user of users) {
+      // A header travels as one byte for each character.
+      const headers = { ...FORWARDED, 'x-user': user.toString('latin1') }
+      expect((await call('GET', '/v1/authorize?client_header=X-User', undefined, headers)).status).toBe(200)
+    }
+    const used = async (client: string) =>
+      (await call('GET', `/v1/usage?client_id=${encodeURIComponent(client)}&route=*`)).body.data.rules[0].used
+    const idOf = (user: Buffer) => `caf\ufffd~sha256-${createHash('sha256').update(user).digest('base64url')}`
+    expect(await Promise.all(['café', 'caf\ufffd', idOf(users[1]), idOf(users[3])].map(used))).toEqual([1, 1, 2, 1])
+  })
+
   test('a header counts wherever it stands, also behind many others', async () => {
     const { call } = await startService()
     const filler = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`x-filler-${i}`, `${i}`]))

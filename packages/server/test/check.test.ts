@@ -246,6 +246,10 @@ describe('the older endpoints', () => {
     expect((await call('POST', '/api/v1/rate/fixed-window', { route: '/a' }, { 'x-client-id': header })).body.data.remain).toBe(
       98,
     )
+    const latin1 = await call('POST', '/api/v1/rate/fixed-window', { route: '/a' }, { 'x-client-id': 'caf\xe9' })
+    expect([latin1.status, latin1.body.meta.message]).toEqual([400, 'the headers: x-client-id is not UTF-8'])
+    const limit = { route: '/a', limit: 1, window: 60 }
+    expect((await call('PUT', '/api/v1/rate/fixed-window/set', limit, { 'x-client-id': 'caf\xe9' })).status).toBe(400)
   })
 
   test('answer 401 in the same envelope', async () => {

@@ -18,7 +18,7 @@ function closed(socket: Socket): Promise<void> {
 }
 
 /** Sends text on a socket of its own; → all that comes back until the service closes it, and how long that took. */
-async function send(address: string, text: string): Promise<{ answer: string; tookMs: number }> {
+async function send(address: string, text: string | Buffer): Promise<{ answer: string; tookMs: number }> {
   const startMs = performance.now()
   const socket = open(address)
   let answer = ''
@@ -159,11 +159,47 @@ describe('HTTP itself', () => {
 
   test('a number in a query is written in digits', async () => {
     const { call } = await startService()
-    for (const limit of ['true', '1.0', '1e1', '0x1', '', ' 1', '1&limit=2', '99999999999999999999', '-1', '0']) {
+    for (const limit of [
+      'true',
+      '1.0',
+      '1e1',
+      '0x1',
+      '',
+      ' 1',
+      '1&limit=2',
+      '99999999999999999999',
+      '-1',
+      '0',
+      '01',
+      '-0',
+      '+1',
+    ]) {
       expect([limit, (await call('GET', `/v1/audit?limit=${encodeURI(limit)}`)).status]).toEqual([limit, 400])
     }
     expect((await call('GET', '/v1/audit?limit=1')).body.data.entries).toHaveLength(1)
     expect((await call('GET', '/v1/authorize?deny_status=true')).status).toBe(400)
+    expect((await call('GET', '/v1/usage?client_id=ada&route=/a&cost=01')).status).toBe(400)
+    expect((await call('GET', '/v1/usage?client_id=ada&route=/a&cost=10')).status).toBe(200)
+  })
+
+  test('a query that is not UTF-8 is refused: else different ids would be counted as one', async () => {
+    const { address, call, key } = await startService()
+    const ask = async (path: string) => {
+      const head = Buffer.from(`GET ${path} HTTP/1.1\r\nHost: x\r\nApi-Key: ${key}\r\nConnection: close\r\n\r\n`, 'latin1')
+      return (await send(address, head)).answer
+    }
+    for (const id of ['%ff', 'a%ed%a0%80', '%', 'a%2', '%zz', '%c3', '%c3&x=%a9', 'caf\xe9', 'caf\xc3\xa9']) {
+      for (const path of [
+        `/v1/authorize?route=/a&client=${id}`,
+        `/v1/usage?route=/a&client_id=${id}`,
+        `/v1/stats?policy=${id}`,
+      ]) {
+        const answer = await ask(path)
+        expect([path, answer.slice(9, 12), /ERR_INPUT|this is not HTTP/.test(answer)]).toEqual([path, '400', true])
+      }
+    }
+    expect((await call('GET', '/v1/authorize?route=/a&client=caf%C3%A9+%F0%9F%98%80%25')).status).toBe(200)
+    expect((await call('GET', `/v1/usage?route=/a&client_id=${encodeURIComponent('café 😀%')}`)).body.data.rules[0].used).toBe(1)
   })
 
   test('slow headers and a slow body are cut off in time, while others are served', async () => {

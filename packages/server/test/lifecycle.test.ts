@@ -7,6 +7,7 @@ import { get as getTls } from 'node:https'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { MOST_SOCKET_BYTES } from '../src/config/addresses.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { makeLogger } from '../src/log/logger.ts'
 import { serve } from '../src/serve.ts'
@@ -206,6 +207,29 @@ describe('listeners', () => {
     expect(existsSync(socket)).toBe(true)
     await startService({ flags: { listen: `unix:${socket}` } })
     await expect(startService({ flags: { listen: `unix:${socket}` } })).rejects.toThrow('is in use by another process')
+  })
+
+  test('a socket file in a folder that does not exist, or that is none, is refused with the name of the folder', async () => {
+    const folder = temporaryFolder()
+    const file = join(folder, 'file')
+    writeFileSync(file, '')
+    const started = (socket: string) => startService({ flags: { listen: `unix:${socket}` } })
+    const missing = join(folder, 'missing')
+    await expect(started(join(missing, 'a.sock'))).rejects.toMatchObject({
+      code: 'ERR_CONFIG',
+      message: `cannot listen on unix:${join(missing, 'a.sock')}: the folder ${missing} does not exist`,
+    })
+    await expect(started(join(file, 'a.sock'))).rejects.toMatchObject({
+      code: 'ERR_CONFIG',
+      message: expect.stringContaining(`${file} is not a folder`),
+    })
+  })
+
+  test('a socket file works up to the longest path that the system takes', async () => {
+    const folder = temporaryFolder()
+    const socket = join(folder, 'x'.repeat(MOST_SOCKET_BYTES - Buffer.byteLength(folder) - 1))
+    await startService({ flags: { listen: `unix:${socket}` } })
+    expect(existsSync(socket)).toBe(true)
   })
 
   test('a file at the place of the socket is refused and stays, whatever its kind', async () => {

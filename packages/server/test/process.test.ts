@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -40,6 +40,8 @@ async function start(options: Record<string, string>, key = ''): Promise<Running
   await until('the service to listen', async () => said('address') !== undefined || child.exitCode !== null)
   return { child, address: said('address') as string, key: said('key') ?? key, lines, ended }
 }
+
+const COMMAND = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url))
 
 const CHECK = { client_id: 'ada', route: '/a' }
 
@@ -93,6 +95,50 @@ test('a second signal ends it at once, whatever is under way', async () => {
   child.kill('SIGTERM')
   expect(await ended).toBe(1)
   expect(performance.now() - startMs).toBeLessThan(5000)
+})
+
+/** `sluice serve` while it waits for a Redis that is not there. */
+async function starting(folder: string) {
+  const store = `redis://127.0.0.1:${await freePort()}`
+  const command = [COMMAND, 'serve', '--listen', '127.0.0.1:0', '--store', store, '--data-folder', folder]
+  const child = spawn(process.execPath, command, { env: { PATH: process.env.PATH }, stdio: ['ignore', 'pipe', 'pipe'] })
+  onTestFinished(() => {
+    child.kill('SIGKILL')
+  })
+  const ended = once(child, 'exit').then(([code, signal]) => code ?? signal)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (text) => {
+      output += text
+    })
+  }
+  const locks = () => readdirSync(folder).filter((name) => name.startsWith('lock-'))
+  await until('the lock', async () => locks().length > 0)
+  return { child, ended, locks, output: () => output }
+}
+
+test.each(['SIGTERM', 'SIGINT'] as const)(
+  '%s during the start ends it with 0, before it listens, and without its lock',
+  async (signal) => {
+    const { child, ended, locks, output } = await starting(temporaryFolder())
+    child.kill(signal)
+    expect(await ended).toBe(0)
+    expect(locks()).toEqual([])
+    expect(output()).toContain('stopped before it was started')
+    expect(output()).not.toMatch(/listening|"level":(50|"error")/)
+  },
+)
+
+test('SIGHUP during the start is obeyed after it', async () => {
+  const { child, ended, output } = await starting(temporaryFolder())
+  child.kill('SIGHUP')
+  await until(
+    'the line',
+    async () => output().includes('nothing to reload') || child.exitCode !== null || child.signalCode !== null,
+  )
+  expect(output()).toMatch(/listening.*nothing to reload/s)
+  child.kill('SIGTERM')
+  expect(await ended).toBe(0)
 })
 
 test('rediss:// speaks TLS to Redis', async () => {

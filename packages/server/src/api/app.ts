@@ -14,6 +14,7 @@ import { answerErrors, sendError } from './error-answers.ts'
 import { httpServer, UnderWay } from './http-server.ts'
 import { parseJson } from './json-body.ts'
 import { ListenerDrain } from './listener-drain.ts'
+import { parseQuery } from './query-text.ts'
 import type { App, RouteContext } from './route-options.ts'
 import { auditRoute } from './routes/audit-route.ts'
 import { authorizeRoute } from './routes/authorize-route.ts'
@@ -68,9 +69,9 @@ export function buildApp({ service, planes, tls, before }: AppOptions): BuiltApp
   const app = fastify({
     serverFactory: (route) => {
       const server = httpServer((request, response) => {
+        if (drain.hasBegun && !drain.takes(request, response)) return
         underWay.begin(response)
         if (isLogging) logWhenDone(service.logger, request, response)
-        if (drain.closesConnections) drain.endAfter(response)
         if (door !== undefined && isCheck(request)) door.answer(request, response)
         else route(request, response)
       }, tls)
@@ -82,7 +83,9 @@ export function buildApp({ service, planes, tls, before }: AppOptions): BuiltApp
     genReqId: requestIds(),
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    routerOptions: { maxParamLength: 256 },
+    // http-server.ts answers these. Fastify's own handler would end the connection before.
+    clientErrorHandler: () => {},
+    routerOptions: { maxParamLength: 256, querystringParser: parseQuery },
     frameworkErrors: (error, _request, reply) => sendError(reply, error, service.logger, 'a path'),
   }) as unknown as App
   app.removeAllContentTypeParsers()
@@ -106,7 +109,8 @@ export function buildApp({ service, planes, tls, before }: AppOptions): BuiltApp
 async function close(app: App, drain: ListenerDrain, underWay: UnderWay, { delayMs, withinMs }: CloseOptions): Promise<void> {
   await drain.stopAccepting(delayMs)
   const closed = app.close()
-  await Promise.race([underWay.none(), pause(withinMs, undefined, { ref: false })])
+  // Node tells nothing of an answer that waits behind another one when their connection ends. Hence the second condition.
+  await Promise.race([underWay.none(), drain.allEnded(), pause(withinMs, undefined, { ref: false })])
   // A server that closes no longer ends connections that are slow.
   drain.closeAllConnections()
   await closed

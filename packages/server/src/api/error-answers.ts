@@ -83,7 +83,9 @@ export function answerBadHttp(error: NodeJS.ErrnoException, socket: Socket): voi
   const { status, meaning } = SERVER_ERROR_CODES[code]
   const body = JSON.stringify(failure(status, code, code === 'ERR_INPUT' ? 'this is not HTTP' : meaning))
   const headers = [`Content-Type: ${JSON_TYPE}`, `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close']
-  socket.end(`HTTP/1.1 ${status} ${STATUS_TEXTS[status]}\r\n${headers.join('\r\n')}\r\n\r\n${body}`)
+  socket.write(`HTTP/1.1 ${status} ${STATUS_TEXTS[status]}\r\n${headers.join('\r\n')}\r\n\r\n${body}`)
+  // An end alone would leave the connection to a peer that never ends its own side.
+  socket.destroySoon()
 }
 
 const BAD_HTTP: Readonly<Record<string, ServerErrorCode>> = {

@@ -54,6 +54,29 @@ export function httpServer(listener: Listener, tls: TlsOptions | undefined): Ser
   const server = tls === undefined ? createServer(limits, listener) : createTlsServer({ ...tls, ...limits }, listener)
   server.maxHeadersCount = ANY_COUNT
   server.maxConnections = MOST_CONNECTIONS
-  server.on('clientError', (error, socket) => answerBadHttp(error, socket as Socket))
+  const awaited = new WeakSet<ServerResponse>()
+  server.on('clientError', (error, socket) => refuseBadHttp(error, socket as Socket, awaited))
   return server
+}
+
+/** Node's field for the answer that has its turn on a connection. Node's own handler of bad requests reads it as well. */
+type HttpSocket = Socket & { readonly _httpMessage?: ServerResponse | null }
+
+/**
+ * Requests that came whole before the bad one are answered first, since they may have been counted. Node reports each later packet of the
+ * connection again: `awaited` keeps it at one listener for each answer. An answer that never ends, as that of a stream, is not awaited.
+ */
+function refuseBadHttp(error: NodeJS.ErrnoException, socket: HttpSocket, awaited: WeakSet<ServerResponse>): void {
+  const earlier = socket._httpMessage
+  const isEarlierDue = earlier?.req.complete === true && (earlier.writableEnded || !earlier.headersSent)
+  if (!isEarlierDue || error.code === 'ECONNRESET') {
+    answerBadHttp(error, socket)
+    return
+  }
+  if (awaited.has(earlier)) return
+  awaited.add(earlier)
+  earlier.once('close', () => {
+    // The earlier answer may have ended the connection.
+    if (!socket.writableEnded) refuseBadHttp(error, socket, awaited)
+  })
 }

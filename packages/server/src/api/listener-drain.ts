@@ -9,8 +9,8 @@
 // Settling comes before the listening socket closes: the kernel resets connections that it has taken and the process has not
 // accepted yet, with the requests that are already in them. A refused connection loses nothing, since nothing was sent.
 
-import type { Server, ServerResponse } from 'node:http'
-import { Server as NetServer } from 'node:net'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 
 /** Settling ends when no connection came for this long. A busy machine takes longer than a lull, hence the generous bound. */
@@ -24,27 +24,49 @@ const MOST_LEAVING_MS = 3000
 const LOOK_EVERY_MS = 10
 
 export class ListenerDrain {
-  /** True while each answer has to end its connection: then `endAfter` is called for it. */
-  closesConnections = false
+  /** True from the first step on: then `takes` is called for each request. */
+  hasBegun = false
+  /** True while each answer ends its connection. */
+  #closesConnections = false
+  /** Connections that an earlier answer ends. */
+  readonly #leaving = new WeakSet<Socket>()
   readonly #servers: Server[] = []
+  readonly #closed: Promise<unknown>[] = []
   #accepted = 0
   #ended = 0
 
   add(server: Server): void {
     this.#servers.push(server)
+    this.#closed.push(new Promise((resolve) => server.once('close', resolve)))
     server.on('connection', () => {
       this.#accepted += 1
     })
   }
 
-  endAfter(response: ServerResponse): void {
-    this.#ended += 1
-    response.setHeader('connection', 'close')
+  /** False for a request that comes after an answer with `Connection: close`: nobody would read its answer, so it must not count. */
+  takes(request: IncomingMessage, response: ServerResponse): boolean {
+    const { socket } = request
+    if (this.#leaving.has(socket)) {
+      request.resume()
+      return false
+    }
+    if (this.#closesConnections) {
+      this.#leaving.add(socket)
+      this.#ended += 1
+      response.setHeader('connection', 'close')
+    }
+    return true
   }
 
   /** Begins the first step. It lasts until `stopAccepting` is called. */
   tell(): void {
-    this.closesConnections = true
+    this.hasBegun = true
+    this.#closesConnections = true
+  }
+
+  /** Resolves when the servers have stopped listening and all their connections have ended. */
+  async allEnded(): Promise<void> {
+    await Promise.all(this.#closed)
   }
 
   /**
@@ -52,9 +74,10 @@ export class ListenerDrain {
    * Without a delay it does not settle.
    */
   async stopAccepting(delayMs: number): Promise<void> {
-    this.closesConnections = false
+    this.hasBegun = true
+    this.#closesConnections = false
     if (delayMs > 0) await this.#settle()
-    this.closesConnections = true
+    this.#closesConnections = true
     // The close of node:http would also end idle connections, at once.
     for (const server of this.#servers) NetServer.prototype.close.call(server)
     await this.#leave(Math.max(LEAST_LULL_MS, Math.min(delayMs, MOST_LULL_MS)))

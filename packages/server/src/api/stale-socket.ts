@@ -1,11 +1,13 @@
 // A process that was killed leaves its socket file behind, and nobody else can listen there until the file is gone.
 // Invariant: only a socket that nobody answers on is removed. A file of any other kind is somebody's data.
 
-import { lstat, rm } from 'node:fs/promises'
+import { lstat, rm, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
+import { dirname } from 'node:path'
 import { ServerError } from '../errors.ts'
 
 export async function removeStaleSocket(path: string): Promise<void> {
+  await refuseMissingFolder(path)
   const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
     throw error
@@ -15,6 +17,16 @@ export async function removeStaleSocket(path: string): Promise<void> {
     throw new ServerError('ERR_CONFIG', `cannot listen on unix:${path}: there is something that is not a socket, and it stays`)
   }
   if (await refuses(path)) await rm(path, { force: true })
+}
+
+/** The system's own error would say that access is denied. */
+async function refuseMissingFolder(path: string): Promise<void> {
+  const folder = dirname(path)
+  const problem = await stat(folder).then(
+    (found) => (found.isDirectory() ? undefined : `${folder} is not a folder`),
+    ({ code }: NodeJS.ErrnoException) => (code === 'ENOENT' ? `the folder ${folder} does not exist` : undefined),
+  )
+  if (problem !== undefined) throw new ServerError('ERR_CONFIG', `cannot listen on unix:${path}: ${problem}`)
 }
 
 function refuses(path: string): Promise<boolean> {

@@ -5,6 +5,7 @@ import type { TObject, TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { ServerError } from '../errors.ts'
 import { problemsIn, refuse } from '../input/check-input.ts'
+import { UNREADABLE_QUERY } from './query-text.ts'
 
 const PARTS: Readonly<Record<string, string>> = {
   body: 'the body',
@@ -23,14 +24,17 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, http
   if (httpPart === 'body') return accepted
   if (httpPart === 'headers') return (headers: Readonly<Record<string, unknown>>) => accepted(pick(headers, schema as TObject))
   return (text: unknown) => {
+    if (text === UNREADABLE_QUERY) return { error: new ServerError('ERR_INPUT', NOT_ENCODED) }
     const value = withNumbers(text as Readonly<Record<string, unknown>>, schema as TObject)
     const answer = accepted(value)
     return answer === true ? { value } : answer
   }
 }
 
-/** Numbers as paths and queries write them: digits, and nothing that has to be interpreted. */
-const DIGITS = /^-?\d{1,16}$/
+const NOT_ENCODED = 'the query: every character beyond ASCII, and %, has to be written as %XX for each byte of its UTF-8'
+
+/** Numbers as paths and queries write them: digits without leading zeros, and nothing that has to be interpreted. */
+const DIGITS = /^(?:0|-?[1-9]\d{0,15})$/
 
 /** A path or query is text. Whole numbers are read from it where the schema wants them; anything else stays text, and is refused as such. */
 function withNumbers(text: Readonly<Record<string, unknown>>, { properties }: TObject): Record<string, unknown> {

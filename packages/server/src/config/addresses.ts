@@ -13,6 +13,9 @@ export type StoreAddress =
   /** The sentinels, as redis:// or rediss:// URLs, and the name of what they watch over. */
   | { readonly kind: 'redis-sentinel'; readonly urls: readonly string[]; readonly service: string }
 
+/** The system cuts a longer path of a socket file off, and the file is then at another place. Linux takes 107 bytes, macOS and BSD 103. */
+export const MOST_SOCKET_BYTES = process.platform === 'linux' ? 107 : 103
+
 export const LISTEN_FORM = "such as '127.0.0.1:8080', '[::1]:8080', '8080' (on 127.0.0.1) or 'unix:/run/sluice.sock'"
 
 /** Undefined if it cannot be read. */

@@ -162,6 +162,17 @@ describe('an address that others can reach', () => {
   })
 })
 
+test('a socket file whose path is longer than the system takes is refused, counted in bytes', async () => {
+  const most = process.platform === 'linux' ? 107 : 103
+  const path = `/${'é'.repeat((most - 1) / 2)}`
+  await loadConfig({ flags: { listen: `unix:${path}`, adminListen: `unix:/${'x'.repeat(most - 1)}` } })
+  for (const option of ['listen', 'adminListen']) {
+    expect(await messageOf({ flags: { [option]: `unix:${path}x` } })).toBe(
+      `${option} is a socket file whose path has ${most + 1} bytes: this system takes at most ${most}`,
+    )
+  }
+})
+
 describe('a file', () => {
   test('has policies, which are read and marked as its own', async () => {
     const config = fileOf(`

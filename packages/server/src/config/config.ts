@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { type Problem, ServerError } from '../errors.ts'
 import { problemsIn } from '../input/check-input.ts'
 import { nearest, show, suggest } from '../input/near-word.ts'
-import { isLocal, showListen } from './addresses.ts'
+import { isLocal, MOST_SOCKET_BYTES, showListen } from './addresses.ts'
 import { type ConfigFile, type ReadOptions, readConfigFile } from './config-file.ts'
 import { CONFIG_FLAG, type Config, flagOf, OPTION_NAMES, OPTIONS, type OptionName, variableOf } from './options.ts'
 
@@ -44,7 +44,8 @@ export async function loadConfig({ flags = {}, env = {}, ...reading }: ConfigSou
     written[name] = found
     config[name] = value
   }
-  if (problems.length === 0) problems.push(...contradictions(config as unknown as Config))
+  if (problems.length === 0)
+    problems.push(...longSockets(config as unknown as Config), ...contradictions(config as unknown as Config))
   if (problems.length > 0) {
     const more = problems.length === 1 ? '' : ` (and ${problems.length - 1} more)`
     throw new ServerError('ERR_CONFIG', `${problems[0].message}${more}`, { problems })
@@ -110,6 +111,16 @@ function nearVariables(env: ConfigSources['env'] & {}): Problem[] {
       known.map((variable) => variable.slice(7)),
     )
     return near === undefined ? [] : [{ at: name, message: `no option is set by ${name}: did you mean SLUICE_${near}?` }]
+  })
+}
+
+/** Socket files whose path the system would cut off. */
+function longSockets({ listen, adminListen }: Config): Problem[] {
+  return Object.entries({ listen, adminListen }).flatMap(([at, address]) => {
+    const bytes = address !== undefined && 'socket' in address ? Buffer.byteLength(address.socket) : 0
+    if (bytes <= MOST_SOCKET_BYTES) return []
+    const message = `${at} is a socket file whose path has ${bytes} bytes: this system takes at most ${MOST_SOCKET_BYTES}`
+    return [{ at, message }]
   })
 }
 

@@ -25,7 +25,7 @@ const Query = Type.Object(
         pattern: '^[A-Za-z0-9-]{1,64}$',
         description:
           'The header that says whom to count, which the proxy has to set itself. Without it in a request, the address counts. ' +
-          'A value of more than 256 characters counts under its first 64, `~sha256-` and its SHA-256 in base64url.',
+          'A value of more than 256 characters, or one that is not UTF-8, counts under its first 64 characters, `~sha256-` and its SHA-256 in base64url.',
       }),
     ),
     route: Type.Optional(Type.String({ ...Route, description: 'The route, if it is not the path of the forwarded request.' })),

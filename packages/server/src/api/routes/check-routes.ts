@@ -6,7 +6,7 @@ import Type from 'typebox'
 import type { Verdict } from '../../decide/decider.ts'
 import { batchAnswer, checkAnswer, resultData } from '../check-answer.ts'
 import { JSON_TYPE } from '../envelope.ts'
-import { headerText } from '../header-text.ts'
+import { headerClientId } from '../header-text.ts'
 import { rateLimitHeaders } from '../rate-limit-headers.ts'
 import { type App, described, type RouteContext } from '../route-options.ts'
 import { Answer, Batch, BatchResult, Check, ClientId, envelope, Route, strict } from '../schemas.ts'
@@ -96,7 +96,7 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
         body: Type.Object({ route: Route }, strict),
       },
     },
-    ({ headers, body: { route } }, reply) => answer(reply, headerText(headers['x-client-id']), route, 1),
+    ({ headers, body: { route } }, reply) => answer(reply, headerClientId(headers['x-client-id']), route, 1),
   )
 }
 

@@ -7,7 +7,7 @@ import { show } from '../../input/near-word.ts'
 import { againOnConflict } from '../again-on-conflict.ts'
 import { audited } from '../audited.ts'
 import { success } from '../envelope.ts'
-import { headerText } from '../header-text.ts'
+import { headerClientId } from '../header-text.ts'
 import { type App, described, type RouteContext } from '../route-options.ts'
 import { ClientId, envelope, Route, strict } from '../schemas.ts'
 
@@ -47,7 +47,7 @@ export function fixedWindowSetRoute(app: App, context: RouteContext): void {
       },
     },
     async (request) => {
-      const client = headerText(request.headers['x-client-id'])
+      const client = headerClientId(request.headers['x-client-id'])
       const { route, limit, window } = request.body
       // A pattern would set the limit of others too.
       const several = [client, route].find((text) => text.endsWith('*'))

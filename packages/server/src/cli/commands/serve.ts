@@ -36,15 +36,18 @@ Examples:
   $ SLUICE_STORE=rediss://user:password@redis.example:6380 sluice serve --config sluice.yaml`,
     )
   return takesServeFlags(command).action(({ adminKeyFile, showKey, ...flags }: OwnFlags & ServeFlags) =>
-    run({ adminKeyFile, showKey }, flags, terminal),
+    runUntilSignal((signal) => start({ own: { adminKeyFile, showKey }, flags, terminal, signal })),
   )
 }
 
-async function run(
-  { adminKeyFile, showKey = false }: { [Name in keyof OwnFlags]: OwnFlags[Name] | undefined },
-  flags: ServeFlags,
-  terminal: Terminal,
-): Promise<void> {
+interface Start {
+  readonly own: { readonly [Name in keyof OwnFlags]: OwnFlags[Name] | undefined }
+  readonly flags: ServeFlags
+  readonly terminal: Terminal
+  readonly signal: AbortSignal
+}
+
+async function start({ own: { adminKeyFile, showKey = false }, flags, terminal, signal }: Start): Promise<RunningService> {
   if (showKey && adminKeyFile === undefined) {
     throw new UsageError('--show-key shows the key of a file: name the file with --admin-key-file')
   }
@@ -63,19 +66,19 @@ async function run(
   const service = await serve({
     config,
     file,
+    signal,
     onFirstKey: (secret) => {
       key = keepKey(secret, keyFile, terminal)
       // Where Redis was not there at the start, the key is made when it comes.
       if (isWelcomed) tell(service)
     },
   })
-  const stopped = runUntilSignal(service)
   const trouble = service.trouble()
   if (key.kind === 'yours' && trouble !== undefined) key = { kind: 'awaited', trouble, path: keyFile?.path }
   if (key.kind === 'yours' && keyFile !== undefined) key = (await keyFile.look(service.adminAddress)) ?? key
   isWelcomed = true
   tell(service)
-  await stopped
+  return service
 }
 
 /** Keeps or shows a key that cannot be shown again, before anything else can go wrong. */

@@ -1,0 +1,90 @@
+// Requests that arrive together on one connection: each that is counted is answered.
+
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { expect, test } from 'vitest'
+import { startService, type TestService } from './running-service.ts'
+
+const BODY = JSON.stringify({ client_id: 'ada', route: '/a' })
+
+function check(key: string, ...headers: string[]): string {
+  const head = ['Host: x', `Api-Key: ${key}`, 'Content-Type: application/json', `Content-Length: ${BODY.length}`, ...headers]
+  return `POST /v1/check HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n${BODY}`
+}
+
+/** Sends the parts, each in a packet of its own, and reads until the service ends the connection; → the status of each answer. */
+function statusesOf({ address }: TestService, ...parts: string[]): Promise<string[]> {
+  const { hostname, port } = new URL(address)
+  return new Promise((resolve) => {
+    let text = ''
+    const socket = connect(Number(port), hostname, async () => {
+      socket.setNoDelay(true)
+      for (const part of parts) {
+        socket.write(part)
+        await new Promise(setImmediate)
+      }
+    })
+    socket.on('data', (chunk) => {
+      text += chunk
+    })
+    socket.on('error', () => {})
+    socket.on('close', () => resolve(text.match(/(?<=HTTP\/1\.1 )\d+/g) ?? []))
+  })
+}
+
+async function used({ call }: TestService): Promise<number> {
+  return (await call('GET', '/v1/usage?client_id=ada&route=/a')).body.data.rules[0].used
+}
+
+test('during the drain, nothing that comes after an answer that closes the connection is counted', async () => {
+  const service = await startService({ flags: { drainDelay: '3s' } })
+  const stopped = service.close()
+  expect(await statusesOf(service, check(service.key).repeat(5))).toEqual(['200'])
+  expect(await used(service)).toBe(1)
+  const authorize = `GET /v1/authorize?client=ada&route=/a HTTP/1.1\r\nHost: x\r\nApi-Key: ${service.key}\r\n\r\n`
+  expect(await statusesOf(service, authorize.repeat(5))).toEqual(['200'])
+  expect(await used(service)).toBe(2)
+  await stopped
+})
+
+test('nothing that comes after a request with Connection: close is counted, and that request is answered', async () => {
+  const service = await startService()
+  const { key } = service
+  const last = check(key, 'Connection: close')
+  expect(await statusesOf(service, check(key) + last + check(key).repeat(3))).toEqual(['200', '200'])
+  expect(await used(service)).toBe(2)
+  expect(await statusesOf(service, last, check(key))).toEqual(['200'])
+  expect(await used(service)).toBe(3)
+})
+
+test('requests that came before something that is not HTTP are answered before it is refused', async () => {
+  const service = await startService()
+  const { key } = service
+  expect(await statusesOf(service, `${check(key).repeat(3)}nonsense\r\n\r\n`, 'more', 'and more')).toEqual([
+    '200',
+    '200',
+    '200',
+    '400',
+  ])
+  expect(await used(service)).toBe(3)
+  const broken = check(key)
+    .replace(/Content-Length: \d+/, 'Transfer-Encoding: chunked')
+    .replace(BODY, 'zz\r\n')
+  expect(await statusesOf(service, check(key) + broken)).toEqual(['200', '400'])
+  expect(await used(service)).toBe(4)
+})
+
+test('a stop does not wait for answers of a connection that is gone', async () => {
+  const service = await startService()
+  const { hostname, port } = new URL(service.address)
+  const socket = connect(Number(port), hostname)
+  // The stream never ends, so the answer behind it never has its turn.
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nApi-Key: ${service.key}\r\n\r\n`
+  socket.write(get('/v1/events') + get('/livez'))
+  await once(socket, 'data')
+  socket.destroy()
+  const startMs = performance.now()
+  await service.close()
+  // Requests under way may take ten seconds.
+  expect(performance.now() - startMs).toBeLessThan(8000)
+})
