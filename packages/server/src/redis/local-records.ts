@@ -4,6 +4,7 @@
 import type { Change, RecordKind } from '../data/records.ts'
 import { withEarliestEnd } from '../keys/earliest-end.ts'
 import {
+  countOf,
   differences,
   emptyTables,
   KINDS,
@@ -79,8 +80,7 @@ export class LocalRecords {
 
   /** Number of records of a kind that Redis should have. */
   sizeOf(kind: RecordKind): number {
-    const others = this.unreadable.filter((record) => record.kind === kind && !this.tables[kind].has(record.id))
-    return this.tables[kind].size + others.length
+    return countOf(kind, this.tables, this.unreadable)
   }
 
   /** Takes over changes of others. */
