@@ -107,7 +107,7 @@ export function differences(
   return [...gone, ...changed.map(([id, value]) => ({ kind, id, value }))]
 }
 
-function* pairsOf(flat: Flat): Generator<readonly [string, string]> {
+export function* pairsOf(flat: Flat): Generator<readonly [string, string]> {
   for (let i = 0; i + 1 < flat.length; i += 2) yield [flat[i], flat[i + 1]]
 }
 

@@ -29,10 +29,12 @@ import {
   writtenChanges,
 } from './found-records.ts'
 import { type AssumedRecords, LocalRecords, type LocalRecordsOptions } from './local-records.ts'
+import { shareRevoked } from './named-revocations.ts'
+import { type OwedRevocation, OwedRevocations } from './owed-revocations.ts'
 import { type Loss, LossWatch } from './records-loss.ts'
 import { COMMIT, FOLLOW, KEPT_CHANGES, KEPT_MARKS, LOAD, RECORD_KEYS } from './records-programs.ts'
 import { askRedis } from './redis-answers.ts'
-import type { RestorePlan } from './restore-plan.ts'
+import { type RestorePlan, withRevoked } from './restore-plan.ts'
 import { makeMark, planFor, restoreKnown } from './restore-records.ts'
 
 const FIRST_START = 'sluice:{records}:first-start'
@@ -62,6 +64,7 @@ export class RedisRecords implements Records {
   readonly #local: LocalRecords
   readonly #closing = new AbortController()
   readonly #losses: LossWatch
+  readonly #owed = new OwedRevocations()
   #isRead = false
   /** The state of Redis in which revocations were last looked for. */
   #examined = ''
@@ -137,7 +140,14 @@ export class RedisRecords implements Records {
   look(): Promise<void> {
     return this.#inTurn(async () => {
       await this.#catchUp()
+      if (this.loss === undefined || this.known === undefined) return
+      // A Redis that cannot be written to now can be later.
+      this.#local.tellRevoked(await shareRevoked(this.all('key'), this.#run).catch(() => []))
     })
+  }
+
+  owe(change: Change, refusal: () => ServerError | undefined): void {
+    this.#owed.add(change, refusal)
   }
 
   /** Writes what was lost, or only says what that would be; undefined if nothing was lost. Throws ERR_RECORDS_BEHIND or ERR_CONFLICT. */
@@ -152,7 +162,7 @@ export class RedisRecords implements Records {
       }
       if (dryRun) {
         const { isThere, plan } = await planFor(known, this.#run)
-        return isThere ? undefined : plan
+        return isThere ? undefined : withRevoked(plan, this.#owed.due(this.all('key')))
       }
       const restored = await restoreKnown(known, this.#run)
       // Another instance has restored it since the look above.
@@ -163,7 +173,8 @@ export class RedisRecords implements Records {
       this.#local.arriveAt(restored.position, restored.marks)
       this.#local.become(restored.plan.tables)
       this.#losses.end()
-      return restored.plan
+      // If it fails now, the next look tries again.
+      return withRevoked(restored.plan, await this.#writeRevocations().catch(() => []))
     })
   }
 
@@ -185,7 +196,7 @@ export class RedisRecords implements Records {
         if (this.known !== undefined) onFirst()
         this.#options.onLook?.(undefined)
         // A commit came between: the next look tries again.
-        await this.#writeOwed().catch(() => {})
+        await this.settle().catch(() => {})
       } catch (error) {
         this.#options.onLook?.(error as ServerError)
       }
@@ -317,11 +328,30 @@ export class RedisRecords implements Records {
     return readLoaded((await this.#run(LOAD)) as LoadAnswer)
   }
 
-  async #writeOwed(): Promise<void> {
-    const owed = [...this.#local.owed.values()]
-    if (owed.length === 0 || this.loss !== undefined) return
-    await this.commit(owed)
-    for (const { id } of owed) this.#local.owed.delete(id)
+  /** Writes revocations that Redis lacks, if changes can be made. */
+  async settle(): Promise<void> {
+    if (this.loss !== undefined) return
+    await this.#inTurn(async () => {
+      const { owed, tables } = this.#local
+      const ids = [...owed]
+      const held = ids.filter((id) => tables.key.has(id))
+      await this.#commit(held.map((id) => ({ kind: 'key', id, value: tables.key.get(id) })))
+      for (const id of ids) owed.delete(id)
+      await this.#writeRevocations()
+    })
+  }
+
+  /** → those that were written. */
+  async #writeRevocations(): Promise<readonly OwedRevocation[]> {
+    const written: OwedRevocation[] = []
+    for (const owed of this.#owed.due(this.all('key'))) {
+      const refused = await this.#commit([owed.change], owed.refusal)
+      this.#owed.delete(owed.change.id)
+      if (refused !== undefined) continue
+      this.#local.tellAll([owed.change])
+      written.push(owed)
+    }
+    return written
   }
 
   readonly #run = (program: string, ...args: string[]): Promise<unknown> =>
