@@ -94,8 +94,8 @@ async function createInRedis(address: RedisAddress, wanted: WantedKey): Promise<
   }
 }
 
-function lostError({ knownBy = 'another instance' }: Loss): ServerError {
-  const message = `Redis lost changes of policies and keys, which ${knownBy} knows, and no key can be made until they are back: run sluice records restore at that instance, then make the key. If the instance is gone for ever, try again in ten seconds`
+function lostError({ knownBy }: Loss): ServerError {
+  const message = `Redis lost changes of policies and keys, and no key can be made until they are back: run sluice records restore at the instance that knows them (${knownBy}), then make the key. If that instance is gone for ever, try again in ten seconds`
   return new ServerError('ERR_RECORDS_LOST', message)
 }
 

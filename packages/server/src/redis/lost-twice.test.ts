@@ -126,13 +126,20 @@ describe('a restore of which Redis loses', () => {
       if (program !== WRITE || runs > 1) return
       // A replica that had the claim, and not the part after it, takes over.
       if (runs === 0) await redis.cli('COPY', RESTORING, 'replica')
-      else
-        await redis.cli('EVAL', "redis.call('DEL', KEYS[1]) redis.call('RENAME', 'replica', KEYS[2])", 2, POLICY_HASH, RESTORING)
+      else {
+        await redis.cli('COPY', `old:${POLICY_HASH}`, POLICY_HASH, 'REPLACE')
+        await redis.cli('RENAME', 'replica', RESTORING)
+      }
     })
     await fill(a)
-    await loseAll(a)
+    const names = RECORD_KEYS.slice(0, 5)
+    for (const name of names) await redis.cli('COPY', name, `old:${name}`)
+    await a.commit(Array.from({ length: POLICIES }, (_, n) => policy(`p${n}`, -1)))
+    for (const name of names) await redis.cli('COPY', `old:${name}`, name, 'REPLACE')
+    await a.look()
     await expect(restore(a)).rejects.toMatchObject({ code: 'ERR_CONFLICT' })
     await expectAllBack(a)
+    expect(new Set((await redis.cli('HVALS', POLICY_HASH)).split('\n'))).toEqual(new Set(['-1']))
   })
 })
 
