@@ -10,6 +10,7 @@ import { sluice, startSluice } from '../../../test/servers/sluice-service.mjs'
 import { againOnConflict } from '../src/api/again-on-conflict.ts'
 import { Journal } from '../src/data/journal.ts'
 import { KeyRing } from '../src/keys/key-ring.ts'
+import { RECORD_KEYS } from '../src/redis/records-programs.ts'
 import { RedisConnection } from '../src/redis/redis-connection.ts'
 import { RedisRecords } from '../src/redis/redis-records.ts'
 import { startService } from './running-service.ts'
@@ -96,11 +97,12 @@ describe('several instances on Redis', () => {
   })
   afterAll(() => redis.stop())
 
-  async function instance() {
+  /** One that does not follow looks only when it is told to. */
+  async function instance({ follows = true } = {}) {
     const connection = new RedisConnection({ kind: 'redis', urls: [`redis://127.0.0.1:${redis.port}`] }, () => {})
     await connection.connect()
     const records = new RedisRecords({ send: connection.send })
-    await records.start()
+    await (follows ? records.start() : records.look())
     const ring = new KeyRing(records)
     onTestFinished(async () => {
       await ring.close().catch(() => {})
@@ -150,6 +152,45 @@ describe('several instances on Redis', () => {
     await expect(two.ring.revoke(b.key.id)).rejects.toMatchObject(isLast)
     await looked
     expect(two.ring.verify(b.secret)).toMatchObject({ id: b.key.id })
+  })
+
+  test('two revoke different keys while records are lost: after the restore one key lives', async () => {
+    const [one, two] = [await instance({ follows: false }), await instance({ follows: false })]
+    const a = await one.ring.create(admin('a'))
+    const b = await one.ring.create(admin('b'))
+    await two.records.look()
+    await redis.cli('FLUSHALL')
+    for (const { records } of [one, two]) await records.look()
+    await expect(one.ring.revoke(a.key.id)).rejects.toMatchObject({ code: 'ERR_RECORDS_LOST' })
+    await expect(two.ring.revoke(b.key.id)).rejects.toMatchObject({ code: 'ERR_RECORDS_LOST' })
+    expect(await one.records.restore({ dryRun: false })).toMatchObject({ revoked: [{ kind: 'key', id: a.key.id }] })
+    await two.records.look()
+    await two.records.settle()
+    await one.records.look()
+    for (const { ring } of [one, two]) {
+      expect(ring.verify(a.secret)).toBeUndefined()
+      expect(ring.verify(b.secret)).toMatchObject({ id: b.key.id })
+    }
+    // It is kept: nothing takes it back, also if no other key is left.
+    await two.ring.revoke(b.key.id, { force: true })
+    await one.records.look()
+    await expect(one.ring.revoke(a.key.id)).resolves.toMatchObject({ id: a.key.id })
+    expect(one.ring.verify(a.secret)).toBeUndefined()
+  })
+
+  test('a revocation that was refused is made when Redis has everything again by itself', async () => {
+    const [one, two] = [await instance({ follows: false }), await instance({ follows: false })]
+    await one.ring.create(admin('a'))
+    const b = await one.ring.create(admin('b'))
+    await two.records.look()
+    await redis.cli('RENAME', RECORD_KEYS[1], 'elsewhere')
+    await one.records.look()
+    await expect(one.ring.revoke(b.key.id)).rejects.toMatchObject({ code: 'ERR_RECORDS_LOST' })
+    await redis.cli('RENAME', 'elsewhere', RECORD_KEYS[1])
+    await one.records.look()
+    await one.records.settle()
+    await two.records.look()
+    for (const { ring } of [one, two]) expect(ring.verify(b.secret)).toBeUndefined()
   })
 
   test('the way back makes a key that works, in Redis, at once on instances that run', async () => {

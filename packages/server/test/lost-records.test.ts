@@ -149,6 +149,43 @@ test('a copy that was good stays, through a loss and a stop; a key that was revo
   expect(readFileSync(copy, 'utf8')).toBe(whole)
 })
 
+test('a revocation that was refused then is made by the restore, and holds everywhere', async () => {
+  const { redis, a, b, shop, check } = await two()
+  await redis.cli('FLUSHALL')
+  await Promise.all([isLost(a), isLost(b)])
+  expect((await a.call('DELETE', `/v1/keys/${shop.key.id}`)).body.meta.error).toBe('ERR_RECORDS_LOST')
+  const planned = (await a.call('POST', '/v1/records/restore', { dry_run: true })).body.data
+  expect(planned).toMatchObject({ written: { count: 4 }, revoked: { count: 1 } })
+  expect((await a.call('POST', '/v1/records/restore', {})).body.data).toMatchObject({ written: { count: 4 } })
+  await until('the other instance to refuse it', async () => (await check(b, shop.secret)).status === 401)
+  const fresh = await onRedis(redis.port, { key: a.key })
+  expect((await check(fresh, shop.secret)).status).toBe(401)
+})
+
+test('an instance that comes back with an older copy refuses keys that another knows to be revoked', async () => {
+  const { redis, a, b, shop, check } = await two()
+  await b.close()
+  expect((await a.call('DELETE', `/v1/keys/${shop.key.id}`)).status).toBe(200)
+  await redis.cli('FLUSHALL')
+  await isLost(a)
+  await until('the revoked keys to be named', async () => (await redis.cli('HLEN', 'sluice:{records}:revoked')) === '2')
+  const again = await onRedis(redis.port, { key: a.key, folder: b.folder })
+  expect((await again.call('GET', '/readyz')).body.data).toMatchObject({ state: 'ready', records: 'lost' })
+  expect((await check(again, shop.secret)).status).toBe(401)
+})
+
+test('a key that is to be made in such a Redis is refused at once, with the reason', async () => {
+  const { redis, a } = await two()
+  await redis.cli('FLUSHALL')
+  await isLost(a)
+  const made = await sluice(a, 'keys', 'create', 'rescue', '--scope', 'admin', '--store', `redis://127.0.0.1:${redis.port}`)
+  expect(made).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/Redis lost changes.*sluice records restore.*process \d+ on /),
+  })
+})
+
 test('two that are asked to restore at once: one does, and it is in the audit log once', async () => {
   const { redis, a, b } = await two()
   await redis.cli('FLUSHALL')

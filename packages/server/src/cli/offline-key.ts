@@ -6,7 +6,9 @@ import { join, resolve } from 'node:path'
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { NewKey } from '../client/answers.ts'
 import type { Records } from '../data/records.ts'
+import { ServerError } from '../errors.ts'
 import type { Scope } from '../keys/api-key.ts'
+import type { Loss } from '../redis/records-loss.ts'
 import type { RedisAddress } from '../redis/redis-connection.ts'
 import { UnreachableError, UsageError } from './exit-codes.ts'
 import type { Terminal } from './terminal.ts'
@@ -73,11 +75,16 @@ async function createInRedis(address: RedisAddress, wanted: WantedKey): Promise<
     problem = error ?? problem
   }
   const connection = new RedisConnection(address, heard)
-  const records = new RedisRecords({ send: connection.send, onLook: heard })
+  let onLoss: (loss: Loss | undefined) => void = () => {}
+  const lost = new Promise<never>((_, reject) => {
+    onLoss = (loss) => loss && reject(lostError(loss))
+  })
+  const records = new RedisRecords({ send: connection.send, onLook: heard, onLoss })
   try {
     await within(
       READ_MS,
-      connection.connect().then(() => records.start()),
+      // While records are lost, somebody who knows none of them is not told any.
+      Promise.race([connection.connect().then(() => records.start()), lost]),
       () => problem,
     )
     return await create(records, redisAuditTrail(connection.send), wanted)
@@ -85,6 +92,11 @@ async function createInRedis(address: RedisAddress, wanted: WantedKey): Promise<
     await records.close()
     await connection.close()
   }
+}
+
+function lostError({ knownBy }: Loss): ServerError {
+  const message = `Redis lost changes of policies and keys, and no key can be made until they are back: run sluice records restore at the instance that knows them (${knownBy}), then make the key. If that instance is gone for ever, try again in ten seconds`
+  return new ServerError('ERR_RECORDS_LOST', message)
 }
 
 async function within<T>(ms: number, work: Promise<T>, why: () => Error | undefined): Promise<T> {

@@ -23,6 +23,11 @@ export interface Records {
    * rejects this commit alone.
    */
   commit(changes: readonly Change[], refusal?: () => ServerError | undefined): Promise<void>
+  /**
+   * Takes note of a revocation whose commit failed: it is made as soon as changes can be made, unless `refusal` returns an error then.
+   * A keeper that has no such time does without.
+   */
+  owe?(change: Change, refusal: () => ServerError | undefined): void
   /** Hears of changes that other instances have made; → what stops listening. */
   watch(listener: (change: Change) => void): () => void
   close(): Promise<void>

@@ -125,8 +125,8 @@ export class KeyRing {
   }
 
   /**
-   * From this call on it does not verify, even if that could not be kept; then it rejects, and may be called again. The last key that can
-   * administer is refused with ERR_KEY_LAST, and stays alive.
+   * From this call on it does not verify, even if that could not be kept; then it rejects, may be called again, and is owed by the
+   * records. The last key that can administer is refused with ERR_KEY_LAST, and stays alive.
    */
   async revoke(id: string, { force = false }: RevokeOptions = {}): Promise<ApiKey> {
     const { key } = this.#known(id)
@@ -152,8 +152,21 @@ export class KeyRing {
       })
     } catch (error) {
       if (error instanceof ServerError && error.code === 'ERR_KEY_LAST') this.#liveOn(id)
+      else this.#owe(id, refusal)
       throw error
     }
+  }
+
+  /** Has the records make a revocation later. If it would be the last admin key by then, the key lives on. */
+  #owe(id: string, refusal: () => ServerError | undefined): void {
+    const held = this.#held.get(id)
+    if (held === undefined) return
+    this.#records.owe?.(changeTo(held), () => {
+      if (!this.#held.has(id)) return unknownKey(id)
+      const refused = refusal()
+      if (refused !== undefined) this.#liveOn(id)
+      return refused
+    })
   }
 
   /** Takes back a revocation that was refused, unless the key had been revoked before. */
@@ -248,7 +261,7 @@ export class KeyRing {
 
   #known(id: string): Held {
     const held = this.#held.get(id)
-    if (held === undefined) throw new ServerError('ERR_KEY_UNKNOWN', `no API key has the id ${show(id)}`)
+    if (held === undefined) throw unknownKey(id)
     return held
   }
 
@@ -305,6 +318,10 @@ export class KeyRing {
     const { sha256, ...key } = record
     this.#held.set(id, { key: { id, ...key }, digest: Buffer.from(sha256, 'hex') })
   }
+}
+
+function unknownKey(id: string): ServerError {
+  return new ServerError('ERR_KEY_UNKNOWN', `no API key has the id ${show(id)}`)
 }
 
 function changed({ key, digest }: Held, changes: Partial<ApiKey>): Held {

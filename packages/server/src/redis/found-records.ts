@@ -39,6 +39,8 @@ export interface FoundRecords {
   readonly position: Position
   /** Not empty: an instance says that changes were lost. */
   readonly lost: string
+  /** True if there are fewer records than after the last change. */
+  readonly isShort: boolean
   readonly marks: Marks
   readonly tables: Tables
   readonly unreadable: readonly UnreadableRecord[]
@@ -47,9 +49,9 @@ export interface FoundRecords {
 type Flat = readonly string[]
 export type StreamEntry = readonly [id: string, fields: Flat]
 
-export type LoadAnswer = readonly [number, string, string, string, Flat, Flat, Flat]
+export type LoadAnswer = readonly [number, string, string, string, 0 | 1, Flat, Flat, Flat]
 
-export function readLoaded([last, mark, origin, lost, marks, ...hashes]: LoadAnswer): FoundRecords {
+export function readLoaded([last, mark, origin, lost, isShort, marks, ...hashes]: LoadAnswer): FoundRecords {
   const tables = emptyTables()
   const unreadable: UnreadableRecord[] = []
   for (const [i, kind] of KINDS.entries()) {
@@ -59,7 +61,12 @@ export function readLoaded([last, mark, origin, lost, marks, ...hashes]: LoadAns
       else tables[kind].set(id, value)
     }
   }
-  return { position: { last, mark, origin }, lost, marks: readMarks(marks), tables, unreadable }
+  return { position: { last, mark, origin }, lost, isShort: isShort === 1, marks: readMarks(marks), tables, unreadable }
+}
+
+/** Records of a kind that Redis has, those that cannot be read included, of which `tables` may hold some. */
+export function countOf(kind: RecordKind, tables: Tables, unreadable: readonly UnreadableRecord[]): number {
+  return tables[kind].size + unreadable.filter((record) => record.kind === kind && !tables[kind].has(record.id)).length
 }
 
 export function readMarks(flat: Flat): Marks {
@@ -100,7 +107,7 @@ export function differences(
   return [...gone, ...changed.map(([id, value]) => ({ kind, id, value }))]
 }
 
-function* pairsOf(flat: Flat): Generator<readonly [string, string]> {
+export function* pairsOf(flat: Flat): Generator<readonly [string, string]> {
   for (let i = 0; i + 1 < flat.length; i += 2) yield [flat[i], flat[i + 1]]
 }
 

@@ -4,6 +4,7 @@
 import type { Change, RecordKind } from '../data/records.ts'
 import { withEarliestEnd } from '../keys/earliest-end.ts'
 import {
+  countOf,
   differences,
   emptyTables,
   KINDS,
@@ -31,8 +32,8 @@ export interface AssumedRecords {
 
 export class LocalRecords {
   readonly tables = emptyTables()
-  /** Revocations that Redis had forgotten, by the id of the key: they have to be written again. */
-  readonly owed = new Map<string, Change>()
+  /** Keys whose revocation Redis had forgotten: they have to be written again. */
+  readonly owed = new Set<string>()
   readonly #options: LocalRecordsOptions
   readonly #listeners = new Set<(change: Change) => void>()
   #position: Position | undefined
@@ -72,6 +73,10 @@ export class LocalRecords {
     const stay = unreadable.filter(({ kind, id }) => kind === 'policy' && this.tables.policy.has(id))
     const policy = new Map([...tables.policy, ...stay.map(({ id }) => [id, this.tables.policy.get(id)] as const)])
     const wanted: Tables = { ...tables, policy }
+    for (const id of this.owed) {
+      const theirs = tables.key.get(id)
+      if (withEarliestEnd(theirs, this.tables.key.get(id)) === theirs) this.owed.delete(id)
+    }
     const changes = KINDS.flatMap((kind) => differences(kind, this.tables[kind], wanted[kind]))
     this.tellAll(changes)
     return changes
@@ -79,8 +84,7 @@ export class LocalRecords {
 
   /** Number of records of a kind that Redis should have. */
   sizeOf(kind: RecordKind): number {
-    const others = this.unreadable.filter((record) => record.kind === kind && !this.tables[kind].has(record.id))
-    return this.tables[kind].size + others.length
+    return countOf(kind, this.tables, this.unreadable)
   }
 
   /** Takes over changes of others. */
@@ -88,10 +92,16 @@ export class LocalRecords {
     for (const { kind, id, value: told } of changes) {
       const value = kind === 'key' ? withEarliestEnd(told, this.tables.key.get(id)) : told
       const change = { kind, id, value }
-      if (value !== told) this.owed.set(id, change)
+      if (value !== told) this.owed.add(id)
       this.keep(change)
       for (const listener of this.#listeners) listener(change)
     }
+  }
+
+  /** Takes over revocations that another instance knows and Redis may lack. */
+  tellRevoked(changes: readonly Change[]): void {
+    this.tellAll(changes)
+    for (const { id } of changes) this.owed.add(id)
   }
 
   /** Takes over a change that this instance has made. */

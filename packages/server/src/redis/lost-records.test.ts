@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type RedisServer, startRedis } from '../../../../test/servers/redis-server.mjs'
 import type { Change } from '../data/records.ts'
-import { COMMIT, FINISH, LOAD, LOAD_WITH_CHANGES, RECORD_KEYS, WRITE } from './records-programs.ts'
+import { CLAIM, COMMIT, FINISH, LOAD, LOAD_WITH_CHANGES, RECORD_KEYS, WRITE } from './records-programs.ts'
 import { RedisConnection } from './redis-connection.ts'
 import { RedisRecords } from './redis-records.ts'
 
@@ -352,7 +352,7 @@ describe('two that restore at once', () => {
     await redis.cli('FLUSHALL')
     let isDone = false
     const late = await instance(b.records, async (program, send) => {
-      if (program === LOAD_WITH_CHANGES && !isDone) {
+      if (program === CLAIM && !isDone) {
         isDone = true
         await restore(a)
       }

@@ -2,9 +2,9 @@
 // Every commit leaves a mark, a random text, in a set of marks: whoever finds its last mark there knows that Redis has everything
 // that it has seen. A Redis that was emptied, or went back to an earlier state, has lost marks.
 
-const NAMES = ['policies', 'keys', 'changes', 'marks', 'origin', 'lost', 'restoring']
+const NAMES = ['policies', 'keys', 'changes', 'marks', 'origin', 'lost', 'restoring', 'revoked']
 
-/** All in one slot of a cluster. KEYS[1] to KEYS[7] of every program. */
+/** All in one slot of a cluster. KEYS[1] to KEYS[8] of every program. */
 export const RECORD_KEYS: readonly string[] = NAMES.map((name) => `sluice:{records}:${name}`)
 
 /** Changes that stay in the stream: an instance that missed more reads everything. */
@@ -16,29 +16,37 @@ export const KEPT_MARKS = 1000
 /**
  * The state of the records: `last`, the number of the last change, is the first part of the stream's last id, 0 if there has
  * been none; `mark` is that of the last commit; `origin` is a random text of the first commit; `lost` says that an instance knows
- * of changes that are not here.
+ * of changes that are not here. The last change says how many policies and keys there were after it; `isShort` is 1 if there are
+ * fewer now. The first programs did not say it.
  */
 const STATE = `
 local last = 0
 local newest = redis.call('XREVRANGE', KEYS[3], '+', '-', 'COUNT', 1)
-if newest[1] then last = tonumber(string.match(newest[1][1], '^%d+')) end
+local isShort, policies, keys = 0, redis.call('HLEN', KEYS[1]), redis.call('HLEN', KEYS[2])
+if newest[1] then
+  last = tonumber(string.match(newest[1][1], '^%d+'))
+  local fields = newest[1][2]
+  if policies < (tonumber(fields[8]) or 0) or keys < (tonumber(fields[10]) or 0) then isShort = 1 end
+end
 local mark = redis.call('ZREVRANGE', KEYS[4], 0, 0)[1] or ''
 local origin = redis.call('GET', KEYS[5]) or ''
 local lost = redis.call('GET', KEYS[6]) or ''
 `
 
 /**
- * ARGV: last change and mark seen, the new mark, an origin, changes and marks to keep, then kind ('1' policy, '2' key), id and value
- * ('' to delete) of each change. → { last change, origin }; { -1 } if there are changes that were not seen; { -2 } if changes were lost.
+ * ARGV: last change and mark seen, the new mark, an origin, changes and marks to keep, policies and keys that there should be, then
+ * kind ('1' policy, '2' key), id and value ('' to delete) of each change. → { last change, origin }; { -1 } if there are changes that
+ * were not seen, or records are missing; { -2 } if changes were lost.
  */
 export const COMMIT = `${STATE}
 if lost ~= '' then return { -2, lost } end
 if last ~= tonumber(ARGV[1]) or mark ~= ARGV[2] then return { -1, '' } end
-for i = 7, #ARGV, 3 do
+if policies < tonumber(ARGV[7]) or keys < tonumber(ARGV[8]) then return { -1, '' } end
+for i = 9, #ARGV, 3 do
   local kind, id, value = ARGV[i], ARGV[i + 1], ARGV[i + 2]
   if value == '' then redis.call('HDEL', KEYS[tonumber(kind)], id) else redis.call('HSET', KEYS[tonumber(kind)], id, value) end
   last = last + 1
-  redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[5], string.format('%.0f-0', last), 'kind', kind, 'id', id, 'value', value)
+  redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[5], string.format('%.0f-0', last), 'kind', kind, 'id', id, 'value', value, 'policies', redis.call('HLEN', KEYS[1]), 'keys', redis.call('HLEN', KEYS[2]))
 end
 redis.call('ZADD', KEYS[4], last, ARGV[3])
 redis.call('ZREMRANGEBYRANK', KEYS[4], 0, -tonumber(ARGV[6]) - 1)
@@ -50,11 +58,11 @@ return { last, origin }`
 
 /** → the state, all marks with their change, all policies, all keys. */
 export const LOAD = `${STATE}
-return { last, mark, origin, lost, redis.call('ZRANGE', KEYS[4], 0, -1, 'WITHSCORES'), redis.call('HGETALL', KEYS[1]), redis.call('HGETALL', KEYS[2]) }`
+return { last, mark, origin, lost, isShort, redis.call('ZRANGE', KEYS[4], 0, -1, 'WITHSCORES'), redis.call('HGETALL', KEYS[1]), redis.call('HGETALL', KEYS[2]) }`
 
 /** LOAD, and all changes that the stream holds. */
 export const LOAD_WITH_CHANGES = `${STATE}
-return { last, mark, origin, lost, redis.call('ZRANGE', KEYS[4], 0, -1, 'WITHSCORES'), redis.call('HGETALL', KEYS[1]), redis.call('HGETALL', KEYS[2]), redis.call('XRANGE', KEYS[3], '-', '+') }`
+return { last, mark, origin, lost, isShort, redis.call('ZRANGE', KEYS[4], 0, -1, 'WITHSCORES'), redis.call('HGETALL', KEYS[1]), redis.call('HGETALL', KEYS[2]), redis.call('XRANGE', KEYS[3], '-', '+') }`
 
 /**
  * ARGV: last change, mark and origin seen. → the state; 1 if Redis has everything that was seen, else 0; changes and marks since
@@ -73,7 +81,7 @@ if isThere == 1 and last > seen then
   changes = redis.call('XRANGE', KEYS[3], '(' .. ARGV[1] .. '-0', '+')
   marks = redis.call('ZRANGEBYSCORE', KEYS[4], '(' .. ARGV[1], '+inf', 'WITHSCORES')
 end
-return { last, mark, origin, lost, isThere, changes, marks, redis.call('HLEN', KEYS[1]), redis.call('HLEN', KEYS[2]) }`
+return { last, mark, origin, lost, isThere, changes, marks, policies, keys }`
 
 /**
  * Says to all instances that changes were lost, for a while. ARGV: a text that begins with the last change that is known, and for how
@@ -90,34 +98,62 @@ export const LOWER = `
 if redis.call('GET', KEYS[6]) == ARGV[1] then redis.call('DEL', KEYS[6]) end
 return 1`
 
-/** Makes one instance the one that restores. ARGV: its claim, and for how many ms. → 1, or 0 if another one is. */
+/**
+ * Names keys that are revoked, for as long as somebody repeats it: instances that know less refuse them too. ARGV: for how many ms,
+ * how many may be named, then id and time of each.
+ */
+export const NAME_REVOKED = `
+for i = 3, #ARGV, 2 do
+  if redis.call('HLEN', KEYS[8]) < tonumber(ARGV[2]) then redis.call('HSETNX', KEYS[8], ARGV[i], ARGV[i + 1]) end
+end
+redis.call('PEXPIRE', KEYS[8], ARGV[1])
+return 1`
+
+/** → id and time of each key that is named as revoked. */
+export const NAMED_REVOKED = `return redis.call('HGETALL', KEYS[8])`
+
+/**
+ * Makes one instance the one that restores. ARGV: its claim, and for how many ms. → 1, or 0 if another one is. The claim stands with
+ * the number of parts that were written under it. A Redis that was emptied or went back since then has another number, or none.
+ */
 export const CLAIM = `
-if redis.call('SET', KEYS[7], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
+if redis.call('SET', KEYS[7], ARGV[1] .. ' 0', 'NX', 'PX', ARGV[2]) then return 1 end
 return 0`
 
-/** ARGV: the claim, for how many ms more, then kind, id and value of each record. → 1, or 0 if the claim has lapsed. */
+/** Gives up a claim. ARGV: the claim. */
+export const UNCLAIM = `
+local claim = redis.call('GET', KEYS[7])
+if claim and string.match(claim, '^%S+') == ARGV[1] then redis.call('DEL', KEYS[7]) end
+return 1`
+
+/**
+ * ARGV: the claim, for how many ms more, the number of parts before this one, then kind, id and value of each record. → 1, or 0 if
+ * the claim has lapsed or a part is missing.
+ */
 export const WRITE = `
-if redis.call('GET', KEYS[7]) ~= ARGV[1] then return 0 end
-redis.call('PEXPIRE', KEYS[7], ARGV[2])
-for i = 3, #ARGV, 3 do
+if redis.call('GET', KEYS[7]) ~= ARGV[1] .. ' ' .. ARGV[3] then return 0 end
+redis.call('SET', KEYS[7], ARGV[1] .. ' ' .. string.format('%.0f', tonumber(ARGV[3]) + 1), 'PX', ARGV[2])
+for i = 4, #ARGV, 3 do
   local table, id, value = KEYS[tonumber(ARGV[i])], ARGV[i + 1], ARGV[i + 2]
   if value == '' then redis.call('HDEL', table, id) else redis.call('HSET', table, id, value) end
 end
 return 1`
 
 /**
- * Ends a restore, if nothing has changed since it was planned. ARGV: the claim, last change and mark that it was planned on, new last
- * change and mark, origin, marks to keep, then each mark that is included now, with its change. Numbers are skipped before the new last
- * change, so that every instance reads everything. → 1, or 0 if it was too late.
+ * Ends a restore, if nothing has changed since it was planned and all its parts are there. ARGV: the claim, last change and mark that it
+ * was planned on, new last change and mark, origin, marks to keep, parts that were written, policies and keys that there have to be,
+ * then each mark that is included now, with its change. Numbers are skipped before the new last change, so that every instance reads
+ * everything. → 1, or 0 if it was too late.
  */
 export const FINISH = `${STATE}
-if redis.call('GET', KEYS[7]) ~= ARGV[1] then return 0 end
+if redis.call('GET', KEYS[7]) ~= ARGV[1] .. ' ' .. ARGV[8] then return 0 end
 redis.call('DEL', KEYS[7])
 if last ~= tonumber(ARGV[2]) or mark ~= ARGV[3] then return 0 end
-redis.call('XADD', KEYS[3], ARGV[4] .. '-0', 'kind', '0', 'id', '', 'value', '')
-for i = 8, #ARGV, 2 do redis.call('ZADD', KEYS[4], ARGV[i + 1], ARGV[i]) end
+if policies ~= tonumber(ARGV[9]) or keys ~= tonumber(ARGV[10]) then return 0 end
+redis.call('XADD', KEYS[3], ARGV[4] .. '-0', 'kind', '0', 'id', '', 'value', '', 'policies', policies, 'keys', keys)
+for i = 11, #ARGV, 2 do redis.call('ZADD', KEYS[4], ARGV[i + 1], ARGV[i]) end
 redis.call('ZADD', KEYS[4], ARGV[4], ARGV[5])
 redis.call('ZREMRANGEBYRANK', KEYS[4], 0, -tonumber(ARGV[7]) - 1)
 redis.call('SET', KEYS[5], ARGV[6])
-redis.call('DEL', KEYS[6])
+redis.call('DEL', KEYS[6], KEYS[8])
 return 1`

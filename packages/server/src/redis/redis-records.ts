@@ -14,6 +14,8 @@ import type { Change, RecordKind, Records } from '../data/records.ts'
 import { ServerError } from '../errors.ts'
 import { withEarliestEnd } from '../keys/earliest-end.ts'
 import {
+  countOf,
+  differences,
   type FoundRecords,
   KINDS,
   type KnownRecords,
@@ -27,11 +29,13 @@ import {
   writtenChanges,
 } from './found-records.ts'
 import { type AssumedRecords, LocalRecords, type LocalRecordsOptions } from './local-records.ts'
+import { shareRevoked } from './named-revocations.ts'
+import { type OwedRevocation, OwedRevocations } from './owed-revocations.ts'
 import { type Loss, LossWatch } from './records-loss.ts'
 import { COMMIT, FOLLOW, KEPT_CHANGES, KEPT_MARKS, LOAD, RECORD_KEYS } from './records-programs.ts'
 import { askRedis } from './redis-answers.ts'
-import type { RestorePlan } from './restore-plan.ts'
-import { makeMark, planFor, restoreAsPlanned } from './restore-records.ts'
+import { type RestorePlan, withRevoked } from './restore-plan.ts'
+import { makeMark, planFor, restoreKnown } from './restore-records.ts'
 
 const FIRST_START = 'sluice:{records}:first-start'
 
@@ -60,6 +64,7 @@ export class RedisRecords implements Records {
   readonly #local: LocalRecords
   readonly #closing = new AbortController()
   readonly #losses: LossWatch
+  readonly #owed = new OwedRevocations()
   #isRead = false
   /** The state of Redis in which revocations were last looked for. */
   #examined = ''
@@ -135,7 +140,14 @@ export class RedisRecords implements Records {
   look(): Promise<void> {
     return this.#inTurn(async () => {
       await this.#catchUp()
+      if (this.loss === undefined || this.known === undefined) return
+      // A Redis that cannot be written to now can be later.
+      this.#local.tellRevoked(await shareRevoked(this.all('key'), this.#run).catch(() => []))
     })
+  }
+
+  owe(change: Change, refusal: () => ServerError | undefined): void {
+    this.#owed.add(change, refusal)
   }
 
   /** Writes what was lost, or only says what that would be; undefined if nothing was lost. Throws ERR_RECORDS_BEHIND or ERR_CONFLICT. */
@@ -148,18 +160,21 @@ export class RedisRecords implements Records {
         const message = `Redis lost changes that another instance knows: restore from ${loss.knownBy ?? 'that one'}`
         throw new ServerError('ERR_RECORDS_BEHIND', message)
       }
-      const planned = await planFor(known, this.#run)
+      if (dryRun) {
+        const { isThere, plan } = await planFor(known, this.#run)
+        return isThere ? undefined : withRevoked(plan, this.#owed.due(this.all('key')))
+      }
+      const restored = await restoreKnown(known, this.#run)
       // Another instance has restored it since the look above.
-      if (planned.isThere) {
+      if (restored === undefined) {
         await this.#catchUp()
         return undefined
       }
-      if (dryRun) return planned.plan
-      const { position, marks } = await restoreAsPlanned(known, planned, this.#run)
-      this.#local.arriveAt(position, marks)
-      this.#local.become(planned.plan.tables)
+      this.#local.arriveAt(restored.position, restored.marks)
+      this.#local.become(restored.plan.tables)
       this.#losses.end()
-      return planned.plan
+      // If it fails now, the next look tries again.
+      return withRevoked(restored.plan, await this.#writeRevocations().catch(() => []))
     })
   }
 
@@ -181,7 +196,7 @@ export class RedisRecords implements Records {
         if (this.known !== undefined) onFirst()
         this.#options.onLook?.(undefined)
         // A commit came between: the next look tries again.
-        await this.#writeOwed().catch(() => {})
+        await this.settle().catch(() => {})
       } catch (error) {
         this.#options.onLook?.(error as ServerError)
       }
@@ -202,7 +217,15 @@ export class RedisRecords implements Records {
       if (refused !== undefined) return refused
       const { last, mark, origin } = known.position
       const made = makeMark()
-      const facts = [last, mark, made, origin || makeMark(), KEPT_CHANGES, KEPT_MARKS].map(String)
+      const facts = [
+        last,
+        mark,
+        made,
+        origin || makeMark(),
+        KEPT_CHANGES,
+        KEPT_MARKS,
+        ...KINDS.map((kind) => this.#local.sizeOf(kind)),
+      ].map(String)
       const [now, text] = (await this.#run(COMMIT, ...facts, ...writtenChanges(changes))) as [number, string]
       if (now >= 0) {
         this.#local.arriveAt({ last: now, mark: made, origin: text }, new Map([[made, now]]))
@@ -260,22 +283,29 @@ export class RedisRecords implements Records {
   /** True if everything that this instance has seen is in Redis, as FOLLOW finds out too. */
   #isIn(found: FoundRecords): boolean {
     const { last, mark, origin } = (this.known as KnownRecords).position
-    const { position, marks, tables, unreadable } = found
+    const { position, marks, tables, unreadable, isShort } = found
     const [oldest = 0] = marks.values()
     const hasMark = mark === '' || marks.has(mark) || (oldest > last && position.origin === origin)
-    if (!hasMark || position.last < last) return false
-    const countOf = (kind: RecordKind) => tables[kind].size + unreadable.filter((record) => record.kind === kind).length
-    return position.last > last || KINDS.every((kind) => countOf(kind) >= this.#local.sizeOf(kind))
+    // After changes that were not followed one by one, fewer records than the last of them left are a loss as well.
+    if (!hasMark || isShort || position.last < last) return false
+    return position.last > last || KINDS.every((kind) => countOf(kind, tables, unreadable) >= this.#local.sizeOf(kind))
   }
 
   /** Redis lacks what this instance has seen. Revocations that it has are taken over all the same; → them. */
   async #lose(found: Position): Promise<readonly Change[]> {
     const { position, tables: known } = this.known as KnownRecords
-    await this.#losses.say(position, found)
     const state = JSON.stringify(found)
-    if (this.#examined === state) return []
-    const { tables } = await this.#load()
+    const loaded = this.#examined === state ? undefined : await this.#load()
+    if (loaded !== undefined && this.#isSame(loaded)) {
+      this.#isRead = true
+      this.#local.arriveAt(loaded.position, loaded.marks)
+      await this.#losses.hear(loaded.lost, loaded.position)
+      return []
+    }
+    await this.#losses.say(position, found)
+    if (loaded === undefined) return []
     this.#examined = state
+    const { tables } = loaded
     const revoked = [...known.key]
       .map(([id, ours]) => ({ id, ours, value: withEarliestEnd(ours, tables.key.get(id)) }))
       .filter(({ value, ours }) => value !== ours)
@@ -284,15 +314,44 @@ export class RedisRecords implements Records {
     return revoked
   }
 
+  /**
+   * True if Redis has the same records on a branch that is no shorter: they were restored twice, and Redis lost the first restore
+   * together with its mark.
+   */
+  #isSame({ position, marks, tables, isShort }: FoundRecords): boolean {
+    const { position: ours, tables: known } = this.known as KnownRecords
+    if (isShort || position.mark === '' || position.last < ours.last || Math.max(...marks.values()) > position.last) return false
+    return KINDS.every((kind) => differences(kind, known[kind], tables[kind]).length === 0)
+  }
+
   async #load(): Promise<FoundRecords> {
     return readLoaded((await this.#run(LOAD)) as LoadAnswer)
   }
 
-  async #writeOwed(): Promise<void> {
-    const owed = [...this.#local.owed.values()]
-    if (owed.length === 0 || this.loss !== undefined) return
-    await this.commit(owed)
-    for (const { id } of owed) this.#local.owed.delete(id)
+  /** Writes revocations that Redis lacks, if changes can be made. */
+  async settle(): Promise<void> {
+    if (this.loss !== undefined) return
+    await this.#inTurn(async () => {
+      const { owed, tables } = this.#local
+      const ids = [...owed]
+      const held = ids.filter((id) => tables.key.has(id))
+      await this.#commit(held.map((id) => ({ kind: 'key', id, value: tables.key.get(id) })))
+      for (const id of ids) owed.delete(id)
+      await this.#writeRevocations()
+    })
+  }
+
+  /** → those that were written. */
+  async #writeRevocations(): Promise<readonly OwedRevocation[]> {
+    const written: OwedRevocation[] = []
+    for (const owed of this.#owed.due(this.all('key'))) {
+      const refused = await this.#commit([owed.change], owed.refusal)
+      this.#owed.delete(owed.change.id)
+      if (refused !== undefined) continue
+      this.#local.tellAll([owed.change])
+      written.push(owed)
+    }
+    return written
   }
 
   readonly #run = (program: string, ...args: string[]): Promise<unknown> =>

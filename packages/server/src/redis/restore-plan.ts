@@ -57,6 +57,13 @@ export function planRestore(known: Tables, found: Tables, since: readonly Change
   }
 }
 
+/** The plan, and revocations that are written after it. */
+export function withRevoked(plan: RestorePlan, owed: readonly { readonly change: Change }[]): RestorePlan {
+  const names = owed.map(({ change: { kind, id } }) => ({ kind, id }))
+  const others = names.filter(({ id }) => !plan.written.some((name) => name.kind === 'key' && name.id === id))
+  return { ...plan, written: [...plan.written, ...others], revoked: [...plan.revoked, ...names] }
+}
+
 /** No two policies may have the same patterns: one that is brought back gives way to one of after the loss. */
 function giveWay(policies: Map<string, unknown>, kept: ReadonlySet<string>): void {
   const taken = new Set([...policies].filter(([id]) => kept.has(id)).map(([id, value]) => patternsOf(id, value)))

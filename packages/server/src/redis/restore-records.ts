@@ -1,11 +1,13 @@
 // Puts what an instance knows back into a Redis that lost it.
 // Invariant: of several that restore at once one does; one that is interrupted has written only records that belong there, and can
-// be repeated.
+// be repeated. A restore that ends has all its records in Redis: if Redis loses any of them in between, it fails.
 
 import { randomBytes } from 'node:crypto'
 import { ServerError } from '../errors.ts'
 import {
+  countOf,
   type FoundRecords,
+  KINDS,
   type KnownRecords,
   type LoadAnswer,
   type Marks,
@@ -16,7 +18,7 @@ import {
   type StreamEntry,
   writtenChanges,
 } from './found-records.ts'
-import { CLAIM, FINISH, KEPT_MARKS, LOAD_WITH_CHANGES, WRITE } from './records-programs.ts'
+import { CLAIM, FINISH, KEPT_MARKS, LOAD_WITH_CHANGES, UNCLAIM, WRITE } from './records-programs.ts'
 import { planRestore, type RestorePlan } from './restore-plan.ts'
 
 /** Time for one part: whoever restores is taken for dead after that. */
@@ -41,23 +43,45 @@ export async function planFor(known: KnownRecords, run: RunProgram): Promise<Pla
   const answer = (await run(LOAD_WITH_CHANGES)) as readonly [...LoadAnswer, readonly StreamEntry[]]
   const found = readLoaded(answer.slice(0, -1) as unknown as LoadAnswer)
   const forkedAt = lastInCommon(known, found)
-  const plan = planRestore(known.tables, found.tables, changesSince(forkedAt, found, answer[7]))
+  const plan = planRestore(known.tables, found.tables, changesSince(forkedAt, found, answer[8]))
   const { last, mark } = known.position
   const hasMark = mark === '' || found.marks.has(mark)
   return { found, forkedAt, plan, isThere: hasMark && found.position.last >= last && plan.changes.length === 0 }
 }
 
-/** Does what was planned; → where the instance stands then. Throws ERR_CONFLICT if somebody else was faster. */
-export async function restoreAsPlanned(
-  known: KnownRecords,
-  { plan, found, forkedAt }: PlannedRestore,
-  run: RunProgram,
-): Promise<{ readonly position: Position; readonly marks: Marks }> {
+export interface Restored {
+  readonly plan: RestorePlan
+  /** Where the instance stands then. */
+  readonly position: Position
+  readonly marks: Marks
+}
+
+/**
+ * Writes what Redis lacks; undefined if Redis has everything. Throws ERR_CONFLICT if another instance restores or Redis changes
+ * meanwhile. The plan is made under the claim, so nobody else's half of a restore is in it.
+ */
+export async function restoreKnown(known: KnownRecords, run: RunProgram): Promise<Restored | undefined> {
   const claim = makeMark()
   if ((await run(CLAIM, claim, String(CLAIM_MS))) !== 1) throw conflict()
-  for (let at = 0; at < plan.changes.length; at += RECORDS_A_PART) {
-    const part = writtenChanges(plan.changes.slice(at, at + RECORDS_A_PART))
-    if ((await run(WRITE, claim, String(CLAIM_MS), ...part)) !== 1) throw conflict()
+  try {
+    const planned = await planFor(known, run)
+    return planned.isThere ? undefined : await restoreAsPlanned(known, planned, claim, run)
+  } finally {
+    // A claim that cannot be given up lapses.
+    await run(UNCLAIM, claim).catch(() => {})
+  }
+}
+
+async function restoreAsPlanned(
+  known: KnownRecords,
+  { plan, found, forkedAt }: PlannedRestore,
+  claim: string,
+  run: RunProgram,
+): Promise<Restored> {
+  let parts = 0
+  for (; parts * RECORDS_A_PART < plan.changes.length; parts++) {
+    const part = plan.changes.slice(parts * RECORDS_A_PART, (parts + 1) * RECORDS_A_PART)
+    if ((await run(WRITE, claim, String(CLAIM_MS), String(parts), ...writtenChanges(part))) !== 1) throw conflict()
   }
   const { last, mark, origin } = found.position
   // Two more than anybody has seen: a gap, which makes every instance read everything.
@@ -69,9 +93,10 @@ export async function restoreAsPlanned(
   const since = [...found.marks].filter(([, at]) => at > (forkedAt ?? 0)).map(([each]) => [each, position.last - 1] as const)
   const marks = new Map([...known.marks, ...since])
   const listed = [...marks].flatMap(([each, at]) => [each, String(at)])
-  const args = [claim, last, mark, position.last, position.mark, position.origin, KEPT_MARKS, ...listed]
+  const counts = KINDS.map((kind) => countOf(kind, plan.tables, found.unreadable))
+  const args = [claim, last, mark, position.last, position.mark, position.origin, KEPT_MARKS, parts, ...counts, ...listed]
   if ((await run(FINISH, ...args.map(String))) !== 1) throw conflict()
-  return { position, marks: marks.set(position.mark, position.last) }
+  return { plan, position, marks: marks.set(position.mark, position.last) }
 }
 
 /** A text that no other commit has. */
@@ -98,5 +123,5 @@ function changesSince(forkedAt: number | undefined, { position }: FoundRecords, 
 }
 
 function conflict(): ServerError {
-  return new ServerError('ERR_CONFLICT', 'another instance restores, or made a change at the same moment: look again')
+  return new ServerError('ERR_CONFLICT', 'another instance restores, or Redis changed at the same moment: look again')
 }
