@@ -24,6 +24,9 @@ export function whyNoWorkerd() {
   }
 }
 
+/** A port that was free may be taken by the time that workerd takes it: then another one is tried. */
+const TRIES = 5
+
 /**
  * Starts a worker.
  * @param {object} worker
@@ -36,9 +39,23 @@ export async function startWorker({ code, folder, compatibilityDate = '2024-10-1
     stdin: { contents: code, loader: 'ts', resolveDir: folder },
     ...{ bundle: true, format: 'esm', target: 'es2022', write: false, logLevel: 'silent' },
   })
+  for (let tries = 1; ; tries++) {
+    try {
+      return await startModule(outputFiles[0].text, compatibilityDate)
+    } catch (error) {
+      if (tries === TRIES || !String(error).includes('Address already in use')) throw error
+    }
+  }
+}
+
+/**
+ * @param {string} module
+ * @param {string} compatibilityDate
+ */
+async function startModule(module, compatibilityDate) {
   const place = mkdtempSync(join(tmpdir(), 'sluice-workerd-'))
   const port = await freePort()
-  writeFileSync(join(place, 'worker.js'), outputFiles[0].text)
+  writeFileSync(join(place, 'worker.js'), module)
   writeFileSync(
     join(place, 'config.capnp'),
     `using Workerd = import "/workerd/workerd.capnp";
