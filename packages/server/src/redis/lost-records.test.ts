@@ -70,7 +70,7 @@ const tablesOf = ({ records }: Instance) => ({
   keys: Object.fromEntries(records.all('key')),
 })
 
-/** What an instance reads that knows nothing beforehand. */
+/** Everything there is, for an instance that knows nothing beforehand. */
 async function inRedis() {
   const fresh = await instance()
   await fresh.records.look()

@@ -23,7 +23,7 @@ export class OwedRevocations {
     this.#owed.delete(id)
   }
 
-  /** Those that change a key as it is now. A key that is gone, or revoked by somebody else, is no longer owed. */
+  /** Revocations that change a key as it is now. A key that is gone, or revoked by somebody else, is no longer owed. */
   due(keys: ReadonlyMap<string, unknown>): readonly OwedRevocation[] {
     const due: OwedRevocation[] = []
     for (const [id, { change, refusal }] of this.#owed) {

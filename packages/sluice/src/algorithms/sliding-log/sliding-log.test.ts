@@ -271,7 +271,7 @@ describe('a log of a million entries', () => {
   full[1] = MAX - 1000
   for (let nowMs = 1; nowMs <= ENTRIES; nowMs++) rule.spend(full, 0, nowMs, 1)
 
-  /** How often `run` reads or writes a cell; afterwards the log is as before. */
+  /** Number of cells that `run` reads or writes; afterwards the log is as before. */
   function cellsTouched(run: (cells: Float64Array) => void): number {
     let touched = 0
     const written = new Map<PropertyKey, number>()
