@@ -1,6 +1,7 @@
 // What other limiters get wrong, each as a case in which Sluice gives the right answer.
 
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { parseRule } from '../src/algorithms/parse-rule.ts'
 import { createLimiter, fixedWindow, memoryStore, type Rule, slidingLog, slidingWindow, tokenBucket } from '../src/index.ts'
 import { everyRule, fakeClock } from '../src/testing/index.ts'
 
@@ -83,7 +84,7 @@ test('a costly denial does not block cheap hits', () => {
 })
 
 test('a flood of other keys does not push out the counter of the one who floods', () => {
-  const limiter = createLimiter({ rules: '5/hour', store: memoryStore({ maxKeys: 5000 }) })
+  const limiter = createLimiter({ rules: parseRule('5/hour'), store: memoryStore({ maxKeys: 5000 }) })
   for (let i = 0; i < 6; i++) limiter.hit('attacker')
   for (let i = 0; i < 20_000; i++) limiter.hit(`spray:${i}`)
   expect(limiter.hit('attacker').allowed).toBe(false)
@@ -116,7 +117,7 @@ test('a clock stepped back an hour does not turn a second into an hour', () => {
 
 test('a key costs no timer', () => {
   vi.useFakeTimers()
-  const limiter = createLimiter({ rules: ['5/minute', 'sliding-log 9/hour'] })
+  const limiter = createLimiter({ rules: [parseRule('5/minute'), parseRule('sliding-log 9/hour')] })
   for (let i = 0; i < 1000; i++) limiter.hit(`user:${i}`)
   expect(vi.getTimerCount()).toBe(1)
   limiter.close()

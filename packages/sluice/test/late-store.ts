@@ -23,7 +23,7 @@ export function lateStore(clock: FakeClock, delayMs: () => number): LateStore {
     return answered
   }
   return {
-    mode: 'async',
+    timing: 'async',
     clock,
     get spent() {
       return counts.spent

@@ -1,16 +1,20 @@
-// How many units a hit spends: a whole number, 1 unless said.
+// Checks of costs and counts: whole numbers below 2^53.
 
 import { SluiceError, show } from './errors.ts'
 import { isWhole } from './whole-numbers.ts'
 
 /** Throws ERR_COST unless `cost` is a whole number of at least `least`, below 2^53. */
-export function checkCost(cost: unknown, least: 0 | 1): asserts cost is number {
+export function checkCost(cost: unknown, least: 0 | 1, name = 'cost'): asserts cost is number {
   // Object.is: −0 is a whole number to JavaScript, and nobody means it.
   if (!isWhole(cost, least) || Object.is(cost, -0)) {
-    throw new SluiceError('ERR_COST', `cost must be a whole number of at least ${least} and below 2^53, got ${show(cost)}`, {
-      option: 'cost',
-      value: cost,
-    })
+    throw new SluiceError(
+      'ERR_COST',
+      `${name === 'cost' ? name : `the cost of ${show(name)}`} must be a whole number of at least ${least} and below 2^53, got ${show(cost)}`,
+      {
+        option: name,
+        value: cost,
+      },
+    )
   }
 }
 

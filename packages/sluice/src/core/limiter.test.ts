@@ -1,4 +1,5 @@
 import { describe, expect, expectTypeOf, test } from 'vitest'
+import { parseRule } from '../algorithms/parse-rule.ts'
 import {
   createLimiter,
   type Decision,
@@ -156,8 +157,8 @@ describe('misconfiguration throws when the limiter is made', () => {
     ['no rules', 'ERR_OPTION', () => createLimiter({ rules: [] })],
     ['rules that are none', 'ERR_OPTION', () => createLimiter({ rules: [{ limit: 3 }] as never })],
     ['rules left out', 'ERR_OPTION', () => createLimiter({} as never)],
-    ['two rules of one name', 'ERR_RULE_NAME', () => createLimiter({ rules: ['5/second', '5/second'] })],
-    ['a notation that cannot be read', 'ERR_NOTATION', () => createLimiter({ rules: 'five a second' })],
+    ['two rules of one name', 'ERR_RULE_NAME', () => createLimiter({ rules: [parseRule('5/second'), parseRule('5/second')] })],
+    ['a notation that cannot be read', 'ERR_NOTATION', () => createLimiter({ rules: parseRule('five a second') })],
     ['a limit of 0', 'ERR_RULE', () => fixedWindow({ limit: 0, window: '1s' })],
     ['a window of 0', 'ERR_DURATION', () => fixedWindow({ limit: 1, window: 0 })],
     ['a window in weeks', 'ERR_DURATION', () => fixedWindow({ limit: 1, window: '1w' as '1d' })],

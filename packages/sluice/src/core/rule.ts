@@ -13,11 +13,13 @@ import { isWhole } from './whole-numbers.ts'
  * - `settle` brings the state to `nowMs` and comes before every other method, with the same `nowMs`. It charges nothing:
  *   it drops what has passed and, where the clock has stepped back, moves the state to where it would be had it been written now.
  */
-export interface Rule {
+export interface Rule<P extends Per = Per> {
   /** Which algorithm: states of different algorithms never meet, even under one name. */
   readonly algorithm: string
   /** Names the rule in decisions and headers; with the algorithm, it is what a key's state is kept under. */
   readonly name: string
+  /** Names of the subject's keys that the rule counts by, sorted; undefined for a rule that counts by the subject itself. */
+  readonly per: P
   /** The quota: the most that a fresh key can spend at once. */
   readonly limit: number
   /** How long a key takes from all spent to all there again (the second window of a sliding window not counted). */
@@ -79,8 +81,22 @@ export interface RuleLog {
   endsAt(cells: Float64Array, at: number, nowMs: number): number
 }
 
-/** What every rule can be told besides its numbers. */
-export interface RuleOptions {
+/** Names that a rule counts by. */
+export type Per = readonly string[] | undefined
+
+/** The option `per`, as people write it. */
+export type PerOption = string | readonly string[] | undefined
+
+/** `per` of the rule that is made with such an option. */
+export type PerOf<P extends PerOption> = P extends string ? readonly [P] : P extends readonly string[] ? P : undefined
+
+/** Options of every rule. */
+export interface RuleOptions<P extends PerOption = PerOption> {
+  /**
+   * Names of the keys that the rule counts by: `'user'`, `['org', 'route']`, or `[]` for one counter for everybody. A limiter
+   * with such rules takes a record `{ user, org, route }`. Default: the rule counts by the key that a caller passes.
+   */
+  readonly per?: P
   /**
    * What the rule is called in decisions, headers and metrics. A key's usage is kept under the name: a named rule keeps
    * it when its numbers change. Default: the algorithm with its numbers, such as `fixed-window:100/1m`.
@@ -88,8 +104,9 @@ export interface RuleOptions {
   readonly name?: string
 }
 
-export function ruleName(name: unknown, otherwise: string): string {
-  if (name === undefined) return otherwise
+/** The rule's name: the one that is given, or one made of its numbers and `per`. */
+export function ruleName({ name, per }: RuleOptions, numbers: string): string {
+  if (name === undefined) return per === undefined ? numbers : `${numbers}:per-${[per].flat().join('+')}`
   if (typeof name !== 'string' || name.length === 0 || name.length > 256) {
     throw new SluiceError('ERR_RULE', `a rule's name must be a string of 1 to 256 characters, got ${show(name)}`, {
       option: 'name',
@@ -97,6 +114,28 @@ export function ruleName(name: unknown, otherwise: string): string {
     })
   }
   return name
+}
+
+/** A name that a rule can count by. */
+const PER_NAME = /^[A-Za-z_][\w.-]{0,63}$/
+
+const MOST_PER = 16
+
+/** Reads the option `per`. Throws ERR_RULE unless it is a name or a list of different names. */
+export function rulePer<P extends PerOption>(per: P): PerOf<P> {
+  if (per === undefined) return undefined as PerOf<P>
+  const names: readonly string[] = Array.isArray(per) ? per : [per]
+  const areNames = names.every((name) => typeof name === 'string' && PER_NAME.test(name))
+  if (!areNames || new Set(names).size < names.length || names.length > MOST_PER) {
+    const message = `per takes a name such as 'user', or up to ${MOST_PER} different ones of letters, digits, dots, dashes and underscores, got ${show(per)}`
+    throw new SluiceError('ERR_RULE', message, { option: 'per', value: per })
+  }
+  return Object.freeze([...names].sort()) as PerOf<P>
+}
+
+/** The text that a rule's states are kept under, besides the key. Different rules have different texts. */
+export function stateName({ algorithm, name, per }: Rule): string {
+  return per === undefined ? `${algorithm}\0${name}` : `\0${JSON.stringify([algorithm, name, per])}`
 }
 
 /** Throws ERR_RULE unless a number of a rule is a whole number of at least 1. */

@@ -318,7 +318,7 @@ describe('denial', () => {
   const gone = (): Promise<never> => Promise.reject(new SluiceError('ERR_STORE_FATAL', 'gone'))
   const goneTally = { hit: gone, peek: gone, inc: gone, get: gone, set: gone, expiresAt: gone, refund: gone, reset: gone }
   const goneStore = (): Store<'async'> => ({
-    mode: 'async',
+    timing: 'async',
     clock: fakeClock(),
     tally: () => goneTally,
     clean: gone,
@@ -329,7 +329,7 @@ describe('denial', () => {
     createLimiter({ rules, store: goneStore(), failure: { then } }).hit('ada', { cost })
 
   test('is a 503 that says nothing of quotas when the store is gone and that means no', async () => {
-    const { status, headers, body } = createResponder({ rules, fallbackDenies: true }).denial(await withoutStore('deny'))
+    const { status, headers, body } = createResponder({ rules }).denial(await withoutStore('deny'))
     expect(status).toBe(503)
     expect(headers).toEqual({ 'Retry-After': '1', 'Content-Type': 'application/problem+json' })
     expect(JSON.parse(body)).toEqual({
@@ -346,11 +346,11 @@ describe('denial', () => {
     expect(counted.status).toBe(429)
     expect(JSON.parse(counted.body)['violated-policies']).toEqual(['burst'])
     const fromStore = decide(rules, [20, 1000, 1000, 5, 0, 1000], 'store')
-    expect(createResponder({ rules, fallbackDenies: true }).denial(fromStore).status).toBe(429)
+    expect(createResponder({ rules }).denial(fromStore).status).toBe(429)
   })
 
   test('an allowed decision has its fields, whoever made it', async () => {
-    const { RateLimit } = createResponder({ rules, fallbackDenies: true }).headers(await withoutStore('allow'))
+    const { RateLimit } = createResponder({ rules }).headers(await withoutStore('allow'))
     expect(RateLimit).toBe('"burst";r=20;t=0, "daily";r=10000;t=0')
   })
 })
@@ -366,7 +366,6 @@ describe('what cannot work is refused', () => {
     ['an unknown style', { rules: [DAILY], headers: 'draft-8' }, /headers must be .*'draft-10'.* or false, got "draft-8"/],
     ['a style that is a name of Object', { rules: [DAILY], headers: 'toString' }, /got "toString"/],
     ['two drafts', { rules: [DAILY], headers: ['draft-10', 'draft-7'] }, /one draft, .* got draft-10, draft-7/],
-    ['a fallback that is not a flag', { rules: [DAILY], fallbackDenies: 'deny' }, /true or false, got "deny"/],
   ])('%s', (_what, options, message) => {
     expect(make(options)).toThrow(expect.objectContaining({ code: 'ERR_OPTION', message: expect.stringMatching(message) }))
   })

@@ -14,8 +14,6 @@ export interface ResponderOptions {
   readonly rules: readonly Rule[]
   /** Which rate limit fields to send: a style, `'legacy'` beside another, or none. Default: `'draft-10'`. */
   readonly headers?: HeaderStyle | readonly HeaderStyle[] | false
-  /** Whether the limiter denies when its store fails (`failure: { then: 'deny' }`): such a denial is a 503. Default: false. */
-  readonly fallbackDenies?: boolean
   /** What `X-RateLimit-Reset` counts from. Default: the system's clock. */
   readonly clock?: Pick<Clock, 'now'>
 }
@@ -37,7 +35,7 @@ export interface Responder {
   denial(decision: Decision, partitionKey?: PartitionKey): Denial
 }
 
-const OPTIONS = ['rules', 'headers', 'fallbackDenies', 'clock'] as const
+const OPTIONS = ['rules', 'headers', 'clock'] as const
 
 const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types'
 
@@ -49,35 +47,27 @@ export function createResponder(options: ResponderOptions): Responder {
 class RuleResponder implements Responder {
   readonly #table: RuleTable
   readonly #styles: readonly AddFields[]
-  readonly #fallbackDenies: boolean
   readonly #nowMs: () => number
 
   constructor(options: ResponderOptions) {
     checkOptions('createResponder', options, OPTIONS)
-    const { rules, headers = 'draft-10', fallbackDenies = false, clock = Date } = options
+    const { rules, headers = 'draft-10', clock = Date } = options
     if (!Array.isArray(rules) || rules.length === 0) {
       throw new SluiceError('ERR_OPTION', `createResponder needs rules to be those of a limiter, got ${show(rules)}`, {
         option: 'rules',
         value: rules,
       })
     }
-    if (typeof fallbackDenies !== 'boolean') {
-      throw new SluiceError('ERR_OPTION', `fallbackDenies must be true or false, got ${show(fallbackDenies)}`, {
-        option: 'fallbackDenies',
-        value: fallbackDenies,
-      })
-    }
     const table = new RuleTable(rules)
     this.#table = table
     this.#styles = checkStyles(headers).map((style) => STYLES[style](table))
-    this.#fallbackDenies = fallbackDenies
     this.#nowMs = () => clock.now()
   }
 
   headers(decision: Decision, partitionKey?: PartitionKey): Record<string, string> {
     const headers: Record<string, string> = {}
     // Without the store nobody knows how much is left.
-    if (!this.#isWithoutStore(decision)) {
+    if (!isUncountedDenial(decision)) {
       for (const add of this.#styles) add(headers, decision, this.#nowMs, partitionKey)
     }
     const { retryAfterMs } = decision
@@ -86,7 +76,7 @@ class RuleResponder implements Responder {
   }
 
   denial(decision: Decision, partitionKey?: PartitionKey): Denial {
-    const isWithoutStore = this.#isWithoutStore(decision)
+    const isWithoutStore = isUncountedDenial(decision)
     const status = isWithoutStore ? 503 : 429
     const headers = this.headers(decision, partitionKey)
     headers['Content-Type'] = 'application/problem+json'
@@ -100,10 +90,11 @@ class RuleResponder implements Responder {
     })
     return { status, headers, body }
   }
+}
 
-  #isWithoutStore({ allowed, source }: Decision): boolean {
-    return this.#fallbackDenies && !allowed && source === 'fallback'
-  }
+/** True if the store failed and nobody counted: the client is not to blame. */
+function isUncountedDenial({ failure }: Decision): boolean {
+  return failure?.then === 'deny'
 }
 
 function whenToRetry(seconds: string | undefined): string {

@@ -7,14 +7,18 @@ import {
   checkRuleChoice,
   checkRuleFlag,
   checkRuleNumber,
+  type Per,
+  type PerOf,
+  type PerOption,
   type Rule,
   type RuleOptions,
   ruleName,
+  rulePer,
   takeByParts,
 } from '../../core/rule.ts'
 import { MAX } from '../../core/whole-numbers.ts'
 
-export interface FixedWindowOptions extends RuleOptions {
+export interface FixedWindowOptions<P extends PerOption = PerOption> extends RuleOptions<P> {
   /** How many units a window lets through. */
   readonly limit: number
   readonly window: Duration
@@ -29,17 +33,18 @@ export interface FixedWindowOptions extends RuleOptions {
   readonly elastic?: boolean
 }
 
-const OPTIONS = ['limit', 'window', 'anchor', 'countDenied', 'elastic', 'name'] as const
+const OPTIONS = ['limit', 'window', 'anchor', 'countDenied', 'elastic', 'name', 'per'] as const
 
 const EXPIRES_AT = 0
 const USED = 1
 
 /** At most `limit` units in each window. Simple and lean; up to twice the limit can pass around a boundary. */
-export function fixedWindow(options: FixedWindowOptions): Rule {
-  return new FixedWindow(options)
+export function fixedWindow<const P extends PerOption = undefined>(options: FixedWindowOptions<P>): Rule<PerOf<P>> {
+  return new FixedWindow<PerOf<P>>(options)
 }
 
-class FixedWindow implements Rule {
+class FixedWindow<P extends Per> implements Rule<P> {
+  readonly per: P
   readonly algorithm = 'fixed-window'
   readonly name: string
   readonly limit: number
@@ -71,7 +76,8 @@ class FixedWindow implements Rule {
     this.elastic = elastic
     this.countsDenied = countDenied || elastic
     const extras = `${anchor === 'clock' ? ':clock' : ''}${elastic ? ':elastic' : countDenied ? ':count-denied' : ''}`
-    this.name = ruleName(options.name, `fixed-window:${limit}/${formatDuration(this.windowMs)}${extras}`)
+    this.per = rulePer(options.per) as P
+    this.name = ruleName(options, `fixed-window:${limit}/${formatDuration(this.windowMs)}${extras}`)
     this.numbers = [limit, this.windowMs, Number(anchor === 'clock'), Number(elastic), Number(this.countsDenied)]
     Object.freeze(this)
   }

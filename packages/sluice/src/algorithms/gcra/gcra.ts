@@ -2,10 +2,10 @@
 
 import { type Duration, durationMs, formatDuration } from '../../core/duration.ts'
 import { checkOptions } from '../../core/options.ts'
-import { checkRuleNumber, type Rule, type RuleOptions, ruleName } from '../../core/rule.ts'
+import { checkRuleNumber, type PerOf, type PerOption, type Rule, type RuleOptions, ruleName, rulePer } from '../../core/rule.ts'
 import { Meter } from '../meter/meter.ts'
 
-export interface GcraOptions extends RuleOptions {
+export interface GcraOptions<P extends PerOption = PerOption> extends RuleOptions<P> {
   /** How many units a period lets through in the long run. */
   readonly limit: number
   readonly period: Duration
@@ -13,15 +13,16 @@ export interface GcraOptions extends RuleOptions {
   readonly burst?: number
 }
 
-const OPTIONS = ['limit', 'period', 'burst', 'name'] as const
+const OPTIONS = ['limit', 'period', 'burst', 'name', 'per'] as const
 
 /** `limit` per `period`, evenly spaced, of which `burst` may come at once. */
-export function gcra(options: GcraOptions): Rule {
+export function gcra<const P extends PerOption = undefined>(options: GcraOptions<P>): Rule<PerOf<P>> {
   checkOptions('gcra', options, OPTIONS)
   const { limit, period, burst = limit } = options
   checkRuleNumber('gcra', 'limit', limit)
   checkRuleNumber('gcra', 'burst', burst)
   const everyMs = durationMs(period, 'period')
-  const name = ruleName(options.name, `gcra:${burst}+${limit}/${formatDuration(everyMs)}`)
-  return new Meter({ name, of: 'gcra', capacity: burst, capacityName: 'burst', refill: limit, everyMs, style: 'smooth' })
+  const per = rulePer(options.per as P)
+  const name = ruleName(options, `gcra:${burst}+${limit}/${formatDuration(everyMs)}`)
+  return new Meter({ name, per, of: 'gcra', capacity: burst, capacityName: 'burst', refill: limit, everyMs, style: 'smooth' })
 }

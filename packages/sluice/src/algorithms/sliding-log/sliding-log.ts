@@ -6,16 +6,27 @@
 
 import { type Duration, durationMs, formatDuration } from '../../core/duration.ts'
 import { checkOptions } from '../../core/options.ts'
-import { checkRuleNumber, type Rule, type RuleLog, type RuleOptions, ruleName, takeByParts } from '../../core/rule.ts'
+import {
+  checkRuleNumber,
+  type Per,
+  type PerOf,
+  type PerOption,
+  type Rule,
+  type RuleLog,
+  type RuleOptions,
+  ruleName,
+  rulePer,
+  takeByParts,
+} from '../../core/rule.ts'
 import { MAX } from '../../core/whole-numbers.ts'
 
-export interface SlidingLogOptions extends RuleOptions {
+export interface SlidingLogOptions<P extends PerOption = PerOption> extends RuleOptions<P> {
   /** How many units any window lets through. */
   readonly limit: number
   readonly window: Duration
 }
 
-const OPTIONS = ['limit', 'window', 'name'] as const
+const OPTIONS = ['limit', 'window', 'name', 'per'] as const
 
 const EXPIRES_AT = 0
 const BASE = 1
@@ -33,11 +44,12 @@ const ENTRY = 2
 const MODULUS = MAX + 1
 
 /** Never more than `limit` units in any window, wherever it starts. Keeps an entry for each millisecond that was hit. */
-export function slidingLog(options: SlidingLogOptions): Rule {
-  return new SlidingLog(options)
+export function slidingLog<const P extends PerOption = undefined>(options: SlidingLogOptions<P>): Rule<PerOf<P>> {
+  return new SlidingLog<PerOf<P>>(options)
 }
 
-class SlidingLog implements Rule {
+class SlidingLog<P extends Per> implements Rule<P> {
+  readonly per: P
   readonly algorithm = 'sliding-log'
   readonly name: string
   readonly limit: number
@@ -53,7 +65,8 @@ class SlidingLog implements Rule {
     checkRuleNumber('slidingLog', 'limit', options.limit)
     this.limit = options.limit
     this.windowMs = durationMs(options.window, 'window')
-    this.name = ruleName(options.name, `sliding-log:${this.limit}/${formatDuration(this.windowMs)}`)
+    this.per = rulePer(options.per) as P
+    this.name = ruleName(options, `sliding-log:${this.limit}/${formatDuration(this.windowMs)}`)
     this.numbers = [this.limit, this.windowMs]
     const endsAt = (cells: Float64Array, at: number, nowMs: number): number => this.#endsAt(cells, at, nowMs)
     this.log = { widthToSpend, move, frame, first, end, copy, endsAt }

@@ -4,10 +4,21 @@
 import { type Duration, durationMs, formatDuration } from '../../core/duration.ts'
 import { SluiceError } from '../../core/errors.ts'
 import { checkOptions } from '../../core/options.ts'
-import { checkRuleChoice, checkRuleNumber, type Rule, type RuleOptions, ruleName, takeByParts } from '../../core/rule.ts'
+import {
+  checkRuleChoice,
+  checkRuleNumber,
+  type Per,
+  type PerOf,
+  type PerOption,
+  type Rule,
+  type RuleOptions,
+  ruleName,
+  rulePer,
+  takeByParts,
+} from '../../core/rule.ts'
 import { ceilDiv, floorDiv, MAX } from '../../core/whole-numbers.ts'
 
-export interface SlidingWindowOptions extends RuleOptions {
+export interface SlidingWindowOptions<P extends PerOption = PerOption> extends RuleOptions<P> {
   /** How many units any window should let through. */
   readonly limit: number
   readonly window: Duration
@@ -20,7 +31,7 @@ export interface SlidingWindowOptions extends RuleOptions {
   readonly round?: 'down' | 'none'
 }
 
-const OPTIONS = ['limit', 'window', 'anchor', 'round', 'name'] as const
+const OPTIONS = ['limit', 'window', 'anchor', 'round', 'name', 'per'] as const
 
 const EXPIRES_AT = 0
 const START = 1
@@ -28,11 +39,12 @@ const CURRENT = 2
 const PREVIOUS = 3
 
 /** About `limit` units in any window, for four numbers a key. */
-export function slidingWindow(options: SlidingWindowOptions): Rule {
-  return new SlidingWindow(options)
+export function slidingWindow<const P extends PerOption = undefined>(options: SlidingWindowOptions<P>): Rule<PerOf<P>> {
+  return new SlidingWindow<PerOf<P>>(options)
 }
 
-class SlidingWindow implements Rule {
+class SlidingWindow<P extends Per> implements Rule<P> {
+  readonly per: P
   readonly algorithm = 'sliding-window'
   readonly name: string
   readonly limit: number
@@ -64,7 +76,8 @@ class SlidingWindow implements Rule {
     this.anchor = anchor
     this.round = round
     const extras = `${anchor === 'clock' ? ':clock' : ''}${round === 'none' ? ':no-rounding' : ''}`
-    this.name = ruleName(options.name, `sliding-window:${limit}/${formatDuration(this.windowMs)}${extras}`)
+    this.per = rulePer(options.per) as P
+    this.name = ruleName(options, `sliding-window:${limit}/${formatDuration(this.windowMs)}${extras}`)
     this.numbers = [limit, this.windowMs, Number(anchor === 'clock'), Number(round === 'down'), this.mostUsed]
     Object.freeze(this)
   }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { parseRule } from '../../algorithms/parse-rule.ts'
 import { createLimiter, fixedWindow, memoryStore, slidingLog } from '../../index.ts'
 import { definitionStore, everyRule, fakeClock } from '../../testing/index.ts'
 import { seededRandom } from '../../testing/random.ts'
@@ -36,21 +37,21 @@ describe('a store that is restored from a dump', () => {
     const before = memoryStore({ clock })
     const rules = ['5/minute', 'sliding-log 9/minute', 'gcra 9/minute', 'sliding-window 9/minute'] as const
     createLimiter({ rules, store: before }).hit('ada', { cost: 2 })
-    createLimiter({ rules: '5/hour', store: before }).hit('ada')
+    createLimiter({ rules: parseRule('5/hour'), store: before }).hit('ada')
     const store = memoryStore({ clock, restore: before.dump() })
     expect(store.size).toBe(5)
     const limiter = createLimiter({ rules, store })
     expect(limiter.rules.map(({ name }) => limiter.get('ada', { rule: name }))).toEqual([2, 2, 2, 2])
-    expect(createLimiter({ rules: '5/hour', store }).get('ada')).toBe(1)
-    expect(createLimiter({ rules: '6/hour', store }).get('ada')).toBe(0)
+    expect(createLimiter({ rules: parseRule('5/hour'), store }).get('ada')).toBe(1)
+    expect(createLimiter({ rules: parseRule('6/hour'), store }).get('ada')).toBe(0)
   })
 
   test('has none of the states that have ended, then or meanwhile', () => {
     const clock = fakeClock()
     const before = memoryStore({ clock })
-    const second = createLimiter({ rules: ['5/second', 'sliding-log 5/second'], store: before })
-    const minute = createLimiter({ rules: ['5/minute', 'sliding-log 5/minute'], store: before })
-    const hour = createLimiter({ rules: '5/hour', store: before })
+    const second = createLimiter({ rules: [parseRule('5/second'), parseRule('sliding-log 5/second')], store: before })
+    const minute = createLimiter({ rules: [parseRule('5/minute'), parseRule('sliding-log 5/minute')], store: before })
+    const hour = createLimiter({ rules: parseRule('5/hour'), store: before })
     for (const limiter of [second, minute, hour]) limiter.hit('ada')
     clock.advance(1000)
     const dump = before.dump()
@@ -58,7 +59,7 @@ describe('a store that is restored from a dump', () => {
     clock.advance(59_000)
     const after = memoryStore({ clock, restore: dump })
     expect(after.size).toBe(1)
-    expect(createLimiter({ rules: '5/hour', store: after }).get('ada')).toBe(1)
+    expect(createLimiter({ rules: parseRule('5/hour'), store: after }).get('ada')).toBe(1)
   })
 
   test('keeps a denied key where there is room for few', () => {
@@ -108,7 +109,7 @@ describe('a store that is restored from a dump', () => {
 describe('a dump that is not whole', () => {
   const clock = fakeClock()
   const before = memoryStore({ clock })
-  const limiter = createLimiter({ rules: ['5/hour', 'sliding-log 5/hour'], store: before })
+  const limiter = createLimiter({ rules: [parseRule('5/hour'), parseRule('sliding-log 5/hour')], store: before })
   for (let i = 0; i < 5; i++) limiter.hit(`k${i}`)
   const dump = before.dump()
 

@@ -1,4 +1,5 @@
 import { describe, expect, expectTypeOf, test, vi } from 'vitest'
+import { parseRule } from '../../algorithms/parse-rule.ts'
 import {
   createLimiter,
   type Decision,
@@ -21,7 +22,7 @@ storeSuite('memory', (clock) => memoryStore({ clock }), { steps: 5000 })
 
 describe('answers', () => {
   test('come at once, and the types say so', () => {
-    const limiter = createLimiter({ rules: '5/second' })
+    const limiter = createLimiter({ rules: parseRule('5/second') })
     expectTypeOf(limiter.hit('ada')).toEqualTypeOf<Decision>()
     expectTypeOf(limiter.get('ada')).toEqualTypeOf<number>()
     expect(limiter.hit('ada').allowed).toBe(true)
@@ -29,7 +30,7 @@ describe('answers', () => {
 
   test('take their time from any clock', () => {
     let ms = 1000
-    const limiter = createLimiter({ rules: '1/second', store: memoryStore({ clock: { now: () => ms } }) })
+    const limiter = createLimiter({ rules: parseRule('1/second'), store: memoryStore({ clock: { now: () => ms } }) })
     expect([limiter.hit('ada').allowed, limiter.hit('ada').allowed]).toEqual([true, false])
     ms = 2000
     expect(limiter.hit('ada').allowed).toBe(true)
@@ -37,7 +38,7 @@ describe('answers', () => {
 
   test('a clock with a fraction is read as whole milliseconds, one that answers nonsense is refused', () => {
     let ms: unknown = 1000.9
-    const limiter = createLimiter({ rules: '1/second', store: memoryStore({ clock: { now: () => ms as number } }) })
+    const limiter = createLimiter({ rules: parseRule('1/second'), store: memoryStore({ clock: { now: () => ms as number } }) })
     limiter.hit('ada')
     expect(limiter.expiresAt('ada')).toBe(2000)
     for (ms of [Number.NaN, -1, Number.POSITIVE_INFINITY, undefined]) {
@@ -46,7 +47,7 @@ describe('answers', () => {
   })
 
   test('a decision is a value of its own, which later hits do not change', () => {
-    const limiter = createLimiter({ rules: '10/minute' })
+    const limiter = createLimiter({ rules: parseRule('10/minute') })
     const first = limiter.hit('ada')
     for (let i = 0; i < 5; i++) limiter.hit('ada')
     expect(first.remaining).toBe(9)
@@ -105,7 +106,10 @@ describe('many keys', () => {
 describe('the bound', () => {
   test('holds, whatever the number of keys and rules', () => {
     const store = memoryStore({ maxKeys: 1000 })
-    const limiter = createLimiter({ rules: ['5/minute', 'sliding-log 5/minute', 'gcra 5/minute'], store })
+    const limiter = createLimiter({
+      rules: [parseRule('5/minute'), parseRule('sliding-log 5/minute'), parseRule('gcra 5/minute')],
+      store,
+    })
     for (let i = 0; i < 5000; i++) {
       limiter.hit(`k${i}`)
       if (store.size > 1000) expect.fail(`size ${store.size} after ${i} keys`)
@@ -117,7 +121,7 @@ describe('the bound', () => {
   test('what has ended gives way without being evicted', () => {
     const clock = fakeClock()
     const store = memoryStore({ clock, maxKeys: 10 })
-    const limiter = createLimiter({ rules: '5/second', store })
+    const limiter = createLimiter({ rules: parseRule('5/second'), store })
     for (let i = 0; i < 10; i++) limiter.hit(`k${i}`)
     clock.advance(1000)
     for (let i = 10; i < 20; i++) limiter.hit(`k${i}`)
@@ -305,7 +309,7 @@ describe('the bound', () => {
 
     test('keys that have used all of their limit', () => {
       const store = memoryStore({ maxKeys: 20_000 }) as MemoryRoom
-      const { most, mean } = rowsOfFlood(createLimiter({ rules: '1/hour', store }), store, 60_000)
+      const { most, mean } = rowsOfFlood(createLimiter({ rules: parseRule('1/hour'), store }), store, 60_000)
       expect(most).toBeLessThan(2 * MOST_LOOKED + MOST_MOVED)
       expect(mean).toBeLessThan(120)
     })
@@ -339,7 +343,9 @@ describe('the bound', () => {
       expect(() => memoryStore({ maxBytes: maxBytes as number })).toThrow(expect.objectContaining({ code: 'ERR_OPTION' }))
     }
     const store = memoryStore({ maxKeys: 1 })
-    expect(() => createLimiter({ rules: ['1/second', '9/minute'], store })).toThrow(/no room for the 2 rules/)
+    expect(() => createLimiter({ rules: [parseRule('1/second'), parseRule('9/minute')], store })).toThrow(
+      /no room for the 2 rules/,
+    )
   })
 })
 
@@ -347,8 +353,8 @@ describe('what has expired', () => {
   test('clean drops it, and says how much', () => {
     const clock = fakeClock()
     const store = memoryStore({ clock })
-    const short = createLimiter({ rules: ['5/second', 'sliding-log 5/second'], store })
-    const long = createLimiter({ rules: '5/hour', store })
+    const short = createLimiter({ rules: [parseRule('5/second'), parseRule('sliding-log 5/second')], store })
+    const long = createLimiter({ rules: parseRule('5/hour'), store })
     for (let i = 0; i < 100; i++) short.hit(`k${i}`)
     long.hit('k')
     expect(store.size).toBe(201)
@@ -360,7 +366,10 @@ describe('what has expired', () => {
 
   test('a hit that is denied for good leaves no row behind', () => {
     const store = memoryStore()
-    const limiter = createLimiter({ rules: ['5/second', 'sliding-log 9/second', 'token-bucket 9/second'], store })
+    const limiter = createLimiter({
+      rules: [parseRule('5/second'), parseRule('sliding-log 9/second'), parseRule('token-bucket 9/second')],
+      store,
+    })
     expect(limiter.hit('k', { cost: 6 }).retryAfterMs).toBe(Number.POSITIVE_INFINITY)
     limiter.peek('k')
     limiter.get('k')
@@ -373,7 +382,7 @@ describe('what has expired', () => {
     vi.useFakeTimers()
     try {
       let ms = 1000
-      const limiter = createLimiter({ rules: '5/second', store: memoryStore({ clock: { now: () => ms } }) })
+      const limiter = createLimiter({ rules: parseRule('5/second'), store: memoryStore({ clock: { now: () => ms } }) })
       limiter.hit('k')
       ms = Number.NaN
       expect(() => vi.advanceTimersByTime(5000)).not.toThrow()
@@ -389,7 +398,7 @@ describe('what has expired', () => {
     try {
       const clock = fakeClock()
       const store = memoryStore({ clock })
-      const limiter = createLimiter({ rules: '5/second', store })
+      const limiter = createLimiter({ rules: parseRule('5/second'), store })
       for (let i = 0; i < 1000; i++) limiter.hit(`k${i}`)
       expect(vi.getTimerCount()).toBe(1)
       clock.advance(1000)

@@ -3,7 +3,7 @@
 import type { Clock, TimerClock } from '../../core/clock.ts'
 import { SluiceError, show } from '../../core/errors.ts'
 import { checkOptions } from '../../core/options.ts'
-import type { Rule } from '../../core/rule.ts'
+import { type Rule, stateName } from '../../core/rule.ts'
 import type { Store } from '../../core/store.ts'
 import { isWhole } from '../../core/whole-numbers.ts'
 import { checkedClock, systemClock } from '../system-clock.ts'
@@ -83,9 +83,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const { maxBytes = Math.max(LEAST_DEFAULT_BYTES, DEFAULT_BYTES_A_KEY * maxKeys) } = options
   checkNumber('maxBytes', maxBytes, LEAST_BYTES, MOST_BYTES)
   const dump = restore === undefined ? undefined : readDump(restore)
-  const room = new MemoryRoom(clock === undefined ? systemClock : checkedClock(clock), maxKeys, maxBytes)
-  if (dump !== undefined) room.restore(dump)
-  return room
+  const store = new MemoryState(clock === undefined ? systemClock : checkedClock(clock), maxKeys, maxBytes)
+  if (dump !== undefined) store.restore(dump)
+  return store
 }
 
 function checkNumber(name: string, value: unknown, least: number, most: number): void {
@@ -94,8 +94,8 @@ function checkNumber(name: string, value: unknown, least: number, most: number):
   throw new SluiceError('ERR_OPTION', message, { option: name, value })
 }
 
-export class MemoryRoom implements MemoryStore {
-  readonly mode = 'sync'
+export class MemoryState implements MemoryStore {
+  readonly timing = 'sync'
   readonly clock: TimerClock
   readonly keyHash = new KeyHash()
   /** Another hash than the keys', so that no key can stand for a rule. */
@@ -217,7 +217,7 @@ export class MemoryRoom implements MemoryStore {
 
   /** The rule's own fingerprint, mixed into every key's: no two rules share a row. */
   fingerprint(rule: Rule): { readonly lo: number; readonly hi: number } {
-    const hi = this.#ruleHash.hash(`${rule.algorithm}\0${rule.name}`)
+    const hi = this.#ruleHash.hash(stateName(rule))
     return { lo: this.#ruleHash.lo, hi }
   }
 

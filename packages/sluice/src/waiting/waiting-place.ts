@@ -2,15 +2,9 @@
 // Invariant: code that runs for this caller makes its timers. On Cloudflare Workers a timer ends with the request that made it,
 // and a request that has no timer of its own is ended as hung. On Node this changes nothing.
 
-import type { TimerClock } from './clock.ts'
-import type { Decision } from './decision.ts'
-
-export interface Waiter {
-  readonly key: string
-  readonly cost: number
-  readonly signal: AbortSignal | undefined
-  readonly maxWaitMs: number
-}
+import type { TimerClock } from '../core/clock.ts'
+import type { Decision } from '../core/decision.ts'
+import type { Waiter } from '../core/waiting.ts'
 
 /** Callbacks of a place to its line. */
 export interface PlaceEvents {

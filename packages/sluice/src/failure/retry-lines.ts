@@ -1,8 +1,8 @@
 // Calls that the store refused and that are tried again, in the order in which they were made.
 // Invariant: while a call on a key waits to be tried again, no later call on that key is asked: it joins the line behind it.
 
-import type { TimerClock } from './clock.ts'
-import type { SluiceError } from './errors.ts'
+import type { TimerClock } from '../core/clock.ts'
+import type { SluiceError } from '../core/errors.ts'
 
 /** Asks again. Hears why the line has waited. */
 type TryAgain = (refusal: SluiceError) => void

@@ -2,7 +2,7 @@
 // What must stay true: an open breaker lets through one call in each `probeEveryMs`, however the clock steps, and a call
 // from before it opened or closed has no say in what comes after.
 
-import type { TimerClock } from './clock.ts'
+import type { TimerClock } from '../core/clock.ts'
 
 export class Breaker {
   readonly #clock: TimerClock

@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
+import { parseRule } from '../algorithms/parse-rule.ts'
 import { createLimiter, type Decision, SluiceError, type Store, type Tally, type TimerClock } from '../index.ts'
 import { systemClock } from '../stores/system-clock.ts'
 import { definitionStore, fakeClock } from '../testing/index.ts'
@@ -28,7 +29,7 @@ function moodyStore(clock: TimerClock, partOf?: (key: string) => string) {
     return Promise.reject(errors[behaviour])
   }
   const store: Store<'async'> = {
-    mode: 'async',
+    timing: 'async',
     clock,
     tally(rules): Tally<'async'> {
       const tally = inner.tally(rules)
@@ -476,7 +477,7 @@ test('of limiters over one store only the first waits: what it has found out, al
 
 test('a pause of the process itself is not taken for a silent store: what has come meanwhile is read first', async () => {
   const { store, state } = moodyStore(systemClock)
-  const limiter = createLimiter({ rules: '5/minute', store, failure: { timeoutMs: 20, then: 'deny' } })
+  const limiter = createLimiter({ rules: parseRule('5/minute'), store, failure: { timeoutMs: 20, then: 'deny' } })
   state.behaviour = 'hang'
   const hit = limiter.hit('ada')
   setImmediate(() => state.late[0]())

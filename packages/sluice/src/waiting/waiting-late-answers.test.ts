@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { lateStore, passSlowly } from '../../test/late-store.ts'
+import { parseRule } from '../algorithms/parse-rule.ts'
 import { createLimiter, fixedWindow, gcra, type WaitOptions } from '../index.ts'
 import { fakeClock } from '../testing/index.ts'
 import { seededRandom } from '../testing/random.ts'
@@ -147,7 +148,7 @@ test('units that come back while the store decides are not missed', async () => 
   // The hit that is denied is decided after 10 ms and heard of after 110; the refund is decided after 20 ms and heard of after 30.
   const delaysMs = [0, 0, 10, 20, 100, 10]
   const store = lateStore(clock, () => delaysMs.shift() ?? 0)
-  const limiter = createLimiter({ rules: '1/hour', store, failure: { timeoutMs: 60_000 } })
+  const limiter = createLimiter({ rules: parseRule('1/hour'), store, failure: { timeoutMs: 60_000 } })
   void limiter.hit('ada')
   await passSlowly(clock, 1)
   const waiting = limiter.wait('ada', { maxWaitMs: 1000 })

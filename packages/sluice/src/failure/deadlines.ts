@@ -3,7 +3,7 @@
 // Invariants: a deadline depends on the clock's timers, never on what the clock says, as that may step; and time in which this
 // process could not run counts for one slice at most, however long it was, as the store is not to blame for it.
 
-import type { TimerClock } from './clock.ts'
+import type { TimerClock } from '../core/clock.ts'
 
 interface Group {
   /** What to do at the deadline, for each call that still waits. */

@@ -1,26 +1,25 @@
 // What happens when the store is slow, gone or strange: a deadline for every call, a breaker that stops asking, a stand-in.
 // What must stay true: every call settles by its deadline, and nothing that may have been executed is asked again.
 
+import { type Call, type Figures, isDecision } from '../core/call.ts'
+import { type ErrorCode, SluiceError, show } from '../core/errors.ts'
+import type {
+  DecisionFailure,
+  FailureCounts,
+  FailureEvent,
+  FailureReason,
+  Guard,
+  GuardContext,
+  MakeGuard,
+  ReadFigures,
+} from '../core/guard.ts'
+import { uncounted } from '../core/step.ts'
+import type { Tally } from '../core/store.ts'
 import type { Breaker } from './breaker.ts'
 import { Breakers } from './breakers.ts'
 import { type Deadlines, sharedDeadlines } from './deadlines.ts'
-import { type Decision, decide, type SingleDecision } from './decision.ts'
-import { type ErrorCode, SluiceError, show } from './errors.ts'
-import type { CheckedFailure } from './failure-options.ts'
+import { type CheckedFailure, checkFailure } from './failure-options.ts'
 import { type RetryLines, sharedRetryLines } from './retry-lines.ts'
-import type { Rule } from './rule.ts'
-import type { Store, Tally } from './store.ts'
-
-/** Why the store did not answer: in time, at all, or because it was not asked. */
-export type FailureReason = 'timeout' | 'refused' | 'unknown' | 'fatal' | 'not-asked'
-
-export interface FailureEvent {
-  readonly reason: FailureReason
-  readonly error: SluiceError
-}
-
-/** What happened so far. */
-export type FailureCounts = Readonly<Record<FailureReason | 'recovered', number>>
 
 /** How long until a call that was certainly not executed is tried again: so long, and twice as long each time. */
 const FIRST_RETRY_MS = 10
@@ -31,39 +30,35 @@ const REASONS: Readonly<Partial<Record<ErrorCode, FailureReason>>> = {
   ERR_STORE_FATAL: 'fatal',
 }
 
-type Question<T> = (tally: Tally) => Promise<T> | T
+type Otherwise<T> = (reason: FailureReason) => T
 
 type Listener = (event: FailureEvent) => void
 
-export class GuardedTally implements Tally<'async'> {
+/** Guards a limiter's calls. */
+export const guard: MakeGuard = (context) => new GuardedTally(context)
+
+export class GuardedTally implements Guard {
   readonly #counts = { timeout: 0, refused: 0, unknown: 0, fatal: 0, 'not-asked': 0, recovered: 0 }
   readonly #tally: Tally<'async'>
-  /** Who stands in, if that is what is to happen. */
+  /** Answers under `then: 'local'`. */
   readonly #standIn: Tally<'sync'> | undefined
-  readonly #rules: readonly Rule[]
   readonly #options: CheckedFailure
   readonly #breakers: Breakers
   readonly #deadlines: Deadlines
   readonly #retryLines: RetryLines
   readonly #listeners = { failure: new Set<Listener>(), recovered: new Set<Listener>() }
 
-  constructor(
-    tally: Tally<'async'>,
-    standIn: Tally<'sync'> | undefined,
-    rules: readonly Rule[],
-    store: Pick<Store, 'clock'>,
-    options: CheckedFailure,
-  ) {
+  constructor({ store, tally, standIn, options }: GuardContext) {
+    const checked = checkFailure(options)
     this.#tally = tally
-    this.#standIn = standIn
-    this.#rules = rules
-    this.#options = options
-    this.#breakers = new Breakers(store, options, tally.partOf?.bind(tally))
-    this.#deadlines = sharedDeadlines(store, options.timeoutMs)
+    this.#standIn = checked.then === 'local' ? standIn(checked.standIn) : undefined
+    this.#options = checked
+    this.#breakers = new Breakers(store, checked, tally.partOf?.bind(tally))
+    this.#deadlines = sharedDeadlines(store, checked.timeoutMs)
     this.#retryLines = sharedRetryLines(store)
   }
 
-  /** A copy: what happens later does not change it. */
+  /** A copy: later failures do not change it. */
   get counts(): FailureCounts {
     return { ...this.#counts }
   }
@@ -75,67 +70,30 @@ export class GuardedTally implements Tally<'async'> {
     }
   }
 
-  hit(key: string, cost: number): Promise<Decision> {
-    return this.#decide(key, (tally) => tally.hit(key, cost))
+  ask<V>(call: Call, read: ReadFigures<V>): Promise<V> {
+    // A key that is forgotten is forgotten everywhere, also by a stand-in that remembers it from an earlier outage.
+    if (call.operation === 'reset') this.#standIn?.ask(call)
+    const { then } = this.#options
+    const canAnswer = this.#standIn !== undefined || (then !== 'throw' && isDecision(call))
+    return this.#ask(call, read, canAnswer ? (reason) => this.#fallback(call, read, reason) : undefined)
   }
 
-  peek(key: string, cost: number): Promise<Decision> {
-    return this.#decide(key, (tally) => tally.peek(key, cost))
-  }
-
-  inc(rule: number, key: string, cost: number): Promise<number> {
-    return this.#tell(key, (tally) => tally.inc(rule, key, cost))
-  }
-
-  get(rule: number, key: string): Promise<number> {
-    return this.#tell(key, (tally) => tally.get(rule, key))
-  }
-
-  set(rule: number, key: string, used: number): Promise<number> {
-    return this.#tell(key, (tally) => tally.set(rule, key, used))
-  }
-
-  expiresAt(rule: number, key: string): Promise<number> {
-    return this.#tell(key, (tally) => tally.expiresAt(rule, key))
-  }
-
-  refund(key: string, cost: number, rule?: number): Promise<number> {
-    return this.#tell(key, (tally) => tally.refund(key, cost, rule))
-  }
-
-  reset(key: string): Promise<void> {
-    // Whoever is forgiven is forgiven everywhere, also by what a stand-in remembers of an earlier outage.
-    this.#standIn?.reset(key)
-    return this.#tell(key, (tally) => tally.reset(key))
-  }
-
-  /** Asks for a decision: whatever happens, unless nobody stands in, there is one. */
-  #decide(key: string, question: Question<Decision>): Promise<Decision> {
+  /** The answer without the store. */
+  #fallback<V>(call: Call, read: ReadFigures<V>, reason: FailureReason): V {
     const { then, probeEveryMs } = this.#options
-    if (then === 'throw') return this.#ask(key, question)
-    return this.#ask(key, question, () => {
-      if (this.#standIn !== undefined) return (question(this.#standIn) as SingleDecision).from('fallback')
-      // Nothing is known and nothing is counted: all is free, or nothing is until the store may be asked again.
-      const [used, waitMs] = then === 'allow' ? [0, 0] : [Number.MAX_SAFE_INTEGER, probeEveryMs]
-      return decide(
-        this.#rules,
-        this.#rules.flatMap(() => [used, waitMs, waitMs]),
-        'fallback',
-      )
-    })
+    const failure = { reason, then: then as DecisionFailure['then'] }
+    if (this.#standIn !== undefined) return read(this.#standIn.ask(call), failure)
+    // Nothing is known and nothing is counted: all is free, or nothing is until the store may be asked again.
+    const [used, waitMs] = then === 'allow' ? [0, 0] : [Number.MAX_SAFE_INTEGER, probeEveryMs]
+    return read(uncounted(call.charges.length, used, waitMs), failure)
   }
 
-  /** Asks for a number, which nobody can make up. */
-  #tell<T>(key: string, question: Question<T>): Promise<T> {
-    const standIn = this.#standIn
-    return this.#ask(key, question, standIn && (() => question(standIn) as T))
-  }
-
-  #ask<T>(key: string, question: Question<T>, otherwise?: () => T): Promise<T> {
-    const breaker = this.#breakers.of(key)
+  #ask<T>(call: Call, read: ReadFigures<T>, otherwise?: Otherwise<T>): Promise<T> {
+    const key = lineOf(call)
+    const breaker = this.#breakers.of(call)
     const era = breaker.enter()
     if (era === undefined) {
-      this.#breakers.turnedAway(key)
+      this.#breakers.turnedAway(call)
       return this.#fail('not-asked', notAsked, otherwise)
     }
     return new Promise((resolve) => {
@@ -149,18 +107,18 @@ export class GuardedTally implements Tally<'async'> {
         resolve(answer)
       }
       const fail = (reason: FailureReason, error: SluiceError): void => {
-        this.#breakers.failed(key, breaker, era)
+        this.#breakers.failed(call, breaker, era)
         settle(this.#fail(reason, () => error, otherwise))
       }
       const cancelDeadline = this.#deadlines.start(() => {
         if (refusal === undefined) fail('timeout', this.#tooLate())
         else fail('refused', refusal)
       })
-      const onAnswer = (answer: T): void => {
+      const onAnswer = (figures: Figures): void => {
         // Too late: somebody else has answered, and a store that answers too late is no better than one that does not.
         if (isSettled) return
-        this.#answered(key, breaker)
-        settle(answer)
+        this.#answered(call, breaker)
+        settle(read(figures, undefined))
       }
       /** Waits behind earlier calls on the key, and then tries. The deadline does not wait. */
       const waitInLine = (waitedMs: number, delayMs: number, reason: SluiceError): void => {
@@ -173,7 +131,7 @@ export class GuardedTally implements Tally<'async'> {
       }
       const attempt = (waitedMs: number): void => {
         refusal = undefined
-        askNow(question, this.#tally).then(onAnswer, (thrown: unknown) => {
+        askNow(call, this.#tally).then(onAnswer, (thrown: unknown) => {
           if (isSettled) return
           const error = sorted(thrown)
           const reason = REASONS[error.code]
@@ -186,7 +144,7 @@ export class GuardedTally implements Tally<'async'> {
             fail(reason, error)
           } else if (reason === 'fatal') {
             // A store that says what is wrong is there: one bad key must not close it to all others.
-            this.#answered(key, breaker)
+            this.#answered(call, breaker)
             settle(this.#fail(reason, () => error, otherwise))
           } else {
             // Not the store's fault, and nothing that anybody could stand in for.
@@ -205,19 +163,19 @@ export class GuardedTally implements Tally<'async'> {
     return new SluiceError('ERR_STORE_UNKNOWN', `no answer within ${this.#options.timeoutMs} ms: the store may have counted`)
   }
 
-  #answered(key: string, breaker: Breaker): void {
-    if (!this.#breakers.answered(key, breaker)) return
+  #answered(call: Call, breaker: Breaker): void {
+    if (!this.#breakers.answered(call, breaker)) return
     this.#counts.recovered += 1
     this.#report('recovered')
   }
 
-  #fail<T>(reason: FailureReason, makeError: () => SluiceError, otherwise: (() => T) | undefined): Promise<T> {
+  #fail<T>(reason: FailureReason, makeError: () => SluiceError, otherwise: Otherwise<T> | undefined): Promise<T> {
     this.#counts[reason] += 1
     // In an outage every call comes by here: an error that nobody would see is not made.
-    if (otherwise !== undefined && this.#listeners.failure.size === 0) return Promise.resolve().then(otherwise)
+    if (otherwise !== undefined && this.#listeners.failure.size === 0) return Promise.resolve().then(() => otherwise(reason))
     const error = makeError()
     this.#report('failure', { reason, error })
-    return otherwise === undefined ? Promise.reject(error) : Promise.resolve().then(otherwise)
+    return otherwise === undefined ? Promise.reject(error) : Promise.resolve().then(() => otherwise(reason))
   }
 
   #report(event: 'failure' | 'recovered', detail?: FailureEvent): void {
@@ -235,12 +193,16 @@ export class GuardedTally implements Tally<'async'> {
 }
 
 /** A store that throws instead of rejecting is treated as if it had rejected. */
-function askNow<T>(question: Question<T>, tally: Tally<'async'>): Promise<T> {
+function askNow(call: Call, tally: Tally<'async'>): Promise<Figures> {
   try {
-    return question(tally) as Promise<T>
+    return tally.ask(call)
   } catch (error) {
     return Promise.reject(error)
   }
+}
+
+function lineOf({ charges }: Call): string {
+  return charges[0].key
 }
 
 function notAsked(): SluiceError {

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, test, vi } from 'vitest'
+import { parseRule } from '../algorithms/parse-rule.ts'
 import { createLimiter, fixedWindow, gcra, memoryStore, type Store } from '../index.ts'
 import { systemClock } from '../stores/system-clock.ts'
 import { definitionStore, fakeClock } from '../testing/index.ts'
@@ -323,7 +324,7 @@ function promising(store: Store<'sync'>, fails: () => boolean): Store<'async'> {
     return answer()
   }
   return {
-    mode: 'async',
+    timing: 'async',
     clock: store.clock,
     tally(rules) {
       const tally = store.tally(rules)
@@ -350,7 +351,7 @@ describe('on a store that answers with promises', () => {
   test('a failure reaches the one who waits, and the next tries again', async () => {
     let failures = 1
     const store = promising(definitionStore(fakeClock()), () => failures-- > 0)
-    const limiter = createLimiter({ rules: '5/second', store })
+    const limiter = createLimiter({ rules: parseRule('5/second'), store })
     const waits = await Promise.allSettled([limiter.wait('ada'), limiter.wait('ada')])
     expect(waits.map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
   })

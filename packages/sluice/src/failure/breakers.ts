@@ -2,8 +2,9 @@
 // others. A store without parts has one breaker. Limiters over one store share them: what one has found out, all know.
 // What must stay true: whoever has heard of a failure hears of its end, also when the failed part's keys have moved to another.
 
+import type { Call } from '../core/call.ts'
+import type { TimerClock } from '../core/clock.ts'
 import { Breaker } from './breaker.ts'
-import type { TimerClock } from './clock.ts'
 
 /** When a breaker opens, and how long a call may take before it counts as failed. */
 interface Break {
@@ -32,20 +33,20 @@ const WHOLE = ''
 
 export class Breakers {
   readonly #make: () => Breaker
-  readonly #partOf: (key: string) => string
+  readonly #partOf: (call: Call) => string
   readonly #breakers: Map<string, Breaker>
-  /** For each part that is failing the last key that failed there, to find out where it has gone. */
-  readonly #failedKeys = new Map<string, string>()
+  /** For each part that is failing the last call that failed there, to find out where it has gone. */
+  readonly #failedCalls = new Map<string, Call>()
 
-  constructor(store: { readonly clock: TimerClock }, way: Break, partOf: ((key: string) => string) | undefined) {
+  constructor(store: { readonly clock: TimerClock }, way: Break, partOf: ((call: Call) => string) | undefined) {
     this.#make = () => new Breaker(store.clock, way.failures, way.probeEveryMs)
     this.#breakers = sharedBreakers(store, way)
     this.#partOf = partOf ?? (() => WHOLE)
   }
 
-  /** The breaker that a call on `key` has to pass. */
-  of(key: string): Breaker {
-    const part = this.#partOf(key)
+  /** The breaker that a `call` has to pass. */
+  of(call: Call): Breaker {
+    const part = this.#partOf(call)
     let breaker = this.#breakers.get(part)
     if (breaker === undefined) {
       if (this.#breakers.size === MOST_PARTS) this.#forget()
@@ -55,25 +56,25 @@ export class Breakers {
     return breaker
   }
 
-  /** A call on `key` that entered in `era` has failed. */
-  failed(key: string, breaker: Breaker, era: number): void {
+  /** The `call` that entered in `era` has failed. */
+  failed(call: Call, breaker: Breaker, era: number): void {
     breaker.failed(era)
-    this.turnedAway(key)
+    this.turnedAway(call)
   }
 
-  /** A call on `key` was not let through. */
-  turnedAway(key: string): void {
-    this.#failedKeys.set(this.#partOf(key), key)
+  /** The `call` was not let through. */
+  turnedAway(call: Call): void {
+    this.#failedCalls.set(this.#partOf(call), call)
   }
 
-  /** A call on `key` was answered; → whether that ends a failure. */
-  answered(key: string, breaker: Breaker): boolean {
+  /** The `call` was answered; → whether that ends a failure. */
+  answered(call: Call, breaker: Breaker): boolean {
     breaker.answered()
-    if (this.#failedKeys.size === 0) return false
-    const part = this.#partOf(key)
-    const ended = [...this.#failedKeys].filter(([failed, itsKey]) => failed === part || this.#partOf(itsKey) === part)
+    if (this.#failedCalls.size === 0) return false
+    const part = this.#partOf(call)
+    const ended = [...this.#failedCalls].filter(([failed, itsCall]) => failed === part || this.#partOf(itsCall) === part)
     for (const [failed] of ended) {
-      this.#failedKeys.delete(failed)
+      this.#failedCalls.delete(failed)
       if (failed !== part) this.#breakers.delete(failed)
     }
     return ended.length > 0
@@ -81,6 +82,6 @@ export class Breakers {
 
   #forget(): void {
     this.#breakers.clear()
-    this.#failedKeys.clear()
+    this.#failedCalls.clear()
   }
 }
