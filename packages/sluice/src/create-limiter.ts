@@ -41,26 +41,13 @@ export function createLimiter<R extends Rule, T extends Timing = 'sync'>(
       value: waiting,
     })
   }
+  const used = store ?? (memoryStore() as Store as Store<T>)
   return new StoreLimiter<T, SubjectOf<R>>({
     rules: [options.rules].flat() as readonly Rule[],
-    store: store ?? (memoryStore() as Store as Store<T>),
+    store: used,
     ownsStore: store === undefined,
     failure,
     waiting,
-    standInOf,
+    makeStandIn: () => memoryStore({ clock: used.clock }),
   })
-}
-
-/**
- * One for each store, as its limiters share their counts there: a limiter that is made again finds what it has admitted, and two
- * limiters with the same rules do not admit twice as much.
- */
-const standIns = new WeakMap<Store, Store<'sync'>>()
-
-function standInOf(store: Store): Store<'sync'> {
-  const known = standIns.get(store)
-  if (known !== undefined) return known
-  const made = memoryStore({ clock: store.clock })
-  standIns.set(store, made)
-  return made
 }

@@ -2,6 +2,7 @@
 
 import type { Call, Figures } from './call.ts'
 import type { SluiceError } from './errors.ts'
+import type { Rule } from './rule.ts'
 import type { Store, Tally } from './store.ts'
 
 /** Why the store did not decide: no answer in time, an error of one of three kinds, or the breaker was open and it was not asked. */
@@ -54,11 +55,11 @@ export interface Guard {
 }
 
 export interface GuardContext {
-  readonly store: Store
   readonly tally: Tally<'async'>
-  /** Opens the tally that answers under `'local'`, on the given store or on one that the limiter makes for `store`. */
-  standIn(given: Store<'sync'> | undefined): Tally<'sync'>
+  readonly rules: readonly Rule[]
   readonly options: FailureOptions
+  /** Makes the memory store that answers under `'local'` for all limiters over the store. */
+  makeStandIn(): Store<'sync'>
 }
 
 /** Makes the guard of one limiter. Throws ERR_OPTION if the options are wrong. */

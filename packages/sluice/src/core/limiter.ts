@@ -71,8 +71,8 @@ export interface StoreLimiterOptions<T extends Timing> {
   readonly ownsStore: boolean
   readonly failure: FailureOptions
   readonly waiting: MakeWaiting | undefined
-  /** The memory store that answers for `store` when it fails. */
-  standInOf(store: Store): Store<'sync'>
+  /** Makes a memory store on the store's clock. */
+  makeStandIn(): Store<'sync'>
 }
 
 const NO_FAILURES: FailureCounts = { timeout: 0, refused: 0, unknown: 0, fatal: 0, 'not-asked': 0, recovered: 0 }
@@ -191,17 +191,13 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
     return (this.#store.timing === 'sync' ? undefined : Promise.resolve()) as Result<T, void>
   }
 
-  #makeGuard({ store, failure, standInOf }: StoreLimiterOptions<T>): Guard {
+  #makeGuard({ store, failure, makeStandIn }: StoreLimiterOptions<T>): Guard {
     if (store.guard === undefined) {
       const message = 'a store that answers with promises needs a guard: make it with an engine of sluice/engines'
       throw new SluiceError('ERR_OPTION', message, { option: 'store', value: store })
     }
-    return store.guard({
-      store,
-      tally: this.#tally as Tally as Tally<'async'>,
-      standIn: (given) => (given ?? standInOf(store)).tally(this.rules),
-      options: failure,
-    })
+    const tally = this.#tally as Tally as Tally<'async'>
+    return store.guard({ tally, rules: this.rules, options: failure, makeStandIn })
   }
 
   /** A call with the charges of all rules that cost something. */

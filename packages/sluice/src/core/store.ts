@@ -35,6 +35,6 @@ export interface Tally<T extends Timing = Timing> {
   ask(call: Call): Result<T, Figures>
   /** Shortcut of a synchronous store for the most frequent call: a hit with one key and one cost under all rules. */
   hit?(key: string, cost: number): Decision
-  /** Names the part of the store that answers for a call, where parts fail independently, such as the servers of a cluster. */
-  partOf?(call: Call): string
+  /** Names the parts of the store that a call needs, where parts fail independently, such as the servers of a cluster. */
+  partsOf?(call: Call): readonly string[]
 }

@@ -1,78 +1,85 @@
 import { expect, test } from 'vitest'
+import type { Call } from '../core/call.ts'
 import { fakeClock } from '../testing/index.ts'
-import { Breakers } from './breakers.ts'
+import { Breakers, BreakerView, type Entry } from './breakers.ts'
 
-const AT_ONCE = { timeoutMs: 500, failures: 1, probeEveryMs: 100 }
+const AT_ONCE = { failures: 1, probeEveryMs: 100 }
+
+/** A hit on the given keys. */
+const on = (...keys: string[]): Call => ({ operation: 'hit', charges: keys.map((key, rule) => ({ rule, key, amount: 1 })) })
 
 /** Breakers that open at once, over a store whose keys live where `homes` says. */
 function breakers(homes: Record<string, string>) {
-  const clock = fakeClock()
-  const subject = new Breakers({ clock }, AT_ONCE, (key) => homes[key] ?? key)
-  const fail = (key: string) => {
-    const breaker = subject.of(key)
-    subject.failed(key, breaker, breaker.enter() as number)
-  }
-  const answer = (key: string) => subject.answered(key, subject.of(key))
-  return { clock, subject, fail, answer }
+  const shared = new Breakers(fakeClock(), AT_ONCE)
+  const makeView = () => new BreakerView(shared, ({ charges }) => charges.map(({ key }) => homes[key] ?? key))
+  const view = makeView()
+  const fail = (...keys: string[]) => view.failed(view.enter(on(...keys)) as Entry)
+  const answer = (...keys: string[]) => view.answered(view.enter(on(...keys)) as Entry)
+  const isOpen = (key: string) => shared.of(homes[key] ?? key).isOpen
+  return { shared, view, makeView, fail, answer, isOpen }
 }
 
 test('a part that fails closes none of the others, and an answer of another does not end its failure', () => {
-  const { subject, fail, answer } = breakers({ ada: 'north', bob: 'south', eve: 'north' })
+  const { isOpen, fail, answer } = breakers({ ada: 'north', bob: 'south', eve: 'north' })
   fail('ada')
-  expect([subject.of('ada').isOpen, subject.of('eve').isOpen, subject.of('bob').isOpen]).toEqual([true, true, false])
+  expect(['ada', 'eve', 'bob'].map(isOpen)).toEqual([true, true, false])
   expect(answer('bob')).toBe(false)
-  expect(subject.of('ada').isOpen).toBe(true)
+  expect(isOpen('ada')).toBe(true)
 })
 
 test('the first answer of the part that had failed ends the failure, and only the first', () => {
-  const { subject, fail, answer } = breakers({ ada: 'north', eve: 'north' })
+  const { view, isOpen, fail, answer } = breakers({ ada: 'north', eve: 'north' })
   expect(answer('ada')).toBe(false)
+  const early = view.enter(on('eve')) as Entry
   fail('ada')
-  expect([answer('eve'), answer('ada')]).toEqual([true, false])
-  expect(subject.of('ada').isOpen).toBe(false)
+  expect([view.answered(early), answer('ada')]).toEqual([true, false])
+  expect(isOpen('ada')).toBe(false)
 })
 
 test('where another part has taken over, its first answer ends the failure', () => {
   const homes: Record<string, string> = { ada: 'north', bob: 'south', eve: 'west' }
-  const { subject, fail, answer } = breakers(homes)
+  const { isOpen, fail, answer } = breakers(homes)
   fail('ada')
   homes.ada = 'south'
-  expect(subject.of('ada').isOpen).toBe(false)
+  expect(isOpen('ada')).toBe(false)
   expect([answer('eve'), answer('bob'), answer('ada')]).toEqual([false, true, false])
 })
 
-test('a store without parts has one breaker', () => {
-  const subject = new Breakers({ clock: fakeClock() }, AT_ONCE, undefined)
-  expect(subject.of('ada')).toBe(subject.of('bob'))
+test('a call that needs several parts asks none of them while one is down, and leaves the others as they were', () => {
+  const { view, isOpen, fail, answer } = breakers({})
+  fail('north')
+  expect(view.enter(on('south', 'north'))).toBeUndefined()
+  expect(isOpen('south')).toBe(false)
+  expect(answer('south')).toBe(false)
+})
+
+test('a call over several parts that may not ask gives back the one try that another part had granted', () => {
+  const clock = fakeClock()
+  const shared = new Breakers(clock, AT_ONCE)
+  const view = new BreakerView(shared, ({ charges }) => charges.map(({ key }) => key))
+  view.failed(view.enter(on('south')) as Entry)
+  clock.advance(50)
+  view.failed(view.enter(on('north')) as Entry)
+  clock.advance(50)
+  // South may be tried, north may not.
+  expect(view.enter(on('south', 'north'))).toBeUndefined()
+  expect(view.enter(on('south'))).toBeDefined()
 })
 
 test('however many parts there have been, not all are remembered', () => {
-  const { subject, fail } = breakers({})
+  const { shared, fail, isOpen } = breakers({})
   fail('first')
-  for (let i = 0; i < 1000; i++) subject.of(`part ${i}`)
-  expect(subject.of('first').isOpen).toBe(false)
+  for (let i = 0; i < 1000; i++) shared.of(`part ${i}`)
+  expect(isOpen('first')).toBe(false)
 })
 
-test('what one limiter of a store has found out, another that breaks alike knows, and no other', () => {
-  const store = { clock: fakeClock() }
-  const [one, alike] = [new Breakers(store, AT_ONCE, undefined), new Breakers(store, AT_ONCE, undefined)]
-  const others = [
-    new Breakers(store, { ...AT_ONCE, timeoutMs: 1 }, undefined),
-    new Breakers({ clock: store.clock }, AT_ONCE, undefined),
-  ]
-  const breaker = one.of('ada')
-  one.failed('ada', breaker, breaker.enter() as number)
-  expect(alike.of('bob').isOpen).toBe(true)
-  expect(others.map((other) => other.of('bob').isOpen)).toEqual([false, false])
-})
-
-test('who was turned away hears of the end too, from its own first answer', () => {
-  const store = { clock: fakeClock() }
-  const [one, other] = [new Breakers(store, AT_ONCE, undefined), new Breakers(store, AT_ONCE, undefined)]
-  const breaker = one.of('ada')
-  one.failed('ada', breaker, breaker.enter() as number)
-  other.turnedAway('bob')
-  expect(one.answered('ada', breaker)).toBe(true)
-  expect(other.of('bob').isOpen).toBe(false)
-  expect([other.answered('bob', breaker), other.answered('bob', breaker)]).toEqual([true, false])
+test('a limiter that was not let through reports the end too, at its own first answer', () => {
+  const { view, makeView, fail } = breakers({ ada: 'north', bob: 'north' })
+  const early = view.enter(on('ada')) as Entry
+  const other = makeView()
+  fail('ada')
+  expect(other.enter(on('bob'))).toBeUndefined()
+  expect(view.answered(early)).toBe(true)
+  const entry = other.enter(on('bob')) as Entry
+  expect([other.answered(entry), other.answered(entry)]).toEqual([true, false])
 })

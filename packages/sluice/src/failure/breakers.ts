@@ -1,87 +1,123 @@
-// A breaker for each part of a store that fails by itself, such as a server of a cluster: one that is down must not close the
-// others. A store without parts has one breaker. Limiters over one store share them: what one has found out, all know.
-// What must stay true: whoever has heard of a failure hears of its end, also when the failed part's keys have moved to another.
+// The breakers of one store: one for each part that fails independently, such as a server of a cluster. A store without parts has one.
+// Invariant: a limiter that reported a failure reports its end, also if the failed part's keys have moved to another part.
 
 import type { Call } from '../core/call.ts'
 import type { TimerClock } from '../core/clock.ts'
 import { Breaker } from './breaker.ts'
 
-/** When a breaker opens, and how long a call may take before it counts as failed. */
-interface Break {
-  readonly timeoutMs: number
+/** When a breaker opens and how often it lets a call try. */
+export interface BreakerOptions {
   readonly failures: number
   readonly probeEveryMs: number
 }
 
-/** Of each store and way to break, the breaker of each part. */
-const SHARED = new WeakMap<object, Map<string, Map<string, Breaker>>>()
+/** Names the parts of a store that a call needs. */
+export type PartsOf = (call: Call) => readonly string[]
 
-function sharedBreakers(store: object, { timeoutMs, failures, probeEveryMs }: Break): Map<string, Breaker> {
-  const ofStore = SHARED.get(store) ?? new Map<string, Map<string, Breaker>>()
-  SHARED.set(store, ofStore)
-  const way = `${timeoutMs}/${failures}/${probeEveryMs}`
-  const shared = ofStore.get(way) ?? new Map<string, Breaker>()
-  ofStore.set(way, shared)
-  return shared
-}
-
-/** Servers come and go: beyond so many, what is known of them is forgotten. */
+/** Servers come and go. Beyond so many, all are forgotten. */
 const MOST_PARTS = 1000
 
-/** The part of a store that has no parts. */
-const WHOLE = ''
-
 export class Breakers {
-  readonly #make: () => Breaker
-  readonly #partOf: (call: Call) => string
-  readonly #breakers: Map<string, Breaker>
-  /** For each part that is failing the last call that failed there, to find out where it has gone. */
-  readonly #failedCalls = new Map<string, Call>()
+  readonly #clock: TimerClock
+  readonly #options: BreakerOptions
+  readonly #byPart = new Map<string, Breaker>()
 
-  constructor(store: { readonly clock: TimerClock }, way: Break, partOf: ((call: Call) => string) | undefined) {
-    this.#make = () => new Breaker(store.clock, way.failures, way.probeEveryMs)
-    this.#breakers = sharedBreakers(store, way)
-    this.#partOf = partOf ?? (() => WHOLE)
+  constructor(clock: TimerClock, options: BreakerOptions) {
+    this.#clock = clock
+    this.#options = options
   }
 
-  /** The breaker that a `call` has to pass. */
-  of(call: Call): Breaker {
-    const part = this.#partOf(call)
-    let breaker = this.#breakers.get(part)
+  of(part: string): Breaker {
+    let breaker = this.#byPart.get(part)
     if (breaker === undefined) {
-      if (this.#breakers.size === MOST_PARTS) this.#forget()
-      breaker = this.#make()
-      this.#breakers.set(part, breaker)
+      if (this.#byPart.size === MOST_PARTS) this.#byPart.clear()
+      breaker = new Breaker(this.#clock, this.#options.failures, this.#options.probeEveryMs)
+      this.#byPart.set(part, breaker)
     }
     return breaker
   }
 
-  /** The `call` that entered in `era` has failed. */
-  failed(call: Call, breaker: Breaker, era: number): void {
-    breaker.failed(era)
-    this.turnedAway(call)
+  forget(part: string): void {
+    this.#byPart.delete(part)
+  }
+}
+
+/** A call that may ask: the breakers that it passed. */
+export class Entry {
+  readonly call: Call
+  readonly #breakers: readonly Breaker[]
+  readonly #eras: readonly number[]
+
+  constructor(call: Call, breakers: readonly Breaker[], eras: readonly number[]) {
+    this.call = call
+    this.#breakers = breakers
+    this.#eras = eras
   }
 
-  /** The `call` was not let through. */
-  turnedAway(call: Call): void {
-    this.#failedCalls.set(this.#partOf(call), call)
+  get isOpen(): boolean {
+    return this.#breakers.some(({ isOpen }) => isOpen)
   }
 
-  /** The `call` was answered; → whether that ends a failure. */
-  answered(call: Call, breaker: Breaker): boolean {
-    breaker.answered()
+  answered(): void {
+    for (const breaker of this.#breakers) breaker.answered()
+  }
+
+  failed(): void {
+    for (let i = 0; i < this.#eras.length; i++) this.#breakers[i].failed(this.#eras[i])
+  }
+}
+
+/** One limiter's view of its store's breakers. */
+export class BreakerView {
+  readonly #breakers: Breakers
+  readonly #partsOf: PartsOf
+  /** For each part that is failing the last call that failed there, to find out where its keys are now. */
+  readonly #failedCalls = new Map<string, Call>()
+
+  constructor(breakers: Breakers, partsOf: PartsOf) {
+    this.#breakers = breakers
+    this.#partsOf = partsOf
+  }
+
+  /** Returns undefined if the call must not ask. */
+  enter(call: Call): Entry | undefined {
+    const parts = this.#partsOf(call)
+    const breakers = parts.map((part) => this.#breakers.of(part))
+    const eras: number[] = []
+    for (const [i, breaker] of breakers.entries()) {
+      const era = breaker.enter()
+      if (era === undefined) {
+        for (const entered of breakers.slice(0, i)) entered.leave()
+        this.#noteFailure(call, [parts[i]])
+        return undefined
+      }
+      eras.push(era)
+    }
+    return new Entry(call, breakers, eras)
+  }
+
+  failed(entry: Entry): void {
+    entry.failed()
+    this.#noteFailure(entry.call, this.#partsOf(entry.call))
+  }
+
+  /** Returns true if the answer ends a failure. */
+  answered(entry: Entry): boolean {
+    entry.answered()
     if (this.#failedCalls.size === 0) return false
-    const part = this.#partOf(call)
-    const ended = [...this.#failedCalls].filter(([failed, itsCall]) => failed === part || this.#partOf(itsCall) === part)
-    for (const [failed] of ended) {
-      this.#failedCalls.delete(failed)
-      if (failed !== part) this.#breakers.delete(failed)
+    const parts = this.#partsOf(entry.call)
+    const isAnswered = (call: Call): boolean => this.#partsOf(call).every((part) => parts.includes(part))
+    const ended = [...this.#failedCalls].filter(([part, call]) => parts.includes(part) || isAnswered(call))
+    for (const [part] of ended) {
+      this.#failedCalls.delete(part)
+      // Its keys have moved to another part.
+      if (!parts.includes(part)) this.#breakers.forget(part)
     }
     return ended.length > 0
   }
 
-  #forget(): void {
-    this.#breakers.clear()
-    this.#failedCalls.clear()
+  #noteFailure(call: Call, parts: readonly string[]): void {
+    if (this.#failedCalls.size >= MOST_PARTS) this.#failedCalls.clear()
+    for (const part of parts) this.#failedCalls.set(part, call)
   }
 }

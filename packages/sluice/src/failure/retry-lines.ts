@@ -1,28 +1,20 @@
-// Calls that the store refused and that are tried again, in the order in which they were made.
-// Invariant: while a call on a key waits to be tried again, no later call on that key is asked: it joins the line behind it.
+// Calls that the store refused, in the order in which they were made, until they are tried again.
+// Invariant: while a call on a key waits to be tried again, no later call on that key is asked: it waits behind the first.
 
+import type { Call } from '../core/call.ts'
 import type { TimerClock } from '../core/clock.ts'
 import type { SluiceError } from '../core/errors.ts'
 
-/** Asks again. Hears why the line has waited. */
+/** Asks again. Gets the reason why the line has waited. */
 type TryAgain = (refusal: SluiceError) => void
 
 interface Line {
+  readonly keys: Set<string>
   /** In the order in which the calls were made. */
   readonly calls: Set<TryAgain>
   /** Why the first of them was refused. */
   readonly refusal: SluiceError
   stopTimer: () => void
-}
-
-/** Of each store, the lines. */
-const SHARED = new WeakMap<object, RetryLines>()
-
-/** Limiters over one store share their lines, as they share its keys. */
-export function sharedRetryLines(store: { readonly clock: TimerClock }): RetryLines {
-  const shared = SHARED.get(store) ?? new RetryLines(store.clock)
-  SHARED.set(store, shared)
-  return shared
 }
 
 export class RetryLines {
@@ -34,32 +26,63 @@ export class RetryLines {
     this.#clock = clock
   }
 
-  /** Why a call on `key` has to wait now, if it has to: calls that were made before it do. */
-  refusalOf(key: string): SluiceError | undefined {
+  /** The reason why a call has to wait now: earlier calls on one of its keys do. Undefined if there is none. */
+  refusalOf({ charges }: Call): SluiceError | undefined {
     // Every call asks, and there is hardly ever a line.
-    return this.#lines.size === 0 ? undefined : this.#lines.get(key)?.refusal
+    if (this.#lines.size === 0) return undefined
+    const waiting = charges.find(({ key }) => this.#lines.has(key))
+    return waiting && this.#lines.get(waiting.key)?.refusal
   }
 
-  /** Joins the line of a key. The call that opens it says how long it waits, and why. → leaves the line. */
-  join(key: string, delayMs: number, refusal: SluiceError, tryAgain: TryAgain): () => void {
-    const line = this.#lines.get(key) ?? this.#open(key, delayMs, refusal)
+  /** Joins the line of the call's keys. The call that opens it says how long it waits, and why. Returns a function that leaves it. */
+  join(call: Call, delayMs: number, refusal: SluiceError, tryAgain: TryAgain): () => void {
+    const line = this.#lineOf(call) ?? this.#open(delayMs, refusal)
+    for (const { key } of call.charges) {
+      line.keys.add(key)
+      this.#lines.set(key, line)
+    }
     line.calls.add(tryAgain)
+    // A line may have become part of another since.
     return () => {
-      line.calls.delete(tryAgain)
-      if (line.calls.size > 0 || this.#lines.get(key) !== line) return
-      line.stopTimer()
-      this.#lines.delete(key)
+      for (const { key } of call.charges) this.#lines.get(key)?.calls.delete(tryAgain)
+      for (const { key } of call.charges) {
+        const left = this.#lines.get(key)
+        if (left?.calls.size === 0) this.#close(left)
+      }
     }
   }
 
-  #open(key: string, delayMs: number, refusal: SluiceError): Line {
-    const line: Line = { calls: new Set(), refusal, stopTimer: () => {} }
+  /** The line of a call's keys. If several keys have lines, they become one. */
+  #lineOf({ charges }: Call): Line | undefined {
+    const lines = new Set<Line>()
+    for (const { key } of charges) {
+      const line = this.#lines.get(key)
+      if (line !== undefined) lines.add(line)
+    }
+    const [first, ...others] = lines
+    for (const other of others) {
+      other.stopTimer()
+      for (const tryAgain of other.calls) first.calls.add(tryAgain)
+      for (const key of other.keys) {
+        first.keys.add(key)
+        this.#lines.set(key, first)
+      }
+    }
+    return first
+  }
+
+  #open(delayMs: number, refusal: SluiceError): Line {
+    const line: Line = { keys: new Set(), calls: new Set(), refusal, stopTimer: () => {} }
     line.stopTimer = this.#clock.after(delayMs, () => {
-      this.#lines.delete(key)
+      this.#close(line)
       // All in one turn: a store that keeps the order of calls gets them in order, and so do later calls that are asked at once.
       for (const tryAgain of line.calls) tryAgain(refusal)
     })
-    this.#lines.set(key, line)
     return line
+  }
+
+  #close(line: Line): void {
+    line.stopTimer()
+    for (const key of line.keys) this.#lines.delete(key)
   }
 }

@@ -2,17 +2,19 @@
 
 import { expect, test } from 'vitest'
 import { parseRule } from '../algorithms/parse-rule.ts'
-import { createLimiter, type FailureOptions, memoryStore, SluiceError, type Store, type Tally } from '../index.ts'
+import { createLimiter, type FailureOptions, memoryStore, SluiceError, type Store } from '../index.ts'
 import { fakeClock } from '../testing/index.ts'
+import { storeGuard } from './store-health.ts'
 
 /** A store that answers nothing. */
 function gone(): Store<'async'> {
   const fail = () => Promise.reject(new SluiceError('ERR_STORE_UNKNOWN', 'connection lost'))
-  const tally = { hit: fail, peek: fail, inc: fail, get: fail, set: fail, expiresAt: fail, refund: fail, reset: fail }
+  const clock = fakeClock()
   return {
     timing: 'async',
-    clock: fakeClock(),
-    tally: () => tally as unknown as Tally<'async'>,
+    clock,
+    guard: storeGuard(clock),
+    tally: () => ({ ask: fail }),
     clean: fail,
     size: Promise.resolve(0),
     close: async () => {},
@@ -22,7 +24,7 @@ function gone(): Store<'async'> {
 const LOCAL: FailureOptions = { then: 'local' }
 
 async function hitOnce(rules: string, store: Store<'async'>): Promise<boolean> {
-  const limiter = createLimiter({ rules, store, failure: LOCAL })
+  const limiter = createLimiter({ rules: parseRule(rules), store, failure: LOCAL })
   const { allowed } = await limiter.hit('ada')
   await limiter.close()
   return allowed
@@ -43,7 +45,6 @@ test('can be given, with a bound of its own; closing a limiter leaves it open', 
   const store = gone()
   const standIn = memoryStore({ clock: store.clock, maxKeys: 2 })
   const limiter = createLimiter({ rules: parseRule('1/day'), store, failure: { ...LOCAL, standIn } })
-  expect(limiter.failure.standIn).toBe(standIn)
   for (const key of ['a', 'b', 'c']) await limiter.hit(key)
   await limiter.close()
   expect([standIn.size, standIn.evictions]).toEqual([2, 1])
