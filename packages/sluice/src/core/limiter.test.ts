@@ -10,6 +10,7 @@ import {
   type Store,
   slidingWindow,
   tokenBucket,
+  waitingLine,
 } from '../index.ts'
 import { fakeClock } from '../testing/index.ts'
 
@@ -57,7 +58,7 @@ describe('a decision over several rules', () => {
 
   test('names the wait after which the hit passes, also where a denied hit filled another rule', () => {
     const clock = fakeClock()
-    const rules = ['sliding-log 1/second', fixedWindow({ limit: 2, window: '10s', countDenied: true })]
+    const rules = [parseRule('sliding-log 1/second'), fixedWindow({ limit: 2, window: '10s', countDenied: true })]
     const limiter = createLimiter({ rules, store: memoryStore({ clock }) })
     limiter.hit('ada')
     const { allowed, retryAfterMs } = limiter.hit('ada')
@@ -168,7 +169,7 @@ describe('misconfiguration throws when the limiter is made', () => {
     ['a name that is empty', 'ERR_RULE', () => fixedWindow({ limit: 1, window: '1s', name: '' })],
     ['a store that is none', 'ERR_OPTION', () => createLimiter({ rules: daily, store: {} as never })],
     ['an unknown option', 'ERR_OPTION', () => createLimiter({ rule: daily } as never)],
-    ['a queue of no length', 'ERR_OPTION', () => createLimiter({ rules: daily, maxWaiting: 0 })],
+    ['a queue of no length', 'ERR_OPTION', () => waitingLine({ maxWaiting: 0 })],
     ['a clock that is none', 'ERR_OPTION', () => memoryStore({ clock: {} as never })],
   ]
   for (const [what, code, call] of cases) {
@@ -200,7 +201,6 @@ test('a closed limiter says so, and closes only a store of its own', () => {
 })
 
 test('types: promises on a store that answers with promises, values on one that does not', () => {
-  expectTypeOf(createLimiter<'async'>).returns.toEqualTypeOf<Limiter<'async'>>()
   expectTypeOf<ReturnType<Limiter<'async'>['hit']>>().toEqualTypeOf<Promise<Decision>>()
   expectTypeOf<ReturnType<Limiter<'sync'>['hit']>>().toEqualTypeOf<Decision>()
   const asynchronous = (store: Store<'async'>) => createLimiter({ rules: daily, store })

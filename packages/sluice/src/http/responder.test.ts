@@ -12,6 +12,7 @@ import { SluiceError } from '../core/errors.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Store } from '../core/store.ts'
 import { createLimiter } from '../create-limiter.ts'
+import { storeGuard } from '../failure/store-health.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
 import { everyRule } from '../testing/store-suite.ts'
@@ -105,7 +106,7 @@ describe('draft-10', () => {
 
   test('an empty name, which a rule of somebody else may have, is an empty string', () => {
     const rule = { ...fixedWindow({ limit: 3, window: '1m' }), name: '' } as Rule
-    expect(createResponder({ rules: [rule] }).headers(decide([rule], [1, 0, 60_000], 'store'))).toEqual({
+    expect(createResponder({ rules: [rule] }).headers(decide([rule], [1, 0, 60_000]))).toEqual({
       'RateLimit-Policy': '"";q=3;w=60',
       RateLimit: '"";r=2;t=60',
     })
@@ -316,11 +317,11 @@ describe('denial', () => {
 
   const rules = [BURST, DAILY]
   const gone = (): Promise<never> => Promise.reject(new SluiceError('ERR_STORE_FATAL', 'gone'))
-  const goneTally = { hit: gone, peek: gone, inc: gone, get: gone, set: gone, expiresAt: gone, refund: gone, reset: gone }
   const goneStore = (): Store<'async'> => ({
     timing: 'async',
     clock: fakeClock(),
-    tally: () => goneTally,
+    guard: storeGuard(fakeClock()),
+    tally: () => ({ ask: gone }),
     clean: gone,
     size: Promise.resolve(0),
     close: async () => {},
@@ -345,7 +346,7 @@ describe('denial', () => {
     const counted = createResponder({ rules }).denial(await withoutStore('local', 21))
     expect(counted.status).toBe(429)
     expect(JSON.parse(counted.body)['violated-policies']).toEqual(['burst'])
-    const fromStore = decide(rules, [20, 1000, 1000, 5, 0, 1000], 'store')
+    const fromStore = decide(rules, [20, 1000, 1000, 5, 0, 1000])
     expect(createResponder({ rules }).denial(fromStore).status).toBe(429)
   })
 

@@ -35,7 +35,9 @@ describe('a store that is restored from a dump', () => {
   test('knows several rules and limiters apart', () => {
     const clock = fakeClock()
     const before = memoryStore({ clock })
-    const rules = ['5/minute', 'sliding-log 9/minute', 'gcra 9/minute', 'sliding-window 9/minute'] as const
+    const rules = ['5/minute', 'sliding-log 9/minute', 'gcra 9/minute', 'sliding-window 9/minute'].flatMap((text) =>
+      parseRule(text),
+    )
     createLimiter({ rules, store: before }).hit('ada', { cost: 2 })
     createLimiter({ rules: parseRule('5/hour'), store: before }).hit('ada')
     const store = memoryStore({ clock, restore: before.dump() })

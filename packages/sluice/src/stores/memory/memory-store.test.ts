@@ -230,13 +230,14 @@ describe('the bound', () => {
   })
 
   test('nobody goes for a hit that leaves nothing', () => {
-    for (const rules of ['5/minute', ['5/minute', 'sliding-log 5/minute'], 'sliding-log 5/minute', 'gcra 5/minute']) {
+    for (const notation of ['5/minute', '5/minute; sliding-log 5/minute', 'sliding-log 5/minute', 'gcra 5/minute']) {
+      const rules = parseRule(notation)
       const store = memoryStore({ maxKeys: 4 })
       const limiter = createLimiter({ rules, store })
       for (const key of ['a', 'b', 'c', 'd']) limiter.hit(key)
       const { size } = store
       limiter.hit('new', { cost: 6 })
-      if (rules !== '5/minute') limiter.set('new', 0, { rule: limiter.rules[limiter.rules.length - 1].name })
+      if (notation !== '5/minute') limiter.set('new', 0, { rule: limiter.rules[limiter.rules.length - 1].name })
       expect(store.size).toBe(size)
     }
   })
@@ -249,7 +250,7 @@ describe('the bound', () => {
       expect(MOST_LOOKED).toBe(160 + 1056 + 2 * 4 * 16)
     })
 
-    const widths = ['5/hour', 'token-bucket 9/hour', 'sliding-log 9/hour'] as const
+    const widths = ['5/hour', 'token-bucket 9/hour', 'sliding-log 9/hour'].flatMap((text) => parseRule(text))
 
     /** The most rows that one hit of a flood has looked at, and the most that hits have on average. */
     function rowsOfFlood(limiter: Limiter<'sync'>, store: MemoryRoom, keys: number): { most: number; mean: number } {
@@ -569,7 +570,9 @@ test('nothing random is asked for before the first call, as some runtimes have i
   const random = vi.spyOn(crypto, 'getRandomValues')
   try {
     const store = memoryStore()
-    const limiters = ['5/minute', ['5/minute', 'sliding-log 5/minute']].map((rules) => createLimiter({ rules, store }))
+    const limiters = ['5/minute', '5/minute; sliding-log 5/minute'].map((text) =>
+      createLimiter({ rules: parseRule(text), store }),
+    )
     expect(random).not.toHaveBeenCalled()
     for (const limiter of limiters) limiter.hit('ada')
     expect(random).toHaveBeenCalledTimes(1)
