@@ -26,7 +26,7 @@ export interface NotationOptions {
 
 const OPTIONS = ['name'] as const
 
-const ALGORITHMS: Readonly<Record<string, (reading: Reading) => Rule>> = {
+const ALGORITHMS: Readonly<Record<string, (reading: Reading) => PlainRule>> = {
   'fixed-window': ({ limit, windowMs, named }) => fixedWindow({ limit, window: windowMs, ...named }),
   'sliding-log': ({ limit, windowMs, named }) => slidingLog({ limit, window: windowMs, ...named }),
   'sliding-window': ({ limit, windowMs, named }) => slidingWindow({ limit, window: windowMs, ...named }),
@@ -54,6 +54,9 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 /** algorithm? limit ('/' or 'per') count? unit ('burst' number)? with one space where there were any, so that it is read in one go. */
 const SHAPE = /^(?:([a-z][a-z-]*) )?(\d+)(?: ?\/ ?| per )(?:(\d+) ?)?([a-z]+)(?: burst (\d+))?$/
 
+/** A rule that counts by the key that a caller passes. */
+type PlainRule = Rule<undefined>
+
 type Several = `${string}${';' | ',' | '|'}${string}`
 
 /**
@@ -63,8 +66,8 @@ type Several = `${string}${';' | ',' | '|'}${string}`
 export function parseRule<T extends string>(
   notation: T,
   options?: NotationOptions,
-): string extends T ? Rule | readonly Rule[] : T extends Several ? readonly Rule[] : Rule
-export function parseRule(notation: string, options: NotationOptions = {}): Rule | readonly Rule[] {
+): string extends T ? PlainRule | readonly PlainRule[] : T extends Several ? readonly PlainRule[] : PlainRule
+export function parseRule(notation: string, options: NotationOptions = {}): PlainRule | readonly PlainRule[] {
   checkOptions('parseRule', options, OPTIONS)
   const { name } = options
   if (typeof notation !== 'string' || notation.length > 1000) {
@@ -78,7 +81,7 @@ export function parseRule(notation: string, options: NotationOptions = {}): Rule
   return rules.length === 1 ? rules[0] : rules
 }
 
-function parseOne(notation: string, name: string | undefined): Rule {
+function parseOne(notation: string, name: string | undefined): PlainRule {
   const parts = SHAPE.exec(notation.toLowerCase().replace(/\s+/g, ' '))
   if (parts === null) {
     throw new SluiceError('ERR_NOTATION', `a rule in notation is such as '100/minute' or '10 per 2 hours', got ${show(notation)}`)

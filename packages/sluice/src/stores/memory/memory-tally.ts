@@ -36,8 +36,10 @@ interface Place {
 type ReusedCharge = { -readonly [K in keyof Charge]: Charge[K] }
 
 export class MemoryTally implements Tally<'sync'>, States {
+  readonly countsDenied: boolean
   readonly #state: MemoryState
   readonly #logs: LogArena
+  readonly #hasLogs: boolean
   readonly #rules: readonly Rule[]
   /** One for each rule. */
   readonly #places: readonly Place[]
@@ -52,6 +54,8 @@ export class MemoryTally implements Tally<'sync'>, States {
   #asked: readonly Place[] = []
 
   constructor(state: MemoryState, logs: LogArena, rules: readonly Rule[]) {
+    this.#hasLogs = rules.some(({ log }) => log !== undefined)
+    this.countsDenied = rules.some(({ countsDenied }) => countsDenied)
     this.#state = state
     this.#logs = logs
     this.#rules = rules
@@ -112,7 +116,12 @@ export class MemoryTally implements Tally<'sync'>, States {
     let lacking = 0
     for (const { row, rule } of this.#asked) if (row < 0 && (all || rule.countsDenied)) lacking += 1
     if (lacking > 0) this.#claim(nowMs, all, lacking)
-    for (const place of this.#asked) if (place.rule.log !== undefined && place.row >= 0) this.#fitLog(place, nowMs)
+    if (this.#hasLogs) for (const place of this.#asked) if (place.rule.log !== undefined && place.row >= 0) this.#fitLog(place, nowMs)
+    if (lacking > 0 || this.#hasLogs) for (const place of this.#asked) if (place.row >= 0) this.#locate(place)
+  }
+
+  prepared(i: number): State {
+    return this.#asked[i]
   }
 
   save(i: number, used: number): void {
