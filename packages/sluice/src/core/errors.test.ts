@@ -11,7 +11,8 @@ import {
   slidingLog,
   slidingWindow,
   tokenBucket,
- waitingLine } from '../index.ts'
+  waitingLine,
+} from '../index.ts'
 
 /** The option that an error is about. */
 function optionOf(call: () => unknown): string | undefined {

@@ -12,13 +12,14 @@ import {
   type PerOf,
   type PerOption,
   type Rule,
-  type RuleLog,
   type RuleOptions,
   ruleName,
   rulePer,
   takeByParts,
 } from '../../core/rule.ts'
+import type { RuleLog } from '../../core/rule-log.ts'
 import { MAX } from '../../core/whole-numbers.ts'
+import { LogBlocks } from './log-blocks.ts'
 
 export interface SlidingLogOptions<P extends PerOption = PerOption> extends RuleOptions<P> {
   /** How many units any window lets through. */
@@ -69,7 +70,8 @@ class SlidingLog<P extends Per> implements Rule<P> {
     this.name = ruleName(options, `sliding-log:${this.limit}/${formatDuration(this.windowMs)}`)
     this.numbers = [this.limit, this.windowMs]
     const endsAt = (cells: Float64Array, at: number, nowMs: number): number => this.#endsAt(cells, at, nowMs)
-    this.log = { widthToSpend, move, frame, first, end, copy, endsAt }
+    const makeArena: RuleLog['makeArena'] = (budget, onMove) => new LogBlocks(budget, onMove)
+    this.log = { widthToSpend, move, frame, first, end, copy, endsAt, makeArena }
     Object.freeze(this)
   }
 

@@ -3,11 +3,13 @@ import { parseRule } from '../../algorithms/parse-rule.ts'
 import {
   createLimiter,
   type Decision,
+  dumpStore,
   fixedWindow,
   type Limiter,
   memoryStore,
   type Rule,
   type RuleLog,
+  restoreStore,
   slidingLog,
   slidingWindow,
   tokenBucket,
@@ -534,7 +536,7 @@ describe('long logs', () => {
       clock.advance(1)
     }
     for (let i = 0; i < 1000; i++) limiter.hit(`short:${i}`)
-    const store = memoryStore({ clock, maxBytes: 2 ** 22, restore: before.dump() })
+    const store = restoreStore(dumpStore(before), { clock, maxBytes: 2 ** 22 })
     expect(store.bytes).toBeLessThanOrEqual(2 ** 22)
     expect(store.size).toBe(1000)
   })
@@ -545,7 +547,7 @@ describe('long logs', () => {
     const defined = createLimiter({ rules, store: definitionStore(clock) })
     let store = memoryStore({ clock })
     for (let i = 0; i < 9000; i++) {
-      if (i % 50 === 0) store = memoryStore({ clock, restore: store.dump() })
+      if (i % 50 === 0) store = restoreStore(dumpStore(store), { clock })
       const limiter = createLimiter({ rules, store })
       expect(limiter.hit('k').remaining).toBe(defined.hit('k').remaining)
       clock.advance(1)
