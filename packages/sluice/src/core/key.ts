@@ -1,4 +1,4 @@
-// Whom a limiter counts. Any string that is not empty is a safe key.
+// Keys. Any string that is not empty is a safe key.
 
 import { SluiceError, show } from './errors.ts'
 

@@ -47,7 +47,7 @@ export interface Limiter<T extends Timing = Timing, S extends Subject = string> 
   get(subject: S, options?: RuleChoice): Result<T, number>
   /** Puts the count at `used`, counting from now (a window on the clock keeps its boundary); returns the units used. */
   set(subject: S, used: number, options?: RuleChoice): Result<T, number>
-  /** When the state ends, in ms since the epoch; 0 if there is none. */
+  /** Time when the state ends, in ms since the epoch; 0 if there is none. */
   expiresAt(subject: S, options?: RuleChoice): Result<T, number>
   /** Gives units back on every rule, or on the one that is named, never above full; returns the units used on the first, or on that one. */
   refund(subject: S, cost?: Cost, options?: RuleChoice): Result<T, number>

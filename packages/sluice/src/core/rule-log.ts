@@ -21,7 +21,7 @@ export interface RuleLog {
   first(cells: Float64Array, at: number): number
   /** The number after that of the newest entry. Entries before the newest change only by being dropped, from either end. */
   end(cells: Float64Array, at: number): number
-  /** When the state ends, 0 if it has ended; also of a state that has not been settled. */
+  /** Time when the state ends, 0 if it has ended; also of a state that has not been settled. */
   endsAt(cells: Float64Array, at: number, nowMs: number): number
   /** Makes a place for the logs of a store in memory. The rule brings it, so that only those who use logs carry its code. */
   makeArena(budget: LogBudget, onMove: (owner: LogOwner, handle: number) => void): LogArena
@@ -39,12 +39,12 @@ export interface LogOwner {
   readonly hi: number
 }
 
-/** A place for many logs. A handle names one log until it is freed or its owner is told of another. */
+/** A place for many logs. A handle names one log until the log is freed or `onMove` gives it another one. */
 export interface LogArena {
   /** Bytes that it takes. */
   readonly bytes: number
   cells(handle: number): Float64Array
-  /** Where a log's state begins in `cells`. */
+  /** Index in `cells` where a log's state begins. */
   at(handle: number): number
   /** Bytes of the smallest log of a rule. */
   smallestBytes(rule: LogRule): number

@@ -1,5 +1,5 @@
 // A rule: an algorithm with its numbers, and the whole definition of what it does to a key's state.
-// What must stay true: a rule is pure. It reads no clock, keeps nothing between calls, and touches only the cells it is given.
+// Invariant: a rule is pure. It reads no clock, keeps nothing between calls, and touches only the cells it is given.
 
 import { SluiceError, show } from './errors.ts'
 import type { RuleLog } from './rule-log.ts'
@@ -15,19 +15,19 @@ import { isWhole } from './whole-numbers.ts'
  *   it drops what has passed and, where the clock has stepped back, moves the state to where it would be had it been written now.
  */
 export interface Rule<P extends Per = Per> {
-  /** Which algorithm: states of different algorithms never meet, even under one name. */
+  /** Name of the algorithm. States of different algorithms never meet, even under one name. */
   readonly algorithm: string
   /** Names the rule in decisions and headers; with the algorithm, it is what a key's state is kept under. */
   readonly name: string
   /** Names of the subject's keys that the rule counts by, sorted; undefined for a rule that counts by the subject itself. */
   readonly per: P
-  /** The quota: the most that a fresh key can spend at once. */
+  /** The quota: the largest cost that a fresh key can spend at once. */
   readonly limit: number
-  /** How long a key takes from all spent to all there again (the second window of a sliding window not counted). */
+  /** Time that a key takes from all spent to all free again (without the second window of a sliding window). */
   readonly windowMs: number
-  /** Whether hits that are denied count too. */
+  /** True if denied hits count too. */
   readonly countsDenied: boolean
-  /** How many cells a key's state takes. For a rule that keeps a log, how many an empty log takes. */
+  /** Number of cells of a key's state; for a rule that keeps a log, of an empty log. */
   readonly width: number
   /** The highest count that `spend` can reach and `put` takes: above it, sums would pass 2^53. */
   readonly mostUsed: number
@@ -37,9 +37,9 @@ export interface Rule<P extends Per = Per> {
   readonly log?: RuleLog
 
   settle(cells: Float64Array, at: number, nowMs: number): void
-  /** All of a hit on this rule alone: `settle`, `waitMs`, and `spend` if it fits or denied hits count; → how long until it fits. */
+  /** A whole hit on this rule alone: `settle`, `waitMs`, and `spend` if the cost fits or denied hits count. Returns the time until the cost fits. */
   take(cells: Float64Array, at: number, nowMs: number, cost: number): number
-  /** How long until `cost` fits: 0 if it fits now, Infinity if it never will. */
+  /** Time until `cost` fits: 0 if it fits now, Infinity if it never will. */
   waitMs(cells: Float64Array, at: number, nowMs: number, cost: number): number
   /** Spends `cost` without asking whether it fits. */
   spend(cells: Float64Array, at: number, nowMs: number, cost: number): void
@@ -78,7 +78,7 @@ export interface RuleOptions<P extends PerOption = PerOption> {
    */
   readonly per?: P
   /**
-   * What the rule is called in decisions, headers and metrics. A key's usage is kept under the name: a named rule keeps
+   * Name of the rule in decisions, headers and metrics. A key's usage is kept under the name: a named rule keeps
    * it when its numbers change. Default: the algorithm with its numbers, such as `fixed-window:100/1m`.
    */
   readonly name?: string

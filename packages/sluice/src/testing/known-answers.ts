@@ -1,4 +1,4 @@
-// What a known answer is, and how to replay one on a limiter.
+// Known answers: their form, and a function that replays one on a limiter.
 
 import { fixedWindow } from '../algorithms/fixed-window/fixed-window.ts'
 import { gcra } from '../algorithms/gcra/gcra.ts'
@@ -46,7 +46,7 @@ export interface KnownDecision {
   /** `'never'` stands for Infinity, which JSON does not have. */
   readonly retryAfterMs?: number | 'never'
   readonly resetAfterMs?: number
-  /** What get() says after the step. */
+  /** Result of get() after the step. */
   readonly used?: number
 }
 

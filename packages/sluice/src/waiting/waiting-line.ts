@@ -39,7 +39,7 @@ interface Line {
   readonly states: Set<string>
   /** In the order in which they came. */
   readonly places: Set<Place>
-  /** Callers that came before the first denial: nobody knows yet that there is no room. */
+  /** Callers that came before the first denial: that there are no units is not known yet. */
   readonly unaware: Set<Place>
   /** Callers whose patience ended during an attempt. They leave at the next denial. */
   readonly overdue: Set<Place>
@@ -48,7 +48,7 @@ interface Line {
   /** Something changed during the attempt: after a denial the caller tries again at once. */
   triesAgain: boolean
   wasDenied: boolean
-  /** When the first in line tries next. */
+  /** Time of the next attempt of the first in line. */
   wakeAtMs: number
   /** Cancels the timer that wakes the first in line. */
   cancelWake: () => void
@@ -199,7 +199,7 @@ export class WaitingLine implements Waiting {
     }
   }
 
-  /** Does with the one who tried what the decision says; → whether somebody may try now. */
+  /** Handles the decision of an attempt. Returns true if the first in line may try now. */
   #answer(line: Line, first: Place, decision: Decision): boolean {
     const { triesAgain } = line
     line.trying = undefined

@@ -16,9 +16,9 @@ import { PlainTally } from './plain-tally.ts'
 import { LOG_HANDLE, Table } from './table.ts'
 
 export interface MemoryStoreOptions {
-  /** Where the time comes from: anything with `now()`. The system's clock unless given. */
+  /** The clock: anything with `now()`. Default: the system's. */
   readonly clock?: Clock
-  /** How many states, one for each rule and key, it holds at most. Default: 1,000,000. */
+  /** The largest number of states, one for each rule and key. Default: 1,000,000. */
   readonly maxKeys?: number
   /** The most bytes that its tables and logs take. Default: 384 for each of `maxKeys`, and at least 64 MiB. */
   readonly maxBytes?: number

@@ -27,7 +27,7 @@ interface Place {
   rows: Rows
   /** The key's row in `rows`; negative if it has none. */
   row: number
-  /** Where the state is: in the row, or for a log in its block. */
+  /** Place of the state: in the row, or for a log in its block. */
   cells: Float64Array
   at: number
 }
