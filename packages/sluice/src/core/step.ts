@@ -73,12 +73,14 @@ function judge(charges: readonly Charge[], states: States, nowMs: number): boole
 }
 
 function spendAll(charges: readonly Charge[], states: States, nowMs: number): Figures {
-  const figures: number[] = []
+  const figures = new Array<number>(charges.length * FIGURES)
   for (let i = 0; i < charges.length; i++) {
     const { rule, cells, at } = states.prepared(i)
     rule.spend(cells, at, nowMs, charges[i].amount)
     const used = rule.used(cells, at, nowMs)
-    figures.push(used, 0, cells[at] - nowMs)
+    figures[i * FIGURES] = used
+    figures[i * FIGURES + 1] = 0
+    figures[i * FIGURES + 2] = cells[at] - nowMs
     states.save(i, used)
   }
   return figures

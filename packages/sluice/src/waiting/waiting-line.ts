@@ -5,7 +5,7 @@
 import type { Call, Charge } from '../core/call.ts'
 import type { TimerClock } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
-import { SluiceError, show } from '../core/errors.ts'
+import { mustBe, SluiceError } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
 import type { MakeWaiting, Waiter, Waiting, WaitingContext } from '../core/waiting.ts'
 import { isWhole } from '../core/whole-numbers.ts'
@@ -25,10 +25,7 @@ export function waitingLine(options: WaitingLineOptions = {}): MakeWaiting {
   checkOptions('waitingLine', options, OPTIONS)
   const { maxWaiting = DEFAULT_MAX_WAITING } = options
   if (!isWhole(maxWaiting, 1)) {
-    throw new SluiceError('ERR_OPTION', `maxWaiting must be a whole number of at least 1, got ${show(maxWaiting)}`, {
-      option: 'maxWaiting',
-      value: maxWaiting,
-    })
+    throw mustBe('ERR_OPTION', 'maxWaiting', 'a whole number of at least 1', maxWaiting)
   }
   return (context) => new WaitingLine(context, maxWaiting)
 }
@@ -296,6 +293,5 @@ function checkSignal(signal: unknown): void {
   const { aborted, addEventListener, removeEventListener } = (signal ?? {}) as Partial<AbortSignal>
   const isSignal = typeof addEventListener === 'function' && typeof removeEventListener === 'function'
   if (isSignal && typeof aborted === 'boolean') return
-  const message = `signal must be an AbortSignal, such as the signal of an AbortController, got ${show(signal)}`
-  throw new SluiceError('ERR_OPTION', message, { option: 'signal', value: signal })
+  throw mustBe('ERR_OPTION', 'signal', 'an AbortSignal, such as the signal of an AbortController', signal)
 }

@@ -1,7 +1,7 @@
 // The memory store: every key's state in typed arrays of this process. Answers at once; bounded; forgets nothing that limits somebody while it can.
 
 import type { Clock, TimerClock } from '../../core/clock.ts'
-import { SluiceError, show } from '../../core/errors.ts'
+import { mustBe, SluiceError } from '../../core/errors.ts'
 import { checkOptions } from '../../core/options.ts'
 import { type Rule, stateName } from '../../core/rule.ts'
 import type { LogArena, LogOwner, LogRule, RuleLog } from '../../core/rule-log.ts'
@@ -68,10 +68,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   checkOptions('memoryStore', options, OPTIONS)
   const { clock, maxKeys = DEFAULT_MAX_KEYS } = options
   if (clock !== undefined && typeof clock?.now !== 'function') {
-    throw new SluiceError('ERR_OPTION', `memoryStore needs clock to have a now() method, got ${show(clock)}`, {
-      option: 'clock',
-      value: clock,
-    })
+    throw mustBe('ERR_OPTION', 'clock', 'an object with a now() method', clock)
   }
   checkNumber('maxKeys', maxKeys, 1, MOST_KEYS)
   const { maxBytes = Math.max(LEAST_DEFAULT_BYTES, DEFAULT_BYTES_A_KEY * maxKeys) } = options
@@ -81,8 +78,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 
 function checkNumber(name: string, value: unknown, least: number, most: number): void {
   if (isWhole(value, least, most)) return
-  const message = `memoryStore needs ${name} to be a whole number from ${least} to ${most}, got ${show(value)}`
-  throw new SluiceError('ERR_OPTION', message, { option: name, value })
+  throw mustBe('ERR_OPTION', name, `a whole number from ${least} to ${most}`, value)
 }
 
 export class MemoryState implements MemoryStore {

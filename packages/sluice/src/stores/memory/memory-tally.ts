@@ -52,6 +52,8 @@ export class MemoryTally implements Tally<'sync'>, States {
   /** The call at hand, and the place of each of its charges. */
   #charges: readonly Charge[] = []
   #asked: readonly Place[] = []
+  /** True if every charge has its row. */
+  #isWhole = false
 
   constructor(state: MemoryState, rules: readonly Rule[]) {
     this.countsDenied = rules.some(({ countsDenied }) => countsDenied)
@@ -113,6 +115,7 @@ export class MemoryTally implements Tally<'sync'>, States {
    * their logs. Rows may move. Others may be evicted, never those of the call.
    */
   prepare(all: boolean, nowMs: number): void {
+    if (this.#isWhole && this.#logs === undefined) return
     let lacking = 0
     for (const { row, rule } of this.#asked) if (row < 0 && (all || rule.countsDenied)) lacking += 1
     if (lacking > 0) this.#claim(nowMs, all, lacking)
@@ -151,6 +154,7 @@ export class MemoryTally implements Tally<'sync'>, States {
     const charges = this.#charges
     this.#state.seedKeys()
     let keyHi = 0
+    this.#isWhole = true
     for (let i = 0; i < charges.length; i++) {
       const place = this.#asked[i]
       const { key } = charges[i]
@@ -159,6 +163,7 @@ export class MemoryTally implements Tally<'sync'>, States {
       place.lo = notEmpty(keyHash.lo ^ place.ruleLo, place.hi)
       place.rows = place.table.rowsFor(place.hi)
       place.row = place.rows.find(place.lo, place.hi)
+      if (place.row < 0) this.#isWhole = false
     }
   }
 
