@@ -15,7 +15,7 @@ test.each(RULES)('$algorithm as TypeScript is a program that makes the same rule
   const known: Record<string, unknown> = { createLimiter, [call]: make }
   const [made, decision] = run(...names.map((name) => known[name]))
   expect(made.name).toBe(rule?.name)
-  expect(made.numbers).toEqual(rule?.numbers)
+  expect(made.parameters).toEqual(rule?.parameters)
   expect(decision.allowed).toBe(true)
 })
 

@@ -1,17 +1,9 @@
 // A count that starts anew with each window. Cells: expiresAt, used.
 
-import { type Duration, durationMs, formatDuration } from '../../core/duration.ts'
+import { type Duration, formatDuration } from '../../core/duration.ts'
 import { SluiceError } from '../../core/errors.ts'
-import { checkOptions } from '../../core/options.ts'
-import {
-  checkRuleChoice,
-  checkRuleFlag,
-  checkRuleNumber,
-  type Rule,
-  type RuleOptions,
-  ruleName,
-  takeByParts,
-} from '../../core/rule.ts'
+import { type Rule, type RuleOptions, type RuleParameters, ruleName, takeByParts } from '../../core/rule.ts'
+import { type KindsOf, readOptions } from '../../core/rule-options.ts'
 import { MAX } from '../../core/whole-numbers.ts'
 
 export interface FixedWindowOptions extends RuleOptions {
@@ -29,7 +21,13 @@ export interface FixedWindowOptions extends RuleOptions {
   readonly elastic?: boolean
 }
 
-const OPTIONS = ['limit', 'window', 'anchor', 'countDenied', 'elastic', 'name'] as const
+export const FIXED_WINDOW_OPTIONS = {
+  limit: { kind: 'units' },
+  window: { kind: 'duration' },
+  anchor: { kind: 'choice', choices: ['first-hit', 'clock'] },
+  countDenied: { kind: 'flag' },
+  elastic: { kind: 'flag' },
+} as const satisfies KindsOf<FixedWindowOptions>
 
 const EXPIRES_AT = 0
 const USED = 1
@@ -49,15 +47,10 @@ class FixedWindow implements Rule {
   readonly mostUsed = MAX
   readonly anchor: 'first-hit' | 'clock'
   readonly elastic: boolean
-  readonly numbers: readonly number[]
+  readonly parameters: RuleParameters
 
   constructor(options: FixedWindowOptions) {
-    checkOptions('fixedWindow', options, OPTIONS)
-    const { limit, window, anchor = 'first-hit', countDenied = false, elastic = false } = options
-    checkRuleNumber('fixedWindow', 'limit', limit)
-    checkRuleChoice('fixedWindow', 'anchor', anchor, ['first-hit', 'clock'])
-    checkRuleFlag('fixedWindow', 'countDenied', countDenied)
-    checkRuleFlag('fixedWindow', 'elastic', elastic)
+    const { limit, window: windowMs, anchor, countDenied, elastic } = readOptions('fixedWindow', options, FIXED_WINDOW_OPTIONS)
     if (elastic && anchor === 'clock') {
       throw new SluiceError(
         'ERR_RULE',
@@ -66,13 +59,13 @@ class FixedWindow implements Rule {
       )
     }
     this.limit = limit
-    this.windowMs = durationMs(window, 'window')
+    this.windowMs = windowMs
     this.anchor = anchor
     this.elastic = elastic
     this.countsDenied = countDenied || elastic
     const extras = `${anchor === 'clock' ? ':clock' : ''}${elastic ? ':elastic' : countDenied ? ':count-denied' : ''}`
-    this.name = ruleName(options.name, `fixed-window:${limit}/${formatDuration(this.windowMs)}${extras}`)
-    this.numbers = [limit, this.windowMs, Number(anchor === 'clock'), Number(elastic), Number(this.countsDenied)]
+    this.name = ruleName(options.name, `fixed-window:${limit}/${formatDuration(windowMs)}${extras}`)
+    this.parameters = { limit, windowMs, isOnClock: anchor === 'clock', elastic, countsDenied: this.countsDenied }
     Object.freeze(this)
   }
 

@@ -1,8 +1,8 @@
 // A bucket that hits fill and that leaks: what would make it overflow is denied. The token bucket's mirror image.
 
-import { type Duration, durationMs, formatDuration } from '../../core/duration.ts'
-import { checkOptions } from '../../core/options.ts'
-import { checkRuleNumber, type Rule, type RuleOptions, ruleName } from '../../core/rule.ts'
+import { type Duration, formatDuration } from '../../core/duration.ts'
+import { type Rule, type RuleOptions, ruleName } from '../../core/rule.ts'
+import { type KindsOf, readOptions } from '../../core/rule-options.ts'
 import { Meter } from '../meter/meter.ts'
 
 export interface LeakyBucketOptions extends RuleOptions {
@@ -13,15 +13,15 @@ export interface LeakyBucketOptions extends RuleOptions {
   readonly every: Duration
 }
 
-const OPTIONS = ['capacity', 'leak', 'every', 'name'] as const
+export const LEAKY_BUCKET_OPTIONS = {
+  capacity: { kind: 'units' },
+  leak: { kind: 'units' },
+  every: { kind: 'duration' },
+} as const satisfies KindsOf<LeakyBucketOptions>
 
 /** Fills with each hit and leaks `leak` units per `every`; a hit that would overflow `capacity` is denied. */
 export function leakyBucket(options: LeakyBucketOptions): Rule {
-  checkOptions('leakyBucket', options, OPTIONS)
-  const { capacity, leak, every } = options
-  checkRuleNumber('leakyBucket', 'capacity', capacity)
-  checkRuleNumber('leakyBucket', 'leak', leak)
-  const everyMs = durationMs(every, 'every')
+  const { capacity, leak, every: everyMs } = readOptions('leakyBucket', options, LEAKY_BUCKET_OPTIONS)
   const name = ruleName(options.name, `leaky-bucket:${capacity}-${leak}/${formatDuration(everyMs)}`)
   return new Meter({ name, of: 'leakyBucket', capacity, capacityName: 'capacity', refill: leak, everyMs, style: 'smooth' })
 }

@@ -5,7 +5,7 @@
 // written; when its ticks began is expiresAt less the ticks that it takes to drain.
 
 import { SluiceError } from '../../core/errors.ts'
-import { type Rule, takeByParts } from '../../core/rule.ts'
+import { type Rule, type RuleParameters, takeByParts } from '../../core/rule.ts'
 import { ceilDiv, floorDiv, greatestCommonDivisor, MAX, MAX_DURATION_MS } from '../../core/whole-numbers.ts'
 
 export interface MeterNumbers {
@@ -41,7 +41,7 @@ export class Meter implements Rule {
   readonly tickMs: number
   /** What a state written by this rule has as its pace. */
   readonly pace: number
-  readonly numbers: readonly number[]
+  readonly parameters: RuleParameters
 
   constructor({ name, of, capacity, capacityName, refill, everyMs, style }: MeterNumbers) {
     const shared = greatestCommonDivisor(refill, everyMs)
@@ -62,7 +62,8 @@ export class Meter implements Rule {
       )
     }
     this.windowMs = ceilDiv(capacity * this.unitsPerToken, this.drainPerTick) * this.tickMs
-    this.numbers = [capacity, this.unitsPerToken, this.drainPerTick, this.tickMs, this.mostUsed]
+    const { unitsPerToken, drainPerTick, tickMs, mostUsed } = this
+    this.parameters = { limit: capacity, unitsPerToken, drainPerTick, tickMs, mostUsed }
     Object.freeze(this)
   }
 

@@ -4,9 +4,9 @@
 // any stretch is the difference of two sums, and every search is by halving: nothing here is linear in the length of the log.
 // Invariant: times never decrease from the oldest entry to the newest, and none is after the last settled `nowMs`.
 
-import { type Duration, durationMs, formatDuration } from '../../core/duration.ts'
-import { checkOptions } from '../../core/options.ts'
-import { checkRuleNumber, type Rule, type RuleLog, type RuleOptions, ruleName, takeByParts } from '../../core/rule.ts'
+import { type Duration, formatDuration } from '../../core/duration.ts'
+import { type Rule, type RuleLog, type RuleOptions, type RuleParameters, ruleName, takeByParts } from '../../core/rule.ts'
+import { type KindsOf, readOptions } from '../../core/rule-options.ts'
 import { MAX } from '../../core/whole-numbers.ts'
 
 export interface SlidingLogOptions extends RuleOptions {
@@ -15,7 +15,10 @@ export interface SlidingLogOptions extends RuleOptions {
   readonly window: Duration
 }
 
-const OPTIONS = ['limit', 'window', 'name'] as const
+export const SLIDING_LOG_OPTIONS = {
+  limit: { kind: 'units' },
+  window: { kind: 'duration' },
+} as const satisfies KindsOf<SlidingLogOptions>
 
 const EXPIRES_AT = 0
 const BASE = 1
@@ -46,15 +49,14 @@ class SlidingLog implements Rule {
   readonly width = HEADER
   readonly mostUsed = MAX
   readonly log: RuleLog
-  readonly numbers: readonly number[]
+  readonly parameters: RuleParameters
 
   constructor(options: SlidingLogOptions) {
-    checkOptions('slidingLog', options, OPTIONS)
-    checkRuleNumber('slidingLog', 'limit', options.limit)
-    this.limit = options.limit
-    this.windowMs = durationMs(options.window, 'window')
-    this.name = ruleName(options.name, `sliding-log:${this.limit}/${formatDuration(this.windowMs)}`)
-    this.numbers = [this.limit, this.windowMs]
+    const { limit, window: windowMs } = readOptions('slidingLog', options, SLIDING_LOG_OPTIONS)
+    this.limit = limit
+    this.windowMs = windowMs
+    this.name = ruleName(options.name, `sliding-log:${limit}/${formatDuration(windowMs)}`)
+    this.parameters = { limit, windowMs }
     const endsAt = (cells: Float64Array, at: number, nowMs: number): number => this.#endsAt(cells, at, nowMs)
     this.log = { widthToSpend, move, frame, first, end, copy, endsAt }
     Object.freeze(this)

@@ -1,8 +1,8 @@
 // A bucket of tokens that starts full and fills again with time: bursts up to `capacity`, `refill` per `every` in the long run.
 
-import { type Duration, durationMs, formatDuration } from '../../core/duration.ts'
-import { checkOptions } from '../../core/options.ts'
-import { checkRuleChoice, checkRuleNumber, type Rule, type RuleOptions, ruleName } from '../../core/rule.ts'
+import { type Duration, formatDuration } from '../../core/duration.ts'
+import { type Rule, type RuleOptions, ruleName } from '../../core/rule.ts'
+import { type KindsOf, readOptions } from '../../core/rule-options.ts'
 import { Meter } from '../meter/meter.ts'
 
 export interface TokenBucketOptions extends RuleOptions {
@@ -18,16 +18,16 @@ export interface TokenBucketOptions extends RuleOptions {
   readonly style?: 'smooth' | 'stepped'
 }
 
-const OPTIONS = ['capacity', 'refill', 'every', 'style', 'name'] as const
+export const TOKEN_BUCKET_OPTIONS = {
+  capacity: { kind: 'units' },
+  refill: { kind: 'units' },
+  every: { kind: 'duration' },
+  style: { kind: 'choice', choices: ['smooth', 'stepped'] },
+} as const satisfies KindsOf<TokenBucketOptions>
 
 /** Bursts up to `capacity`, and `refill` per `every` in the long run. */
 export function tokenBucket(options: TokenBucketOptions): Rule {
-  checkOptions('tokenBucket', options, OPTIONS)
-  const { capacity, refill, every, style = 'smooth' } = options
-  checkRuleNumber('tokenBucket', 'capacity', capacity)
-  checkRuleNumber('tokenBucket', 'refill', refill)
-  checkRuleChoice('tokenBucket', 'style', style, ['smooth', 'stepped'])
-  const everyMs = durationMs(every, 'every')
+  const { capacity, refill, every: everyMs, style } = readOptions('tokenBucket', options, TOKEN_BUCKET_OPTIONS)
   const name = ruleName(
     options.name,
     `token-bucket:${capacity}+${refill}/${formatDuration(everyMs)}${style === 'stepped' ? ':stepped' : ''}`,
