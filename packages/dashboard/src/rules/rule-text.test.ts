@@ -1,7 +1,8 @@
 import { createLimiter } from 'sluice'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { ALGORITHM_NAMES, ALGORITHMS, newRule, readRule } from './rule-form.ts'
+import { ALGORITHM_NAMES, ALGORITHMS } from './algorithm-forms.ts'
+import { newRule, readRule } from './rule-form.ts'
 import { asCurl, asTypeScript, asYaml } from './rule-text.ts'
 
 const RULES = [...ALGORITHM_NAMES.map((name) => newRule(name)), newRule('fixed-window', { anchor: 'clock', countDenied: 'yes' })]
