@@ -29,7 +29,7 @@ export const fixedWindowFacts = /* @__PURE__ */ describeRule({
       label: 'Every hit restarts the window',
       isRare: true,
       help: 'Every hit, allowed or not, counts and restarts the window. Not with anchor clock.',
-      deprecated: 'A denied client that retries never gets through.',
+      deprecated: 'a denied client that retries never gets through.',
     },
   },
   rate: { units: 'limit', every: 'window' },

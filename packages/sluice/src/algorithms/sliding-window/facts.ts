@@ -19,7 +19,7 @@ export const slidingWindowFacts = /* @__PURE__ */ describeRule({
       label: 'Windows from',
       choices: { 'first-hit': 'first hit', clock: 'clock' },
       help:
-        "Start of the windows: at a key's first hit (default), until the key has been silent for two windows; " +
+        "Start of the windows: from a key's first hit on (default), until the key has been silent for two windows; " +
         'or at multiples of the window since the epoch.',
     },
     round: {
