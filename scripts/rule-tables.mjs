@@ -5,7 +5,13 @@
 /** @import { OptionFacts, RuleFacts } from 'sluice/rules' */
 
 /** The documents that have such tables. */
-export const DOCUMENTS = ['README.md', 'docs/reference/rules.md', 'docs/reference/notation.md', 'docs/reference/policies.md']
+export const DOCUMENTS = [
+  'README.md',
+  'docs/README.md',
+  'docs/reference/rules.md',
+  'docs/reference/notation.md',
+  'docs/reference/policies.md',
+]
 
 const TABLE = /<!-- table: ([\w-]+(?: [\w-]+)*) -->\n[\s\S]*?<!-- \/table -->/g
 
@@ -74,6 +80,13 @@ const TABLES = {
   notations: (catalogue) => [
     ['notation', 'rule'],
     ...catalogue.ruleCatalogue.map((facts) => [code(notationOf(facts, catalogue)), code(callOf(facts))]),
+  ],
+  pages: ({ ruleCatalogue }) => [
+    ['page', 'it is about'],
+    ...ruleCatalogue.map(({ algorithm, title, summary }) => [
+      `[${title}](../packages/sluice/src/algorithms/${algorithm}/README.md)`,
+      summary,
+    ]),
   ],
   specs: ({ ruleCatalogue }) => [
     ['`algorithm`', 'required', 'may be left out'],

@@ -11,7 +11,15 @@ import { slidingLogFacts } from './sliding-log/facts.ts'
 import { slidingWindowFacts } from './sliding-window/facts.ts'
 import { tokenBucketFacts } from './token-bucket/facts.ts'
 
-const CATALOGUE = [fixedWindowFacts, slidingLogFacts, slidingWindowFacts, tokenBucketFacts, gcraFacts, leakyBucketFacts] as const
+// biome-ignore format: a line for each rule
+const CATALOGUE = [
+  fixedWindowFacts,
+  slidingLogFacts,
+  slidingWindowFacts,
+  tokenBucketFacts,
+  gcraFacts,
+  leakyBucketFacts,
+] as const
 
 type CataloguedFacts = (typeof CATALOGUE)[number]
 
