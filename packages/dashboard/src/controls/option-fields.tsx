@@ -39,7 +39,7 @@ function OptionField({ form: { label, kind, choices = [], hint, sameAs }, value,
   const id = useId()
   if (kind === 'flag') {
     return (
-      <label class="tick">
+      <label class="tick" title={hint}>
         <input
           type="checkbox"
           checked={value === 'yes'}
@@ -55,7 +55,7 @@ function OptionField({ form: { label, kind, choices = [], hint, sameAs }, value,
         {label}
       </label>
       {kind === 'choice' ? (
-        <select id={id} class="input" value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+        <select id={id} class="input" title={hint} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
           {choices.map(([choice, text]) => (
             <option key={choice} value={choice}>
               {text}

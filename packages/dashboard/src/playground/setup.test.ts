@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ALGORITHM_NAMES, ALGORITHMS, newRule } from '../rules/rule-form.ts'
+import { ALGORITHM_NAMES, ALGORITHMS } from '../rules/algorithm-forms.ts'
+import { newRule } from '../rules/rule-form.ts'
 import { readSetup, type Setup, START_SETUP, setupAddress } from './setup.ts'
 import { newTraffic, SHAPE_NAMES, SHAPES } from './traffic.ts'
 

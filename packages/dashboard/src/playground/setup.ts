@@ -2,7 +2,8 @@
 // What must stay true: reading what was written gives the same set-up; a link that cannot be read is said, not half obeyed.
 
 import type { Draft, OptionForm } from '../forms/option-form.ts'
-import { ALGORITHMS, isAlgorithm, newRule, type RuleDraft } from '../rules/rule-form.ts'
+import { ALGORITHMS, isAlgorithm } from '../rules/algorithm-forms.ts'
+import { newRule, type RuleDraft } from '../rules/rule-form.ts'
 import { isShape, newTraffic, SHAPES, type TrafficDraft } from './traffic.ts'
 
 export interface Setup {

@@ -2,7 +2,8 @@
 
 import { computed, signal } from '@preact/signals'
 import { typedDurationMs } from '../forms/duration-text.ts'
-import { ALGORITHMS, type ReadRule, readRule } from '../rules/rule-form.ts'
+import { ALGORITHMS } from '../rules/algorithm-forms.ts'
+import { type ReadRule, readRule } from '../rules/rule-form.ts'
 import { highestColumn, hitColumns } from './picture.ts'
 import { type Run, runRule } from './run-rule.ts'
 import { readSetup, type Setup, START_SETUP } from './setup.ts'
@@ -48,9 +49,9 @@ export const lanes = computed<readonly Lane[]>(() => {
     const read = readRule(draft)
     if (read.rule === undefined || times.problem !== undefined) return { ...read, run: undefined, meant: 0 }
     const { lengthMs, spanMs, traffic } = times
-    const [unitsOption, everyOption] = ALGORITHMS[draft.algorithm].rate
+    const { rate } = ALGORITHMS[draft.algorithm]
     const { options } = read.spec
-    const meant = (Number(options[unitsOption]) * spanMs) / typedDurationMs(String(options[everyOption]))
+    const meant = (Number(options[rate.units]) * spanMs) / typedDurationMs(String(options[rate.every]))
     return { ...read, run: runRule(read.rule, traffic, lengthMs, spanMs), meant }
   })
 })

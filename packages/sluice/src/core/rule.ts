@@ -3,7 +3,6 @@
 
 import { SluiceError, show } from './errors.ts'
 import type { RuleLog } from './rule-log.ts'
-import { isWhole } from './whole-numbers.ts'
 
 /**
  * One key's state under one rule is `width` numbers in `cells`, from index `at` on, so that a store can run a rule
@@ -31,8 +30,8 @@ export interface Rule<P extends Per = Per> {
   readonly width: number
   /** The highest count that `spend` can reach and `put` takes: above it, sums would pass 2^53. */
   readonly mostUsed: number
-  /** What a translation of the definition is made with, such as the Lua program beside it. */
-  readonly numbers: readonly number[]
+  /** Arguments of the rule's translations, such as the Lua program beside it, by name. Two rules that share algorithm and parameters decide alike. */
+  readonly parameters: RuleParameters
   /** Only for a rule that keeps a log per key. */
   readonly log?: RuleLog
 
@@ -50,6 +49,8 @@ export interface Rule<P extends Per = Per> {
   /** Gives `cost` units back, never above full. */
   refund(cells: Float64Array, at: number, nowMs: number, cost: number): void
 }
+
+export type RuleParameters = Readonly<Record<string, number | boolean>>
 
 /** `take` put together from its parts, for rules that have nothing to gain from writing it out. */
 export function takeByParts(rule: Rule, cells: Float64Array, at: number, nowMs: number, cost: number): number {
@@ -116,37 +117,4 @@ export function rulePer<P extends PerOption>(per: P): PerOf<P> {
 /** The text that a rule's states are kept under, besides the key. Different rules have different texts. */
 export function stateName({ algorithm, name, per }: Rule): string {
   return per === undefined ? `${algorithm}\0${name}` : `\0${JSON.stringify([algorithm, name, per])}`
-}
-
-/** Throws ERR_RULE unless a number of a rule is a whole number of at least 1. */
-export function checkRuleNumber(of: string, name: string, value: unknown): asserts value is number {
-  if (!isWhole(value, 1)) {
-    throw new SluiceError('ERR_RULE', `${of} needs ${name} to be a whole number of at least 1, got ${show(value)}`, {
-      option: name,
-      value,
-    })
-  }
-}
-
-/** Throws ERR_RULE unless `value` is one of `choices`. */
-export function checkRuleChoice<T extends string>(
-  of: string,
-  name: string,
-  value: unknown,
-  choices: readonly T[],
-): asserts value is T {
-  if (!choices.includes(value as T)) {
-    throw new SluiceError(
-      'ERR_RULE',
-      `${of} needs ${name} to be ${choices.map((c) => `'${c}'`).join(' or ')}, got ${show(value)}`,
-      { option: name, value },
-    )
-  }
-}
-
-/** Throws ERR_RULE unless `value` is a boolean. */
-export function checkRuleFlag(of: string, name: string, value: unknown): asserts value is boolean {
-  if (typeof value !== 'boolean') {
-    throw new SluiceError('ERR_RULE', `${of} needs ${name} to be true or false, got ${show(value)}`, { option: name, value })
-  }
 }

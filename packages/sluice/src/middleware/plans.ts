@@ -88,5 +88,5 @@ export class Plans {
 /** The same text for rules that decide alike, and for no others. What is no rule is left for the limiter to refuse. */
 function signatureOf(rules: Exclude<Rules, string>): string {
   const list: readonly (Rule | string)[] = Array.isArray(rules) ? rules : [rules]
-  return JSON.stringify(list.map((rule) => (typeof rule === 'string' ? rule : [rule?.algorithm, rule?.name, rule?.numbers])))
+  return JSON.stringify(list.map((rule) => (typeof rule === 'string' ? rule : [rule?.algorithm, rule?.name, rule?.parameters])))
 }

@@ -17,14 +17,14 @@ globalThis.Date = class extends RealDate {
 const { Redis } = await import('ioredis')
 const { createLimiter } = await import('sluice')
 const { redisStore } = await import('sluice/redis')
-const { knownRule } = await import('sluice/testing')
+const { makeRule } = await import('sluice/rules')
 
 const client = new Redis(Number(process.env.REDIS_PORT), '127.0.0.1')
 
 /** Makes all calls of a task at once. */
 async function answersTo({ rules, prefix, batch, calls }) {
   const store = redisStore(client, { prefix, batch })
-  const limiter = createLimiter({ rules: rules.map(knownRule), store, failure: { timeoutMs: 20_000 } })
+  const limiter = createLimiter({ rules: rules.map(makeRule), store, failure: { timeoutMs: 20_000 } })
   return Promise.all(calls.map(([method, ...args]) => limiter[method](...args)))
 }
 

@@ -4,7 +4,8 @@
 import { parseRule, type Rule, SluiceError } from 'sluice'
 import type { PolicyMode, PolicyRule, PolicySpec } from '../../api/answers.ts'
 import type { OptionValue } from '../../forms/option-form.ts'
-import { ALGORITHMS, isAlgorithm, makeRule, newRule, type RuleDraft, readRule } from '../../rules/rule-form.ts'
+import { ALGORITHMS, isAlgorithm } from '../../rules/algorithm-forms.ts'
+import { makeRule, newRule, type RuleDraft, readRule } from '../../rules/rule-form.ts'
 
 /** One entry of a policy's rules: in notation, or with options of its own and perhaps a name. */
 export type RuleEntry =

@@ -117,5 +117,5 @@ function Lane({ title, rules, run, other, trial: { lengthMs, spanMs }, width }: 
 }
 
 function describe(rules: readonly Rule[]): string {
-  return JSON.stringify(rules.map(({ algorithm, numbers }) => [algorithm, numbers]))
+  return JSON.stringify(rules.map(({ algorithm, parameters }) => [algorithm, parameters]))
 }

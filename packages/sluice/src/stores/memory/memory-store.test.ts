@@ -14,7 +14,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../index.ts'
-import { definitionStore, everyRule, fakeClock, storeSuite } from '../../testing/index.ts'
+import { definitionStore, everyRule, exampleRule, fakeClock, storeSuite } from '../../testing/index.ts'
 import { seededRandom } from '../../testing/random.ts'
 import { walk } from '../../testing/walk.ts'
 import { MOST_LOOKED } from './eviction.ts'
@@ -87,7 +87,7 @@ describe('many keys', () => {
     const random = seededRandom()
     const clock = fakeClock()
     const store = memoryStore({ clock })
-    const rules = [everyRule()[0], everyRule()[5], everyRule()[10]]
+    const rules = [exampleRule('fixed-window'), exampleRule('sliding-log'), exampleRule('token-bucket')]
     const limiter = createLimiter({ rules, store })
     const defined = createLimiter({ rules, store: definitionStore(clock) })
     for (let round = 0; round < 100; round++) {
