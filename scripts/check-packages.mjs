@@ -6,24 +6,29 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
-const bin = join(root, 'node_modules', '.bin')
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const BIN = join(ROOT, 'node_modules', '.bin')
 
-for (const name of readdirSync(join(root, 'packages'))) {
-  const folder = join(root, 'packages', name)
+for (const name of readdirSync(join(ROOT, 'packages'))) {
+  const folder = join(ROOT, 'packages', name)
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
   if (manifest.private) continue
   const out = mkdtempSync(join(tmpdir(), 'sluice-pack-'))
   try {
     run('npm', ['pack', '--silent', '--pack-destination', out], folder)
     const packed = join(out, readdirSync(out)[0])
-    run(join(bin, 'publint'), ['run', packed, '--strict'], root)
-    run(join(bin, 'attw'), [packed, '--profile', 'esm-only'], root)
+    run(join(BIN, 'publint'), ['run', packed, '--strict'], ROOT)
+    run(join(BIN, 'attw'), [packed, '--profile', 'esm-only'], ROOT)
   } finally {
     rmSync(out, { recursive: true, force: true })
   }
 }
 
+/**
+ * @param {string} command
+ * @param {string[]} args
+ * @param {string} cwd
+ */
 function run(command, args, cwd) {
   const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: 'utf8' })
   if (status === 0) return

@@ -20,7 +20,7 @@ import * as severalRules from './tasks/several-rules.mjs'
  * @typedef {{ contestants: Contestant[], timing: Timing, server: Place, cluster: Place }} Plan
  */
 
-const tasks = [
+const TASKS = [
   hitsUnderWay('ioredis', 'server'),
   hitsUnderWay('node-redis', 'server'),
   everyRule,
@@ -45,7 +45,7 @@ export async function run(options) {
       server: { isCluster: false, ports: [redis.port] },
       cluster: { isCluster: true, ports: primaries.map(({ port }) => port) },
     }
-    return await runBench({ name: 'redis', title: 'Redis', plan, tasks, bars: redisBars }, options)
+    return await runBench({ name: 'redis', title: 'Redis', plan, tasks: TASKS, bars: redisBars }, options)
   } finally {
     await redis.stop()
     await stop()
