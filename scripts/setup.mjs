@@ -3,8 +3,10 @@
 
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { removeStaleOutputs } from './stale-outputs.mjs'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const STAMP = `${ROOT}node_modules/.sluice-setup`
@@ -20,6 +22,7 @@ if (!existsSync(STAMP) || readFileSync(STAMP, 'utf8') !== installed) {
   run('npm', ['ci', '--no-audit', '--no-fund'])
   writeFileSync(STAMP, installed)
 }
+for (const name of readdirSync(join(ROOT, 'packages'))) removeStaleOutputs(join(ROOT, 'packages', name))
 run(process.execPath, ['node_modules/typescript/bin/tsc', '-b'])
 run(process.execPath, ['scripts/build-dashboard.mjs'])
 
