@@ -7,8 +7,7 @@ import { failedBars } from './report/bars.mjs'
 import { reportAsText, writeMarkdownSection } from './report/report.mjs'
 
 /** @import { Report } from './report/report.mjs' */
-
-/** @typedef {{ command: string, rounds: number, quick: boolean, full: boolean, only: string | undefined }} Options */
+/** @import { Options } from './rounds/run-bench.mjs' */
 
 /**
  * `rounds` unless the command line says otherwise: as many as its few minutes allow.

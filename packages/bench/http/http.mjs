@@ -6,7 +6,7 @@ import { httpBars } from './bars.mjs'
 import { loadFrameworks } from './frameworks.mjs'
 import * as overhead from './tasks/overhead.mjs'
 
-/** @import { Options } from '../bench.mjs' */
+/** @import { Options } from '../rounds/run-bench.mjs' */
 /** @import { Contestant } from '../rounds/contestants.mjs' */
 /** @import { Framework } from './frameworks.mjs' */
 /** @import { Timing } from './traffic.mjs' */

@@ -10,7 +10,7 @@ import * as hitRate from './tasks/hit-rate.mjs'
 import * as severalRules from './tasks/several-rules.mjs'
 import * as worstHit from './tasks/worst-hit.mjs'
 
-/** @import { Options } from '../bench.mjs' */
+/** @import { Options } from '../rounds/run-bench.mjs' */
 /** @import { Contestant } from './contestants.mjs' */
 /** @import { Timing } from './traffic.mjs' */
 

@@ -10,7 +10,7 @@ import * as everyRule from './tasks/every-rule.mjs'
 import { hitsUnderWay } from './tasks/hits-under-way.mjs'
 import * as severalRules from './tasks/several-rules.mjs'
 
-/** @import { Options } from '../bench.mjs' */
+/** @import { Options } from '../rounds/run-bench.mjs' */
 /** @import { Place } from './connections.mjs' */
 /** @import { Contestant } from './contestants.mjs' */
 /** @import { Timing } from './traffic.mjs' */

@@ -7,7 +7,7 @@ import { CONTESTANTS } from './servers.mjs'
 import * as batch from './tasks/batch.mjs'
 import * as single from './tasks/single.mjs'
 
-/** @import { Options } from '../bench.mjs' */
+/** @import { Options } from '../rounds/run-bench.mjs' */
 /** @import { Contestant } from '../rounds/contestants.mjs' */
 /** @import { Timing } from './traffic.mjs' */
 
