@@ -36,14 +36,26 @@ export async function takeTurns(framework, servers, { warmUpRequests, laps, turn
   for (const port of ports) await ask(load, { port, amount: warmUpRequests })
   for (let lap = 0; lap < laps; lap++) {
     for (const [i, server] of backAndForth([...servers.entries()], lap)) {
-      const before = await ask(processes[i], 'usage')
-      const { requests, seconds } = await ask(load, { port: ports[i], duration: turnMs / 1000 })
-      const micros = (await ask(processes[i], 'usage')) - before
-      taken.get(server)?.push({ requestsPerSecond: requests / seconds, serverMicros: micros / requests })
+      taken.get(server)?.push(await takeTurn(load, processes[i], { port: ports[i], duration: turnMs / 1000 }))
     }
   }
   for (const child of [load, ...processes]) child.disconnect()
   return taken
+}
+
+/**
+ * A turn that the machine left without an answer says nothing, and is taken again.
+ * @param {ChildProcess} load
+ * @param {ChildProcess} server
+ * @param {{ port: number, duration: number }} order
+ * @returns {Promise<Turn>}
+ */
+async function takeTurn(load, server, order) {
+  const before = await ask(server, 'usage')
+  const { requests, seconds } = await ask(load, order)
+  const micros = (await ask(server, 'usage')) - before
+  if (requests === 0) return takeTurn(load, server, order)
+  return { requestsPerSecond: requests / seconds, serverMicros: micros / requests }
 }
 
 /**
