@@ -9,13 +9,13 @@ import { takeTurns } from '../traffic.mjs'
 /** @import { Results } from '../../rounds/results.mjs' */
 /** @import { Group } from '../../rounds/rounds.mjs' */
 /** @import { Plan } from '../http.mjs' */
-/** @import { Timing } from '../traffic.mjs' */
+/** @import { Timing, Turn } from '../traffic.mjs' */
 
 export const name = 'overhead'
 export const file = import.meta.url
 
 /** All servers of a framework are measured together, turn by turn. */
-const ENTRANT = 'all servers, in turns'
+export const ENTRANT = 'all servers, in turns'
 
 /**
  * @param {Plan} plan
@@ -31,11 +31,15 @@ export function groups({ frameworks, timing }) {
 /** @param {{ framework: string } & Timing} params */
 export async function measure({ framework, ...timing }) {
   const { servers } = await loadFramework(framework)
-  const turns = await takeTurns(
-    framework,
-    inTurnOrder(servers).map(({ name }) => name),
-    timing,
-  )
+  const names = inTurnOrder(servers).map(({ name }) => name)
+  return summarize(await takeTurns(framework, names, timing))
+}
+
+/**
+ * The numbers of a round. Ratios are taken within a lap.
+ * @param {Map<string, Turn[]>} turns
+ */
+export function summarize(turns) {
   /** @type {Record<string, number>} */
   const numbers = {}
   for (const [server, taken] of turns) {
