@@ -23,7 +23,7 @@ const library: PackageDesign = {
     failure: ['core'],
     engines: ['core', 'algorithms', 'failure'],
     stores: ['core', 'algorithms', 'engines', 'failure'],
-    'create-limiter.ts': ['core', 'algorithms', 'failure', 'stores'],
+    'create-limiter.ts': ['core', 'algorithms', 'failure', 'engines', 'stores'],
     http: ['core'],
     middleware: ['core', 'http', 'create-limiter.ts'],
     testing: ['core', 'algorithms', 'failure', 'engines', 'stores', 'create-limiter.ts', 'http', 'middleware'],

@@ -9,7 +9,7 @@ export interface Traffic {
   readonly arrivals: readonly number[]
   /** When a denied hit comes again: after so many ms, when the decision told it to, or never. */
   readonly retry: number | 'told' | undefined
-  /** What each hit costs; 1 unless given. */
+  /** The cost of each hit; 1 unless given. */
   readonly cost?: number
 }
 
