@@ -41,7 +41,11 @@ export const PROGRAMS = [
   },
 ]
 
-/** Everything that a program prints; nothing if it is not there. */
+/**
+ * Everything that a program prints; nothing if it is not there.
+ * @param {string} program
+ * @param {...string} args
+ */
 export function outputOf(program, ...args) {
   const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' })
   return status === 0 ? `${stdout}${stderr}` : ''

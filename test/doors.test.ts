@@ -33,7 +33,16 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   'sluice/fetch': ['fetchLimiter'],
   'sluice/node': ['nodeLimiter'],
   'sluice/nest': ['RateLimit', 'nestLimiter'],
-  'sluice/testing': ['KNOWN_ANSWERS', 'definitionStore', 'everyRule', 'exampleRule', 'fakeClock', 'replay', 'storeSuite'],
+  'sluice/testing': [
+    'KNOWN_ANSWERS',
+    'definitionStore',
+    'everyRule',
+    'exampleRule',
+    'failingStore',
+    'fakeClock',
+    'replay',
+    'storeSuite',
+  ],
 }
 
 test('the doors are those of the list', () => {

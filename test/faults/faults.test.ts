@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { tellingFaults } from './every-fault.mjs'
+import { TELLING_FAULTS } from './every-fault.mjs'
 
 describe.concurrent('faults', () => {
-  for (const { name, what, run } of tellingFaults) {
+  for (const { name, what, run } of TELLING_FAULTS) {
     // With many connections at once, that one leaves the others too little of the machine.
     const testIt = name === 'cut-replies' ? test.sequential : test
     testIt(`${name}: ${what}`, async () => {

@@ -1,6 +1,8 @@
 // What a form has to know of an option: how it is called, asked for and left out. A draft holds what was typed, as text;
 // nothing here judges it, because the library does that when the rule is made.
 
+import type { OptionValue } from '../api/answers.ts'
+
 export interface OptionForm {
   readonly name: string
   readonly label: string
@@ -20,8 +22,6 @@ export interface OptionForm {
 
 /** What was typed, by option. */
 export type Draft = Readonly<Record<string, string>>
-
-export type OptionValue = string | number | boolean
 
 export function startDraft(forms: readonly OptionForm[]): Draft {
   return Object.fromEntries(forms.map(({ name, start }) => [name, start]))

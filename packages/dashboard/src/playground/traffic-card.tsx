@@ -1,8 +1,8 @@
 // What the rules are put under: the shape of the traffic, how long it goes on, and in which span the most is looked for.
 
 import { useId } from 'preact/hooks'
-import { OptionFields } from '../controls/option-fields.tsx'
 import { Segments } from '../controls/segments.tsx'
+import { OptionFields } from '../forms/option-fields.tsx'
 import type { OptionForm } from '../forms/option-form.ts'
 import type { Setup } from './setup.ts'
 import type { ReadTraffic } from './state.ts'

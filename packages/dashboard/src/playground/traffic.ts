@@ -3,6 +3,7 @@
 
 import { typedDurationMs } from '../forms/duration-text.ts'
 import { type Draft, type OptionForm, optionValues, startDraft } from '../forms/option-form.ts'
+import type { Traffic } from '../lanes/run-rule.ts'
 
 export type Shape = 'bursts' | 'steady' | 'random' | 'retrying'
 
@@ -67,15 +68,6 @@ export function isShape(name: string): name is Shape {
 export interface TrafficDraft {
   readonly shape: Shape
   readonly options: Draft
-}
-
-export interface Traffic {
-  /** When hits come for the first time, in ms from the start; rising. */
-  readonly arrivals: readonly number[]
-  /** When a denied hit comes again: after so many ms, when the decision told it to, or never. */
-  readonly retry: number | 'told' | undefined
-  /** What each hit costs; 1 unless given. */
-  readonly cost?: number
 }
 
 /** The most hits that arrive. More cannot be told apart in a picture, and each keystroke runs them all. */

@@ -2,8 +2,7 @@
 // What must stay true: a policy that is opened and not touched becomes the same policy again.
 
 import { parseRule, type Rule, SluiceError } from 'sluice'
-import type { PolicyMode, PolicyRule, PolicySpec } from '../../api/answers.ts'
-import type { OptionValue } from '../../forms/option-form.ts'
+import type { OptionValue, PolicyMode, PolicyRule, PolicySpec } from '../../api/answers.ts'
 import { ALGORITHMS, isAlgorithm } from '../../rules/algorithm-forms.ts'
 import { makeRule, newRule, type RuleDraft, readRule } from '../../rules/rule-form.ts'
 

@@ -1,7 +1,7 @@
 // Traffic to try a policy with, made to the measure of its rules: half as much again as they let through, for a few windows.
 
 import type { Rule } from 'sluice'
-import type { Traffic } from '../../playground/traffic.ts'
+import type { Traffic } from '../../lanes/run-rule.ts'
 
 export interface Trial {
   readonly traffic: Traffic

@@ -1,7 +1,7 @@
 // The fields of a form, made from what its options say of themselves.
 
 import { useId } from 'preact/hooks'
-import type { Draft, OptionForm } from '../forms/option-form.ts'
+import type { Draft, OptionForm } from './option-form.ts'
 
 export interface OptionFieldsProps {
   readonly forms: readonly OptionForm[]

@@ -3,7 +3,15 @@
 
 import { createLimiter, memoryStore, type Rule } from 'sluice'
 import { type BusiestWindow, busiestWindow } from './busiest-window.ts'
-import type { Traffic } from './traffic.ts'
+
+export interface Traffic {
+  /** When hits come for the first time, in ms from the start; rising. */
+  readonly arrivals: readonly number[]
+  /** When a denied hit comes again: after so many ms, when the decision told it to, or never. */
+  readonly retry: number | 'told' | undefined
+  /** The cost of each hit; 1 unless given. */
+  readonly cost?: number
+}
 
 export interface Hit {
   readonly atMs: number
