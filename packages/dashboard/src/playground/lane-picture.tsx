@@ -1,17 +1,17 @@
-// The picture of one rule under the traffic: the units used as a line under the limit, the hits as bars, and the window that let most through.
+// The picture of one rule: the used units as a line below the limit, the hits as bars, and the busiest window.
 
 import { spokenDuration } from '../forms/duration-text.ts'
 import { axisTimes, barsPath, type Columns, LANE, levelPath, levelY } from './picture.ts'
 import { readingAt, spokenHit } from './reading.ts'
 import type { Run } from './run-rule.ts'
-import { cursorMs } from './state.ts'
+import { cursorMs } from './signals.ts'
 
 export interface LanePictureProps {
   readonly label: string
   readonly limit: number
   readonly run: Run
   readonly columns: Columns
-  /** The highest column of all lanes, so that bars can be compared. */
+  /** Height of the highest column of all lanes, so that bars can be compared. */
   readonly highestColumn: number
   readonly lengthMs: number
   readonly spanMs: number
@@ -70,7 +70,7 @@ interface CursorProps {
   readonly width: number
 }
 
-/** A line through all lanes, with what is used then and what the last hit was told. */
+/** The vertical line at the cursor, with the used units and the answer to the last hit at that time. */
 function Cursor({ run, lengthMs, highest, width }: CursorProps) {
   const atMs = cursorMs.value
   if (atMs === undefined) return null

@@ -24,7 +24,7 @@ test('the same seed gives the same random hits, another gives others', () => {
 
 test('a client that retries waits as it is told or as it likes', () => {
   const retry = (text: string) => readTraffic(newTraffic('retrying', { retry: text }), 60_000).retry
-  expect(retry('told')).toBe('told')
+  expect(retry('told')).toBe('retry-after')
   expect(retry('500ms')).toBe(500)
   expect(readTraffic(newTraffic('steady'), 60_000).retry).toBeUndefined()
 })
