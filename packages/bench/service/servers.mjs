@@ -1,4 +1,4 @@
-// Starts what is measured: the service, in memory or on Redis, or the bare server; each a process of its own.
+// Starts the measured server in a process of its own: the service, in memory or on Redis, or the bare server.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
