@@ -1,5 +1,5 @@
-// Assembles the Redis program from the translations that stand beside the definitions, into a module of the library.
-// `--check` writes nothing and fails if the module is not what the translations make.
+// Assembles the Redis program from the translations beside the definitions, into a module of the library.
+// `--check` writes nothing and fails if the module differs from the translations.
 
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -36,7 +36,7 @@ if (!process.argv.includes('--check')) {
   process.exit(1)
 }
 
-/** Whole-line comments and indentation are for readers; Redis keeps and hashes every byte. */
+/** Removes whole-line comments and indentation. Readers need them, but Redis keeps and hashes every byte. */
 function withoutComments(lua) {
   const code = lua
     .split('\n')

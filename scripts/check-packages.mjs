@@ -1,4 +1,4 @@
-// Packs each public package as it would be published and has publint and attw look at the result.
+// Packs each public package as it would be published, and checks the result with publint and attw.
 
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'

@@ -5,13 +5,13 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { findChromium } from '../../../scripts/chromium-there.mjs'
+import { findChromium } from '../../../scripts/find-chromium.mjs'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 export async function startBrowser(): Promise<Browser> {
   const executablePath = findChromium()
-  if (executablePath === undefined) throw new Error('there is no Chromium: run node scripts/programs-there.mjs')
+  if (executablePath === undefined) throw new Error('there is no Chromium: run node scripts/install-programs.mjs')
   // Chromium's sandbox does not work for root.
   return chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
 }

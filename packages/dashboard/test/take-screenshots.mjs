@@ -9,7 +9,7 @@ import { chromium } from 'playwright-core'
 import { loadConfig, serve } from 'sluice-server'
 import { preview } from 'vite'
 import { buildDashboard, viteConfig } from '../../../scripts/build-dashboard.mjs'
-import { findChromium } from '../../../scripts/chromium-there.mjs'
+import { findChromium } from '../../../scripts/find-chromium.mjs'
 
 const images = fileURLToPath(new URL('../../../docs/images/', import.meta.url))
 const SECONDS = 300

@@ -1,4 +1,4 @@
-// A live demonstration: three rules under the same burst, drawn side by side with the real engine on a fake clock.
+// A live demonstration: three rules under the same burst, drawn side by side, on the real library with a fake clock.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLimiter, fixedWindow, memoryStore, slidingLog, tokenBucket } from 'sluice'
@@ -43,7 +43,7 @@ const lanes = [
   denied: 0,
 }))
 
-/** How many hits come in the 50 ms from `ms` on: two bursts around the first boundary, then a stream of 16 a second. */
+/** Number of hits in the 50 ms from `ms` on: two bursts around the first boundary, then a stream of 16 a second. */
 function hitsAt(ms) {
   if (ms >= 900 && ms < 1000) return 5
   if (ms >= 1000 && ms < 1100) return 5
@@ -95,7 +95,7 @@ function draw() {
   }
 }
 
-/** The most that passed in any 1,000 ms, wherever they start. */
+/** The largest number of hits that passed in any 1,000 ms. */
 function mostInOneSecond(times) {
   return Math.max(0, ...times.map((start) => times.filter((time) => time >= start && time < start + 1000).length))
 }
