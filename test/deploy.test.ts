@@ -1,5 +1,5 @@
-// What the files in deploy name exists: paths, flags, variables, users' rights. There may be no container runtime here, so
-// what can be checked without one is.
+// Everything that the files in deploy name exists: paths, flags, variables, users' rights. There may be no container runtime
+// here, so only checks without one run.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
