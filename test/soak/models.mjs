@@ -1,6 +1,6 @@
 // A model of each rule for one key with one call at a time. The store decides at an unknown time between the send and the
 // answer of a call. A model therefore holds the least and the most units that can be in use at that time.
-// Invariant: the true number of units lies between `low` and `high`. An answer outside is wrong, whatever the timing was.
+// Invariant: the true number of units lies between `low` and `high`. An answer outside is wrong at any timing.
 
 /**
  * The time of a call in milliseconds since the epoch. The store decided in this span, both ends included.
