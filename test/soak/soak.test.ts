@@ -177,7 +177,7 @@ describe('complaints of a calm', () => {
     return phases.wrong.answer
   }
 
-  test('count, whatever the machine did, if the store decided everything', () => {
+  test('count if the store decided everything, even on a busy machine', () => {
     expect(endWith({ withoutStore: 0, isStarved: true })).toBe(1)
   })
 

@@ -288,7 +288,7 @@ describe('policies', () => {
     expect((await service.call('GET', '/v1/usage?client_id=acme&route=/v1/exports')).rules).toMatchObject([{ used: 3, limit: 6 }])
   })
 
-  test('one that somebody else has changed meanwhile is not overwritten', async () => {
+  test('a policy that another person has changed since is not overwritten', async () => {
     await service.call('PUT', '/v1/policies/exports', {
       route: '/v1/exports',
       rules: { algorithm: 'sliding-log', limit: 7, window: '1h' },

@@ -99,7 +99,7 @@ describe('the numbers', () => {
     await page.context().close()
   })
 
-  test('are the library’s for a client that comes again when it is told to', async () => {
+  test('are the library’s for a client that waits for retryAfterMs', async () => {
     const [page] = await openPage(
       browser,
       `${url}#traffic=retrying:hits=12,retry=told&rule=sliding-log&rule=fixed-window:countDenied=yes,limit=12`,

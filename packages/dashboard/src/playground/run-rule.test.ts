@@ -31,7 +31,7 @@ test.each(everyRule().map((rule) => [rule.name, rule] as const))('%s answers as 
   }
 })
 
-test('a client that was told when to come again comes exactly then, and passes', () => {
+test('a client that waits for retryAfterMs retries exactly then, and passes', () => {
   const rule = slidingLog({ limit: 2, window: '10s' })
   const { hits } = runRule(rule, { arrivals: [0, 1, 2, 3], retry: 'retry-after' }, LENGTH_MS, SPAN_MS)
   expect(hits.map(({ atMs, allowed }) => [atMs, allowed])).toEqual([

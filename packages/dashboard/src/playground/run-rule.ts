@@ -47,7 +47,7 @@ export function runRule(
   const limiter = createLimiter({ rules, store: memoryStore({ clock: { now: () => nowMs }, maxKeys: MOST_STATES }) })
   const hits: Hit[] = []
   const level = new LevelLine(STEPS + 1 + 2 * MOST_HITS)
-  const coming = new Coming(arrivals)
+  const futureHits = new FutureHits(arrivals)
   let step = 0
   const drawTo = (atMs: number) => {
     for (; step <= STEPS && Math.floor((step * lengthMs) / STEPS) <= atMs; step++) {
@@ -58,7 +58,7 @@ export function runRule(
   }
 
   while (hits.length < MOST_HITS) {
-    const atMs = coming.next()
+    const atMs = futureHits.next()
     if (atMs === undefined || atMs >= lengthMs) break
     drawTo(atMs)
     nowMs = START_MS + atMs
@@ -67,7 +67,7 @@ export function runRule(
     const used = limiter.get(KEY)
     level.add(atMs, used)
     hits.push({ atMs, allowed, retryAfterMs, used })
-    if (!allowed && retry !== undefined) coming.add(atMs + (retry === 'retry-after' ? retryAfterMs : retry))
+    if (!allowed && retry !== undefined) futureHits.add(atMs + (retry === 'retry-after' ? retryAfterMs : retry))
   }
   drawTo(lengthMs)
   limiter.close()
@@ -101,7 +101,7 @@ class LevelLine {
 }
 
 /** Future hits: first arrivals and retries. At the same time, retries go first. */
-class Coming {
+class FutureHits {
   readonly #arrivals: readonly number[]
   #arrived = 0
   /** Times of retries, ascending. */

@@ -68,7 +68,7 @@ describe('latency', () => {
     expect(quantile({ bounds, counts: [0, 0, 0, 1] }, undefined, 0.5)).toBe(Number.POSITIVE_INFINITY)
   })
 
-  test('is told in the unit that fits', () => {
+  test('is shown in the unit that fits', () => {
     expect([0.00005, 0.0025, 0.25, 1, Number.POSITIVE_INFINITY, undefined].map((seconds) => latencyText(seconds, 1))).toEqual([
       '< 50 µs',
       '< 2.5 ms',
