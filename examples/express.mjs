@@ -2,6 +2,8 @@
 //   curl -i http://127.0.0.1:3000/
 //   curl -i http://127.0.0.1:3000/login -d account=ada -d password=guess
 
+/** @import { Request } from 'express' */
+
 import express from 'express'
 import { fixedWindow } from 'sluice'
 import { expressLimiter } from 'sluice/express'
@@ -12,7 +14,7 @@ app.use(express.urlencoded({ extended: false }))
 
 const guesses = expressLimiter({
   rules: fixedWindow({ limit: 3, window: '15m', name: 'guesses' }),
-  key: (req, { address }) => JSON.stringify([req.body.account, address.key]),
+  key: (/** @type {Request} */ req, { address }) => JSON.stringify([req.body.account, address.key]),
   charge: (status) => status === 401,
 })
 
@@ -24,5 +26,6 @@ app.post('/login', guesses, (req, res) => {
 })
 
 const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
-  console.log(`listening on http://127.0.0.1:${server.address().port}/`)
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  console.log(`listening on http://127.0.0.1:${port}/`)
 })

@@ -22,8 +22,12 @@ class Reports {
   }
 }
 
+/**
+ * @param {string} name
+ * @param {...MethodDecorator} decorators
+ */
 function decorate(name, ...decorators) {
-  const descriptor = Object.getOwnPropertyDescriptor(Reports.prototype, name)
+  const descriptor = /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(Reports.prototype, name))
   for (const decorator of decorators) decorator(Reports.prototype, name, descriptor)
 }
 decorate('hello', Get())

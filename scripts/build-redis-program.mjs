@@ -5,8 +5,8 @@ import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-const src = fileURLToPath(new URL('../packages/sluice/src/', import.meta.url))
-const target = `${src}stores/redis/program.ts`
+const SRC = fileURLToPath(new URL('../packages/sluice/src/', import.meta.url))
+const TARGET = `${SRC}stores/redis/program.ts`
 
 const PARTS = [
   'algorithms/whole-numbers.lua',
@@ -18,7 +18,7 @@ const PARTS = [
   'stores/redis/program.lua',
 ]
 
-const program = PARTS.map((part) => withoutComments(readFileSync(src + part, 'utf8'))).join('\n')
+const program = PARTS.map((part) => withoutComments(readFileSync(SRC + part, 'utf8'))).join('\n')
 const sha1 = createHash('sha1').update(program).digest('hex')
 const module = `// Made by scripts/build-redis-program.mjs from the .lua files beside the definitions. Change those, then run it.
 
@@ -28,15 +28,18 @@ export const PROGRAM = \`${program}\`
 `
 
 if (!process.argv.includes('--check')) {
-  writeFileSync(target, module)
-} else if (readFileSync(target, 'utf8') !== module) {
+  writeFileSync(TARGET, module)
+} else if (readFileSync(TARGET, 'utf8') !== module) {
   console.error(
     'packages/sluice/src/stores/redis/program.ts is not what the .lua files make: run node scripts/build-redis-program.mjs',
   )
   process.exit(1)
 }
 
-/** Removes whole-line comments and indentation. Readers need them, but Redis keeps and hashes every byte. */
+/**
+ * Removes whole-line comments and indentation. Readers need them, but Redis keeps and hashes every byte.
+ * @param {string} lua
+ */
 function withoutComments(lua) {
   const code = lua
     .split('\n')

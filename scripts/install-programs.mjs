@@ -22,7 +22,8 @@ if (missing().length > 0 && process.getuid?.() === 0 && outputOf('apt-get', '--v
 const stillMissing = missing()
 if (stillMissing.length > 0) {
   const listed = stillMissing.map(({ needs }) => needs).join(', ')
-  const [debian, brew] = ['debian', 'brew'].map((from) => stillMissing.map((program) => program[from]).join(' '))
+  const debian = stillMissing.map((program) => program.debian).join(' ')
+  const brew = stillMissing.map((program) => program.brew).join(' ')
   console.error(`The tests need ${listed} on the PATH (Debian, Ubuntu: apt-get install ${debian}; macOS: brew install ${brew}).`)
   process.exit(1)
 }

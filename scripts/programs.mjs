@@ -41,7 +41,11 @@ export const PROGRAMS = [
   },
 ]
 
-/** The output of a program. Empty if the program is missing or fails. */
+/**
+ * The output of a program. Empty if the program is missing or fails.
+ * @param {string} program
+ * @param {...string} args
+ */
 export function outputOf(program, ...args) {
   const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' })
   return status === 0 ? `${stdout}${stderr}` : ''

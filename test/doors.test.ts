@@ -35,7 +35,16 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   'sluice/fetch': ['fetchLimiter'],
   'sluice/node': ['nodeLimiter'],
   'sluice/nest': ['RateLimit', 'nestLimiter'],
-  'sluice/testing': ['KNOWN_ANSWERS', 'definitionStore', 'everyRule', 'fakeClock', 'knownRule', 'replay', 'storeSuite'],
+  'sluice/testing': [
+    'KNOWN_ANSWERS',
+    'definitionStore',
+    'everyRule',
+    'failingStore',
+    'fakeClock',
+    'knownRule',
+    'replay',
+    'storeSuite',
+  ],
 }
 
 test('the doors are those of the list', () => {

@@ -2,14 +2,14 @@
 // allowed, so it is shown with limits that somebody would set.
 
 import { fixedWindow, gcra, leakyBucket, slidingLog, slidingWindow, tokenBucket } from 'sluice'
-import { roomyQuota } from './quota.mjs'
+import { ROOMY_QUOTA } from './quota.mjs'
 
 /** @import { Rule } from 'sluice' */
 
-const { limit, windowMs } = roomyQuota
+const { limit, windowMs } = ROOMY_QUOTA
 
 /** Every rule of ours. @type {Record<string, Rule>} */
-export const everyRule = {
+export const EVERY_RULE = {
   fixedWindow: fixedWindow({ limit, window: windowMs }),
   slidingWindow: slidingWindow({ limit, window: windowMs }),
   tokenBucket: tokenBucket({ capacity: limit, refill: limit, every: windowMs }),

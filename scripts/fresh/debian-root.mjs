@@ -111,15 +111,25 @@ export class DebianRoot {
     })
   }
 
+  /**
+   * Runs a program outside of the root to its end.
+   * @param {string} program
+   * @param {...string} args
+   */
   async #outside(program, ...args) {
     let printed = ''
-    const onText = (text) => {
+    const onText = (/** @type {string} */ text) => {
       printed = (printed + text).slice(-4000)
     }
     const { code } = await this.#start(program, args, { env: process.env, onText }).ended
     if (code !== 0) throw new Error(`${program} ended with ${code}\n${printed}`)
   }
 
+  /**
+   * @param {string} program
+   * @param {readonly string[]} args
+   * @param {{ env: NodeJS.ProcessEnv, onText?: ((text: string) => void) | undefined }} options
+   */
   #start(program, args, { env, onText = () => {} }) {
     const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
     this.#running.add(child)
@@ -154,21 +164,29 @@ export function removeAbandoned() {
   }
 }
 
+/** @param {number} pid */
 function isAlive(pid) {
   try {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    return error.code === 'EPERM'
+    return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM'
   }
 }
 
-/** Retries, because processes that were just killed may still write. */
+/**
+ * Retries, because processes that were just killed may still write.
+ * @param {string} folder
+ */
 function removeFolder(folder) {
   rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
 }
 
-/** Copies a file atomically. The temporary folder may be on another file system than the cache. */
+/**
+ * Copies a file atomically. The temporary folder may be on another file system than the cache.
+ * @param {string} from
+ * @param {string} to
+ */
 function copyWhole(from, to) {
   const beside = `${to}.${process.pid}`
   cpSync(from, beside)

@@ -44,6 +44,7 @@ export function carryIn(root) {
   for (const file of ['/etc/resolv.conf', '/etc/hosts']) {
     if (existsSync(file)) writeFileSync(join(root, file), readFileSync(file))
   }
+  /** @type {Record<string, string>} */
   const environment = { HOME: '/root', PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LANG: 'C.UTF-8' }
   for (const name of NETWORK_VARIABLES) {
     const value = process.env[name]
@@ -71,7 +72,11 @@ export function carryIn(root) {
   return environment
 }
 
-/** Standard output of a program. Empty if it fails. */
+/**
+ * Standard output of a program. Empty if it fails.
+ * @param {string} program
+ * @param {...string} args
+ */
 function outputOf(program, ...args) {
   const { status, stdout } = spawnSync(program, args, { encoding: 'utf8' })
   return status === 0 ? stdout : ''

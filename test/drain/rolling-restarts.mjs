@@ -7,8 +7,8 @@ import { startNginx } from '../servers/nginx-server.mjs'
 import { freePort, startRedis, until } from '../servers/redis-server.mjs'
 import { SluiceService } from '../servers/sluice-service.mjs'
 
-const guide = readFileSync(new URL('../../docs/guides/running-the-service.md', import.meta.url), 'utf8')
-const recipe = /^```nginx\n([\s\S]*?)^```$/m.exec(guide)?.[1] ?? ''
+const GUIDE = readFileSync(new URL('../../docs/guides/running-the-service.md', import.meta.url), 'utf8')
+const RECIPE = /^```nginx\n([\s\S]*?)^```$/m.exec(GUIDE)?.[1] ?? ''
 
 /** Pause between two requests of one client. Connections become idle, and starting instances get processor time. */
 const THINK_MS = 5
@@ -76,7 +76,7 @@ function filledIn(port, ports) {
   return changes.reduce((text, [from, to]) => {
     if (!text.includes(from)) throw new Error(`the recipe has no ${from}`)
     return text.replace(from, to)
-  }, recipe)
+  }, RECIPE)
 }
 
 /**

@@ -21,7 +21,7 @@ import { runFault } from './run-fault.mjs'
 /** @typedef {{ name: string, what: string, run(onStep?: OnStep): Promise<Outcome[]> }} Run */
 
 /** @type {readonly Run[]} */
-export const everyFault = [
+export const EVERY_FAULT = [
   ...[scriptFlush, sigkill, sigstop(5000), promotion, clusterFailover].map(asRun),
   ...[readonly, masterdown, loading, busy, oom, noreplicas, noPermission, corruptValue].map(asRun),
   ...[clientKill, clientPause, lostReplies].map(asRun),
@@ -32,7 +32,7 @@ export const everyFault = [
 ]
 
 /** Short and important faults that run with the tests. */
-export const quickFaults = [
+export const QUICK_FAULTS = [
   ...[scriptFlush, sigkill, sigstop(1000), lostReplies, readonly, oom, corruptValue, lateStart].map(asRun),
   cutReplies,
 ]

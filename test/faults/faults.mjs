@@ -3,13 +3,13 @@
 
 import { parseArgs } from 'node:util'
 import { tableAsText } from '../../packages/bench/report/table.mjs'
-import { everyFault } from './every-fault.mjs'
+import { EVERY_FAULT } from './every-fault.mjs'
 import { NO_FAILURES } from './target.mjs'
 
 /** @import { Outcome } from './run-fault.mjs' */
 /** @import { Run } from './every-fault.mjs' */
 
-const help = `npm run faults [-- --only <name>]
+const HELP = `npm run faults [-- --only <name>]
 
 Injects faults into live Redis servers under load, and checks that every call settles by its deadline, that no
 more is admitted than the written bound, that nothing is counted twice or denied without reason, and that the store is in use
@@ -20,7 +20,7 @@ Options
   --help          this text
 
 Faults
-${everyFault.map(({ name, what }) => `  ${name.padEnd(20)}${what}`).join('\n')}
+${EVERY_FAULT.map(({ name, what }) => `  ${name.padEnd(20)}${what}`).join('\n')}
 
 It ends with 'N passed, N failed' over the rows, and exits with 1 if one failed.`
 
@@ -29,11 +29,11 @@ class UsageError extends Error {}
 /** @param {string[]} argv */
 function readCommandLine(argv) {
   const { values } = parseStrictly(argv)
-  const names = everyFault.map(({ name }) => name)
+  const names = EVERY_FAULT.map(({ name }) => name)
   for (const name of values.only ?? []) {
     if (!names.includes(name)) throw new UsageError(`there is no fault '${name}', only: ${names.join(', ')}`)
   }
-  const runs = everyFault.filter(({ name }) => values.only?.includes(name) ?? true)
+  const runs = EVERY_FAULT.filter(({ name }) => values.only?.includes(name) ?? true)
   return { help: values.help ?? false, runs }
 }
 
@@ -107,7 +107,7 @@ function report(outcomes) {
 
 async function main() {
   const request = readCommandLine(process.argv.slice(2))
-  if (request.help) return console.log(help)
+  if (request.help) return console.log(HELP)
   const outcomes = await runAll(request.runs)
   console.log(report(outcomes))
   if (outcomes.some(({ wrong }) => wrong.length > 0)) process.exitCode = 1

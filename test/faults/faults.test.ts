@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { quickFaults } from './every-fault.mjs'
+import { QUICK_FAULTS } from './every-fault.mjs'
 
 describe.concurrent('faults', () => {
-  for (const { name, what, run } of quickFaults) {
+  for (const { name, what, run } of QUICK_FAULTS) {
     // cut-replies opens many connections at once and would slow the others down.
     const testIt = name === 'cut-replies' ? test.sequential : test
     testIt(`${name}: ${what}`, async () => {

@@ -12,7 +12,7 @@ import { FAULT_NAMES } from './schedule.mjs'
 const MOST_MINUTES = 1440
 const LINE_EVERY_MS = 5000
 
-const help = `Usage: npm run soak [-- [--minutes <n>] [--seed <n>] [--only <fault>]...]
+const HELP = `Usage: npm run soak [-- [--minutes <n>] [--seed <n>] [--only <fault>]...]
 
 Runs two instances of the built service on a real Redis, under mixed traffic, a flood of new clients, policy changes and key
 rotations, and injects faults in turn. Every answer is compared with a model of the rules. It fails on a wrong answer,
@@ -91,7 +91,7 @@ function showProgress(stream = process.stderr) {
 
 async function main() {
   const request = readCommandLine(process.argv.slice(2))
-  if (request.help) return console.log(help)
+  if (request.help) return console.log(HELP)
   console.log(`soak of ${minutesAsText(request.minutes)}, seed ${request.seed}`)
   const stopping = new AbortController()
   for (const name of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.once(name, () => stopping.abort())

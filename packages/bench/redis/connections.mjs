@@ -21,9 +21,9 @@ import { Cluster, Redis } from 'ioredis'
  * @property {() => void} close
  */
 
-const clients = { ioredis: connectIoredis, 'node-redis': connectNodeRedis }
+const CLIENTS = { ioredis: connectIoredis, 'node-redis': connectNodeRedis }
 
-/** @typedef {keyof typeof clients} ClientName */
+/** @typedef {keyof typeof CLIENTS} ClientName */
 
 /**
  * @param {ClientName} clientName
@@ -31,7 +31,7 @@ const clients = { ioredis: connectIoredis, 'node-redis': connectNodeRedis }
  * @returns {Promise<Connection>}
  */
 export async function connect(clientName, place) {
-  return { clientName, isCluster: place.isCluster, ...(await clients[clientName](place)) }
+  return { clientName, isCluster: place.isCluster, ...(await CLIENTS[clientName](place)) }
 }
 
 /** @param {Place} place */

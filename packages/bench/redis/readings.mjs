@@ -3,7 +3,7 @@
 /** @import { Reading } from '../rounds/results.mjs' */
 /** @import { ClientName, PlaceName } from './connections.mjs' */
 
-export const hitsTask = 'hits under way'
+export const HITS_TASK = 'hits under way'
 
 /**
  * @param {ClientName} client
@@ -28,5 +28,5 @@ export function fieldAt(field, underWay) {
  * @returns {Reading}
  */
 export function reading({ client, placeName, underWay }, contestant, field) {
-  return [hitsTask, groupOf(client, placeName), contestant, fieldAt(field, underWay)]
+  return [HITS_TASK, groupOf(client, placeName), contestant, fieldAt(field, underWay)]
 }

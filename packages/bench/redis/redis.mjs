@@ -10,7 +10,7 @@ import * as everyRule from './tasks/every-rule.mjs'
 import { hitsUnderWay } from './tasks/hits-under-way.mjs'
 import * as severalRules from './tasks/several-rules.mjs'
 
-/** @import { Options } from '../bench.mjs' */
+/** @import { Options } from '../rounds/run-bench.mjs' */
 /** @import { Place } from './connections.mjs' */
 /** @import { Contestant } from './contestants.mjs' */
 /** @import { Timing } from './traffic.mjs' */
@@ -20,7 +20,7 @@ import * as severalRules from './tasks/several-rules.mjs'
  * @typedef {{ contestants: Contestant[], timing: Timing, server: Place, cluster: Place }} Plan
  */
 
-const tasks = [
+const TASKS = [
   hitsUnderWay('ioredis', 'server'),
   hitsUnderWay('node-redis', 'server'),
   everyRule,
@@ -45,7 +45,7 @@ export async function run(options) {
       server: { isCluster: false, ports: [redis.port] },
       cluster: { isCluster: true, ports: primaries.map(({ port }) => port) },
     }
-    return await runBench({ name: 'redis', title: 'Redis', plan, tasks, bars: redisBars }, options)
+    return await runBench({ name: 'redis', title: 'Redis', plan, tasks: TASKS, bars: redisBars }, options)
   } finally {
     await redis.stop()
     await stop()

@@ -13,7 +13,7 @@ import { usageOf } from './usage.mjs'
  * @typedef {{ warmUpMs: number, leadInMs: number, timedMs: number }} Timing
  */
 
-export const keys = 4_000
+export const KEYS = 4_000
 
 /** @param {Limiter} limiter */
 export function trafficOn(limiter) {
@@ -70,6 +70,6 @@ function randomKeys() {
     x ^= x << 13
     x ^= x >>> 17
     x ^= x << 5
-    return `user:${(x >>> 0) % keys}`
+    return `user:${(x >>> 0) % KEYS}`
   }
 }

@@ -14,7 +14,7 @@ import { readdirSync, readFileSync } from 'node:fs'
  * @property {string} call the cheapest public path to a decision, as text for the table
  */
 
-const rolesInOrder = ['sluice', 'peer', 'aside', 'floor']
+const ROLES_IN_ORDER = ['sluice', 'peer', 'aside', 'floor']
 
 /**
  * @param {URL} folder
@@ -32,7 +32,7 @@ export async function loadContestantOf(folder, name) {
 export async function loadContestantsOf(folder) {
   const names = readdirSync(folder).map((file) => file.replace(/\.mjs$/, ''))
   const contestants = await Promise.all(names.map((name) => loadContestantOf(folder, name)))
-  return contestants.sort((a, b) => rolesInOrder.indexOf(a.role) - rolesInOrder.indexOf(b.role))
+  return contestants.sort((a, b) => ROLES_IN_ORDER.indexOf(a.role) - ROLES_IN_ORDER.indexOf(b.role))
 }
 
 /**
@@ -50,7 +50,7 @@ export function contestantTable(contestants) {
 /** @param {string | null} packageName */
 function versionOf(packageName) {
   if (packageName === null) return 'none'
-  if (packageName === 'sluice') return 'this tree'
   const { devDependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
-  return devDependencies[packageName]
+  const version = devDependencies[packageName]
+  return version === '*' ? 'this tree' : version
 }

@@ -9,10 +9,10 @@ import { fileURLToPath } from 'node:url'
  * @typedef {{ numbers: Record<string, number>, failure?: string }} Measurement
  */
 
-const thisFile = fileURLToPath(import.meta.url)
+const THIS_FILE = fileURLToPath(import.meta.url)
 
 // Far above the slowest measurement (10 M keys in the heaviest peer). It ends a stuck one.
-const timeoutMs = 300_000
+const TIMEOUT_MS = 300_000
 
 /**
  * A killed child (heap exhausted, too slow) is a result: a failure. A child that throws is a bug in the bench or a broken
@@ -23,9 +23,9 @@ const timeoutMs = 300_000
  * @returns {Promise<Measurement>}
  */
 export function measureInChild(taskFile, params, nodeFlags) {
-  const argv = [...nodeFlags, thisFile, taskFile, JSON.stringify(params)]
+  const argv = [...nodeFlags, THIS_FILE, taskFile, JSON.stringify(params)]
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, argv, { timeout: timeoutMs }, (error, stdout, stderr) => {
+    execFile(process.execPath, argv, { timeout: TIMEOUT_MS }, (error, stdout, stderr) => {
       if (error === null) resolve({ numbers: JSON.parse(stdout) })
       else if (error.killed) resolve({ numbers: {}, failure: 'out of time' })
       else if (error.signal === 'SIGABRT' || error.signal === 'SIGKILL') resolve({ numbers: {}, failure: 'out of memory' })
@@ -34,7 +34,7 @@ export function measureInChild(taskFile, params, nodeFlags) {
   })
 }
 
-if (process.argv[1] === thisFile) {
+if (process.argv[1] === THIS_FILE) {
   const [taskFile, params] = process.argv.slice(2)
   const { measure } = await import(taskFile)
   process.stdout.write(JSON.stringify(await measure(JSON.parse(params))))

@@ -2,7 +2,7 @@
 
 /** @import { Step } from './rounds.mjs' */
 
-const barWidth = 24
+const BAR_WIDTH = 24
 
 export function showProgress(stream = process.stderr) {
   const startMs = performance.now()
@@ -41,8 +41,8 @@ function lineAGroup(stream, startMs) {
 
 /** @param {Step} step */
 function drawBar({ done, total }) {
-  const filled = Math.round((done / total) * barWidth)
-  return `[${'#'.repeat(filled)}${'.'.repeat(barWidth - filled)}] ${done}/${total}`
+  const filled = Math.round((done / total) * BAR_WIDTH)
+  return `[${'#'.repeat(filled)}${'.'.repeat(BAR_WIDTH - filled)}] ${done}/${total}`
 }
 
 /** @param {Step} step */

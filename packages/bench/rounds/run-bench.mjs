@@ -5,13 +5,14 @@ import { contestantTable } from './contestants.mjs'
 import { showProgress } from './progress.mjs'
 import { runRounds } from './rounds.mjs'
 
-/** @import { Options } from '../bench.mjs' */
 /** @import { Bar } from '../report/bars.mjs' */
 /** @import { Report } from '../report/report.mjs' */
 /** @import { Table } from '../report/table.mjs' */
 /** @import { Contestant } from './contestants.mjs' */
 /** @import { Results } from './results.mjs' */
 /** @import { Group } from './rounds.mjs' */
+
+/** @typedef {{ command: string, rounds: number, quick: boolean, full: boolean, only: string | undefined }} Options */
 
 /**
  * A table and its measurement. `file` is the URL of a module that exports `measure(params)`. `Plan` holds the parameters of

@@ -6,14 +6,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 /** Number of different requests, built before the measurement starts. */
 const REQUESTS = 500
 
+/** @typedef {{ warmUpMs: number, timedMs: number }} Timing */
+
 /**
- * @typedef {object} Traffic
- * @property {number} port
- * @property {string} key
- * @property {number} connections
- * @property {number} checks checks in a request: 1 is `POST /v1/check`, more is a batch
- * @property {number} warmUpMs
- * @property {number} timedMs
+ * `checks` is the number of checks of a request: 1 is `POST /v1/check`, more is a batch.
+ * @typedef {{ port: number, key: string, connections: number, checks: number } & Timing} Traffic
  */
 
 /**
@@ -39,9 +36,9 @@ export async function ask({ port, key, connections, checks, warmUpMs, timedMs })
     socket.on('data', (chunk) => {
       if (missing === 0) {
         const end = chunk.indexOf('\r\n\r\n')
-        const head = chunk.latin1Slice(0, end)
+        const head = chunk.toString('latin1', 0, end)
         if (!head.startsWith('HTTP/1.1 200')) failure ??= new Error(`answered ${chunk}`)
-        if (answer === '') answer = chunk.latin1Slice()
+        if (answer === '') answer = chunk.toString('latin1')
         missing = end + 4 + Number(/content-length: (\d+)/i.exec(head)?.[1])
       }
       missing -= chunk.length

@@ -5,7 +5,7 @@ import { createLimiter, fixedWindow, gcra, memoryStore, type Rule, slidingLog, s
 import { fakeClock } from 'sluice/testing'
 import { type PreviewServer, preview } from 'vite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { buildDashboard, viteConfig } from '../../../scripts/build-dashboard.mjs'
+import { buildDashboard, VITE_CONFIG } from '../../../scripts/build-dashboard.mjs'
 import { expectAccessible, expectNoSidewaysScroll, openPage, startBrowser } from './browser.ts'
 
 let browser: Browser
@@ -14,7 +14,7 @@ let url: string
 
 beforeAll(async () => {
   await buildDashboard()
-  server = await preview({ configFile: viteConfig, logLevel: 'error', preview: { host: '127.0.0.1', port: 4800 } })
+  server = await preview({ configFile: VITE_CONFIG, logLevel: 'error', preview: { host: '127.0.0.1', port: 4800 } })
   url = `${server.resolvedUrls?.local[0]}playground`
   browser = await startBrowser()
 })

@@ -1,7 +1,5 @@
 // The shapes of the service's answers that the pages read. The service's openapi.json has all of them.
 
-import type { OptionValue } from '../forms/option-form.ts'
-
 export type Scope = 'check' | 'read' | 'admin'
 
 export interface SessionKey {
@@ -72,6 +70,9 @@ export interface RecordsAnswer {
 }
 
 export type PolicyMode = 'enforce' | 'shadow' | 'off'
+
+/** The value of an option of a rule. */
+export type OptionValue = string | number | boolean
 
 /** A rule of a policy: in notation, or its algorithm with its options. */
 export type PolicyRule = string | Readonly<Record<string, OptionValue>>

@@ -1,6 +1,8 @@
 // The description of an option for a form: its name, its kind of field and its default. A draft holds the typed text.
 // Nothing here checks values. The library does that when the rule is made.
 
+import type { OptionValue } from '../api/answers.ts'
+
 export interface OptionForm {
   readonly name: string
   readonly label: string
@@ -20,8 +22,6 @@ export interface OptionForm {
 
 /** The typed text, by option. */
 export type Draft = Readonly<Record<string, string>>
-
-export type OptionValue = string | number | boolean
 
 export function startDraft(forms: readonly OptionForm[]): Draft {
   return Object.fromEntries(forms.map(({ name, start }) => [name, start]))

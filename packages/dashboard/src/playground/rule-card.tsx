@@ -3,12 +3,12 @@
 import { useId, useState } from 'preact/hooks'
 import { Icon } from '../controls/icon.tsx'
 import { spokenDuration } from '../forms/duration-text.ts'
+import { LanePicture } from '../lanes/lane-picture.tsx'
+import { LANE } from '../lanes/picture.ts'
+import { MOST_HITS, type Run } from '../lanes/run-rule.ts'
 import { ALGORITHM_NAMES, ALGORITHMS, type Algorithm, type RuleDraft, withAlgorithm } from '../rules/rule-form.ts'
 import { RuleOptions } from '../rules/rule-options.tsx'
-import { LanePicture } from './lane-picture.tsx'
-import { LANE } from './picture.ts'
-import { MOST_HITS, type Run } from './run-rule.ts'
-import { hitBars, type Lane, pictureWidth } from './signals.ts'
+import { cursorMs, hitBars, type Lane, pictureWidth } from './signals.ts'
 import { UseRuleDialog } from './use-rule-dialog.tsx'
 
 export interface RuleCardProps {
@@ -86,6 +86,7 @@ export function RuleCard(props: RuleCardProps) {
             spanMs={spanMs}
             isOver={isFarOver(run.busiest.count, lane.meant)}
             width={width}
+            cursorMs={cursorMs}
           />
         ) : (
           <div class="no-picture soft" style={{ height: LANE.height }}>

@@ -2,11 +2,11 @@
 
 import { computed, signal } from '@preact/signals'
 import { typedDurationMs } from '../forms/duration-text.ts'
+import { highestColumn, hitColumns } from '../lanes/picture.ts'
+import { type Run, runRule, type Traffic } from '../lanes/run-rule.ts'
 import { ALGORITHMS, type ReadRule, readRule } from '../rules/rule-form.ts'
-import { highestColumn, hitColumns } from './picture.ts'
-import { type Run, runRule } from './run-rule.ts'
 import { readSetup, type Setup, START_SETUP } from './setup.ts'
-import { readTraffic, type Traffic } from './traffic.ts'
+import { readTraffic } from './traffic.ts'
 
 export const setup = signal<Setup>(START_SETUP)
 

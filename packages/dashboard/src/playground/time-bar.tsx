@@ -3,7 +3,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { useElementWidth } from '../controls/element-width.ts'
 import { axisTime } from '../forms/duration-text.ts'
-import { axisTimes } from './picture.ts'
+import { axisTimes } from '../lanes/picture.ts'
 import { cursorMs, pictureWidth } from './signals.ts'
 
 export interface TimeBarProps {

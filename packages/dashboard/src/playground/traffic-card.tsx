@@ -1,8 +1,8 @@
 // The form of the traffic: its shape, its length, and the span of the busiest window.
 
 import { useId } from 'preact/hooks'
-import { OptionFields } from '../controls/option-fields.tsx'
 import { Segments } from '../controls/segments.tsx'
+import { OptionFields } from '../forms/option-fields.tsx'
 import type { OptionForm } from '../forms/option-form.ts'
 import type { Setup } from './setup.ts'
 import type { ReadTraffic } from './signals.ts'

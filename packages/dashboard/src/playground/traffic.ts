@@ -3,6 +3,7 @@
 
 import { typedDurationMs } from '../forms/duration-text.ts'
 import { type Draft, type OptionForm, optionValues, startDraft } from '../forms/option-form.ts'
+import type { Traffic } from '../lanes/run-rule.ts'
 
 export type Shape = 'bursts' | 'steady' | 'random' | 'retrying'
 
@@ -67,15 +68,6 @@ export function isShape(name: string): name is Shape {
 export interface TrafficDraft {
   readonly shape: Shape
   readonly options: Draft
-}
-
-export interface Traffic {
-  /** Times of first attempts, in ms from the start, ascending. */
-  readonly arrivals: readonly number[]
-  /** Delay of a retry after a denial, in ms. 'retry-after' waits for `retryAfterMs` of the decision. Undefined: no retry. */
-  readonly retry: number | 'retry-after' | undefined
-  /** Cost of each hit. Default: 1. */
-  readonly cost?: number
 }
 
 /** Largest number of arrivals. A picture cannot show more, and every keystroke runs all of them. */

@@ -2,7 +2,8 @@
 // What must stay true: a draft becomes a rule by the library's own function, so a form refuses what the library refuses, in its words.
 
 import { fixedWindow, gcra, leakyBucket, type Rule, SluiceError, slidingLog, slidingWindow, tokenBucket } from 'sluice'
-import { type Draft, type OptionForm, type OptionValue, optionValues, startDraft } from '../forms/option-form.ts'
+import type { OptionValue } from '../api/answers.ts'
+import { type Draft, type OptionForm, optionValues, startDraft } from '../forms/option-form.ts'
 
 export type Algorithm = 'fixed-window' | 'sliding-log' | 'sliding-window' | 'token-bucket' | 'gcra' | 'leaky-bucket'
 

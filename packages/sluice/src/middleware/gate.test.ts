@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { fixedWindow } from '../algorithms/fixed-window/fixed-window.ts'
 import { tokenBucket } from '../algorithms/token-bucket/token-bucket.ts'
-import type { Store } from '../core/store.ts'
 import { createLimiter } from '../create-limiter.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
-import { definitionStore } from '../testing/definition-store.ts'
+import { failingStore } from '../testing/failing-store.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
 import { fetchLimiter } from './fetch.ts'
 import type { GateOptions } from './gate-options.ts'
@@ -20,34 +19,6 @@ function setUp(options: Options, handler: (request: Request) => Response | Promi
   const limited = fetchLimiter({ ...usual, ...options })((request: Request, _info: unknown) => handler(request))
   const ask = (headers: Record<string, string> = {}) => limited(new Request('http://localhost/', { headers }), DENO)
   return { clock, ask }
-}
-
-/** The definitions behind promises, as a store far away would have them. */
-function laterStore(clock = fakeClock()): Store<'async'> {
-  const inner = definitionStore(clock)
-  const later = async <T>(answer: () => T): Promise<T> => answer()
-  return {
-    mode: 'async',
-    clock,
-    tally(rules) {
-      const tally = inner.tally(rules)
-      return {
-        hit: (key, cost) => later(() => tally.hit(key, cost)),
-        peek: (key, cost) => later(() => tally.peek(key, cost)),
-        inc: (rule, key, cost) => later(() => tally.inc(rule, key, cost)),
-        get: (rule, key) => later(() => tally.get(rule, key)),
-        set: (rule, key, used) => later(() => tally.set(rule, key, used)),
-        expiresAt: (rule, key) => later(() => tally.expiresAt(rule, key)),
-        refund: (key, cost, rule) => later(() => tally.refund(key, cost, rule)),
-        reset: (key) => later(() => tally.reset(key)),
-      }
-    },
-    clean: () => later(() => inner.clean()),
-    get size() {
-      return later(() => inner.size)
-    },
-    close: async () => {},
-  }
 }
 
 describe('at once', () => {
@@ -147,7 +118,7 @@ describe('several keys in one decision', () => {
 
   test.each([
     ['in memory', memoryStore({ clock: fakeClock() })],
-    ['far away', laterStore()],
+    ['far away', failingStore(fakeClock())],
   ])('what one denies costs nothing of the other, %s', async (_, store) => {
     const { ask } = setUp({ limits, store })
     const login = async (account: string) => (await ask({ account })).headers.get('RateLimit')

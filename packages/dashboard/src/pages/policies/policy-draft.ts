@@ -2,8 +2,7 @@
 // Invariant: a policy that is opened and not edited converts back to the same policy.
 
 import { parseRule, type Rule, SluiceError } from 'sluice'
-import type { PolicyMode, PolicyRule, PolicySpec } from '../../api/answers.ts'
-import type { OptionValue } from '../../forms/option-form.ts'
+import type { OptionValue, PolicyMode, PolicyRule, PolicySpec } from '../../api/answers.ts'
 import { ALGORITHMS, isAlgorithm, makeRule, newRule, type RuleDraft, readRule } from '../../rules/rule-form.ts'
 
 /** One rule of a policy: in notation, or as options with an optional name. */

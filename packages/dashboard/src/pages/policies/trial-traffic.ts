@@ -1,7 +1,7 @@
 // Example traffic for a trial of a policy: 1.5 times what its first rule lets through, for a few windows.
 
 import type { Rule } from 'sluice'
-import type { Traffic } from '../../playground/traffic.ts'
+import type { Traffic } from '../../lanes/run-rule.ts'
 
 export interface Trial {
   readonly traffic: Traffic

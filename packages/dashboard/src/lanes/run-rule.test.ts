@@ -1,8 +1,8 @@
 import { createLimiter, fixedWindow, type Rule, slidingLog } from 'sluice'
 import { definitionStore, everyRule, fakeClock } from 'sluice/testing'
 import { expect, test } from 'vitest'
+import { newTraffic, readTraffic } from '../playground/traffic.ts'
 import { MOST_HITS, runRule } from './run-rule.ts'
-import { newTraffic, readTraffic } from './traffic.ts'
 
 const LENGTH_MS = 60_000
 const SPAN_MS = 10_000

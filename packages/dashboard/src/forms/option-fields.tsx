@@ -1,7 +1,7 @@
 // The fields of a form, made from descriptions of its options.
 
 import { useId } from 'preact/hooks'
-import type { Draft, OptionForm } from '../forms/option-form.ts'
+import type { Draft, OptionForm } from './option-form.ts'
 
 export interface OptionFieldsProps {
   readonly forms: readonly OptionForm[]

@@ -3,7 +3,15 @@
 
 import { createLimiter, memoryStore, type Rule } from 'sluice'
 import { type BusiestWindow, busiestWindow } from './busiest-window.ts'
-import type { Traffic } from './traffic.ts'
+
+export interface Traffic {
+  /** Times of first attempts, in ms from the start, ascending. */
+  readonly arrivals: readonly number[]
+  /** Delay of a retry after a denial, in ms. 'retry-after' waits for `retryAfterMs` of the decision. Undefined: no retry. */
+  readonly retry: number | 'retry-after' | undefined
+  /** Cost of each hit. Default: 1. */
+  readonly cost?: number
+}
 
 export interface Hit {
   readonly atMs: number

@@ -1,10 +1,11 @@
 // The picture of one rule: the used units as a line below the limit, the hits as bars, and the busiest window.
 
+import type { ReadonlySignal } from '@preact/signals'
 import { spokenDuration } from '../forms/duration-text.ts'
 import { axisTimes, barsPath, type Columns, LANE, levelPath, levelY } from './picture.ts'
 import { readingAt, spokenHit } from './reading.ts'
 import type { Run } from './run-rule.ts'
-import { cursorMs } from './signals.ts'
+import './lane-picture.css'
 
 export interface LanePictureProps {
   readonly label: string
@@ -17,10 +18,12 @@ export interface LanePictureProps {
   readonly spanMs: number
   readonly isOver: boolean
   readonly width: number
+  /** The moment that is looked at, in ms from the start. A picture without it has no cursor. */
+  readonly cursorMs?: ReadonlySignal<number | undefined>
 }
 
 export function LanePicture(props: LanePictureProps) {
-  const { label, limit, run, columns, highestColumn, lengthMs, spanMs, isOver, width } = props
+  const { label, limit, run, columns, highestColumn, lengthMs, spanMs, isOver, width, cursorMs } = props
   const x = (ms: number) => (ms / lengthMs) * width
   const highest = Math.max(limit, ...run.hits.map(({ used }) => used))
   const limitY = levelY(limit, highest)
@@ -58,12 +61,13 @@ export function LanePicture(props: LanePictureProps) {
       <line class="hits-line" x1={0} x2={width} y1={LANE.hitsMiddle} y2={LANE.hitsMiddle} />
       <path class="allowed-hits" d={barsPath(columns.allowed, highestColumn, 'up')} />
       <path class="denied-hits" d={barsPath(columns.denied, highestColumn, 'down')} />
-      <Cursor run={run} lengthMs={lengthMs} highest={highest} width={width} />
+      {cursorMs !== undefined && <Cursor cursorMs={cursorMs} run={run} lengthMs={lengthMs} highest={highest} width={width} />}
     </svg>
   )
 }
 
 interface CursorProps {
+  readonly cursorMs: ReadonlySignal<number | undefined>
   readonly run: Run
   readonly lengthMs: number
   readonly highest: number
@@ -71,7 +75,7 @@ interface CursorProps {
 }
 
 /** The vertical line at the cursor, with the used units and the answer to the last hit at that time. */
-function Cursor({ run, lengthMs, highest, width }: CursorProps) {
+function Cursor({ cursorMs, run, lengthMs, highest, width }: CursorProps) {
   const atMs = cursorMs.value
   if (atMs === undefined) return null
   const x = (atMs / lengthMs) * width

@@ -1,11 +1,11 @@
 // What the API stands on: everything that a request may need, made once.
 
 import type { Logger } from 'pino'
-import type { AuditTrail } from '../audit/audit-trail.ts'
-import type { Decider } from '../decide/decider.ts'
-import type { KeyRing } from '../keys/key-ring.ts'
-import type { PolicyKeeper } from '../policies/policy-keeper.ts'
-import type { Stats } from '../stats/stats.ts'
+import type { AuditTrail } from './audit/audit-trail.ts'
+import type { Decider } from './decide/decider.ts'
+import type { KeyRing } from './keys/key-ring.ts'
+import type { PolicyKeeper } from './policies/policy-keeper.ts'
+import type { Stats } from './stats/stats.ts'
 
 /** `starting`: policies and keys are not there yet. `draining`: what is under way is finished, nothing else is wanted. */
 export type ServiceState = 'starting' | 'ready' | 'draining'
