@@ -208,7 +208,7 @@ async function check(one, secret) {
 
 /**
  * @param {string} where
- * @param {Readonly<Record<string, boolean>>} holds
+ * @param {Readonly<Record<string, boolean>>} promises
  */
 function unmet(where, promises) {
   return Object.entries(promises).flatMap(([promise, isMet]) => (isMet ? [] : [`${where}: not so: ${promise}`]))
