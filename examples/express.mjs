@@ -1,4 +1,4 @@
-// Express: a limit for all routes, and one of its own for failed logins. Try:
+// Express: one limit for all routes, and another for failed logins. Try:
 //   curl -i http://127.0.0.1:3000/
 //   curl -i http://127.0.0.1:3000/login -d account=ada -d password=guess
 

@@ -1,4 +1,4 @@
-// Fastify: a plugin; routes that cost more, or nothing. Try:
+// Fastify: a plugin, a route that costs more, and one that costs nothing. Try:
 //   curl -i http://127.0.0.1:3000/
 //   curl -i http://127.0.0.1:3000/report
 

@@ -1,4 +1,4 @@
-// Koa: a new limit on trial, in shadow mode, beside one that is enforced. Try it three times, and see what it prints:
+// Koa: a new limit in shadow mode, beside an enforced one. Run it three times and read the output:
 //   curl -i http://127.0.0.1:3000/
 
 import Koa from 'koa'

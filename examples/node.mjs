@@ -1,4 +1,4 @@
-// Bare node:http, with an answer of its own for those who are denied. Try:
+// node:http with a custom response for denied requests. Try:
 //   curl -i http://127.0.0.1:3000/
 
 import { createServer } from 'node:http'

@@ -1,5 +1,5 @@
-// Builds the web pages, if what they are made of has changed since they were built. They go into the server's dist, so that a
-// packed server has them.
+// Builds the web pages if their sources have changed since the last build. They go into the server's dist, so that a
+// packed server contains them.
 
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { build } from 'vite'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const DASHBOARD = join(ROOT, 'packages', 'dashboard')
 
-/** What the pages are made of: their own sources, and the library that the playground runs. */
+/** The sources of the pages: their own, and the library that the playground runs. */
 const SOURCES = [
   'packages/dashboard/src',
   'packages/dashboard/public',
@@ -23,7 +23,7 @@ const SOURCES = [
   'package-lock.json',
 ]
 
-/** Beside the pages: what they were built from. */
+/** File beside the pages with the hash of their sources. */
 const STAMP = '.built-from'
 
 /** The folder with the built pages. */
@@ -31,7 +31,7 @@ export const PAGES_FOLDER = join(ROOT, 'packages', 'server', 'dist', 'dashboard'
 
 export const VITE_CONFIG = join(DASHBOARD, 'vite.config.ts')
 
-/** Safe to be called by several processes at once: each builds for itself, and puts what it built in place as a whole. */
+/** Several processes may call this at once. Each builds for itself, and moves its result into place as a whole. */
 export async function buildDashboard() {
   const made = fingerprint()
   if (isBuiltFrom(made)) return

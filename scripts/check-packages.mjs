@@ -1,5 +1,5 @@
-// Packs each public package as it would be published and has publint and attw look at the result. Its maps must lead to sources
-// that are packed too.
+// Packs each public package as it would be published, and checks the result with publint and attw. The maps of a package must
+// lead to sources that are packed too.
 
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// `npm run lock`: gives entries of package-lock.json that have no integrity the one that the registry knows. npm leaves it out
-// where the registry did not have the package when the lock file was made.
+// `npm run lock`: adds missing integrity hashes to package-lock.json, if the registry has them. npm leaves a hash out if
+// the registry did not have the package when the lock file was made.
 
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// Makes a fresh clone ready, and a stale one right: installs from the lock file when node_modules is missing or older than it,
-// and builds what has changed. Needs nothing but Node and npm; run before `npm start` and `npm test`.
+// Prepares a clone: installs from the lock file if node_modules is missing or older, and builds changed sources. Needs only
+// Node and npm. Runs before `npm start` and `npm test`.
 
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'

@@ -1,4 +1,4 @@
-// Opens every public door of the built packages and compares its names with the committed list.
+// Imports every public entry point of the built packages and compares its names with the committed list.
 
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 
 const PACKAGES = { sluice: 'sluice', 'sluice-server': 'server' }
 
-/** Every public name. Adding one is a promise; taking one away is a new major version. */
+/** Every public name. To add one is a promise. To remove one needs a new major version. */
 const DOORS: Readonly<Record<string, readonly string[]>> = {
   sluice: [
     'ERROR_CODES',

@@ -1,6 +1,6 @@
-// The door of the benches: `npm run bench -- <name> [options]`. A bench is a folder whose module of the same name
-// exports `run(options)` and returns a report; this file reads the command line, prints the report and sets the exit
-// code: 0 every bar passed, 1 one did not or the bench broke, 2 the command line was wrong.
+// Entry point of the benches: `npm run bench -- <name> [options]`. A bench is a folder whose module of the same name
+// exports `run(options)` and returns a report. This file reads the command line, prints the report and sets the exit
+// code: 0 every bar passed, 1 a bar failed or the bench broke, 2 wrong command line.
 
 import { parseArgs } from 'node:util'
 import { failedBars } from './report/bars.mjs'
@@ -10,7 +10,7 @@ import { reportAsText, writeMarkdownSection } from './report/report.mjs'
 /** @import { Options } from './rounds/run-bench.mjs' */
 
 /**
- * `rounds` unless the command line says otherwise: as many as its few minutes allow.
+ * `rounds` is the default number of rounds: as many as fit into a few minutes.
  * @type {Record<string, { rounds: number, load: () => Promise<{ run(options: Options): Promise<Report> }> }>}
  */
 const BENCHES = {
@@ -72,7 +72,7 @@ function parseStrictly(argv) {
       },
     })
   } catch (error) {
-    // Its first sentence says what is wrong; the others are about positionals that look like options.
+    // The first sentence says what is wrong. The others are about positionals that look like options.
     throw new UsageError(/** @type {Error} */ (error).message.split('. ')[0])
   }
 }
@@ -102,7 +102,7 @@ function readRounds(text) {
 }
 
 /**
- * The command that repeats this run.
+ * Returns the command that repeats this run.
  * @param {string} bench
  * @param {number} rounds
  * @param {boolean} quick

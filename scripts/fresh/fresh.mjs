@@ -1,5 +1,5 @@
-// `npm run fresh`: the README's two commands on a machine that nobody has prepared. It makes a minimal Debian root with nothing
-// but Node in it, clones the repository's HEAD into it twice, and runs `npm start` in one clone and `npm test` in the other.
+// `npm run fresh`: the two commands of the README on an unprepared machine. It makes a minimal Debian root with only Node in
+// it, clones the repository's HEAD into it twice, and runs `npm start` in one clone and `npm test` in the other.
 
 import { execFile, spawnSync } from 'node:child_process'
 import { connect } from 'node:net'
@@ -26,7 +26,7 @@ Ends with 0 if both commands worked within ${MOST_MINUTES} minutes, 1 if not, 2 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const CACHE = join(REPOSITORY, 'node_modules', '.cache', 'sluice-fresh')
 
-/** Programs that this command needs outside, and the Debian packages that have them. */
+/** Programs that this command needs on the machine, and the Debian packages that contain them. */
 const NEEDED = { mmdebstrap: 'mmdebstrap', curl: 'curl', git: 'git', tar: 'tar', unshare: 'util-linux', setpriv: 'util-linux' }
 
 const options = readOptions()
@@ -66,9 +66,9 @@ printTable()
 process.exitCode = steps.every(({ isGood }) => isGood) ? 0 : 1
 
 /**
- * Runs one step and notes how it went.
+ * Runs one step and records its result.
  * @param {string} name
- * @param {() => Promise<string>} run returns a word about the result
+ * @param {() => Promise<string>} run returns a short text on the result
  * @returns {Promise<boolean>} true if it worked
  */
 async function step(name, run) {
@@ -88,9 +88,9 @@ async function step(name, run) {
   return isGood
 }
 
-/** Until the service answers the line that it prints. */
+/** Runs `npm start` until the service answers the command that it printed. */
 async function runStart() {
-  // The root shares the network of this machine, where somebody may have the usual port.
+  // The root shares the network of this machine, where the default port may be in use.
   const environment = (await answers(8080)) ? { SLUICE_LISTEN: '127.0.0.1:0' } : {}
   let printed = ''
   let onPrinted = () => {}

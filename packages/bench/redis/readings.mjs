@@ -1,4 +1,4 @@
-// Where the numbers of the hits under way are found in the results: by client, place, number of hits under way and contestant.
+// Names of the readings of hits under way in the results: by client, place, number of hits under way and contestant.
 
 /** @import { Reading } from '../rounds/results.mjs' */
 /** @import { ClientName, PlaceName } from './connections.mjs' */

@@ -1,5 +1,5 @@
-// The Redis bench: sluice's Redis store beside the peers' and bare INCR, through the same client, on real servers that it
-// starts and stops. One file in tasks/ is one kind of table.
+// The Redis bench: sluice's Redis store beside those of the peers and bare INCR, through the same client, on real servers that
+// it starts and stops. One file in tasks/ is one kind of table.
 
 import { startCluster, startRedis } from '../../../test/servers/redis-server.mjs'
 import { runBench } from '../rounds/run-bench.mjs'
@@ -16,7 +16,7 @@ import * as severalRules from './tasks/several-rules.mjs'
 /** @import { Timing } from './traffic.mjs' */
 
 /**
- * What every task is told.
+ * Parameters of every task.
  * @typedef {{ contestants: Contestant[], timing: Timing, server: Place, cluster: Place }} Plan
  */
 
@@ -34,7 +34,7 @@ const TASKS = [
 export async function run(options) {
   const contestants = await loadContestants()
   const timing = options.quick ? { warmUpMs: 200, leadInMs: 50, timedMs: 100 } : { warmUpMs: 1_600, leadInMs: 100, timedMs: 350 }
-  await import('../../../scripts/programs-there.mjs')
+  await import('../../../scripts/install-programs.mjs')
   const redis = await startRedis()
   const { primaries, stop } = await startCluster()
   try {

@@ -1,4 +1,4 @@
-// The bars of the service bench. The numbers to reach are written here and nowhere else in the bench.
+// The bars of the service bench. They are written nowhere else in the bench.
 
 import { atLeast } from '../report/bars.mjs'
 import * as batch from './tasks/batch.mjs'

@@ -1,4 +1,4 @@
-// The servers that are measured: the service, in memory or on Redis, and the bare server; each a process of its own.
+// The measured servers, each in its own process: the service, in memory or on Redis, and the bare server.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

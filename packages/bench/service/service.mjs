@@ -1,4 +1,4 @@
-// The service bench: `POST /v1/check` over real sockets beside a bare node:http server that parses the same JSON and answers
+// The service bench: `POST /v1/check` over real sockets beside a bare node:http server that parses the same JSON and sends
 // the same bytes, batches, and the service on Redis. One file in tasks/ is one table.
 
 import { runBench } from '../rounds/run-bench.mjs'
@@ -12,7 +12,7 @@ import * as single from './tasks/single.mjs'
 /** @import { Timing } from './traffic.mjs' */
 
 /**
- * The argument of every task.
+ * Parameters of every task.
  * @typedef {{ contestants: Contestant[], timing: Timing }} Plan
  */
 

@@ -1,9 +1,9 @@
-// Asks a server over connections that stay open, each with one request under way, and counts what it decided.
+// Sends requests over kept connections, one at a time on each, and counts the decisions.
 
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** Requests that differ, built before the clock runs. */
+/** Number of different requests, built before the measurement starts. */
 const REQUESTS = 500
 
 /** @typedef {{ warmUpMs: number, timedMs: number }} Timing */
@@ -15,7 +15,7 @@ const REQUESTS = 500
 
 /**
  * @param {Traffic} traffic
- * @returns {Promise<{ decisionsPerSecond: number, answer: string }>} and one whole answer
+ * @returns {Promise<{ decisionsPerSecond: number, answer: string }>} the rate, and one whole answer
  */
 export async function ask({ port, key, connections, checks, warmUpMs, timedMs }) {
   const requests = Array.from({ length: checks === 1 ? REQUESTS : REQUESTS / 10 }, (_, i) => requestBytes(key, checks, i))
@@ -27,7 +27,7 @@ export async function ask({ port, key, connections, checks, warmUpMs, timedMs })
   const sockets = Array.from({ length: connections }, () => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true })
     const next = () => socket.write(requests[sent++ % requests.length])
-    /** Bytes of the answer that are still to come; 0 before its head. */
+    /** Remaining bytes of the current answer. 0 before its head. */
     let missing = 0
     socket.on('connect', next)
     socket.on('error', (error) => {

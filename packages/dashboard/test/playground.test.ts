@@ -1,4 +1,4 @@
-// The playground in a real browser. The numbers on the page are held to the library, under traffic that is written out here once more.
+// The playground in a real browser. Its numbers are compared with the library, under traffic that is defined again here.
 
 import type { Browser, Page } from 'playwright-core'
 import { createLimiter, fixedWindow, gcra, memoryStore, type Rule, slidingLog, slidingWindow, tokenBucket } from 'sluice'
@@ -30,7 +30,7 @@ interface Numbers {
   readonly denied: number
 }
 
-/** What the library itself answers to hits at these times, and the most that pass in any 10 s: every millisecond is tried. */
+/** The library's answers to hits at these times, and the largest number that passed in any 10 s. Tries every millisecond. */
 function numbersOf(rule: Rule, times: readonly number[]): Numbers {
   const clock = fakeClock(1_763_164_800_000)
   const limiter = createLimiter({ rules: rule, store: memoryStore({ clock }) })
@@ -99,7 +99,7 @@ describe('the numbers', () => {
     await page.context().close()
   })
 
-  test('are the library’s for a client that comes again when it is told to', async () => {
+  test('are the library’s for a client that waits for retryAfterMs', async () => {
     const [page] = await openPage(
       browser,
       `${url}#traffic=retrying:hits=12,retry=told&rule=sliding-log&rule=fixed-window:countDenied=yes,limit=12`,

@@ -1,5 +1,5 @@
-// Takes the pictures that the documents show, into docs/images. Run it by hand when a page has changed, and look at them.
-// The service runs in this process, on a clock that begins five minutes ago and is moved on as fast as checks can be made.
+// Takes the screenshots of the documents, into docs/images. Run it by hand after a change of a page, and check the pictures.
+// The service runs in this process. Its clock starts five minutes ago and moves as fast as checks can be made.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { chromium } from 'playwright-core'
 import { loadConfig, serve } from 'sluice-server'
 import { preview } from 'vite'
 import { buildDashboard, VITE_CONFIG } from '../../../scripts/build-dashboard.mjs'
-import { findChromium } from '../../../scripts/chromium-there.mjs'
+import { findChromium } from '../../../scripts/find-chromium.mjs'
 
 const IMAGES = fileURLToPath(new URL('../../../docs/images/', import.meta.url))
 const SECONDS = 300
@@ -70,7 +70,7 @@ async function makePolicies() {
   await call('PUT', '/v1/policies/free-plan', { client: 'free-*', scope: 'policy', mode: 'shadow', rules: free })
 }
 
-/** Five minutes of checks: a few busy clients, one that floods orders for a while. */
+/** Makes five minutes of checks: a few busy clients, and one that floods orders for a while. */
 async function makeHistory() {
   const clients = ['globex', 'acme', 'initech', 'hooli', 'free-17', 'umbrella', 'free-23', 'stark']
   const routes = ['/v1/users', '/v1/orders', '/v1/search', '/v1/exports']

@@ -1,4 +1,4 @@
-// A live demonstration: three rules under the same burst, drawn side by side with the real engine on a fake clock.
+// A live demonstration: three rules under the same burst, drawn side by side, on the real library with a fake clock.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLimiter, fixedWindow, memoryStore, slidingLog, tokenBucket } from 'sluice'
@@ -48,7 +48,7 @@ const lanes = Object.entries({
 }))
 
 /**
- * Hits in the 50 ms from `ms` on: two bursts around the first boundary, then a stream of 16 a second.
+ * Number of hits in the 50 ms from `ms` on: two bursts around the first boundary, then a stream of 16 a second.
  * @param {number} ms
  */
 function hitsAt(ms) {
@@ -103,7 +103,7 @@ function draw() {
 }
 
 /**
- * The most that passed in any 1,000 ms, wherever they start.
+ * The largest number of hits that passed in any 1,000 ms.
  * @param {number[]} times
  */
 function mostInOneSecond(times) {

@@ -1,4 +1,4 @@
-// Bytes that Redis keeps for a user's key: MEMORY USAGE of all that is there, names included, over the keys that were hit.
+// Bytes in Redis for each key that was hit: MEMORY USAGE of all Redis keys, names included.
 
 import { ROOMY_QUOTA } from '../../quota.mjs'
 import { threeDigits, times } from '../../report/numbers.mjs'
@@ -21,7 +21,7 @@ const KEYS = 1_000
 const HITS_A_KEY = 10
 const GROUP = `${HITS_A_KEY} hits`
 
-/** Those of ours that keep something else than the fixed window of the contestants does. gcra and leakyBucket keep what tokenBucket does. */
+/** Rules of ours that keep other state than a fixed window. gcra and leakyBucket keep the same state as tokenBucket. */
 const OTHER_RULES = ['slidingWindow', 'tokenBucket', 'slidingLog, 10 in 1 s']
 
 /**

@@ -1,4 +1,4 @@
-// Every rule of ours beside each other.
+// Every rule of ours, side by side.
 
 import { microseconds, percent, perSecond } from '../../report/numbers.mjs'
 import { EVERY_RULE } from '../../rules.mjs'

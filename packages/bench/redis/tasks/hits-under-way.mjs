@@ -1,5 +1,5 @@
-// What a decision takes as more hits are under way: every contestant through one client, the same fixed window, hits that
-// are allowed. One process measures a contestant with every number of hits under way, as getting up to speed takes it longest.
+// The cost of a decision by the number of hits under way: every contestant through one client, the same fixed window, allowed
+// hits. One process measures a contestant with all numbers, because the warm-up takes longest.
 
 import { ROOMY_QUOTA } from '../../quota.mjs'
 import { microseconds, perSecond, threeDigits, times } from '../../report/numbers.mjs'
@@ -15,7 +15,7 @@ import { empty } from '../usage.mjs'
 /** @import { Plan } from '../redis.mjs' */
 /** @import { Timing } from '../traffic.mjs' */
 
-/** The busiest first: code that few hits run is compiled by then. */
+/** The largest number first, so that the code is compiled before the smaller ones run. */
 const COUNTS = [1_024, 128, 16, 1]
 
 /**

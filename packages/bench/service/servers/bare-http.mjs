@@ -1,4 +1,4 @@
-// The least that a server can do for a check: reads the request, parses its JSON, answers the bytes of the service's own answer.
+// Floor of a check: reads the request, parses its JSON, and sends the same bytes as the service.
 
 import { createServer } from 'node:http'
 

@@ -1,4 +1,4 @@
-// Many checks a request: decisions a second as batches grow, in memory and on Redis.
+// Several checks in one request: decisions a second by batch size, in memory and on Redis.
 
 import { perSecond, times } from '../../report/numbers.mjs'
 import { startServer } from '../servers.mjs'
@@ -17,7 +17,7 @@ export const file = import.meta.url
 
 const SIZES = [1, 10, 100, 1000]
 
-/** Enough that the server never waits; with batches that is soon so. */
+/** Enough connections that the server never waits. Batches need fewer. */
 const SINGLE_CONNECTIONS = 32
 const CONNECTIONS = 4
 

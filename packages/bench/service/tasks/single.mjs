@@ -1,4 +1,4 @@
-// One check a request: the service beside the bare server, in memory and on Redis.
+// One check per request: the service beside the bare server, in memory and on Redis.
 
 import { perSecond, times } from '../../report/numbers.mjs'
 import { CONTESTANTS, startServer } from '../servers.mjs'

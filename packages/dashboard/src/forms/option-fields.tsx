@@ -1,4 +1,4 @@
-// The fields of a form, made from what its options say of themselves.
+// The fields of a form, made from descriptions of its options.
 
 import { useId } from 'preact/hooks'
 import type { Draft, OptionForm } from './option-form.ts'
@@ -6,7 +6,7 @@ import type { Draft, OptionForm } from './option-form.ts'
 export interface OptionFieldsProps {
   readonly forms: readonly OptionForm[]
   readonly draft: Draft
-  /** The option that is wrong, and the id of the text that says why. */
+  /** Name of the wrong option, and the id of the text that says why. */
   readonly wrong?: string | undefined
   readonly problemId?: string
   readonly onChange: (draft: Draft) => void

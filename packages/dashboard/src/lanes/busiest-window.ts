@@ -1,13 +1,13 @@
-// The most that passed in any window, wherever it starts. Exact: some window with the most begins with a hit that passed,
-// so it is enough to look at those.
+// The largest number of hits that passed in any window of a given length. Exact: a busiest window can always be moved
+// to start at a hit that passed, so only those starts are tried.
 
 export interface BusiestWindow {
   readonly count: number
-  /** When the first hit of it passed; 0 if none did. */
+  /** Time of the first hit in the window. 0 if none passed. */
   readonly fromMs: number
 }
 
-/** `times` rise; a window is from its start up to, but not including, `spanMs` later. Of several with the most, the first. */
+/** `times` must ascend. A window includes its start and excludes `start + spanMs`. Returns the first of equal windows. */
 export function busiestWindow(times: readonly number[], spanMs: number): BusiestWindow {
   let busiest: BusiestWindow = { count: 0, fromMs: 0 }
   let end = 0

@@ -1,4 +1,4 @@
-// The picture of one rule under the traffic: the units used as a line under the limit, the hits as bars, and the window that let most through.
+// The picture of one rule: the used units as a line below the limit, the hits as bars, and the busiest window.
 
 import type { ReadonlySignal } from '@preact/signals'
 import { spokenDuration } from '../forms/duration-text.ts'
@@ -12,7 +12,7 @@ export interface LanePictureProps {
   readonly limit: number
   readonly run: Run
   readonly columns: Columns
-  /** The highest column of all lanes, so that bars can be compared. */
+  /** Height of the highest column of all lanes, so that bars can be compared. */
   readonly highestColumn: number
   readonly lengthMs: number
   readonly spanMs: number
@@ -74,7 +74,7 @@ interface CursorProps {
   readonly width: number
 }
 
-/** A line through all lanes, with what is used then and what the last hit was told. */
+/** The vertical line at the cursor, with the used units and the answer to the last hit at that time. */
 function Cursor({ cursorMs, run, lengthMs, highest, width }: CursorProps) {
   const atMs = cursorMs.value
   if (atMs === undefined) return null

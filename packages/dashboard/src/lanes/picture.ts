@@ -1,16 +1,16 @@
-// From a run to the lines and bars of its picture: paths in pixels, for one lane of a given width.
-// What must stay true: a hit that happened is drawn, however many share a column.
+// Turns a run into the lines and bars of its picture: paths in pixels, for one lane of a given width.
+// Invariant: every hit is drawn, even if many share a column.
 
 import type { Hit, Run } from './run-rule.ts'
 
-/** Where things stand in a lane, in pixels from its top. */
+/** Vertical positions in a lane, in pixels from its top. */
 export const LANE = { height: 132, levelTop: 22, levelBottom: 80, hitsMiddle: 108, hitsReach: 22 } as const
 
-/** How wide a column of hits is, with the gap to the next. */
+/** Width of a column of hits, including the gap to the next. */
 const COLUMN = 4
 const BAR = 3
 
-/** Hits by column: how many passed, and how many did not. */
+/** Number of allowed and denied hits, by column. */
 export interface Columns {
   readonly allowed: Uint32Array
   readonly denied: Uint32Array
@@ -32,7 +32,7 @@ export function highestColumn({ allowed, denied }: Columns): number {
   return highest
 }
 
-/** Bars from the middle line: up for what passed, down for what was denied. `highest` reaches as far as there is room. */
+/** Bars from the middle line: up for allowed hits, down for denied hits. A count of `highest` has the full height. */
 export function barsPath(counts: Uint32Array, highest: number, direction: 'up' | 'down'): string {
   let path = ''
   counts.forEach((count, column) => {
@@ -44,12 +44,12 @@ export function barsPath(counts: Uint32Array, highest: number, direction: 'up' |
   return path
 }
 
-/** The y of so many units used, when `highest` units are at the top. */
+/** The y position of `used` units, with `highest` units at the top. */
 export function levelY(used: number, highest: number): number {
   return LANE.levelBottom - (used / highest) * (LANE.levelBottom - LANE.levelTop)
 }
 
-/** The line of units used, at most a few points for each pixel. */
+/** The line of used units, with at most a few points for each pixel. */
 export function levelPath({ level }: Run, width: number, lengthMs: number, highest: number): string {
   const points: string[] = []
   let last = ''
@@ -63,7 +63,7 @@ export function levelPath({ level }: Run, width: number, lengthMs: number, highe
   return points.length === 0 ? '' : `M${points.join('L')}`
 }
 
-/** Times for the axis: at most `most` of them, at round numbers. */
+/** Up to `most` labels of the axis, at round times. */
 export function axisTimes(lengthMs: number, most: number): number[] {
   const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000]
   const minutes = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440].map((minute) => minute * 60_000)

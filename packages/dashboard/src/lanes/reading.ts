@@ -1,11 +1,11 @@
-// What a rule held and last said at a moment of its run.
+// The used units and the last answer of a rule at a time of its run.
 
 import { spokenDuration } from '../forms/duration-text.ts'
 import type { Hit, Run } from './run-rule.ts'
 
 export interface Reading {
   readonly used: number
-  /** The last hit up to then, if there was one. */
+  /** The last hit at or before the time, if there was one. */
   readonly hit: Hit | undefined
 }
 
@@ -19,7 +19,7 @@ export function spokenHit(hit: Hit | undefined): string {
   return hit.allowed ? 'allowed' : `denied, retry after ${spokenDuration(hit.retryAfterMs)}`
 }
 
-/** The last of `count` rising numbers that is not above `most`; −1 if there is none. */
+/** Index of the last of `count` ascending numbers that is not above `most`. −1 if there is none. */
 function lastAtOrBefore(count: number, at: (i: number) => number, most: number): number {
   let low = 0
   let high = count

@@ -7,7 +7,7 @@ import { MOST_HITS, runRule } from './run-rule.ts'
 const LENGTH_MS = 60_000
 const SPAN_MS = 10_000
 
-/** The same hits, one by one, on the store that runs the definition and nothing else. */
+/** Makes the same hits, one by one, on the store that runs only the definition. */
 function hitsByHand(rule: Rule, arrivals: readonly number[]) {
   const clock = fakeClock(1_763_164_800_000)
   const limiter = createLimiter({ rules: rule, store: definitionStore(clock) })
@@ -31,9 +31,9 @@ test.each(everyRule().map((rule) => [rule.name, rule] as const))('%s answers as 
   }
 })
 
-test('a client that was told when to come again comes exactly then, and passes', () => {
+test('a client that waits for retryAfterMs retries exactly then, and passes', () => {
   const rule = slidingLog({ limit: 2, window: '10s' })
-  const { hits } = runRule(rule, { arrivals: [0, 1, 2, 3], retry: 'told' }, LENGTH_MS, SPAN_MS)
+  const { hits } = runRule(rule, { arrivals: [0, 1, 2, 3], retry: 'retry-after' }, LENGTH_MS, SPAN_MS)
   expect(hits.map(({ atMs, allowed }) => [atMs, allowed])).toEqual([
     [0, true],
     [1, true],

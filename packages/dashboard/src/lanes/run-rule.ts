@@ -1,15 +1,15 @@
-// Runs the library itself under traffic, on a clock that jumps from event to event.
-// What must stay true: every number comes from a limiter's answer; nothing here knows how a rule decides.
+// Runs the library under traffic, on a clock that jumps from event to event.
+// Invariant: every number comes from a limiter's answer. Nothing here knows the algorithms.
 
 import { createLimiter, memoryStore, type Rule } from 'sluice'
 import { type BusiestWindow, busiestWindow } from './busiest-window.ts'
 
 export interface Traffic {
-  /** When hits come for the first time, in ms from the start; rising. */
+  /** Times of first attempts, in ms from the start, ascending. */
   readonly arrivals: readonly number[]
-  /** When a denied hit comes again: after so many ms, when the decision told it to, or never. */
-  readonly retry: number | 'told' | undefined
-  /** The cost of each hit; 1 unless given. */
+  /** Delay of a retry after a denial, in ms. 'retry-after' waits for `retryAfterMs` of the decision. Undefined: no retry. */
+  readonly retry: number | 'retry-after' | undefined
+  /** Cost of each hit. Default: 1. */
   readonly cost?: number
 }
 
@@ -17,7 +17,7 @@ export interface Hit {
   readonly atMs: number
   readonly allowed: boolean
   readonly retryAfterMs: number
-  /** Units used after it. */
+  /** Units used after the hit. */
   readonly used: number
 }
 
@@ -26,25 +26,25 @@ export interface Run {
   readonly allowed: number
   readonly denied: number
   readonly busiest: BusiestWindow
-  /** Units used over time: before and after each hit, and at even steps between. */
+  /** Units used over time: before and after each hit, and at regular steps between. */
   readonly level: { readonly atMs: Float64Array; readonly used: Float64Array; readonly length: number }
-  /** Whether it ended early, because clients that retry had made MOST_HITS hits. */
+  /** True if the run ended early, because retrying clients had made MOST_HITS hits. */
   readonly isCut: boolean
 }
 
 export const MOST_HITS = 10_000
 
-/** A midnight, so that windows on the clock start at multiples of theirs. */
+/** A midnight, so that windows with `anchor: 'clock'` start at multiples of their length. */
 const START_MS = 1_763_164_800_000
 
 const STEPS = 720
 
 const KEY = 'playground'
 
-/** More than one decision has rules. */
+/** More states than one decision has rules. */
 const MOST_STATES = 64
 
-/** One rule, or several as one decision; the level is that of the first. */
+/** Runs one rule, or several rules as one decision. The level is that of the first rule. */
 export function runRule(
   rules: Rule | readonly Rule[],
   { arrivals, retry, cost = 1 }: Traffic,
@@ -55,7 +55,7 @@ export function runRule(
   const limiter = createLimiter({ rules, store: memoryStore({ clock: { now: () => nowMs }, maxKeys: MOST_STATES }) })
   const hits: Hit[] = []
   const level = new LevelLine(STEPS + 1 + 2 * MOST_HITS)
-  const coming = new Coming(arrivals)
+  const futureHits = new FutureHits(arrivals)
   let step = 0
   const drawTo = (atMs: number) => {
     for (; step <= STEPS && Math.floor((step * lengthMs) / STEPS) <= atMs; step++) {
@@ -66,7 +66,7 @@ export function runRule(
   }
 
   while (hits.length < MOST_HITS) {
-    const atMs = coming.next()
+    const atMs = futureHits.next()
     if (atMs === undefined || atMs >= lengthMs) break
     drawTo(atMs)
     nowMs = START_MS + atMs
@@ -75,7 +75,7 @@ export function runRule(
     const used = limiter.get(KEY)
     level.add(atMs, used)
     hits.push({ atMs, allowed, retryAfterMs, used })
-    if (!allowed && retry !== undefined) coming.add(atMs + (retry === 'told' ? retryAfterMs : retry))
+    if (!allowed && retry !== undefined) futureHits.add(atMs + (retry === 'retry-after' ? retryAfterMs : retry))
   }
   drawTo(lengthMs)
   limiter.close()
@@ -108,11 +108,11 @@ class LevelLine {
   }
 }
 
-/** Hits that are still to come: first arrivals, and those that were denied and come again. At the same moment, who has waited goes first. */
-class Coming {
+/** Future hits: first arrivals and retries. At the same time, retries go first. */
+class FutureHits {
   readonly #arrivals: readonly number[]
   #arrived = 0
-  /** Rising. */
+  /** Times of retries, ascending. */
   readonly #again: number[] = []
 
   constructor(arrivals: readonly number[]) {

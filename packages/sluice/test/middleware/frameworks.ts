@@ -95,7 +95,7 @@ function madeOnce<M>(make: (options: Options) => M): (options: Options) => M {
   }
 }
 
-export const node: Framework = {
+export const nodeFramework: Framework = {
   name: 'node',
   asked: askedNode,
   speaksHttp2: true,
@@ -145,10 +145,10 @@ function expressFramework(name: string, create: typeof express): Framework {
   }
 }
 
-export const express5 = expressFramework('express 5', express)
-export const expressFour = expressFramework('express 4', express4)
+export const express5Framework = expressFramework('express 5', express)
+export const express4Framework = expressFramework('express 4', express4)
 
-export const fastifyFive: Framework = {
+export const fastify5Framework: Framework = {
   name: 'fastify',
   asked: ({ raw }) => askedNode(raw),
   speaksHttp2: true,
@@ -180,7 +180,7 @@ export const fastifyFive: Framework = {
   },
 }
 
-export const koaThree: Framework = {
+export const koa3Framework: Framework = {
   name: 'koa',
   asked: ({ req }) => askedNode(req),
   speaksHttp2: true,
@@ -198,7 +198,7 @@ export const koaThree: Framework = {
   },
 }
 
-export const honoFour: Framework = {
+export const hono4Framework: Framework = {
   name: 'hono',
   asked: ({ req }) => askedWeb(req.raw),
   speaksHttp2: true,
@@ -218,7 +218,7 @@ export const honoFour: Framework = {
   },
 }
 
-export const fetchHandler: Framework = {
+export const fetchFramework: Framework = {
   name: 'fetch',
   asked: askedWeb,
   speaksHttp2: true,
@@ -243,7 +243,7 @@ export const fetchHandler: Framework = {
   },
 }
 
-export const nestEleven: Framework = {
+export const nest11Framework: Framework = {
   name: 'nest',
   asked: askedNode,
   speaksHttp2: false,

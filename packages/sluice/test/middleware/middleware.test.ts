@@ -1,11 +1,20 @@
-import { express5, expressFour, fastifyFive, fetchHandler, honoFour, koaThree, nestEleven, node } from './frameworks.ts'
+import {
+  express4Framework,
+  express5Framework,
+  fastify5Framework,
+  fetchFramework,
+  hono4Framework,
+  koa3Framework,
+  nest11Framework,
+  nodeFramework,
+} from './frameworks.ts'
 import { middlewareSuite } from './middleware-suite.ts'
 
-middlewareSuite(node)
-middlewareSuite(expressFour)
-middlewareSuite(express5)
-middlewareSuite(fastifyFive)
-middlewareSuite(koaThree)
-middlewareSuite(honoFour)
-middlewareSuite(fetchHandler)
-middlewareSuite(nestEleven)
+middlewareSuite(nodeFramework)
+middlewareSuite(express4Framework)
+middlewareSuite(express5Framework)
+middlewareSuite(fastify5Framework)
+middlewareSuite(koa3Framework)
+middlewareSuite(hono4Framework)
+middlewareSuite(fetchFramework)
+middlewareSuite(nest11Framework)

@@ -1,26 +1,26 @@
-// Calm or fault: which answers can be held against an exact model. A calm begins when both instances use the store again and
-// ends before the next fault begins.
+// The phases of a soak: calm or fault. A calm begins when both instances use the store again, and ends before the next fault
+// begins. Only answers in calms can be compared with an exact model.
 // Invariant: a call is judged exactly only if it was sent and answered within one calm.
 
 /**
- * A complaint that waits for the end of its calm: a machine that starves a process makes it answer without the store.
+ * A complaint that is decided at the end of its calm. If the machine starves a process, the process decides without the store.
  * @typedef {{ kind: WrongKind, text: string }} Complaint
  */
 
 /** @typedef {'answer' | 'change'} WrongKind */
 
-/** Complaints that are printed. All are counted. */
-const MOST_TOLD = 20
+/** Largest number of complaints that are printed. All are counted. */
+const MOST_PRINTED = 20
 
-export class Weather {
+export class Phases {
   /** @type {string[]} */
-  told = []
+  printed = []
   wrong = { answer: 0, change: 0 }
-  /** Complaints of calms in which the machine starved a process and an instance answered without the store. */
+  /** Complaints of calms in which the machine starved a process and an instance decided without the store. */
   excused = 0
   /** Number of such calms. */
   disturbed = 0
-  /** Calls without the store in calms. */
+  /** Calls without the store during calms. */
   withoutStore = 0
   #startMs = performance.now()
   #segment = 0
@@ -42,13 +42,13 @@ export class Weather {
     return performance.now() - this.#startMs
   }
 
-  /** Marks a moment. */
+  /** Returns a mark of the current phase. */
   mark() {
     return this.#isCalm ? this.#segment : -1
   }
 
   /**
-   * True if there was one calm from the mark until now.
+   * True if the current calm has lasted since the mark.
    * @param {number} mark
    */
   isSameCalm(mark) {
@@ -75,22 +75,22 @@ export class Weather {
       this.disturbed += 1
     } else {
       if (withoutStore > 0) this.complain('answer', `${withoutStore} calls without the store, though nothing was done to it`)
-      for (const { kind, text } of pending) this.#tell(kind, text)
+      for (const { kind, text } of pending) this.#record(kind, text)
     }
     this.#fault = fault
   }
 
   /**
-   * Notes what is wrong whatever the weather.
+   * Records a complaint that counts in every phase.
    * @param {WrongKind} kind
    * @param {string} text
    */
   complain(kind, text) {
-    this.#tell(kind, `${this.#when()}: ${text}`)
+    this.#record(kind, `${this.#when()}: ${text}`)
   }
 
   /**
-   * Notes what is wrong unless the machine is to blame.
+   * Records a complaint that counts unless the machine disturbed the calm.
    * @param {WrongKind} kind
    * @param {string} text
    */
@@ -106,8 +106,8 @@ export class Weather {
    * @param {WrongKind} kind
    * @param {string} text
    */
-  #tell(kind, text) {
+  #record(kind, text) {
     this.wrong[kind] += 1
-    if (this.told.length < MOST_TOLD) this.told.push(text)
+    if (this.printed.length < MOST_PRINTED) this.printed.push(text)
   }
 }

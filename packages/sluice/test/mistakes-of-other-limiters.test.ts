@@ -1,4 +1,4 @@
-// What other limiters get wrong, each as a case in which Sluice gives the right answer.
+// Mistakes of other limiters. Each test is a case in which Sluice gives the right answer.
 
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { parseRule } from '../src/algorithms/parse-rule.ts'

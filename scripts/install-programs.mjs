@@ -1,15 +1,15 @@
-// The tests and benches run against real programs: this finds them, installs what is missing where that is allowed, or says
-// what to install.
+// Installs the programs that tests and benches run, as root on Debian or Ubuntu. Elsewhere it prints the missing ones and
+// fails.
 
 import { spawnSync } from 'node:child_process'
 import { outputOf, PROGRAMS } from './programs.mjs'
 
-const missing = () => PROGRAMS.filter(({ isThere }) => !isThere())
+const missing = () => PROGRAMS.filter(({ isInstalled }) => !isInstalled())
 
 if (missing().length > 0 && process.getuid?.() === 0 && outputOf('apt-get', '--version') !== '') {
   const packages = missing().map(({ debian }) => debian)
   console.log(`Installing ${packages.join(', ')} (once) …`)
-  // Runlevel 1: install them, don't start them as services.
+  // Runlevel 1 prevents the packages from starting their services.
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
   for (const args of [
     ['update', '-qq'],

@@ -1,23 +1,23 @@
-// Ways in which a Redis loses records of the service: each with a moment up to which everything is kept, and the loss itself.
+// Ways in which a Redis loses records of the service. Each has a point up to which everything is kept, and the loss itself.
 
 import { startRedis, startSentinel, until } from '../servers/redis-server.mjs'
 import { startProxy } from '../servers/tcp-proxy.mjs'
 
 /**
- * @typedef {object} RecordScene
- * @property {string} store where the service finds Redis
- * @property {() => Promise<void>} keep changes from here on are lost later
+ * @typedef {object} RecordEnvironment
+ * @property {string} store address of Redis for the service
+ * @property {() => Promise<void>} keep later changes will be lost
  * @property {() => Promise<void>} lose
  * @property {() => Promise<unknown>} stop
  */
 
-/** @typedef {{ name: string, what: string, setTheScene(): Promise<RecordScene> }} RecordLoss */
+/** @typedef {{ name: string, what: string, startEnvironment(): Promise<RecordEnvironment> }} RecordLoss */
 
 /** @type {RecordLoss} */
 export const flushall = {
   name: 'records-flushall',
   what: 'FLUSHALL: policies and keys of the service go',
-  async setTheScene() {
+  async startEnvironment() {
     const redis = await startRedis()
     return {
       store: `redis://127.0.0.1:${redis.port}`,
@@ -32,7 +32,7 @@ export const flushall = {
 export const restart = {
   name: 'records-restart',
   what: 'Redis restarts without persistence',
-  async setTheScene() {
+  async startEnvironment() {
     const redis = await startRedis()
     return {
       store: `redis://127.0.0.1:${redis.port}`,
@@ -50,7 +50,7 @@ export const restart = {
 export const olderSnapshot = {
   name: 'records-snapshot',
   what: 'Redis restarts with a snapshot of before a key was revoked',
-  async setTheScene() {
+  async startEnvironment() {
     const redis = await startRedis()
     return {
       store: `redis://127.0.0.1:${redis.port}`,
@@ -68,7 +68,7 @@ export const olderSnapshot = {
 export const laggingReplica = {
   name: 'records-replica',
   what: 'the link to the replica goes silent, the primary dies, the replica is promoted',
-  async setTheScene() {
+  async startEnvironment() {
     const primary = await startRedis()
     const link = await startProxy(primary.port)
     const replica = await startRedis('--replicaof', '127.0.0.1', String(link.port))
@@ -78,7 +78,7 @@ export const laggingReplica = {
       store: `redis://127.0.0.1:${proxy.port}`,
       async keep() {
         await untilReplicated(primary)
-        link.weather = { loseDown: true }
+        link.conditions = { loseDown: true }
       },
       async lose() {
         await primary.kill()
@@ -97,9 +97,9 @@ export const laggingReplica = {
 export const sentinelFailover = {
   name: 'records-sentinel',
   what: 'the replica may no longer follow, the primary dies, Sentinel promotes the replica',
-  async setTheScene() {
+  async startEnvironment() {
     const { sentinel, primary, replica, stop } = await startSentinel()
-    // Sentinel promotes no replica that has been alone for more than ten times as long.
+    // Sentinel does not promote a replica that was disconnected for more than ten times this time.
     await sentinel.cli('SENTINEL', 'SET', 'main', 'down-after-milliseconds', 3000)
     return {
       store: `redis-sentinel://127.0.0.1:${sentinel.port}/main`,

@@ -1,4 +1,4 @@
-// Figures that the servers give of themselves: calls without the store, memory in use, readiness.
+// Values that the servers report: calls without the store, memory in use, readiness.
 
 /** @import { Asker } from './asker.mjs' */
 /** @import { MemoryWatch } from './memory.mjs' */
@@ -7,18 +7,18 @@
 const EVERY_MS = 1000
 
 /**
- * Calls that an instance answered without the store since it started, decisions or others; undefined if it does not say.
+ * Calls that an instance answered without the store since it started. Undefined if the instance does not answer.
  * @param {Soak} soak
  * @param {Asker} asker
  */
 export async function callsWithoutStore(soak, asker) {
-  const told = await metrics(soak, asker)
-  if (told === undefined) return undefined
-  return Math.max(told.get('sluice_fallback_decisions_total') ?? 0, told.get('sluice_store_errors_total') ?? 0)
+  const sums = await metrics(soak, asker)
+  if (sums === undefined) return undefined
+  return Math.max(sums.get('sluice_fallback_decisions_total') ?? 0, sums.get('sluice_store_errors_total') ?? 0)
 }
 
 /**
- * True if an instance says that it is ready, that its store answers and that no records are lost.
+ * True if an instance is ready, its store answers and no records are lost.
  * @param {Soak} soak
  * @param {Asker} asker
  */
@@ -28,26 +28,26 @@ export async function isReady(soak, asker) {
 }
 
 /**
- * Has every server tell how much memory it uses, until the soak is over.
+ * Reads the memory use of every server until the soak is over. Returns a function that stops it.
  * @param {Soak} soak
  * @param {MemoryWatch} memory
  */
 export function watchMemory(soak, memory) {
   const { fleet } = soak
   const timer = setInterval(async () => {
-    // A server that a fault was done to may not answer.
-    if (!soak.weather.isCalm) return
+    // A server may not answer during a fault.
+    if (!soak.phases.isCalm) return
     for (const { name, asker } of fleet.instances) {
-      memory.tell(name, (await metrics(soak, asker))?.get('sluice_process_heap_bytes') ?? Number.NaN)
+      memory.addUsed(name, (await metrics(soak, asker))?.get('sluice_process_heap_bytes') ?? Number.NaN)
     }
     const info = await fleet.redis.cli('INFO', 'memory').catch(() => '')
-    memory.tell('redis', Number(/^used_memory:(\d+)/m.exec(info)?.[1]))
+    memory.addUsed('redis', Number(/^used_memory:(\d+)/m.exec(info)?.[1]))
   }, EVERY_MS)
   return () => clearInterval(timer)
 }
 
 /**
- * Sums over the labels of each metric.
+ * Reads the metrics, summed over the labels of each.
  * @param {Soak} soak
  * @param {Asker} asker
  */

@@ -1,11 +1,11 @@
-// Finds Chromium, which the tests of the pages run in. SLUICE_CHROMIUM names another one.
+// Finds Chromium for the tests of the pages. SLUICE_CHROMIUM may name another path.
 
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
 
-/** The path of the browser; undefined if there is none. */
+/** The path of the browser. Undefined if there is none. */
 export function findChromium() {
   const named = process.env.SLUICE_CHROMIUM
   if (named !== undefined) return existsSync(named) ? named : undefined

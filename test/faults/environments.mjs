@@ -1,4 +1,4 @@
-// Where faults take place: one server, one behind a proxy, a primary with a replica, a cluster.
+// The servers that faults run against: one server, one behind a proxy, a primary with a replica, a cluster.
 
 import { freePort, RedisServer, startCluster, startRedis, until } from '../servers/redis-server.mjs'
 import { startProxy } from '../servers/tcp-proxy.mjs'
@@ -8,20 +8,20 @@ import { openClient, openClusterClient, openObserver } from './clients.mjs'
 
 /** @param {...string} args of redis-server */
 export async function oneServer(...args) {
-  return sceneOf(await startRedis(...args))
+  return environmentOf(await startRedis(...args))
 }
 
 /** A server that has not been started. */
 export async function noServer() {
-  return sceneOf(new RedisServer(await freePort(), []))
+  return environmentOf(new RedisServer(await freePort(), []))
 }
 
 /** @param {RedisServer} server */
-function sceneOf(server) {
+function environmentOf(server) {
   return {
     server,
     open: (/** @type {ClientName} */ name) => openClient(name, server.port),
-    look: () => openObserver(server.port),
+    openObserver: () => openObserver(server.port),
     servers: () => [server],
     stop: () => server.stop(),
   }
@@ -31,7 +31,7 @@ export async function serverBehindProxy() {
   const server = await startRedis()
   const proxy = await startProxy(server.port)
   return {
-    ...sceneOf(server),
+    ...environmentOf(server),
     proxy,
     open: (/** @type {ClientName} */ name) => openClient(name, proxy.port),
     async stop() {
@@ -41,7 +41,9 @@ export async function serverBehindProxy() {
   }
 }
 
-/** A primary and its replica, who reach each other through one proxy, and are reached through another that leads to the primary. */
+/**
+ * A primary and its replica. The replica reaches the primary through one proxy, clients reach it through another.
+ */
 export async function primaryAndReplica() {
   const primary = await startRedis()
   const link = await startProxy(primary.port)
@@ -49,7 +51,7 @@ export async function primaryAndReplica() {
   await until('the replica to follow', async () => (await replica.cli('INFO', 'replication')).includes('master_link_status:up'))
   const proxy = await startProxy(primary.port)
   return {
-    ...sceneOf(replica),
+    ...environmentOf(replica),
     primary,
     replica,
     link,
@@ -62,7 +64,7 @@ export async function primaryAndReplica() {
   }
 }
 
-/** Three primaries, a replica of each; a part that is down does not take the rest with it. */
+/** Three primaries with a replica each. A part that is down does not stop the others. */
 export async function cluster() {
   const { nodes, primaries, replicas, stop } = await startCluster(3)
   for (const node of nodes) await node.cli('CONFIG', 'SET', 'cluster-require-full-coverage', 'no')
@@ -71,7 +73,7 @@ export async function cluster() {
     primaries,
     replicas,
     open: (/** @type {ClientName} */ name) => openClusterClient(name, ports),
-    look: () => openClusterClient('ioredis', ports),
+    openObserver: () => openClusterClient('ioredis', ports),
     servers: () => nodes.filter((node) => node.process !== undefined),
     stop,
   }

@@ -1,26 +1,26 @@
-// Is something wrong, and who is affected? One sentence, from the last minute and the state of the store.
-// What must stay true: of several things that are wrong, the worst speaks.
+// One sentence on the health of the service, from the last minute and the condition of the store.
+// Invariant: if several things are wrong, the sentence names the worst.
 
 import type { Counts, StatsAnswer, StatusAnswer, TopAnswer } from '../../api/answers.ts'
 import { sum } from '../../charts/buckets.ts'
 import { fullCount, howMany, shareText } from '../../words/count-text.ts'
 
-export interface Verdict {
+export interface HealthSummary {
   readonly tone: 'good' | 'warn' | 'bad'
   readonly title: string
   readonly text: string
-  /** Who is affected most. */
+  /** The most affected clients. */
   readonly clients: readonly string[]
 }
 
 const MINUTE = 60
 
-/** From this share of checks on, denying is not business as usual. */
+/** From this share of denied checks on, the summary warns. */
 const MANY_DENIED = 0.1
 
 export function lastMinute(stats: StatsAnswer): Counts {
   const { seconds } = stats
-  // The running second counts too: whoever looks now wants to know now.
+  // The current second is included, so that a change is visible at once.
   const of = (counts: readonly number[]) => sum(counts, seconds - MINUTE, seconds)
   return {
     allowed: of(stats.allowed),
@@ -37,7 +37,7 @@ const STAND_INS: Readonly<Record<StatusAnswer['store']['failure_mode'], string>>
   throw: 'Checks fail until it is back.',
 }
 
-export function verdict(stats: StatsAnswer, status: StatusAnswer, denied: TopAnswer): Verdict {
+export function healthSummary(stats: StatsAnswer, status: StatusAnswer, denied: TopAnswer): HealthSummary {
   const counts = lastMinute(stats)
   const all = counts.allowed + counts.denied + counts.shadow_denied + counts.errors
   const checks = howMany(all, 'check')

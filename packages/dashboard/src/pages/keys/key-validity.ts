@@ -1,9 +1,9 @@
-// Whether a key is alive, and until when.
+// The validity of a key: valid, soon to expire, expired or revoked.
 
 import type { KeyAnswer } from '../../api/answers.ts'
 import { waitText } from '../../words/time-text.ts'
 
-export interface KeyState {
+export interface KeyValidity {
   readonly tone: 'good' | 'warn' | ''
   readonly text: string
   readonly isAlive: boolean
@@ -11,7 +11,7 @@ export interface KeyState {
 
 const SOON_MS = 7 * 86_400_000
 
-export function keyState({ revoked_at, expires_at }: KeyAnswer, nowMs: number): KeyState {
+export function keyValidity({ revoked_at, expires_at }: KeyAnswer, nowMs: number): KeyValidity {
   if (revoked_at !== null) return { tone: '', text: 'revoked', isAlive: false }
   if (expires_at === null) return { tone: 'good', text: 'alive', isAlive: true }
   const leftMs = Date.parse(expires_at) - nowMs

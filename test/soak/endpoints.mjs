@@ -1,18 +1,18 @@
-// Every way to have a check decided, with one form of answer.
+// Every endpoint that decides checks, with one shape of answer for all.
 
 /** @import { Answer, Asker } from './asker.mjs' */
 
 /** @typedef {{ allowed: boolean, limit?: number | undefined, remain: number }} Decided */
 
 /**
- * `most`: checks in one request, decided in their order. `takesCost` is false if every check costs one. `read` gives undefined
- * if the answer is not a decision.
- * @typedef {{ name: string, most: number, takesCost: boolean, ask: (asker: Asker, key: string, check: Check) => Promise<Answer>, read: (answer: Answer) => Decided[] | undefined }} Door
+ * `most` is the largest number of checks in one request. They are decided in order. `takesCost` is false if every check costs
+ * one unit. `read` returns undefined if the answer is not a decision.
+ * @typedef {{ name: string, most: number, takesCost: boolean, ask: (asker: Asker, key: string, check: Check) => Promise<Answer>, read: (answer: Answer) => Decided[] | undefined }} Endpoint
  */
 
 /** @typedef {{ client: string, route: string, costs: readonly number[] }} Check */
 
-/** @type {Door} */
+/** @type {Endpoint} */
 const single = {
   name: 'check',
   most: 1,
@@ -22,7 +22,7 @@ const single = {
   read: ({ status, body }) => (status === 200 ? [decided(body.data)] : undefined),
 }
 
-/** @type {Door} */
+/** @type {Endpoint} */
 export const batch = {
   name: 'batch',
   most: 5,
@@ -36,7 +36,7 @@ export const batch = {
   },
 }
 
-/** @type {Door} */
+/** @type {Endpoint} */
 const authorize = {
   name: 'authorize',
   most: 1,
@@ -50,7 +50,7 @@ const authorize = {
   },
 }
 
-/** @type {Door} */
+/** @type {Endpoint} */
 const older = {
   name: 'older form',
   most: 1,
@@ -60,8 +60,8 @@ const older = {
   read: single.read,
 }
 
-/** @type {readonly Door[]} */
-export const DOORS = [single, single, batch, authorize, older]
+/** @type {readonly Endpoint[]} */
+export const ENDPOINTS = [single, single, batch, authorize, older]
 
 /** @param {{ status: string, limit: number, remain: number }} data */
 export function decided({ status, limit, remain }) {

@@ -1,6 +1,6 @@
-// Work that is done one after the other.
+// A queue that runs one piece of work after the other.
 
-export class Turns {
+export class SerialQueue {
   /** @type {Promise<unknown>} */
   #last = Promise.resolve()
 
@@ -9,7 +9,7 @@ export class Turns {
    * @param {() => Promise<T>} work
    * @returns {Promise<T>}
    */
-  take(work) {
+  run(work) {
     const turn = this.#last.then(work)
     this.#last = turn.catch(() => {})
     return turn

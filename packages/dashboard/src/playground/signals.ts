@@ -1,4 +1,4 @@
-// The playground's state: what is set up, and from it everything that is shown.
+// The signals of the playground: the set-up, and everything that is computed from it.
 
 import { computed, signal } from '@preact/signals'
 import { typedDurationMs } from '../forms/duration-text.ts'
@@ -11,13 +11,13 @@ import { readTraffic } from './traffic.ts'
 
 export const setup = signal<Setup>(START_SETUP)
 
-/** Why the address could not be read, if it could not. */
+/** The reason why the address could not be read, if it could not. */
 export const addressProblem = signal<string | undefined>(undefined)
 
-/** The moment that is looked at, in ms from the start. */
+/** The time under the cursor, in ms from the start. */
 export const cursorMs = signal<number | undefined>(undefined)
 
-/** The times and the traffic, or what is wrong with them and in which field. */
+/** The times and the traffic, or the error and its field. */
 export type ReadTraffic =
   | { readonly lengthMs: number; readonly spanMs: number; readonly traffic: Traffic; readonly problem?: undefined }
   | { readonly problem: string; readonly wrong: 'length' | 'span' | 'traffic' }
@@ -36,10 +36,10 @@ export const readTimes = computed<ReadTraffic>(() => {
   }
 })
 
-/** A rule under the traffic; without a run if either is wrong. */
+/** A rule under the traffic. It has no run if the rule or the traffic is invalid. */
 export interface Lane extends ReadRule {
   readonly run: Run | undefined
-  /** How many units the rule is meant to let through in the span that is looked at. */
+  /** Number of units that the rule should let through in the chosen span. */
   readonly meant: number
 }
 
@@ -56,10 +56,10 @@ export const lanes = computed<readonly Lane[]>(() => {
   })
 })
 
-/** How wide the pictures are, in pixels. */
+/** Width of the pictures, in pixels. */
 export const pictureWidth = signal(0)
 
-/** The hits of each lane by column, and the highest column of all, so that bars can be compared. */
+/** Hits of each lane by column, and the highest column of all lanes, so that bars can be compared. */
 export const hitBars = computed(() => {
   const times = readTimes.value
   const columns = lanes.value.map(({ run }) =>
@@ -73,7 +73,7 @@ export function changeSetup(changed: Setup): void {
   setup.value = changed
 }
 
-/** Takes over what an address says; says so if it cannot be read, and starts as without one. */
+/** Applies the set-up of an address. If it cannot be read, sets `addressProblem` and applies the first set-up. */
 export function takeAddress(hash: string): void {
   try {
     setup.value = readSetup(hash.replace(/^#/, ''))

@@ -1,5 +1,5 @@
-// What a fault is done to: a limiter, or several that stand for several processes, each with a client of its own, all
-// counting in one place; and what became of every hit.
+// The target of a fault: one or several limiters that stand for processes. Each has its own client, and all count in one
+// place. The target records the result of every hit.
 
 import { createLimiter, fixedWindow } from 'sluice'
 import { redisStore } from 'sluice/redis'
@@ -8,13 +8,13 @@ import { redisStore } from 'sluice/redis'
 /** @import { Then } from './bounds.mjs' */
 /** @import { FailureCounts, Limiter } from 'sluice' */
 
-/** @typedef {{ client: ClientName, then: Then, processes?: number }} Plan */
+/** @typedef {{ client: ClientName, then: Then, processes?: number }} TargetOptions */
 
 /** A hit that took longer than its deadline. @typedef {{ startMs: number, settledMs: number }} SlowHit */
 
 /**
- * The first is at its limit before the fault comes, the second while it lasts. The third is never: whoever denies it is wrong, and
- * its count shows each hit that was counted twice.
+ * `hot` reaches its limit before the fault, `warm` during it, `free` never. A denial of `free` is wrong, and its count shows
+ * every hit that was counted twice.
  */
 export const KEYS = [
   { name: 'hot', limit: 80 },
@@ -22,13 +22,13 @@ export const KEYS = [
   { name: 'free', limit: 1e9 },
 ]
 
-/** How ten hits are spread over the keys. */
+/** Distribution of ten hits over the keys. */
 const SPREAD = [0, 1, 0, 2, 0, 1, 0, 2, 0, 1]
 
 export const NO_FAILURES = { timeout: 0, refused: 0, unknown: 0, fatal: 0, 'not-asked': 0, recovered: 0 }
 
-/** What one process was told about one key. */
-class Tally {
+/** Results of one process for one key. */
+class HitCounts {
   store = { allowed: 0, denied: 0 }
   fallback = { allowed: 0, denied: 0 }
   thrown = 0
@@ -38,7 +38,7 @@ class Tally {
   }
 }
 
-/** A client, a limiter for each key, and what each was told. */
+/** A client, a limiter for each key, and their results. */
 class Process {
   /**
    * @param {Opened} opened
@@ -47,17 +47,17 @@ class Process {
   constructor(opened, limiters) {
     this.opened = opened
     this.limiters = limiters
-    this.tallies = KEYS.map(() => new Tally())
+    this.hitCounts = KEYS.map(() => new HitCounts())
   }
 }
 
-export class Subject {
+export class Target {
   #sent = 0
   /** @type {Set<Promise<void>>} */
   #underWay = new Set()
 
   /**
-   * @param {Plan} plan
+   * @param {TargetOptions} options
    * @param {number} timeoutMs
    * @param {string} prefix
    * @param {(name: ClientName) => Opened} open
@@ -74,11 +74,11 @@ export class Subject {
       opened.connect()
       return new Process(opened, limiters)
     })
-    /** The longest that a hit took. */
+    /** The longest time of a hit. */
     this.worstMs = 0
     /** @type {SlowHit[]} */
     this.slow = []
-    /** When a hit was last settled without the store. */
+    /** Time at which a hit was last settled without the store. */
     this.lastUnansweredMs = 0
     /** @type {Set<string>} errors that hits failed with */
     this.errors = new Set()
@@ -94,8 +94,8 @@ export class Subject {
   }
 
   /**
-   * @param {number} [key] its index; all keys unless said
-   * @returns {FailureCounts} of all processes
+   * @param {number} [key] its index; default: all keys
+   * @returns {FailureCounts} sums over all processes
    */
   failures(key) {
     const sum = { ...NO_FAILURES }
@@ -108,13 +108,13 @@ export class Subject {
   }
 
   /**
-   * What all processes together were told about a key.
+   * Results of all processes for a key.
    * @param {number} key its index
    */
-  tally(key) {
-    const sum = new Tally()
-    for (const { tallies } of this.processes) {
-      const { store, fallback, thrown } = tallies[key]
+  countsOf(key) {
+    const sum = new HitCounts()
+    for (const { hitCounts } of this.processes) {
+      const { store, fallback, thrown } = hitCounts[key]
       sum.thrown += thrown
       sum.store.allowed += store.allowed
       sum.store.denied += store.denied
@@ -126,20 +126,20 @@ export class Subject {
 
   /** Hits the next key through the next process. */
   hit() {
-    const { limiters, tallies } = this.processes[this.#sent % this.processes.length]
+    const { limiters, hitCounts } = this.processes[this.#sent % this.processes.length]
     const key = SPREAD[Math.floor(this.#sent / this.processes.length) % SPREAD.length]
-    const tally = tallies[key]
+    const counts = hitCounts[key]
     this.#sent += 1
     const startMs = performance.now()
     const settled = limiters[key]
       .hit(KEYS[key].name)
       .then(
         ({ allowed, source }) => {
-          tally[source === 'store' ? 'store' : 'fallback'][allowed ? 'allowed' : 'denied'] += 1
+          counts[source === 'store' ? 'store' : 'fallback'][allowed ? 'allowed' : 'denied'] += 1
           return source === 'store'
         },
         (error) => {
-          tally.thrown += 1
+          counts.thrown += 1
           this.errors.add(error.code ?? String(error))
           return false
         },
@@ -155,7 +155,7 @@ export class Subject {
     this.#underWay.add(settled)
   }
 
-  /** Until every hit has settled. */
+  /** Waits until every hit has settled. */
   async settle() {
     await Promise.all(this.#underWay)
   }
@@ -169,7 +169,7 @@ export class Subject {
 }
 
 /**
- * The rule under which so many units pass: one window, longer than any fault.
+ * The rule of each key: one window that is longer than any fault.
  * @param {number} limit
  */
 export function hourly(limit) {
