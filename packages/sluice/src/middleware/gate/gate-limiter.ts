@@ -1,0 +1,56 @@
+// A limiter with what a gate needs beside it: the answers to its decisions, and the default of its subject.
+
+import { SluiceError, show } from '../../core/errors.ts'
+import type { Limiter } from '../../core/limiter.ts'
+import { type Rule, stateName } from '../../core/rule.ts'
+import type { Timing } from '../../core/store.ts'
+import type { Subject } from '../../core/subject.ts'
+import { createResponder, type Responder, type ResponderOptions } from '../../http/responder.ts'
+
+/** The only name in `per` that has a default: the client's address. */
+export const ADDRESS = 'address'
+
+export interface GateLimiterOptions {
+  readonly limiter: Limiter<Timing, Subject>
+  /** The states are kept here: in a store that other limiters may share, or in the limiter itself. */
+  readonly home: object
+  readonly headers: ResponderOptions['headers'] | undefined
+}
+
+export class GateLimiter {
+  readonly limiter: Limiter<Timing, Subject>
+  readonly responder: Responder
+  /** Names that the rules count by; undefined if the subject is a string. */
+  readonly names: readonly string[] | undefined
+  readonly #home: object
+
+  /** Throws ERR_OPTION if `limiter` is none. */
+  constructor({ limiter, home, headers = 'draft-10' }: GateLimiterOptions) {
+    if (typeof limiter?.hit !== 'function' || !Array.isArray(limiter.rules)) {
+      const message = `limiter must be what createLimiter() makes, got ${show(limiter)}`
+      throw new SluiceError('ERR_OPTION', message, { option: 'limiter', value: limiter })
+    }
+    const { rules, clock } = limiter
+    this.limiter = limiter
+    this.responder = createResponder({ rules, clock, headers })
+    this.names = rules[0].per && [...new Set(rules.flatMap(({ per }) => per ?? []))]
+    this.#home = home
+  }
+
+  /** Throws ERR_OPTION if the rules count by a key that has no default. */
+  checkDefault(door: string): void {
+    const { names = [] } = this
+    if (names.every((name) => name === ADDRESS)) return
+    const message = `${door} needs key to return { ${names.join(', ')} }, the names that its rules count by`
+    throw new SluiceError('ERR_OPTION', message, { option: 'key' })
+  }
+
+  /** True if a charge on `rule` here, for `subject`, would be on the same state as one on `other`, for `otherSubject`. */
+  shares(rule: Rule, subject: Subject, other: GateLimiter, otherSubject: Subject): boolean {
+    if (this.#home !== other.#home || !other.limiter.rules.some((each) => stateName(each) === stateName(rule))) return false
+    if (rule.per === undefined) return subject === otherSubject
+    return rule.per.every((name) => (subject as Keys)[name] === (otherSubject as Keys)[name])
+  }
+}
+
+type Keys = Readonly<Record<string, string>>
