@@ -1,11 +1,12 @@
 // A limiter with what a gate needs beside it: the answers to its decisions, and the default of its subject.
 
-import { SluiceError, show } from '../../core/errors.ts'
+import { SluiceError } from '../../core/errors.ts'
 import type { Limiter } from '../../core/limiter.ts'
 import { type Rule, stateName } from '../../core/rule.ts'
 import type { Timing } from '../../core/store.ts'
 import type { Subject } from '../../core/subject.ts'
-import { createResponder, type Responder, type ResponderOptions } from '../../http/responder.ts'
+import type { HeaderStyle } from '../../http/rate-limit-fields.ts'
+import { type Responder, RuleResponder } from '../../http/responder.ts'
 
 /** The only name in `per` that has a default: the client's address. */
 export const ADDRESS = 'address'
@@ -14,7 +15,7 @@ export interface GateLimiterOptions {
   readonly limiter: Limiter<Timing, Subject>
   /** The states are kept here: in a store that other limiters may share, or in the limiter itself. */
   readonly home: object
-  readonly headers: ResponderOptions['headers'] | undefined
+  readonly styles: readonly HeaderStyle[]
 }
 
 export class GateLimiter {
@@ -24,15 +25,10 @@ export class GateLimiter {
   readonly names: readonly string[] | undefined
   readonly #home: object
 
-  /** Throws ERR_OPTION if `limiter` is none. */
-  constructor({ limiter, home, headers = 'draft-10' }: GateLimiterOptions) {
-    if (typeof limiter?.hit !== 'function' || !Array.isArray(limiter.rules)) {
-      const message = `limiter must be what createLimiter() makes, got ${show(limiter)}`
-      throw new SluiceError('ERR_OPTION', message, { option: 'limiter', value: limiter })
-    }
+  constructor({ limiter, home, styles }: GateLimiterOptions) {
     const { rules, clock } = limiter
     this.limiter = limiter
-    this.responder = createResponder({ rules, clock, headers })
+    this.responder = new RuleResponder(rules, styles, clock)
     this.names = rules[0].per && [...new Set(rules.flatMap(({ per }) => per ?? []))]
     this.#home = home
   }

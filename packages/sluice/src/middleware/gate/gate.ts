@@ -8,7 +8,7 @@ import type { Cost, Subject } from '../../core/subject.ts'
 import { isNat64 } from '../../http/address.ts'
 import type { ClientList } from '../../http/client-list.ts'
 import { type ClientAddress, peerAddress, USUAL_HEADERS, USUAL_IPV6_PREFIX } from '../../http/peer-address.ts'
-import { checkStyles, type Denial } from '../../http/responder.ts'
+import { checkStyles, DEFAULT_STYLE, type Denial } from '../../http/responder.ts'
 import { warnProcess } from '../../http/warning.ts'
 import type { Adapter } from './adapter.ts'
 import { costsOf } from './costs.ts'
@@ -49,14 +49,13 @@ export class Gate<R extends object, S> {
 
   constructor(door: string, options: AnyOptions<R>, adapter: Adapter<R, S>) {
     checkGateOptions(door, options)
-    const { headers, charge = 'request' } = options
+    const { headers = DEFAULT_STYLE, charge = 'request' } = options
+    const styles = checkStyles(headers)
     this.#door = door
     this.#options = options
     this.#adapter = adapter
-    this.#lists = checkStyles(headers ?? 'draft-10').includes('draft-7')
-      ? ['RateLimit-Policy']
-      : ['RateLimit-Policy', 'RateLimit']
-    this.#limiters = limiterSource(door, options)
+    this.#lists = styles.includes('draft-7') ? ['RateLimit-Policy'] : ['RateLimit-Policy', 'RateLimit']
+    this.#limiters = limiterSource(door, options, styles)
     this.#addressOf = addressReader(options, adapter)
     this.#isChargedLater = charge !== 'request'
   }
@@ -177,8 +176,8 @@ export class Gate<R extends object, S> {
     const { warn = warnProcess } = this.#options
     if (this.#mayWarn) {
       const message =
-        `a request came to the same ${this.#door} twice, and was counted once. It may be mounted on an application and on a ` +
-        'router inside of it: mount it once. To count on two limiters, give their rules names of their own.'
+        `a request came to the same ${this.#door} twice and was counted once: mount it once, or give the rules of two limiters ` +
+        'different names.'
       warn({ code: 'WARN_MOUNTED_TWICE', message })
     }
     this.#mayWarn = false

@@ -4,6 +4,7 @@ import type { Limiter } from '../../core/limiter.ts'
 import type { Timing } from '../../core/store.ts'
 import type { Subject } from '../../core/subject.ts'
 import { createLimiter } from '../../create-limiter.ts'
+import type { HeaderStyle } from '../../http/rate-limit-fields.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { GateLimiter } from './gate-limiter.ts'
 import { LimiterCache, type Rules } from './limiter-cache.ts'
@@ -16,10 +17,10 @@ type AnyLimiter = Limiter<Timing, Subject>
 /** A limiter for all requests, or a function that finds the one of a request. */
 export type LimiterSource = GateLimiter | ((context: GateContext) => MaybePromise<GateLimiter>)
 
-export function limiterSource<R>(door: string, options: AnyOptions<R>): LimiterSource {
-  const { limiter, rules, failure = {}, key, headers } = options
+export function limiterSource<R>(door: string, options: AnyOptions<R>, styles: readonly HeaderStyle[]): LimiterSource {
+  const { limiter, rules, failure = {}, key } = options
   const prepare = (limiter: AnyLimiter, home: object): GateLimiter => {
-    const prepared = new GateLimiter({ limiter, home, headers })
+    const prepared = new GateLimiter({ limiter, home, styles })
     if (key === undefined) prepared.checkDefault(door)
     return prepared
   }

@@ -12,7 +12,7 @@ describe('options that cannot work are refused when the middleware is made', () 
   test.each([
     ['nothing to count by', {}, 'rules', 'fetchLimiter needs either limiter or rules, and has neither'],
     ['both', { rules, limiter }, 'rules', 'fetchLimiter needs either limiter or rules, and has both'],
-    ['a limiter that is none', { limiter: 5 }, 'limiter', 'limiter must be what createLimiter() makes, got 5'],
+    ['a limiter that is none', { limiter: 5 }, 'limiter', 'fetchLimiter needs limiter to be what createLimiter() makes, got 5'],
     ['a store for a limiter', { limiter, store: memoryStore() }, 'limiter', 'takes store and failure for rules'],
     ['failure for a limiter', { limiter, failure: {} }, 'limiter', 'takes store and failure for rules'],
     ['an unknown option', { rules, onDenid: () => {} }, 'onDenid', 'has no option "onDenid": did you mean onDenied?'],

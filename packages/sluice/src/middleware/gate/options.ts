@@ -87,8 +87,10 @@ export function checkGateOptions<R>(door: string, options: AnyOptions<R>): void 
   const refuse = (option: string, message: string): never => {
     throw new SluiceError('ERR_OPTION', `${door} ${message}`, { option, value: (options as Record<string, unknown>)[option] })
   }
-  const demand = (option: keyof typeof options, isRight: boolean, expected: string): void => {
-    if (!isRight) refuse(option, `needs ${option} to be ${expected}, got ${show(options[option])}`)
+  /** Refuses an option that is there and is not right. */
+  const demand = (option: keyof typeof options, isRight: unknown, expected: string): void => {
+    const value: unknown = options[option]
+    if (value !== undefined && !isRight) refuse(option, `needs ${option} to be ${expected}, got ${show(value)}`)
   }
   if (Object.hasOwn(Object(options), 'limits')) {
     refuse(
@@ -97,31 +99,21 @@ export function checkGateOptions<R>(door: string, options: AnyOptions<R>): void 
     )
   }
   checkOptions(door, options, OPTIONS)
-  const { limiter, rules, store, failure, cost, address, charge, mode, onShadowDenied } = options
-  for (const name of FUNCTIONS) demand(name, isAbsentOrFunction(options[name]), 'a function')
-  for (const name of LISTS) {
-    const isList = options[name] === undefined || typeof options[name]?.hasKey === 'function'
-    demand(name, isList, 'what clientList() of sluice/http makes')
-  }
-  demand('address', isAbsentOrFunction(address), 'what clientAddress() of sluice/http makes')
-  demand('charge', isAbsentOrFunction(charge) || isOneOf(CHARGES, charge), `${quoted(CHARGES)} or a function`)
-  demand('mode', mode === undefined || isOneOf(MODES, mode), quoted(MODES))
-  if ((limiter === undefined) === (rules === undefined)) {
-    refuse('rules', `needs either limiter or rules, and has ${limiter === undefined ? 'neither' : 'both'}`)
-  }
-  if (limiter !== undefined && (store ?? failure) !== undefined) {
-    refuse('limiter', 'takes store and failure for rules: a limiter has its own')
-  }
-  if (mode === 'shadow' && onShadowDenied === undefined) {
+  const { limiter, rules, store, failure, cost, charge, mode } = options
+  for (const name of FUNCTIONS) demand(name, typeof options[name] === 'function', 'a function')
+  for (const name of LISTS) demand(name, options[name]?.hasKey, 'what clientList() of sluice/http makes')
+  demand('address', typeof options.address === 'function', 'what clientAddress() of sluice/http makes')
+  demand('limiter', limiter?.hit, 'what createLimiter() makes')
+  demand('charge', typeof charge === 'function' || isOneOf(CHARGES, charge), `${quoted(CHARGES)} or a function`)
+  demand('mode', isOneOf(MODES, mode), quoted(MODES))
+  if (!limiter === !rules) refuse('rules', `needs either limiter or rules, and has ${limiter ? 'both' : 'neither'}`)
+  if (limiter && (store ?? failure)) refuse('limiter', 'takes store and failure for rules: a limiter has its own')
+  if (mode === 'shadow' && !options.onShadowDenied) {
     refuse('onShadowDenied', "needs onShadowDenied in mode 'shadow': otherwise nobody hears who would be denied")
   }
   if (typeof cost === 'number') checkCost(cost, 1)
-  else if (typeof cost === 'object' && cost !== null) for (const name of Object.keys(cost)) checkCost(cost[name], 0, name)
-  else demand('cost', isAbsentOrFunction(cost), 'a whole number, a record by rule name, or a function')
-}
-
-function isAbsentOrFunction(value: unknown): boolean {
-  return value === undefined || typeof value === 'function'
+  else if (typeof cost === 'object' && cost !== null) for (const name in cost) checkCost(cost[name], 0, name)
+  else demand('cost', typeof cost === 'function', 'a whole number, a record by rule name, or a function')
 }
 
 function isOneOf(choices: readonly unknown[], value: unknown): boolean {
