@@ -24,7 +24,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     'slidingWindow',
     'tokenBucket',
   ],
-  'sluice/http': ['PATH_FOLDS', 'cidrList', 'clientAddress', 'createResponder', 'plainPath'],
+  'sluice/http': ['PATH_FOLDS', 'cidrList', 'clientAddress', 'clientList', 'createResponder', 'plainPath'],
   'sluice/redis': ['redisStore'],
   'sluice-server': ['SERVER_ERROR_CODES', 'ServerError', 'loadConfig', 'runUntilSignal', 'serve'],
   'sluice-server/client': ['CLIENT_ERROR_CODES', 'ClientError', 'createClient'],

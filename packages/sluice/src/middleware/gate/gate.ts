@@ -127,7 +127,7 @@ export class Gate<R extends object, S> {
     if (block && hasSubject(block, subject)) return this.#deny(context, () => FORBIDDEN)
     if (allow && hasSubject(allow, subject)) return context
     const { limiter } = prepared
-    context.cost = cost
+    context.cost = cost === 1 ? undefined : cost
     if (context.before !== undefined) {
       const fresh = freshRules(context, prepared, subject)
       if (fresh.length === 0) return this.#countedBefore(context)

@@ -91,8 +91,12 @@ describe('a charge is given back', () => {
       return refund.apply(limiter, args)
     }
     hit({ a: 4, c: 0 }).refund()
+    hit(2).refund()
     expect(['a', 'b', 'c'].map((rule) => limiter.get('ada', { rule }))).toEqual([9, 9, 9])
-    expect(calls).toEqual([['ada', { a: 4, b: 1, c: 0 }]])
+    expect(calls).toEqual([
+      ['ada', { a: 4, b: 1, c: 0 }],
+      ['ada', 2],
+    ])
   })
 
   test('not if a fallback has decided: it took nothing from the store', () => {

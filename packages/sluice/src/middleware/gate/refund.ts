@@ -18,7 +18,8 @@ export function refund({ decision, limiter: { limiter }, key, cost, hitAtMs }: C
     return rule !== undefined && elapsedMs < countsForMs(status, rule)
   })
   if (counting.length === 0) return
-  const costs = costsOf(rules, cost, (rule) => counting.some(({ name }) => name === rule))
+  const isAll = counting.length === rules.length
+  const costs = isAll ? cost : costsOf(rules, cost, (rule) => counting.some(({ name }) => name === rule))
   // The response has been sent. If the refund fails, the charge stays, and `limiter.on('failure')` tells.
   attempt(() => limiter.refund(key, costs), ignore, ignore)
 }
