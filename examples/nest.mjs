@@ -6,6 +6,7 @@
 import 'reflect-metadata'
 import { Controller, Get, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
+import { parseRule } from 'sluice'
 import { nestLimiter, RateLimit } from 'sluice/nest'
 
 class Reports {
@@ -39,6 +40,6 @@ class AppModule {}
 Module({ controllers: [Reports] })(AppModule)
 
 const app = await NestFactory.create(AppModule, { logger: ['error'] })
-app.useGlobalGuards(nestLimiter({ rules: '15/minute' }))
+app.useGlobalGuards(nestLimiter({ rules: parseRule('15/minute') }))
 await app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1')
 console.log(`listening on http://127.0.0.1:${app.getHttpServer().address().port}/`)

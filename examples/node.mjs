@@ -2,10 +2,11 @@
 //   curl -i http://127.0.0.1:3000/
 
 import { createServer } from 'node:http'
+import { parseRule } from 'sluice'
 import { nodeLimiter } from 'sluice/node'
 
 const limit = nodeLimiter({
-  rules: '3/minute',
+  rules: parseRule('3/minute'),
   headers: ['draft-10', 'legacy'],
   onDenied: ({ denial }) => ({
     headers: { 'Content-Type': 'text/plain' },

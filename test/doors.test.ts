@@ -21,7 +21,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     // The functions that make rules.
     ...ruleCatalogue.map(({ call }) => call),
   ],
-  'sluice/http': ['PATH_FOLDS', 'cidrList', 'clientAddress', 'createResponder', 'plainPath'],
+  'sluice/http': ['PATH_FOLDS', 'cidrList', 'clientAddress', 'clientList', 'createResponder', 'plainPath'],
   'sluice/rules': ['NOTATION_UNITS', 'OPTION_BOUNDS', 'findRuleFacts', 'makeRule', 'readNotation', 'ruleCatalogue'],
   'sluice/redis': ['redisStore'],
   'sluice-server': ['SERVER_ERROR_CODES', 'ServerError', 'loadConfig', 'runUntilSignal', 'serve'],

@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest'
-import { parseRule } from '../algorithms/parse-rule.ts'
-import type { ClientAddress } from '../http/client-address.ts'
-import { nodeLimiter } from './node.ts'
-import type { NodeRequest, NodeResponse } from './node-frame.ts'
+import { parseRule } from '../../algorithms/parse-rule.ts'
+import { clientAddress } from '../../http/client-address.ts'
+import { nodeLimiter } from '../node.ts'
+import type { NodeRequest, NodeResponse } from './node-adapter.ts'
 
-/** Whom a request counts for behind one proxy. */
+/** The key of a request behind one proxy. */
 function keyOf(request: Partial<NodeRequest>): string | undefined {
   let key: string | undefined
   const limit = nodeLimiter({
     rules: parseRule('9/minute'),
     headers: false,
-    key: (_, { address }: { readonly address: ClientAddress }) => {
+    key: (_, { address }) => {
       key = address.key
       return address.key
     },
-    address: { trustProxy: 1 },
+    address: clientAddress({ trustProxy: 1 }),
   })
   limit({ socket: { remoteAddress: '10.0.0.1' }, headers: {}, ...request }, {} as NodeResponse, (error) => {
     if (error !== undefined) throw error

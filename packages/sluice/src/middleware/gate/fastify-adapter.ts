@@ -1,9 +1,9 @@
-// How the fields of a reply of Fastify are written: by the plugin, and by Nest's guard where Nest stands on Fastify.
+// The fields of a reply of Fastify: written by the plugin, and by Nest's guard where Nest stands on Fastify.
 
-import type { Frame } from './frame.ts'
-import type { NodeResponse } from './node-frame.ts'
+import type { Adapter } from './adapter.ts'
+import type { NodeResponse } from './node-adapter.ts'
 
-/** As much of a reply of Fastify as is needed. */
+/** The part of a reply of Fastify that is used. */
 export interface FastifyReply {
   readonly raw: NodeResponse
   code(status: number): unknown
@@ -12,7 +12,7 @@ export interface FastifyReply {
   send(body: string): unknown
 }
 
-export const fastifyFields: Pick<Frame<object, FastifyReply>, 'writesFirst' | 'setField' | 'addField'> = {
+export const fastifyFields: Pick<Adapter<object, FastifyReply>, 'writesFirst' | 'setField' | 'addField'> = {
   writesFirst: true,
   setField: (reply, name, value) => {
     reply.header(name, value)

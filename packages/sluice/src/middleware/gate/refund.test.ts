@@ -1,23 +1,30 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fixedWindow } from '../algorithms/fixed-window/fixed-window.ts'
-import { slidingWindow } from '../algorithms/sliding-window/sliding-window.ts'
-import { tokenBucket } from '../algorithms/token-bucket/token-bucket.ts'
-import type { Rule } from '../core/rule.ts'
-import { createLimiter } from '../create-limiter.ts'
-import { memoryStore } from '../stores/memory/memory-store.ts'
-import { everyRule } from '../testing/example-rules.ts'
-import { type FakeClock, fakeClock } from '../testing/fake-clock.ts'
-import { planOf } from './plans.ts'
-import { RequestHit } from './request-hit.ts'
+import { fixedWindow } from '../../algorithms/fixed-window/fixed-window.ts'
+import { slidingWindow } from '../../algorithms/sliding-window/sliding-window.ts'
+import { tokenBucket } from '../../algorithms/token-bucket/token-bucket.ts'
+import type { Rule } from '../../core/rule.ts'
+import type { Cost } from '../../core/subject.ts'
+import { createLimiter } from '../../create-limiter.ts'
+import { memoryStore } from '../../stores/memory/memory-store.ts'
+import { type FakeClock, fakeClock } from '../../testing/fake-clock.ts'
+import { everyRule } from '../../testing/store-suite.ts'
+import { GateLimiter } from './gate-limiter.ts'
+import { refund } from './refund.ts'
+import type { Charged } from './request-context.ts'
+
+/** A request that was charged. */
+interface Request {
+  readonly charged: Charged
+  refund(): void
+}
 
 function setUp(rules: Rule | readonly Rule[], clock: FakeClock = fakeClock()) {
   const limiter = createLimiter({ rules, store: memoryStore({ clock }) })
-  const plan = planOf(limiter)
-  const hit = (cost = 1): RequestHit => {
-    const made = new RequestHit(plan, 'ada', cost)
-    made.make(true)
-    return made
+  const prepared = new GateLimiter({ limiter, home: limiter, styles: [] })
+  const hit = (cost: Cost = 1): Request => {
+    const charged: Charged = { limiter: prepared, key: 'ada', cost, hitAtMs: clock.now(), decision: limiter.hit('ada', { cost }) }
+    return { charged, refund: () => refund(charged) }
   }
   return { clock, limiter, hit }
 }
@@ -74,11 +81,28 @@ describe('a charge is given back', () => {
     expect(limiter.get('ada')).toBe(3 + 2)
   })
 
-  test('not where nobody took it: who stood in for the store', () => {
+  test('by what each rule was charged, in one call; a rule that was not asked gets nothing', () => {
+    const { limiter, hit } = setUp(['a', 'b', 'c'].map((name) => fixedWindow({ limit: 50, window: '1m', name })))
+    hit(9)
+    const calls: unknown[] = []
+    const { refund } = limiter
+    limiter.refund = (...args) => {
+      calls.push(args)
+      return refund.apply(limiter, args)
+    }
+    hit({ a: 4, c: 0 }).refund()
+    hit(2).refund()
+    expect(['a', 'b', 'c'].map((rule) => limiter.get('ada', { rule }))).toEqual([9, 9, 9])
+    expect(calls).toEqual([
+      ['ada', { a: 4, b: 1, c: 0 }],
+      ['ada', 2],
+    ])
+  })
+
+  test('not if a fallback has decided: it took nothing from the store', () => {
     const { limiter, hit } = setUp(fixedWindow({ limit: 5, window: '1m' }))
-    const made = hit()
-    made.decision = { ...made.decision, source: 'fallback' } as typeof made.decision
-    made.refund()
+    const { charged } = hit()
+    refund({ ...charged, decision: { ...charged.decision, source: 'fallback' } as typeof charged.decision })
     expect(limiter.get('ada')).toBe(1)
   })
 
@@ -106,7 +130,7 @@ test('windows on the clock: whatever comes back whenever, what is left is what w
       ]
       const { limiter, hit } = setUp(rules, clock)
       const charged = setUp(rules, clock)
-      const underWay: { readonly made: RequestHit; readonly until: number }[] = []
+      const underWay: { readonly made: Request; readonly until: number }[] = []
       for (const [i, { waitMs, cost, lasts }] of steps.entries()) {
         clock.advance(waitMs)
         const made = hit(cost)
