@@ -230,7 +230,7 @@ describe('the older endpoints', () => {
     [{}, { 'x-client-id': 'ada' }, 'route is missing'],
     [{ route: '/a', limit: 0, window: 60 }, { 'x-client-id': 'ada' }, 'limit must be a whole number of at least 1, got 0'],
     [{ route: '/a', limit: 5, window: 1.5 }, { 'x-client-id': 'ada' }, 'window must be whole seconds'],
-    [{ route: '/a*', limit: 5, window: 60 }, { 'x-client-id': 'ada' }, '"/a*" stands for several'],
+    [{ route: '/a*', limit: 5, window: 60 }, { 'x-client-id': 'ada' }, '"/a*" is a pattern for several'],
   ])('refuse %o %o', async (body, headers, message) => {
     const { call } = await startService()
     const path = 'limit' in body ? '/api/v1/rate/fixed-window/set' : '/api/v1/rate/fixed-window'

@@ -1,5 +1,5 @@
-// `POST /v1/check` straight from node:http: the same steps as its route, without a framework between them.
-// What must stay true: what it answers is what the route answers, byte for byte; a test sends both the same requests.
+// `POST /v1/check` directly on node:http: the same steps as its route, without Fastify.
+// Invariant: the response equals the route's response byte for byte. A test sends the same requests to both.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Compile } from 'typebox/compile'
@@ -18,7 +18,7 @@ import { inputError } from './validation.ts'
 
 const JSON_BODY = /^application\/json\s*(;|$)/i
 
-/** Exactly as clients write it; any other spelling takes the route. */
+/** True for the usual spelling of a check. Any other spelling takes the route. */
 export function isCheck({ url, method }: IncomingMessage): boolean {
   return url === '/v1/check' && method === 'POST'
 }
@@ -36,7 +36,7 @@ export class CheckDoor {
     this.#mostBytes = mostBytes
   }
 
-  /** Answers a request for which `isCheck` holds. */
+  /** Precondition: `isCheck(request)` is true. */
   answer(request: IncomingMessage, response: ServerResponse): void {
     try {
       this.#authentication.authenticate(request, 'check')
@@ -82,8 +82,8 @@ export class CheckDoor {
   }
 
   /**
-   * Answers what was decided, together with all else that is decided in this turn of the event loop. A caller who waits for one answer
-   * after the other sleeps in between, and waking it takes longer than a decision; so it is woken once.
+   * Queues the response. All responses of one turn of the event loop are sent together: a caller that pipelines requests sleeps
+   * between responses, and waking it costs more than a decision. So it is woken once.
    */
   #send(response: ServerResponse, verdict: Verdict): void {
     if (this.#decided.length === 0) setImmediate(() => this.#sendDecided())
@@ -97,7 +97,7 @@ export class CheckDoor {
       const body = checkAnswer(verdict)
       const headers: Record<string, string | number> = rateLimitHeaders(verdict)
       headers['content-type'] = JSON_TYPE
-      // All of it is ASCII.
+      // The body is ASCII, so its length in characters is its length in bytes.
       headers['content-length'] = body.length
       response.writeHead(200, headers)
       response.end(body)

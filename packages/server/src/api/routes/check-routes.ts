@@ -1,5 +1,5 @@
-// Deciding: one check, many at once, and the two endpoints of the older form.
-// What must stay true: whoever asks gets 200 whenever it was decided, also for Deny; a check in memory is answered without a promise.
+// Deciding: one check, a batch, and the older form.
+// Invariant: a decided check gets status 200, also for Deny. A check in memory is answered without a promise.
 
 import type { FastifyReply } from 'fastify'
 import Type from 'typebox'
@@ -11,7 +11,7 @@ import { rateLimitHeaders } from '../rate-limit-headers.ts'
 import { type App, described, type RouteContext } from '../route-options.ts'
 import { Answer, Batch, BatchResult, Check, ClientId, envelope, Route, strict } from '../schemas.ts'
 
-/** The largest body of a batch. */
+/** Maximum body of a batch. */
 const BATCH_BYTES = 256 * 1024
 
 export function checkRoutes(app: App, { service, authentication }: RouteContext): void {
@@ -60,7 +60,7 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
           answers: {
             200: envelope(
               Type.Object({ results: Type.Array(BatchResult) }),
-              'All were asked; the results are in the order of the checks.',
+              'All checks were processed. The results are in the order of the checks.',
             ),
           },
           failures: [400, 413, 415],
@@ -112,7 +112,7 @@ function areKnown(answers: readonly (string | Promise<string>)[]): answers is re
   return answers.every((answer) => typeof answer === 'string')
 }
 
-/** What a check of a batch is answered that could not be decided. */
+/** The result of a check in a batch that could not be decided. */
 function failedAnswer(error: unknown): string {
   return JSON.stringify({ status: 'Error', message: error instanceof Error ? error.message : String(error) })
 }

@@ -1,4 +1,4 @@
-// API keys: listed, made, rotated, revoked.
+// API keys: list, create, rotate, revoke.
 
 import Type from 'typebox'
 import { ServerError } from '../../errors.ts'
@@ -24,7 +24,7 @@ export function keyRoutes(app: App, context: RouteContext): void {
         tag: 'keys',
         id: 'listKeys',
         summary: 'List API keys',
-        description: 'Newest first, with those that are no longer alive. The secrets are not kept, so not listed.',
+        description: 'Newest first, including revoked and expired keys. Secrets are not stored, so they are not listed.',
         scope: 'admin',
         answers: { 200: envelope(Type.Object({ keys: Type.Array(KeyView) }), 'All keys.') },
       }),
@@ -42,9 +42,9 @@ export function keyRoutes(app: App, context: RouteContext): void {
         ...described({
           tag: 'keys',
           id: 'createKey',
-          summary: 'Make an API key',
+          summary: 'Create an API key',
           scope: 'admin',
-          answers: { 201: envelope(KeyWithSecret, 'The key, and its secret this once.', 201) },
+          answers: { 201: envelope(KeyWithSecret, 'The key. Its secret is shown only in this answer.', 201) },
           failures: [400, 409, 413, 415, 503],
         }),
         body: NewKey,
@@ -66,11 +66,11 @@ export function keyRoutes(app: App, context: RouteContext): void {
         ...described({
           tag: 'keys',
           id: 'rotateKey',
-          summary: 'Replace an API key',
+          summary: 'Rotate an API key',
           description:
-            'Makes a second key of the same name and scopes. The first lives on for the grace period, or until it is revoked.',
+            'Creates a second key with the same name and scopes. The first key stays valid for the grace period, or until it is revoked.',
           scope: 'admin',
-          answers: { 201: envelope(KeyWithSecret, 'The new key, and its secret this once.', 201) },
+          answers: { 201: envelope(KeyWithSecret, 'The new key. Its secret is shown only in this answer.', 201) },
           failures: [400, 404, 409, 413, 415, 503],
         }),
         params: Identified,
@@ -95,7 +95,7 @@ export function keyRoutes(app: App, context: RouteContext): void {
           tag: 'keys',
           id: 'revokeKey',
           summary: 'Revoke an API key',
-          description: 'From now on it is refused. The last key that can administer is revoked only with `force`.',
+          description: 'The key is refused from now on. The last key with the scope `admin` is revoked only with `force`.',
           scope: 'admin',
           answers: { 200: envelope(KeyView, 'The key that was revoked.') },
           failures: [400, 404, 409, 503],
@@ -104,7 +104,7 @@ export function keyRoutes(app: App, context: RouteContext): void {
         querystring: Type.Object(
           {
             force: Type.Optional(
-              Type.Enum(['true', 'false'], { description: 'true: revokes it even if no other key can administer.' }),
+              Type.Enum(['true', 'false'], { description: 'true: revokes the key even if no other key has the scope `admin`.' }),
             ),
           },
           strict,
@@ -124,7 +124,7 @@ function expiry(written: string | undefined): { readonly expiresAt?: number } {
   if (written === undefined) return {}
   const expiresAt = Date.parse(written)
   if (Number.isNaN(expiresAt))
-    throw new ServerError('ERR_INPUT', `expires_at must be a time that exists, got ${JSON.stringify(written)}`)
+    throw new ServerError('ERR_INPUT', `expires_at must be a valid time, got ${JSON.stringify(written)}`)
   return { expiresAt }
 }
 

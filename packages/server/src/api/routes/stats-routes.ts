@@ -1,4 +1,4 @@
-// Figures for people and pages: the last hour by the second, and the busiest clients.
+// Statistics for the dashboard: the last hour by the second, and the busiest clients.
 
 import Type from 'typebox'
 import { ServerError } from '../../errors.ts'
@@ -23,7 +23,7 @@ export function statsRoutes(app: App, { service, authentication }: RouteContext)
           id: 'getStats',
           summary: 'See the last hour, second by second',
           description:
-            'Of this instance. The last second is still running. Beyond 100 policies, the rest are counted together as `other`.',
+            'Statistics of this instance. The last second is still running. Above 100 policies, the rest are counted together as `other`.',
           scope: 'read',
           answers: { 200: envelope(StatsView, 'The figures.') },
           failures: [400, 404],
@@ -31,7 +31,7 @@ export function statsRoutes(app: App, { service, authentication }: RouteContext)
         querystring: Type.Object(
           {
             seconds: Type.Optional(
-              Type.Integer({ minimum: 1, maximum: RING_SECONDS, description: `How far back; ${RING_SECONDS} by default.` }),
+              Type.Integer({ minimum: 1, maximum: RING_SECONDS, description: `Seconds to go back; ${RING_SECONDS} by default.` }),
             ),
             policy: Type.Optional(Type.String({ maxLength: 64, description: 'Only this policy.' })),
           },
@@ -42,7 +42,8 @@ export function statsRoutes(app: App, { service, authentication }: RouteContext)
     ({ query: { seconds = RING_SECONDS, policy } }, reply) => {
       const policies = stats.policies()
       const figures = policy === undefined ? stats.total : policies.find(({ name }) => name === policy)
-      if (figures === undefined) throw new ServerError('ERR_NOT_FOUND', `there are no figures of a policy called ${show(policy)}`)
+      if (figures === undefined)
+        throw new ServerError('ERR_NOT_FOUND', `there are no statistics of a policy called ${show(policy)}`)
       const last = Math.floor(stats.now() / 1000)
       const series = (of: Figures) => Object.fromEntries(COLUMNS.map((column) => [column, of.ring.read(column, last, seconds)]))
       const sums = policies.map((each) => ({
@@ -65,18 +66,16 @@ export function statsRoutes(app: App, { service, authentication }: RouteContext)
           id: 'getTop',
           summary: 'See the busiest clients of the last hour',
           description:
-            'Of this instance, counted in bounded memory. A count is never too low; `error` says by how much it may be too high, ' +
-            'and is 0 while no more than 512 clients come in ten minutes.',
+            'Statistics of this instance, counted in bounded memory. A count is never too low. `error` is the most by which it may be too high; ' +
+            'it is 0 while at most 512 different clients come in ten minutes.',
           scope: 'read',
           answers: { 200: envelope(TopView, 'The busiest first.') },
           failures: [400],
         }),
         querystring: Type.Object(
           {
-            by: Type.Optional(Type.Enum(['denied', 'allowed'], { description: 'What to count; denied by default.' })),
-            limit: Type.Optional(
-              Type.Integer({ minimum: 1, maximum: 500, description: 'How many clients at most; 10 by default.' }),
-            ),
+            by: Type.Optional(Type.Enum(['denied', 'allowed'], { description: 'The outcome to count; denied by default.' })),
+            limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'Clients at most; 10 by default.' })),
           },
           strict,
         ),
