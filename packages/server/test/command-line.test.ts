@@ -110,7 +110,7 @@ describe('check', () => {
       ['{', 'is not JSON'],
       ['{"client_id":"acme"}', 'a check needs client_id and route'],
       ['{"client_id":"acme","route":"/","cost":0}', 'cost must be a whole number of at least 1, got 0'],
-      ['{"client_id":"acme","route":"/","price":1}', 'there is no "price" in a check: there is client_id, route and cost'],
+      ['{"client_id":"acme","route":"/","price":1}', 'a check has no field "price": it has client_id, route and cost'],
     ]) {
       const path = file('checks.jsonl', `${good}\n${bad}\n`)
       expect(await sluice(['check', '--file', path])).toEqual({ code: 2, stdout: '', stderr: `${path}:2: ${message}\n` })
@@ -253,10 +253,10 @@ describe('policies', () => {
   })
 
   test.each([
-    [['policies', 'set', 'x'], 'say what to set: --client, --route, --rule, --mode, --scope or --file'],
+    [['policies', 'set', 'x'], 'name what to set: --client, --route, --rule, --mode, --scope or --file'],
     [
       ['policies', 'set', 'p1', '--rule', '5/minute'],
-      'say which requests the policy p1 is for, with --client or --route: the policy for all of them is called default',
+      'name the requests that the policy p1 is for, with --client or --route: the policy for all requests is called default',
     ],
     [['policies', 'set', 'x', '--mode', 'off'], 'there is no policy x yet: a new one needs --rule or --file'],
     [
@@ -281,7 +281,7 @@ describe('policies', () => {
     ],
     [
       ['keys', 'create', 'x', '--expires', 'soon'],
-      "error: option '--expires <time>' argument 'soon' is invalid. It must be a time such as 2027-01-31T00:00:00Z, or such as '90d' from now.",
+      "error: option '--expires <time>' argument 'soon' is invalid. It must be a time such as 2027-01-31T00:00:00Z, or a duration from now such as '90d'.",
     ],
   ])('%j is refused', async (args, message) => {
     expect(await sluice(args)).toEqual({ code: 2, stdout: '', stderr: `${message}\n` })
@@ -297,7 +297,7 @@ test('keys are made, listed, replaced and revoked', async () => {
   } = await sluice(['keys', 'create', 'shop', '--scope', 'check', '--scope', 'read', '--expires', '90d'])
   expect(code).toBe(0)
   expect(secret).toMatch(/^sluice_\w+\n$/)
-  expect(stderr).toMatch(/^\w+ \(shop\), check, read, until 2027-04-15T08:00:19.001Z\nIts secret is shown this once:\n$/)
+  expect(stderr).toMatch(/^\w+ \(shop\), check, read, until 2027-04-15T08:00:19.001Z\nThe secret is shown only once:\n$/)
   const id = stderr.split(' ')[0]
   const env = { SLUICE_API_KEY: secret }
   expect((await sluice(['check', 'acme', '/'], { env })).code).toBe(0)
@@ -328,7 +328,11 @@ test('a key has the scopes that were asked for, and no others; check if none wer
 test('the last admin key is revoked only with --force', async () => {
   const [{ id }] = JSON.parse(await printed('keys', 'list', '--json'))
   const refused = await sluice(['keys', 'revoke', id])
-  expect(refused).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('is the last that can administer') })
+  expect(refused).toMatchObject({
+    code: 4,
+    stdout: '',
+    stderr: expect.stringContaining('is the last valid key with the scope admin'),
+  })
   expect(refused.stderr).toContain('--force')
   expect(await printed('keys', 'revoke', id, '--force')).toBe(`${id} (first-admin) is revoked\n`)
 })
@@ -413,11 +417,9 @@ test('a failure of TLS is said as such, with what to try, and not as a service t
   expect(await asked(overTls.address)).toMatch(
     /self-signed certificate.*\nThe certificate is not trusted\. .*NODE_EXTRA_CA_CERTS\.\n$/,
   )
-  expect(await asked(overTls.address.replace('https', 'http'))).toMatch(
-    /broke: .*\nIf the service speaks TLS, .* https:\/\/\.\n$/,
-  )
-  expect(await asked(service.address.replace('http', 'https'))).toMatch(/\nTLS could not be agreed on\. .* http:\/\/\.\n$/)
-  expect(await asked('http://nobody.invalid')).toMatch(/nobody\.invalid\nIs the name right\?\n$/)
+  expect(await asked(overTls.address.replace('https', 'http'))).toMatch(/broke: .*\nIf the service uses TLS, .* https:\/\/\.\n$/)
+  expect(await asked(service.address.replace('http', 'https'))).toMatch(/\nThe TLS handshake failed\. .* http:\/\/\.\n$/)
+  expect(await asked('http://nobody.invalid')).toMatch(/nobody\.invalid\nIs the host name right\?\n$/)
 })
 
 test('what others have named cannot steer the terminal', async () => {
@@ -510,7 +512,7 @@ test('an admin key file that cannot or must not be written is refused before any
   }
   expect(await refused('--admin-key-file', folder)).toBe(`--admin-key-file ${folder} is a folder: name a file\n`)
   const notes = file('notes.txt', 'do not lose this')
-  expect(await refused('--admin-key-file', notes)).toContain('holds something else than an API key of Sluice')
+  expect(await refused('--admin-key-file', notes)).toContain('contains something other than an API key of Sluice')
   expect(readFileSync(notes, 'utf8')).toBe('do not lose this')
   expect(await refused('--admin-key-file', join(notes, 'key'))).toContain('cannot be used: ')
   expect(await refused('--show-key')).toBe('--show-key shows the key of a file: name the file with --admin-key-file\n')
@@ -525,7 +527,7 @@ test('a large YAML file is announced before it is read, a small one is not', asy
   const { code, stderr } = await sluice(['config', 'validate', '--config', large])
   expect({ code, stderr }).toEqual({
     code: 0,
-    stderr: `Reading ${large}, 0.6 MB of YAML. As JSON it would be read many times as fast.\n`,
+    stderr: `Reading ${large}, 0.6 MB of YAML. JSON would be read many times faster.\n`,
   })
   const refused = await sluice(['policies', 'import', large], { env: { SLUICE_URL: 'http://127.0.0.1:1' } })
   expect(refused.stderr).toContain(`Reading ${large}, 0.6 MB`)

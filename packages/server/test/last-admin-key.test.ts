@@ -202,7 +202,7 @@ describe('several instances on Redis', () => {
     expect((await service.call('GET', '/v1/keys')).status).toBe(401)
     await vi.waitFor(() => expect(existsSync(join(service.dataFolder, 'redis-copy.jsonl'))).toBe(true), 20_000)
     const elsewhere = await sluice(['keys', 'create', 'rescue', '--scope', 'admin', '--data-folder', service.dataFolder])
-    expect(elsewhere).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('say with --store which one') })
+    expect(elsewhere).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('name that Redis with --store') })
     const made = await sluice(['keys', 'create', 'rescue', '--scope', 'admin', '--store', store])
     expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/^sluice_\w+\n$/) })
     const headers = { 'api-key': made.stdout.trim() }

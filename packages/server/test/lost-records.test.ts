@@ -80,7 +80,7 @@ test('is answered as before, said everywhere, and put right by one command that 
   }
   expect(await sluice(a, 'records', 'status')).toMatchObject({
     code: 4,
-    stdout: expect.stringMatching(/^Redis lost policies or keys, noticed 20.*\nPut them back with: sluice records restore\n$/),
+    stdout: expect.stringMatching(/^Redis lost policies or keys, noticed 20.*\nRestore them with: sluice records restore\n$/),
   })
   expect((await sluice(a, 'health')).stdout).toBe(
     'ready, counts in redis; policies or keys were lost: see sluice records status\n',
@@ -123,7 +123,7 @@ test('an instance that starts meanwhile: with its copy it is ready, without one 
     body: { data: { state: 'starting', records: 'lost' } },
   })
   expect(fresh.lines.map(({ msg }) => msg)).toContain(
-    'Redis lost policies and keys, and this instance knows none: listening, but not ready until that is put right',
+    'Redis lost policies and keys, and this instance knows none: listening, but not ready until this is resolved',
   )
   // The one that closed may have made a change last that the other has not seen: then only that one can restore.
   const answers = []
@@ -202,7 +202,7 @@ test('an instance that knows less names the one to restore from', async () => {
   await redis.cli('SET', said, '999 process 7 on elsewhere, since 2026-01-02T03:04:05.000Z', 'PX', '60000')
   await isLost(a)
   expect((await sluice(a, 'records', 'status')).stdout).toMatch(
-    /\nPut them back with: sluice records restore --url <that instance>\. It is process 7 on elsewhere, since 2026\S+\.\n$/,
+    /\nRestore them with: sluice records restore --url <that instance>\. It is process 7 on elsewhere, since 2026\S+\.\n$/,
   )
 })
 
@@ -258,7 +258,7 @@ describe('a Redis that is there', () => {
     await redis.cli('CONFIG', 'SET', 'requirepass', 'right')
     const service = await onRedis(redis.port, { flags: { store: `redis://:wrong@127.0.0.1:${redis.port}` } })
     const said = service.lines.map(({ msg }) => msg).join('\n')
-    expect(said).toMatch(/Redis refuses the login \(WRONGPASS .*\): listening, but not ready until that is put right/)
+    expect(said).toMatch(/Redis refuses the login \(WRONGPASS .*\): listening, but not ready until this is resolved/)
     expect(said).not.toContain('does not answer')
     expect((await service.call('GET', '/readyz')).body.data.state).toBe('starting')
   })

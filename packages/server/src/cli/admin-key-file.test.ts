@@ -26,7 +26,7 @@ test('an empty file and an earlier key may be replaced, anything else may not', 
   }
   for (const content of [`${text}\n${text}\n`, `${text.slice(0, -1)}!`, 'x'.repeat(100_000)]) {
     writeFileSync(path, content)
-    expect(check).toThrow('holds something else than an API key of Sluice')
+    expect(check).toThrow('contains something other than an API key of Sluice')
   }
 })
 

@@ -1,4 +1,4 @@
-// sluice top: how many checks come in, and whom the limits stop, live.
+// sluice top: a live view of the rate of checks and of the clients that are denied most.
 // Without a terminal it prints one view and ends.
 
 import { Command, Option } from 'commander'
@@ -16,12 +16,14 @@ interface TopOptions extends ConnectionOptions {
 
 export function topCommand(terminal: Terminal): Command {
   const command = new Command('top')
-    .summary('watch rates and the clients that are limited most')
+    .summary('watch rates and the clients that are denied most')
     .description(
-      'Shows how many checks come in each second and whom the limits stop, live. q leaves. Shows one instance: the one that answers.',
+      'Shows the rate of checks and the clients that are denied most, live. Press q to leave. Shows only the instance that answers.',
     )
-    .addOption(new Option('--every <duration>', "how often to look, such as '5s'").argParser(durationMs).default(1000, '1s'))
-    .option('--once', 'print one view and end, as it does without a terminal', false)
+    .addOption(
+      new Option('--every <duration>', "interval between updates, such as '5s'").argParser(durationMs).default(1000, '1s'),
+    )
+    .option('--once', 'print one view and end (the default without a terminal)', false)
     .addHelpText('after', '\nExamples:\n  $ sluice top\n  $ sluice top --once --json')
   asksService(command, terminal.env)
   return command.action(async (options: TopOptions) => {
@@ -38,7 +40,7 @@ export function topCommand(terminal: Terminal): Command {
   })
 }
 
-/** Looks again and again, until somebody leaves. A service that does not answer is shown as such, and asked again. */
+/** Updates the view until the user leaves. If the service does not answer, shows that and tries again. */
 async function watch(client: Client, { every, url }: TopOptions, terminal: Terminal): Promise<void> {
   const screen = new LiveScreen(terminal)
   try {
