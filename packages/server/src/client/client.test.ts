@@ -230,7 +230,7 @@ describe('a service that fails', () => {
 
   test('something else that answers is not taken for the service', async () => {
     const { url } = await serverThat((_, response) => response.writeHead(200).end('<html>It works!</html>'))
-    const message = 'what answered with status 200 is not this service: "<html>It works!</html>"'
+    const message = 'the answer with status 200 is not from this service: "<html>It works!</html>"'
     await expect(clientOf({ url }).usage({ clientId: '1', route: '/' })).rejects.toMatchObject({ code: 'ERR_ANSWER', message })
   })
 
@@ -269,7 +269,7 @@ test('a path before the API is kept, and names travel whole', async () => {
 
 test.each([
   [{ url: 'ftp://x' }, /url must be/],
-  [{ url: 'http://user:secret@x' }, /^url must not hold a name or a password: the key goes into apiKey$/],
+  [{ url: 'http://user:secret@x' }, /^url must not contain a user name or a password: pass the key as apiKey$/],
   [{ apiKey: 'a key\n' }, /apiKey must be a key/],
   [{ timeoutMs: 0 }, /timeoutMs must be a whole number/],
   [{ timeoutMs: 2 ** 31 }, /timeoutMs must be a whole number/],
