@@ -128,7 +128,7 @@ describe('what is wrong is said, with where it came from', () => {
     [{ env: { SLUICE_KEYS_REQUIRE: 'false' } }, /did you mean SLUICE_KEYS_REQUIRED\?/],
     [{ flags: { tlsCert: 'x' } }, 'tlsCert is given without tlsKey: TLS needs both'],
     [{ flags: { tlsKey: 'x' } }, 'tlsKey is given without tlsCert: TLS needs both'],
-    [{ flags: { adminListen: '8080' } }, /^adminListen is 127\.0\.0\.1:8080, as listen is/],
+    [{ flags: { adminListen: '8080' } }, /^adminListen is 127\.0\.0\.1:8080, the same as listen/],
     [{ flags: { config: '/nowhere/sluice.yaml' } }, /^the configuration file \/nowhere\/sluice\.yaml cannot be read: ENOENT/],
     [{ flags: { listen: 'x:y', logLevel: 'loud' } }, /\(and 1 more\)$/],
   ])('%j', async (sources, message) => {
@@ -281,7 +281,7 @@ test('every option has a flag, a variable and a line of help', () => {
   expect(flags().map(({ name }) => name)).toEqual(['config', ...OPTION_NAMES])
   const help = new Map(flags().map(({ name, usage, about }) => [name, `${usage} ${about}`]))
   expect(help.get('dataFolder')).toBe(
-    '--data-folder <path> Where policies, keys and the audit log are kept. [SLUICE_DATA_FOLDER, default ./sluice-data]',
+    '--data-folder <path> The folder for policies, keys and the audit log. [SLUICE_DATA_FOLDER, default ./sluice-data]',
   )
   expect(help.get('keysRequired')).toMatch(/^--keys-required \[true\|false\] .*default true\]$/)
   expect(help.get('logLevel')).toContain('One of fatal, error, warn, info, debug, trace, silent.')

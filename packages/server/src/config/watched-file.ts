@@ -1,27 +1,27 @@
-// The configuration file while the service runs: its policies are taken over whenever it changes.
-// What must stay true: policies change all at once or not at all, and a file with something wrong in it changes nothing.
-// The file is looked at rather than watched: that works on every file system, through links, and when an editor replaces it.
+// Reloads the policies of the configuration file when the file changes.
+// Invariant: policies change all at once or not at all, and a file with a problem changes nothing.
+// The file is polled instead of watched. Polling works on every file system, through links, and when an editor replaces the file.
 
 import { messageOf } from '../errors.ts'
 import type { PolicyBook } from '../policies/policy-book.ts'
 import { type ConfigFile, markOf, readConfigFile } from './config-file.ts'
 
-/** A file that changes while it is being written is read when it has been the same for one look: in half a second at most. */
+/** A changed file is read once it has been unchanged between two polls: half a second at most. */
 const LOOK_EVERY_MS = 250
 
 export type FileEvent =
-  /** Its policies are in force. */
+  /** The policies of the file are in force. */
   | {
       readonly kind: 'taken'
       readonly policies: number
       readonly hidden: readonly string[]
       readonly needRestart: readonly string[]
     }
-  /** It is not used, and what was in force stays so. */
+  /** The file is not used. The previous policies stay in force. */
   | { readonly kind: 'refused'; readonly message: string }
 
 export interface WatchedFileOptions {
-  /** The file as the service was started with it. */
+  /** The file that the service was started with. */
   readonly file: ConfigFile
   readonly book: PolicyBook
   readonly onEvent: (event: FileEvent) => void
@@ -30,7 +30,7 @@ export interface WatchedFileOptions {
 export class WatchedFile {
   readonly #options: WatchedFileOptions
   #timer: NodeJS.Timeout | undefined
-  /** Of the file as it was last read, and as it was last seen. */
+  /** The file's mark (see `markOf`) at the last read and at the last poll. */
   #readMark: string
   #seenMark: string
   #looking: Promise<void> = Promise.resolve()
@@ -41,7 +41,7 @@ export class WatchedFile {
     this.#seenMark = options.file.mark
   }
 
-  /** Puts the policies of the file in force and looks after it from now on. */
+  /** Puts the policies of the file in force and starts polling. */
   start(): void {
     const { file, book } = this.#options
     book.replaceFilePolicies(file.policies)
@@ -49,7 +49,7 @@ export class WatchedFile {
     this.#timer.unref()
   }
 
-  /** Reads the file if it has changed, and has not since the last look. */
+  /** Reads the file if it has changed since the last read and is unchanged since the last poll. */
   look(): Promise<void> {
     this.#looking = this.#looking.then(async () => {
       const mark = await markOf(this.#options.file.path)
@@ -60,7 +60,7 @@ export class WatchedFile {
     return this.#looking
   }
 
-  /** Reads the file now, changed or not. */
+  /** Reads the file now. */
   reload(): Promise<void> {
     this.#looking = this.#looking.then(() => this.#take())
     return this.#looking
@@ -87,7 +87,7 @@ export class WatchedFile {
   }
 }
 
-/** The options that are not as they were when the service started. */
+/** Returns the options whose values differ from those at the start of the service. */
 function differences(then: ConfigFile['options'], now: ConfigFile['options']): string[] {
   const names = new Set([...Object.keys(then), ...Object.keys(now)] as (keyof typeof then)[])
   return [...names].filter((name) => JSON.stringify(then[name]) !== JSON.stringify(now[name]))
