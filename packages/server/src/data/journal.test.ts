@@ -181,7 +181,7 @@ describe('what cannot be true is refused', () => {
     expect(await contentOf(folder)).toEqual({ a: 3 })
     const refusal = {
       code: 'ERR_DATA_VERSION',
-      message: expect.stringMatching(/is of version 2, and this program reads versions up to 1: use the program that wrote it/),
+      message: expect.stringMatching(/has version 2, and this program reads versions up to 1: use the program that wrote it/),
     }
     writeFileSync(path, resealed({ version: 2 }).join(''))
     await expect(Journal.open(folder)).rejects.toMatchObject(refusal)

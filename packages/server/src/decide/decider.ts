@@ -1,5 +1,5 @@
-// Decides checks: finds the policy, asks its limiter, applies its mode, and counts the answer.
-// Invariant: on a memory store a check is answered at once, without a promise; and every check is counted once.
+// Decides checks: finds the policy, calls its limiter, applies its mode, and records statistics.
+// Invariant: on a memory store a check is decided synchronously, without a promise. Every check is recorded once.
 
 import type { Decision, FailureOptions, Store } from 'sluice'
 import type { Responder } from 'sluice/http'
@@ -11,16 +11,16 @@ import { countedKey } from './counted-key.ts'
 import { type PolicyLimiter, PolicyLimiters } from './policy-limiters.ts'
 import { StoreHealth } from './store-health.ts'
 
-/** The answer to a check. */
+/** The result of a check. */
 export interface Verdict {
   readonly policy: Policy
-  /** What the rules say. A policy that is off has not asked them. */
+  /** The decision of the rules. With mode `off` the rules were not asked. */
   readonly decision: Decision
-  /** What the caller is told: not always what the rules say, see the policy's mode. */
+  /** The decision for the caller. The policy's mode may turn a denial of the rules into an allowance. */
   readonly allowed: boolean
-  /** The rules deny, but the policy only watches. */
+  /** True if the rules deny, but the policy is in shadow mode. */
   readonly isShadowDenied: boolean
-  /** Tells of the decision in headers. */
+  /** Writes the headers for the decision. */
   readonly responder: Responder
 }
 
@@ -29,18 +29,18 @@ export interface Usage {
   readonly decision: Decision
 }
 
-/** The route under which the built-in policy counts a client that chooses its routes itself. */
+/** The route for counting a client that chooses its routes itself, under the built-in policy. */
 export const ALL_ROUTES = '*'
 
 interface AskedCheck extends CheckedRequest {
-  /** When it was asked for. */
+  /** Start time of the check. */
   readonly startMs: number
 }
 
 export interface DeciderOptions {
   readonly store: Store
   readonly failure: Omit<FailureOptions, 'standIn'>
-  /** The most counters that stand in for those of the store, where the failure mode is `local`. */
+  /** Maximum number of fallback counters, with failure mode `local`. */
   readonly standInKeys: number
   readonly policies: PolicyBook
   readonly stats: Stats
@@ -59,16 +59,17 @@ export class Decider {
   }
 
   /**
-   * Decides and spends. At once on a memory store; else with a promise, which rejects if the store failed and nobody stands in.
-   * `startMs` is when it was asked for, if several were at once.
+   * Decides and spends. Synchronous on a memory store. Otherwise returns a promise, which rejects if the store failed and there is no
+   * fallback. `startMs` is the common start time of a batch.
    */
   check(clientId: string, route: string, cost: number, startMs = performance.now()): Verdict | Promise<Verdict> {
     return this.#decide(this.#policies.find(clientId, route), { clientId, route, cost, startMs })
   }
 
   /**
-   * Decides and spends, for a route that the client chose itself, such as the path of a forwarded request. The built-in policy then counts
-   * all routes of a client as one, or a client could escape it with a new path for each request. Any other policy counts as its scope says.
+   * Like `check`, for a route that the client chose itself, such as the path of a forwarded request. The built-in policy then counts
+   * all routes of a client together. Otherwise a client could avoid the limit with a new path for each request. Any other policy counts
+   * as its scope says.
    */
   checkPath(clientId: string, path: string, cost: number): Verdict | Promise<Verdict> {
     const policy = this.#policies.find(clientId, path)
@@ -95,26 +96,26 @@ export class Decider {
     )
   }
 
-  /** What a hit of `cost` would get now; spends nothing. */
+  /** Returns the decision that a hit of `cost` would get now. Spends nothing. */
   async usage(clientId: string, route: string, cost: number): Promise<Usage> {
     const { asked, key } = this.#find(clientId, route)
     return { policy: asked.policy, decision: await asked.limiter.peek(key, { cost }) }
   }
 
-  /** Forgets what was counted. */
+  /** Resets the counter. */
   async reset(clientId: string, route: string): Promise<Policy> {
     const { asked, key } = this.#find(clientId, route)
     await asked.limiter.reset(key)
     return asked.policy
   }
 
-  /** Gives units back on every rule; → units used on the first. */
+  /** Gives units back on every rule. Returns the used units of the first rule. */
   async refund(clientId: string, route: string, cost: number): Promise<{ readonly policy: Policy; readonly used: number }> {
     const { asked, key } = this.#find(clientId, route)
     return { policy: asked.policy, used: await asked.limiter.refund(key, cost) }
   }
 
-  /** Puts the count of one rule, the first unless named, at `used`. */
+  /** Sets the count of one rule (default: the first) to `used`. */
   async set(
     clientId: string,
     route: string,
@@ -125,7 +126,7 @@ export class Decider {
     return { policy: asked.policy, used: await asked.limiter.set(key, used, rule === undefined ? {} : { rule }) }
   }
 
-  /** Releases the counters that stand in for the store. */
+  /** Releases the fallback counters. */
   close(): void {
     this.#limiters.close()
   }

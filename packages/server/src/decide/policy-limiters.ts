@@ -1,6 +1,6 @@
-// One limiter for each policy that is in use, over one store.
-// Invariants: a policy that changed is another policy and gets a limiter of its own. Counts live in the store, and in the one store
-// that stands in for it, under the names of the rules: they survive the change, and a limiter that had to make room for others.
+// One limiter for each policy in use, over one store.
+// Invariant: a changed policy is a new object and gets a new limiter. Counts live in the store and in the shared fallback store,
+// under the names of the rules, so they survive a change of the policy and the eviction of its limiter.
 
 import { createLimiter, type Decision, decide, type FailureOptions, type Limiter, memoryStore, type Store } from 'sluice'
 import { createResponder, type Responder } from 'sluice/http'
@@ -9,13 +9,13 @@ import type { Figures } from '../stats/figures.ts'
 import type { Stats } from '../stats/stats.ts'
 import type { StoreHealth } from './store-health.ts'
 
-/** A policy, ready to decide. */
+/** A policy with its limiter. */
 export interface PolicyLimiter {
   readonly policy: Policy
   readonly limiter: Limiter
-  /** What a policy that is off answers: all is free. */
+  /** The decision of a policy with mode `off`: nothing is used. */
   readonly free: Decision
-  /** Tells of its decisions in headers. */
+  /** Writes the headers for its decisions. */
   readonly responder: Responder
   figures: Figures
 }
@@ -23,19 +23,19 @@ export interface PolicyLimiter {
 export interface PolicyLimitersOptions {
   readonly store: Store
   readonly failure: Omit<FailureOptions, 'standIn'>
-  /** The most counters that stand in for those of the store. */
+  /** Maximum number of fallback counters. */
   readonly standInKeys: number
   readonly stats: Stats
   readonly health: StoreHealth
 }
 
-/** Limiters kept. Each holds about 3 kB. */
+/** Maximum number of limiters. Each takes about 3 kB. */
 const MOST = 20_000
 
 export class PolicyLimiters {
   readonly #options: PolicyLimitersOptions
   readonly #failure: FailureOptions
-  /** Stands in for a store that may fail, for all policies together. */
+  /** The fallback for a store that may fail. All policies share it. */
   readonly #standIn: Store<'sync'> | undefined
   readonly #limiters = new Map<Policy, PolicyLimiter>()
 
