@@ -1,7 +1,7 @@
-// API keys: made, verified, listed, revoked, rotated.
-// Invariant: no secret is kept, only its digest; a key that has been revoked or has expired does not verify from that moment on;
-// keys that are alive share a name only while one takes over from the other; the last admin key is revoked only by force, also if
-// several instances revoke at once.
+// API keys: create, verify, list, revoke, rotate.
+// Invariant: only the digest of a secret is stored. A key does not verify from the moment it is revoked or expires. Two valid keys
+// share a name only during a rotation. The last admin key is revoked only with force, even if several instances revoke keys at
+// once.
 
 import { timingSafeEqual } from 'node:crypto'
 import type { Change, Records } from '../data/records.ts'
@@ -14,44 +14,44 @@ import { lastAdminRefusal } from './last-admin.ts'
 
 export { type ApiKey, mayUse, type NewKeyOptions, type Scope } from './api-key.ts'
 
-/** A new key with its secret, which is shown this once and not kept. */
+/** A new key with its secret. The secret is shown only once and not stored. */
 export interface NewApiKey {
   readonly key: ApiKey
-  /** What its owner sends: `sluice_<id>_<secret>_<checksum>`. */
+  /** The text that its owner sends: `sluice_<id>_<secret>_<checksum>`. */
   readonly secret: string
 }
 
 export interface RotateOptions {
-  /** How long the old key lives on; until it is revoked, or expires, unless given. */
+  /** Time for which the old key stays valid. Default: until it is revoked or expires. */
   readonly graceMs?: number
-  /** When the new key expires. */
+  /** Expiry of the new key. */
   readonly expiresAt?: number
 }
 
 export interface RevokeOptions {
-  /** Revokes the key even if no other can administer. */
+  /** Revokes the key even if no other key has the scope `admin`. */
   readonly force?: boolean
 }
 
-/** Keys that are kept, those included that are no longer alive. */
+/** Maximum number of keys, including revoked and expired ones. */
 const MOST_KEYS = 10_000
 
-/** What keys were last used at is kept this often: a crash forgets no more than this of it. */
+/** Interval for storing the times of last use. A crash loses at most this much. */
 const KEEP_USE_EVERY_MS = 60_000
 
-/** Keys that were proved lately and are not hashed again: hashing one takes longer than deciding a check. */
+/** Maximum number of cached verifications. Hashing a key takes longer than deciding a check. */
 const MOST_PROVED = 1000
 
-/** Compared with where no key has the id, so that the time says nothing about ids. */
+/** Compared with if the id is unknown, so that the response time reveals nothing about ids. */
 const NOBODY = Buffer.alloc(32)
 
-/** A key, and what proves it. */
+/** A key with the digest of its secret. */
 interface Held {
   readonly key: ApiKey & { lastUsedAt?: number }
   readonly digest: Buffer
 }
 
-/** A key that was kept and cannot be read, such as one of a later version. It does not verify. */
+/** A stored key that cannot be read, such as one of a newer version. It does not verify. */
 export interface UnreadKey {
   readonly id: string
   readonly error: unknown
@@ -64,16 +64,16 @@ export class KeyRing {
   readonly #unread = new Map<string, UnreadKey>()
   readonly #held = new Map<string, Held>()
   readonly #used = new Set<Held>()
-  /** By the text that was presented. What became of a key since then shows in `#held`. */
+  /** Verified keys by presented text. An entry counts only while `#held` contains the same object. */
   readonly #proved = new Map<string, Held>()
-  /** Keys that this instance refuses because it was asked to revoke them, without force, and that are not kept as revoked yet. */
+  /** Keys that this instance was asked to revoke without force, and whose revocation is not committed yet. They do not verify. */
   readonly #revoking = new Set<string>()
   readonly #unwatch: () => void
   readonly #timer: NodeJS.Timeout
-  /** Changes are made one after the other. */
+  /** Queue of changes: they run one after the other. */
   #turn: Promise<unknown> = Promise.resolve()
 
-  /** `onUnread` hears of each key that cannot be read. */
+  /** `onUnread` is called for each key that cannot be read. */
   constructor(records: Records, now: () => number = Date.now, onUnread: (key: UnreadKey) => void = () => {}) {
     this.#records = records
     this.#now = now
@@ -84,12 +84,12 @@ export class KeyRing {
     this.#timer.unref()
   }
 
-  /** Keys that are kept and cannot be used. */
+  /** Stored keys that cannot be read. */
   get unread(): readonly UnreadKey[] {
     return [...this.#unread.values()]
   }
 
-  /** Makes a key; resolves when it is safe. */
+  /** Resolves when the key is durable. */
   create(options: NewKeyOptions): Promise<NewApiKey> {
     return this.#inTurn(async () => {
       checkInput(NewKeySchema, options, 'the API key')
@@ -97,14 +97,14 @@ export class KeyRing {
       if (this.#aliveWithName(options.name).length > 0) {
         throw new ServerError(
           'ERR_KEY_TAKEN',
-          `a key called ${show(options.name)} is alive: rotate that one, or choose another name`,
+          `a valid key is called ${show(options.name)} already: rotate that one, or choose another name`,
         )
       }
       return this.#add(options, [])
     })
   }
 
-  /** The key that was presented, if it is known and alive. */
+  /** Returns the key if the presented text is valid. */
   verify(presented: unknown): ApiKey | undefined {
     const held = this.#provedBy(presented)
     if (held === undefined) return undefined
@@ -119,14 +119,14 @@ export class KeyRing {
     return this.#held.get(id)?.key
   }
 
-  /** Newest first, those included that are no longer alive. */
+  /** Returns all keys, newest first, including revoked and expired ones. */
   list(): readonly ApiKey[] {
     return this.#all().sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1))
   }
 
   /**
-   * From this call on it does not verify, even if that could not be kept; then it rejects, may be called again, and is owed by the
-   * records. The last key that can administer is refused with ERR_KEY_LAST, and stays alive.
+   * The key does not verify from this call on, even if the commit fails. In that case the promise rejects, the records owe the
+   * revocation, and the call may be repeated. The last key with the scope `admin` is refused with ERR_KEY_LAST and stays valid.
    */
   async revoke(id: string, { force = false }: RevokeOptions = {}): Promise<ApiKey> {
     const { key } = this.#known(id)
@@ -145,7 +145,7 @@ export class KeyRing {
       this.#held.set(id, revoked())
       return await this.#inTurn(async () => {
         const held = revoked()
-        // Another instance may have revoked the others meanwhile, so the same is asked again right before it is kept.
+        // Another instance may have revoked the other admin keys meanwhile, so `refusal` runs again right before the commit.
         if (!this.#isKeptRevoked(id)) await this.#records.commit([changeTo(held)], refusal)
         this.#revoking.delete(id)
         return held.key
@@ -157,7 +157,7 @@ export class KeyRing {
     }
   }
 
-  /** Has the records make a revocation later. If it would be the last admin key by then, the key lives on. */
+  /** Asks the records to commit the revocation later. If it is the last admin key at that time, the key stays valid. */
   #owe(id: string, refusal: () => ServerError | undefined): void {
     const held = this.#held.get(id)
     if (held === undefined) return
@@ -169,7 +169,7 @@ export class KeyRing {
     })
   }
 
-  /** Takes back a revocation that was refused, unless the key had been revoked before. */
+  /** Undoes a refused revocation, unless the key had been revoked before. */
   #liveOn(id: string): void {
     if (!this.#revoking.delete(id)) return
     const { key, digest } = this.#known(id)
@@ -180,7 +180,7 @@ export class KeyRing {
     return (this.#records.all('key').get(id) as KeyRecord | undefined)?.revokedAt !== undefined
   }
 
-  /** A second key of the same name and scopes, for its owner to go over to. */
+  /** Creates a second key with the same name and scopes, which replaces the first. */
   rotate(id: string, { graceMs, expiresAt }: RotateOptions = {}): Promise<NewApiKey> {
     return this.#inTurn(async () => {
       const held = this.#known(id)
@@ -192,10 +192,10 @@ export class KeyRing {
       }
       this.#checkExpiry(expiresAt)
       if (!isAlive(key, nowMs)) {
-        throw new ServerError('ERR_KEY_UNKNOWN', `the key ${show(id)} is no longer alive: create a new one`)
+        throw new ServerError('ERR_KEY_UNKNOWN', `the key ${show(id)} is revoked or expired: create a new one`)
       }
       if (this.#aliveWithName(key.name).length > 1) {
-        throw new ServerError('ERR_KEY_TAKEN', `two keys called ${show(key.name)} are alive already: revoke one of them first`)
+        throw new ServerError('ERR_KEY_TAKEN', `two valid keys are called ${show(key.name)} already: revoke one of them first`)
       }
       const { name, scopes } = key
       const options = { name, scopes: [...scopes], ...(expiresAt === undefined ? {} : { expiresAt }) }
@@ -205,7 +205,7 @@ export class KeyRing {
     })
   }
 
-  /** Keeps when keys were last used. Done once a minute, and when the ring is closed. */
+  /** Stores the times of last use. Runs once a minute and on close. */
   keepUse(): Promise<void> {
     return this.#inTurn(async () => {
       const used = [...this.#used].filter((held) => this.#held.get(held.key.id) === held)
@@ -220,7 +220,7 @@ export class KeyRing {
     await this.keepUse()
   }
 
-  /** Keeps a new key, and what becomes of others with it. */
+  /** Commits a new key together with changes of others. */
   async #add({ name, scopes, expiresAt }: NewKeyOptions, others: readonly Held[]): Promise<NewApiKey> {
     const { id, text } = makeKeyText()
     const key: ApiKey = {
@@ -235,7 +235,7 @@ export class KeyRing {
     await this.#records.commit([...kept.map(changeTo), ...gone.map(({ id }) => ({ kind: 'key', id, value: undefined }) as const)])
     for (const { id } of gone) this.#held.delete(id)
     for (const held of kept) {
-      // Revoked meanwhile, it stays so.
+      // A key that was revoked during the commit stays revoked.
       const revokedAt = this.get(held.key.id)?.revokedAt
       this.#held.set(held.key.id, revokedAt === undefined ? held : changed(held, { revokedAt }))
     }
@@ -272,7 +272,7 @@ export class KeyRing {
 
   #checkExpiry(expiresAt: number | undefined): void {
     if (expiresAt === undefined || expiresAt > this.#now()) return
-    const message = `expiresAt must be a time to come, in milliseconds since the epoch, got ${show(expiresAt)}`
+    const message = `expiresAt must be in the future, in milliseconds since the epoch, got ${show(expiresAt)}`
     refuse('the API key', [{ at: 'expiresAt', message }])
   }
 
@@ -281,7 +281,7 @@ export class KeyRing {
     const [dead] = this.#all()
       .filter((key) => !isAlive(key, nowMs))
       .sort((a, b) => endOf(a) - endOf(b))
-    if (dead === undefined) throw new ServerError('ERR_FULL', `there are ${MOST_KEYS} API keys, and there may not be more`)
+    if (dead === undefined) throw new ServerError('ERR_FULL', `there are ${MOST_KEYS} API keys, which is the maximum`)
     return dead
   }
 
@@ -291,7 +291,7 @@ export class KeyRing {
     return turn
   }
 
-  /** Takes over a change of another instance. A key that was revoked here stays revoked, also if that could not be kept. */
+  /** Applies a change of another instance. A key that was revoked here stays revoked, even if the commit failed. */
   #hear({ kind, id, value }: Change): void {
     if (kind !== 'key') return
     const revokedAt = this.get(id)?.revokedAt
@@ -303,7 +303,7 @@ export class KeyRing {
     else if (revokedAt !== undefined) this.#held.set(id, changed(held, { revokedAt }))
   }
 
-  /** A key that cannot be read does not verify. */
+  /** Loads a key. A key that cannot be read does not verify. */
   #tryToHold(id: string, record: unknown): void {
     try {
       this.#hold(id, record)
@@ -337,7 +337,7 @@ function changeTo({ key: { id, scopes, ...key }, digest }: Held): Change {
   return { kind: 'key', id, value }
 }
 
-/** When a key that is no longer alive ceased to be. */
+/** Returns the time when a key was revoked or expired. */
 function endOf({ revokedAt = Number.POSITIVE_INFINITY, expiresAt = Number.POSITIVE_INFINITY }: ApiKey): number {
   return Math.min(revokedAt, expiresAt)
 }
