@@ -1,7 +1,7 @@
-// A copy of the policies and keys that are in Redis, in the data folder: an instance starts with it while Redis does not answer, and
-// knows by it whether Redis has lost something since.
-// Invariant: the copy is used only if it is whole and of that Redis. It is replaced only by records that include it: a copy of
-// another Redis, or one that cannot be read, is moved aside first, and one of a later version is left alone.
+// A local copy of the records in Redis, in the data folder. An instance starts with it while Redis does not answer, and uses it to
+// detect whether Redis has lost something.
+// Invariant: the copy is used only if it is complete and belongs to this Redis. It is replaced only by records that include it. A copy
+// of another Redis, or one that cannot be read, is moved aside first. One of a newer version is not touched.
 
 import { mkdir, readFile, rename } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -16,19 +16,19 @@ import type { AssumedRecords } from './local-records.ts'
 
 export const COPY_FILE = 'redis-copy.jsonl'
 
-/** Where a copy goes that is not replaced by records that include it. There is one such place. */
+/** Name for a copy that is moved aside. Only the latest such copy is kept. */
 const ASIDE = 'redis-copy.aside.jsonl'
 
 /** Version 1 had neither position nor marks. */
 const VERSION = 2
 
-/** How long after a change the copy is written, with all changes until then. */
+/** Delay between a change and writing the copy. Changes in between are written together. */
 const WRITE_AFTER_MS = 5000
 
-/** Lines that are written in one go: checks go on in between. */
+/** Lines that are written at a time. Checks run in between. */
 const LINES_A_PART = 500
 
-/** The position of a copy of version 1, which has none: every Redis with at least one change counts as having that copy's changes. */
+/** Position of a copy of version 1, which has none. Any Redis with at least one change is accepted as newer. */
 const UNKNOWN_POSITION: Position = { last: 1, mark: '', origin: '' }
 
 interface Head {
@@ -41,7 +41,7 @@ interface Head {
 
 export interface RecordsCopyOptions {
   readonly folder: string
-  /** Which Redis it is a copy of: where that is, without how to log in. */
+  /** Identifies the Redis that is copied: its address without passwords. */
   readonly of: string
   readonly onError: (error: ServerError) => void
 }
@@ -63,7 +63,7 @@ export class RecordsCopy {
     this.#options = options
   }
 
-  /** The records that were copied last; undefined if there are none that can be used. Needs no lock: the file is replaced as a whole. */
+  /** Returns the records of the copy, or undefined if there are none or they cannot be used. Needs no lock, since the file is replaced as a whole. */
   static async read({ folder, of, onError }: RecordsCopyOptions): Promise<AssumedRecords | undefined> {
     const path = join(resolve(folder), COPY_FILE)
     try {
@@ -74,7 +74,7 @@ export class RecordsCopy {
     }
   }
 
-  /** Locks the folder to write into it; undefined, with `onError` told, if that cannot be: the service does without a copy then. */
+  /** Locks the folder for writing. If that fails, calls `onError` and returns undefined; the service then runs without a copy. */
   static async open(options: RecordsCopyOptions): Promise<RecordsCopy | undefined> {
     const folder = resolve(options.folder)
     try {
@@ -86,12 +86,12 @@ export class RecordsCopy {
     }
   }
 
-  /** Has the copy written soon. */
+  /** Schedules writing the copy. */
   changed(known: () => KnownRecords | undefined): void {
     this.#timer ??= setTimeout(() => this.#write(known()), WRITE_AFTER_MS).unref()
   }
 
-  /** Writes what is due, and lets go of the folder. */
+  /** Writes a scheduled copy and unlocks the folder. */
   async close(known: () => KnownRecords | undefined): Promise<void> {
     if (this.#timer !== undefined) this.#write(known())
     await this.#written
@@ -136,7 +136,7 @@ export class RecordsCopy {
 
 type Copied = { readonly head: Head; readonly records: readonly Change[] }
 
-/** Throws ERR_DATA_VERSION for a copy of a later version. */
+/** Throws ERR_DATA_VERSION for a copy of a newer version. */
 async function readCopy(path: string): Promise<Copied | 'none' | 'damaged'> {
   let bytes: Buffer
   try {
