@@ -1,5 +1,5 @@
-// Where the service keeps what it must not lose: a data folder and this process's memory, or Redis.
-// Invariant: callers cannot tell which of the two it is, apart from `store.kind`.
+// Storage of the service: a data folder with counters in memory, or Redis for both.
+// Invariant: callers cannot tell the two apart, except by `storeFacts.kind`.
 
 import type { MemoryStore, Store } from 'sluice'
 import { redisStore } from 'sluice/redis'
@@ -19,7 +19,7 @@ import { redisAuditTrail } from './redis/redis-audit-log.ts'
 import { type RedisAddress, RedisConnection } from './redis/redis-connection.ts'
 import { RedisRecords } from './redis/redis-records.ts'
 
-/** Checks of one batch travel in one command. */
+/** Maximum number of calls in one Redis command. Above the maximum of a batch, so a batch is one command. */
 const CALLS_A_COMMAND = 1024
 
 export interface Keeping {
@@ -28,24 +28,24 @@ export interface Keeping {
   readonly store: Store
   readonly facts: StoreFacts
   readonly care: RecordsCare
-  /** Resolves when everything has been read, or is known although Redis has lost it. */
+  /** Resolves when the records have been read, or are known although Redis has lost them. */
   readonly loaded: Promise<void>
-  /** True if a copy of the records is there to start with, as long as Redis cannot be read. */
+  /** True if there is a local copy of the records to start with while Redis cannot be read. */
   hasCopy(): Promise<boolean>
-  /** Why nothing could be read yet, as the start of a sentence. */
+  /** The reason why nothing could be read yet, as the start of a sentence. */
   trouble(): string
-  /** Whether this instance, of all that start at once, is the one to make the first key. */
+  /** True if this instance creates the first key. Of several instances that start at once, only one does. */
   isFirst(): Promise<boolean>
-  /** Once the service is up. */
+  /** Call it once the service is up. */
   started(): Promise<void>
-  /** Saves and releases everything. Nothing may be decided any more. */
+  /** Saves and releases everything. No check may be decided afterwards. */
   close(): Promise<void>
 }
 
 export interface KeepingOptions {
   readonly config: Config
   readonly logger: Logger
-  /** Hears whether Redis answers. */
+  /** Called with true if Redis answers, and false if it does not. */
   readonly onStore: (isUp: boolean) => void
 }
 
@@ -102,12 +102,12 @@ async function inRedis({ config, logger, onStore }: KeepingOptions, address: Red
   const keepCopy = (): void => {
     if (records.isRead) copy?.changed(known)
   }
-  // Redis is held against the copy, so the copy comes first.
+  // The copy is loaded first, because Redis is compared with it.
   const copied = RecordsCopy.read(copyOptions).then((assumed) => {
     if (assumed !== undefined) records.assume(assumed)
     return assumed !== undefined
   })
-  // Locking may take seconds: nobody waits for it.
+  // Not awaited: locking may take seconds.
   const copyOpened = copied
     .then(() => RecordsCopy.open(copyOptions))
     .then((opened) => {
@@ -138,7 +138,7 @@ async function inRedis({ config, logger, onStore }: KeepingOptions, address: Red
   }
 }
 
-/** Says in the log how Redis does: once for each time that something changes, not twice a second. */
+/** Logs the state of Redis when it changes, instead of twice a second. */
 function redisVoice(logger: Logger, onStore: (isUp: boolean) => void) {
   let isUp = true
   let complaint = ''
@@ -155,7 +155,7 @@ function redisVoice(logger: Logger, onStore: (isUp: boolean) => void) {
     },
     onError: (error: Error): void => {
       trouble = redisTrouble(error)
-      // It goes on trying, and would say the same several times a second.
+      // The connection retries several times a second, so the same error is logged once.
       if (error.message !== complaint) logger.warn({ err: error }, `the connection to Redis failed: ${trouble}`)
       complaint = error.message
     },
@@ -163,12 +163,15 @@ function redisVoice(logger: Logger, onStore: (isUp: boolean) => void) {
       if (loss === undefined) return logger.info('Redis has all policies and keys again')
       trouble = 'Redis lost policies and keys, and this instance knows none'
       const text =
-        'Redis lost changes of policies and keys. This instance goes on with those that it knows, and nothing can be changed until they are back: run sluice records restore. Entries of the audit log are lost with them'
+        'Redis lost changes of policies and keys. This instance goes on with those that it knows, and nothing can be changed until they are restored: run sluice records restore. Entries of the audit log are lost with them'
       logger.error(loss, text)
     },
     onUnreadable: ({ kind, id }: UnreadableRecord): void =>
-      logger.error({ kind, id }, `a ${kind === 'key' ? 'key' : 'policy'} in Redis cannot be read and does not count`),
+      logger.error({ kind, id }, `a ${kind === 'key' ? 'key' : 'policy'} in Redis cannot be read and is ignored`),
     onCopyError: (error: ServerError): void =>
-      logger.warn({ err: error }, 'no copy of policies and keys is kept: a start without Redis will have to wait for it'),
+      logger.warn(
+        { err: error },
+        'no copy of policies and keys is written: without it, a start while Redis is down has to wait for Redis',
+      ),
   }
 }

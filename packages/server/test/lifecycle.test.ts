@@ -327,7 +327,7 @@ describe('a reload', () => {
     ])
     writeFileSync(cert, 'nonsense')
     expect(await reload()).toEqual([
-      expect.objectContaining({ level: 'error', certificate: cert, msg: expect.stringContaining('stays so') }),
+      expect.objectContaining({ level: 'error', certificate: cert, msg: expect.stringContaining('stays in use') }),
       expect.objectContaining({ level: 'info', msg: 'the configuration file was read' }),
     ])
   })

@@ -1,36 +1,36 @@
-// What just happened, for people who watch: a sample of checks, with the reason for each answer.
-// What must stay true: whatever the traffic, no more than so many events are made in a second, and nobody who listens slowly holds up a check.
+// A live feed of checks: a sample, with the reason for each outcome.
+// Invariant: the number of events in a second is bounded whatever the traffic, and a slow listener never delays a check.
 
-/** One check, as those who watch see it. */
+/** The event of one check. */
 export interface CheckEvent {
   readonly time: string
   readonly client_id: string
   readonly route: string
-  /** The route that it was counted under, where that is another. */
+  /** The route that the check was counted under, if it differs. */
   readonly counted_route?: string
   readonly cost: number
   readonly policy: string
   readonly outcome: 'allow' | 'deny' | 'error'
   readonly reason: string
-  /** The rule that spoke, and its numbers. */
+  /** The rule that decided the outcome, with its numbers. */
   readonly rule: string
   readonly limit: number
   readonly remain: number
-  /** null: never. */
+  /** null if the cost never passes. */
   readonly retry_after_ms: number | null
   readonly source: string
-  /** Checks of the same kind, denied or not, that were left out of the sample since the one before. */
+  /** Number of checks of the same kind (news or not) that the sample left out since the previous event. */
   readonly skipped: number
 }
 
-/** Takes what came in the last moment, oldest first. */
+/** Receives the events of the last interval, oldest first. */
 export type EventListener = (events: readonly CheckEvent[]) => void
 
-/** Events of a kind, denied or not, that are made in a second while somebody listens; while nobody does, denied ones for later. */
+/** Maximum number of events in a second for each kind (news or not) with listeners, and for news without listeners. */
 const HEARD_A_SECOND = 500
 const UNHEARD_DENIED_A_SECOND = 50
 
-/** Events are handed on together, so that many cost those who listen little more than few. */
+/** Events are passed on in batches at this interval, so that many events cost little more than few. */
 const GATHER_MS = 50
 
 const RECENT = 100
@@ -43,7 +43,7 @@ export class EventFeed {
   readonly #others = new Sample()
   #gathered: CheckEvent[] = []
 
-  /** The latest checks that were denied, or would have been but for shadow mode. */
+  /** The latest news: checks that were denied, or would have been denied without shadow mode. */
   get recent(): readonly CheckEvent[] {
     return this.#recent
   }
@@ -52,7 +52,7 @@ export class EventFeed {
     return this.#listeners.size
   }
 
-  /** → what stops listening; undefined if too many listen already. */
+  /** Returns a function that removes the listener, or undefined if there are too many listeners. */
   listen(listener: EventListener): (() => void) | undefined {
     if (this.#listeners.size >= MOST_LISTENERS) return undefined
     this.#listeners.add(listener)
@@ -61,7 +61,7 @@ export class EventFeed {
     }
   }
 
-  /** Whether the check is part of the sample: if so, hand its event to `publish`. */
+  /** True if the check is part of the sample. Then pass its event to `publish`. `isNews`: denied, or denied in shadow mode. */
   samples(second: number, isDenied: boolean): boolean {
     if (this.#listeners.size > 0) return this.#sampleOf(isDenied).takes(second, HEARD_A_SECOND)
     return isDenied && this.#denied.takes(second, UNHEARD_DENIED_A_SECOND)
@@ -89,7 +89,7 @@ export class EventFeed {
   }
 }
 
-/** The first so many of each second. */
+/** Takes the first events of each second. */
 class Sample {
   #second = 0
   #taken = 0
@@ -106,7 +106,7 @@ class Sample {
     return isTaken
   }
 
-  /** How many were not taken since this was last asked. */
+  /** Returns the number of skipped events since the last call. */
   tellSkipped(): number {
     const skipped = this.#skipped
     this.#skipped = 0

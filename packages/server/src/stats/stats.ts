@@ -1,5 +1,5 @@
-// Live figures about checks: per second for the last hour, by policy, by client, and as metrics.
-// What must stay true: memory is bounded whatever comes in. A cap on policies, sketches for clients, a sample for events.
+// Live statistics of checks: by second for the last hour, by policy, by client, and as metrics.
+// Invariant: memory is bounded whatever comes in. Policies have a maximum number, clients a sketch, events a sample.
 
 import type { Decision } from 'sluice'
 import { EventFeed } from './event-feed.ts'
@@ -8,17 +8,17 @@ import { DURATION_BOUNDS, Histogram, UTILIZATION_BOUNDS } from './histogram.ts'
 import { RING_SECONDS } from './second-ring.ts'
 import { TopClients } from './top-clients.ts'
 
-/** What the figures of policies beyond the cap are called. */
+/** Name of the combined statistics of policies above the maximum. */
 export const OTHER = 'other'
 
-/** Policies with figures of their own: each takes 58 kB for its hour. */
+/** Maximum number of policies with statistics of their own. Each takes 58 kB for the last hour. */
 const MOST_POLICIES = 100
 
-/** The subject of a check. */
+/** The request that a check is about. */
 export interface CheckedRequest {
   readonly clientId: string
   readonly route: string
-  /** The route that it was counted under, where that is another. */
+  /** The route that the check was counted under, if it differs. */
   readonly countedRoute?: string
   readonly cost: number
 }
@@ -32,12 +32,12 @@ export class Stats {
   readonly deniedClients = new TopClients()
   readonly checkSeconds = new Histogram(DURATION_BOUNDS)
   readonly utilization = new Histogram(UTILIZATION_BOUNDS)
-  /** Decisions that were made without the store. */
+  /** Decisions made without the store. */
   fallbacks = 0
-  /** Requests whose key was missing, wrong, revoked or expired; and of these, those that were answered 429. */
+  /** Requests with a missing, wrong, revoked or expired key; and the number of them that were answered with 429. */
   failedAuthentications = 0
   limitedAuthentications = 0
-  /** When the configuration file was last read, and whether it could be used; undefined if there is none. */
+  /** Time of the last read of the configuration file, and its success; undefined if there is no file. */
   config: { readonly atMs: number; readonly isUsed: boolean } | undefined
   readonly #policies = new Map<string, Figures>()
   readonly #now: () => number
@@ -57,13 +57,13 @@ export class Stats {
     this.config = { atMs: this.#now(), isUsed }
   }
 
-  /** The policies that have figures of their own; `other` last, if it was needed. */
+  /** Statistics of each policy; `other` is last, if it was used. */
   policies(): readonly Figures[] {
     const figures = [...this.#policies.values()]
     return this.other.ring.latest === 0 ? figures : [...figures, this.other]
   }
 
-  /** The figures of a policy. At the cap, one that has been silent for an hour gives way; if there is none, `other` counts. */
+  /** Returns the statistics of a policy. At the maximum, a policy without checks for an hour is dropped; if there is none, returns `other`. */
   figuresOf(policy: string): Figures {
     const known = this.#policies.get(policy)
     if (known !== undefined) return known
@@ -73,7 +73,7 @@ export class Stats {
     return figures
   }
 
-  /** Counts one check. `decision` is what the rules said, also where the policy's mode lets it pass. */
+  /** Counts one check. `decision` is the decision of the rules, before the policy's mode is applied. */
   record(figures: Figures, policy: string, reason: Reason, check: CheckedRequest, decision: Decision): void {
     const { clientId, route, countedRoute, cost } = check
     const nowMs = this.#now()
