@@ -56,8 +56,8 @@ const MAY_IMPORT: Readonly<Record<string, Readonly<Record<string, readonly strin
     'version.ts': [],
     web: ['errors.ts', 'keys'],
     api: ['errors.ts', 'input', 'policies', 'keys', 'audit', 'decide', 'stats', 'version.ts', 'log', 'config', 'web'],
-    'keeping.ts': ['errors.ts', 'config', 'data', 'audit', 'redis', 'log', 'api'],
-    'serve.ts': ['errors.ts', 'config', 'policies', 'keys', 'stats', 'decide', 'log', 'api', 'keeping.ts', 'version.ts'],
+    'storage.ts': ['errors.ts', 'config', 'data', 'audit', 'redis', 'log', 'api'],
+    'serve.ts': ['errors.ts', 'config', 'policies', 'keys', 'stats', 'decide', 'log', 'api', 'storage.ts', 'version.ts'],
     'run-until-signal.ts': ['serve.ts'],
     // Only types: what it runs is its own. See below.
     client: ['policies', 'keys'],

@@ -24,7 +24,7 @@ export async function runUntilSignal(run: RunningService | StartService): Promis
     // The service logs success and failure of the reload itself.
     else void service.reload().catch(() => {})
   }
-  const told = new Promise<void>((resolve) => {
+  const stopRequested = new Promise<void>((resolve) => {
     signal.addEventListener('abort', () => resolve())
   })
   process.on('SIGTERM', stop)
@@ -37,6 +37,6 @@ export async function runUntilSignal(run: RunningService | StartService): Promis
     throw error
   }
   if (isReloadDue) reload()
-  await told
+  await stopRequested
   await service.close()
 }

@@ -15,11 +15,11 @@ import { readTlsFiles, type TlsFiles } from './config/tls-files.ts'
 import { type FileEvent, WatchedFile } from './config/watched-file.ts'
 import { Decider } from './decide/decider.ts'
 import { ServerError } from './errors.ts'
-import { type Keeping, openKeeping } from './keeping.ts'
 import { KeyRing, type NewApiKey } from './keys/key-ring.ts'
 import { type Logger, makeLogger } from './log/logger.ts'
 import { PolicyKeeper } from './policies/policy-keeper.ts'
 import { Stats } from './stats/stats.ts'
+import { openStorage, type ServiceStorage } from './storage.ts'
 import { VERSION } from './version.ts'
 
 export interface ServeOptions {
@@ -67,13 +67,13 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
   const stats = new Stats()
   const status: ServiceStatus = { state: 'starting' }
   let decider: Decider | undefined
-  const keeping = await openKeeping({ config, logger, onStore: (isUp) => decider?.health.heard(isUp) })
-  const closing: (() => Promise<unknown>)[] = [() => keeping.close()]
+  const storage = await openStorage({ config, logger, onStore: (isUp) => decider?.health.report(isUp) })
+  const closing: (() => Promise<unknown>)[] = [() => storage.close()]
   try {
-    const policies = new PolicyKeeper(keeping.records, ({ name, error }) =>
+    const policies = new PolicyKeeper(storage.records, ({ name, error }) =>
       logger.error({ err: error, policy: name }, 'a policy cannot be read and is not in force'),
     )
-    const keys = new KeyRing(keeping.records, Date.now, ({ id, error }) =>
+    const keys = new KeyRing(storage.records, Date.now, ({ id, error }) =>
       logger.error({ err: error, key: id }, 'an API key cannot be read and does not work'),
     )
     // A failure is only logged: the times of last use are not essential.
@@ -85,16 +85,16 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     await file?.start()
     if (file !== undefined) closing.unshift(() => file.stop())
     const failure = { then: config.failureMode, timeoutMs: config.failureTimeoutMs }
-    const standInKeys = config.failureMaxKeys
-    decider = new Decider({ store: keeping.store, failure, standInKeys, policies: policies.book, stats })
+    const fallbackKeys = config.failureMaxKeys
+    decider = new Decider({ store: storage.store, failure, fallbackKeys, policies: policies.book, stats })
     closing.unshift(async () => decider?.close())
     const { keysRequired, insecureAllowUnauthenticated: anyHost, trustedProxies } = config
-    const { facts, care, audit } = keeping
+    const { storeFacts, maintenance, audit } = storage
     const service: Service = {
       version: VERSION,
       status,
-      store: facts,
-      records: care,
+      storeFacts,
+      records: maintenance,
       decider,
       stats,
       policies,
@@ -110,13 +110,13 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
       if (status.state === 'starting') status.state = 'ready'
     }
     const startFromCopy = async (): Promise<void> => {
-      if (status.state !== 'starting' || !(await keeping.hasCopy())) return
+      if (status.state !== 'starting' || !(await storage.hasCopy())) return
       becomeReady()
-      decider?.health.heard(false)
-      logger.warn(`${keeping.trouble()}: starting with the local copy of policies and keys`)
+      decider?.health.report(false)
+      logger.warn(`${storage.trouble()}: starting with the local copy of policies and keys`)
     }
     let isLoaded = false
-    const loaded = keeping.loaded.then(() => {
+    const loaded = storage.loaded.then(() => {
       isLoaded = true
       if (!keysRequired || keys.list().length > 0) becomeReady()
     })
@@ -128,25 +128,25 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     const listeners = await listen(config, service, tls)
     const closeOptions = { delayMs: config.drainDelay, withinMs: FINISH_MS }
     closing.unshift(() => Promise.all(listeners.map(({ built }) => built.close(closeOptions))))
-    await keeping.started()
+    await storage.started()
     // After listening, so that a start that fails at a port in use creates no key.
     const ready = loaded.then(async () => {
-      if (keysRequired) await makeFirstKey(keeping, keys, options.onFirstKey ?? printKey)
+      if (keysRequired) await makeFirstKey(storage, keys, options.onFirstKey ?? printKey)
       becomeReady()
     })
     ready.catch((error: unknown) => logger.error({ err: error }, 'the service cannot become ready'))
     await Promise.race([ready, late])
     giveUp(signal, ready)
     await startFromCopy()
-    if (status.state === 'starting') logger.warn(`${keeping.trouble()}: listening, but not ready until this is resolved`)
+    if (status.state === 'starting') logger.warn(`${storage.trouble()}: listening, but not ready until this is resolved`)
     const [{ address }] = listeners
     const adminAddress = listeners.at(-1)?.address ?? address
-    logger.info({ address, adminAddress, store: facts.kind, policies: policies.book.size }, 'listening')
+    logger.info({ address, adminAddress, store: storeFacts.kind, policies: policies.book.size }, 'listening')
 
     let closed: Promise<void> | undefined
     const close = async (): Promise<void> => {
       status.state = 'draining'
-      for (const { built } of listeners) built.tellToLeave()
+      for (const { built } of listeners) built.beginDrain()
       logger.info({ drainDelayMs: config.drainDelay }, 'draining: requests are still answered')
       await pause(config.drainDelay)
       for (const step of closing) await step()
@@ -156,7 +156,7 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
       address,
       adminAddress,
       ready,
-      trouble: () => (status.state === 'starting' ? keeping.trouble() : undefined),
+      trouble: () => (status.state === 'starting' ? storage.trouble() : undefined),
       reload: async () => {
         // A certificate that cannot be used must not prevent reloading the policies.
         const failure = await reloadTls(config, listeners, logger)
@@ -193,15 +193,15 @@ function refusePublic({ listen, adminListen, keysRequired, insecureAllowUnauthen
 }
 
 /** Creates the admin key of a first start. */
-async function makeFirstKey(keeping: Keeping, keys: KeyRing, onFirstKey: (secret: string) => void): Promise<void> {
-  if (keys.list().length > 0 || !(await keeping.isFirst())) return
+async function makeFirstKey(storage: ServiceStorage, keys: KeyRing, onFirstKey: (secret: string) => void): Promise<void> {
+  if (keys.list().length > 0 || !(await storage.isFirst())) return
   const made = await createUnlessLost(keys)
   if (made === undefined) return
   const { key, secret } = made
   // First, because the secret cannot be shown later.
   onFirstKey(secret)
   const after = { name: key.name, scopes: key.scopes }
-  await keeping.audit.append({ actor: 'first-start', action: 'key.create', target: key.id, after })
+  await storage.audit.append({ actor: 'first-start', action: 'key.create', target: key.id, after })
 }
 
 /** Another instance may know keys that Redis has lost. Once they are restored, no first key is created. */

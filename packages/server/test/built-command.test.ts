@@ -347,7 +347,7 @@ describe('starting', () => {
     const service = await started({ keepsKey: false, args })
     await until('it says what to expect', async () => service.stderr.includes('Try it:'))
     expect(service.stderr).toContain(
-      'Redis does not answer. If this is the first start, the admin key is printed here when the service is ready.',
+      'Redis does not answer. If this is the first start, the admin key will be printed here when the service is ready.',
     )
     expect(service.stderr).not.toContain('was given at the first start')
     await redis.start()

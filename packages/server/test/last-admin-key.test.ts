@@ -7,7 +7,7 @@ import { fakeClock } from 'sluice/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type RedisServer, startRedis } from '../../../test/servers/redis-server.mjs'
 import { sluice, startSluice } from '../../../test/servers/sluice-service.mjs'
-import { againOnConflict } from '../src/api/again-on-conflict.ts'
+import { retryOnConflict } from '../src/api/retry-on-conflict.ts'
 import { Journal } from '../src/data/journal.ts'
 import { KeyRing } from '../src/keys/key-ring.ts'
 import { RECORD_KEYS } from '../src/redis/records-programs.ts'
@@ -102,7 +102,7 @@ describe('several instances on Redis', () => {
     const connection = new RedisConnection({ kind: 'redis', urls: [`redis://127.0.0.1:${redis.port}`] }, () => {})
     await connection.connect()
     const records = new RedisRecords({ send: connection.send })
-    await (follows ? records.start() : records.look())
+    await (follows ? records.start() : records.poll())
     const ring = new KeyRing(records)
     onTestFinished(async () => {
       await ring.close().catch(() => {})
@@ -117,21 +117,21 @@ describe('several instances on Redis', () => {
     let both = 0
     for (let round = 0; round < 40; round++) {
       const [{ ring }] = instances
-      const make = (name: string) => againOnConflict(() => ring.create(admin(name)))
+      const make = (name: string) => retryOnConflict(() => ring.create(admin(name)))
       const made = [await make(`a${round}`), await make(`b${round}`)]
       const others = ring.list().filter(({ id }) => made.every(({ key }) => key.id !== id))
-      for (const { id } of others) await againOnConflict(() => ring.revoke(id))
-      await Promise.all(instances.map(({ records }) => records.look()))
+      for (const { id } of others) await retryOnConflict(() => ring.revoke(id))
+      await Promise.all(instances.map(({ records }) => records.poll()))
       // A look in the middle, at another moment each time, hears of the other's revocation before the own one is kept.
       const results = await Promise.allSettled(
         instances.map(async (each, i) => {
           if (i === 1 && round % 4 > 1) await pause(round % 3)
-          const revoked = againOnConflict(() => each.ring.revoke(made[i].key.id))
-          if (round % 2 === 1) for (let n = 0; n < 3; n++) each.records.look().catch(() => {})
+          const revoked = retryOnConflict(() => each.ring.revoke(made[i].key.id))
+          if (round % 2 === 1) for (let n = 0; n < 3; n++) each.records.poll().catch(() => {})
           return revoked
         }),
       )
-      await Promise.all(instances.map(({ records }) => records.look()))
+      await Promise.all(instances.map(({ records }) => records.poll()))
       const revoked = results.filter(({ status }) => status === 'fulfilled').length
       both += revoked
       expect(revoked).toBeLessThanOrEqual(1)
@@ -145,10 +145,10 @@ describe('several instances on Redis', () => {
     const [one, two] = [await instance(), await instance()]
     const a = await one.ring.create(admin('a'))
     const b = await one.ring.create(admin('b'))
-    await two.records.look()
+    await two.records.poll()
     await one.ring.revoke(a.key.id)
     // The look stands before the commit, so the commit itself finds nothing that it has not seen.
-    const looked = two.records.look()
+    const looked = two.records.poll()
     await expect(two.ring.revoke(b.key.id)).rejects.toMatchObject(isLast)
     await looked
     expect(two.ring.verify(b.secret)).toMatchObject({ id: b.key.id })
@@ -158,22 +158,22 @@ describe('several instances on Redis', () => {
     const [one, two] = [await instance({ follows: false }), await instance({ follows: false })]
     const a = await one.ring.create(admin('a'))
     const b = await one.ring.create(admin('b'))
-    await two.records.look()
+    await two.records.poll()
     await redis.cli('FLUSHALL')
-    for (const { records } of [one, two]) await records.look()
+    for (const { records } of [one, two]) await records.poll()
     await expect(one.ring.revoke(a.key.id)).rejects.toMatchObject({ code: 'ERR_RECORDS_LOST' })
     await expect(two.ring.revoke(b.key.id)).rejects.toMatchObject({ code: 'ERR_RECORDS_LOST' })
     expect(await one.records.restore({ dryRun: false })).toMatchObject({ revoked: [{ kind: 'key', id: a.key.id }] })
-    await two.records.look()
-    await two.records.settle()
-    await one.records.look()
+    await two.records.poll()
+    await two.records.writeOwed()
+    await one.records.poll()
     for (const { ring } of [one, two]) {
       expect(ring.verify(a.secret)).toBeUndefined()
       expect(ring.verify(b.secret)).toMatchObject({ id: b.key.id })
     }
     // It is kept: nothing takes it back, also if no other key is left.
     await two.ring.revoke(b.key.id, { force: true })
-    await one.records.look()
+    await one.records.poll()
     await expect(one.ring.revoke(a.key.id)).resolves.toMatchObject({ id: a.key.id })
     expect(one.ring.verify(a.secret)).toBeUndefined()
   })
@@ -182,14 +182,14 @@ describe('several instances on Redis', () => {
     const [one, two] = [await instance({ follows: false }), await instance({ follows: false })]
     await one.ring.create(admin('a'))
     const b = await one.ring.create(admin('b'))
-    await two.records.look()
+    await two.records.poll()
     await redis.cli('RENAME', RECORD_KEYS[1], 'elsewhere')
-    await one.records.look()
+    await one.records.poll()
     await expect(one.ring.revoke(b.key.id)).rejects.toMatchObject({ code: 'ERR_RECORDS_LOST' })
     await redis.cli('RENAME', 'elsewhere', RECORD_KEYS[1])
-    await one.records.look()
-    await one.records.settle()
-    await two.records.look()
+    await one.records.poll()
+    await one.records.writeOwed()
+    await two.records.poll()
     for (const { ring } of [one, two]) expect(ring.verify(b.secret)).toBeUndefined()
   })
 

@@ -11,7 +11,7 @@ import { BuiltPages } from '../web/page-routes.ts'
 import { Authentication } from './authentication.ts'
 import { CheckDoor, isCheck } from './check-door.ts'
 import { answerErrors, sendError } from './error-answers.ts'
-import { httpServer, UnderWay } from './http-server.ts'
+import { httpServer, OpenRequests } from './http-server.ts'
 import { parseJson } from './json-body.ts'
 import { ListenerDrain } from './listener-drain.ts'
 import { parseQuery } from './query-text.ts'
@@ -55,13 +55,13 @@ export interface CloseOptions {
 export interface BuiltApp {
   readonly app: App
   /** From this call on, each response closes its connection. */
-  tellToLeave(): void
+  beginDrain(): void
   /** Stops listening, answers open requests for at most `withinMs`, then closes all connections. */
   close(options: CloseOptions): Promise<void>
 }
 
 export function buildApp({ service, planes, tls, before }: AppOptions): BuiltApp {
-  const underWay = new UnderWay()
+  const openRequests = new OpenRequests()
   const drain = new ListenerDrain()
   const isLogging = service.logger.isLevelEnabled('debug')
   const authentication = new Authentication(service)
@@ -70,7 +70,7 @@ export function buildApp({ service, planes, tls, before }: AppOptions): BuiltApp
     serverFactory: (route) => {
       const server = httpServer((request, response) => {
         if (drain.hasBegun && !drain.takes(request, response)) return
-        underWay.begin(response)
+        openRequests.add(response)
         if (isLogging) logWhenDone(service.logger, request, response)
         if (door !== undefined && isCheck(request)) door.answer(request, response)
         else route(request, response)
@@ -103,14 +103,19 @@ export function buildApp({ service, planes, tls, before }: AppOptions): BuiltApp
   answerErrors(app as never, service.logger, pages)
   before?.(app)
   addRoutes(app, { service, authentication }, planes, pages)
-  return { app, tellToLeave: () => drain.tell(), close: (options) => close(app, drain, underWay, options) }
+  return { app, beginDrain: () => drain.begin(), close: (options) => close(app, drain, openRequests, options) }
 }
 
-async function close(app: App, drain: ListenerDrain, underWay: UnderWay, { delayMs, withinMs }: CloseOptions): Promise<void> {
+async function close(
+  app: App,
+  drain: ListenerDrain,
+  openRequests: OpenRequests,
+  { delayMs, withinMs }: CloseOptions,
+): Promise<void> {
   await drain.stopAccepting(delayMs)
   const closed = app.close()
   // If a connection ends, Node emits no event for a response that is queued behind another one. `allEnded` covers that case.
-  await Promise.race([underWay.none(), drain.allEnded(), pause(withinMs, undefined, { ref: false })])
+  await Promise.race([openRequests.allDone(), drain.allEnded(), pause(withinMs, undefined, { ref: false })])
   // A server that is closing does not time out slow connections any more.
   drain.closeAllConnections()
   await closed

@@ -9,7 +9,7 @@ import { createLimiter, memoryStore, tokenBucket } from 'sluice'
 import { clientAddress } from 'sluice/http'
 import { ServerError, type ServerErrorCode } from '../errors.ts'
 import { show } from '../input/near-word.ts'
-import { isAlive } from '../keys/api-key.ts'
+import { isValid } from '../keys/api-key.ts'
 import { type ApiKey, mayUse, type Scope } from '../keys/key-ring.ts'
 import { isFromOtherSite } from '../web/same-origin.ts'
 import { Sessions } from '../web/sessions.ts'
@@ -93,12 +93,12 @@ export class Authentication {
   }
 
   /** True if the key of an earlier request is still valid. This check does not count as use of a session. */
-  isStillIn(request: IncomingMessage, { id }: ApiKey): boolean {
+  isStillValid(request: IncomingMessage, { id }: ApiKey): boolean {
     const { keysRequired, keys, stats } = this.#service
     if (!keysRequired) return true
-    if (presentedKey(request) === undefined) return this.sessions.isAlive(request)
+    if (presentedKey(request) === undefined) return this.sessions.isValid(request)
     const key = keys.get(id)
-    return key !== undefined && isAlive(key, stats.now())
+    return key !== undefined && isValid(key, stats.now())
   }
 
   /** True if the request came from a person on the dashboard, false if it came from a program with a key. */

@@ -1,12 +1,12 @@
 // The response bodies of checks. Written by hand instead of JSON.stringify, because every check runs this.
 
-import type { Verdict } from '../decide/decider.ts'
+import type { CheckResult } from '../decide/decider.ts'
 
 const BEFORE = '{"meta":{"message":"success","code":200,"status":"ok"},"data":'
 
 /** Body of the response to one check. */
-export function checkAnswer(verdict: Verdict): string {
-  return `${BEFORE}${answerData(verdict)}}`
+export function checkAnswer(result: CheckResult): string {
+  return `${BEFORE}${answerData(result)}}`
 }
 
 /** Body of the response to a batch. */
@@ -15,16 +15,16 @@ export function batchAnswer(answers: readonly string[]): string {
 }
 
 /** The `data` of the response to one check. */
-export function answerData({ allowed, isShadowDenied, decision }: Verdict): string {
+export function answerData({ allowed, isShadowDenied, decision }: CheckResult): string {
   const { limit, remaining, resetAfterMs } = decision
   const numbers = `"limit":${limit},"remain":${remaining},"reset_in_second":${Math.ceil(resetAfterMs / 1000)}`
   return `{"status":"${allowed ? 'Allow' : 'Deny'}",${numbers}${isShadowDenied ? ',"shadow_denied":true' : ''}}`
 }
 
 /** One result of a batch. It includes `retry_after_ms`, since a batch has no Retry-After header for each check. */
-export function resultData(verdict: Verdict): string {
-  const data = answerData(verdict)
-  if (verdict.allowed) return data
-  const { retryAfterMs } = verdict.decision
+export function resultData(result: CheckResult): string {
+  const data = answerData(result)
+  if (result.allowed) return data
+  const { retryAfterMs } = result.decision
   return `${data.slice(0, -1)},"retry_after_ms":${retryAfterMs === Number.POSITIVE_INFINITY ? null : retryAfterMs}}`
 }

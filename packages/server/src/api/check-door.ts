@@ -3,7 +3,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Compile } from 'typebox/compile'
-import type { Verdict } from '../decide/decider.ts'
+import type { CheckResult } from '../decide/decider.ts'
 import { ServerError } from '../errors.ts'
 import type { Authentication } from './authentication.ts'
 import { checkAnswer } from './check-answer.ts'
@@ -28,7 +28,7 @@ export class CheckDoor {
   readonly #authentication: Authentication
   readonly #mostBytes: number
   readonly #check = Compile(Check)
-  #decided: { readonly response: ServerResponse; readonly verdict: Verdict }[] = []
+  #decided: { readonly response: ServerResponse; readonly result: CheckResult }[] = []
 
   constructor(service: Service, authentication: Authentication, mostBytes: number) {
     this.#service = service
@@ -68,10 +68,10 @@ export class CheckDoor {
     try {
       const check = parseJson(body)
       if (!this.#check.Check(check)) throw inputError(Check, check, 'the body')
-      const verdict = this.#service.decider.check(check.client_id, check.route, check.cost ?? 1)
-      if (!(verdict instanceof Promise)) this.#send(response, verdict)
+      const result = this.#service.decider.check(check.client_id, check.route, check.cost ?? 1)
+      if (!(result instanceof Promise)) this.#send(response, result)
       else {
-        verdict.then(
+        result.then(
           (decided) => this.#send(response, decided),
           (error: unknown) => this.#fail(response, error),
         )
@@ -85,17 +85,17 @@ export class CheckDoor {
    * Queues the response. All responses of one turn of the event loop are sent together: a caller that pipelines requests sleeps
    * between responses, and waking it costs more than a decision. So it is woken once.
    */
-  #send(response: ServerResponse, verdict: Verdict): void {
+  #send(response: ServerResponse, result: CheckResult): void {
     if (this.#decided.length === 0) setImmediate(() => this.#sendDecided())
-    this.#decided.push({ response, verdict })
+    this.#decided.push({ response, result })
   }
 
   #sendDecided(): void {
     const decided = this.#decided
     this.#decided = []
-    for (const { response, verdict } of decided) {
-      const body = checkAnswer(verdict)
-      const headers: Record<string, string | number> = rateLimitHeaders(verdict)
+    for (const { response, result } of decided) {
+      const body = checkAnswer(result)
+      const headers: Record<string, string | number> = rateLimitHeaders(result)
       headers['content-type'] = JSON_TYPE
       // The body is ASCII, so its length in characters is its length in bytes.
       headers['content-length'] = body.length

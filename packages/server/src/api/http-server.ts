@@ -12,7 +12,7 @@ const ANY_COUNT = 0
 /** Time limits for the headers and for the whole request. Node checks them every second. */
 const HEADERS_MS = 5000
 const REQUEST_MS = 10_000
-const LOOK_EVERY_MS = 1000
+const CHECK_EVERY_MS = 1000
 
 /** Longer than the usual idle time of a load balancer, so that the load balancer closes connections first. */
 const KEEP_ALIVE_MS = 65_000
@@ -21,24 +21,24 @@ const MOST_CONNECTIONS = 10_000
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
 /** Open requests: received and not answered yet. */
-export class UnderWay {
+export class OpenRequests {
   #count = 0
-  #onNone: (() => void) | undefined
+  #onAllDone: (() => void) | undefined
   readonly #end = (): void => {
     this.#count -= 1
-    if (this.#count === 0) this.#onNone?.()
+    if (this.#count === 0) this.#onAllDone?.()
   }
 
-  begin(response: ServerResponse): void {
+  add(response: ServerResponse): void {
     this.#count += 1
     response.on('close', this.#end)
   }
 
   /** Resolves as soon as no request is open. */
-  none(): Promise<void> {
+  allDone(): Promise<void> {
     if (this.#count === 0) return Promise.resolve()
     return new Promise((resolve) => {
-      this.#onNone = resolve
+      this.#onAllDone = resolve
     })
   }
 }
@@ -47,7 +47,7 @@ export function httpServer(listener: Listener, tls: TlsOptions | undefined): Ser
   const limits = {
     headersTimeout: HEADERS_MS,
     requestTimeout: REQUEST_MS,
-    connectionsCheckingInterval: LOOK_EVERY_MS,
+    connectionsCheckingInterval: CHECK_EVERY_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: HEADER_BYTES,
   }

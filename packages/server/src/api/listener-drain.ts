@@ -59,7 +59,7 @@ export class ListenerDrain {
   }
 
   /** Starts the step "telling". It lasts until `stopAccepting` is called. */
-  tell(): void {
+  begin(): void {
     this.hasBegun = true
     this.#closesConnections = true
   }

@@ -2,17 +2,17 @@
 // Invariant: the number of label values is bounded, and no label holds a client, a route or a key.
 
 import { Exposition, type Sample } from '../stats/exposition.ts'
-import { OUTCOMES, REASON, REASON_NAMES } from '../stats/figures.ts'
+import { OUTCOMES, REASON, REASON_NAMES } from '../stats/policy-stats.ts'
 import { recordsState, unreadableRecords } from './records-view.ts'
 import type { Service } from './service.ts'
 
 export function metricsText(service: Service): string {
-  const { stats, decider, store, policies, version } = service
+  const { stats, decider, storeFacts, policies, version } = service
   const { health } = decider
-  const figures = stats.policies()
-  const rules = figures.flatMap(({ name }) => (policies.book.get(name)?.rules ?? []).map((rule) => ({ policy: name, rule })))
-  const size = store.size()
-  const evictions = store.evictions()
+  const statistics = stats.policies()
+  const rules = statistics.flatMap(({ name }) => (policies.book.get(name)?.rules ?? []).map((rule) => ({ policy: name, rule })))
+  const size = storeFacts.size()
+  const evictions = storeFacts.evictions()
   const { rss, heapUsed } = process.memoryUsage()
   const { user, system } = process.cpuUsage()
 
@@ -23,7 +23,7 @@ export function metricsText(service: Service): string {
     .counter(
       'checks_total',
       'Checks, by policy, outcome and reason.',
-      figures.flatMap(({ name, byReason }) =>
+      statistics.flatMap(({ name, byReason }) =>
         REASON_NAMES.map((reason, i): Sample => [{ policy: name, outcome: OUTCOMES[i], reason }, byReason[i]]).filter(
           ([, n]) => n > 0,
         ),
@@ -32,12 +32,12 @@ export function metricsText(service: Service): string {
     .counter(
       'shadow_denied_total',
       'Checks that were allowed only because their policy is in shadow mode.',
-      figures.map(({ name, byReason }): Sample => [{ policy: name }, byReason[REASON.shadow]]),
+      statistics.map(({ name, byReason }): Sample => [{ policy: name }, byReason[REASON.shadow]]),
     )
     .counter(
       'near_limit_total',
       'Checks that were allowed and left a fifth of the limit or less.',
-      figures.map(({ name, nearLimit }): Sample => [{ policy: name }, nearLimit]),
+      statistics.map(({ name, nearLimit }): Sample => [{ policy: name }, nearLimit]),
     )
     .histogram('check_duration_seconds', 'Time to decide a check.', [[{}, stats.checkSeconds]])
     .histogram('limit_utilization_ratio', 'Used share of the limit after a check.', [[{}, stats.utilization]])
@@ -58,7 +58,7 @@ export function metricsText(service: Service): string {
       Number(recordsState(service) === 'lost'),
     )
     .gauge('records_unreadable', 'Policies and keys that exist and cannot be read.', unreadableRecords(service).length)
-    .gauge('store_up', '1 if the store answers.', [[{ store: store.kind }, Number(health.isUp)]])
+    .gauge('store_up', '1 if the store answers.', [[{ store: storeFacts.kind }, Number(health.isUp)]])
     .gauge(
       'breaker_state',
       '1 if the circuit breaker is open: the store failed too often and is not called.',
@@ -67,9 +67,11 @@ export function metricsText(service: Service): string {
     .counter(
       'store_errors_total',
       'Failed calls of the store, by kind.',
-      [...health.failures].map(([kind, count]): Sample => [{ store: store.kind, kind }, count]),
+      [...health.failures].map(([kind, count]): Sample => [{ store: storeFacts.kind, kind }, count]),
     )
-    .counter('fallback_decisions_total', 'Decisions made without the store.', [[{ mode: store.failureMode }, stats.fallbacks]])
+    .counter('fallback_decisions_total', 'Decisions made without the store.', [
+      [{ mode: storeFacts.failureMode }, stats.fallbacks],
+    ])
     .counter('failed_authentications_total', 'Requests without a valid API key, by answer.', [
       [{ answer: 'refused' }, stats.failedAuthentications - stats.limitedAuthentications],
       [{ answer: 'limited' }, stats.limitedAuthentications],
@@ -83,9 +85,9 @@ export function metricsText(service: Service): string {
       .gauge('config_last_reload_timestamp_seconds', 'Time of the last read of the configuration file.', stats.config.atMs / 1000)
       .gauge('config_last_reload_success', '1 if the configuration file was valid at the last read.', Number(stats.config.isUsed))
   }
-  if (store.kind !== 'memory') {
+  if (storeFacts.kind !== 'memory') {
     text.histogram('store_operation_duration_seconds', 'Response time of the store.', [
-      [{ store: store.kind, op: 'hit' }, health.hitSeconds],
+      [{ store: storeFacts.kind, op: 'hit' }, health.hitSeconds],
     ])
   }
   if (size !== undefined) text.gauge('keys', 'Counters in the memory store.', size)

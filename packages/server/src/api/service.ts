@@ -49,7 +49,7 @@ export interface RestoreReport {
 }
 
 /** The state of the records (policies and keys), and the restore of lost ones. */
-export interface RecordsCare {
+export interface RecordsMaintenance {
   loss(): RecordsLoss | undefined
   /** Records that exist and cannot be read. */
   unreadable(): readonly RecordName[]
@@ -60,8 +60,8 @@ export interface RecordsCare {
 export interface Service {
   readonly version: string
   readonly status: ServiceStatus
-  readonly store: StoreFacts
-  readonly records: RecordsCare
+  readonly storeFacts: StoreFacts
+  readonly records: RecordsMaintenance
   readonly decider: Decider
   readonly stats: Stats
   readonly policies: PolicyKeeper

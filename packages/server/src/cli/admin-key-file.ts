@@ -7,7 +7,7 @@ import { createClient } from '../client/client.ts'
 import { messageOf } from '../errors.ts'
 import { idOfKeyText } from '../keys/key-text.ts'
 import { UsageError } from './exit-codes.ts'
-import type { Key } from './welcome.ts'
+import type { KeyToShow } from './welcome.ts'
 
 const LOOK_MS = 2000
 
@@ -51,7 +51,7 @@ export class AdminKeyFile {
     return isKey ? undefined : 'contains something other than an API key of Sluice: name another file, or remove it'
   }
 
-  write(secret: string): Key {
+  write(secret: string): KeyToShow {
     this.#makeFolders()
     const fresh = `${this.path}.new`
     try {
@@ -70,7 +70,7 @@ export class AdminKeyFile {
   }
 
   /** Returns the key of the file if it is valid at this address. */
-  async look(address: string): Promise<Key | undefined> {
+  async validKey(address: string): Promise<KeyToShow | undefined> {
     let secret: string
     try {
       secret = readFileSync(this.path, 'utf8').trim()
@@ -88,7 +88,7 @@ export class AdminKeyFile {
     }
   }
 
-  #key(secret: string): Key {
+  #key(secret: string): KeyToShow {
     return { kind: 'kept', path: this.path, ...(this.#showKey && { secret }) }
   }
 }

@@ -79,7 +79,7 @@ async function createInRedis(address: RedisAddress, wanted: WantedKey): Promise<
   const lost = new Promise<never>((_, reject) => {
     onLoss = (loss) => loss && reject(lostError(loss))
   })
-  const records = new RedisRecords({ send: connection.send, onLook: heard, onLoss })
+  const records = new RedisRecords({ send: connection.send, onPoll: heard, onLoss })
   try {
     await within(
       READ_MS,

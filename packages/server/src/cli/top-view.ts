@@ -6,7 +6,7 @@ import { count, table } from './table.ts'
 import { plain } from './terminal.ts'
 import { cutTo, widthOf } from './text-width.ts'
 
-export interface Looked {
+export interface TopData {
   readonly health: Health
   readonly stats: Stats
   readonly limited: Top
@@ -19,7 +19,7 @@ const MOST_CLIENTS = 15
 const SPARKLINE_NAME = 9
 const STEPS = '▁▂▃▄▅▆▇█'
 
-export async function lookAt(client: Client): Promise<Looked> {
+export async function readTop(client: Client): Promise<TopData> {
   const [health, stats, limited] = await Promise.all([
     client.health(),
     client.stats({ seconds: SECONDS + 1 }),
@@ -36,8 +36,8 @@ export interface View {
 }
 
 /** Returns at most `rows` lines of at most `columns` columns. */
-export function topView(looked: Looked | Error, url: string, { columns, rows, isLive }: View): string[] {
-  const lines = looked instanceof Error ? failed(looked, url) : shown(looked, url, columns, isLive)
+export function topView(topData: TopData | Error, url: string, { columns, rows, isLive }: View): string[] {
+  const lines = topData instanceof Error ? failed(topData, url) : shown(topData, url, columns, isLive)
   return lines.slice(0, rows).map((line) => cutTo(plain(line), columns))
 }
 
@@ -45,7 +45,7 @@ function failed({ message }: Error, url: string): string[] {
   return [`sluice at ${url}`, '', message, 'Trying again. q leaves.']
 }
 
-function shown({ health, stats, limited }: Looked, url: string, columns: number, isLive: boolean): string[] {
+function shown({ health, stats, limited }: TopData, url: string, columns: number, isLive: boolean): string[] {
   const series = {
     allowed: whole(stats.allowed),
     denied: whole(stats.denied),

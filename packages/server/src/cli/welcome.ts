@@ -3,7 +3,7 @@
 import type { Config } from '../config/config.ts'
 
 /** The key for the command to try. */
-export type Key =
+export type KeyToShow =
   /** No key is required. */
   | { readonly kind: 'none' }
   /** A key that was just printed. */
@@ -19,7 +19,7 @@ export interface Welcome {
   readonly address: string
   readonly adminAddress: string
   readonly config: Config
-  readonly key: Key
+  readonly key: KeyToShow
 }
 
 export function welcome({ address, adminAddress, config, key }: Welcome): string {
@@ -38,7 +38,7 @@ export function welcome({ address, adminAddress, config, key }: Welcome): string
   ].join('\n')
 }
 
-function aboutKey(key: Key): string[] {
+function aboutKey(key: KeyToShow): string[] {
   switch (key.kind) {
     case 'none':
       return ['No API key is required: everybody who can reach this address may do everything.', '']
@@ -57,7 +57,7 @@ function aboutKey(key: Key): string[] {
   }
 }
 
-function curl(address: string, key: Key): string {
+function curl(address: string, key: KeyToShow): string {
   const header = authorization(key)
   return [
     'curl -s',
@@ -68,7 +68,7 @@ function curl(address: string, key: Key): string {
   ].join(' ')
 }
 
-function authorization(key: Key): string | undefined {
+function authorization(key: KeyToShow): string | undefined {
   if (key.kind === 'none') return undefined
   if (key.kind === 'yours' || key.kind === 'awaited') return '"Api-Key: $SLUICE_API_KEY"'
   if (key.kind === 'kept' && key.secret === undefined) return `"Api-Key: $(cat '${key.path}')"`

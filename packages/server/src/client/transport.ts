@@ -39,7 +39,7 @@ const MOST_ANSWER_CHARACTERS = 64 * 1024 * 1024
 const FIRST_PAUSE_MS = 25
 
 /** Errors that occur before anything is sent, and that may go away, for example while a service restarts. */
-const PASSING = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'])
+const TRANSIENT = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'])
 
 export class Transport {
   readonly #send: typeof requestHttp
@@ -52,7 +52,7 @@ export class Transport {
   /** The address of the service, for messages. */
   readonly #place: string
   /** True if the last call found no service. Then calls are not retried, so that an outage costs little time. */
-  #isGone = false
+  #isUnreachable = false
   #isClosed = false
 
   constructor({ url, apiKey, timeoutMs, retry, maxConnections, isOwnTls = false }: TransportOptions) {
@@ -75,12 +75,12 @@ export class Transport {
       if (this.#isClosed) throw new ClientError('ERR_CLOSED', 'the client has been closed')
       try {
         const answer = await this.#try(call, endMs - performance.now())
-        this.#isGone = false
+        this.#isUnreachable = false
         return answer
       } catch (error) {
         if (!(error instanceof NotSent)) throw error
-        if (!this.#retries || !error.isPassing || this.#isGone || performance.now() + pauseMs >= endMs) {
-          this.#isGone = true
+        if (!this.#retries || !error.isTransient || this.#isUnreachable || performance.now() + pauseMs >= endMs) {
+          this.#isUnreachable = true
           throw new ClientError('ERR_UNREACHABLE', `${this.#place} cannot be reached: ${error.message}`, { cause: error.cause })
         }
         await pause(pauseMs)
@@ -140,11 +140,11 @@ export class Transport {
 
 /** Nothing was sent. */
 class NotSent extends Error {
-  readonly isPassing: boolean
+  readonly isTransient: boolean
 
   constructor(cause: NodeJS.ErrnoException) {
     super((cause.message || cause.code || '').trim(), { cause })
-    this.isPassing = PASSING.has(cause.code ?? '')
+    this.isTransient = TRANSIENT.has(cause.code ?? '')
   }
 }
 

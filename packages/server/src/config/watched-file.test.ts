@@ -19,11 +19,11 @@ async function watched(text = policies(1)) {
   onTestFinished(() => file.stop())
   const limit = (): number => book.find('acme', '/').rules[0].limit
   /** As often as it takes to see a file that changed and rests. */
-  const look = async (): Promise<void> => {
-    await file.look()
-    await file.look()
+  const poll = async (): Promise<void> => {
+    await file.poll()
+    await file.poll()
   }
-  return { path, book, events, file, limit, look }
+  return { path, book, events, file, limit, poll }
 }
 
 test('its policies are in force from the start, and marked as of the file', async () => {
@@ -41,61 +41,61 @@ test('a change is taken over by itself, within a second', async () => {
 })
 
 test('so is a file that was put in its place, directly or behind a link', async () => {
-  const { path, limit, look } = await watched()
+  const { path, limit, poll } = await watched()
   writeFileSync(`${path}.new`, policies(2))
   renameSync(`${path}.new`, path)
-  await look()
+  await poll()
   expect(limit()).toBe(2)
   writeFileSync(`${path}.target`, policies(3))
   symlinkSync(`${path}.target`, `${path}.link`)
   renameSync(`${path}.link`, path)
-  await look()
+  await poll()
   expect(limit()).toBe(3)
 })
 
 test('a file that is being written is left until it rests', async () => {
   const { path, limit, file } = await watched()
   writeFileSync(path, policies(2))
-  await file.look()
+  await file.poll()
   expect(limit()).toBe(1)
   writeFileSync(path, policies(33))
-  await file.look()
+  await file.poll()
   expect(limit()).toBe(1)
-  await file.look()
+  await file.poll()
   expect(limit()).toBe(33)
 })
 
 test('a file with something wrong in it changes nothing, is told of once, and can be put right', async () => {
-  const { path, limit, events, look, book } = await watched()
+  const { path, limit, events, poll, book } = await watched()
   writeFileSync(path, policies(2, '  - { name: b, client: bolt, rules: 5/minut }\n'))
-  await look()
-  await look()
+  await poll()
+  await poll()
   expect(limit()).toBe(1)
   expect(book.get('b')).toBeUndefined()
   expect(events).toEqual([
     { kind: 'refused', message: expect.stringMatching(/sluice\.yaml:3: policies\[1\]\.rules\[0\]: no unit is called "minut"/) },
   ])
   rmSync(path)
-  await look()
+  await poll()
   expect(events.at(-1)).toMatchObject({ kind: 'refused', message: expect.stringContaining('cannot be read') })
   expect(limit()).toBe(1)
   writeFileSync(path, policies(4))
-  await look()
+  await poll()
   expect(limit()).toBe(4)
 })
 
 test('policies that are no longer in it are no longer in force', async () => {
-  const { path, book, look } = await watched()
+  const { path, book, poll } = await watched()
   writeFileSync(path, '')
-  await look()
+  await poll()
   expect(book.find('acme', '/').name).toBe('default')
 })
 
 test('it tells of options that need a restart, and of policies of the API that it hides', async () => {
-  const { path, book, events, look } = await watched('logLevel: info\n')
+  const { path, book, events, poll } = await watched('logLevel: info\n')
   book.put(readPolicy({ name: 'a', client: 'other', rules: '5/minute' }, 'api'))
   writeFileSync(path, `maxKeys: 5\n${policies(2)}`)
-  await look()
+  await poll()
   expect(events).toEqual([{ kind: 'taken', policies: 1, hidden: ['a'], needRestart: ['logLevel', 'maxKeys'] }])
 })
 
@@ -107,8 +107,8 @@ test('a change between reading and starting is not missed', async () => {
   const book = new PolicyBook()
   const file = new WatchedFile({ file: read, book, onEvent: () => {} })
   file.start()
-  await file.look()
-  await file.look()
+  await file.poll()
+  await file.poll()
   await file.stop()
   expect(book.find('acme', '/').rules[0].limit).toBe(22)
 })

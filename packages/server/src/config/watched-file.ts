@@ -7,7 +7,7 @@ import type { PolicyBook } from '../policies/policy-book.ts'
 import { type ConfigFile, markOf, readConfigFile } from './config-file.ts'
 
 /** A changed file is read once it has been unchanged between two polls: half a second at most. */
-const LOOK_EVERY_MS = 250
+const POLL_EVERY_MS = 250
 
 export type FileEvent =
   /** The policies of the file are in force. */
@@ -33,7 +33,7 @@ export class WatchedFile {
   /** The file's mark (see `markOf`) at the last read and at the last poll. */
   #readMark: string
   #seenMark: string
-  #looking: Promise<void> = Promise.resolve()
+  #polling: Promise<void> = Promise.resolve()
 
   constructor(options: WatchedFileOptions) {
     this.#options = options
@@ -45,33 +45,33 @@ export class WatchedFile {
   start(): void {
     const { file, book } = this.#options
     book.replaceFilePolicies(file.policies)
-    this.#timer = setInterval(() => this.look(), LOOK_EVERY_MS)
+    this.#timer = setInterval(() => this.poll(), POLL_EVERY_MS)
     this.#timer.unref()
   }
 
   /** Reads the file if it has changed since the last read and is unchanged since the last poll. */
-  look(): Promise<void> {
-    this.#looking = this.#looking.then(async () => {
+  poll(): Promise<void> {
+    this.#polling = this.#polling.then(async () => {
       const mark = await markOf(this.#options.file.path)
       const isAtRest = mark === this.#seenMark
       this.#seenMark = mark
-      if (isAtRest && mark !== this.#readMark) await this.#take()
+      if (isAtRest && mark !== this.#readMark) await this.#read()
     })
-    return this.#looking
+    return this.#polling
   }
 
   /** Reads the file now. */
   reload(): Promise<void> {
-    this.#looking = this.#looking.then(() => this.#take())
-    return this.#looking
+    this.#polling = this.#polling.then(() => this.#read())
+    return this.#polling
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#timer)
-    await this.#looking
+    await this.#polling
   }
 
-  async #take(): Promise<void> {
+  async #read(): Promise<void> {
     const { file, book, onEvent } = this.#options
     this.#readMark = await markOf(file.path)
     let event: FileEvent

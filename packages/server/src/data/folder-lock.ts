@@ -63,7 +63,7 @@ export class FolderLock {
   static async acquire(folder: string, { watchMs = WATCH_MS }: LockOptions = {}): Promise<FolderLock> {
     const owner = await thisProcess()
     for (let left = TRIES; ; left--) {
-      const path = await putDown(folder, owner)
+      const path = await writeLockFile(folder, owner)
       const lock = new FolderLock(path)
       const other = await liveOwner(folder, path, owner, watchMs)
       if (other === undefined) return lock
@@ -93,7 +93,7 @@ export class FolderLock {
 }
 
 /** Writes the lock file. It is complete from the moment it becomes visible. */
-async function putDown(folder: string, owner: Owner): Promise<string> {
+async function writeLockFile(folder: string, owner: Owner): Promise<string> {
   const path = join(folder, `${PREFIX}${randomBytes(6).toString('hex')}`)
   const draft = join(folder, `${DRAFT}${randomBytes(6).toString('hex')}`)
   const file = await open(draft, 'wx', PRIVATE_FILE)
@@ -135,7 +135,7 @@ async function readOwner(path: string): Promise<Owner | undefined> {
 
 async function isAlive(other: Owner, path: string, self: Owner, watchMs: number): Promise<boolean> {
   // The owner of a copied lock file may be alive in the original folder. It touches the original, never the copy.
-  if (other.place !== self.place || (await isCopied(other, path))) return showsLife(path, watchMs)
+  if (other.place !== self.place || (await isCopied(other, path))) return isTouched(path, watchMs)
   if (other.pid === process.pid) return other.started === self.started
   try {
     process.kill(other.pid, 0)
@@ -158,7 +158,7 @@ async function isCopied({ folder, inode }: Owner, path: string): Promise<boolean
 }
 
 /** Watches the file. True if it is touched within `watchMs`. */
-async function showsLife(path: string, watchMs: number): Promise<boolean> {
+async function isTouched(path: string, watchMs: number): Promise<boolean> {
   const before = await touchedAt(path)
   for (let leftMs = watchMs; leftMs > 0; leftMs -= RETRY_MS) {
     await sleep(RETRY_MS)

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { type PolicyMode, type PolicySpec, readPolicy } from '../policies/policy.ts'
 import { PolicyBook } from '../policies/policy-book.ts'
 import { Stats } from '../stats/stats.ts'
-import { Decider, type Verdict } from './decider.ts'
+import { type CheckResult, Decider } from './decider.ts'
 
 function setUp(...specs: PolicySpec[]) {
   const time = fakeClock()
@@ -13,8 +13,8 @@ function setUp(...specs: PolicySpec[]) {
   specs.forEach(put)
   const stats = new Stats(() => time.now())
   const store = memoryStore({ clock: time })
-  const decider = new Decider({ store, failure: {}, standInKeys: 1000, policies: book, stats })
-  const check = (client = 'ada', route = '/a', cost = 1) => decider.check(client, route, cost) as Verdict
+  const decider = new Decider({ store, failure: {}, fallbackKeys: 1000, policies: book, stats })
+  const check = (client = 'ada', route = '/a', cost = 1) => decider.check(client, route, cost) as CheckResult
   return { time, book, put, stats, store, decider, check }
 }
 
@@ -48,9 +48,9 @@ describe('on a memory store', () => {
     ['off', [true, true], [false, false]],
   ] as [PolicyMode, boolean[], boolean[]][])('mode %s', (mode, allowed, shadowed) => {
     const { check, store } = setUp({ name: 'own', client: 'ada', rules: '1/minute', mode })
-    const verdicts = [check(), check()]
-    expect(verdicts.map((verdict) => verdict.allowed)).toEqual(allowed)
-    expect(verdicts.map((verdict) => verdict.isShadowDenied)).toEqual(shadowed)
+    const results = [check(), check()]
+    expect(results.map((result) => result.allowed)).toEqual(allowed)
+    expect(results.map((result) => result.isShadowDenied)).toEqual(shadowed)
     expect(store.size).toBe(mode === 'off' ? 0 : 1)
   })
 
@@ -112,7 +112,7 @@ describe('on a store that fails', () => {
       decider: new Decider({
         store: gone(),
         failure: { then, timeoutMs: 5 },
-        standInKeys: 1000,
+        fallbackKeys: 1000,
         policies: new PolicyBook(),
         stats,
       }),
@@ -121,8 +121,8 @@ describe('on a store that fails', () => {
 
   test('local counters answer, and health and figures tell', async () => {
     const { stats, decider } = decide('local')
-    const verdict = await decider.check('ada', '/a', 1)
-    expect(verdict).toMatchObject({ allowed: true, decision: { remaining: 99, source: 'fallback' } })
+    const result = await decider.check('ada', '/a', 1)
+    expect(result).toMatchObject({ allowed: true, decision: { remaining: 99, source: 'fallback' } })
     expect(stats.fallbacks).toBe(1)
     expect(decider.health).toMatchObject({ isUp: false, isBreakerOpen: false })
     for (let i = 0; i < 6; i++) await decider.check('ada', '/a', 1)

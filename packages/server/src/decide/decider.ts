@@ -5,14 +5,14 @@ import type { Decision, FailureOptions, Store } from 'sluice'
 import type { Responder } from 'sluice/http'
 import type { Policy } from '../policies/policy.ts'
 import type { PolicyBook } from '../policies/policy-book.ts'
-import { REASON, type Reason } from '../stats/figures.ts'
+import { REASON, type Reason } from '../stats/policy-stats.ts'
 import type { CheckedRequest, Stats } from '../stats/stats.ts'
 import { countedKey } from './counted-key.ts'
 import { type PolicyLimiter, PolicyLimiters } from './policy-limiters.ts'
 import { StoreHealth } from './store-health.ts'
 
 /** The result of a check. */
-export interface Verdict {
+export interface CheckResult {
   readonly policy: Policy
   /** The decision of the rules. With mode `off` the rules were not asked. */
   readonly decision: Decision
@@ -32,7 +32,7 @@ export interface Usage {
 /** The route for counting a client that chooses its routes itself, under the built-in policy. */
 export const ALL_ROUTES = '*'
 
-interface AskedCheck extends CheckedRequest {
+interface TimedCheck extends CheckedRequest {
   /** Start time of the check. */
   readonly startMs: number
 }
@@ -41,7 +41,7 @@ export interface DeciderOptions {
   readonly store: Store
   readonly failure: Omit<FailureOptions, 'standIn'>
   /** Maximum number of fallback counters, with failure mode `local`. */
-  readonly standInKeys: number
+  readonly fallbackKeys: number
   readonly policies: PolicyBook
   readonly stats: Stats
 }
@@ -52,17 +52,17 @@ export class Decider {
   readonly #limiters: PolicyLimiters
   readonly #stats: Stats
 
-  constructor({ store, failure, standInKeys, policies, stats }: DeciderOptions) {
+  constructor({ store, failure, fallbackKeys, policies, stats }: DeciderOptions) {
     this.#policies = policies
     this.#stats = stats
-    this.#limiters = new PolicyLimiters({ store, failure, standInKeys, stats, health: this.health })
+    this.#limiters = new PolicyLimiters({ store, failure, fallbackKeys, stats, health: this.health })
   }
 
   /**
    * Decides and spends. Synchronous on a memory store. Otherwise returns a promise, which rejects if the store failed and there is no
    * fallback. `startMs` is the common start time of a batch.
    */
-  check(clientId: string, route: string, cost: number, startMs = performance.now()): Verdict | Promise<Verdict> {
+  check(clientId: string, route: string, cost: number, startMs = performance.now()): CheckResult | Promise<CheckResult> {
     return this.#decide(this.#policies.find(clientId, route), { clientId, route, cost, startMs })
   }
 
@@ -71,26 +71,26 @@ export class Decider {
    * all routes of a client together. Otherwise a client could avoid the limit with a new path for each request. Any other policy counts
    * as its scope says.
    */
-  checkPath(clientId: string, path: string, cost: number): Verdict | Promise<Verdict> {
+  checkPath(clientId: string, path: string, cost: number): CheckResult | Promise<CheckResult> {
     const policy = this.#policies.find(clientId, path)
     const counted = policy.source === 'built-in' ? { countedRoute: ALL_ROUTES } : {}
     return this.#decide(policy, { clientId, route: path, cost, startMs: performance.now(), ...counted })
   }
 
-  #decide(policy: Policy, check: AskedCheck): Verdict | Promise<Verdict> {
-    const asked = this.#limiters.of(policy)
+  #decide(policy: Policy, check: TimedCheck): CheckResult | Promise<CheckResult> {
+    const entry = this.#limiters.of(policy)
     const { clientId, route, countedRoute = route, cost, startMs } = check
-    if (policy.mode === 'off') return this.#verdict(asked, check, asked.free)
+    if (policy.mode === 'off') return this.#resultOf(entry, check, entry.free)
     const key = countedKey(policy, clientId, countedRoute)
-    const answer = cost === 1 ? asked.limiter.hit(key) : asked.limiter.hit(key, { cost })
-    if (!(answer instanceof Promise)) return this.#verdict(asked, check, answer)
+    const answer = cost === 1 ? entry.limiter.hit(key) : entry.limiter.hit(key, { cost })
+    if (!(answer instanceof Promise)) return this.#resultOf(entry, check, answer)
     return answer.then(
       (decision) => {
         if (decision.source === 'store') this.health.answered((performance.now() - startMs) / 1000)
-        return this.#verdict(asked, check, decision)
+        return this.#resultOf(entry, check, decision)
       },
       (error: unknown) => {
-        this.#stats.recordError(asked.figures)
+        this.#stats.recordError(entry.policyStats)
         throw error
       },
     )
@@ -98,21 +98,21 @@ export class Decider {
 
   /** Returns the decision that a hit of `cost` would get now. Spends nothing. */
   async usage(clientId: string, route: string, cost: number): Promise<Usage> {
-    const { asked, key } = this.#find(clientId, route)
-    return { policy: asked.policy, decision: await asked.limiter.peek(key, { cost }) }
+    const { entry, key } = this.#find(clientId, route)
+    return { policy: entry.policy, decision: await entry.limiter.peek(key, { cost }) }
   }
 
   /** Resets the counter. */
   async reset(clientId: string, route: string): Promise<Policy> {
-    const { asked, key } = this.#find(clientId, route)
-    await asked.limiter.reset(key)
-    return asked.policy
+    const { entry, key } = this.#find(clientId, route)
+    await entry.limiter.reset(key)
+    return entry.policy
   }
 
   /** Gives units back on every rule. Returns the used units of the first rule. */
   async refund(clientId: string, route: string, cost: number): Promise<{ readonly policy: Policy; readonly used: number }> {
-    const { asked, key } = this.#find(clientId, route)
-    return { policy: asked.policy, used: await asked.limiter.refund(key, cost) }
+    const { entry, key } = this.#find(clientId, route)
+    return { policy: entry.policy, used: await entry.limiter.refund(key, cost) }
   }
 
   /** Sets the count of one rule (default: the first) to `used`. */
@@ -122,8 +122,8 @@ export class Decider {
     used: number,
     rule: string | undefined,
   ): Promise<{ readonly policy: Policy; readonly used: number }> {
-    const { asked, key } = this.#find(clientId, route)
-    return { policy: asked.policy, used: await asked.limiter.set(key, used, rule === undefined ? {} : { rule }) }
+    const { entry, key } = this.#find(clientId, route)
+    return { policy: entry.policy, used: await entry.limiter.set(key, used, rule === undefined ? {} : { rule }) }
   }
 
   /** Releases the fallback counters. */
@@ -131,17 +131,17 @@ export class Decider {
     this.#limiters.close()
   }
 
-  #find(clientId: string, route: string): { readonly asked: PolicyLimiter; readonly key: string } {
+  #find(clientId: string, route: string): { readonly entry: PolicyLimiter; readonly key: string } {
     const policy = this.#policies.find(clientId, route)
-    return { asked: this.#limiters.of(policy), key: countedKey(policy, clientId, route) }
+    return { entry: this.#limiters.of(policy), key: countedKey(policy, clientId, route) }
   }
 
-  #verdict(asked: PolicyLimiter, check: AskedCheck, decision: Decision): Verdict {
-    const { policy } = asked
+  #resultOf(entry: PolicyLimiter, check: TimedCheck, decision: Decision): CheckResult {
+    const { policy } = entry
     const isShadowDenied = !decision.allowed && policy.mode === 'shadow'
     this.#stats.checkSeconds.observe((performance.now() - check.startMs) / 1000)
-    this.#stats.record(asked.figures, policy.name, reasonFor(policy, decision), check, decision)
-    return { policy, decision, allowed: decision.allowed || isShadowDenied, isShadowDenied, responder: asked.responder }
+    this.#stats.record(entry.policyStats, policy.name, reasonFor(policy, decision), check, decision)
+    return { policy, decision, allowed: decision.allowed || isShadowDenied, isShadowDenied, responder: entry.responder }
   }
 }
 

@@ -5,7 +5,7 @@
 import { createLimiter, type Decision, decide, type FailureOptions, type Limiter, memoryStore, type Store } from 'sluice'
 import { createResponder, type Responder } from 'sluice/http'
 import type { Policy } from '../policies/policy.ts'
-import type { Figures } from '../stats/figures.ts'
+import type { PolicyStats } from '../stats/policy-stats.ts'
 import type { Stats } from '../stats/stats.ts'
 import type { StoreHealth } from './store-health.ts'
 
@@ -17,14 +17,14 @@ export interface PolicyLimiter {
   readonly free: Decision
   /** Writes the headers for its decisions. */
   readonly responder: Responder
-  figures: Figures
+  policyStats: PolicyStats
 }
 
 export interface PolicyLimitersOptions {
   readonly store: Store
   readonly failure: Omit<FailureOptions, 'standIn'>
   /** Maximum number of fallback counters. */
-  readonly standInKeys: number
+  readonly fallbackKeys: number
   readonly stats: Stats
   readonly health: StoreHealth
 }
@@ -36,25 +36,25 @@ export class PolicyLimiters {
   readonly #options: PolicyLimitersOptions
   readonly #failure: FailureOptions
   /** The fallback for a store that may fail. All policies share it. */
-  readonly #standIn: Store<'sync'> | undefined
+  readonly #fallbackStore: Store<'sync'> | undefined
   readonly #limiters = new Map<Policy, PolicyLimiter>()
 
   constructor(options: PolicyLimitersOptions) {
-    const { store, failure, standInKeys } = options
+    const { store, failure, fallbackKeys } = options
     this.#options = options
-    const needsStandIn = store.mode === 'async' && failure.then === 'local'
-    this.#standIn = needsStandIn ? memoryStore({ clock: store.clock, maxKeys: standInKeys }) : undefined
-    this.#failure = this.#standIn === undefined ? failure : { ...failure, standIn: this.#standIn }
+    const needsFallback = store.mode === 'async' && failure.then === 'local'
+    this.#fallbackStore = needsFallback ? memoryStore({ clock: store.clock, maxKeys: fallbackKeys }) : undefined
+    this.#failure = this.#fallbackStore === undefined ? failure : { ...failure, standIn: this.#fallbackStore }
   }
 
   close(): void {
-    this.#standIn?.close()
+    this.#fallbackStore?.close()
   }
 
   of(policy: Policy): PolicyLimiter {
     const known = this.#limiters.get(policy)
     if (known === undefined) return this.#make(policy)
-    if (!known.figures.isKept) known.figures = this.#options.stats.figuresOf(policy.name)
+    if (!known.policyStats.isCurrent) known.policyStats = this.#options.stats.statsOf(policy.name)
     return known
   }
 
@@ -69,7 +69,7 @@ export class PolicyLimiters {
       'local',
     )
     const responder = createResponder({ rules, fallbackDenies: this.#failure.then === 'deny' })
-    const made = { policy, limiter, free, responder, figures: stats.figuresOf(policy.name) }
+    const made = { policy, limiter, free, responder, policyStats: stats.statsOf(policy.name) }
     if (this.#limiters.size >= MOST) this.#dropOldest()
     this.#limiters.set(policy, made)
     return made

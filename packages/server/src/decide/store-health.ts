@@ -20,7 +20,7 @@ export class StoreHealth {
   }
 
   /** Reports the result of a call made elsewhere. */
-  heard(isUp: boolean): void {
+  report(isUp: boolean): void {
     this.isUp = isUp
   }
 

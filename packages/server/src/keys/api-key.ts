@@ -58,6 +58,6 @@ export function mayUse({ scopes }: ApiKey, scope: Scope): boolean {
   return scopes.includes(scope) || scopes.includes('admin')
 }
 
-export function isAlive({ revokedAt, expiresAt }: ApiKey, nowMs: number): boolean {
+export function isValid({ revokedAt, expiresAt }: ApiKey, nowMs: number): boolean {
   return revokedAt === undefined && (expiresAt === undefined || nowMs < expiresAt)
 }

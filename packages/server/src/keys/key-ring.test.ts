@@ -104,7 +104,7 @@ describe('a key', () => {
     clock.advance(70)
     ring.verify(secret)
     expect(ring.get(key.id)?.lastUsedAt).toBe(clock.now())
-    await ring.keepUse()
+    await ring.saveUse()
     expect(journal.all('key').get(key.id)).toMatchObject({ lastUsedAt: clock.now() })
   })
 

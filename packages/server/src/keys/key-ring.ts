@@ -8,7 +8,7 @@ import type { Change, Records } from '../data/records.ts'
 import { ServerError } from '../errors.ts'
 import { checkInput, refuse } from '../input/check-input.ts'
 import { show } from '../input/near-word.ts'
-import { type ApiKey, isAlive, type KeyRecord, KeyRecordSchema, type NewKeyOptions, NewKeySchema } from './api-key.ts'
+import { type ApiKey, isValid, type KeyRecord, KeyRecordSchema, type NewKeyOptions, NewKeySchema } from './api-key.ts'
 import { digestOf, idOfKeyText, makeKeyText } from './key-text.ts'
 import { lastAdminRefusal } from './last-admin.ts'
 
@@ -37,16 +37,16 @@ export interface RevokeOptions {
 const MOST_KEYS = 10_000
 
 /** Interval for storing the times of last use. A crash loses at most this much. */
-const KEEP_USE_EVERY_MS = 60_000
+const SAVE_USE_EVERY_MS = 60_000
 
 /** Maximum number of cached verifications. Hashing a key takes longer than deciding a check. */
-const MOST_PROVED = 1000
+const MOST_VERIFIED = 1000
 
 /** Compared with if the id is unknown, so that the response time reveals nothing about ids. */
 const NOBODY = Buffer.alloc(32)
 
 /** A key with the digest of its secret. */
-interface Held {
+interface KeyEntry {
   readonly key: ApiKey & { lastUsedAt?: number }
   readonly digest: Buffer
 }
@@ -62,10 +62,10 @@ export class KeyRing {
   readonly #now: () => number
   readonly #onUnread: (key: UnreadKey) => void
   readonly #unread = new Map<string, UnreadKey>()
-  readonly #held = new Map<string, Held>()
-  readonly #used = new Set<Held>()
-  /** Verified keys by presented text. An entry counts only while `#held` contains the same object. */
-  readonly #proved = new Map<string, Held>()
+  readonly #entries = new Map<string, KeyEntry>()
+  readonly #used = new Set<KeyEntry>()
+  /** Verified keys by presented text. An entry counts only while `#entries` contains the same object. */
+  readonly #verified = new Map<string, KeyEntry>()
   /** Keys that this instance was asked to revoke without force, and whose revocation is not committed yet. They do not verify. */
   readonly #revoking = new Set<string>()
   readonly #unwatch: () => void
@@ -78,9 +78,9 @@ export class KeyRing {
     this.#records = records
     this.#now = now
     this.#onUnread = onUnread
-    for (const [id, record] of records.all('key')) this.#tryToHold(id, record)
-    this.#unwatch = records.watch((change) => this.#hear(change))
-    this.#timer = setInterval(() => this.keepUse().catch(() => {}), KEEP_USE_EVERY_MS)
+    for (const [id, record] of records.all('key')) this.#tryToLoad(id, record)
+    this.#unwatch = records.watch((change) => this.#apply(change))
+    this.#timer = setInterval(() => this.saveUse().catch(() => {}), SAVE_USE_EVERY_MS)
     this.#timer.unref()
   }
 
@@ -94,7 +94,7 @@ export class KeyRing {
     return this.#inTurn(async () => {
       checkInput(NewKeySchema, options, 'the API key')
       this.#checkExpiry(options.expiresAt)
-      if (this.#aliveWithName(options.name).length > 0) {
+      if (this.#validWithName(options.name).length > 0) {
         throw new ServerError(
           'ERR_KEY_TAKEN',
           `a valid key is called ${show(options.name)} already: rotate that one, or choose another name`,
@@ -106,17 +106,17 @@ export class KeyRing {
 
   /** Returns the key if the presented text is valid. */
   verify(presented: unknown): ApiKey | undefined {
-    const held = this.#provedBy(presented)
-    if (held === undefined) return undefined
+    const entry = this.#entryFor(presented)
+    if (entry === undefined) return undefined
     const nowMs = this.#now()
-    if (!isAlive(held.key, nowMs)) return undefined
-    held.key.lastUsedAt = nowMs
-    this.#used.add(held)
-    return held.key
+    if (!isValid(entry.key, nowMs)) return undefined
+    entry.key.lastUsedAt = nowMs
+    this.#used.add(entry)
+    return entry.key
   }
 
   get(id: string): ApiKey | undefined {
-    return this.#held.get(id)?.key
+    return this.#entries.get(id)?.key
   }
 
   /** Returns all keys, newest first, including revoked and expired ones. */
@@ -138,20 +138,20 @@ export class KeyRing {
       return force ? undefined : lastAdminRefusal(unrevoked, this.#all(), this.#now())
     }
     const revokedAt = key.revokedAt ?? this.#now()
-    const revoked = (): Held => changed(this.#known(id), { revokedAt })
+    const revoked = (): KeyEntry => changed(this.#known(id), { revokedAt })
     try {
       const refused = refusal()
       if (refused !== undefined) throw refused
-      this.#held.set(id, revoked())
+      this.#entries.set(id, revoked())
       return await this.#inTurn(async () => {
-        const held = revoked()
+        const entry = revoked()
         // Another instance may have revoked the other admin keys meanwhile, so `refusal` runs again right before the commit.
-        if (!this.#isKeptRevoked(id)) await this.#records.commit([changeTo(held)], refusal)
+        if (!this.#isRevocationStored(id)) await this.#records.commit([changeTo(entry)], refusal)
         this.#revoking.delete(id)
-        return held.key
+        return entry.key
       })
     } catch (error) {
-      if (error instanceof ServerError && error.code === 'ERR_KEY_LAST') this.#liveOn(id)
+      if (error instanceof ServerError && error.code === 'ERR_KEY_LAST') this.#undoRevocation(id)
       else this.#owe(id, refusal)
       throw error
     }
@@ -159,56 +159,56 @@ export class KeyRing {
 
   /** Asks the records to commit the revocation later. If it is the last admin key at that time, the key stays valid. */
   #owe(id: string, refusal: () => ServerError | undefined): void {
-    const held = this.#held.get(id)
-    if (held === undefined) return
-    this.#records.owe?.(changeTo(held), () => {
-      if (!this.#held.has(id)) return unknownKey(id)
+    const entry = this.#entries.get(id)
+    if (entry === undefined) return
+    this.#records.owe?.(changeTo(entry), () => {
+      if (!this.#entries.has(id)) return unknownKey(id)
       const refused = refusal()
-      if (refused !== undefined) this.#liveOn(id)
+      if (refused !== undefined) this.#undoRevocation(id)
       return refused
     })
   }
 
   /** Undoes a refused revocation, unless the key had been revoked before. */
-  #liveOn(id: string): void {
+  #undoRevocation(id: string): void {
     if (!this.#revoking.delete(id)) return
     const { key, digest } = this.#known(id)
-    this.#held.set(id, { key: withoutRevocation(key), digest })
+    this.#entries.set(id, { key: withoutRevocation(key), digest })
   }
 
-  #isKeptRevoked(id: string): boolean {
+  #isRevocationStored(id: string): boolean {
     return (this.#records.all('key').get(id) as KeyRecord | undefined)?.revokedAt !== undefined
   }
 
   /** Creates a second key with the same name and scopes, which replaces the first. */
   rotate(id: string, { graceMs, expiresAt }: RotateOptions = {}): Promise<NewApiKey> {
     return this.#inTurn(async () => {
-      const held = this.#known(id)
-      const { key } = held
+      const entry = this.#known(id)
+      const { key } = entry
       const nowMs = this.#now()
       if (graceMs !== undefined && !(Number.isSafeInteger(graceMs) && graceMs >= 0)) {
         const message = `graceMs must be a whole number of at least 0, got ${show(graceMs)}`
         refuse('the rotation', [{ at: 'graceMs', message }])
       }
       this.#checkExpiry(expiresAt)
-      if (!isAlive(key, nowMs)) {
+      if (!isValid(key, nowMs)) {
         throw new ServerError('ERR_KEY_UNKNOWN', `the key ${show(id)} is revoked or expired: create a new one`)
       }
-      if (this.#aliveWithName(key.name).length > 1) {
+      if (this.#validWithName(key.name).length > 1) {
         throw new ServerError('ERR_KEY_TAKEN', `two valid keys are called ${show(key.name)} already: revoke one of them first`)
       }
       const { name, scopes } = key
       const options = { name, scopes: [...scopes], ...(expiresAt === undefined ? {} : { expiresAt }) }
       if (graceMs === undefined) return this.#add(options, [])
       const endsAt = Math.min(key.expiresAt ?? Number.POSITIVE_INFINITY, nowMs + graceMs)
-      return this.#add(options, [changed(held, { expiresAt: endsAt })])
+      return this.#add(options, [changed(entry, { expiresAt: endsAt })])
     })
   }
 
   /** Stores the times of last use. Runs once a minute and on close. */
-  keepUse(): Promise<void> {
+  saveUse(): Promise<void> {
     return this.#inTurn(async () => {
-      const used = [...this.#used].filter((held) => this.#held.get(held.key.id) === held)
+      const used = [...this.#used].filter((entry) => this.#entries.get(entry.key.id) === entry)
       this.#used.clear()
       if (used.length > 0) await this.#records.commit(used.map(changeTo))
     })
@@ -217,11 +217,11 @@ export class KeyRing {
   async close(): Promise<void> {
     clearInterval(this.#timer)
     this.#unwatch()
-    await this.keepUse()
+    await this.saveUse()
   }
 
   /** Commits a new key together with changes of others. */
-  async #add({ name, scopes, expiresAt }: NewKeyOptions, others: readonly Held[]): Promise<NewApiKey> {
+  async #add({ name, scopes, expiresAt }: NewKeyOptions, others: readonly KeyEntry[]): Promise<NewApiKey> {
     const { id, text } = makeKeyText()
     const key: ApiKey = {
       id,
@@ -230,44 +230,44 @@ export class KeyRing {
       createdAt: this.#now(),
       ...(expiresAt === undefined ? {} : { expiresAt }),
     }
-    const gone = this.#held.size < MOST_KEYS ? [] : [this.#longestDead()]
-    const kept: readonly Held[] = [{ key, digest: digestOf(text) }, ...others]
+    const gone = this.#entries.size < MOST_KEYS ? [] : [this.#longestEnded()]
+    const kept: readonly KeyEntry[] = [{ key, digest: digestOf(text) }, ...others]
     await this.#records.commit([...kept.map(changeTo), ...gone.map(({ id }) => ({ kind: 'key', id, value: undefined }) as const)])
-    for (const { id } of gone) this.#held.delete(id)
-    for (const held of kept) {
+    for (const { id } of gone) this.#entries.delete(id)
+    for (const entry of kept) {
       // A key that was revoked during the commit stays revoked.
-      const revokedAt = this.get(held.key.id)?.revokedAt
-      this.#held.set(held.key.id, revokedAt === undefined ? held : changed(held, { revokedAt }))
+      const revokedAt = this.get(entry.key.id)?.revokedAt
+      this.#entries.set(entry.key.id, revokedAt === undefined ? entry : changed(entry, { revokedAt }))
     }
     return { key, secret: text }
   }
 
-  #provedBy(presented: unknown): Held | undefined {
-    const proved = this.#proved.get(presented as string)
-    if (proved !== undefined && this.#held.get(proved.key.id) === proved) return proved
+  #entryFor(presented: unknown): KeyEntry | undefined {
+    const verified = this.#verified.get(presented as string)
+    if (verified !== undefined && this.#entries.get(verified.key.id) === verified) return verified
     const id = idOfKeyText(presented)
     if (id === undefined) return undefined
-    const held = this.#held.get(id)
-    const isProof = timingSafeEqual(digestOf(presented as string), held?.digest ?? NOBODY)
-    if (held === undefined || !isProof) return undefined
-    if (this.#proved.size >= MOST_PROVED) this.#proved.clear()
-    this.#proved.set(presented as string, held)
-    return held
+    const entry = this.#entries.get(id)
+    const isProof = timingSafeEqual(digestOf(presented as string), entry?.digest ?? NOBODY)
+    if (entry === undefined || !isProof) return undefined
+    if (this.#verified.size >= MOST_VERIFIED) this.#verified.clear()
+    this.#verified.set(presented as string, entry)
+    return entry
   }
 
   #all(): ApiKey[] {
-    return [...this.#held.values()].map(({ key }) => key)
+    return [...this.#entries.values()].map(({ key }) => key)
   }
 
-  #known(id: string): Held {
-    const held = this.#held.get(id)
-    if (held === undefined) throw unknownKey(id)
-    return held
+  #known(id: string): KeyEntry {
+    const entry = this.#entries.get(id)
+    if (entry === undefined) throw unknownKey(id)
+    return entry
   }
 
-  #aliveWithName(name: string): ApiKey[] {
+  #validWithName(name: string): ApiKey[] {
     const nowMs = this.#now()
-    return this.#all().filter((key) => key.name === name && isAlive(key, nowMs))
+    return this.#all().filter((key) => key.name === name && isValid(key, nowMs))
   }
 
   #checkExpiry(expiresAt: number | undefined): void {
@@ -276,13 +276,13 @@ export class KeyRing {
     refuse('the API key', [{ at: 'expiresAt', message }])
   }
 
-  #longestDead(): ApiKey {
+  #longestEnded(): ApiKey {
     const nowMs = this.#now()
-    const [dead] = this.#all()
-      .filter((key) => !isAlive(key, nowMs))
+    const [ended] = this.#all()
+      .filter((key) => !isValid(key, nowMs))
       .sort((a, b) => endOf(a) - endOf(b))
-    if (dead === undefined) throw new ServerError('ERR_FULL', `there are ${MOST_KEYS} API keys, which is the maximum`)
-    return dead
+    if (ended === undefined) throw new ServerError('ERR_FULL', `there are ${MOST_KEYS} API keys, which is the maximum`)
+    return ended
   }
 
   #inTurn<T>(change: () => Promise<T>): Promise<T> {
@@ -292,31 +292,31 @@ export class KeyRing {
   }
 
   /** Applies a change of another instance. A key that was revoked here stays revoked, even if the commit failed. */
-  #hear({ kind, id, value }: Change): void {
+  #apply({ kind, id, value }: Change): void {
     if (kind !== 'key') return
     const revokedAt = this.get(id)?.revokedAt
-    this.#held.delete(id)
+    this.#entries.delete(id)
     this.#unread.delete(id)
-    if (value !== undefined) this.#tryToHold(id, value)
-    const held = this.#held.get(id)
-    if (held === undefined || held.key.revokedAt !== undefined) this.#revoking.delete(id)
-    else if (revokedAt !== undefined) this.#held.set(id, changed(held, { revokedAt }))
+    if (value !== undefined) this.#tryToLoad(id, value)
+    const entry = this.#entries.get(id)
+    if (entry === undefined || entry.key.revokedAt !== undefined) this.#revoking.delete(id)
+    else if (revokedAt !== undefined) this.#entries.set(id, changed(entry, { revokedAt }))
   }
 
   /** Loads a key. A key that cannot be read does not verify. */
-  #tryToHold(id: string, record: unknown): void {
+  #tryToLoad(id: string, record: unknown): void {
     try {
-      this.#hold(id, record)
+      this.#load(id, record)
     } catch (error) {
       this.#unread.set(id, { id, error })
       this.#onUnread({ id, error })
     }
   }
 
-  #hold(id: string, record: unknown): void {
+  #load(id: string, record: unknown): void {
     checkInput(KeyRecordSchema, record, `the API key ${id}`)
     const { sha256, ...key } = record
-    this.#held.set(id, { key: { id, ...key }, digest: Buffer.from(sha256, 'hex') })
+    this.#entries.set(id, { key: { id, ...key }, digest: Buffer.from(sha256, 'hex') })
   }
 }
 
@@ -324,7 +324,7 @@ function unknownKey(id: string): ServerError {
   return new ServerError('ERR_KEY_UNKNOWN', `no API key has the id ${show(id)}`)
 }
 
-function changed({ key, digest }: Held, changes: Partial<ApiKey>): Held {
+function changed({ key, digest }: KeyEntry, changes: Partial<ApiKey>): KeyEntry {
   return { key: { ...key, ...changes }, digest }
 }
 
@@ -332,7 +332,7 @@ function withoutRevocation({ revokedAt: _, ...key }: ApiKey): ApiKey {
   return key
 }
 
-function changeTo({ key: { id, scopes, ...key }, digest }: Held): Change {
+function changeTo({ key: { id, scopes, ...key }, digest }: KeyEntry): Change {
   const value: KeyRecord = { ...key, scopes: [...scopes], sha256: digest.toString('hex') }
   return { kind: 'key', id, value }
 }

@@ -24,14 +24,14 @@ export class PolicyKeeper {
   #unread: readonly UnreadPolicy[] = []
   readonly #unwatch: () => void
   /** Number of reloads. A reload drops changes that are not committed yet. */
-  #loads = 0
+  #reloads = 0
 
   /** `onUnread` is called once for each policy that cannot be read. */
   constructor(records: Records, onUnread: (policy: UnreadPolicy) => void = () => {}) {
     this.#records = records
     this.#onUnread = onUnread
     this.#load()
-    this.#unwatch = records.watch((change) => this.#adopt(change))
+    this.#unwatch = records.watch((change) => this.#apply(change))
   }
 
   /** Stored policies that cannot be read. */
@@ -44,7 +44,7 @@ export class PolicyKeeper {
     const after = readPolicy(spec, 'api')
     const before = this.book.put(after)
     await this.#commit({ kind: 'policy', id: after.name, value: after.spec })
-    this.#isReadable(after.name)
+    this.#markReadable(after.name)
     return { before, after }
   }
 
@@ -62,7 +62,7 @@ export class PolicyKeeper {
   }
 
   async #commit(change: Change): Promise<void> {
-    const loads = this.#loads
+    const reloads = this.#reloads
     try {
       await this.#records.commit([change])
     } catch (error) {
@@ -70,11 +70,11 @@ export class PolicyKeeper {
       this.#load()
       throw error
     }
-    if (this.#loads !== loads) this.#load()
+    if (this.#reloads !== reloads) this.#load()
   }
 
   #load(): void {
-    this.#loads += 1
+    this.#reloads += 1
     const unread: UnreadPolicy[] = []
     const policies: Policy[] = []
     for (const [name, spec] of this.#records.all('policy')) {
@@ -90,17 +90,17 @@ export class PolicyKeeper {
     for (const policy of unread) if (!named.has(policy.name)) this.#onUnread(policy)
   }
 
-  #isReadable(name: string): void {
+  #markReadable(name: string): void {
     this.#unread = this.#unread.filter((policy) => policy.name !== name)
   }
 
   /** Applies a committed change of another instance. */
-  #adopt({ kind, id, value }: Change): void {
+  #apply({ kind, id, value }: Change): void {
     if (kind !== 'policy') return
     try {
       if (value === undefined) this.book.delete(id)
       else this.book.put(readPolicy(value, 'api'))
-      this.#isReadable(id)
+      this.#markReadable(id)
     } catch {
       this.#load()
     }

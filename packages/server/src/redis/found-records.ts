@@ -49,9 +49,9 @@ export interface FoundRecords {
 type Flat = readonly string[]
 export type StreamEntry = readonly [id: string, fields: Flat]
 
-export type LoadAnswer = readonly [number, string, string, string, 0 | 1, Flat, Flat, Flat]
+export type LoadReply = readonly [number, string, string, string, 0 | 1, Flat, Flat, Flat]
 
-export function readLoaded([last, mark, origin, lost, isShort, marks, ...hashes]: LoadAnswer): FoundRecords {
+export function readLoaded([last, mark, origin, lost, isShort, marks, ...hashes]: LoadReply): FoundRecords {
   const tables = emptyTables()
   const unreadable: UnreadableRecord[] = []
   for (const [i, kind] of KINDS.entries()) {

@@ -24,7 +24,7 @@ export interface LocalRecordsOptions {
 }
 
 /** The records of a local copy. */
-export interface AssumedRecords {
+export interface CopiedRecords {
   readonly records: readonly Change[]
   readonly position: Position
   readonly marks: Marks
@@ -33,7 +33,7 @@ export interface AssumedRecords {
 export class LocalRecords {
   readonly tables = emptyTables()
   /** Keys whose revocation Redis had lost. It must be written again. */
-  readonly owed = new Set<string>()
+  readonly lostRevocations = new Set<string>()
   readonly #options: LocalRecordsOptions
   readonly #listeners = new Set<(change: Change) => void>()
   #position: Position | undefined
@@ -62,23 +62,23 @@ export class LocalRecords {
     }
   }
 
-  arriveAt(position: Position, marks: Marks): void {
+  moveTo(position: Position, marks: Marks): void {
     this.#position = position
     if (marks.size > 0) this.#marks = new Map([...this.#marks, ...marks].slice(-KEPT_MARKS))
   }
 
   /** Replaces all records. Returns the resulting changes. An unreadable policy keeps its known value; an unreadable key is removed. */
-  become(tables: Tables, unreadable: readonly UnreadableRecord[] = []): readonly Change[] {
-    this.#name(unreadable)
+  replaceAll(tables: Tables, unreadable: readonly UnreadableRecord[] = []): readonly Change[] {
+    this.#setUnreadable(unreadable)
     const stay = unreadable.filter(({ kind, id }) => kind === 'policy' && this.tables.policy.has(id))
     const policy = new Map([...tables.policy, ...stay.map(({ id }) => [id, this.tables.policy.get(id)] as const)])
     const wanted: Tables = { ...tables, policy }
-    for (const id of this.owed) {
+    for (const id of this.lostRevocations) {
       const theirs = tables.key.get(id)
-      if (withEarliestEnd(theirs, this.tables.key.get(id)) === theirs) this.owed.delete(id)
+      if (withEarliestEnd(theirs, this.tables.key.get(id)) === theirs) this.lostRevocations.delete(id)
     }
     const changes = KINDS.flatMap((kind) => differences(kind, this.tables[kind], wanted[kind]))
-    this.tellAll(changes)
+    this.apply(changes)
     return changes
   }
 
@@ -88,31 +88,31 @@ export class LocalRecords {
   }
 
   /** Applies changes of others and calls the listeners. */
-  tellAll(changes: readonly Change[]): void {
-    for (const { kind, id, value: told } of changes) {
-      const value = kind === 'key' ? withEarliestEnd(told, this.tables.key.get(id)) : told
+  apply(changes: readonly Change[]): void {
+    for (const { kind, id, value: given } of changes) {
+      const value = kind === 'key' ? withEarliestEnd(given, this.tables.key.get(id)) : given
       const change = { kind, id, value }
-      if (value !== told) this.owed.add(id)
-      this.keep(change)
+      if (value !== given) this.lostRevocations.add(id)
+      this.set(change)
       for (const listener of this.#listeners) listener(change)
     }
   }
 
   /** Applies revocations that another instance knows and Redis may lack. */
-  tellRevoked(changes: readonly Change[]): void {
-    this.tellAll(changes)
-    for (const { id } of changes) this.owed.add(id)
+  applyRevocations(changes: readonly Change[]): void {
+    this.apply(changes)
+    for (const { id } of changes) this.lostRevocations.add(id)
   }
 
   /** Applies a change without calling the listeners. Used for changes of this instance. */
-  keep({ kind, id, value }: Change): void {
+  set({ kind, id, value }: Change): void {
     if (value === undefined) this.tables[kind].delete(id)
     else this.tables[kind].set(id, value)
     this.#unreadable.delete(`${kind} ${id}`)
     this.#options.onChange?.()
   }
 
-  #name(unreadable: readonly UnreadableRecord[]): void {
+  #setUnreadable(unreadable: readonly UnreadableRecord[]): void {
     const named = new Map(unreadable.map((record) => [`${record.kind} ${record.id}`, record]))
     for (const [name, record] of named) if (!this.#unreadable.has(name)) this.#options.onUnreadable?.(record)
     this.#unreadable = named

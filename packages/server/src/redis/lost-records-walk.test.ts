@@ -61,7 +61,7 @@ class Walker {
     const copied = (['policy', 'key'] as const).flatMap((kind) =>
       [...known.tables[kind]].map(([id, value]) => ({ kind, id, value })),
     )
-    this.records.assume({ records: copied, position: known.position, marks: known.marks })
+    this.records.loadCopy({ records: copied, position: known.position, marks: known.marks })
   }
 
   check(): void {
@@ -95,11 +95,11 @@ async function walk(seed: number): Promise<void> {
     }
   }
   const steps: (() => Promise<unknown>)[] = [
-    ...Array.from({ length: 5 }, () => () => walkers[below(INSTANCES)].records.look()),
+    ...Array.from({ length: 5 }, () => () => walkers[below(INSTANCES)].records.poll()),
     ...Array.from({ length: 6 }, () => async () => {
       const one = walkers[below(INSTANCES)]
       // Only what was looked at is changed, as the key ring does.
-      await one.records.look()
+      await one.records.poll()
       await one.records.commit([change(one)])
     }),
     () => copyAll('', '-old'),
@@ -120,15 +120,15 @@ async function agree(walkers: readonly Walker[]): Promise<void> {
   for (let round = 1; ; round++) {
     // Ten seconds pass, and what an instance said that is gone is forgotten.
     await send('DEL', RECORD_KEYS[5])
-    for (const one of walkers) await one.records.look()
+    for (const one of walkers) await one.records.poll()
     for (const one of walkers) await one.records.restore({ dryRun: false }).catch(expectRefusal)
-    for (const one of walkers) await one.records.look()
+    for (const one of walkers) await one.records.poll()
     for (const one of walkers) one.check()
     if (walkers.every(({ records }) => records.loss === undefined)) break
     expect(round, 'rounds of restoring').toBeLessThan(ROUNDS)
   }
   const fresh = new Walker()
-  await fresh.records.look()
+  await fresh.records.poll()
   const [first, ...others] = [...walkers, fresh].map((one) => one.tables())
   for (const other of others) expect(other).toEqual(first)
   for (const { revoked } of walkers) {

@@ -42,7 +42,7 @@ async function instance(before: Before = () => undefined): Promise<RedisRecords>
     await records.close()
     await connection.close()
   })
-  await records.look()
+  await records.poll()
   return records
 }
 
@@ -53,7 +53,7 @@ const fill = (records: RedisRecords) => records.commit(Array.from({ length: POLI
 async function loseAll(...instances: RedisRecords[]): Promise<void> {
   await redis.cli('FLUSHALL')
   for (const each of instances) {
-    await each.look()
+    await each.poll()
     expect(each.loss).toBeDefined()
   }
 }
@@ -62,7 +62,7 @@ async function loseAll(...instances: RedisRecords[]): Promise<void> {
 async function expectAllBack(...instances: RedisRecords[]): Promise<void> {
   for (let round = 0; round < 4; round++) {
     for (const each of instances) {
-      await each.look()
+      await each.poll()
       expect(each.all('policy').size).toBe(POLICIES)
     }
     for (const each of instances) if (each.loss !== undefined) await restore(each).catch(() => {})
@@ -84,7 +84,7 @@ describe('a second loss while two instances restore', () => {
       return second.catch(() => {})
     })
     await fill(a)
-    await b.look()
+    await b.poll()
     await loseAll(a, b)
     await expect(restore(a)).rejects.toMatchObject({ code: 'ERR_CONFLICT' })
     await second
@@ -94,15 +94,15 @@ describe('a second loss while two instances restore', () => {
   test('an instance whose restore was lost, and whose records another has put back, goes on', async () => {
     const [a, b] = [await instance(), await instance()]
     await fill(a)
-    await b.look()
+    await b.poll()
     await loseAll(a, b)
     await restore(a)
     await loseAll(b)
     await restore(b)
-    await a.look()
+    await a.poll()
     expect(a.loss).toBeUndefined()
     await a.commit([policy('p0', 'again')])
-    await b.look()
+    await b.poll()
     expect(b.loss).toBeUndefined()
     expect(b.all('policy').get('p0')).toBe('again')
   })
@@ -116,7 +116,7 @@ describe('a restore of which Redis loses', () => {
     await fill(a)
     await loseAll(a)
     await expect(restore(a)).rejects.toMatchObject({ code: 'ERR_CONFLICT' })
-    await a.look()
+    await a.poll()
     expect(a.loss).toBeDefined()
     await expectAllBack(a)
   })
@@ -136,7 +136,7 @@ describe('a restore of which Redis loses', () => {
     for (const name of names) await redis.cli('COPY', name, `old:${name}`)
     await a.commit(Array.from({ length: POLICIES }, (_, n) => policy(`p${n}`, -1)))
     for (const name of names) await redis.cli('COPY', `old:${name}`, name, 'REPLACE')
-    await a.look()
+    await a.poll()
     await expect(restore(a)).rejects.toMatchObject({ code: 'ERR_CONFLICT' })
     await expectAllBack(a)
     expect(new Set((await redis.cli('HVALS', POLICY_HASH)).split('\n'))).toEqual(new Set(['-1']))
@@ -147,11 +147,11 @@ describe('records that are missing', () => {
   test('after a restore: an instance that reads everything anew keeps those that it knows', async () => {
     const [a, b] = [await instance(), await instance()]
     await fill(a)
-    await b.look()
+    await b.poll()
     await loseAll(a, b)
     await restore(a)
     await redis.cli('HDEL', POLICY_HASH, 'p7')
-    await b.look()
+    await b.poll()
     expect(b.loss).toBeDefined()
     await expectAllBack(b, a)
   })

@@ -12,7 +12,7 @@ import type { Change } from '../data/records.ts'
 import { replaceFile } from '../data/replace-file.ts'
 import { messageOf, ServerError } from '../errors.ts'
 import { KINDS, type KnownRecords, type Marks, type Position } from './found-records.ts'
-import type { AssumedRecords } from './local-records.ts'
+import type { CopiedRecords } from './local-records.ts'
 
 export const COPY_FILE = 'redis-copy.jsonl'
 
@@ -42,7 +42,7 @@ interface Head {
 export interface RecordsCopyOptions {
   readonly folder: string
   /** Identifies the Redis that is copied: its address without passwords. */
-  readonly of: string
+  readonly source: string
   readonly onError: (error: ServerError) => void
 }
 
@@ -64,10 +64,10 @@ export class RecordsCopy {
   }
 
   /** Returns the records of the copy, or undefined if there are none or they cannot be used. Needs no lock, since the file is replaced as a whole. */
-  static async read({ folder, of, onError }: RecordsCopyOptions): Promise<AssumedRecords | undefined> {
+  static async read({ folder, source, onError }: RecordsCopyOptions): Promise<CopiedRecords | undefined> {
     const path = join(resolve(folder), COPY_FILE)
     try {
-      return assumedFrom(await readCopy(path), of)
+      return copiedFrom(await readCopy(path), source)
     } catch (error) {
       onError(asServerError(error, `${path} cannot be read`))
       return undefined
@@ -113,7 +113,7 @@ export class RecordsCopy {
   async #makeWay(): Promise<void> {
     if (this.#isOurs) return
     const found = await readCopy(this.#path)
-    if (found !== 'none' && assumedFrom(found, this.#options.of) === undefined) {
+    if (found !== 'none' && copiedFrom(found, this.#options.source) === undefined) {
       await rename(this.#path, join(this.#folder, ASIDE))
     }
     this.#isOurs = true
@@ -121,7 +121,7 @@ export class RecordsCopy {
 
   *#parts({ tables, position, marks }: KnownRecords): Generator<Uint8Array> {
     const records = KINDS.flatMap((kind) => [...tables[kind]].map(([id, value]) => ({ kind, id, value })))
-    const head: Head = { version: VERSION, of: this.#options.of, count: records.length, position, marks: [...marks] }
+    const head: Head = { version: VERSION, of: this.#options.source, count: records.length, position, marks: [...marks] }
     yield Buffer.from(sealLine(head))
     for (let at = 0; at < records.length; at += LINES_A_PART) {
       yield Buffer.from(
@@ -152,7 +152,7 @@ async function readCopy(path: string): Promise<Copied | 'none' | 'damaged'> {
   return head !== undefined && isWhole ? { head, records } : 'damaged'
 }
 
-function assumedFrom(found: Awaited<ReturnType<typeof readCopy>>, of: string): AssumedRecords | undefined {
+function copiedFrom(found: Awaited<ReturnType<typeof readCopy>>, of: string): CopiedRecords | undefined {
   if (typeof found === 'string' || found.head.of !== of) return undefined
   const { position = UNKNOWN_POSITION, marks = [] } = found.head
   return { records: found.records, position, marks: new Map(marks) satisfies Marks }

@@ -4,11 +4,11 @@
 
 import { hostname } from 'node:os'
 import type { Position } from './found-records.ts'
-import { LOWER, RAISE } from './records-programs.ts'
+import { REMOVE_NOTICE, WRITE_NOTICE } from './records-programs.ts'
 import type { RunProgram } from './restore-records.ts'
 
 /** Lifetime of the notice. Each poll renews it. */
-const SAID_FOR_MS = 10_000
+const NOTICE_MS = 10_000
 
 /** Redis lacks changes that an instance has seen. */
 export interface Loss {
@@ -25,7 +25,7 @@ export class LossWatch {
   readonly #onLoss: (loss: Loss | undefined) => void
   #loss: Loss | undefined
   /** The notice of this instance. It begins with the number of the last change that this instance knows. */
-  #said = ''
+  #notice = ''
 
   constructor(run: RunProgram, onLoss: (loss: Loss | undefined) => void = () => {}) {
     this.#run = run
@@ -37,30 +37,30 @@ export class LossWatch {
   }
 
   /** Redis lacks changes that this instance has seen: informs the other instances. */
-  async say({ last }: Position, found: Position): Promise<void> {
+  async announce({ last }: Position, found: Position): Promise<void> {
     const since = new Date(this.#loss?.sinceMs ?? Date.now()).toISOString()
-    this.#said = `${last} process ${process.pid} on ${hostname()}, since ${since}`
+    this.#notice = `${last} process ${process.pid} on ${hostname()}, since ${since}`
     // If Redis cannot be written to now, a later poll tries again.
-    const said = String(await this.#run(RAISE, this.#said, String(SAID_FOR_MS)).catch(() => this.#said))
-    this.#begin({ known: last, found: found.last, knownBy: said === this.#said ? undefined : ownerOf(said) })
+    const current = String(await this.#run(WRITE_NOTICE, this.#notice, String(NOTICE_MS)).catch(() => this.#notice))
+    this.#begin({ known: last, found: found.last, knownBy: current === this.#notice ? undefined : ownerOf(current) })
   }
 
   /** Redis has everything that this instance has seen. A notice of another instance means that it has seen more. */
-  async hear(said: string, found: Position): Promise<void> {
-    if (said !== '' && said !== this.#said) return this.told(said, found.last, found)
-    if (said !== '') await this.#run(LOWER, said).catch(() => {})
+  async update(notice: string, found: Position): Promise<void> {
+    if (notice !== '' && notice !== this.#notice) return this.learn(notice, found.last, found)
+    if (notice !== '') await this.#run(REMOVE_NOTICE, notice).catch(() => {})
     this.end()
   }
 
   /** Another instance knows more than this one and than Redis. */
-  told(said: string, known: number, found: Position): void {
-    this.#begin({ known, found: found.last, knownBy: ownerOf(said) })
+  learn(notice: string, known: number, found: Position): void {
+    this.#begin({ known, found: found.last, knownBy: ownerOf(notice) })
   }
 
   end(): void {
     const before = this.#loss
     this.#loss = undefined
-    this.#said = ''
+    this.#notice = ''
     if (before !== undefined) this.#onLoss(undefined)
   }
 
@@ -72,6 +72,6 @@ export class LossWatch {
 }
 
 /** Returns the notice without its number. */
-function ownerOf(said: string): string {
-  return said.replace(/^\d+ /, '')
+function ownerOf(notice: string): string {
+  return notice.replace(/^\d+ /, '')
 }

@@ -87,14 +87,14 @@ return { last, mark, origin, lost, isThere, changes, marks, policies, keys }`
  * Writes the notice of lost changes. ARGV: the notice, which begins with the last known change, and its lifetime in ms. The notice with
  * the highest change wins. Returns the current notice.
  */
-export const RAISE = `
+export const WRITE_NOTICE = `
 local said = redis.call('GET', KEYS[6])
 if said and tonumber(string.match(said, '^%d+') or '0') > tonumber(string.match(ARGV[1], '^%d+')) then return said end
 redis.call('SET', KEYS[6], ARGV[1], 'PX', ARGV[2])
 return ARGV[1]`
 
 /** Removes the notice. ARGV: the notice. */
-export const LOWER = `
+export const REMOVE_NOTICE = `
 if redis.call('GET', KEYS[6]) == ARGV[1] then redis.call('DEL', KEYS[6]) end
 return 1`
 

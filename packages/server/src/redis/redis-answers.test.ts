@@ -17,7 +17,7 @@ test('a Redis that refuses is told from one that does not answer', async () => {
     const connection = new RedisConnection({ kind: 'redis', urls }, refuse)
     const records = new RedisRecords({ send: connection.send })
     try {
-      const looked = connection.connect().then(() => records.look())
+      const looked = connection.connect().then(() => records.poll())
       return await Promise.race([looked.then(() => 'none', redisTrouble), refused.then(redisTrouble)])
     } finally {
       await connection.close()

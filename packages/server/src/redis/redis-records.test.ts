@@ -53,7 +53,7 @@ describe('one instance', () => {
     const { records, heard } = await instance()
     await records.start()
     await records.commit([put('a', 1)])
-    await records.look()
+    await records.poll()
     expect(heard).toEqual([])
   })
 
@@ -83,18 +83,18 @@ describe('several instances', () => {
 
   test('one that has not seen a change of the kind does not overwrite it, and has seen it after that', async () => {
     const [a, b] = [await instance(), await instance()]
-    await Promise.all([a.records.look(), b.records.look()])
+    await Promise.all([a.records.poll(), b.records.poll()])
     await a.records.commit([put('k', { revoked: true }, 'key')])
     await expect(b.records.commit([put('k', { revoked: false }, 'key')])).rejects.toMatchObject({ code: 'ERR_CONFLICT' })
     expect(b.heard).toEqual([put('k', { revoked: true }, 'key')])
     await b.records.commit([put('k', { revoked: true, used: 1 }, 'key')])
-    await a.records.look()
+    await a.records.poll()
     expect(a.records.all('key').get('k')).toEqual({ revoked: true, used: 1 })
   })
 
   test('a change of another kind does not get in the way', async () => {
     const [a, b] = [await instance(), await instance()]
-    await Promise.all([a.records.look(), b.records.look()])
+    await Promise.all([a.records.poll(), b.records.poll()])
     await a.records.commit([put('k', 1, 'key')])
     await b.records.commit([put('p', 1)])
     expect([...b.records.all('key'), ...b.records.all('policy')]).toEqual([
@@ -123,7 +123,7 @@ describe('several instances', () => {
         }
       }),
     )
-    await Promise.all(instances.map(({ records }) => records.look()))
+    await Promise.all(instances.map(({ records }) => records.poll()))
     for (const { records } of instances) {
       expect(new Map([...records.all('policy')].sort())).toEqual(new Map([...acknowledged].sort()))
     }
@@ -131,15 +131,15 @@ describe('several instances', () => {
 
   test('one that missed more than the stream holds reads everything, and hears of what differs', async () => {
     const [a, b] = [await instance(), await instance()]
-    await Promise.all([a.records.look(), b.records.look()])
+    await Promise.all([a.records.poll(), b.records.poll()])
     await a.records.commit([put('stays', 1), put('goes', 1)])
-    await b.records.look()
+    await b.records.poll()
     b.heard.length = 0
     const many = Array.from({ length: 3000 }, (_, n) => put('x', n))
     await a.records.commit(many)
     await a.records.commit([put('goes', undefined)])
     await redis.cli('XTRIM', 'sluice:{records}:changes', 'MAXLEN', 5)
-    await b.records.look()
+    await b.records.poll()
     expect(b.heard).toEqual([put('goes', undefined), put('x', 2999)])
   })
 })

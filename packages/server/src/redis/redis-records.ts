@@ -19,7 +19,7 @@ import {
   type FoundRecords,
   KINDS,
   type KnownRecords,
-  type LoadAnswer,
+  type LoadReply,
   type Position,
   readChange,
   readLoaded,
@@ -28,7 +28,7 @@ import {
   type UnreadableRecord,
   writtenChanges,
 } from './found-records.ts'
-import { type AssumedRecords, LocalRecords, type LocalRecordsOptions } from './local-records.ts'
+import { type CopiedRecords, LocalRecords, type LocalRecordsOptions } from './local-records.ts'
 import { shareRevoked } from './named-revocations.ts'
 import { type OwedRevocation, OwedRevocations } from './owed-revocations.ts'
 import { type Loss, LossWatch } from './records-loss.ts'
@@ -39,7 +39,7 @@ import { makeMark, planFor, restoreKnown } from './restore-records.ts'
 
 const FIRST_START = 'sluice:{records}:first-start'
 
-const LOOK_EVERY_MS = 500
+const POLL_EVERY_MS = 500
 
 /** Attempts of a commit, if changes of another kind come first. */
 const TRIES = 10
@@ -47,14 +47,14 @@ const TRIES = 10
 /** Time that an instance has to create the first key. */
 const FIRST_START_MS = 10_000
 
-type FollowAnswer = readonly [number, string, string, string, 0 | 1, readonly StreamEntry[], readonly string[], number, number]
+type FollowReply = readonly [number, string, string, string, 0 | 1, readonly StreamEntry[], readonly string[], number, number]
 
 type Refusal = () => ServerError | undefined
 
 export interface RedisRecordsOptions extends LocalRecordsOptions {
   readonly send: SendCommand
   /** Called after each poll: undefined if Redis answered, otherwise the error. */
-  readonly onLook?: (error: ServerError | undefined) => void
+  readonly onPoll?: (error: ServerError | undefined) => void
   /** Called with the loss when changes were lost, and with undefined when Redis has everything again. */
   readonly onLoss?: (loss: Loss | undefined) => void
 }
@@ -99,10 +99,10 @@ export class RedisRecords implements Records {
   }
 
   /** Loads a local copy. It is used until Redis has been read, and Redis is compared with it. */
-  assume({ records, position, marks }: AssumedRecords): void {
+  loadCopy({ records, position, marks }: CopiedRecords): void {
     if (this.known !== undefined) return
-    this.#local.arriveAt(position, marks)
-    this.#local.tellAll(records)
+    this.#local.moveTo(position, marks)
+    this.#local.apply(records)
   }
 
   /** Starts polling until it is closed. Resolves when Redis has answered and records are known. */
@@ -137,12 +137,12 @@ export class RedisRecords implements Records {
   }
 
   /** Applies changes of other instances now. */
-  look(): Promise<void> {
+  poll(): Promise<void> {
     return this.#inTurn(async () => {
       await this.#catchUp()
       if (this.loss === undefined || this.known === undefined) return
       // If Redis cannot be written to now, a later poll tries again.
-      this.#local.tellRevoked(await shareRevoked(this.all('key'), this.#run).catch(() => []))
+      this.#local.applyRevocations(await shareRevoked(this.all('key'), this.#run).catch(() => []))
     })
   }
 
@@ -170,8 +170,8 @@ export class RedisRecords implements Records {
         await this.#catchUp()
         return undefined
       }
-      this.#local.arriveAt(restored.position, restored.marks)
-      this.#local.become(restored.plan.tables)
+      this.#local.moveTo(restored.position, restored.marks)
+      this.#local.replaceAll(restored.plan.tables)
       this.#losses.end()
       // If this fails, the next poll tries again.
       return withRevoked(restored.plan, await this.#writeRevocations().catch(() => []))
@@ -192,15 +192,15 @@ export class RedisRecords implements Records {
     const { signal } = this.#closing
     while (!signal.aborted) {
       try {
-        await this.look()
+        await this.poll()
         if (this.known !== undefined) onFirst()
-        this.#options.onLook?.(undefined)
+        this.#options.onPoll?.(undefined)
         // If this fails because a commit came first, the next poll tries again.
-        await this.settle().catch(() => {})
+        await this.writeOwed().catch(() => {})
       } catch (error) {
-        this.#options.onLook?.(error as ServerError)
+        this.#options.onPoll?.(error as ServerError)
       }
-      await pause(LOOK_EVERY_MS, undefined, { ref: false, signal }).catch(() => {})
+      await pause(POLL_EVERY_MS, undefined, { ref: false, signal }).catch(() => {})
     }
   }
 
@@ -228,8 +228,8 @@ export class RedisRecords implements Records {
       ].map(String)
       const [now, text] = (await this.#run(COMMIT, ...facts, ...writtenChanges(changes))) as [number, string]
       if (now >= 0) {
-        this.#local.arriveAt({ last: now, mark: made, origin: text }, new Map([[made, now]]))
-        for (const change of changes) this.#local.keep(change)
+        this.#local.moveTo({ last: now, mark: made, origin: text }, new Map([[made, now]]))
+        for (const change of changes) this.#local.set(change)
         return undefined
       }
       const missed = await this.#catchUp()
@@ -243,45 +243,45 @@ export class RedisRecords implements Records {
   /** Applies and returns changes of other instances. */
   async #catchUp(): Promise<readonly Change[]> {
     const { known } = this
-    if (known === undefined) return this.#takeAll()
+    if (known === undefined) return this.#readAll()
     const { last, mark, origin } = known.position
-    const answer = (await this.#run(FOLLOW, String(last), mark, origin)) as FollowAnswer
-    const [foundLast, foundMark, foundOrigin, said, isThere, entries, marks, policies, keys] = answer
+    const reply = (await this.#run(FOLLOW, String(last), mark, origin)) as FollowReply
+    const [foundLast, foundMark, foundOrigin, notice, isThere, entries, marks, policies, keys] = reply
     const found: Position = { last: foundLast, mark: foundMark, origin: foundOrigin }
-    if (isThere === 0) return this.#lose(found)
+    if (isThere === 0) return this.#enterLoss(found)
     const changes = entries.map(readChange)
     const isWhole = changes.length === foundLast - last && changes.every((change) => change !== undefined)
     // A copy of version 1 does not say which changes it includes.
-    if (!isWhole || (!this.#isRead && mark === '')) return this.#takeAll()
-    this.#local.arriveAt(found, readMarks(marks))
-    this.#local.tellAll(changes)
+    if (!isWhole || (!this.#isRead && mark === '')) return this.#readAll()
+    this.#local.moveTo(found, readMarks(marks))
+    this.#local.apply(changes)
     const [morePolicies, moreKeys] = [policies - this.#local.sizeOf('policy'), keys - this.#local.sizeOf('key')]
     // Records have disappeared without being deleted.
-    if (morePolicies < 0 || moreKeys < 0) return [...changes, ...(await this.#lose(found))]
-    if (!this.#isRead || morePolicies > 0 || moreKeys > 0) return [...changes, ...(await this.#takeAll())]
-    await this.#losses.hear(said, found)
+    if (morePolicies < 0 || moreKeys < 0) return [...changes, ...(await this.#enterLoss(found))]
+    if (!this.#isRead || morePolicies > 0 || moreKeys > 0) return [...changes, ...(await this.#readAll())]
+    await this.#losses.update(notice, found)
     return changes
   }
 
   /** Reads all records. Returns the resulting changes. */
-  async #takeAll(): Promise<readonly Change[]> {
+  async #readAll(): Promise<readonly Change[]> {
     const found = await this.#load()
     // Another instance knows more than Redis has, and this instance knows nothing. So the records in Redis must not be taken as complete.
     if (found.lost !== '' && this.known === undefined) {
-      this.#losses.told(found.lost, 0, found.position)
+      this.#losses.learn(found.lost, 0, found.position)
       return []
     }
     // Redis may have lost something since FOLLOW found it complete.
-    if (this.known !== undefined && !this.#isIn(found)) return this.#lose(found.position)
+    if (this.known !== undefined && !this.#includesKnown(found)) return this.#enterLoss(found.position)
     this.#isRead = true
-    this.#local.arriveAt(found.position, found.marks)
-    const changes = this.#local.become(found.tables, found.unreadable)
-    await this.#losses.hear(found.lost, found.position)
+    this.#local.moveTo(found.position, found.marks)
+    const changes = this.#local.replaceAll(found.tables, found.unreadable)
+    await this.#losses.update(found.lost, found.position)
     return changes
   }
 
   /** True if Redis has everything that this instance has seen. The program FOLLOW does the same check. */
-  #isIn(found: FoundRecords): boolean {
+  #includesKnown(found: FoundRecords): boolean {
     const { last, mark, origin } = (this.known as KnownRecords).position
     const { position, marks, tables, unreadable, isShort } = found
     const [oldest = 0] = marks.values()
@@ -292,17 +292,17 @@ export class RedisRecords implements Records {
   }
 
   /** Redis lacks changes that this instance has seen. Applies and returns revocations that are new in Redis. */
-  async #lose(found: Position): Promise<readonly Change[]> {
+  async #enterLoss(found: Position): Promise<readonly Change[]> {
     const { position, tables: known } = this.known as KnownRecords
     const state = JSON.stringify(found)
     const loaded = this.#examined === state ? undefined : await this.#load()
     if (loaded !== undefined && this.#isSame(loaded)) {
       this.#isRead = true
-      this.#local.arriveAt(loaded.position, loaded.marks)
-      await this.#losses.hear(loaded.lost, loaded.position)
+      this.#local.moveTo(loaded.position, loaded.marks)
+      await this.#losses.update(loaded.lost, loaded.position)
       return []
     }
-    await this.#losses.say(position, found)
+    await this.#losses.announce(position, found)
     if (loaded === undefined) return []
     this.#examined = state
     const { tables } = loaded
@@ -310,7 +310,7 @@ export class RedisRecords implements Records {
       .map(([id, ours]) => ({ id, ours, value: withEarliestEnd(ours, tables.key.get(id)) }))
       .filter(({ value, ours }) => value !== ours)
       .map(({ id, value }): Change => ({ kind: 'key', id, value }))
-    this.#local.tellAll(revoked)
+    this.#local.apply(revoked)
     return revoked
   }
 
@@ -325,18 +325,18 @@ export class RedisRecords implements Records {
   }
 
   async #load(): Promise<FoundRecords> {
-    return readLoaded((await this.#run(LOAD)) as LoadAnswer)
+    return readLoaded((await this.#run(LOAD)) as LoadReply)
   }
 
   /** Writes revocations that Redis lacks, if changes are possible. */
-  async settle(): Promise<void> {
+  async writeOwed(): Promise<void> {
     if (this.loss !== undefined) return
     await this.#inTurn(async () => {
-      const { owed, tables } = this.#local
-      const ids = [...owed]
-      const held = ids.filter((id) => tables.key.has(id))
-      await this.#commit(held.map((id) => ({ kind: 'key', id, value: tables.key.get(id) })))
-      for (const id of ids) owed.delete(id)
+      const { lostRevocations, tables } = this.#local
+      const ids = [...lostRevocations]
+      const existing = ids.filter((id) => tables.key.has(id))
+      await this.#commit(existing.map((id) => ({ kind: 'key', id, value: tables.key.get(id) })))
+      for (const id of ids) lostRevocations.delete(id)
       await this.#writeRevocations()
     })
   }
@@ -348,7 +348,7 @@ export class RedisRecords implements Records {
       const refused = await this.#commit([owed.change], owed.refusal)
       this.#owed.delete(owed.change.id)
       if (refused !== undefined) continue
-      this.#local.tellAll([owed.change])
+      this.#local.apply([owed.change])
       written.push(owed)
     }
     return written

@@ -50,7 +50,7 @@ export function planRestore(known: Tables, found: Tables, since: readonly Change
     tables,
     changes,
     written: named(({ value }) => value !== undefined),
-    revoked: named(({ kind, id, value }) => kind === 'key' && isRevoked(value) && isAlive(found.key.get(id))),
+    revoked: named(({ kind, id, value }) => kind === 'key' && isRevoked(value) && isValid(found.key.get(id))),
     removed: named(({ value }) => value === undefined),
     kept,
     isExact: since !== undefined,
@@ -80,6 +80,6 @@ function isRevoked(value: unknown): boolean {
   return (value as { revokedAt?: unknown } | undefined)?.revokedAt !== undefined
 }
 
-function isAlive(value: unknown): boolean {
+function isValid(value: unknown): boolean {
   return value !== undefined && !isRevoked(value)
 }

@@ -9,7 +9,7 @@ import {
   type FoundRecords,
   KINDS,
   type KnownRecords,
-  type LoadAnswer,
+  type LoadReply,
   type Marks,
   numberOfChange,
   type Position,
@@ -40,10 +40,10 @@ export interface PlannedRestore {
 
 /** Reads Redis and plans a restore. */
 export async function planFor(known: KnownRecords, run: RunProgram): Promise<PlannedRestore> {
-  const answer = (await run(LOAD_WITH_CHANGES)) as readonly [...LoadAnswer, readonly StreamEntry[]]
-  const found = readLoaded(answer.slice(0, -1) as unknown as LoadAnswer)
+  const reply = (await run(LOAD_WITH_CHANGES)) as readonly [...LoadReply, readonly StreamEntry[]]
+  const found = readLoaded(reply.slice(0, -1) as unknown as LoadReply)
   const forkedAt = lastInCommon(known, found)
-  const plan = planRestore(known.tables, found.tables, changesSince(forkedAt, found, answer[8]))
+  const plan = planRestore(known.tables, found.tables, changesSince(forkedAt, found, reply[8]))
   const { last, mark } = known.position
   const hasMark = mark === '' || found.marks.has(mark)
   return { found, forkedAt, plan, isThere: hasMark && found.position.last >= last && plan.changes.length === 0 }

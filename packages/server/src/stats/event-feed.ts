@@ -28,10 +28,10 @@ export type EventListener = (events: readonly CheckEvent[]) => void
 
 /** Maximum number of events in a second for each kind (news or not) with listeners, and for news without listeners. */
 const HEARD_A_SECOND = 500
-const UNHEARD_DENIED_A_SECOND = 50
+const UNHEARD_NEWS_A_SECOND = 50
 
 /** Events are passed on in batches at this interval, so that many events cost little more than few. */
-const GATHER_MS = 50
+const FLUSH_MS = 50
 
 const RECENT = 100
 const MOST_LISTENERS = 64
@@ -39,9 +39,9 @@ const MOST_LISTENERS = 64
 export class EventFeed {
   readonly #listeners = new Set<EventListener>()
   readonly #recent: CheckEvent[] = []
-  readonly #denied = new Sample()
+  readonly #news = new Sample()
   readonly #others = new Sample()
-  #gathered: CheckEvent[] = []
+  #queue: CheckEvent[] = []
 
   /** The latest news: checks that were denied, or would have been denied without shadow mode. */
   get recent(): readonly CheckEvent[] {
@@ -62,29 +62,29 @@ export class EventFeed {
   }
 
   /** True if the check is part of the sample. Then pass its event to `publish`. `isNews`: denied, or denied in shadow mode. */
-  samples(second: number, isDenied: boolean): boolean {
-    if (this.#listeners.size > 0) return this.#sampleOf(isDenied).takes(second, HEARD_A_SECOND)
-    return isDenied && this.#denied.takes(second, UNHEARD_DENIED_A_SECOND)
+  samples(second: number, isNews: boolean): boolean {
+    if (this.#listeners.size > 0) return this.#sampleOf(isNews).takes(second, HEARD_A_SECOND)
+    return isNews && this.#news.takes(second, UNHEARD_NEWS_A_SECOND)
   }
 
-  publish(event: Omit<CheckEvent, 'skipped'>, isDenied: boolean): void {
-    const told = { ...event, skipped: this.#sampleOf(isDenied).tellSkipped() }
-    if (isDenied) {
-      this.#recent.push(told)
+  publish(event: Omit<CheckEvent, 'skipped'>, isNews: boolean): void {
+    const full = { ...event, skipped: this.#sampleOf(isNews).takeSkipped() }
+    if (isNews) {
+      this.#recent.push(full)
       if (this.#recent.length > RECENT) this.#recent.shift()
     }
     if (this.#listeners.size === 0) return
-    if (this.#gathered.length === 0) setTimeout(() => this.#handOn(), GATHER_MS).unref()
-    this.#gathered.push(told)
+    if (this.#queue.length === 0) setTimeout(() => this.#flush(), FLUSH_MS).unref()
+    this.#queue.push(full)
   }
 
-  #sampleOf(isDenied: boolean): Sample {
-    return isDenied ? this.#denied : this.#others
+  #sampleOf(isNews: boolean): Sample {
+    return isNews ? this.#news : this.#others
   }
 
-  #handOn(): void {
-    const events = this.#gathered
-    this.#gathered = []
+  #flush(): void {
+    const events = this.#queue
+    this.#queue = []
     for (const listener of this.#listeners) listener(events)
   }
 }
@@ -107,7 +107,7 @@ class Sample {
   }
 
   /** Returns the number of skipped events since the last call. */
-  tellSkipped(): number {
+  takeSkipped(): number {
     const skipped = this.#skipped
     this.#skipped = 0
     return skipped

@@ -102,7 +102,7 @@ test('with as many sessions as there may be, a key that has none gets none until
     for (let n = 0; n < SESSIONS_A_KEY; n++) cookies.push(sentBack(sessions.start(request(), key)))
   }
   expect(() => sessions.start(request(), ADA)).toThrow(/sessions of other keys are open/)
-  expect(cookies.filter((cookie) => !sessions.isAlive(request({ cookie })))).toEqual([])
+  expect(cookies.filter((cookie) => !sessions.isValid(request({ cookie })))).toEqual([])
   sessions.start(request(), keys.get('k7') as ApiKey)
   clock.advance(30 * 60_000 + 1)
   expect(sessions.start(request(), ADA)).toContain('sluice_session=')
@@ -112,7 +112,7 @@ test('signing in again ends the session that the browser had', () => {
   const { sessions } = setUp()
   const cookie = sentBack(sessions.start(request(), ADA))
   const again = sentBack(sessions.start(request({ cookie }), ADA))
-  expect([sessions.isAlive(request({ cookie })), sessions.isAlive(request({ cookie: again }))]).toEqual([false, true])
+  expect([sessions.isValid(request({ cookie })), sessions.isValid(request({ cookie: again }))]).toEqual([false, true])
 })
 
 test('asking whether a session is alive is no use of it', () => {
@@ -120,10 +120,10 @@ test('asking whether a session is alive is no use of it', () => {
   const cookie = sentBack(sessions.start(request(), ADA))
   for (let minutes = 0; minutes < 30; minutes++) {
     clock.advance(60_000)
-    expect(sessions.isAlive(request({ cookie }))).toBe(true)
+    expect(sessions.isValid(request({ cookie }))).toBe(true)
   }
   clock.advance(1)
-  expect(sessions.isAlive(request({ cookie }))).toBe(false)
+  expect(sessions.isValid(request({ cookie }))).toBe(false)
 })
 
 const host = 'sluice.example:8080'

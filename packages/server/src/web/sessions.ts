@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import { type CidrList, cidrList } from 'sluice/http'
 import { ServerError } from '../errors.ts'
-import { isAlive } from '../keys/api-key.ts'
+import { isValid } from '../keys/api-key.ts'
 import type { ApiKey, KeyRing } from '../keys/key-ring.ts'
 import { isSameOrigin } from './same-origin.ts'
 
@@ -69,7 +69,7 @@ export class Sessions {
   }
 
   /** True if the request's session is valid. This check does not count as use. */
-  isAlive(request: IncomingMessage): boolean {
+  isValid(request: IncomingMessage): boolean {
     const value = cookieOf(request)
     const session = value === undefined ? undefined : this.#sessions.get(digest(value))
     return session !== undefined && this.#livingKey(session) !== undefined
@@ -101,7 +101,7 @@ export class Sessions {
     const nowMs = this.#now()
     const key = this.#keys.get(keyId)
     const isOver = nowMs - usedMs > IDLE_MS || nowMs - madeMs > LONGEST_MS
-    return isOver || key === undefined || !isAlive(key, nowMs) ? undefined : key
+    return isOver || key === undefined || !isValid(key, nowMs) ? undefined : key
   }
 
   /** Removes ended sessions, and the oldest of this key if needed. Throws ERR_BUSY if only sessions of other keys are left. */

@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import { type CidrList, cidrList, clientAddress, PATH_FOLDS, type PathFold, type ReadClientAddress } from 'sluice/http'
 import Type, { type Static } from 'typebox'
-import type { Verdict } from '../../decide/decider.ts'
+import type { CheckResult } from '../../decide/decider.ts'
 import { ServerError } from '../../errors.ts'
 import { forwardedRoute, type RoutePart } from '../forwarded-request.ts'
 import { headerText } from '../header-text.ts'
@@ -85,19 +85,19 @@ export function authorizeRoute(app: App, { service, authentication }: RouteConte
       const { headers, socket } = raw
       const clientId = query.client ?? clientFrom(headers, query.client_header) ?? addressOf(socket.remoteAddress, headers).key
       const { route, cost = 1, deny_status: denyStatus = 429 } = query
-      const verdict =
+      const result =
         route === undefined ? decider.checkPath(clientId, pathOf(query, headers), cost) : decider.check(clientId, route, cost)
-      return verdict instanceof Promise
-        ? verdict.then((decided) => sendStatus(reply, decided, denyStatus))
-        : sendStatus(reply, verdict, denyStatus)
+      return result instanceof Promise
+        ? result.then((decided) => sendStatus(reply, decided, denyStatus))
+        : sendStatus(reply, result, denyStatus)
     },
   )
 }
 
-function sendStatus(reply: FastifyReply, verdict: Verdict, denyStatus: number): FastifyReply {
+function sendStatus(reply: FastifyReply, result: CheckResult, denyStatus: number): FastifyReply {
   return reply
-    .code(verdict.allowed ? 200 : denyStatus)
-    .headers(rateLimitHeaders(verdict))
+    .code(result.allowed ? 200 : denyStatus)
+    .headers(rateLimitHeaders(result))
     .send()
 }
 

@@ -3,7 +3,7 @@
 
 import type { FastifyReply } from 'fastify'
 import Type from 'typebox'
-import type { Verdict } from '../../decide/decider.ts'
+import type { CheckResult } from '../../decide/decider.ts'
 import { batchAnswer, checkAnswer, resultData } from '../check-answer.ts'
 import { JSON_TYPE } from '../envelope.ts'
 import { headerClientId } from '../header-text.ts'
@@ -19,8 +19,8 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
   const onRequest = authentication.requires('check')
 
   const answer = (reply: FastifyReply, clientId: string, route: string, cost: number): FastifyReply | Promise<FastifyReply> => {
-    const verdict = decider.check(clientId, route, cost)
-    return verdict instanceof Promise ? verdict.then((decided) => sendAnswer(reply, decided)) : sendAnswer(reply, verdict)
+    const result = decider.check(clientId, route, cost)
+    return result instanceof Promise ? result.then((decided) => sendAnswer(reply, decided)) : sendAnswer(reply, result)
   }
 
   app.post(
@@ -71,8 +71,8 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
     ({ body: { checks } }, reply) => {
       const startMs = performance.now()
       const answers = checks.map(({ client_id, route, cost = 1 }) => {
-        const verdict = decider.check(client_id, route, cost, startMs)
-        return verdict instanceof Promise ? verdict.then(resultData, failedAnswer) : resultData(verdict)
+        const result = decider.check(client_id, route, cost, startMs)
+        return result instanceof Promise ? result.then(resultData, failedAnswer) : resultData(result)
       })
       if (areKnown(answers)) return sendJson(reply, batchAnswer(answers))
       return Promise.all(answers).then((known) => sendJson(reply, batchAnswer(known)))
@@ -100,8 +100,8 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
   )
 }
 
-function sendAnswer(reply: FastifyReply, verdict: Verdict): FastifyReply {
-  return sendJson(reply.headers(rateLimitHeaders(verdict)), checkAnswer(verdict))
+function sendAnswer(reply: FastifyReply, result: CheckResult): FastifyReply {
+  return sendJson(reply.headers(rateLimitHeaders(result)), checkAnswer(result))
 }
 
 function sendJson(reply: FastifyReply, body: string): FastifyReply {

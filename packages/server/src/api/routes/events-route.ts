@@ -12,7 +12,7 @@ import { type App, content, described, type RouteContext } from '../route-option
 const HEARTBEAT_MS = 15_000
 
 /** The key or session of a stream is checked at this interval. The stream ends when it is no longer valid. */
-const LOOK_MS = 1000
+const CHECK_EVERY_MS = 1000
 
 /** Bytes that may wait for a slow reader. */
 const MOST_WAITING_BYTES = 256 * 1024
@@ -51,7 +51,7 @@ export function eventsRoute(app: App, { service, authentication }: RouteContext)
       if (stop === undefined) throw new ServerError('ERR_BUSY', 'too many event streams are open already')
       reply.hijack()
       open.add(raw)
-      const look = setInterval(() => authentication.isStillIn(request, apiKey) || raw.end(), LOOK_MS)
+      const look = setInterval(() => authentication.isStillValid(request, apiKey) || raw.end(), CHECK_EVERY_MS)
       look.unref()
       raw.on('close', () => {
         clearInterval(look)
@@ -65,7 +65,7 @@ export function eventsRoute(app: App, { service, authentication }: RouteContext)
 /** Sends events until the returned function is called. Returns undefined if too many streams are open. */
 function stream(events: EventFeed, response: ServerResponse): (() => void) | undefined {
   let dropped = 0
-  const tellDropped = (): void => {
+  const sendDropped = (): void => {
     if (dropped > 0) response.write(message('dropped', { count: dropped }))
     dropped = 0
   }
@@ -74,11 +74,11 @@ function stream(events: EventFeed, response: ServerResponse): (() => void) | und
       dropped += came.length
       return
     }
-    tellDropped()
+    sendDropped()
     response.write(messagesOf(came))
   })
   if (unlisten === undefined) return undefined
-  response.on('drain', tellDropped)
+  response.on('drain', sendDropped)
   const heartbeat = setInterval(() => response.writableLength > 0 || response.write(': still here\n\n'), HEARTBEAT_MS)
   heartbeat.unref()
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' })

@@ -4,10 +4,10 @@ import { createHash } from 'node:crypto'
 import Type from 'typebox'
 import { ServerError } from '../../errors.ts'
 import { show } from '../../input/near-word.ts'
-import { againOnConflict } from '../again-on-conflict.ts'
 import { audited } from '../audited.ts'
 import { success } from '../envelope.ts'
 import { headerClientId } from '../header-text.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
 import { type App, described, type RouteContext } from '../route-options.ts'
 import { ClientId, envelope, Route, strict } from '../schemas.ts'
 
@@ -58,7 +58,7 @@ export function fixedWindowSetRoute(app: App, context: RouteContext): void {
       }
       const rules = { algorithm: 'fixed-window', limit, window: window * 1000, anchor: 'clock' }
       const known = policies.book.withPatterns(client, route)?.spec ?? { name: nameFor(client, route), client, route }
-      const { before, after } = await againOnConflict(() => policies.put({ ...known, rules }))
+      const { before, after } = await retryOnConflict(() => policies.put({ ...known, rules }))
       await audited(context, request, { action: 'policy.put', target: after.name, before: before?.spec, after: after.spec })
       return success({ client_id: client, route, limit, window })
     },

@@ -3,9 +3,9 @@
 import Type from 'typebox'
 import { ServerError } from '../../errors.ts'
 import type { ApiKey, NewApiKey } from '../../keys/key-ring.ts'
-import { againOnConflict } from '../again-on-conflict.ts'
 import { audited } from '../audited.ts'
 import { success } from '../envelope.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
 import { type App, described, type RouteContext } from '../route-options.ts'
 import { envelope, KeyView, KeyWithSecret, NewKey, Rotation, strict } from '../schemas.ts'
 
@@ -52,7 +52,7 @@ export function keyRoutes(app: App, context: RouteContext): void {
     },
     async (request, reply) => {
       const { name, scopes, expires_at } = request.body
-      const made = await againOnConflict(() => keys.create({ name, scopes, ...expiry(expires_at) }))
+      const made = await retryOnConflict(() => keys.create({ name, scopes, ...expiry(expires_at) }))
       await audited(context, request, { action: 'key.create', target: made.key.id, after: view(made.key) })
       return reply.code(201).send(success(withSecret(made), 201))
     },
@@ -80,7 +80,7 @@ export function keyRoutes(app: App, context: RouteContext): void {
     async (request, reply) => {
       const { grace_in_second, expires_at } = request.body
       const grace = grace_in_second === undefined ? {} : { graceMs: grace_in_second * 1000 }
-      const made = await againOnConflict(() => keys.rotate(request.params.id, { ...grace, ...expiry(expires_at) }))
+      const made = await retryOnConflict(() => keys.rotate(request.params.id, { ...grace, ...expiry(expires_at) }))
       await audited(context, request, { action: 'key.rotate', target: request.params.id, after: view(made.key) })
       return reply.code(201).send(success(withSecret(made), 201))
     },
@@ -113,7 +113,7 @@ export function keyRoutes(app: App, context: RouteContext): void {
     },
     async (request) => {
       const force = request.query.force === 'true'
-      const revoked = await againOnConflict(() => keys.revoke(request.params.id, { force }))
+      const revoked = await retryOnConflict(() => keys.revoke(request.params.id, { force }))
       await audited(context, request, { action: 'key.revoke', target: revoked.id, after: view(revoked) })
       return success(view(revoked))
     },

@@ -53,7 +53,7 @@ export function healthRoutes(app: App, { service }: RouteContext): void {
     },
     (_request, reply) => {
       const state = readiness(service)
-      const data = { state, store: service.store.kind, records: recordsState(service) }
+      const data = { state, store: service.storeFacts.kind, records: recordsState(service) }
       if (state === 'ready' || state === 'degraded') return reply.send(success(data))
       const error = state === 'store-down' ? 'ERR_STORE' : 'ERR_NOT_READY'
       const { status, meaning } = SERVER_ERROR_CODES[error]
@@ -81,8 +81,8 @@ export function metricsRoute(app: App, { service, authentication }: RouteContext
   )
 }
 
-function readiness({ status, store, decider }: Service): Readiness {
+function readiness({ status, storeFacts, decider }: Service): Readiness {
   if (status.state !== 'ready') return status.state
   if (decider.health.isUp) return 'ready'
-  return store.failureMode === 'throw' ? 'store-down' : 'degraded'
+  return storeFacts.failureMode === 'throw' ? 'store-down' : 'degraded'
 }

@@ -4,10 +4,10 @@ import Type, { type TSchema } from 'typebox'
 import { ServerError } from '../../errors.ts'
 import { show } from '../../input/near-word.ts'
 import type { Policy } from '../../policies/policy.ts'
-import { againOnConflict } from '../again-on-conflict.ts'
 import { audited } from '../audited.ts'
 import { success } from '../envelope.ts'
 import { checkExpected, etagOf } from '../policy-etag.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
 import { type App, described, type RouteContext } from '../route-options.ts'
 import { Cursor, envelope, Next, PolicyBody, PolicyName, PolicyView, strict } from '../schemas.ts'
 import { validatorCompiler } from '../validation.ts'
@@ -118,7 +118,7 @@ export function policyRoutes(app: App, context: RouteContext): void {
           `the policy is called ${show(name)} in the path, and ${show(written.name)} in the body`,
         )
       }
-      const { before, after } = await againOnConflict(() => {
+      const { before, after } = await retryOnConflict(() => {
         checkExpected(request.headers, name, policies.book.get(name))
         return policies.put({ ...written, name })
       })
@@ -151,7 +151,7 @@ export function policyRoutes(app: App, context: RouteContext): void {
     },
     async (request) => {
       const { name } = request.params
-      const { before, after } = await againOnConflict(() => {
+      const { before, after } = await retryOnConflict(() => {
         checkExpected(request.headers, name, policies.book.get(name))
         return policies.delete(name)
       })

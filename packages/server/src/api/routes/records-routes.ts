@@ -1,10 +1,10 @@
 // Records (policies and keys) that Redis has lost: status and restore.
 
 import Type from 'typebox'
-import { againOnConflict } from '../again-on-conflict.ts'
 import { audited } from '../audited.ts'
 import { success } from '../envelope.ts'
 import { namesOf, RecordsView, RestoreView, recordsState, recordsView } from '../records-view.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
 import { type App, described, type RouteContext } from '../route-options.ts'
 import { envelope, strict } from '../schemas.ts'
 import type { RestoreReport } from '../service.ts'
@@ -60,7 +60,7 @@ export function recordsRoutes(app: App, context: RouteContext): void {
     async (request) => {
       const { dry_run: dryRun = false } = request.body
       const loss = service.records.loss()
-      const done = await againOnConflict(() => service.records.restore({ dryRun }))
+      const done = await retryOnConflict(() => service.records.restore({ dryRun }))
       const { isExact, ...lists } = done ?? NOTHING
       const { written, revoked, removed, kept } = lists
       if (done !== undefined && !dryRun) {

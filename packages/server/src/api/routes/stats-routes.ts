@@ -3,7 +3,7 @@
 import Type from 'typebox'
 import { ServerError } from '../../errors.ts'
 import { show } from '../../input/near-word.ts'
-import { type Figures, REASON } from '../../stats/figures.ts'
+import { type PolicyStats, REASON } from '../../stats/policy-stats.ts'
 import { COLUMNS, RING_SECONDS } from '../../stats/second-ring.ts'
 import { success } from '../envelope.ts'
 import { type App, described, type RouteContext } from '../route-options.ts'
@@ -25,7 +25,7 @@ export function statsRoutes(app: App, { service, authentication }: RouteContext)
           description:
             'Statistics of this instance. The last second is still running. Above 100 policies, the rest are counted together as `other`.',
           scope: 'read',
-          answers: { 200: envelope(StatsView, 'The figures.') },
+          answers: { 200: envelope(StatsView, 'The statistics.') },
           failures: [400, 404],
         }),
         querystring: Type.Object(
@@ -41,18 +41,19 @@ export function statsRoutes(app: App, { service, authentication }: RouteContext)
     },
     ({ query: { seconds = RING_SECONDS, policy } }, reply) => {
       const policies = stats.policies()
-      const figures = policy === undefined ? stats.total : policies.find(({ name }) => name === policy)
-      if (figures === undefined)
+      const statistics = policy === undefined ? stats.total : policies.find(({ name }) => name === policy)
+      if (statistics === undefined)
         throw new ServerError('ERR_NOT_FOUND', `there are no statistics of a policy called ${show(policy)}`)
       const last = Math.floor(stats.now() / 1000)
-      const series = (of: Figures) => Object.fromEntries(COLUMNS.map((column) => [column, of.ring.read(column, last, seconds)]))
+      const series = (policyStats: PolicyStats) =>
+        Object.fromEntries(COLUMNS.map((column) => [column, policyStats.ring.read(column, last, seconds)]))
       const sums = policies.map((each) => ({
         name: each.name,
         ...Object.fromEntries(COLUMNS.map((column) => [column, sum(each.ring.read(column, last, seconds))])),
       })) as { name: string; allowed: number; denied: number }[]
       sums.sort((a, b) => b.allowed + b.denied - (a.allowed + a.denied))
-      const since_start = { started_at: new Date(stats.startedMs).toISOString(), ...totals(figures) }
-      reply.send(success({ from: last - seconds + 1, seconds, ...series(figures), policies: sums, since_start }))
+      const since_start = { started_at: new Date(stats.startedMs).toISOString(), ...totals(statistics) }
+      reply.send(success({ from: last - seconds + 1, seconds, ...series(statistics), policies: sums, since_start }))
     },
   )
 
@@ -88,7 +89,7 @@ export function statsRoutes(app: App, { service, authentication }: RouteContext)
   )
 }
 
-function totals({ byReason }: Figures) {
+function totals({ byReason }: PolicyStats) {
   return {
     allowed: byReason[REASON.within] + byReason[REASON.off],
     denied: byReason[REASON.limit] + byReason[REASON.cost],

@@ -34,7 +34,7 @@ const StatusView = Type.Object({
 })
 
 export function statusRoute(app: App, { service, authentication }: RouteContext): void {
-  const { stats, decider, store, policies, version, status } = service
+  const { stats, decider, storeFacts, policies, version, status } = service
   app.get(
     '/v1/status',
     {
@@ -58,11 +58,11 @@ export function statusRoute(app: App, { service, authentication }: RouteContext)
           started_at: new Date(stats.startedMs).toISOString(),
           policies: policies.book.size,
           store: {
-            kind: store.kind,
+            kind: storeFacts.kind,
             up: health.isUp,
             breaker_open: health.isBreakerOpen,
-            failure_mode: store.failureMode,
-            counters: store.size() ?? null,
+            failure_mode: storeFacts.failureMode,
+            counters: storeFacts.size() ?? null,
             failures,
             seconds: view(health.hitSeconds),
           },

@@ -70,9 +70,9 @@ function restoredLines({ dryRun, written, revoked, removed, kept, isExact }: Res
     [dryRun ? 'to remove' : 'removed', removed],
     ['kept as changed after the loss', kept],
   ] as const
-  const told = lists.filter(([, { count }]) => count > 0).map(([what, names]) => `${what}: ${listed(names)}`)
+  const lines = lists.filter(([, { count }]) => count > 0).map(([what, names]) => `${what}: ${listed(names)}`)
   const doubt = isExact ? [] : ['The changes after the loss are not all known: every record in Redis counts as changed.']
-  return told.length === 0 ? [dryRun ? 'There is nothing to restore.' : 'Nothing had to be restored.'] : [...told, ...doubt]
+  return lines.length === 0 ? [dryRun ? 'There is nothing to restore.' : 'Nothing had to be restored.'] : [...lines, ...doubt]
 }
 
 function listed({ count, names }: RecordNames): string {

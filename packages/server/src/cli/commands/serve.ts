@@ -9,7 +9,7 @@ import { AdminKeyFile } from '../admin-key-file.ts'
 import { UsageError } from '../exit-codes.ts'
 import { type ServeFlags, takesServeFlags } from '../serve-flags.ts'
 import { print, type Terminal } from '../terminal.ts'
-import { type Key, welcome } from '../welcome.ts'
+import { type KeyToShow, welcome } from '../welcome.ts'
 
 interface OwnFlags {
   readonly adminKeyFile?: string
@@ -59,9 +59,9 @@ async function start({ own: { adminKeyFile, showKey = false }, flags, terminal, 
   await readTlsFiles(config, written)
   const keyFile = adminKeyFile === undefined ? undefined : new AdminKeyFile(adminKeyFile, showKey)
   keyFile?.check()
-  let key: Key = config.keysRequired ? { kind: 'yours' } : { kind: 'none' }
+  let key: KeyToShow = config.keysRequired ? { kind: 'yours' } : { kind: 'none' }
   let isWelcomed = false
-  const tell = ({ address, adminAddress }: RunningService): void =>
+  const printWelcome = ({ address, adminAddress }: RunningService): void =>
     print(terminal.stderr, welcome({ address, adminAddress, config, key }))
   const service = await serve({
     config,
@@ -70,19 +70,19 @@ async function start({ own: { adminKeyFile, showKey = false }, flags, terminal, 
     onFirstKey: (secret) => {
       key = keepKey(secret, keyFile, terminal)
       // If Redis was not reachable at the start, the key is created later.
-      if (isWelcomed) tell(service)
+      if (isWelcomed) printWelcome(service)
     },
   })
   const trouble = service.trouble()
   if (key.kind === 'yours' && trouble !== undefined) key = { kind: 'awaited', trouble, path: keyFile?.path }
-  if (key.kind === 'yours' && keyFile !== undefined) key = (await keyFile.look(service.adminAddress)) ?? key
+  if (key.kind === 'yours' && keyFile !== undefined) key = (await keyFile.validKey(service.adminAddress)) ?? key
   isWelcomed = true
-  tell(service)
+  printWelcome(service)
   return service
 }
 
 /** Saves or prints the key first, because it cannot be shown again. */
-function keepKey(secret: string, keyFile: AdminKeyFile | undefined, { stderr }: Terminal): Key {
+function keepKey(secret: string, keyFile: AdminKeyFile | undefined, { stderr }: Terminal): KeyToShow {
   try {
     if (keyFile !== undefined) return keyFile.write(secret)
   } catch (error) {

@@ -7,7 +7,7 @@ import { durationMs } from '../arguments.ts'
 import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
 import { LiveScreen } from '../live-screen.ts'
 import { printJson, type Terminal } from '../terminal.ts'
-import { lookAt, topView } from '../top-view.ts'
+import { readTop, topView } from '../top-view.ts'
 
 interface TopOptions extends ConnectionOptions {
   readonly every: number
@@ -30,11 +30,11 @@ export function topCommand(terminal: Terminal): Command {
     const isLive = terminal.stdout.isTTY === true && terminal.stdin.isTTY === true && !options.once && !options.json
     await withClient(options, terminal, async (client) => {
       if (isLive) return watch(client, options, terminal)
-      const looked = await lookAt(client)
-      if (options.json) printJson(terminal.stdout, looked)
+      const topData = await readTop(client)
+      if (options.json) printJson(terminal.stdout, topData)
       else {
         const size = { columns: terminal.stdout.columns || 100, rows: 50 }
-        terminal.stdout.write(`${topView(looked, options.url, { ...size, isLive: false }).join('\n')}\n`)
+        terminal.stdout.write(`${topView(topData, options.url, { ...size, isLive: false }).join('\n')}\n`)
       }
     })
   })
@@ -45,8 +45,8 @@ async function watch(client: Client, { every, url }: TopOptions, terminal: Termi
   const screen = new LiveScreen(terminal)
   try {
     while (!screen.isLeft) {
-      const looked = await lookAt(client).catch((error: unknown) => error as Error)
-      screen.draw((columns, rows) => topView(looked, url, { columns, rows, isLive: true }))
+      const topData = await readTop(client).catch((error: unknown) => error as Error)
+      screen.draw((columns, rows) => topView(topData, url, { columns, rows, isLive: true }))
       await screen.pause(every)
     }
   } finally {

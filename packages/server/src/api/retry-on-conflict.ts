@@ -11,7 +11,7 @@ const LONGEST_PAUSE_MS = 20
 
 let turn: Promise<unknown> = Promise.resolve()
 
-export async function againOnConflict<T>(change: () => Promise<T>): Promise<T> {
+export async function retryOnConflict<T>(change: () => Promise<T>): Promise<T> {
   try {
     return await change()
   } catch (error) {

@@ -12,7 +12,7 @@ export const REASON_NAMES = ['within', 'off', 'shadow', 'limit', 'cost', 'store'
 export const OUTCOMES = ['allow', 'allow', 'allow', 'deny', 'deny', 'error'] as const
 const COLUMN_OF = [0, 0, 2, 1, 1, 3] as const
 
-export class Figures {
+export class PolicyStats {
   /** The policy's name. */
   readonly name: string
   readonly ring = new SecondRing()
@@ -20,7 +20,7 @@ export class Figures {
   /** Allowed checks that left a fifth of the limit or less. */
   nearLimit = 0
   /** False once another policy has taken this place. Holders then call `statsOf` again. */
-  isKept = true
+  isCurrent = true
 
   /** Start of these statistics, in seconds since the epoch. */
   readonly #startSecond: number

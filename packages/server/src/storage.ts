@@ -3,7 +3,7 @@
 
 import type { MemoryStore, Store } from 'sluice'
 import { redisStore } from 'sluice/redis'
-import type { RecordsCare, StoreFacts } from './api/service.ts'
+import type { RecordsMaintenance, StoreFacts } from './api/service.ts'
 import { AuditTrail } from './audit/audit-trail.ts'
 import { hidePasswords } from './config/addresses.ts'
 import type { Config } from './config/config.ts'
@@ -22,12 +22,12 @@ import { RedisRecords } from './redis/redis-records.ts'
 /** Maximum number of calls in one Redis command. Above the maximum of a batch, so a batch is one command. */
 const CALLS_A_COMMAND = 1024
 
-export interface Keeping {
+export interface ServiceStorage {
   readonly records: Records
   readonly audit: Pick<AuditTrail, 'append' | 'read' | 'close'>
   readonly store: Store
-  readonly facts: StoreFacts
-  readonly care: RecordsCare
+  readonly storeFacts: StoreFacts
+  readonly maintenance: RecordsMaintenance
   /** Resolves when the records have been read, or are known although Redis has lost them. */
   readonly loaded: Promise<void>
   /** True if there is a local copy of the records to start with while Redis cannot be read. */
@@ -42,19 +42,19 @@ export interface Keeping {
   close(): Promise<void>
 }
 
-export interface KeepingOptions {
+export interface StorageOptions {
   readonly config: Config
   readonly logger: Logger
   /** Called with true if Redis answers, and false if it does not. */
   readonly onStore: (isUp: boolean) => void
 }
 
-export function openKeeping(options: KeepingOptions): Promise<Keeping> {
+export function openStorage(options: StorageOptions): Promise<ServiceStorage> {
   const { store } = options.config
   return store.kind === 'memory' ? inFolder(options) : inRedis(options, store)
 }
 
-async function inFolder({ config, logger }: KeepingOptions): Promise<Keeping> {
+async function inFolder({ config, logger }: StorageOptions): Promise<ServiceStorage> {
   const folder = await DataFolder.open(config.dataFolder)
   for (const notice of folder.notices) logger.warn(notice)
   let store: MemoryStore
@@ -72,8 +72,8 @@ async function inFolder({ config, logger }: KeepingOptions): Promise<Keeping> {
     records: folder.records,
     audit,
     store,
-    facts: { kind: 'memory', size: () => store.size, evictions: () => store.evictions, failureMode: config.failureMode },
-    care: { loss: () => undefined, unreadable: () => [], restore: async () => undefined },
+    storeFacts: { kind: 'memory', size: () => store.size, evictions: () => store.evictions, failureMode: config.failureMode },
+    maintenance: { loss: () => undefined, unreadable: () => [], restore: async () => undefined },
     loaded: Promise.resolve(),
     hasCopy: async () => false,
     trouble: () => 'the data folder is not read',
@@ -91,42 +91,42 @@ async function inFolder({ config, logger }: KeepingOptions): Promise<Keeping> {
   }
 }
 
-async function inRedis({ config, logger, onStore }: KeepingOptions, address: RedisAddress): Promise<Keeping> {
-  const voice = redisVoice(logger, onStore)
-  const of = hidePasswords([...address.urls, address.kind === 'redis-sentinel' ? address.service : ''].join())
-  const copyOptions = { folder: config.dataFolder, of, onError: voice.onCopyError }
-  const connection = new RedisConnection(address, voice.onError)
-  const records: RedisRecords = new RedisRecords({ ...voice, send: connection.send, onChange: () => keepCopy() })
+async function inRedis({ config, logger, onStore }: StorageOptions, address: RedisAddress): Promise<ServiceStorage> {
+  const redisEvents = redisLog(logger, onStore)
+  const source = hidePasswords([...address.urls, address.kind === 'redis-sentinel' ? address.service : ''].join())
+  const copyOptions = { folder: config.dataFolder, source, onError: redisEvents.onCopyError }
+  const connection = new RedisConnection(address, redisEvents.onError)
+  const records: RedisRecords = new RedisRecords({ ...redisEvents, send: connection.send, onChange: () => scheduleCopy() })
   const known = () => records.known
   let copy: RecordsCopy | undefined
-  const keepCopy = (): void => {
+  const scheduleCopy = (): void => {
     if (records.isRead) copy?.changed(known)
   }
   // The copy is loaded first, because Redis is compared with it.
-  const copied = RecordsCopy.read(copyOptions).then((assumed) => {
-    if (assumed !== undefined) records.assume(assumed)
-    return assumed !== undefined
+  const copied = RecordsCopy.read(copyOptions).then((found) => {
+    if (found !== undefined) records.loadCopy(found)
+    return found !== undefined
   })
   // Not awaited: locking may take seconds.
   const copyOpened = copied
     .then(() => RecordsCopy.open(copyOptions))
     .then((opened) => {
       copy = opened
-      keepCopy()
+      scheduleCopy()
     })
   return {
     records,
     audit: redisAuditTrail(connection.send),
     store: redisStore(connection.client, { batch: CALLS_A_COMMAND }),
-    facts: { kind: 'redis', size: () => undefined, evictions: () => undefined, failureMode: config.failureMode },
-    care: {
+    storeFacts: { kind: 'redis', size: () => undefined, evictions: () => undefined, failureMode: config.failureMode },
+    maintenance: {
       loss: () => records.loss,
       unreadable: () => records.unreadable,
       restore: (options) => records.restore(options),
     },
     loaded: copied.then(() => connection.connect()).then(() => records.start()),
     hasCopy: () => copied,
-    trouble: () => voice.trouble(),
+    trouble: () => redisEvents.trouble(),
     isFirst: () => records.isFirst(),
     started: async () => {},
     close: async () => {
@@ -139,25 +139,25 @@ async function inRedis({ config, logger, onStore }: KeepingOptions, address: Red
 }
 
 /** Logs the state of Redis when it changes, instead of twice a second. */
-function redisVoice(logger: Logger, onStore: (isUp: boolean) => void) {
+function redisLog(logger: Logger, onStore: (isUp: boolean) => void) {
   let isUp = true
-  let complaint = ''
+  let loggedError = ''
   let trouble = 'Redis does not answer'
   return {
     trouble: () => trouble,
-    onLook: (error: ServerError | undefined): void => {
+    onPoll: (error: ServerError | undefined): void => {
       onStore(error === undefined)
       if (error !== undefined) trouble = redisTrouble(error)
       if (error !== undefined && isUp) logger.warn({ err: error }, `${trouble}: policies and keys stay as they are`)
       if (error === undefined && !isUp) logger.info('Redis answers again')
       isUp = error === undefined
-      if (isUp) complaint = ''
+      if (isUp) loggedError = ''
     },
     onError: (error: Error): void => {
       trouble = redisTrouble(error)
       // The connection retries several times a second, so the same error is logged once.
-      if (error.message !== complaint) logger.warn({ err: error }, `the connection to Redis failed: ${trouble}`)
-      complaint = error.message
+      if (error.message !== loggedError) logger.warn({ err: error }, `the connection to Redis failed: ${trouble}`)
+      loggedError = error.message
     },
     onLoss: (loss: Loss | undefined): void => {
       if (loss === undefined) return logger.info('Redis has all policies and keys again')
