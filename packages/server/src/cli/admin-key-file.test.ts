@@ -5,7 +5,7 @@ import { temporaryFolder } from '../../test/temporary-folder.ts'
 import { makeKeyText } from '../keys/key-text.ts'
 import { AdminKeyFile } from './admin-key-file.ts'
 
-test('folders above the file are made, and only the owner can read the key', () => {
+test('missing folders are created, and only the owner can read the key', () => {
   const path = join(temporaryFolder(), 'a', 'b', 'admin-key')
   const file = new AdminKeyFile(path, false)
   file.check()
@@ -34,7 +34,7 @@ test('a write that fails leaves no key behind', () => {
   const path = join(temporaryFolder(), 'admin-key')
   const file = new AdminKeyFile(path, false)
   file.check()
-  // It became a folder after the check.
+  // The path became a folder after the check.
   mkdirSync(path)
   expect(() => file.write(makeKeyText().text)).toThrow(/EISDIR|ENOTEMPTY|EEXIST|EPERM/)
   expect(existsSync(`${path}.new`)).toBe(false)

@@ -22,6 +22,6 @@ test('durations and times', () => {
   expect(() => read('soon')).toThrow('It must be a time such as')
 })
 
-test('options that may be given several times', () => {
+test('options that may be repeated', () => {
   expect(['a', 'b'].reduce((before: readonly string[] | undefined, text) => collect(text, before), undefined)).toEqual(['a', 'b'])
 })

@@ -35,7 +35,7 @@ test('no line is wider than the terminal, at any width', () => {
   }
 })
 
-test('at 50 columns every number is there, beside names that are cut', () => {
+test('at 50 columns every number is visible, and names are shortened', () => {
   const lines = topView(topData, url, { columns: 50, rows: 100, isLive: true })
   expect(lines.slice(0, 3)).toEqual([`sluice at ${url}`, 'ready, counts in memory.', 'Up since 2026-01-02T03:04:05Z. q leaves.'])
   expect(lines).toContainEqual(expect.stringMatching(/^allowed +59,000 +54,500 +29,500 +1,770,000$/))
@@ -45,7 +45,7 @@ test('at 50 columns every number is there, beside names that are cut', () => {
   expect(lines.filter((line) => line.startsWith('denied   ')).at(-1)).toMatch(/█$/)
 })
 
-test('at 120 columns nothing is cut but the longest names', () => {
+test('at 120 columns only the longest names are shortened', () => {
   const lines = topView({ ...topData, limited: { ...topData.limited, clients: [] } }, url, {
     columns: 120,
     rows: 100,

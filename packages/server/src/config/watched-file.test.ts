@@ -18,7 +18,7 @@ async function watched(text = policies(1)) {
   file.start()
   onTestFinished(() => file.stop())
   const limit = (): number => book.find('acme', '/').rules[0].limit
-  /** As often as it takes to see a file that changed and rests. */
+  /** Polls twice: the first poll notices a change, the second one sees that the file is unchanged since. */
   const poll = async (): Promise<void> => {
     await file.poll()
     await file.poll()
@@ -26,21 +26,21 @@ async function watched(text = policies(1)) {
   return { path, book, events, file, limit, poll }
 }
 
-test('its policies are in force from the start, and marked as of the file', async () => {
+test('its policies are in force from the start, with the source file', async () => {
   const { book, limit, events } = await watched()
   expect(limit()).toBe(1)
   expect(book.get('a')?.source).toBe('file')
   expect(events).toEqual([])
 })
 
-test('a change is taken over by itself, within a second', async () => {
+test('a change is applied within a second', async () => {
   const { path, limit, events } = await watched()
   writeFileSync(path, policies(2))
   await vi.waitFor(() => expect(limit()).toBe(2), { timeout: 1000, interval: 10 })
   expect(events).toEqual([{ kind: 'taken', policies: 1, hidden: [], needRestart: [] }])
 })
 
-test('so is a file that was put in its place, directly or behind a link', async () => {
+test('a replaced file is applied too, directly or behind a link', async () => {
   const { path, limit, poll } = await watched()
   writeFileSync(`${path}.new`, policies(2))
   renameSync(`${path}.new`, path)
@@ -53,7 +53,7 @@ test('so is a file that was put in its place, directly or behind a link', async 
   expect(limit()).toBe(3)
 })
 
-test('a file that is being written is left until it rests', async () => {
+test('a file that is being written is not read until it stops changing', async () => {
   const { path, limit, file } = await watched()
   writeFileSync(path, policies(2))
   await file.poll()
@@ -65,7 +65,7 @@ test('a file that is being written is left until it rests', async () => {
   expect(limit()).toBe(33)
 })
 
-test('a file with something wrong in it changes nothing, is told of once, and can be put right', async () => {
+test('an invalid file changes nothing, is reported once, and can be corrected', async () => {
   const { path, limit, events, poll, book } = await watched()
   writeFileSync(path, policies(2, '  - { name: b, client: bolt, rules: 5/minut }\n'))
   await poll()
@@ -84,14 +84,14 @@ test('a file with something wrong in it changes nothing, is told of once, and ca
   expect(limit()).toBe(4)
 })
 
-test('policies that are no longer in it are no longer in force', async () => {
+test('policies removed from the file are no longer in force', async () => {
   const { path, book, poll } = await watched()
   writeFileSync(path, '')
   await poll()
   expect(book.find('acme', '/').name).toBe('default')
 })
 
-test('it tells of options that need a restart, and of policies of the API that it hides', async () => {
+test('it reports options that need a restart, and hidden policies of the API', async () => {
   const { path, book, events, poll } = await watched('logLevel: info\n')
   book.put(readPolicy({ name: 'a', client: 'other', rules: '5/minute' }, 'api'))
   writeFileSync(path, `maxKeys: 5\n${policies(2)}`)
@@ -99,7 +99,7 @@ test('it tells of options that need a restart, and of policies of the API that i
   expect(events).toEqual([{ kind: 'taken', policies: 1, hidden: ['a'], needRestart: ['logLevel', 'maxKeys'] }])
 })
 
-test('a change between reading and starting is not missed', async () => {
+test('a change between the first read and the start is not missed', async () => {
   const path = join(temporaryFolder(), 'sluice.yaml')
   writeFileSync(path, policies(1))
   const read = await readConfigFile(path)
@@ -113,7 +113,7 @@ test('a change between reading and starting is not missed', async () => {
   expect(book.find('acme', '/').rules[0].limit).toBe(22)
 })
 
-test('it can be told to read again at once', async () => {
+test('reload reads the file immediately', async () => {
   const { path, limit, file } = await watched()
   writeFileSync(path, policies(5))
   await file.reload()

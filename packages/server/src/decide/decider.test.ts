@@ -19,12 +19,12 @@ function setUp(...specs: PolicySpec[]) {
 }
 
 describe('on a memory store', () => {
-  test('a check is answered at once, without a promise', () => {
+  test('a check is decided synchronously, without a promise', () => {
     const { decider } = setUp()
     expect(decider.check('ada', '/a', 1)).not.toBeInstanceOf(Promise)
   })
 
-  test('the policy is the one that the book finds, and its limiter is made once', () => {
+  test('the policy is the one of the book, and its limiter is created once', () => {
     const { check, put } = setUp({ name: 'own', client: 'ada', rules: '3/minute' })
     expect(check()).toMatchObject({ policy: { name: 'own' }, allowed: true, decision: { limit: 3, remaining: 2 } })
     expect(check('bob')).toMatchObject({ policy: { name: 'default' }, decision: { limit: 100 } })
@@ -33,7 +33,7 @@ describe('on a memory store', () => {
     expect(check()).toMatchObject({ decision: { limit: 9, remaining: 5 } })
   })
 
-  test('rules of other algorithms start fresh, and what was used is found again after going back', () => {
+  test('rules of another algorithm start empty, and earlier usage is found again after going back', () => {
     const { check, put } = setUp({ name: 'own', client: 'ada', rules: '10/minute' })
     check('ada', '/a', 4)
     put({ name: 'own', client: 'ada', rules: 'sliding-log 10/minute' })
@@ -77,7 +77,7 @@ describe('on a memory store', () => {
     expect(stats.checkSeconds.counts.reduce((a, b) => a + b)).toBe(10)
   })
 
-  test('counters by hand speak of what a check would be counted under', async () => {
+  test('manual changes of counters use the same counter as a check', async () => {
     const { check, decider } = setUp({ name: 'all', client: 'ada', rules: ['5/minute', '50/hour'], scope: 'policy' })
     check('ada', '/a', 2)
     expect((await decider.usage('ada', '/b', 1)).decision.remaining).toBe(3)
@@ -91,7 +91,7 @@ describe('on a memory store', () => {
 })
 
 describe('on a store that fails', () => {
-  /** Answers nothing, ever: the limiter's deadline decides. */
+  /** Never answers, so the limiter's deadline decides. */
   const gone = () =>
     ({
       mode: 'async',
@@ -119,7 +119,7 @@ describe('on a store that fails', () => {
     }
   }
 
-  test('local counters answer, and health and figures tell', async () => {
+  test('local counters decide, and health and statistics report it', async () => {
     const { stats, decider } = decide('local')
     const result = await decider.check('ada', '/a', 1)
     expect(result).toMatchObject({ allowed: true, decision: { remaining: 99, source: 'fallback' } })
@@ -131,7 +131,7 @@ describe('on a store that fails', () => {
     expect(await decider.check('ada', '/a', 1)).toMatchObject({ decision: { remaining: 92 } })
   })
 
-  test('nobody answers where nobody may, and the check is counted as an error', async () => {
+  test('without a fallback the check fails, and is counted as an error', async () => {
     const { stats, decider } = decide('throw')
     await expect(decider.check('ada', '/a', 1)).rejects.toMatchObject({ code: 'ERR_STORE_UNKNOWN' })
     expect([...stats.total.byReason]).toEqual([0, 0, 0, 0, 0, 1])

@@ -1,4 +1,4 @@
-// Redis loses records in all the ways that it can, and instances that know different parts of them put them back.
+// Redis loses records in every possible way, and instances that know different parts of them restore them.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type RedisServer, startRedis } from '../../../../test/servers/redis-server.mjs'
@@ -25,7 +25,7 @@ interface Instance {
 
 type Around = (program: string, send: () => Promise<unknown>) => Promise<unknown>
 
-/** An instance that looks only when it is told to. `around` stands between it and Redis. */
+/** An instance that polls only on demand. `around` wraps its calls to Redis. */
 async function instance(knows?: RedisRecords, around: Around = (_program, send) => send()): Promise<Instance> {
   const connection = new RedisConnection({ kind: 'redis', urls: [`redis://127.0.0.1:${redis.port}`] }, () => {})
   await connection.connect()
@@ -53,7 +53,7 @@ const key = (id: string, value: unknown): Change => ({ kind: 'key', id, value })
 const ALIVE = { sha256: 'x' }
 const REVOKED = { ...ALIVE, revokedAt: 7 }
 
-/** Everything in Redis about records, to be put back later: an older snapshot, or a replica that lags. */
+/** Saves all records in Redis for a later return: an older snapshot, or a replica that lags. */
 async function snapshot(): Promise<() => Promise<void>> {
   const [policies, keys, changes, marks, origin] = RECORD_KEYS
   const names = [policies, keys, changes, marks, origin]
@@ -70,7 +70,7 @@ const tablesOf = ({ records }: Instance) => ({
   keys: Object.fromEntries(records.all('key')),
 })
 
-/** Everything there is, for an instance that knows nothing beforehand. */
+/** Returns all records, read by an instance without a copy. */
 async function inRedis() {
   const fresh = await instance()
   await fresh.records.poll()
@@ -80,7 +80,7 @@ async function inRedis() {
 
 const restore = ({ records }: Instance) => records.restore({ dryRun: false })
 
-/** Two instances that have seen: a policy changed, one deleted, a key revoked. */
+/** Two instances that have seen a changed policy, a deleted policy and a revoked key. */
 async function two(): Promise<readonly [Instance, Instance, () => Promise<void>]> {
   const [a, b] = [await instance(), await instance()]
   await a.records.poll()
@@ -101,7 +101,7 @@ describe.each(['FLUSHALL', 'an older snapshot', 'the stream alone', 'the keys al
     else await redis.cli('DEL', how === 'the keys alone' ? RECORD_KEYS[1] : RECORD_KEYS[2])
   }
 
-  test('is noticed: everybody keeps what they know, nobody changes anything, and one command puts it back', async () => {
+  test('is noticed: every instance keeps what it knows, no instance makes changes, and one command restores the records', async () => {
     const [a, b, back] = await two()
     a.heard.length = 0
     b.heard.length = 0
@@ -124,7 +124,7 @@ describe.each(['FLUSHALL', 'an older snapshot', 'the stream alone', 'the keys al
       expect(each.heard).toEqual([])
     }
     expect(await inRedis()).toEqual(WHOLE)
-    // A number is skipped, which makes programs that know no marks read everything as well.
+    // A number is skipped, so that programs without marks also read all records.
     expect(await redis.cli('XREVRANGE', RECORD_KEYS[2], '+', '-', 'COUNT', 1)).toMatch(/^10-0\n/)
     await b.records.commit([policy('x', 1)])
     await a.records.poll()
@@ -144,7 +144,7 @@ describe.each(['FLUSHALL', 'an older snapshot', 'the stream alone', 'the keys al
   })
 })
 
-test('a dry run says what would be written, revoked, removed and kept', async () => {
+test('a dry run reports the records to write, revoke, remove and keep', async () => {
   const [a, , back] = await two()
   const ahead = await instance(a.records)
   await back()
@@ -165,7 +165,7 @@ test('a dry run says what would be written, revoked, removed and kept', async ()
 })
 
 describe('an instance that knows less', () => {
-  test('hears of it from one that knows more, changes nothing, and cannot restore', async () => {
+  test('learns of the loss from one that knows more, makes no changes, and cannot restore', async () => {
     const [a, , back] = await two()
     await back()
     const behind = await instance()
@@ -184,7 +184,7 @@ describe('an instance that knows less', () => {
     expect(tablesOf(behind)).toEqual(WHOLE)
   })
 
-  test('and knows nothing waits, and makes no first key, until the records are back', async () => {
+  test('and knows nothing waits, and creates no first key, until the records are restored', async () => {
     const [a] = await two()
     await redis.cli('FLUSHALL')
     await a.records.poll()
@@ -203,7 +203,7 @@ describe('an instance that knows less', () => {
     expect(tablesOf(fresh)).toEqual(WHOLE)
   })
 
-  test('is not held up for ever by one that is gone', async () => {
+  test('is not blocked forever by one that is gone', async () => {
     const [a, , back] = await two()
     await back()
     await a.records.poll()
@@ -211,7 +211,7 @@ describe('an instance that knows less', () => {
     expect(Number(await redis.cli('PTTL', RECORD_KEYS[5]))).toBeLessThanOrEqual(10_000)
   })
 
-  test('restores after the one that knew more is gone: only what that one alone knew is lost', async () => {
+  test('restores after the one that knew more is gone: only changes that the other alone knew are lost', async () => {
     const [gone, behind] = await two()
     await gone.records.commit([policy('known-by-one', 1)])
     await redis.cli('FLUSHALL')
@@ -227,7 +227,7 @@ describe('an instance that knows less', () => {
     expect(await inRedis()).toEqual(WHOLE)
   })
 
-  test('has nothing to restore after that, if Redis has everything that it knows', async () => {
+  test('has nothing to restore afterwards, if Redis has everything that it knows', async () => {
     const [gone, , back] = await two()
     await back()
     const behind = await instance()
@@ -241,13 +241,13 @@ describe('an instance that knows less', () => {
   })
 })
 
-describe('changes that were made after the loss', () => {
-  test('by an instance that did not know of it stand, and the number of changes does not hide the loss', async () => {
+describe('changes after the loss', () => {
+  test('by an instance that did not know of it are kept, and the number of changes does not hide the loss', async () => {
     const [a, , back] = await two()
     await back()
     const other = await instance()
     await other.records.poll()
-    // Further than what the first has seen.
+    // A higher number than the first instance has seen.
     for (let n = 1; n <= 6; n++) await other.records.commit([policy('p', 100 + n)])
     await other.records.commit([policy('gone', undefined), key('later', ALIVE)])
     await a.records.poll()
@@ -263,7 +263,7 @@ describe('changes that were made after the loss', () => {
     expect(await inRedis()).toEqual(merged)
   })
 
-  test('on an empty Redis too: a first key that was made there is kept, and everybody agrees', async () => {
+  test('on an empty Redis too: a first key that was created there is kept, and all instances agree', async () => {
     const [a, b] = await two()
     await redis.cli('FLUSHALL')
     const stranger = await instance()
@@ -279,7 +279,7 @@ describe('changes that were made after the loss', () => {
     }
   })
 
-  test('of a long history: the instance that made them finds itself there afterwards', async () => {
+  test('with a long history: the instance that made them finds its mark afterwards', async () => {
     const a = await instance()
     await a.records.poll()
     for (let n = 0; n < 1005; n++) await a.records.commit([policy('p', n)])
@@ -297,7 +297,7 @@ describe('changes that were made after the loss', () => {
     expect(Number(await redis.cli('ZCARD', RECORD_KEYS[3]))).toBe(1000)
   })
 
-  test('a key that was revoked then is refused at once by those who know more', async () => {
+  test('a key that was revoked after the loss is refused immediately by instances that know more', async () => {
     const [a, , back] = await two()
     await back()
     const other = await instance()
@@ -310,7 +310,7 @@ describe('changes that were made after the loss', () => {
     expect((await inRedis()).keys).toEqual({ k: REVOKED, admin: { ...ALIVE, revokedAt: 99 } })
   })
 
-  test('more than the stream holds: nothing is thrown away, and what was revoked stays revoked', async () => {
+  test('more than the stream has: nothing is discarded, and revoked keys stay revoked', async () => {
     const [a, , back] = await two()
     await back()
     const other = await instance()
@@ -323,7 +323,7 @@ describe('changes that were made after the loss', () => {
     expect(await inRedis()).toEqual({ policies: { p: 1, gone: 1, since: 1, new: 1 }, keys: WHOLE.keys })
   })
 
-  test('a policy with the patterns of one that was lost takes its place', async () => {
+  test('a policy with the patterns of a lost one replaces it', async () => {
     const a = await instance()
     await a.records.poll()
     await a.records.commit([policy('old', { client: 'acme', route: '*' })])
@@ -338,7 +338,7 @@ describe('changes that were made after the loss', () => {
 })
 
 describe('two that restore at once', () => {
-  test('while one has begun, the other waits its turn', async () => {
+  test('while one restores, the other waits', async () => {
     const [a] = await two()
     await redis.cli('FLUSHALL')
     await a.records.poll()
@@ -347,7 +347,7 @@ describe('two that restore at once', () => {
     expect(await redis.cli('EXISTS', RECORD_KEYS[0])).toBe('0')
   })
 
-  test('the one that comes too late has nothing to do', async () => {
+  test('the later one has nothing to do', async () => {
     const [a, b] = await two()
     await redis.cli('FLUSHALL')
     let isDone = false
@@ -364,7 +364,7 @@ describe('two that restore at once', () => {
     expect(tablesOf(late)).toEqual(WHOLE)
   })
 
-  test('do it once', async () => {
+  test('restore once', async () => {
     const [a, b] = await two()
     await redis.cli('FLUSHALL')
     await Promise.all([a.records.poll(), b.records.poll()])
@@ -377,7 +377,7 @@ describe('two that restore at once', () => {
     expect(await inRedis()).toEqual(WHOLE)
   })
 
-  test('and know different branches put both back, one after the other', async () => {
+  test('and know different branches restore both, one after the other', async () => {
     const [a, , back] = await two()
     await back()
     const branch = await instance()
@@ -401,7 +401,7 @@ describe('two that restore at once', () => {
 })
 
 describe('a loss in the middle', () => {
-  /** Does something once, before the first run of a program. */
+  /** Calls a function once, before the first run of a program. */
   const once = (wanted: string, strike: () => Promise<unknown>): Around => {
     let isDone = false
     return async (program, send) => {
@@ -413,7 +413,7 @@ describe('a loss in the middle', () => {
     }
   }
 
-  test('of reading everything: what Redis said just before does not count', async () => {
+  test('while reading all records: the earlier reply of Redis does not count', async () => {
     const [a] = await two()
     const reader = await instance(
       a.records,
@@ -424,7 +424,7 @@ describe('a loss in the middle', () => {
     expect(tablesOf(reader)).toEqual(WHOLE)
   })
 
-  test('of a commit: it is refused, and nothing is written', async () => {
+  test('during a commit: the commit is refused, and nothing is written', async () => {
     const [a] = await two()
     const writer = await instance(
       a.records,
@@ -440,7 +440,7 @@ describe('a loss in the middle', () => {
     ['before the plan', LOAD_WITH_CHANGES],
     ['before the records', WRITE],
     ['before the end', FINISH],
-  ])('of a restore, %s: it can be repeated', async (_when, program) => {
+  ])('during a restore, %s: the restore can be repeated', async (_when, program) => {
     const [a, , back] = await two()
     const restorer = await instance(
       a.records,
@@ -454,7 +454,7 @@ describe('a loss in the middle', () => {
     expect(await inRedis()).toEqual(WHOLE)
   })
 
-  test('of a restore, a change of another instance: it is not overwritten', async () => {
+  test('during a restore, a change of another instance: it is not overwritten', async () => {
     const [a, , back] = await two()
     const other = await instance()
     const restorer = await instance(
@@ -472,7 +472,7 @@ describe('a loss in the middle', () => {
     expect(await inRedis()).toEqual({ ...WHOLE, policies: { ...WHOLE.policies, since: 1 } })
   })
 
-  test('of a restore, its last answer: it is found to be done', async () => {
+  test('during a restore, its last reply: it is found to be done', async () => {
     const [a] = await two()
     await redis.cli('FLUSHALL')
     let isCut = false
@@ -490,7 +490,7 @@ describe('a loss in the middle', () => {
   })
 })
 
-test('a copy of version 1, which does not say how far it goes, is held against Redis as far as it can be', async () => {
+test('a copy of version 1, which has no position, is compared with Redis as far as possible', async () => {
   const [, b] = await two()
   const position = { last: 1, mark: '', origin: '' }
   const records = [policy('p', 1), policy('gone', 1), key('k', REVOKED)]
@@ -530,7 +530,7 @@ test('a Redis that has everything again, without a restore, is used again', asyn
   await a.records.commit([policy('x', 1)])
 })
 
-test('an instance that finds everything again takes back what it said, and others can make changes at once', async () => {
+test('an instance that finds everything again removes its notice, and others can make changes immediately', async () => {
   const [a, b] = await two()
   await redis.cli('RENAME', RECORD_KEYS[1], 'elsewhere')
   await a.records.poll()
@@ -554,7 +554,7 @@ test('a commit on another branch of the same length is refused', async () => {
   expect((await redis.cli('HKEYS', RECORD_KEYS[0])).split('\n').toSorted()).toEqual(['branch', 'gone', 'p'])
 })
 
-test('a revocation that Redis forgot, and nobody noticed, is written again', async () => {
+test('a revocation that Redis lost unnoticed is written again', async () => {
   const [a] = await two()
   const reader = await instance(a.records)
   await redis.cli('HSET', RECORD_KEYS[1], 'k', JSON.stringify(ALIVE))
@@ -571,7 +571,7 @@ describe('records from before marks existed', () => {
     for (const n of [1, 2]) await redis.cli('XADD', RECORD_KEYS[2], `${n}-0`, 'kind', '1', 'id', 'p', 'value', '1')
   }
 
-  test('are taken over, changed, and missed if they go', async () => {
+  test('are read, changed, and missed if they are lost', async () => {
     await unmarked()
     const a = await instance()
     await a.records.poll()
@@ -583,7 +583,7 @@ describe('records from before marks existed', () => {
     expect(await inRedis()).toEqual({ policies: { p: 1 }, keys: { admin: ALIVE } })
   })
 
-  test('are followed while such a program still runs beside this one', async () => {
+  test('are followed while a program of that version still runs beside this one', async () => {
     await unmarked()
     const a = await instance()
     await a.records.poll()
@@ -598,7 +598,7 @@ describe('records from before marks existed', () => {
 })
 
 describe('a record that cannot be read', () => {
-  test('is named, once, and stops nobody; everything else is there', async () => {
+  test('is reported once and blocks nothing; all other records are usable', async () => {
     const [a] = await two()
     await redis.cli('HSET', RECORD_KEYS[0], 'p', '{"bad')
     await redis.cli('HSET', RECORD_KEYS[1], 'bad-key', 'not json')
@@ -607,7 +607,7 @@ describe('a record that cannot be read', () => {
     await fresh.records.poll()
     expect(fresh.unreadable).toEqual(['policy p', 'key bad-key'])
     expect(tablesOf(fresh)).toEqual({ policies: { new: 1 }, keys: WHOLE.keys })
-    // The policy that was known stays in force; the key is refused.
+    // The known policy stays in force; the key is refused.
     await a.records.poll()
     expect(tablesOf(a)).toEqual(WHOLE)
     expect(a.records.loss).toBeUndefined()
@@ -617,7 +617,7 @@ describe('a record that cannot be read', () => {
     expect(fresh.records.loss).toBeUndefined()
   })
 
-  test('nor a change in the stream that cannot be', async () => {
+  test('nor an invalid change in the stream', async () => {
     const [a] = await two()
     await redis.cli('XADD', RECORD_KEYS[2], '9-0', 'kind', '9', 'id', 'x', 'value', '{')
     await a.records.poll()

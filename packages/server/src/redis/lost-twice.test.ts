@@ -1,4 +1,4 @@
-// Redis loses records again while they are put back, or a part of them: no instance takes the rest for everything.
+// Redis loses records again during a restore, or a part of them: no instance takes the rest for complete.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type RedisServer, startRedis } from '../../../../test/servers/redis-server.mjs'
@@ -7,7 +7,7 @@ import { CLAIM, FINISH, RECORD_KEYS, WRITE } from './records-programs.ts'
 import { RedisConnection } from './redis-connection.ts'
 import { RedisRecords } from './redis-records.ts'
 
-/** Records of three parts of a restore. */
+/** Number of records for a restore of three parts. */
 const POLICIES = 1500
 
 const [POLICY_HASH, , , , , , RESTORING] = RECORD_KEYS
@@ -22,10 +22,10 @@ beforeEach(async () => {
 })
 afterAll(() => redis.stop())
 
-/** Before each run of a program: hears which, and how often it ran before. */
+/** Called before each run of a program, with the program and the number of its earlier runs. */
 type Before = (program: string, runs: number) => Promise<unknown> | undefined
 
-/** An instance that looks only when it is told to. */
+/** An instance that polls only on demand. */
 async function instance(before: Before = () => undefined): Promise<RedisRecords> {
   const connection = new RedisConnection({ kind: 'redis', urls: [`redis://127.0.0.1:${redis.port}`] }, () => {})
   await connection.connect()
@@ -58,7 +58,7 @@ async function loseAll(...instances: RedisRecords[]): Promise<void> {
   }
 }
 
-/** Restores from whoever may, until nothing is lost; then all have everything. */
+/** Restores from any instance that may, until nothing is lost. Then all instances have all records. */
 async function expectAllBack(...instances: RedisRecords[]): Promise<void> {
   for (let round = 0; round < 4; round++) {
     for (const each of instances) {
@@ -75,7 +75,7 @@ async function expectAllBack(...instances: RedisRecords[]): Promise<void> {
 }
 
 describe('a second loss while two instances restore', () => {
-  test('the second does not plan with what the first had written: everything comes back', async () => {
+  test('the second does not use an unfinished restore of the first: all records are restored', async () => {
     let second: Promise<unknown> | undefined
     const b = await instance((program, runs) => (program === CLAIM && runs === 0 ? redis.cli('FLUSHALL') : undefined))
     const a = await instance((program, runs) => {
@@ -91,7 +91,7 @@ describe('a second loss while two instances restore', () => {
     await expectAllBack(a, b)
   })
 
-  test('an instance whose restore was lost, and whose records another has put back, goes on', async () => {
+  test('an instance whose restore was lost, and whose records another has restored, goes on', async () => {
     const [a, b] = [await instance(), await instance()]
     await fill(a)
     await b.poll()
@@ -124,7 +124,7 @@ describe('a restore of which Redis loses', () => {
   test('one part, with the claim as it was before: fails, and can be repeated', async () => {
     const a = await instance(async (program, runs) => {
       if (program !== WRITE || runs > 1) return
-      // A replica that had the claim, and not the part after it, takes over.
+      // A replica that had the claim, but not the part after it, takes over.
       if (runs === 0) await redis.cli('COPY', RESTORING, 'replica')
       else {
         await redis.cli('COPY', `old:${POLICY_HASH}`, POLICY_HASH, 'REPLACE')
@@ -144,7 +144,7 @@ describe('a restore of which Redis loses', () => {
 })
 
 describe('records that are missing', () => {
-  test('after a restore: an instance that reads everything anew keeps those that it knows', async () => {
+  test('after a restore: an instance that reads all records again keeps those that it knows', async () => {
     const [a, b] = [await instance(), await instance()]
     await fill(a)
     await b.poll()
@@ -156,7 +156,7 @@ describe('records that are missing', () => {
     await expectAllBack(b, a)
   })
 
-  test('a commit on them is refused, and changes nothing', async () => {
+  test('a commit based on them is refused, and changes nothing', async () => {
     const a = await instance()
     await fill(a)
     await redis.cli('HDEL', POLICY_HASH, 'p7')

@@ -4,7 +4,7 @@ import { redisTrouble } from './redis-answers.ts'
 import { RedisConnection } from './redis-connection.ts'
 import { RedisRecords } from './redis-records.ts'
 
-test('a Redis that refuses is told from one that does not answer', async () => {
+test('a Redis that refuses is distinguished from one that does not answer', async () => {
   const redis = await startRedis()
   onTestFinished(() => redis.stop())
   await redis.cli('ACL', 'SETUSER', 'weak', 'on', '>weak', '~*', '-@all', '+client', '+hello')

@@ -35,7 +35,7 @@ async function instance(url = `redis://127.0.0.1:${redis.port}`): Promise<Instan
 const put = (id: string, value: unknown, kind: Change['kind'] = 'policy'): Change => ({ kind, id, value })
 
 describe('one instance', () => {
-  test('has what it committed, and has it again after a start', async () => {
+  test('has its committed changes, also after a restart', async () => {
     const { records } = await instance()
     await records.start()
     await records.commit([put('a', { n: 1 }), put('k', { n: 2 }, 'key')])
@@ -49,7 +49,7 @@ describe('one instance', () => {
     expect(again.heard).toEqual([put('b', { n: 3 }), put('k', { n: 2 }, 'key')])
   })
 
-  test('hears nothing of its own changes', async () => {
+  test('does not call its listeners for its own changes', async () => {
     const { records, heard } = await instance()
     await records.start()
     await records.commit([put('a', 1)])
@@ -69,7 +69,7 @@ describe('one instance', () => {
 })
 
 describe('several instances', () => {
-  test('hear of each other within a second, in the order of the changes', async () => {
+  test("learn of each other's changes within a second, in order", async () => {
     const [a, b] = [await instance(), await instance()]
     await Promise.all([a.records.start(), b.records.start()])
     const startMs = performance.now()
@@ -81,7 +81,7 @@ describe('several instances', () => {
     expect([...b.records.all('policy')]).toEqual([['y', 1]])
   })
 
-  test('one that has not seen a change of the kind does not overwrite it, and has seen it after that', async () => {
+  test('one that has not seen a change of the same kind does not overwrite it, and has seen it afterwards', async () => {
     const [a, b] = [await instance(), await instance()]
     await Promise.all([a.records.poll(), b.records.poll()])
     await a.records.commit([put('k', { revoked: true }, 'key')])
@@ -92,7 +92,7 @@ describe('several instances', () => {
     expect(a.records.all('key').get('k')).toEqual({ revoked: true, used: 1 })
   })
 
-  test('a change of another kind does not get in the way', async () => {
+  test('a change of another kind causes no conflict', async () => {
     const [a, b] = [await instance(), await instance()]
     await Promise.all([a.records.poll(), b.records.poll()])
     await a.records.commit([put('k', 1, 'key')])
@@ -103,7 +103,7 @@ describe('several instances', () => {
     ])
   })
 
-  test('many writers at once: every commit that was acknowledged is there, and all agree', async () => {
+  test('many writers at once: every acknowledged commit is there, and all instances agree', async () => {
     const instances = await Promise.all(Array.from({ length: 4 }, () => instance()))
     await Promise.all(instances.map(({ records }) => records.start()))
     const acknowledged = new Map<string, unknown>()
@@ -129,7 +129,7 @@ describe('several instances', () => {
     }
   })
 
-  test('one that missed more than the stream holds reads everything, and hears of what differs', async () => {
+  test('one that missed more than the stream has reads all records, and reports the differences', async () => {
     const [a, b] = [await instance(), await instance()]
     await Promise.all([a.records.poll(), b.records.poll()])
     await a.records.commit([put('stays', 1), put('goes', 1)])
@@ -144,8 +144,8 @@ describe('several instances', () => {
   })
 })
 
-describe('a Redis that is not there', () => {
-  test('fails a commit in time, and all that were asked for with it', async () => {
+describe('a Redis that does not answer', () => {
+  test('fails a commit in time, together with all commits that were requested with it', async () => {
     const other = await startRedis()
     onTestFinished(() => other.stop())
     const { records, heard } = await instance(`redis://127.0.0.1:${other.port}`)
@@ -165,7 +165,7 @@ describe('a Redis that is not there', () => {
   })
 })
 
-test('of several that start at once on an empty Redis one is the first', async () => {
+test('of several instances that start at once on an empty Redis, one is the first', async () => {
   const instances = await Promise.all(Array.from({ length: 5 }, () => instance()))
   const firsts = await Promise.all(instances.map(({ records }) => records.isFirst()))
   expect(firsts.filter(Boolean)).toHaveLength(1)

@@ -15,7 +15,7 @@ function setUp() {
   return { clock, stats, record }
 }
 
-test('beyond a hundred policies the rest are counted together', () => {
+test('above a hundred policies the rest are counted together', () => {
   const { stats, record } = setUp()
   for (let i = 0; i < 150; i++) record(`policy-${i}`)
   expect(stats.policies()).toHaveLength(101)
@@ -24,7 +24,7 @@ test('beyond a hundred policies the rest are counted together', () => {
   expect(stats.total.byReason[REASON.within]).toBe(150)
 })
 
-test('a policy that was silent for an hour gives way to a new one, and whoever held its figures can see it', () => {
+test('a policy without checks for an hour is replaced by a new one, and holders of its statistics can see it', () => {
   const { clock, stats, record } = setUp()
   for (let i = 0; i < 100; i++) record(`policy-${i}`)
   const held = stats.statsOf('policy-0')
@@ -36,14 +36,14 @@ test('a policy that was silent for an hour gives way to a new one, and whoever h
   expect(stats.statsOf('policy-1').isCurrent).toBe(true)
 })
 
-test('policies whose first check is not decided yet do not give way to each other', () => {
+test('policies whose first check is not decided yet do not replace each other', () => {
   const { stats } = setUp()
   const kept = Array.from({ length: 200 }, (_, i) => stats.statsOf(`policy-${i}`))
   expect(kept.every(({ isCurrent }) => isCurrent)).toBe(true)
   expect(new Set(kept).size).toBe(101)
 })
 
-test('an event tells the policy also where its figures are counted with others', () => {
+test('an event names the policy even if its statistics are combined with others', () => {
   const { stats, record } = setUp()
   for (let i = 0; i < 100; i++) record(`policy-${i}`)
   const check = { clientId: 'ada', route: '/a', cost: 1 }
