@@ -311,7 +311,7 @@ test('keys are created, listed, rotated and revoked', async () => {
     'name scopes state created last used',
     'shop check,read revoked 2027-01-15 never',
     'shop check,read until 2027-01-15 2027-01-15 2027-01-15',
-    'first-admin admin alive 2027-01-15 2027-01-15',
+    'first-admin admin valid 2027-01-15 2027-01-15',
     '',
   ])
   expect(listed).not.toContain(secret.trim())

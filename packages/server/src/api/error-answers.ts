@@ -70,7 +70,7 @@ function asServerError(error: unknown): ServerError {
   const known = FROM_FASTIFY[code]
   if (known !== undefined) return new ServerError(known[0], known[1], { cause: error })
   if (statusCode >= 400 && statusCode < 500) return new ServerError('ERR_INPUT', message, { cause: error })
-  return new ServerError('ERR_INTERNAL', 'something went wrong here: the log says what', { cause: error })
+  return new ServerError('ERR_INTERNAL', 'an unexpected error occurred: the log of the service has the reason', { cause: error })
 }
 
 /** Answers on the bare socket. Used for input that is not HTTP or arrives too late. */

@@ -26,7 +26,7 @@ export async function readSpecFile(path: string, terminal: Terminal): Promise<Pa
   } catch (error) {
     throw new UsageError(`${path} is neither YAML nor JSON: ${(error as Error).message}`)
   }
-  if (spec === null || typeof spec !== 'object' || Array.isArray(spec)) throw new UsageError(`${path} must hold one policy`)
+  if (spec === null || typeof spec !== 'object' || Array.isArray(spec)) throw new UsageError(`${path} must contain one policy`)
   return spec
 }
 

@@ -37,7 +37,7 @@ describe('problems are reported with their place and the expected form', () => {
     [{ kind: 'bird', legs: 4 }, 'kind must be "cat" or "dog", got "bird"'],
     [{ kind: 'dogg', legs: 4 }, 'kind must be "cat" or "dog", got "dogg": did you mean dog?'],
     [{ kind: 'cat', legs: 4, lges: 1 }, 'it has no "lges": did you mean legs?'],
-    [{ kind: 'cat', legs: 4, wings: 1 }, 'it has no "wings": there is kind, legs, tags, home'],
+    [{ kind: 'cat', legs: 4, wings: 1 }, 'it has no "wings": known names are kind, legs, tags, home'],
     [{ kind: 'cat', legs: 4, tags: [] }, 'tags must be a list of 1 to 2, and has 0'],
     [{ kind: 'cat', legs: 4, tags: ['a', 7] }, 'tags[1] must be text of 1 to 5 characters, got 7'],
     [{ kind: 'cat', legs: 4, home: 'X' }, 'home must be a street in small letters, got "X"'],

@@ -10,7 +10,7 @@ export function show(value: unknown): string {
 /** Returns a hint for an unknown word: the nearest known word, or all of them. */
 export function suggest(word: string, known: readonly string[]): string {
   const near = nearest(word, known)
-  return near === undefined ? `there is ${known.join(', ')}` : `did you mean ${near}?`
+  return near === undefined ? `known names are ${known.join(', ')}` : `did you mean ${near}?`
 }
 
 /** Returns the nearest known word if it differs in at most a third of its length. */

@@ -63,7 +63,7 @@ export class RecordsCopy {
     this.#options = options
   }
 
-  /** Returns the records of the copy, or undefined if there are none or they cannot be used. Needs no lock, since the file is replaced as a whole. */
+  /** Returns the records of the copy, or undefined if they cannot be used. Needs no lock, since the file is replaced as a whole. */
   static async read({ folder, source, onError }: RecordsCopyOptions): Promise<CopiedRecords | undefined> {
     const path = join(resolve(folder), COPY_FILE)
     try {

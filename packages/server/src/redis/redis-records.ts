@@ -237,7 +237,7 @@ export class RedisRecords implements Records {
       if (missed.some(({ kind }) => kinds.has(kind))) break
     }
     if (this.loss !== undefined) throw lostError()
-    throw new ServerError('ERR_CONFLICT', 'another instance made a change at the same moment: look at it and try again')
+    throw new ServerError('ERR_CONFLICT', 'another instance made a change at the same moment: check its change and try again')
   }
 
   /** Applies and returns changes of other instances. */

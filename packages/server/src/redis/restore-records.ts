@@ -123,5 +123,5 @@ function changesSince(forkedAt: number | undefined, { position }: FoundRecords, 
 }
 
 function conflict(): ServerError {
-  return new ServerError('ERR_CONFLICT', 'another instance restores, or Redis changed at the same moment: look again')
+  return new ServerError('ERR_CONFLICT', 'another instance restores, or Redis changed at the same moment: check the state again')
 }

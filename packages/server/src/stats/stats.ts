@@ -63,7 +63,7 @@ export class Stats {
     return this.other.ring.latest === 0 ? policyStats : [...policyStats, this.other]
   }
 
-  /** Returns the statistics of a policy. At the maximum, a policy without checks for an hour is dropped; if there is none, returns `other`. */
+  /** Returns the statistics of a policy. At the maximum, replaces a policy without checks for an hour; if there is none, returns `other`. */
   statsOf(policy: string): PolicyStats {
     const known = this.#policies.get(policy)
     if (known !== undefined) return known

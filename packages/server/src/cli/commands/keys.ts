@@ -140,7 +140,7 @@ function tell({ key, secret }: NewKey, { json }: ConnectionOptions, { stdout, st
 
 function stateOf({ revokedAt, expiresAt }: KeyFacts): string {
   if (revokedAt !== undefined) return 'revoked'
-  if (expiresAt === undefined) return 'alive'
+  if (expiresAt === undefined) return 'valid'
   return expiresAt.getTime() <= Date.now() ? 'expired' : `until ${day(expiresAt)}`
 }
 

@@ -138,7 +138,7 @@ async function givenSpec(name: string, options: SetOptions, terminal: Terminal):
   return spec
 }
 
-/** Only the policy `default` covers everything. The message names the flags to whoever left out both. */
+/** Only the policy `default` covers everything. If both flags are missing, the message names them. */
 function checkCovers(name: string, { client = '*', route = '*' }: Partial<PolicySpec>): void {
   if (name === DEFAULT_POLICY || client !== '*' || route !== '*') return
   throw new UsageError(
