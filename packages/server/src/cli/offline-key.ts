@@ -71,15 +71,15 @@ async function createInRedis(address: RedisAddress, wanted: WantedKey): Promise<
     import('../redis/redis-audit-log.ts'),
   ])
   let problem: Error | undefined
-  const heard = (error: Error | undefined): void => {
+  const onError = (error: Error | undefined): void => {
     problem = error ?? problem
   }
-  const connection = new RedisConnection(address, heard)
+  const connection = new RedisConnection(address, onError)
   let onLoss: (loss: Loss | undefined) => void = () => {}
   const lost = new Promise<never>((_, reject) => {
     onLoss = (loss) => loss && reject(lostError(loss))
   })
-  const records = new RedisRecords({ send: connection.send, onPoll: heard, onLoss })
+  const records = new RedisRecords({ send: connection.send, onPoll: onError, onLoss })
   try {
     await within(
       READ_MS,

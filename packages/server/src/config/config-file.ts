@@ -42,8 +42,8 @@ function fileSchema(policy: TSchema): TSchema {
 
 export interface ConfigFile {
   readonly path: string
-  /** The file's mark (see `markOf`) when it was read. */
-  readonly mark: string
+  /** The file's stamp (see `stampOf`) when it was read. */
+  readonly stamp: string
   /** Values as written in the file. */
   readonly options: Readonly<Partial<Record<OptionName, unknown>>>
   readonly policies: readonly Policy[]
@@ -61,10 +61,10 @@ const SLOW_YAML_CHARACTERS = 500_000
 
 /** Throws ERR_CONFIG with all problems. */
 export async function readConfigFile(path: string, { withoutPolicies = false, tell }: ReadOptions = {}): Promise<ConfigFile> {
-  const mark = await markOf(path)
+  const stamp = await stampOf(path)
   try {
     const text = await readFile(path, 'utf8')
-    return { path, mark, ...(withoutPolicies ? parseOptions(path, text) : parseConfigFile(path, text, tell)) }
+    return { path, stamp, ...(withoutPolicies ? parseOptions(path, text) : parseConfigFile(path, text, tell)) }
   } catch (cause) {
     if (cause instanceof ServerError) throw cause
     throw new ServerError('ERR_CONFIG', `the configuration file ${path} cannot be read: ${messageOf(cause)}`, { cause })
@@ -72,7 +72,7 @@ export async function readConfigFile(path: string, { withoutPolicies = false, te
 }
 
 /** Returns a text that changes when the file changes; empty if there is no file. */
-export async function markOf(path: string): Promise<string> {
+export async function stampOf(path: string): Promise<string> {
   try {
     const { ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true })
     return [ino, size, mtimeNs, ctimeNs].join(' ')

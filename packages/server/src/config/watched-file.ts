@@ -4,7 +4,7 @@
 
 import { messageOf } from '../errors.ts'
 import type { PolicyBook } from '../policies/policy-book.ts'
-import { type ConfigFile, markOf, readConfigFile } from './config-file.ts'
+import { type ConfigFile, readConfigFile, stampOf } from './config-file.ts'
 
 /** A changed file is read once it has been unchanged between two polls: half a second at most. */
 const POLL_EVERY_MS = 250
@@ -30,15 +30,15 @@ export interface WatchedFileOptions {
 export class WatchedFile {
   readonly #options: WatchedFileOptions
   #timer: NodeJS.Timeout | undefined
-  /** The file's mark (see `markOf`) at the last read and at the last poll. */
-  #readMark: string
-  #seenMark: string
+  /** The file's stamp (see `stampOf`) at the last read and at the last poll. */
+  #readStamp: string
+  #seenStamp: string
   #polling: Promise<void> = Promise.resolve()
 
   constructor(options: WatchedFileOptions) {
     this.#options = options
-    this.#readMark = options.file.mark
-    this.#seenMark = options.file.mark
+    this.#readStamp = options.file.stamp
+    this.#seenStamp = options.file.stamp
   }
 
   /** Puts the policies of the file in force and starts polling. */
@@ -52,10 +52,10 @@ export class WatchedFile {
   /** Reads the file if it has changed since the last read and is unchanged since the last poll. */
   poll(): Promise<void> {
     this.#polling = this.#polling.then(async () => {
-      const mark = await markOf(this.#options.file.path)
-      const isAtRest = mark === this.#seenMark
-      this.#seenMark = mark
-      if (isAtRest && mark !== this.#readMark) await this.#read()
+      const stamp = await stampOf(this.#options.file.path)
+      const isAtRest = stamp === this.#seenStamp
+      this.#seenStamp = stamp
+      if (isAtRest && stamp !== this.#readStamp) await this.#read()
     })
     return this.#polling
   }
@@ -73,7 +73,7 @@ export class WatchedFile {
 
   async #read(): Promise<void> {
     const { file, book, onEvent } = this.#options
-    this.#readMark = await markOf(file.path)
+    this.#readStamp = await stampOf(file.path)
     let event: FileEvent
     try {
       const { policies, options } = await readConfigFile(file.path)

@@ -78,7 +78,7 @@ export class Decider {
   }
 
   #decide(policy: Policy, check: TimedCheck): CheckResult | Promise<CheckResult> {
-    const entry = this.#limiters.of(policy)
+    const entry = this.#limiters.limiterFor(policy)
     const { clientId, route, countedRoute = route, cost, startMs } = check
     if (policy.mode === 'off') return this.#resultOf(entry, check, entry.free)
     const key = countedKey(policy, clientId, countedRoute)
@@ -133,7 +133,7 @@ export class Decider {
 
   #find(clientId: string, route: string): { readonly entry: PolicyLimiter; readonly key: string } {
     const policy = this.#policies.find(clientId, route)
-    return { entry: this.#limiters.of(policy), key: countedKey(policy, clientId, route) }
+    return { entry: this.#limiters.limiterFor(policy), key: countedKey(policy, clientId, route) }
   }
 
   #resultOf(entry: PolicyLimiter, check: TimedCheck, decision: Decision): CheckResult {

@@ -51,7 +51,7 @@ export class PolicyLimiters {
     this.#fallbackStore?.close()
   }
 
-  of(policy: Policy): PolicyLimiter {
+  limiterFor(policy: Policy): PolicyLimiter {
     const known = this.#limiters.get(policy)
     if (known === undefined) return this.#make(policy)
     if (!known.policyStats.isCurrent) known.policyStats = this.#options.stats.statsOf(policy.name)

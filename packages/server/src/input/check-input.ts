@@ -40,7 +40,7 @@ export function refuse(what: string, problems: readonly Problem[]): void {
 /** Returns all problems of `value`, whose place is `at`. */
 export function problemsIn(schema: TSchema, value: unknown, at = ''): Problem[] {
   const problems: Problem[] = []
-  look(schema as Schema, value, at, problems)
+  checkValue(schema as Schema, value, at, problems)
   return problems
 }
 
@@ -50,14 +50,14 @@ export function within(at: string, member: string | number): string {
   return at === '' ? member : `${at}.${member}`
 }
 
-function look(schema: Schema, value: unknown, at: string, problems: Problem[]): void {
-  if (schema.anyOf !== undefined) lookAtChoice(schema, schema.anyOf, value, at, problems)
-  else if (schema.type === 'object' && kindOf(value) === 'object') lookAtObject(schema, value as object, at, problems)
-  else if (schema.type === 'array' && Array.isArray(value)) lookAtList(schema, value, at, problems)
+function checkValue(schema: Schema, value: unknown, at: string, problems: Problem[]): void {
+  if (schema.anyOf !== undefined) checkChoice(schema, schema.anyOf, value, at, problems)
+  else if (schema.type === 'object' && kindOf(value) === 'object') checkObject(schema, value as object, at, problems)
+  else if (schema.type === 'array' && Array.isArray(value)) checkList(schema, value, at, problems)
   else if (!fits(schema, value)) problems.push(mismatch(schema, value, at))
 }
 
-function lookAtObject(schema: Schema, value: object, at: string, problems: Problem[]): void {
+function checkObject(schema: Schema, value: object, at: string, problems: Problem[]): void {
   const properties = schema.properties ?? {}
   for (const name of Object.keys(value)) {
     if (Object.hasOwn(properties, name)) continue
@@ -66,39 +66,39 @@ function lookAtObject(schema: Schema, value: object, at: string, problems: Probl
   }
   for (const [name, property] of Object.entries(properties)) {
     const member = within(at, name)
-    if (Object.hasOwn(value, name)) look(property, (value as Record<string, unknown>)[name], member, problems)
+    if (Object.hasOwn(value, name)) checkValue(property, (value as Record<string, unknown>)[name], member, problems)
     else if (schema.required?.includes(name)) {
       problems.push({ at: member, message: `${member} is missing: it must be ${expectationOf(property)}` })
     }
   }
 }
 
-function lookAtList(schema: Schema, value: readonly unknown[], at: string, problems: Problem[]): void {
+function checkList(schema: Schema, value: readonly unknown[], at: string, problems: Problem[]): void {
   const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema
   if (value.length < minItems || value.length > maxItems) {
     problems.push({ at, message: `${at || 'it'} must be ${expectationOf(schema)}, and has ${value.length}` })
     return
   }
   value.forEach((item, i) => {
-    look(schema.items ?? {}, item, within(at, i), problems)
+    checkValue(schema.items ?? {}, item, within(at, i), problems)
   })
 }
 
 /** One of several forms: reports the problems of the form that was probably meant, if that is clear. */
-function lookAtChoice(schema: Schema, choices: readonly Schema[], value: unknown, at: string, problems: Problem[]): void {
+function checkChoice(schema: Schema, choices: readonly Schema[], value: unknown, at: string, problems: Problem[]): void {
   if (choices.some((choice) => noProblems(choice, value))) return
   const ofKind = choices.filter((choice) => choice.anyOf === undefined && typesOf(choice).includes(kindOf(value)))
   const tag = ofKind.length > 1 ? tagOf(ofKind) : undefined
   if (tag !== undefined) {
     const given = (value as Record<string, unknown>)[tag]
     const meant = ofKind.find(({ properties }) => properties?.[tag].const === given)
-    if (meant !== undefined) return look(meant, value, at, problems)
+    if (meant !== undefined) return checkValue(meant, value, at, problems)
     const tags = ofKind.map(({ properties }) => properties?.[tag].const)
     const member = within(at, tag)
     if (Object.hasOwn(value as object, tag)) problems.push(mismatch({ enum: tags }, given, member))
     else problems.push({ at: member, message: `${member} is missing: it must be ${expectationOf({ enum: tags })}` })
   } else if (ofKind.length === 1 && (kindOf(value) === 'object' || kindOf(value) === 'array')) {
-    look(ofKind[0], value, at, problems)
+    checkValue(ofKind[0], value, at, problems)
   } else {
     problems.push(mismatch(ofKind.length === 1 && schema.title === undefined ? ofKind[0] : schema, value, at))
   }
@@ -106,7 +106,7 @@ function lookAtChoice(schema: Schema, choices: readonly Schema[], value: unknown
 
 function noProblems(schema: Schema, value: unknown): boolean {
   const problems: Problem[] = []
-  look(schema, value, '', problems)
+  checkValue(schema, value, '', problems)
   return problems.length === 0
 }
 

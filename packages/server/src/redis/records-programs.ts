@@ -88,8 +88,8 @@ return { last, mark, origin, lost, isThere, changes, marks, policies, keys }`
  * the highest change wins. Returns the current notice.
  */
 export const WRITE_NOTICE = `
-local said = redis.call('GET', KEYS[6])
-if said and tonumber(string.match(said, '^%d+') or '0') > tonumber(string.match(ARGV[1], '^%d+')) then return said end
+local notice = redis.call('GET', KEYS[6])
+if notice and tonumber(string.match(notice, '^%d+') or '0') > tonumber(string.match(ARGV[1], '^%d+')) then return notice end
 redis.call('SET', KEYS[6], ARGV[1], 'PX', ARGV[2])
 return ARGV[1]`
 

@@ -49,7 +49,7 @@ const FIRST_START_MS = 10_000
 
 type FollowReply = readonly [number, string, string, string, 0 | 1, readonly StreamEntry[], readonly string[], number, number]
 
-type Refusal = () => ServerError | undefined
+type CommitCheck = () => ServerError | undefined
 
 export interface RedisRecordsOptions extends LocalRecordsOptions {
   readonly send: SendCommand
@@ -120,7 +120,7 @@ export class RedisRecords implements Records {
     return this.#local.watch(listener)
   }
 
-  commit(changes: readonly Change[], refusal?: Refusal): Promise<void> {
+  commit(changes: readonly Change[], refusal?: CommitCheck): Promise<void> {
     const failures = this.#failures
     return this.#inTurn(async () => {
       if (this.#failures !== failures) throw this.#failure
@@ -205,7 +205,7 @@ export class RedisRecords implements Records {
   }
 
   /** Returns the refusal, or undefined if the changes were committed. */
-  async #commit(changes: readonly Change[], refusal: Refusal = () => undefined): Promise<ServerError | undefined> {
+  async #commit(changes: readonly Change[], refusal: CommitCheck = () => undefined): Promise<ServerError | undefined> {
     if (changes.length === 0) return undefined
     const kinds = new Set(changes.map(({ kind }) => kind))
     for (let tries = 0; tries < TRIES; tries++) {
