@@ -82,8 +82,8 @@ export class CheckDoor {
   }
 
   /**
-   * Queues the response. All responses of one turn of the event loop are sent together: a caller that pipelines requests sleeps
-   * between responses, and waking it costs more than a decision. So it is woken once.
+   * Queues the response. All responses of one turn of the event loop are sent together. A caller that waits for several responses
+   * sleeps between them, and waking it takes longer than a decision. So it is woken once.
    */
   #send(response: ServerResponse, result: CheckResult): void {
     if (this.#decided.length === 0) setImmediate(() => this.#sendDecided())

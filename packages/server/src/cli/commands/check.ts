@@ -33,7 +33,7 @@ export function checkCommand(terminal: Terminal): Command {
     .addHelpText(
       'after',
       `
-Ends with 0 if it was allowed, 1 if it was denied (with --file: if any was).
+Exit code: 0 if allowed, 1 if denied (with --file: if any check was denied).
 
 Examples:
   $ sluice check acme /v1/orders

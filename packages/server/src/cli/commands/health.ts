@@ -19,7 +19,7 @@ export function healthCommand(terminal: Terminal): Command {
     .addHelpText(
       'after',
       `
-Ends with 0 if it is ready, 3 if it cannot be reached, 4 if it is not ready.
+Exit code: 0 if it is ready, 3 if it cannot be reached, 4 if it is not ready.
 
 Examples:
   $ sluice health

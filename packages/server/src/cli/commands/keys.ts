@@ -42,8 +42,9 @@ function create(terminal: Terminal): Command {
     .addHelpText(
       'after',
       `
-If no admin key is left, --data-folder, --store or --config makes one without asking the service. The key is written
-where the service keeps its keys, which the same flags, SLUICE_ variables and file say as for sluice serve.
+If no admin key is left, use --data-folder, --store or --config to create one without the service. The key is written
+directly to the place where the service stores its keys. Flags, SLUICE_ variables and file determine this place, as for
+sluice serve.
 
 Examples:
   $ sluice keys create checkout

@@ -46,7 +46,7 @@ function get(terminal: Terminal): Command {
   const command = new Command('get')
     .summary('show one policy')
     .description('Shows one policy, in YAML.')
-    .argument('<name>', 'its name')
+    .argument('<name>', 'the name of the policy')
     .addHelpText('after', '\nExamples:\n  $ sluice policies get default')
   asksService(command, terminal.env)
   return command.action(async (name: string, options: ConnectionOptions) => {
@@ -71,7 +71,7 @@ function set(terminal: Terminal): Command {
     .description(
       'Adds or changes a policy. When changing one, options that are not given keep their values. Needs a key with the scope admin.',
     )
-    .argument('<name>', 'its name')
+    .argument('<name>', 'the name of the policy')
     .option('--client <pattern>', 'clients of the policy: one client, a prefix followed by *, or * for all')
     .option('--route <pattern>', 'routes of the policy, in the same form')
     .option('--rule <rule>', "a rule in notation, such as '100/minute'; repeat it for several", collect)
@@ -92,8 +92,8 @@ function set(terminal: Terminal): Command {
     .addHelpText(
       'after',
       `
-With --scope route, which is the default, a client has the whole limit again for each route: 10000/day are 10000 a day
-for each. Behind a proxy that asks /v1/authorize the route is the path, and clients choose their paths: use --scope policy
+With --scope route, the default, a client has the whole limit again for each route: 10000/day means 10000 a day for each
+route. Behind a proxy that calls /v1/authorize, the route is the path, and clients choose their paths: use --scope policy
 there. The built-in default policy counts each client over all its paths there.
 
 Examples:
@@ -159,7 +159,7 @@ function remove(terminal: Terminal): Command {
   const command = new Command('delete')
     .summary('delete a policy')
     .description('Deletes a policy. Requests that it covered get the next policy that matches. Needs a key with the scope admin.')
-    .argument('<name>', 'its name')
+    .argument('<name>', 'the name of the policy')
     .addHelpText('after', '\nExamples:\n  $ sluice policies delete acme')
   asksService(command, terminal.env)
   return command.action(async (name: string, options: ConnectionOptions) => {

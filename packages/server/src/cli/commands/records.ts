@@ -37,9 +37,9 @@ function restore(terminal: Terminal): Command {
   const command = new Command('restore')
     .summary('restore lost policies and keys')
     .description(
-      `Writes the policies and keys that the instance at --url knows into a Redis that lost them. Needs the scope admin.
+      `Writes the policies and keys that the instance at --url knows to a Redis that lost them. Needs a key with the scope admin.
 
-Keys that were revoked stay revoked, policies that were deleted stay deleted, and changes that were made after the loss stay. Entries of the audit log that Redis lost are not restored: no instance has them.`,
+Revoked keys stay revoked, deleted policies stay deleted, and changes after the loss are kept. Entries of the audit log that Redis lost are not restored, because no instance has them.`,
     )
     .option('--dry-run', 'report the plan without doing it')
     .addHelpText('after', '\nExamples:\n  $ sluice records restore --dry-run\n  $ sluice records restore')
