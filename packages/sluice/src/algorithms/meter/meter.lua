@@ -1,4 +1,5 @@
--- The sums of meter.ts, done beside the data. Cells: expiresAt, debt, pace, drainPerTick.
+-- The sums of meter.ts, done beside the data. Cells: expiresAt, debt, pace, drainPerTick. The value of a state has the last two
+-- as one number, packed as rate.ts does it, unless the rule is wide.
 
 local function defineMeter()
   local meter = {}
@@ -7,16 +8,39 @@ local function defineMeter()
   local PACE = 3
   local DRAIN_PER_TICK = 4
 
+  local LENGTH_BITS = 64
+  local MOST_PACKED = 2 ^ 47
+
+  -- 0 if the rate does not fit.
+  local function packRate(pace, drainPerTick)
+    local bits = 0
+    while 2 ^ bits < drainPerTick do bits = bits + 1 end
+    local packed = pace * 2 ^ bits + drainPerTick - 1
+    return packed < MOST_PACKED and packed * LENGTH_BITS + bits or 0
+  end
+
+  -- Pace and drainPerTick of a packed rate.
+  function meter.unpackRate(rule, rate)
+    if rate == rule.rate then return rule.pace, rule.drainPerTick end
+    if not isWhole(rate) then refuseValue() end
+    local bits = rate % LENGTH_BITS
+    local packed = floorDiv(rate, LENGTH_BITS)
+    return floorDiv(packed, 2 ^ bits), packed % 2 ^ bits + 1
+  end
+
   function meter.make(numbers, name)
-    local isSmooth = name == 'meter'
+    local isSmooth = name == 'meter' or name == 'wide-meter'
+    local pace = isSmooth and numbers[2] or numbers[4]
+    local rate = packRate(pace, numbers[3])
     return {
-      width = 4,
+      width = rate == 0 and 4 or 3,
       limit = numbers[1],
       unitsPerToken = numbers[2],
       drainPerTick = numbers[3],
       tickMs = numbers[4],
       isSmooth = isSmooth,
-      pace = isSmooth and numbers[2] or numbers[4],
+      pace = pace,
+      rate = rate,
       mostUsed = numbers[5],
     }
   end

@@ -1,6 +1,6 @@
 // Made by scripts/build-redis-program.mjs from the .lua files beside the definitions. Change those, then run it.
 
-export const PROGRAM_SHA1 = 'ef47d0e1b7548227f314c64f329c1d11f8b70526'
+export const PROGRAM_SHA1 = '4ea1575c1f512d04476a8a04835bc890ff0b372f'
 
 export const PROGRAM = `local MAX = 9007199254740991
 local INFINITY = math.huge
@@ -376,16 +376,34 @@ local EXPIRES_AT = 1
 local DEBT = 2
 local PACE = 3
 local DRAIN_PER_TICK = 4
+local LENGTH_BITS = 64
+local MOST_PACKED = 2 ^ 47
+local function packRate(pace, drainPerTick)
+local bits = 0
+while 2 ^ bits < drainPerTick do bits = bits + 1 end
+local packed = pace * 2 ^ bits + drainPerTick - 1
+return packed < MOST_PACKED and packed * LENGTH_BITS + bits or 0
+end
+function meter.unpackRate(rule, rate)
+if rate == rule.rate then return rule.pace, rule.drainPerTick end
+if not isWhole(rate) then refuseValue() end
+local bits = rate % LENGTH_BITS
+local packed = floorDiv(rate, LENGTH_BITS)
+return floorDiv(packed, 2 ^ bits), packed % 2 ^ bits + 1
+end
 function meter.make(numbers, name)
-local isSmooth = name == 'meter'
+local isSmooth = name == 'meter' or name == 'wide-meter'
+local pace = isSmooth and numbers[2] or numbers[4]
+local rate = packRate(pace, numbers[3])
 return {
-width = 4,
+width = rate == 0 and 4 or 3,
 limit = numbers[1],
 unitsPerToken = numbers[2],
 drainPerTick = numbers[3],
 tickMs = numbers[4],
 isSmooth = isSmooth,
-pace = isSmooth and numbers[2] or numbers[4],
+pace = pace,
+rate = rate,
 mostUsed = numbers[5],
 }
 end
@@ -458,22 +476,32 @@ local KEYS = KEYS
 local call = redis.call
 local pack, unpack = struct.pack, struct.unpack
 local format = string.format
+local function areWhole(a, b, c, d)
+local haveNoFraction = a % 1 + b % 1 + c % 1 + d % 1 == 0
+return haveNoFraction and a >= 0 and b >= 0 and c >= 0 and d >= 0 and a <= MAX and b <= MAX and c <= MAX and d <= MAX
+end
 local function loadCells(rule, key)
 local cells = rule.cells
+local width = rule.width
 local value = call('GET', key)
 if not value then
 cells[1], cells[2], cells[3], cells[4] = 0, 0, 0, 0
-elseif #value ~= rule.width * 8 then
-refuseValue()
-elseif rule.width == 2 then
+elseif width == 2 and #value == 16 then
 cells[1], cells[2] = unpack('<dd', value)
 if not (isWhole(cells[1]) and isWhole(cells[2])) then refuseValue() end
+elseif width >= 3 and (#value == width * 8 or #value == 32) then
+local a, b, c, d
+if #value == 32 then
+a, b, c, d = unpack('<dddd', value)
 else
-local a, b, c, d = unpack('<dddd', value)
-local areWhole = a % 1 + b % 1 + c % 1 + d % 1 == 0 and a >= 0 and b >= 0 and c >= 0 and d >= 0
-if not (areWhole and a <= MAX and b <= MAX and c <= MAX and d <= MAX) then refuseValue() end
+a, b, c = unpack('<ddd', value)
+c, d = rule.algorithm.unpackRate(rule, c)
+end
+if not areWhole(a, b, c, d) then refuseValue() end
 cells[1], cells[2], cells[3], cells[4] = a, b, c, d
 if not rule.algorithm.isSound(rule, cells) then refuseValue() end
+else
+refuseValue()
 end
 rule.loaded = value
 rule.loadedEnd = cells[1]
@@ -485,8 +513,14 @@ if expiresAt == 0 then
 if rule.loaded then call('DEL', key) end
 return
 end
-local value = rule.width == 2 and pack('<dd', expiresAt, cells[2])
-or pack('<dddd', expiresAt, cells[2], cells[3], cells[4])
+local value
+if rule.width == 2 then
+value = pack('<dd', expiresAt, cells[2])
+elseif rule.width == 3 then
+value = pack('<ddd', expiresAt, cells[2], rule.rate)
+else
+value = pack('<dddd', expiresAt, cells[2], cells[3], cells[4])
+end
 if expiresAt ~= rule.loadedEnd or call('PTTL', key) == -1 then
 call('SET', key, value, 'PX', ttlMs)
 elseif value ~= rule.loaded then
@@ -499,6 +533,8 @@ local DEFINE = {
 ['sliding-window'] = defineSlidingWindow,
 meter = defineMeter,
 ['stepped-meter'] = defineMeter,
+['wide-meter'] = defineMeter,
+['wide-stepped-meter'] = defineMeter,
 }
 local algorithms = {}
 local function makeRule(name, numbers)

@@ -29,7 +29,15 @@ export interface RedisStore extends Store<'async'> {}
 const OPTIONS = ['prefix', 'clock', 'batch'] as const
 
 /** The algorithms that the program holds a translation of. */
-const TRANSLATED: readonly string[] = ['fixed-window', 'sliding-log', 'sliding-window', 'meter', 'stepped-meter']
+const TRANSLATED: readonly string[] = [
+  'fixed-window',
+  'sliding-log',
+  'sliding-window',
+  'meter',
+  'stepped-meter',
+  'wide-meter',
+  'wide-stepped-meter',
+]
 
 /**
  * Larger ones save little, keep Redis from its other clients for longer, and leave it idle while the answers are read: with two
