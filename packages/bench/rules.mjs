@@ -8,13 +8,22 @@ import { roomyQuota } from './quota.mjs'
 
 const { limit, windowMs } = roomyQuota
 
+/** A hit on a meter drains for minutes. At a faster rate it would have ended before the next hit on its key, which would find no state. */
+const capacity = 1_000_000
+const refill = 7
+
+/** The meters, with a state that no run outlives. @type {Record<string, Rule>} */
+export const meters = {
+  tokenBucket: tokenBucket({ capacity, refill, every: windowMs }),
+  gcra: gcra({ limit: refill, period: windowMs, burst: capacity }),
+  leakyBucket: leakyBucket({ capacity, leak: refill, every: windowMs }),
+}
+
 /** Every rule of ours. @type {Record<string, Rule>} */
 export const everyRule = {
   fixedWindow: fixedWindow({ limit, window: windowMs }),
   slidingWindow: slidingWindow({ limit, window: windowMs }),
-  tokenBucket: tokenBucket({ capacity: limit, refill: limit, every: windowMs }),
-  gcra: gcra({ limit, period: windowMs, burst: limit }),
-  leakyBucket: leakyBucket({ capacity: limit, leak: limit, every: windowMs }),
+  ...meters,
   'slidingLog, 10 in 1 s': slidingLog({ limit: 10, window: '1s' }),
   'slidingLog, 100 in 10 ms': slidingLog({ limit: 100, window: '10ms' }),
 }
