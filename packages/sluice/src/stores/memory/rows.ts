@@ -26,7 +26,7 @@ const TAIL = 512
 export class Rows {
   /** Numbers of one row: the fingerprint's place and the state's cells. */
   readonly stride: number
-  /** Homes there are: a power of two, or one and a half, of at least 2. */
+  /** Number of homes: 2^k, or 3 × 2^k. */
   readonly capacity: number
   /** Rows there are, the tail and the empty last row included. */
   readonly length: number
@@ -40,7 +40,8 @@ export class Rows {
   /** The row that the next sweep looks at first. */
   hand = 0
   readonly #words: Int32Array
-  readonly #homeFactor: number
+  /** Homes are so many quarters of a power of two. */
+  readonly #quarters: number
   readonly #homeShift: number
 
   constructor(width: number, capacity: number, tail: number = TAIL) {
@@ -53,7 +54,7 @@ export class Rows {
     this.#born = new Uint8Array(this.length)
     this.#words = new Int32Array(this.cells.buffer)
     const isPowerOfTwo = (capacity & (capacity - 1)) === 0
-    this.#homeFactor = isPowerOfTwo ? 4 : 3
+    this.#quarters = isPowerOfTwo ? 4 : 3
     this.#homeShift = Math.clz32(capacity) - (isPowerOfTwo ? 0 : 1)
   }
 
@@ -61,9 +62,9 @@ export class Rows {
     return bytesOf(this.stride, this.length)
   }
 
-  /** The place among all homes that `hi` has among all numbers of 32 bits. Of those, 29 bits are used: the product stays a small integer. */
+  /** The home at the place that `hi` has among all numbers of 32 bits. 29 bits of it are used, so that the product is below 2^31. */
   home(hi: number): number {
-    return ((hi >>> 3) * this.#homeFactor) >>> this.#homeShift
+    return ((hi >>> 3) * this.#quarters) >>> this.#homeShift
   }
 
   /** The row of a fingerprint; if there is none, the bitwise complement of the empty row where it belongs. */

@@ -17,7 +17,7 @@ function mostTaken(capacity: number): number {
   return capacity * (capacity <= SPARSE_CAPACITY ? 0.35 : 0.7)
 }
 
-/** The next capacity: twice as much up to `SPARSE_CAPACITY`, then by turns one and a half times and four thirds of it, as bytes matter more there. */
+/** The next capacity: doubled up to `SPARSE_CAPACITY`. Above, where bytes matter more, 1.5 × 2^k comes between two powers of two. */
 function grown(capacity: number): number {
   if (capacity < SPARSE_CAPACITY) return capacity * 2
   const isPowerOfTwo = (capacity & (capacity - 1)) === 0
