@@ -356,7 +356,7 @@ describe('take', () => {
       fc.property(rules, fc.constantFrom(1000, 1.7e12), steps, ([own, other], startMs, steps) => {
         const taken = new Float64Array(own.width + 1)
         const parted = new Float64Array(own.width + 1)
-        let nowMs = startMs
+        let nowMs: number = startMs
         for (const { pause, cost, isHit, isOther } of steps) {
           const rule = isOther === 0 ? other : own
           nowMs = Math.max(0, nowMs + Math.floor((rule.windowMs * pause) / 1000))
