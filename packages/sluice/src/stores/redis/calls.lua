@@ -8,25 +8,37 @@ local function defineCalls(toldSets, nowMs, graceMs)
   local pack, unpack = struct.pack, struct.unpack
   local format = string.format
 
-  -- States of fixed width are their cells, eight bytes each, of which the first is when the state ends. One table serves all
-  -- calls of a rule: each is done with it before the next begins.
+  -- True if all four are, as isWhole says of each. In one go: a call for each would be a tenth of what the hit costs.
+  local function areWhole(a, b, c, d)
+    local haveNoFraction = a % 1 + b % 1 + c % 1 + d % 1 == 0
+    return haveNoFraction and a >= 0 and b >= 0 and c >= 0 and d >= 0 and a <= MAX and b <= MAX and c <= MAX and d <= MAX
+  end
+
+  -- States of fixed width are their cells, eight bytes each, of which the first is when the state ends. A meter's value of three
+  -- numbers has its third and fourth cell in one; values of four, which older versions wrote for all meters, are read too.
+  -- One table serves all calls of a rule: each is done with it before the next begins.
   local function loadCells(rule, key)
     local cells = rule.cells
+    local width = rule.width
     local value = call('GET', key)
     if not value then
       cells[1], cells[2], cells[3], cells[4] = 0, 0, 0, 0
-    elseif #value ~= rule.width * 8 then
-      refuseValue()
-    elseif rule.width == 2 then
+    elseif width == 2 and #value == 16 then
       cells[1], cells[2] = unpack('<dd', value)
       if not (isWhole(cells[1]) and isWhole(cells[2])) then refuseValue() end
-    else
-      local a, b, c, d = unpack('<dddd', value)
-      -- As isWhole says of each, in one go: a call for each would be a tenth of what the hit costs.
-      local areWhole = a % 1 + b % 1 + c % 1 + d % 1 == 0 and a >= 0 and b >= 0 and c >= 0 and d >= 0
-      if not (areWhole and a <= MAX and b <= MAX and c <= MAX and d <= MAX) then refuseValue() end
+    elseif width >= 3 and (#value == width * 8 or #value == 32) then
+      local a, b, c, d
+      if #value == 32 then
+        a, b, c, d = unpack('<dddd', value)
+      else
+        a, b, c = unpack('<ddd', value)
+        c, d = rule.algorithm.unpackRate(rule, c)
+      end
+      if not areWhole(a, b, c, d) then refuseValue() end
       cells[1], cells[2], cells[3], cells[4] = a, b, c, d
       if not rule.algorithm.isSound(rule, cells) then refuseValue() end
+    else
+      refuseValue()
     end
     rule.loaded = value
     rule.loadedEnd = cells[1]
@@ -39,8 +51,14 @@ local function defineCalls(toldSets, nowMs, graceMs)
       if rule.loaded then call('DEL', key) end
       return
     end
-    local value = rule.width == 2 and pack('<dd', expiresAt, cells[2])
-      or pack('<dddd', expiresAt, cells[2], cells[3], cells[4])
+    local value
+    if rule.width == 2 then
+      value = pack('<dd', expiresAt, cells[2])
+    elseif rule.width == 3 then
+      value = pack('<ddd', expiresAt, cells[2], rule.rate)
+    else
+      value = pack('<dddd', expiresAt, cells[2], cells[3], cells[4])
+    end
     -- While the end stays, so does the key's expiry; but a key that has lost it must not live for ever.
     if expiresAt ~= rule.loadedEnd or call('PTTL', key) == -1 then
       call('SET', key, value, 'PX', ttlMs)

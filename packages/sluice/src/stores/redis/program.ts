@@ -7,9 +7,11 @@ export const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   'sliding-window': ['limit', 'windowMs', 'isOnClock', 'roundsDown', 'mostUsed'],
   meter: ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed'],
   'stepped-meter': ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed'],
+  'wide-meter': ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed'],
+  'wide-stepped-meter': ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed'],
 }
 
-export const PROGRAM_SHA1 = 'a71a98ac87dfc4acb91b69d84e6f97ba1c653883'
+export const PROGRAM_SHA1 = '7e3830eb7cde0bd3700f30e50a5af4592aa99afe'
 
 export const PROGRAM = `local MAX = 9007199254740991
 local INFINITY = math.huge
@@ -367,10 +369,26 @@ local EXPIRES_AT = 1
 local DEBT = 2
 local PACE = 3
 local DRAIN_PER_TICK = 4
+local LENGTH_BITS = 64
+local MOST_PACKED = 2 ^ 47
+local function packRate(pace, drainPerTick)
+local bits = 0
+while 2 ^ bits < drainPerTick do bits = bits + 1 end
+local packed = pace * 2 ^ bits + drainPerTick - 1
+return packed < MOST_PACKED and packed * LENGTH_BITS + bits or 0
+end
+function meter.unpackRate(rule, rate)
+if rate == rule.rate then return rule.pace, rule.drainPerTick end
+if not isWhole(rate) then refuseValue() end
+local bits = rate % LENGTH_BITS
+local packed = floorDiv(rate, LENGTH_BITS)
+return floorDiv(packed, 2 ^ bits), packed % 2 ^ bits + 1
+end
 function meter.make(rule, name)
-rule.width = 4
-rule.isSmooth = name == 'meter'
+rule.isSmooth = name == 'meter' or name == 'wide-meter'
 rule.pace = rule.isSmooth and rule.unitsPerToken or rule.tickMs
+rule.rate = packRate(rule.pace, rule.drainPerTick)
+rule.width = rule.rate == 0 and 4 or 3
 end
 function meter.isSound(rule, cells)
 local debt = cells[DEBT]
@@ -441,29 +459,39 @@ local name = told[1]
 if name == 'fixed-window' then return { limit = told[2], windowMs = told[3], isOnClock = told[4], elastic = told[5], countsDenied = told[6] }, defineFixedWindow, fixedWindowShortWay end
 if name == 'sliding-log' then return { limit = told[2], windowMs = told[3] }, defineSlidingLog, nil end
 if name == 'sliding-window' then return { limit = told[2], windowMs = told[3], isOnClock = told[4], roundsDown = told[5], mostUsed = told[6] }, defineSlidingWindow, nil end
-if name == 'meter' or name == 'stepped-meter' then return { limit = told[2], unitsPerToken = told[3], drainPerTick = told[4], tickMs = told[5], mostUsed = told[6] }, defineMeter, nil end
+if name == 'meter' or name == 'stepped-meter' or name == 'wide-meter' or name == 'wide-stepped-meter' then return { limit = told[2], unitsPerToken = told[3], drainPerTick = told[4], tickMs = told[5], mostUsed = told[6] }, defineMeter, nil end
 end
 local function defineCalls(toldSets, nowMs, graceMs)
 local KEYS = KEYS
 local call = redis.call
 local pack, unpack = struct.pack, struct.unpack
 local format = string.format
+local function areWhole(a, b, c, d)
+local haveNoFraction = a % 1 + b % 1 + c % 1 + d % 1 == 0
+return haveNoFraction and a >= 0 and b >= 0 and c >= 0 and d >= 0 and a <= MAX and b <= MAX and c <= MAX and d <= MAX
+end
 local function loadCells(rule, key)
 local cells = rule.cells
+local width = rule.width
 local value = call('GET', key)
 if not value then
 cells[1], cells[2], cells[3], cells[4] = 0, 0, 0, 0
-elseif #value ~= rule.width * 8 then
-refuseValue()
-elseif rule.width == 2 then
+elseif width == 2 and #value == 16 then
 cells[1], cells[2] = unpack('<dd', value)
 if not (isWhole(cells[1]) and isWhole(cells[2])) then refuseValue() end
+elseif width >= 3 and (#value == width * 8 or #value == 32) then
+local a, b, c, d
+if #value == 32 then
+a, b, c, d = unpack('<dddd', value)
 else
-local a, b, c, d = unpack('<dddd', value)
-local areWhole = a % 1 + b % 1 + c % 1 + d % 1 == 0 and a >= 0 and b >= 0 and c >= 0 and d >= 0
-if not (areWhole and a <= MAX and b <= MAX and c <= MAX and d <= MAX) then refuseValue() end
+a, b, c = unpack('<ddd', value)
+c, d = rule.algorithm.unpackRate(rule, c)
+end
+if not areWhole(a, b, c, d) then refuseValue() end
 cells[1], cells[2], cells[3], cells[4] = a, b, c, d
 if not rule.algorithm.isSound(rule, cells) then refuseValue() end
+else
+refuseValue()
 end
 rule.loaded = value
 rule.loadedEnd = cells[1]
@@ -475,8 +503,14 @@ if expiresAt == 0 then
 if rule.loaded then call('DEL', key) end
 return
 end
-local value = rule.width == 2 and pack('<dd', expiresAt, cells[2])
-or pack('<dddd', expiresAt, cells[2], cells[3], cells[4])
+local value
+if rule.width == 2 then
+value = pack('<dd', expiresAt, cells[2])
+elseif rule.width == 3 then
+value = pack('<ddd', expiresAt, cells[2], rule.rate)
+else
+value = pack('<dddd', expiresAt, cells[2], cells[3], cells[4])
+end
 if expiresAt ~= rule.loadedEnd or call('PTTL', key) == -1 then
 call('SET', key, value, 'PX', ttlMs)
 elseif value ~= rule.loaded then
