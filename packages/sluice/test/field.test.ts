@@ -1,18 +1,19 @@
 // What other limiters get wrong, each as a case in which Sluice gives the right answer.
 
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { parseRule } from '../src/algorithms/parse-rule.ts'
 import { createLimiter, fixedWindow, memoryStore, type Rule, slidingLog, slidingWindow, tokenBucket } from '../src/index.ts'
 import { everyRule, fakeClock } from '../src/testing/index.ts'
 
 afterEach(() => vi.useRealTimers())
 
-function limiterOn(rules: Rule | string | readonly (Rule | string)[]) {
+function limiterOn(rules: Rule | readonly Rule[]) {
   const clock = fakeClock()
   return { clock, limiter: createLimiter({ rules, store: memoryStore({ clock }) }) }
 }
 
 test('ten hits under way at once under a limit of five: five pass, whatever is awaited in between', async () => {
-  const { limiter } = limiterOn('5/minute')
+  const { limiter } = limiterOn(parseRule('5/minute'))
   const request = async (): Promise<boolean> => {
     const decision = limiter.hit('ada')
     await Promise.resolve()
@@ -38,7 +39,7 @@ describe('windows longer than a 32-bit timer limit', () => {
 describe('costs that are no numbers to count with buy nothing', () => {
   for (const cost of [Number.NaN, -1000, -1, 0.5, 0, Number.POSITIVE_INFINITY, '1', 1n, null]) {
     test(`${typeof cost} ${cost}`, () => {
-      const { limiter } = limiterOn('3/minute')
+      const { limiter } = limiterOn(parseRule('3/minute'))
       expect(() => limiter.hit('ada', { cost: cost as number })).toThrow(expect.objectContaining({ code: 'ERR_COST' }))
       const passed = Array.from({ length: 1000 }, () => limiter.hit('ada')).filter(({ allowed }) => allowed)
       expect(passed).toHaveLength(3)
@@ -76,14 +77,14 @@ test('denied hits are not charged, and of several rules those that would pass ar
 })
 
 test('a costly denial does not block cheap hits', () => {
-  const { limiter } = limiterOn('10/minute')
+  const { limiter } = limiterOn(parseRule('10/minute'))
   limiter.hit('ada', { cost: 8 })
   expect(limiter.hit('ada', { cost: 5 }).allowed).toBe(false)
   expect(limiter.hit('ada', { cost: 2 }).allowed).toBe(true)
 })
 
 test('a flood of other keys does not push out the counter of the one who floods', () => {
-  const limiter = createLimiter({ rules: '5/hour', store: memoryStore({ maxKeys: 5000 }) })
+  const limiter = createLimiter({ rules: parseRule('5/hour'), store: memoryStore({ maxKeys: 5000 }) })
   for (let i = 0; i < 6; i++) limiter.hit('attacker')
   for (let i = 0; i < 20_000; i++) limiter.hit(`spray:${i}`)
   expect(limiter.hit('attacker').allowed).toBe(false)
@@ -116,7 +117,7 @@ test('a clock stepped back an hour does not turn a second into an hour', () => {
 
 test('a key costs no timer', () => {
   vi.useFakeTimers()
-  const limiter = createLimiter({ rules: ['5/minute', 'sliding-log 9/hour'] })
+  const limiter = createLimiter({ rules: [parseRule('5/minute'), parseRule('sliding-log 9/hour')] })
   for (let i = 0; i < 1000; i++) limiter.hit(`user:${i}`)
   expect(vi.getTimerCount()).toBe(1)
   limiter.close()

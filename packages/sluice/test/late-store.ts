@@ -1,6 +1,8 @@
 // A store whose answers take time on the way: calls reach it after one delay, and answers come back after another.
 
-import type { Store, Tally } from '../src/core/store.ts'
+import { FIGURES } from '../src/core/call.ts'
+import type { Store } from '../src/core/store.ts'
+import { storeGuard } from '../src/failure/store-health.ts'
 import { definitionStore } from '../src/testing/definition-store.ts'
 import type { FakeClock } from '../src/testing/fake-clock.ts'
 
@@ -23,7 +25,7 @@ export function lateStore(clock: FakeClock, delayMs: () => number): LateStore {
     return answered
   }
   return {
-    mode: 'async',
+    timing: 'async',
     clock,
     get spent() {
       return counts.spent
@@ -31,23 +33,19 @@ export function lateStore(clock: FakeClock, delayMs: () => number): LateStore {
     get hits() {
       return counts.hits
     },
-    tally(rules): Tally<'async'> {
+    guard: storeGuard(clock),
+    tally(rules) {
       const tally = inner.tally(rules)
       return {
-        hit: (key, cost) =>
+        ask: (call) =>
           late(() => {
-            const decision = tally.hit(key, cost)
-            counts.hits += 1
-            if (decision.allowed) counts.spent += cost
-            return decision
+            const figures = tally.ask(call)
+            if (call.operation === 'hit') {
+              counts.hits += 1
+              if (figures.every((figure, i) => i % FIGURES !== 1 || figure === 0)) counts.spent += call.charges[0].amount
+            }
+            return figures
           }),
-        peek: (key, cost) => late(() => tally.peek(key, cost)),
-        inc: (rule, key, cost) => late(() => tally.inc(rule, key, cost)),
-        get: (rule, key) => late(() => tally.get(rule, key)),
-        set: (rule, key, used) => late(() => tally.set(rule, key, used)),
-        expiresAt: (rule, key) => late(() => tally.expiresAt(rule, key)),
-        refund: (key, cost, rule) => late(() => tally.refund(key, cost, rule)),
-        reset: (key) => late(() => tally.reset(key)),
       }
     },
     clean: () => late(() => inner.clean()),

@@ -13,6 +13,9 @@ export interface NotationOptions {
 
 const OPTIONS = ['name'] as const
 
+/** A rule that counts by the key that a caller passes. */
+type PlainRule = Rule<undefined>
+
 type Several = `${string}${';' | ',' | '|'}${string}`
 
 /**
@@ -22,8 +25,8 @@ type Several = `${string}${';' | ',' | '|'}${string}`
 export function parseRule<T extends string>(
   notation: T,
   options?: NotationOptions,
-): string extends T ? Rule | readonly Rule[] : T extends Several ? readonly Rule[] : Rule
-export function parseRule(notation: string, options: NotationOptions = {}): Rule | readonly Rule[] {
+): string extends T ? PlainRule | readonly PlainRule[] : T extends Several ? readonly PlainRule[] : PlainRule
+export function parseRule(notation: string, options: NotationOptions = {}): PlainRule | readonly PlainRule[] {
   checkOptions('parseRule', options, OPTIONS)
   const { name } = options
   const parts = readNotation(notation)
@@ -41,7 +44,7 @@ export function parseRule(notation: string, options: NotationOptions = {}): Rule
   return rules.length === 1 ? rules[0] : rules
 }
 
-function ruleOf({ algorithm, limit, windowMs, burst, text }: NotationParts, name: string | undefined): Rule {
+function ruleOf({ algorithm, limit, windowMs, burst, text }: NotationParts, name: string | undefined): PlainRule {
   const facts = findRuleFacts(algorithm)
   if (facts === undefined) {
     throw unknownWord(
@@ -62,5 +65,5 @@ function ruleOf({ algorithm, limit, windowMs, burst, text }: NotationParts, name
     })
   }
   if (name !== undefined) options.name = name
-  return make(options as never)
+  return make(options as never) as PlainRule
 }

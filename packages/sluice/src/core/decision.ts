@@ -1,5 +1,7 @@
 // The answer to one hit. Being over the limit is an answer, not an error.
 
+import { FIGURES, type Figures } from './call.ts'
+import type { DecisionFailure } from './guard.ts'
 import type { Rule } from './rule.ts'
 
 export interface RuleStatus {
@@ -10,27 +12,29 @@ export interface RuleStatus {
   readonly resetAfterMs: number
 }
 
-/** Who answered: the store; or, without asking it, this process; or what stands in for a store that failed. */
-export type DecisionSource = 'store' | 'local' | 'fallback'
+/** The store, or the fallback of a store that failed. */
+export type DecisionSource = 'store' | 'fallback'
 
 export interface Decision {
   readonly allowed: boolean
   /** The quota of the rule that speaks. */
   readonly limit: number
-  /** Whole units left now, never negative: so many can really be spent at once. */
+  /** Whole units left now, never negative. So many can really be spent at once. */
   readonly remaining: number
   /** 0 if allowed; else the exact wait after which this cost passes if nobody else hits. Infinity: never. */
   readonly retryAfterMs: number
-  /** Until the key is as if it had never been hit. */
+  /** Time until the key is as if it had never been hit. */
   readonly resetAfterMs: number
-  /** The rule that speaks: of those that deny the one with the longest wait, else the one with least room. */
+  /** The rule that speaks: of those that deny the one with the longest wait, else the one with the fewest units left. */
   readonly rule: string
   readonly source: DecisionSource
-  /** Each rule's own numbers, in the limiter's order. Made when read. */
+  /** Why the store did not decide, and who did. Undefined if the store decided. */
+  readonly failure: DecisionFailure | undefined
+  /** The status of each rule that was asked, in the limiter's order. Made when read. */
   readonly rules: readonly RuleStatus[]
 }
 
-/** A decision over one rule. A class, so that a hit makes one small object and `rules` costs nothing until it is read. */
+/** A decision of the store over one rule. A class, so that a hit makes one small object and `rules` costs nothing until it is read. */
 export class SingleDecision implements Decision {
   readonly allowed: boolean
   readonly limit: number
@@ -38,30 +42,22 @@ export class SingleDecision implements Decision {
   readonly retryAfterMs: number
   readonly resetAfterMs: number
   readonly rule: string
-  readonly source: DecisionSource
 
-  constructor(
-    allowed: boolean,
-    limit: number,
-    remaining: number,
-    retryAfterMs: number,
-    resetAfterMs: number,
-    rule: string,
-    source: DecisionSource,
-  ) {
+  constructor(allowed: boolean, limit: number, remaining: number, retryAfterMs: number, resetAfterMs: number, rule: string) {
     this.allowed = allowed
     this.limit = limit
     this.remaining = remaining
     this.retryAfterMs = retryAfterMs
     this.resetAfterMs = resetAfterMs
     this.rule = rule
-    this.source = source
   }
 
-  /** The same decision, as made by somebody else. */
-  from(source: DecisionSource): SingleDecision {
-    const { allowed, limit, remaining, retryAfterMs, resetAfterMs, rule } = this
-    return new SingleDecision(allowed, limit, remaining, retryAfterMs, resetAfterMs, rule, source)
+  get source(): DecisionSource {
+    return this.failure === undefined ? 'store' : 'fallback'
+  }
+
+  get failure(): DecisionFailure | undefined {
+    return undefined
   }
 
   get rules(): readonly RuleStatus[] {
@@ -69,30 +65,31 @@ export class SingleDecision implements Decision {
     return [{ name, limit, remaining, retryAfterMs, resetAfterMs }]
   }
 
-  /** What `JSON.stringify` shows: all of it. An infinite wait becomes null, as JSON has no Infinity. */
+  /** `JSON.stringify` shows all of it. An infinite wait becomes null, as JSON has no Infinity. */
   toJSON(): object {
-    return { ...this, rules: this.rules }
+    const { source, failure, rules } = this
+    return { ...this, source, ...(failure && { failure }), rules }
   }
 }
 
-/** How many figures `decide` reads for each rule. */
-const FIGURES = 3
-
-/** A decision over several rules. */
+/** A decision over several rules, or one that was made without the store. */
 class JointDecision extends SingleDecision {
   readonly #rules: readonly Rule[]
-  readonly #figures: readonly number[]
+  readonly #figures: Figures
+  readonly #failure: DecisionFailure | undefined
 
-  constructor(allowed: boolean, rules: readonly Rule[], speaker: number, figures: readonly number[], source: DecisionSource) {
-    const rule = rules[speaker]
+  constructor(rules: readonly Rule[], figures: Figures, speaker: number, failure: DecisionFailure | undefined) {
+    const { limit, name } = rules[speaker]
     const at = speaker * FIGURES
-    super(allowed, rule.limit, Math.max(0, rule.limit - figures[at]), figures[at + 1], figures[at + 2], rule.name, source)
+    const waitMs = figures[at + 1]
+    super(waitMs === 0, limit, Math.max(0, limit - figures[at]), waitMs, figures[at + 2], name)
     this.#rules = rules
     this.#figures = figures
+    this.#failure = failure
   }
 
-  override from(source: DecisionSource): SingleDecision {
-    return decide(this.#rules, this.#figures, source)
+  override get failure(): DecisionFailure | undefined {
+    return this.#failure
   }
 
   override get rules(): readonly RuleStatus[] {
@@ -103,22 +100,29 @@ class JointDecision extends SingleDecision {
   }
 }
 
-/**
- * Makes the decision over `rules` from each one's figures after the hit, three numbers a rule: units used, how long until
- * the cost passes (0 if it passed, or would by this rule alone), until the key is as new. Keeps `figures`: hand over an array of its own.
- */
-export function decide(rules: readonly Rule[], figures: readonly number[], source: DecisionSource): SingleDecision {
+/** Makes a decision from the figures of `rules`, which it keeps. `failure` says why the store did not decide. */
+export function decide(rules: readonly Rule[], figures: Figures, failure?: DecisionFailure): Decision {
+  if (rules.length === 1 && failure === undefined) {
+    const { limit, name } = rules[0]
+    const [used, waitMs, resetAfterMs] = figures
+    return new SingleDecision(waitMs === 0, limit, Math.max(0, limit - used), waitMs, resetAfterMs, name)
+  }
+  return new JointDecision(rules, figures, speakerOf(rules, figures), failure)
+}
+
+/** Index of the rule that speaks. */
+function speakerOf(rules: readonly Rule[], figures: Figures): number {
   let speaker = 0
   let longestWaitMs = figures[1]
-  let leastRoom = rules[0].limit - figures[0]
+  let fewestLeft = rules[0].limit - figures[0]
   for (let i = 1; i < rules.length; i++) {
     const waitMs = figures[i * FIGURES + 1]
-    const room = rules[i].limit - figures[i * FIGURES]
-    if (waitMs > longestWaitMs || (longestWaitMs === 0 && room < leastRoom)) {
+    const left = rules[i].limit - figures[i * FIGURES]
+    if (waitMs > longestWaitMs || (longestWaitMs === 0 && left < fewestLeft)) {
       speaker = i
       longestWaitMs = waitMs
-      leastRoom = room
+      fewestLeft = left
     }
   }
-  return new JointDecision(longestWaitMs === 0, rules, speaker, figures, source)
+  return speaker
 }

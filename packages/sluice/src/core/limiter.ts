@@ -1,80 +1,78 @@
-// The limiter: what an application calls. It checks what comes in and hands it to a tally of its store.
-// What must stay true: bad input fails before the store is asked, so nothing is written.
+// The limiter: the object that an application calls. It checks its input, makes a call of it and asks its store.
+// Invariant: bad input fails before the store is asked, so nothing is written.
 
+import type { Call, Charge, Figures, Operation } from './call.ts'
 import type { TimerClock } from './clock.ts'
 import { checkCost, checkUsed } from './cost.ts'
-import type { Decision } from './decision.ts'
-import { SluiceError, show } from './errors.ts'
-import { type FailureCounts, type FailureEvent, GuardedTally } from './failure.ts'
-import type { CheckedFailure } from './failure-options.ts'
+import { type Decision, decide } from './decision.ts'
+import { mustBe, SluiceError, show } from './errors.ts'
+import type { DecisionFailure, FailureCounts, FailureEvent, FailureOptions, Guard } from './guard.ts'
 import { checkKey } from './key.ts'
 import { checkOptions } from './options.ts'
 import type { Rule } from './rule.ts'
-import type { Answer, Mode, Store, Tally } from './store.ts'
-import { WaitingLine } from './waiting-line.ts'
+import type { Result, Store, Tally, Timing } from './store.ts'
+import { type Cost, type Subject, Subjects, textOf } from './subject.ts'
+import type { MakeWaiting, Waiting } from './waiting.ts'
 import { isWhole } from './whole-numbers.ts'
 
 export interface HitOptions {
-  /** How many units to spend; 1 unless said. */
-  readonly cost?: number
+  /** Units to spend: one number for all rules, or a record by rule name. Default: 1. */
+  readonly cost?: Cost
 }
 
 export interface RuleChoice {
-  /** Which rule to speak of, by name. Unless said: the first; for `refund`, all of them. */
+  /** Name of the rule to speak of. Default: the first; for `refund`, all of them. */
   readonly rule?: string
 }
 
 export interface WaitOptions extends HitOptions {
   /** Ends the wait: the promise rejects with the signal's reason. An attempt that is under way decides first. */
   readonly signal?: AbortSignal
-  /** The longest time without room, from the first denial; a wait that is known to be longer is refused at once. */
+  /** The longest time without units, from the first denial. A wait that is known to be longer is refused at once. */
   readonly maxWaitMs?: number
 }
 
-/** One or several rules over a store. `M` says whether the store answers at once or with promises. */
-export interface Limiter<M extends Mode = Mode> {
+/** One or several rules over a store. `T` says if the store answers at once or with promises, `S` what a caller passes. */
+export interface Limiter<T extends Timing = Timing, S extends Subject = string> {
   readonly rules: readonly Rule[]
-  /** What its decisions are timed by, as far as this process can tell. */
+  /** The store's clock, as far as this process can tell. */
   readonly clock: TimerClock
-  /** What happens when the store fails. A memory store never does. */
-  readonly failure: CheckedFailure
   /** Decides and spends. Several rules are one decision: if one denies, none is charged. */
-  hit(key: string, options?: HitOptions): Answer<M, Decision>
+  hit(subject: S, options?: HitOptions): Result<T, Decision>
   /** Decides as `hit` would and spends nothing. A cost of 0 is allowed here. */
-  peek(key: string, options?: HitOptions): Answer<M, Decision>
-  /** Spends without asking, also past the limit; → units used. */
-  inc(key: string, cost?: number, options?: RuleChoice): Answer<M, number>
+  peek(subject: S, options?: HitOptions): Result<T, Decision>
+  /** Spends without a decision, also past the limit; returns the units used. */
+  inc(subject: S, cost?: number, options?: RuleChoice): Result<T, number>
   /** Units used now. */
-  get(key: string, options?: RuleChoice): Answer<M, number>
-  /** Puts the count at `used`, counting from now (a window on the clock keeps its boundary); → units used. */
-  set(key: string, used: number, options?: RuleChoice): Answer<M, number>
-  /** When the key's state ends, in ms since the epoch; 0 if it has none. */
-  expiresAt(key: string, options?: RuleChoice): Answer<M, number>
-  /** Gives units back on every rule, or on the one that is named, never above full; → units used on the first, or on that one. */
-  refund(key: string, cost?: number, options?: RuleChoice): Answer<M, number>
-  /** Forgets the key. */
-  reset(key: string): Answer<M, void>
-  /** Resolves when the hit is allowed and spent. First come, first served for each key. */
-  wait(key: string, options?: WaitOptions): Promise<Decision>
-  /** Hears of a store that does not answer, at each call that it fails, and of its coming back. → what stops listening. */
+  get(subject: S, options?: RuleChoice): Result<T, number>
+  /** Puts the count at `used`, counting from now (a window on the clock keeps its boundary); returns the units used. */
+  set(subject: S, used: number, options?: RuleChoice): Result<T, number>
+  /** Time when the state ends, in ms since the epoch; 0 if there is none. */
+  expiresAt(subject: S, options?: RuleChoice): Result<T, number>
+  /** Gives units back on every rule, or on the one that is named, never above full; returns the units used on the first, or on that one. */
+  refund(subject: S, cost?: Cost, options?: RuleChoice): Result<T, number>
+  /** Forgets the subject on every rule. */
+  reset(subject: S): Result<T, void>
+  /** Resolves when the hit is allowed and spent. First come, first served for each subject. Needs the option `waiting`. */
+  wait(subject: S, options?: WaitOptions): Promise<Decision>
+  /** Adds a listener for each call that the store fails, or for its recovery. Returns a function that removes it. */
   on(event: 'failure', listener: (event: FailureEvent) => void): () => void
   on(event: 'recovered', listener: () => void): () => void
-  /** How often the store has failed, by reason, and come back. */
+  /** Number of failed calls so far, by reason, and of recoveries. */
   readonly failures: FailureCounts
   /** Sends waiting callers away and releases what the limiter holds. Calls after it fail with ERR_CLOSED. */
-  close(): Answer<M, void>
+  close(): Result<T, void>
 }
 
-export interface StoreLimiterOptions<M extends Mode> {
+export interface StoreLimiterOptions<T extends Timing> {
   readonly rules: readonly Rule[]
-  readonly store: Store<M>
-  /** Whether closing the limiter closes the store. */
+  readonly store: Store<T>
+  /** True if closing the limiter closes the store. */
   readonly ownsStore: boolean
-  /** How many callers may wait at once. */
-  readonly maxWaiting: number
-  readonly failure: CheckedFailure
-  /** Stands in for a store that answers with promises, when it does not. */
-  readonly standIn: Store<'sync'> | undefined
+  readonly failure: FailureOptions
+  readonly waiting: MakeWaiting | undefined
+  /** Makes a memory store on the store's clock. */
+  makeStandIn(): Store<'sync'>
 }
 
 const NO_FAILURES: FailureCounts = { timeout: 0, refused: 0, unknown: 0, fatal: 0, 'not-asked': 0, recovered: 0 }
@@ -83,125 +81,134 @@ const HIT_OPTIONS = ['cost'] as const
 const RULE_CHOICE = ['rule'] as const
 const WAIT_OPTIONS = ['cost', 'signal', 'maxWaitMs'] as const
 
-export class StoreLimiter<M extends Mode> implements Limiter<M> {
+/** A tally with the shortcut for hits. */
+type QuickTally = Required<Pick<Tally, 'hit'>>
+
+export class StoreLimiter<T extends Timing, S extends Subject> implements Limiter<T, S> {
   readonly rules: readonly Rule[]
   readonly clock: TimerClock
-  readonly failure: CheckedFailure
-  readonly #store: Store<M>
+  readonly #store: Store<T>
   readonly #ownsStore: boolean
-  readonly #line: WaitingLine
-  readonly #guarded: GuardedTally | undefined
-  #tally: Tally<M>
+  readonly #subjects: Subjects
+  readonly #tally: Tally<T>
+  readonly #guard: Guard | undefined
+  readonly #waiting: Waiting | undefined
+  /** There if hits of plain keys can take the shortcut. */
+  #quick: QuickTally | undefined
+  #isClosed = false
 
-  constructor(options: StoreLimiterOptions<M>) {
+  constructor(options: StoreLimiterOptions<T>) {
+    const { store } = options
     this.rules = checkRules(options.rules)
-    this.clock = options.store.clock
-    this.failure = Object.freeze(options.failure)
-    this.#store = options.store
+    this.clock = store.clock
+    this.#store = store
     this.#ownsStore = options.ownsStore
-    this.#tally = options.store.tally(this.rules)
-    if (options.store.mode === 'async') {
-      const { store, standIn, failure } = options
-      const tally = this.#tally as Tally as Tally<'async'>
-      this.#guarded = new GuardedTally(tally, standIn?.tally(this.rules), this.rules, store, failure)
-      this.#tally = this.#guarded as Tally as Tally<M>
+    this.#subjects = new Subjects(this.rules)
+    this.#tally = store.tally(this.rules)
+    if (store.timing === 'async') this.#guard = this.#makeGuard(options)
+    else if (this.#subjects.arePlain && this.#tally.hit !== undefined) this.#quick = this.#tally as QuickTally
+    this.#waiting = options.waiting?.({ clock: store.clock, hit: (call) => this.#decide(call) })
+  }
+
+  hit(subject: S, options?: HitOptions): Result<T, Decision> {
+    const quick = this.#quick
+    if (quick !== undefined) {
+      checkKey(subject)
+      const cost = options === undefined ? 1 : costOf('hit', options, 1)
+      if (typeof cost === 'number') return quick.hit(subject, cost) as Result<T, Decision>
     }
-    const hit = (key: string, cost: number) => this.#tally.hit(key, cost)
-    this.#line = new WaitingLine(hit, options.store.clock, options.maxWaiting)
+    return this.#decide(this.#callOf('hit', subject, options, 1))
   }
 
-  hit(key: string, options?: HitOptions): Answer<M, Decision> {
-    checkKey(key)
-    return this.#tally.hit(key, options === undefined ? 1 : costOf('hit', options, 1))
+  peek(subject: S, options?: HitOptions): Result<T, Decision> {
+    return this.#decide(this.#callOf('peek', subject, options, 0))
   }
 
-  peek(key: string, options?: HitOptions): Answer<M, Decision> {
-    checkKey(key)
-    return this.#tally.peek(key, options === undefined ? 1 : costOf('peek', options, 0))
-  }
-
-  inc(key: string, cost = 1, options?: RuleChoice): Answer<M, number> {
-    checkKey(key)
+  inc(subject: S, cost = 1, options?: RuleChoice): Result<T, number> {
     checkCost(cost, 1)
-    return this.#tally.inc(this.#index('inc', options), key, cost)
+    return this.#number(this.#callOn('inc', subject, options, cost))
   }
 
-  get(key: string, options?: RuleChoice): Answer<M, number> {
-    checkKey(key)
-    return this.#tally.get(this.#index('get', options), key)
+  get(subject: S, options?: RuleChoice): Result<T, number> {
+    return this.#number(this.#callOn('get', subject, options, 0))
   }
 
-  set(key: string, used: number, options?: RuleChoice): Answer<M, number> {
-    checkKey(key)
-    const index = this.#index('set', options)
-    checkUsed(used, this.rules[index].mostUsed)
-    return this.#freeing(key, this.#tally.set(index, key, used))
+  set(subject: S, used: number, options?: RuleChoice): Result<T, number> {
+    const call = this.#callOn('set', subject, options, used)
+    checkUsed(used, this.rules[call.charges[0].rule].mostUsed)
+    return this.#freeing(call, this.#number(call))
   }
 
-  expiresAt(key: string, options?: RuleChoice): Answer<M, number> {
-    checkKey(key)
-    return this.#tally.expiresAt(this.#index('expiresAt', options), key)
+  expiresAt(subject: S, options?: RuleChoice): Result<T, number> {
+    return this.#number(this.#callOn('expiresAt', subject, options, 0))
   }
 
-  refund(key: string, cost = 1, options?: RuleChoice): Answer<M, number> {
-    checkKey(key)
-    checkCost(cost, 1)
-    const index = this.#index('refund', options)
-    return this.#freeing(key, this.#tally.refund(key, cost, options?.rule === undefined ? undefined : index))
+  refund(subject: S, cost: Cost = 1, options?: RuleChoice): Result<T, number> {
+    const rule = options === undefined ? undefined : this.#index('refund', options)
+    const all = this.#subjects.charges(subject, cost, 1)
+    const charges = rule === undefined || options?.rule === undefined ? all : all.filter((charge) => charge.rule === rule)
+    const call: Call = { operation: 'refund', charges }
+    return this.#freeing(call, this.#number(call))
   }
 
-  reset(key: string): Answer<M, void> {
-    checkKey(key)
-    return this.#freeing(key, this.#tally.reset(key))
+  reset(subject: S): Result<T, void> {
+    const call: Call = { operation: 'reset', charges: this.#subjects.charges(subject, 0, 0) }
+    return this.#freeing(
+      call,
+      this.#ask(call, () => undefined),
+    ) as Result<T, void>
   }
 
-  async wait(key: string, options: WaitOptions = {}): Promise<Decision> {
-    checkKey(key)
+  async wait(subject: S, options: WaitOptions = {}): Promise<Decision> {
     checkOptions('wait', options, WAIT_OPTIONS)
-    const { cost = 1, signal, maxWaitMs = Number.POSITIVE_INFINITY } = options
-    checkCost(cost, 1)
+    const { cost, signal, maxWaitMs = Number.POSITIVE_INFINITY } = options
+    const call: Call = { operation: 'hit', charges: this.#subjects.charges(subject, cost, 1) }
     if (maxWaitMs !== Number.POSITIVE_INFINITY && !isWhole(maxWaitMs, 0)) {
-      const message = `maxWaitMs must be a whole number of milliseconds, or Infinity, got ${show(maxWaitMs)}`
-      throw new SluiceError('ERR_OPTION', message, { option: 'maxWaitMs', value: maxWaitMs })
+      throw mustBe('ERR_OPTION', 'maxWaitMs', 'a whole number of milliseconds, or Infinity', maxWaitMs)
     }
-    checkSignal(signal)
-    return this.#line.join({ key, cost, signal, maxWaitMs })
+    if (this.#waiting !== undefined) return this.#waiting.join({ subject: textOf(subject), call, signal, maxWaitMs })
+    const message = `wait needs createLimiter({ rules, waiting: waitingLine() }): import waitingLine from 'sluice'`
+    throw new SluiceError('ERR_OPTION', message, { option: 'waiting' })
   }
 
   on(event: 'failure' | 'recovered', listener: (event: FailureEvent) => void): () => void {
     if (event !== 'failure' && event !== 'recovered') {
-      throw new SluiceError('ERR_OPTION', `a limiter tells of 'failure' and 'recovered', not of ${show(event)}`)
+      throw new SluiceError('ERR_OPTION', `a limiter has the events 'failure' and 'recovered', got ${show(event)}`)
     }
-    return this.#guarded?.on(event, listener) ?? (() => {})
+    return this.#guard?.on(event, listener) ?? (() => {})
   }
 
   get failures(): FailureCounts {
-    return this.#guarded?.counts ?? NO_FAILURES
+    return this.#guard?.counts ?? NO_FAILURES
   }
 
-  close(): Answer<M, void> {
-    const closed = (): never => {
-      throw new SluiceError('ERR_CLOSED', 'the limiter has been closed')
-    }
-    this.#tally = {
-      hit: closed,
-      peek: closed,
-      inc: closed,
-      get: closed,
-      set: closed,
-      expiresAt: closed,
-      refund: closed,
-      reset: closed,
-    }
-    this.#line.disperse(new SluiceError('ERR_CLOSED', 'the limiter was closed while this caller waited'))
+  close(): Result<T, void> {
+    this.#isClosed = true
+    this.#quick = undefined
+    this.#waiting?.close(new SluiceError('ERR_CLOSED', 'the limiter was closed while this caller waited'))
     if (this.#ownsStore) return this.#store.close()
-    return (this.#store.mode === 'sync' ? undefined : Promise.resolve()) as Answer<M, void>
+    return (this.#store.timing === 'sync' ? undefined : Promise.resolve()) as Result<T, void>
   }
 
-  /** Those who wait for the key hear of a change that may have made room. */
-  #freeing<T>(key: string, change: T): T {
-    this.#line.nudge(key, change)
-    return change
+  #makeGuard({ store, failure, makeStandIn }: StoreLimiterOptions<T>): Guard {
+    if (store.guard === undefined) {
+      const message = 'a store that answers with promises needs a guard: make it with an engine of sluice/engines'
+      throw new SluiceError('ERR_OPTION', message, { option: 'store', value: store })
+    }
+    const tally = this.#tally as Tally as Tally<'async'>
+    return store.guard({ tally, rules: this.rules, options: failure, makeStandIn })
+  }
+
+  /** A call with the charges of all rules that cost something. */
+  #callOf(operation: Operation, subject: Subject, options: HitOptions | undefined, least: 0 | 1): Call {
+    if (options !== undefined) checkOptions(operation, options, HIT_OPTIONS)
+    return { operation, charges: this.#subjects.charges(subject, options?.cost, least) }
+  }
+
+  /** A call with the charge of one rule. */
+  #callOn(operation: Operation, subject: Subject, options: RuleChoice | undefined, amount: number): Call {
+    this.#subjects.check(subject)
+    return { operation, charges: [this.#subjects.charge(subject, this.#index(operation, options), amount)] }
   }
 
   #index(method: string, options: RuleChoice | undefined): number {
@@ -213,12 +220,41 @@ export class StoreLimiter<M extends Mode> implements Limiter<M> {
     const names = this.rules.map((rule) => show(rule.name)).join(', ')
     throw new SluiceError('ERR_RULE_NAME', `no rule is called ${show(options.rule)}: there is ${names}`)
   }
+
+  #decide(call: Call): Result<T, Decision> {
+    return this.#ask(call, (figures, failure) => decide(this.#rulesOf(call.charges), figures, failure))
+  }
+
+  #number(call: Call): Result<T, number> {
+    return this.#ask(call, firstFigure)
+  }
+
+  #ask<V>(call: Call, read: (figures: Figures, failure?: DecisionFailure) => V): Result<T, V> {
+    if (this.#isClosed) throw new SluiceError('ERR_CLOSED', 'the limiter has been closed')
+    if (this.#guard !== undefined) return this.#guard.ask(call, read) as Result<T, V>
+    return read(this.#tally.ask(call) as Figures) as Result<T, V>
+  }
+
+  /** The rules that the charges are about. */
+  #rulesOf(charges: readonly Charge[]): readonly Rule[] {
+    return charges.length === this.rules.length ? this.rules : charges.map(({ rule }) => this.rules[rule])
+  }
+
+  /** Tells waiting callers of a change that may have freed units. */
+  #freeing<V>(call: Call, change: V): V {
+    this.#waiting?.nudge(call, change)
+    return change
+  }
 }
 
-function costOf(method: string, options: HitOptions, least: 0 | 1): number {
+function firstFigure(figures: Figures): number {
+  return figures[0]
+}
+
+function costOf(method: string, options: HitOptions, least: 0 | 1): Cost {
   checkOptions(method, options, HIT_OPTIONS)
   const { cost = 1 } = options
-  checkCost(cost, least)
+  if (typeof cost !== 'object' || cost === null) checkCost(cost, least)
   return cost
 }
 
@@ -228,14 +264,9 @@ function checkRules(rules: readonly Rule[]): readonly Rule[] {
   const names = new Set<string>()
   for (const rule of rules) {
     if (typeof rule?.settle !== 'function') {
-      throw new SluiceError(
-        'ERR_OPTION',
-        `rules takes what fixedWindow(), tokenBucket() and the others make, got ${show(rule)}`,
-        {
-          option: 'rules',
-          value: rule,
-        },
-      )
+      const hint = typeof rule === 'string' ? `; parseRule(${show(rule)}) reads notation` : ''
+      const message = `rules takes what fixedWindow(), tokenBucket() and the others make, got ${show(rule)}${hint}`
+      throw new SluiceError('ERR_OPTION', message, { option: 'rules', value: rule })
     }
     if (names.has(rule.name)) {
       throw new SluiceError('ERR_RULE_NAME', `two rules are called ${show(rule.name)}: give one of them a name of its own`)
@@ -243,14 +274,4 @@ function checkRules(rules: readonly Rule[]): readonly Rule[] {
     names.add(rule.name)
   }
   return Object.freeze([...rules])
-}
-
-/** By its shape: a polyfill's signal serves as well. */
-function checkSignal(signal: unknown): void {
-  if (signal === undefined) return
-  const { aborted, addEventListener, removeEventListener } = (signal ?? {}) as Partial<AbortSignal>
-  const isSignal = typeof addEventListener === 'function' && typeof removeEventListener === 'function'
-  if (isSignal && typeof aborted === 'boolean') return
-  const message = `signal must be an AbortSignal, such as the signal of an AbortController, got ${show(signal)}`
-  throw new SluiceError('ERR_OPTION', message, { option: 'signal', value: signal })
 }

@@ -108,23 +108,28 @@ type OptionText<K extends OptionKind> = {
 } & (K extends ChoiceKind<infer C> ? { readonly choices: Readonly<Record<C, string>> } : object) &
   (K extends { readonly kind: 'units' } ? { readonly start?: number } : object)
 
+/** A function that makes a rule, and the options that it takes. */
+type Maker = (options: never) => Rule
+type OptionsOf<M extends Maker> = Parameters<M>[0]
+
 /** Facts as they are written: with the words for the options, and with the types of the maker. */
-export interface RuleDescription<A extends string, O extends RuleOptions, K extends OptionKinds>
-  extends Omit<RuleFacts<A, O>, 'options' | 'rate' | 'example' | 'forms'> {
+export interface RuleDescription<A extends string, M extends Maker, K extends OptionKinds>
+  extends Omit<RuleFacts<A, OptionsOf<M>>, 'make' | 'options' | 'rate' | 'example' | 'forms'> {
+  readonly make: M
   /** The table of options that the maker checks with. */
   readonly kinds: K
   readonly options: { readonly [N in keyof K]: OptionText<K[N]> }
   readonly rate: RateOptions<keyof K & string>
-  readonly example: O
-  readonly forms: { readonly plain: O } & Readonly<Record<string, O>>
+  readonly example: OptionsOf<M>
+  readonly forms: { readonly plain: OptionsOf<M> } & Readonly<Record<string, OptionsOf<M>>>
 }
 
 const START_UNITS = 10
 const START_DURATION = '10s'
 
-export function describeRule<const A extends string, O extends RuleOptions, K extends OptionKinds>(
-  description: RuleDescription<A, O, K>,
-): RuleFacts<A, O> {
+export function describeRule<const A extends string, M extends Maker, K extends OptionKinds>(
+  description: RuleDescription<A, M, K>,
+): RuleFacts<A, OptionsOf<M>> {
   const { kinds, options, ...facts } = description
   return {
     ...facts,

@@ -48,7 +48,7 @@ type ReadValue<K extends OptionKind> = K extends ChoiceKind<infer C> ? C : K ext
 
 /** Checks the options of a rule and fills in defaults. `of` is the maker's name, for error messages. */
 export function readOptions<K extends OptionKinds>(of: string, options: RuleOptions, kinds: K): ReadOptions<K> {
-  checkOptions(of, options, [...Object.keys(kinds), 'name'])
+  checkOptions(of, options, [...Object.keys(kinds), 'name', 'per'])
   const given = options as Readonly<Record<string, unknown>>
   const read: Record<string, unknown> = {}
   for (const [name, kind] of Object.entries(kinds)) read[name] = readOption(of, name, given, kind)

@@ -1,7 +1,8 @@
 // A rule: an algorithm with its numbers, and the whole definition of what it does to a key's state.
-// What must stay true: a rule is pure. It reads no clock, keeps nothing between calls, and touches only the cells it is given.
+// Invariant: a rule is pure. It reads no clock, keeps nothing between calls, and touches only the cells it is given.
 
 import { SluiceError, show } from './errors.ts'
+import type { RuleLog } from './rule-log.ts'
 
 /**
  * One key's state under one rule is `width` numbers in `cells`, from index `at` on, so that a store can run a rule
@@ -12,18 +13,20 @@ import { SluiceError, show } from './errors.ts'
  * - `settle` brings the state to `nowMs` and comes before every other method, with the same `nowMs`. It charges nothing:
  *   it drops what has passed and, where the clock has stepped back, moves the state to where it would be had it been written now.
  */
-export interface Rule {
-  /** Which algorithm: states of different algorithms never meet, even under one name. */
+export interface Rule<P extends Per = Per> {
+  /** Name of the algorithm. States of different algorithms never meet, even under one name. */
   readonly algorithm: string
   /** Names the rule in decisions and headers; with the algorithm, it is what a key's state is kept under. */
   readonly name: string
-  /** The quota: the most that a fresh key can spend at once. */
+  /** Names of the subject's keys that the rule counts by, sorted; undefined for a rule that counts by the subject itself. */
+  readonly per: P
+  /** The quota: the largest cost that a fresh key can spend at once. */
   readonly limit: number
-  /** How long a key takes from all spent to all there again (the second window of a sliding window not counted). */
+  /** Time that a key takes from all spent to all free again (without the second window of a sliding window). */
   readonly windowMs: number
-  /** Whether hits that are denied count too. */
+  /** True if denied hits count too. */
   readonly countsDenied: boolean
-  /** How many cells a key's state takes. For a rule that keeps a log, how many an empty log takes. */
+  /** Number of cells of a key's state; for a rule that keeps a log, of an empty log. */
   readonly width: number
   /** The highest count that `spend` can reach and `put` takes: above it, sums would pass 2^53. */
   readonly mostUsed: number
@@ -33,9 +36,9 @@ export interface Rule {
   readonly log?: RuleLog
 
   settle(cells: Float64Array, at: number, nowMs: number): void
-  /** All of a hit on this rule alone: `settle`, `waitMs`, and `spend` if it fits or denied hits count; → how long until it fits. */
+  /** A whole hit on this rule alone: `settle`, `waitMs`, and `spend` if the cost fits or denied hits count. Returns the time until the cost fits. */
   take(cells: Float64Array, at: number, nowMs: number, cost: number): number
-  /** How long until `cost` fits: 0 if it fits now, Infinity if it never will. */
+  /** Time until `cost` fits: 0 if it fits now, Infinity if it never will. */
   waitMs(cells: Float64Array, at: number, nowMs: number, cost: number): number
   /** Spends `cost` without asking whether it fits. */
   spend(cells: Float64Array, at: number, nowMs: number, cost: number): void
@@ -59,38 +62,32 @@ export function takeByParts(rule: Rule, cells: Float64Array, at: number, nowMs: 
   return waitMs === 0 ? 0 : rule.waitMs(cells, at, nowMs, cost)
 }
 
-/**
- * A log: state that is wider than `width`, and may be too long to copy at once. Its entries are numbered one by one, for ever.
- * `used` and `waitMs` of a rule with a log also answer for a state that has not been settled.
- */
-export interface RuleLog {
-  /** Cells that the state needs so that one more `spend` or `put` fits. In fewer cells, the log becomes coarser and counts units longer. */
-  widthToSpend(cells: Float64Array, at: number): number
-  /** Copies a state to a place of `toWidth` cells (never fewer than it needs). */
-  move(from: Float64Array, fromAt: number, to: Float64Array, toAt: number, toWidth: number): void
-  /** The part of `move` that does not depend on the length: all but the entries. */
-  frame(from: Float64Array, fromAt: number, to: Float64Array, toAt: number, toWidth: number): void
-  /** The other part of `move`, between places that have been framed: the entries numbered from `start` up to, not including, `end`. */
-  copy(from: Float64Array, fromAt: number, to: Float64Array, toAt: number, start: number, end: number): void
-  /** Number of the oldest entry. */
-  first(cells: Float64Array, at: number): number
-  /** The number after that of the newest entry. Entries before the newest change only by being dropped, from either end. */
-  end(cells: Float64Array, at: number): number
-  /** When the state ends, 0 if it has ended; also of a state that has not been settled. */
-  endsAt(cells: Float64Array, at: number, nowMs: number): number
-}
+/** Names that a rule counts by. */
+export type Per = readonly string[] | undefined
 
-/** What every rule can be told besides its numbers. */
-export interface RuleOptions {
+/** The option `per`, as people write it. */
+export type PerOption = string | readonly string[] | undefined
+
+/** `per` of the rule that is made with such an option. */
+export type PerOf<P extends PerOption> = P extends string ? readonly [P] : P extends readonly string[] ? P : undefined
+
+/** Options of every rule. */
+export interface RuleOptions<P extends PerOption = PerOption> {
   /**
-   * What the rule is called in decisions, headers and metrics. A key's usage is kept under the name: a named rule keeps
+   * Names of the keys that the rule counts by: `'user'`, `['org', 'route']`, or `[]` for one counter for everybody. A limiter
+   * with such rules takes a record `{ user, org, route }`. Default: the rule counts by the key that a caller passes.
+   */
+  readonly per?: P
+  /**
+   * Name of the rule in decisions, headers and metrics. A key's usage is kept under the name: a named rule keeps
    * it when its numbers change. Default: the algorithm with its numbers, such as `fixed-window:100/1m`.
    */
   readonly name?: string
 }
 
-export function ruleName(name: unknown, otherwise: string): string {
-  if (name === undefined) return otherwise
+/** The rule's name: the one that is given, or one made of its numbers and `per`. */
+export function ruleName({ name, per }: RuleOptions, numbers: string): string {
+  if (name === undefined) return per === undefined ? numbers : `${numbers}:per-${[per].flat().join('+')}`
   if (typeof name !== 'string' || name.length === 0 || name.length > 256) {
     throw new SluiceError('ERR_RULE', `a rule's name must be a string of 1 to 256 characters, got ${show(name)}`, {
       option: 'name',
@@ -98,4 +95,26 @@ export function ruleName(name: unknown, otherwise: string): string {
     })
   }
   return name
+}
+
+/** A name that a rule can count by. */
+const PER_NAME = /^[A-Za-z_][\w.-]{0,63}$/
+
+const MOST_PER = 16
+
+/** Reads the option `per`. Throws ERR_RULE unless it is a name or a list of different names. */
+export function rulePer<P extends PerOption>(per: P): PerOf<P> {
+  if (per === undefined) return undefined as PerOf<P>
+  const names: readonly string[] = Array.isArray(per) ? per : [per]
+  const areNames = names.every((name) => typeof name === 'string' && PER_NAME.test(name))
+  if (!areNames || new Set(names).size < names.length || names.length > MOST_PER) {
+    const message = `per takes a name such as 'user', or up to ${MOST_PER} different ones of letters, digits, dots, dashes and underscores, got ${show(per)}`
+    throw new SluiceError('ERR_RULE', message, { option: 'per', value: per })
+  }
+  return Object.freeze([...names].sort()) as PerOf<P>
+}
+
+/** The text that a rule's states are kept under, besides the key. Different rules have different texts. */
+export function stateName({ algorithm, name, per }: Rule): string {
+  return per === undefined ? `${algorithm}\0${name}` : `\0${JSON.stringify([algorithm, name, per])}`
 }

@@ -1,48 +1,40 @@
-// What a store must do. A store keeps the state, and its clock rules.
-// What must stay true: each method of a tally is one atomic step, and gives the answer that the rules' own definitions give.
+// The contract of a store. A store keeps the states of keys, and its clock is the one that counts.
+// Invariant: each call on a tally is one atomic step, with the answer that `step` gives.
 
+import type { Call, Figures } from './call.ts'
 import type { TimerClock } from './clock.ts'
 import type { Decision } from './decision.ts'
+import type { MakeGuard } from './guard.ts'
 import type { Rule } from './rule.ts'
 
-/** Whether a store answers at once or with a promise. */
-export type Mode = 'sync' | 'async'
+/** Says if a store answers at once or with promises. */
+export type Timing = 'sync' | 'async'
 
-/** What a call answers: the value itself on a synchronous store, a promise of it on any other. */
-export type Answer<M extends Mode, T> = M extends 'sync' ? T : Promise<T>
+/** The result of a call: the value itself on a synchronous store, a promise of it on any other. */
+export type Result<T extends Timing, V> = T extends 'sync' ? V : Promise<V>
 
-export interface Store<M extends Mode = Mode> {
-  readonly mode: M
-  /** What waits are timed by. */
+export interface Store<T extends Timing = Timing> {
+  readonly timing: T
+  /** Times waits, deadlines and retries. */
   readonly clock: TimerClock
-  /** Opens a tally for a limiter's rules. Tallies of one store whose rules share algorithm and name share their state. */
-  tally(rules: readonly Rule[]): Tally<M>
-  /** Drops what has expired; → how many states (one for each rule and key) it dropped. */
-  clean(): Answer<M, number>
-  /** How many states (one for each rule and key) it holds, those included that have expired and not been dropped yet. */
-  readonly size: Answer<M, number>
+  /** Opens a tally for a limiter's rules. Tallies of one store share the states of rules with the same algorithm, name and `per`. */
+  tally(rules: readonly Rule[]): Tally<T>
+  /** Guards a limiter's calls against failures of this store. Every store outside of the process has it. */
+  readonly guard?: MakeGuard
+  /** Drops states that have expired; returns how many (one for each rule and key). */
+  clean(): Result<T, number>
+  /** Number of states (one for each rule and key), including those that have expired and have not been dropped yet. */
+  readonly size: Result<T, number>
   /** Releases timers and handles. */
-  close(): Answer<M, void>
+  close(): Result<T, void>
 }
 
-/** The counts of one limiter's rules in a store. Keys and costs have been checked; `rule` is an index into the rules. */
-export interface Tally<M extends Mode = Mode> {
-  /** Decides over all rules and spends on all, or, if one denies, on none but those that count denied hits. */
-  hit(key: string, cost: number): Answer<M, Decision>
-  /** Decides as `hit` would and changes nothing. `cost` may be 0. */
-  peek(key: string, cost: number): Answer<M, Decision>
-  /** Spends on one rule without asking; → units used. */
-  inc(rule: number, key: string, cost: number): Answer<M, number>
-  /** Units used now. */
-  get(rule: number, key: string): Answer<M, number>
-  /** Puts the count of one rule at `used`; → units used. */
-  set(rule: number, key: string, used: number): Answer<M, number>
-  /** When the state ends, in ms since the epoch; 0 if there is none. */
-  expiresAt(rule: number, key: string): Answer<M, number>
-  /** Gives `cost` units back on one rule, or on every rule if none is named; → units used on that one, or on the first. */
-  refund(key: string, cost: number, rule?: number): Answer<M, number>
-  /** Forgets the key on every rule. */
-  reset(key: string): Answer<M, void>
-  /** Which part of the store answers for a key, where parts fail each by itself, as the servers of a cluster do. */
-  partOf?(key: string): string
+/** The states of one limiter's rules in a store. */
+export interface Tally<T extends Timing = Timing> {
+  /** Decides a call in one atomic step. */
+  ask(call: Call): Result<T, Figures>
+  /** Shortcut of a synchronous store for the most frequent call: a hit with one key and one cost under all rules. */
+  hit?(key: string, cost: number): Decision
+  /** Names the parts of the store that a call needs, where parts fail independently, such as the servers of a cluster. */
+  partsOf?(call: Call): readonly string[]
 }

@@ -1,5 +1,5 @@
-// Who is asking: the address at the other end of the socket, or what proxies that are trusted say about whom they speak for.
-// What must stay true: nobody but a trusted proxy can change the answer, and nothing that a request brings makes it throw.
+// The client's address: that of the other end of the socket, or the one that trusted proxies report.
+// Invariant: only a trusted proxy can change the answer, and no request makes it throw.
 
 import { SluiceError, show } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
@@ -10,7 +10,7 @@ import { ADDRESS_LIST, FORWARDED, hopAddress } from './forwarded.ts'
 import { type Warning, warnProcess } from './warning.ts'
 
 /**
- * Which proxies to believe: how many stand between the clients and this process; or the networks they are in; or a function
+ * The trusted proxies: how many stand between the clients and this process; or the networks they are in; or a function
  * of a proxy's address (`''` if it has none) and its distance, 0 for the one at the other end of the socket.
  */
 export type TrustProxy = number | readonly string[] | ((address: string, distance: number) => boolean)
@@ -25,7 +25,7 @@ export interface ClientAddressOptions {
   readonly trustProxy?: TrustProxy
   /** The header that the proxies write: `'forwarded'`, or any that lists addresses. Default: `'x-forwarded-for'`. */
   readonly header?: string
-  /** How many bits of an IPv6 address say who it is, 32 to 128. Default: 64, what one customer usually gets. */
+  /** Number of bits of an IPv6 address that identify a client, 32 to 128. Default: 64, the network that one customer usually gets. */
   readonly ipv6Prefix?: number
   /** Hears, once, that the set-up looks wrong. Default: `process.emitWarning`, or `console.warn` where there is none. */
   readonly warn?: (warning: AddressWarning) => void
@@ -33,9 +33,9 @@ export interface ClientAddressOptions {
 
 export type AddressWarning = Warning<'WARN_UNTRUSTED_PROXY'>
 
-/** Where a request came from. */
+/** The origin of a request. */
 export interface ClientAddress extends HasAddress {
-  /** Whom to count: an IPv4 address, or an IPv6 network such as `2001:db8::/64`; `'unknown'` if there is no address. */
+  /** The key to count by: an IPv4 address, or an IPv6 network such as `2001:db8::/64`; `'unknown'` if there is no address. */
   readonly key: string
   /** The address itself, in its one spelling; `''` if there is none. */
   readonly text: string

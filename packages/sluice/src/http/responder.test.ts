@@ -12,6 +12,7 @@ import { SluiceError } from '../core/errors.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Store } from '../core/store.ts'
 import { createLimiter } from '../create-limiter.ts'
+import { storeGuard } from '../failure/store-health.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { everyRule } from '../testing/example-rules.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
@@ -105,7 +106,7 @@ describe('draft-10', () => {
 
   test('an empty name, which a rule of somebody else may have, is an empty string', () => {
     const rule = { ...fixedWindow({ limit: 3, window: '1m' }), name: '' } as Rule
-    expect(createResponder({ rules: [rule] }).headers(decide([rule], [1, 0, 60_000], 'store'))).toEqual({
+    expect(createResponder({ rules: [rule] }).headers(decide([rule], [1, 0, 60_000]))).toEqual({
       'RateLimit-Policy': '"";q=3;w=60',
       RateLimit: '"";r=2;t=60',
     })
@@ -316,11 +317,11 @@ describe('denial', () => {
 
   const rules = [BURST, DAILY]
   const gone = (): Promise<never> => Promise.reject(new SluiceError('ERR_STORE_FATAL', 'gone'))
-  const goneTally = { hit: gone, peek: gone, inc: gone, get: gone, set: gone, expiresAt: gone, refund: gone, reset: gone }
   const goneStore = (): Store<'async'> => ({
-    mode: 'async',
+    timing: 'async',
     clock: fakeClock(),
-    tally: () => goneTally,
+    guard: storeGuard(fakeClock()),
+    tally: () => ({ ask: gone }),
     clean: gone,
     size: Promise.resolve(0),
     close: async () => {},
@@ -329,7 +330,7 @@ describe('denial', () => {
     createLimiter({ rules, store: goneStore(), failure: { then } }).hit('ada', { cost })
 
   test('is a 503 that says nothing of quotas when the store is gone and that means no', async () => {
-    const { status, headers, body } = createResponder({ rules, fallbackDenies: true }).denial(await withoutStore('deny'))
+    const { status, headers, body } = createResponder({ rules }).denial(await withoutStore('deny'))
     expect(status).toBe(503)
     expect(headers).toEqual({ 'Retry-After': '1', 'Content-Type': 'application/problem+json' })
     expect(JSON.parse(body)).toEqual({
@@ -345,12 +346,12 @@ describe('denial', () => {
     const counted = createResponder({ rules }).denial(await withoutStore('local', 21))
     expect(counted.status).toBe(429)
     expect(JSON.parse(counted.body)['violated-policies']).toEqual(['burst'])
-    const fromStore = decide(rules, [20, 1000, 1000, 5, 0, 1000], 'store')
-    expect(createResponder({ rules, fallbackDenies: true }).denial(fromStore).status).toBe(429)
+    const fromStore = decide(rules, [20, 1000, 1000, 5, 0, 1000])
+    expect(createResponder({ rules }).denial(fromStore).status).toBe(429)
   })
 
   test('an allowed decision has its fields, whoever made it', async () => {
-    const { RateLimit } = createResponder({ rules, fallbackDenies: true }).headers(await withoutStore('allow'))
+    const { RateLimit } = createResponder({ rules }).headers(await withoutStore('allow'))
     expect(RateLimit).toBe('"burst";r=20;t=0, "daily";r=10000;t=0')
   })
 })
@@ -366,7 +367,6 @@ describe('what cannot work is refused', () => {
     ['an unknown style', { rules: [DAILY], headers: 'draft-8' }, /headers must be .*'draft-10'.* or false, got "draft-8"/],
     ['a style that is a name of Object', { rules: [DAILY], headers: 'toString' }, /got "toString"/],
     ['two drafts', { rules: [DAILY], headers: ['draft-10', 'draft-7'] }, /one draft, .* got draft-10, draft-7/],
-    ['a fallback that is not a flag', { rules: [DAILY], fallbackDenies: 'deny' }, /true or false, got "deny"/],
   ])('%s', (_what, options, message) => {
     expect(make(options)).toThrow(expect.objectContaining({ code: 'ERR_OPTION', message: expect.stringMatching(message) }))
   })

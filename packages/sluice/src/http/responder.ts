@@ -1,5 +1,5 @@
-// From a decision to what HTTP says about it: status, headers, body. No framework in sight.
-// What must stay true: every value is safe to send, whatever the rules are called.
+// Turns a decision into HTTP: status, headers, body. It depends on no framework.
+// Invariant: every value is safe to send, whatever the rules are called.
 
 import type { Clock } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
@@ -12,15 +12,13 @@ import { type AddFields, type HeaderStyle, type PartitionKey, RuleTable, STYLES 
 export interface ResponderOptions {
   /** The rules of the limiter whose decisions it will see: `limiter.rules`. */
   readonly rules: readonly Rule[]
-  /** Which rate limit fields to send: a style, `'legacy'` beside another, or none. Default: `'draft-10'`. */
+  /** The rate limit fields to send: a style, `'legacy'` beside another, or none. Default: `'draft-10'`. */
   readonly headers?: HeaderStyle | readonly HeaderStyle[] | false
-  /** Whether the limiter denies when its store fails (`failure: { then: 'deny' }`): such a denial is a 503. Default: false. */
-  readonly fallbackDenies?: boolean
-  /** What `X-RateLimit-Reset` counts from. Default: the system's clock. */
+  /** The clock for `X-RateLimit-Reset`. Default: the system's. */
   readonly clock?: Pick<Clock, 'now'>
 }
 
-/** What to answer instead of what was asked for. */
+/** The HTTP answer to a denied request. */
 export interface Denial {
   /** 429, or 503 where not the client is to blame. */
   readonly status: number
@@ -31,13 +29,13 @@ export interface Denial {
 }
 
 export interface Responder {
-  /** What to say about a decision, allowed or not: rate limit fields, and `Retry-After` if it denies. */
+  /** Fields about a decision, allowed or not: rate limit fields, and `Retry-After` if it denies. */
   headers(decision: Decision, partitionKey?: PartitionKey): Record<string, string>
   /** The whole answer to a hit that was denied. */
   denial(decision: Decision, partitionKey?: PartitionKey): Denial
 }
 
-const OPTIONS = ['rules', 'headers', 'fallbackDenies', 'clock'] as const
+const OPTIONS = ['rules', 'headers', 'clock'] as const
 
 const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types'
 
@@ -49,35 +47,27 @@ export function createResponder(options: ResponderOptions): Responder {
 class RuleResponder implements Responder {
   readonly #table: RuleTable
   readonly #styles: readonly AddFields[]
-  readonly #fallbackDenies: boolean
   readonly #nowMs: () => number
 
   constructor(options: ResponderOptions) {
     checkOptions('createResponder', options, OPTIONS)
-    const { rules, headers = 'draft-10', fallbackDenies = false, clock = Date } = options
+    const { rules, headers = 'draft-10', clock = Date } = options
     if (!Array.isArray(rules) || rules.length === 0) {
       throw new SluiceError('ERR_OPTION', `createResponder needs rules to be those of a limiter, got ${show(rules)}`, {
         option: 'rules',
         value: rules,
       })
     }
-    if (typeof fallbackDenies !== 'boolean') {
-      throw new SluiceError('ERR_OPTION', `fallbackDenies must be true or false, got ${show(fallbackDenies)}`, {
-        option: 'fallbackDenies',
-        value: fallbackDenies,
-      })
-    }
     const table = new RuleTable(rules)
     this.#table = table
     this.#styles = checkStyles(headers).map((style) => STYLES[style](table))
-    this.#fallbackDenies = fallbackDenies
     this.#nowMs = () => clock.now()
   }
 
   headers(decision: Decision, partitionKey?: PartitionKey): Record<string, string> {
     const headers: Record<string, string> = {}
     // Without the store nobody knows how much is left.
-    if (!this.#isWithoutStore(decision)) {
+    if (!isUncountedDenial(decision)) {
       for (const add of this.#styles) add(headers, decision, this.#nowMs, partitionKey)
     }
     const { retryAfterMs } = decision
@@ -86,7 +76,7 @@ class RuleResponder implements Responder {
   }
 
   denial(decision: Decision, partitionKey?: PartitionKey): Denial {
-    const isWithoutStore = this.#isWithoutStore(decision)
+    const isWithoutStore = isUncountedDenial(decision)
     const status = isWithoutStore ? 503 : 429
     const headers = this.headers(decision, partitionKey)
     headers['Content-Type'] = 'application/problem+json'
@@ -100,17 +90,18 @@ class RuleResponder implements Responder {
     })
     return { status, headers, body }
   }
+}
 
-  #isWithoutStore({ allowed, source }: Decision): boolean {
-    return this.#fallbackDenies && !allowed && source === 'fallback'
-  }
+/** True if the store failed and nobody counted: the client is not to blame. */
+function isUncountedDenial({ failure }: Decision): boolean {
+  return failure?.then === 'deny'
 }
 
 function whenToRetry(seconds: string | undefined): string {
   return seconds === undefined ? 'This request asks for more than the whole quota.' : `Try again in ${seconds} s.`
 }
 
-/** Throws ERR_OPTION unless `headers` is a style, styles that go together, or false; → the styles. */
+/** Returns the styles. Throws ERR_OPTION unless `headers` is a style, styles that go together, or false. */
 export function checkStyles(headers: ResponderOptions['headers']): readonly HeaderStyle[] {
   const styles = headers === false ? [] : ((Array.isArray(headers) ? headers : [headers]) as HeaderStyle[])
   for (const style of styles) {

@@ -1,6 +1,7 @@
 import fastify, { type FastifyInstance } from 'fastify'
 import { expect, test } from 'vitest'
 import { fixedWindow } from '../algorithms/fixed-window/fixed-window.ts'
+import { parseRule } from '../algorithms/parse-rule.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
 import { type FastifyLimiterOptions, type FastifyRouteOptions, fastifyLimiter } from './fastify.ts'
@@ -90,9 +91,9 @@ test('a later hook sees what earlier ones have found out', async () => {
 })
 
 test('a hook that is none is refused', async () => {
-  await expect(fastify().register(fastifyLimiter, { rules: '1/minute', hook: 'onSend' as 'onRequest' })).rejects.toThrow(
-    "fastifyLimiter needs hook to be 'onRequest', 'preValidation', 'preHandler', got \"onSend\"",
-  )
+  await expect(
+    fastify().register(fastifyLimiter, { rules: parseRule('1/minute'), hook: 'onSend' as 'onRequest' }),
+  ).rejects.toThrow("fastifyLimiter needs hook to be 'onRequest', 'preValidation', 'preHandler', got \"onSend\"")
 })
 
 test('fields stay on an error of the handler', async () => {

@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import { describe, expect, test } from 'vitest'
+import { parseRule } from '../algorithms/parse-rule.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
 import { fetchLimiter } from './fetch.ts'
@@ -7,7 +8,7 @@ import { honoLimiter } from './hono.ts'
 
 const request = () => new Request('http://localhost/')
 
-const usual = () => ({ rules: '3/minute', store: memoryStore({ clock: fakeClock() }) })
+const usual = () => ({ rules: parseRule('3/minute'), store: memoryStore({ clock: fakeClock() }) })
 
 const REMAINING_2 = '"fixed-window:3/1m";r=2;t=60'
 
@@ -99,7 +100,7 @@ test('Hono: what middleware before the limiter has set is on the denial too', as
     c.header('Access-Control-Allow-Origin', '*')
     await next()
   })
-  app.use(honoLimiter({ ...usual(), rules: '1/minute', key: () => 'ada' }))
+  app.use(honoLimiter({ ...usual(), rules: parseRule('1/minute'), key: () => 'ada' }))
   app.get('/', (c) => c.text(''))
   await app.request('/')
   const denied = await app.request('/')

@@ -1,7 +1,7 @@
 // What every door of the middleware can be told: the same words everywhere, checked in one place.
 
 import { SluiceError, show } from '../core/errors.ts'
-import type { FailureOptions } from '../core/failure-options.ts'
+import type { FailureOptions } from '../core/guard.ts'
 import type { Limiter } from '../core/limiter.ts'
 import { checkOptions } from '../core/options.ts'
 import type { Store } from '../core/store.ts'

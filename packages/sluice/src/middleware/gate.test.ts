@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { fixedWindow } from '../algorithms/fixed-window/fixed-window.ts'
+import { parseRule } from '../algorithms/parse-rule.ts'
 import { tokenBucket } from '../algorithms/token-bucket/token-bucket.ts'
 import type { Store } from '../core/store.ts'
 import { createLimiter } from '../create-limiter.ts'
@@ -27,7 +28,7 @@ function laterStore(clock = fakeClock()): Store<'async'> {
   const inner = definitionStore(clock)
   const later = async <T>(answer: () => T): Promise<T> => answer()
   return {
-    mode: 'async',
+    timing: 'async',
     clock,
     tally(rules) {
       const tally = inner.tally(rules)
@@ -52,12 +53,18 @@ function laterStore(clock = fakeClock()): Store<'async'> {
 
 describe('at once', () => {
   test('a limiter in memory makes no promise, allowed or denied', () => {
-    const { ask } = setUp({ rules: '1/minute', key: () => 'ada', cost: () => 1, charge: 'failed-response', onDenied: () => {} })
+    const { ask } = setUp({
+      rules: parseRule('1/minute'),
+      key: () => 'ada',
+      cost: () => 1,
+      charge: 'failed-response',
+      onDenied: () => {},
+    })
     for (let i = 0; i < 3; i++) expect(ask()).toBeInstanceOf(Response)
   })
 
   test('where one answer comes later, so does the response', async () => {
-    const { ask } = setUp({ rules: '1/minute', key: async () => 'ada' })
+    const { ask } = setUp({ rules: parseRule('1/minute'), key: async () => 'ada' })
     expect(ask()).toBeInstanceOf(Promise)
     expect((await ask()).status).toBe(429)
   })
@@ -98,7 +105,7 @@ describe('bad options are refused when the middleware is made', () => {
       { rules, address: { peer: 'x' } },
       'fetchLimiter needs address.peer to be a function, got "x"',
     ],
-    ['rules that cannot be read', { rules: '5/fortnight' }, 'fortnight'],
+    ['rules that cannot be read', { rules: parseRule('5/fortnight') }, 'fortnight'],
     ['no limits', { limits: [] }, 'fetchLimiter needs limits to be a list of at least one, got an array'],
     ['limits beside rules', { rules, limits: [{ rules }] }, 'fetchLimiter takes rules inside of limits, or no limits'],
     ['a limit without rules', { limits: [{ key: () => 'x' }] }, 'fetchLimiter: a limit needs either limiter or rules'],
@@ -220,7 +227,7 @@ describe('several keys in one decision', () => {
 
 describe('mounted twice', () => {
   const warnings: string[] = []
-  const options: Options = { rules: '5/minute', warn: ({ code }) => warnings.push(code), address: { trustProxy: 0 } }
+  const options: Options = { rules: parseRule('5/minute'), warn: ({ code }) => warnings.push(code), address: { trustProxy: 0 } }
   const twice = (first: Options, second: Options) => {
     const inner = fetchLimiter(second)((_request: Request, _info: unknown) => new Response())
     return fetchLimiter(first)(inner)
@@ -270,7 +277,11 @@ describe('mounted twice', () => {
 
 describe('lists', () => {
   test('block goes before allow', async () => {
-    const { ask } = setUp({ rules: '5/minute', allow: { addresses: ['203.0.113.0/24'] }, block: { addresses: ['203.0.113.9'] } })
+    const { ask } = setUp({
+      rules: parseRule('5/minute'),
+      allow: { addresses: ['203.0.113.0/24'] },
+      block: { addresses: ['203.0.113.9'] },
+    })
     expect((await ask()).status).toBe(403)
   })
 
@@ -282,7 +293,7 @@ describe('lists', () => {
     ['::ffff:203.0.113.9', {}, 403, 200],
   ])('behind a translator, %s with %j: block answers %i, allow %i', async (peer, nat64, blocked, allowed) => {
     const clients = { addresses: ['203.0.113.9'], ...nat64 }
-    const limited = { rules: '1/minute', address: { peer: () => peer } }
+    const limited = { rules: parseRule('1/minute'), address: { peer: () => peer } }
     const second = async (options: object) => {
       const { ask } = setUp({ ...limited, ...options })
       await ask()
@@ -293,7 +304,7 @@ describe('lists', () => {
   })
 
   test('who is allowed is not counted', async () => {
-    const limiter = createLimiter({ rules: '1/minute' })
+    const limiter = createLimiter({ rules: parseRule('1/minute') })
     const { ask } = setUp({ limiter, allow: { addresses: ['203.0.113.9'] } })
     for (let i = 0; i < 3; i++) expect((await ask()).status).toBe(200)
     expect(limiter.get('203.0.113.9')).toBe(0)
@@ -302,7 +313,7 @@ describe('lists', () => {
   test('onDenied hears of the blocked, without a decision', async () => {
     const heard: unknown[] = []
     const { ask } = setUp({
-      rules: '5/minute',
+      rules: parseRule('5/minute'),
       block: { keys: ['203.0.113.9'] },
       onDenied: ({ key, decision, address, denial }) => {
         heard.push([key, decision, address.text, denial.status])

@@ -1,3 +1,4 @@
+import { parseRule } from '../algorithms/parse-rule.ts'
 import 'reflect-metadata'
 import { Controller, Get, HttpException, Module, UseGuards } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
@@ -75,7 +76,7 @@ test('a guard of one controller limits that one', async () => {
 
 test('onDenied can raise an exception of Nest’s own', async () => {
   const guard = nestLimiter({
-    rules: '1/minute',
+    rules: parseRule('1/minute'),
     onDenied: ({ denial }) => {
       throw new HttpException('later', denial.status)
     },

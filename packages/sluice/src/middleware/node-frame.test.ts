@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { parseRule } from '../algorithms/parse-rule.ts'
 import type { ClientAddress } from '../http/client-address.ts'
 import { nodeLimiter } from './node.ts'
 import type { NodeRequest, NodeResponse } from './node-frame.ts'
@@ -7,7 +8,7 @@ import type { NodeRequest, NodeResponse } from './node-frame.ts'
 function keyOf(request: Partial<NodeRequest>): string | undefined {
   let key: string | undefined
   const limit = nodeLimiter({
-    rules: '9/minute',
+    rules: parseRule('9/minute'),
     headers: false,
     key: (_, { address }: { readonly address: ClientAddress }) => {
       key = address.key
@@ -34,7 +35,7 @@ test('where there are only headers that somebody has put together, as in functio
 
 test('requests that share a list of raw headers are different requests all the same', () => {
   const rawHeaders = ['Host', 'localhost']
-  const limit = nodeLimiter({ rules: '2/minute', headers: false })
+  const limit = nodeLimiter({ rules: parseRule('2/minute'), headers: false })
   let passed = 0
   const response = { setHeader() {}, getHeader() {}, end() {} } as unknown as NodeResponse
   for (let i = 0; i < 5; i++)

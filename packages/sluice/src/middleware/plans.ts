@@ -2,7 +2,7 @@
 // What must stay true: however many different rules are asked for, so many limiters are kept and no more.
 
 import { SluiceError, show } from '../core/errors.ts'
-import type { FailureOptions } from '../core/failure-options.ts'
+import type { FailureOptions } from '../core/guard.ts'
 import type { Limiter } from '../core/limiter.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Store } from '../core/store.ts'

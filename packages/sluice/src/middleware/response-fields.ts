@@ -53,8 +53,8 @@ export class ResponseFields {
   #responderOf({ plan: { limiter } }: RequestHit): Responder {
     const known = this.#responders.get(limiter)
     if (known !== undefined) return known
-    const { rules, clock, failure } = limiter
-    const responder = createResponder({ rules, clock, headers: this.#headers, fallbackDenies: failure.then === 'deny' })
+    const { rules, clock } = limiter
+    const responder = createResponder({ rules, clock, headers: this.#headers })
     this.#responders.set(limiter, responder)
     return responder
   }

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type RedisServer, startRedis } from '../../../../test/servers/redis-server.mjs'
 import { startProxy, type TcpProxy } from '../../../../test/servers/tcp-proxy.mjs'
 import { fixedWindow } from '../../src/algorithms/fixed-window/fixed-window.ts'
+import { parseRule } from '../../src/algorithms/parse-rule.ts'
 import { tokenBucket } from '../../src/algorithms/token-bucket/token-bucket.ts'
 import { createLimiter } from '../../src/create-limiter.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
@@ -117,7 +118,7 @@ export function middlewareSuite(framework: Framework): void {
 
   describe(`${framework.name}: connections`, () => {
     test('ten requests in one go under a limit of five: five pass, in order', async () => {
-      const { port } = await serve({ rules: '5/minute' })
+      const { port } = await serve({ rules: parseRule('5/minute') })
       const connection = await RawConnection.open(port)
       const replies = await connection.send(...times(10, () => ({})))
       connection.close()
@@ -126,7 +127,7 @@ export function middlewareSuite(framework: Framework): void {
     })
 
     test('a connection lives on after a denial', async () => {
-      const { port, clock } = await serve({ rules: '1/minute' })
+      const { port, clock } = await serve({ rules: parseRule('1/minute') })
       const connection = await RawConnection.open(port)
       const first = await connection.send({}, { method: 'HEAD' })
       const denied = await connection.send({})
@@ -137,7 +138,7 @@ export function middlewareSuite(framework: Framework): void {
     })
 
     test('1,000 requests under way under a limit of 100: exactly 100 pass', async () => {
-      const { port } = await serve({ rules: '100/minute' })
+      const { port } = await serve({ rules: parseRule('100/minute') })
       const connections = await Promise.all(times(50, () => RawConnection.open(port)))
       const replies = await Promise.all(connections.map((connection) => connection.send(...times(20, () => ({})))))
       for (const connection of connections) connection.close()
@@ -157,7 +158,7 @@ export function middlewareSuite(framework: Framework): void {
     })
 
     test.runIf(framework.speaksHttp2)('HTTP/2: streams of one connection', async () => {
-      const { port } = await serve({ rules: '5/minute' }, { http2: true })
+      const { port } = await serve({ rules: parseRule('5/minute') }, { http2: true })
       const client = connectHttp2(`http://127.0.0.1:${port}`)
       const replies = await Promise.all(
         times(8, async () => {
@@ -176,13 +177,13 @@ export function middlewareSuite(framework: Framework): void {
 
   describe(`${framework.name}: whom a request counts for`, () => {
     test('the address at the other end of the socket, whatever the request says', async () => {
-      const { ask } = await serve({ rules: '2/minute' })
+      const { ask } = await serve({ rules: parseRule('2/minute') })
       const from = (address: string) => ask({ headers: { 'X-Forwarded-For': address } })
       expect(statuses([await from('1.1.1.1'), await from('2.2.2.2'), await from('3.3.3.3')])).toEqual([200, 200, 429])
     })
 
     test('behind a trusted proxy, the client; what it writes itself changes nothing', async () => {
-      const { ask } = await serve({ rules: '1/minute', address: { trustProxy: ['127.0.0.0/8'] } })
+      const { ask } = await serve({ rules: parseRule('1/minute'), address: { trustProxy: ['127.0.0.0/8'] } })
       const from = (list: string) => ask({ headers: { 'X-Forwarded-For': list } })
       expect(statuses([await from('203.0.113.9'), await from('6.6.6.6, 203.0.113.9'), await from('203.0.113.10')])).toEqual([
         200, 429, 200,
@@ -191,7 +192,7 @@ export function middlewareSuite(framework: Framework): void {
 
     test('a proxy that nobody named is warned of, once', async () => {
       const warnings: string[] = []
-      const { ask } = await serve({ rules: '9/minute', address: {}, warn: ({ code }) => warnings.push(code) })
+      const { ask } = await serve({ rules: parseRule('9/minute'), address: {}, warn: ({ code }) => warnings.push(code) })
       for (let i = 0; i < 3; i++) await ask({ headers: { 'X-Forwarded-For': '203.0.113.9' } })
       expect(warnings).toEqual(['WARN_UNTRUSTED_PROXY'])
     })
@@ -200,7 +201,7 @@ export function middlewareSuite(framework: Framework): void {
       for (const isLater of [false, true]) {
         const soon = <T>(value: T) => (isLater ? new Promise<T>((resolve) => setImmediate(resolve, value)) : value)
         const { ask } = await serve({
-          rules: '10/minute',
+          rules: parseRule('10/minute'),
           key: (request) => soon(framework.asked(request).header('x-user') ?? ''),
           cost: (request) => soon(Number(framework.asked(request).header('x-cost'))),
         })
@@ -231,7 +232,7 @@ export function middlewareSuite(framework: Framework): void {
     test('skip, allow and block', async () => {
       const key = (request: unknown) => framework.asked(request).header('x-user') ?? 'nobody'
       const { ask } = await serve({
-        rules: '1/minute',
+        rules: parseRule('1/minute'),
         key,
         skip: (request) => framework.asked(request).path === '/health',
         allow: { keys: ['root'] },
@@ -326,7 +327,7 @@ export function middlewareSuite(framework: Framework): void {
       ['successful-response', '4443', '/404', '/200'],
       [(status: number) => status === 401, '4443', '/403', '/401'],
     ] as const)('%s', async (charge, expected, free, charged) => {
-      const { ask } = await serve({ rules: '5/minute', charge }, { handle: statusInPath })
+      const { ask } = await serve({ rules: parseRule('5/minute'), charge }, { handle: statusInPath })
       const replies = [
         await ask({ path: free }),
         await ask({ path: free }),
@@ -339,7 +340,7 @@ export function middlewareSuite(framework: Framework): void {
 
     test('a handler that fails has made a failed response', async () => {
       const { ask } = await serve(
-        { rules: '5/minute', charge: 'successful-response' },
+        { rules: parseRule('5/minute'), charge: 'successful-response' },
         {
           handle: async ({ path }) => {
             if (path === '/oops') throw new Error('oops')
@@ -353,7 +354,7 @@ export function middlewareSuite(framework: Framework): void {
 
     test('what is under way counts until it is known: no more than the limit at once', async () => {
       const gate = holdingHandler()
-      const { port } = await serve({ rules: '5/minute', charge: 'failed-response' }, gate)
+      const { port } = await serve({ rules: parseRule('5/minute'), charge: 'failed-response' }, gate)
       const connections = await Promise.all(times(8, () => RawConnection.open(port)))
       const replies = connections.map((connection) => connection.send({}))
       let denied = 0
@@ -368,7 +369,7 @@ export function middlewareSuite(framework: Framework): void {
 
     test('who goes away before there is an answer is charged', async () => {
       const gate = holdingHandler()
-      const limiter = createLimiter({ rules: '5/minute' })
+      const limiter = createLimiter({ rules: parseRule('5/minute') })
       const { port, ask } = await serve({ limiter, charge: 'failed-response' }, gate)
       const connection = await RawConnection.open(port)
       connection.write({})
@@ -404,7 +405,7 @@ export function middlewareSuite(framework: Framework): void {
 
     test('what onDenied throws goes to the error handling', async () => {
       const { ask, errors } = await serve({
-        rules: '1/minute',
+        rules: parseRule('1/minute'),
         onDenied: () => {
           throw new Error('too many')
         },
@@ -456,7 +457,7 @@ export function middlewareSuite(framework: Framework): void {
 
     /** One answer while the store is there, and three after it has stopped. */
     async function outage(options: Options) {
-      const { ask, errors } = await serve({ store: redisStore(client), rules: '2/minute', ...options })
+      const { ask, errors } = await serve({ store: redisStore(client), rules: parseRule('2/minute'), ...options })
       const before = await ask()
       expect(before).toMatchObject({ status: 200, headers: { ratelimit: '"fixed-window:2/1m";r=1;t=60' } })
       proxy.weather = { loseDown: true }
@@ -492,7 +493,7 @@ export function middlewareSuite(framework: Framework): void {
     test('in shadow mode it is nobody’s problem', async () => {
       const { ask } = await serve({
         store: redisStore(client),
-        rules: '2/minute',
+        rules: parseRule('2/minute'),
         failure: { ...failure, then: 'throw' },
         mode: 'shadow',
         onShadowDenied: () => {},

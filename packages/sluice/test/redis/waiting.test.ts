@@ -3,6 +3,7 @@
 import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
 import { startProxy } from '../../../../test/servers/tcp-proxy.mjs'
+import { parseRule } from '../../src/algorithms/parse-rule.ts'
 import { createLimiter } from '../../src/index.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { seededRandom } from '../../src/testing/random.ts'
@@ -16,7 +17,7 @@ test('callers that give up, abort and are sent away have not paid, at any latenc
   proxy.weather = { upDelayMs: 10, downDelayMs: 30, jitterMs: 30 }
   const client = new Redis(proxy.port, '127.0.0.1')
   const limiter = createLimiter({
-    rules: '12/hour',
+    rules: parseRule('12/hour'),
     store: redisStore(client, { prefix: freshPrefix() }),
     failure: { timeoutMs: 20_000 },
   })

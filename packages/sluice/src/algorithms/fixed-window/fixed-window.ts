@@ -2,11 +2,21 @@
 
 import { type Duration, formatDuration } from '../../core/duration.ts'
 import { SluiceError } from '../../core/errors.ts'
-import { type Rule, type RuleOptions, type RuleParameters, ruleName, takeByParts } from '../../core/rule.ts'
+import {
+  type Per,
+  type PerOf,
+  type PerOption,
+  type Rule,
+  type RuleOptions,
+  type RuleParameters,
+  ruleName,
+  rulePer,
+  takeByParts,
+} from '../../core/rule.ts'
 import { type KindsOf, readOptions } from '../../core/rule-options.ts'
 import { MAX } from '../../core/whole-numbers.ts'
 
-export interface FixedWindowOptions extends RuleOptions {
+export interface FixedWindowOptions<P extends PerOption = PerOption> extends RuleOptions<P> {
   /** How many units a window lets through. */
   readonly limit: number
   readonly window: Duration
@@ -33,11 +43,12 @@ const EXPIRES_AT = 0
 const USED = 1
 
 /** At most `limit` units in each window. Simple and lean; up to twice the limit can pass around a boundary. */
-export function fixedWindow(options: FixedWindowOptions): Rule {
-  return new FixedWindow(options)
+export function fixedWindow<const P extends PerOption = undefined>(options: FixedWindowOptions<P>): Rule<PerOf<P>> {
+  return new FixedWindow<PerOf<P>>(options)
 }
 
-class FixedWindow implements Rule {
+class FixedWindow<P extends Per> implements Rule<P> {
+  readonly per: P
   readonly algorithm = 'fixed-window'
   readonly name: string
   readonly limit: number
@@ -64,7 +75,8 @@ class FixedWindow implements Rule {
     this.elastic = elastic
     this.countsDenied = countDenied || elastic
     const extras = `${anchor === 'clock' ? ':clock' : ''}${elastic ? ':elastic' : countDenied ? ':count-denied' : ''}`
-    this.name = ruleName(options.name, `fixed-window:${limit}/${formatDuration(windowMs)}${extras}`)
+    this.per = rulePer(options.per) as P
+    this.name = ruleName(options, `fixed-window:${limit}/${formatDuration(windowMs)}${extras}`)
     this.parameters = { limit, windowMs, isOnClock: anchor === 'clock', elastic, countsDenied: this.countsDenied }
     Object.freeze(this)
   }

@@ -1,15 +1,15 @@
 // The generic cell rate algorithm: `limit` per `period`, evenly spaced, of which `burst` may come at once.
 
 import { type Duration, formatDuration } from '../../core/duration.ts'
-import { type Rule, type RuleOptions, ruleName } from '../../core/rule.ts'
+import { type PerOf, type PerOption, type Rule, type RuleOptions, ruleName, rulePer } from '../../core/rule.ts'
 import { type KindsOf, readOptions } from '../../core/rule-options.ts'
 import { Meter } from '../meter/meter.ts'
 
-export interface GcraOptions extends RuleOptions {
+export interface GcraOptions<P extends PerOption = PerOption> extends RuleOptions<P> {
   /** How many units a period lets through in the long run. */
   readonly limit: number
   readonly period: Duration
-  /** How many units may come at once. Default: `limit`. */
+  /** How many units may come at once; `limit` unless said. */
   readonly burst?: number
 }
 
@@ -20,8 +20,9 @@ export const GCRA_OPTIONS = {
 } as const satisfies KindsOf<GcraOptions>
 
 /** `limit` per `period`, evenly spaced, of which `burst` may come at once. */
-export function gcra(options: GcraOptions): Rule {
+export function gcra<const P extends PerOption = undefined>(options: GcraOptions<P>): Rule<PerOf<P>> {
   const { limit, period: everyMs, burst } = readOptions('gcra', options, GCRA_OPTIONS)
-  const name = ruleName(options.name, `gcra:${burst}+${limit}/${formatDuration(everyMs)}`)
-  return new Meter({ name, of: 'gcra', capacity: burst, capacityName: 'burst', refill: limit, everyMs, style: 'smooth' })
+  const per = rulePer(options.per as P)
+  const name = ruleName(options, `gcra:${burst}+${limit}/${formatDuration(everyMs)}`)
+  return new Meter({ name, per, of: 'gcra', capacity: burst, capacityName: 'burst', refill: limit, everyMs, style: 'smooth' })
 }

@@ -1,11 +1,11 @@
 // A bucket that hits fill and that leaks: what would make it overflow is denied. The token bucket's mirror image.
 
 import { type Duration, formatDuration } from '../../core/duration.ts'
-import { type Rule, type RuleOptions, ruleName } from '../../core/rule.ts'
+import { type PerOf, type PerOption, type Rule, type RuleOptions, ruleName, rulePer } from '../../core/rule.ts'
 import { type KindsOf, readOptions } from '../../core/rule-options.ts'
 import { Meter } from '../meter/meter.ts'
 
-export interface LeakyBucketOptions extends RuleOptions {
+export interface LeakyBucketOptions<P extends PerOption = PerOption> extends RuleOptions<P> {
   /** How many units the bucket holds before it overflows. */
   readonly capacity: number
   /** How many units leak out every `every`. */
@@ -20,8 +20,9 @@ export const LEAKY_BUCKET_OPTIONS = {
 } as const satisfies KindsOf<LeakyBucketOptions>
 
 /** Fills with each hit and leaks `leak` units per `every`; a hit that would overflow `capacity` is denied. */
-export function leakyBucket(options: LeakyBucketOptions): Rule {
+export function leakyBucket<const P extends PerOption = undefined>(options: LeakyBucketOptions<P>): Rule<PerOf<P>> {
   const { capacity, leak, every: everyMs } = readOptions('leakyBucket', options, LEAKY_BUCKET_OPTIONS)
-  const name = ruleName(options.name, `leaky-bucket:${capacity}-${leak}/${formatDuration(everyMs)}`)
-  return new Meter({ name, of: 'leakyBucket', capacity, capacityName: 'capacity', refill: leak, everyMs, style: 'smooth' })
+  const per = rulePer(options.per as P)
+  const name = ruleName(options, `leaky-bucket:${capacity}-${leak}/${formatDuration(everyMs)}`)
+  return new Meter({ name, per, of: 'leakyBucket', capacity, capacityName: 'capacity', refill: leak, everyMs, style: 'smooth' })
 }

@@ -5,11 +5,12 @@
 // written; when its ticks began is expiresAt less the ticks that it takes to drain.
 
 import { SluiceError } from '../../core/errors.ts'
-import { type Rule, type RuleParameters, takeByParts } from '../../core/rule.ts'
+import { type Per, type Rule, type RuleParameters, takeByParts } from '../../core/rule.ts'
 import { ceilDiv, floorDiv, greatestCommonDivisor, MAX, MAX_DURATION_MS } from '../../core/whole-numbers.ts'
 
-export interface MeterNumbers {
+export interface MeterNumbers<P extends Per> {
   readonly name: string
+  readonly per: P
   /** What the rule is called in error messages. */
   readonly of: string
   readonly capacity: number
@@ -27,10 +28,11 @@ const DEBT = 1
 const PACE = 2
 const DRAIN_PER_TICK = 3
 
-export class Meter implements Rule {
+export class Meter<P extends Per = Per> implements Rule<P> {
   /** The two styles count in different units, so their states must not meet. */
   readonly algorithm: 'meter' | 'stepped-meter'
   readonly name: string
+  readonly per: P
   readonly limit: number
   readonly windowMs: number
   readonly countsDenied = false
@@ -43,11 +45,12 @@ export class Meter implements Rule {
   readonly pace: number
   readonly parameters: RuleParameters
 
-  constructor({ name, of, capacity, capacityName, refill, everyMs, style }: MeterNumbers) {
+  constructor({ name, per, of, capacity, capacityName, refill, everyMs, style }: MeterNumbers<P>) {
     const shared = greatestCommonDivisor(refill, everyMs)
     const smooth = style === 'smooth'
     this.algorithm = smooth ? 'meter' : 'stepped-meter'
     this.name = name
+    this.per = per
     this.limit = capacity
     this.unitsPerToken = smooth ? everyMs / shared : 1
     this.drainPerTick = smooth ? refill / shared : refill

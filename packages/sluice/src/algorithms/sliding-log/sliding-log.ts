@@ -5,11 +5,23 @@
 // Invariant: times never decrease from the oldest entry to the newest, and none is after the last settled `nowMs`.
 
 import { type Duration, formatDuration } from '../../core/duration.ts'
-import { type Rule, type RuleLog, type RuleOptions, type RuleParameters, ruleName, takeByParts } from '../../core/rule.ts'
+import {
+  type Per,
+  type PerOf,
+  type PerOption,
+  type Rule,
+  type RuleOptions,
+  type RuleParameters,
+  ruleName,
+  rulePer,
+  takeByParts,
+} from '../../core/rule.ts'
+import type { RuleLog } from '../../core/rule-log.ts'
 import { type KindsOf, readOptions } from '../../core/rule-options.ts'
 import { MAX } from '../../core/whole-numbers.ts'
+import { LogBlocks } from './log-blocks.ts'
 
-export interface SlidingLogOptions extends RuleOptions {
+export interface SlidingLogOptions<P extends PerOption = PerOption> extends RuleOptions<P> {
   /** How many units any window lets through. */
   readonly limit: number
   readonly window: Duration
@@ -36,11 +48,12 @@ const ENTRY = 2
 const MODULUS = MAX + 1
 
 /** Never more than `limit` units in any window, wherever it starts. Keeps an entry for each millisecond that was hit. */
-export function slidingLog(options: SlidingLogOptions): Rule {
-  return new SlidingLog(options)
+export function slidingLog<const P extends PerOption = undefined>(options: SlidingLogOptions<P>): Rule<PerOf<P>> {
+  return new SlidingLog<PerOf<P>>(options)
 }
 
-class SlidingLog implements Rule {
+class SlidingLog<P extends Per> implements Rule<P> {
+  readonly per: P
   readonly algorithm = 'sliding-log'
   readonly name: string
   readonly limit: number
@@ -55,10 +68,12 @@ class SlidingLog implements Rule {
     const { limit, window: windowMs } = readOptions('slidingLog', options, SLIDING_LOG_OPTIONS)
     this.limit = limit
     this.windowMs = windowMs
-    this.name = ruleName(options.name, `sliding-log:${limit}/${formatDuration(windowMs)}`)
+    this.per = rulePer(options.per) as P
+    this.name = ruleName(options, `sliding-log:${limit}/${formatDuration(windowMs)}`)
     this.parameters = { limit, windowMs }
     const endsAt = (cells: Float64Array, at: number, nowMs: number): number => this.#endsAt(cells, at, nowMs)
-    this.log = { widthToSpend, move, frame, first, end, copy, endsAt }
+    const makeArena: RuleLog['makeArena'] = (budget, onMove) => new LogBlocks(budget, onMove)
+    this.log = { widthToSpend, move, frame, first, end, copy, endsAt, makeArena }
     Object.freeze(this)
   }
 

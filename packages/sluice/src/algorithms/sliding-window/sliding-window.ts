@@ -3,11 +3,21 @@
 
 import { type Duration, formatDuration } from '../../core/duration.ts'
 import { SluiceError } from '../../core/errors.ts'
-import { type Rule, type RuleOptions, type RuleParameters, ruleName, takeByParts } from '../../core/rule.ts'
+import {
+  type Per,
+  type PerOf,
+  type PerOption,
+  type Rule,
+  type RuleOptions,
+  type RuleParameters,
+  ruleName,
+  rulePer,
+  takeByParts,
+} from '../../core/rule.ts'
 import { type KindsOf, readOptions } from '../../core/rule-options.ts'
 import { ceilDiv, floorDiv, MAX } from '../../core/whole-numbers.ts'
 
-export interface SlidingWindowOptions extends RuleOptions {
+export interface SlidingWindowOptions<P extends PerOption = PerOption> extends RuleOptions<P> {
   /** How many units any window should let through. */
   readonly limit: number
   readonly window: Duration
@@ -33,11 +43,12 @@ const CURRENT = 2
 const PREVIOUS = 3
 
 /** About `limit` units in any window, for four numbers a key. */
-export function slidingWindow(options: SlidingWindowOptions): Rule {
-  return new SlidingWindow(options)
+export function slidingWindow<const P extends PerOption = undefined>(options: SlidingWindowOptions<P>): Rule<PerOf<P>> {
+  return new SlidingWindow<PerOf<P>>(options)
 }
 
-class SlidingWindow implements Rule {
+class SlidingWindow<P extends Per> implements Rule<P> {
+  readonly per: P
   readonly algorithm = 'sliding-window'
   readonly name: string
   readonly limit: number
@@ -65,7 +76,8 @@ class SlidingWindow implements Rule {
     this.anchor = anchor
     this.round = round
     const extras = `${anchor === 'clock' ? ':clock' : ''}${round === 'none' ? ':no-rounding' : ''}`
-    this.name = ruleName(options.name, `sliding-window:${limit}/${formatDuration(windowMs)}${extras}`)
+    this.per = rulePer(options.per) as P
+    this.name = ruleName(options, `sliding-window:${limit}/${formatDuration(windowMs)}${extras}`)
     const { mostUsed } = this
     this.parameters = { limit, windowMs, isOnClock: anchor === 'clock', roundsDown: round === 'down', mostUsed }
     Object.freeze(this)

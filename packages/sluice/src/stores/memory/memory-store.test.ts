@@ -1,12 +1,15 @@
 import { describe, expect, expectTypeOf, test, vi } from 'vitest'
+import { parseRule } from '../../algorithms/parse-rule.ts'
 import {
   createLimiter,
   type Decision,
+  dumpStore,
   fixedWindow,
   type Limiter,
   memoryStore,
   type Rule,
   type RuleLog,
+  restoreStore,
   slidingLog,
   slidingWindow,
   tokenBucket,
@@ -15,13 +18,13 @@ import { definitionStore, everyRule, exampleRule, fakeClock, storeSuite } from '
 import { seededRandom } from '../../testing/random.ts'
 import { walk } from '../../testing/walk.ts'
 import { MOST_LOOKED } from './eviction.ts'
-import type { MemoryRoom } from './memory-store.ts'
+import type { MemoryState } from './memory-store.ts'
 
 storeSuite('memory', (clock) => memoryStore({ clock }), { steps: 5000 })
 
 describe('answers', () => {
   test('come at once, and the types say so', () => {
-    const limiter = createLimiter({ rules: '5/second' })
+    const limiter = createLimiter({ rules: parseRule('5/second') })
     expectTypeOf(limiter.hit('ada')).toEqualTypeOf<Decision>()
     expectTypeOf(limiter.get('ada')).toEqualTypeOf<number>()
     expect(limiter.hit('ada').allowed).toBe(true)
@@ -29,7 +32,7 @@ describe('answers', () => {
 
   test('take their time from any clock', () => {
     let ms = 1000
-    const limiter = createLimiter({ rules: '1/second', store: memoryStore({ clock: { now: () => ms } }) })
+    const limiter = createLimiter({ rules: parseRule('1/second'), store: memoryStore({ clock: { now: () => ms } }) })
     expect([limiter.hit('ada').allowed, limiter.hit('ada').allowed]).toEqual([true, false])
     ms = 2000
     expect(limiter.hit('ada').allowed).toBe(true)
@@ -37,7 +40,7 @@ describe('answers', () => {
 
   test('a clock with a fraction is read as whole milliseconds, one that answers nonsense is refused', () => {
     let ms: unknown = 1000.9
-    const limiter = createLimiter({ rules: '1/second', store: memoryStore({ clock: { now: () => ms as number } }) })
+    const limiter = createLimiter({ rules: parseRule('1/second'), store: memoryStore({ clock: { now: () => ms as number } }) })
     limiter.hit('ada')
     expect(limiter.expiresAt('ada')).toBe(2000)
     for (ms of [Number.NaN, -1, Number.POSITIVE_INFINITY, undefined]) {
@@ -46,7 +49,7 @@ describe('answers', () => {
   })
 
   test('a decision is a value of its own, which later hits do not change', () => {
-    const limiter = createLimiter({ rules: '10/minute' })
+    const limiter = createLimiter({ rules: parseRule('10/minute') })
     const first = limiter.hit('ada')
     for (let i = 0; i < 5; i++) limiter.hit('ada')
     expect(first.remaining).toBe(9)
@@ -105,7 +108,10 @@ describe('many keys', () => {
 describe('the bound', () => {
   test('holds, whatever the number of keys and rules', () => {
     const store = memoryStore({ maxKeys: 1000 })
-    const limiter = createLimiter({ rules: ['5/minute', 'sliding-log 5/minute', 'gcra 5/minute'], store })
+    const limiter = createLimiter({
+      rules: [parseRule('5/minute'), parseRule('sliding-log 5/minute'), parseRule('gcra 5/minute')],
+      store,
+    })
     for (let i = 0; i < 5000; i++) {
       limiter.hit(`k${i}`)
       if (store.size > 1000) expect.fail(`size ${store.size} after ${i} keys`)
@@ -117,7 +123,7 @@ describe('the bound', () => {
   test('what has ended gives way without being evicted', () => {
     const clock = fakeClock()
     const store = memoryStore({ clock, maxKeys: 10 })
-    const limiter = createLimiter({ rules: '5/second', store })
+    const limiter = createLimiter({ rules: parseRule('5/second'), store })
     for (let i = 0; i < 10; i++) limiter.hit(`k${i}`)
     clock.advance(1000)
     for (let i = 10; i < 20; i++) limiter.hit(`k${i}`)
@@ -226,13 +232,14 @@ describe('the bound', () => {
   })
 
   test('nobody goes for a hit that leaves nothing', () => {
-    for (const rules of ['5/minute', ['5/minute', 'sliding-log 5/minute'], 'sliding-log 5/minute', 'gcra 5/minute']) {
+    for (const notation of ['5/minute', '5/minute; sliding-log 5/minute', 'sliding-log 5/minute', 'gcra 5/minute']) {
+      const rules = parseRule(notation)
       const store = memoryStore({ maxKeys: 4 })
       const limiter = createLimiter({ rules, store })
       for (const key of ['a', 'b', 'c', 'd']) limiter.hit(key)
       const { size } = store
       limiter.hit('new', { cost: 6 })
-      if (rules !== '5/minute') limiter.set('new', 0, { rule: limiter.rules[limiter.rules.length - 1].name })
+      if (notation !== '5/minute') limiter.set('new', 0, { rule: limiter.rules[limiter.rules.length - 1].name })
       expect(store.size).toBe(size)
     }
   })
@@ -245,10 +252,10 @@ describe('the bound', () => {
       expect(MOST_LOOKED).toBe(160 + 1056 + 2 * 4 * 16)
     })
 
-    const widths = ['5/hour', 'token-bucket 9/hour', 'sliding-log 9/hour'] as const
+    const widths = ['5/hour', 'token-bucket 9/hour', 'sliding-log 9/hour'].flatMap((text) => parseRule(text))
 
     /** The most rows that one hit of a flood has looked at, and the most that hits have on average. */
-    function rowsOfFlood(limiter: Limiter<'sync'>, store: MemoryRoom, keys: number): { most: number; mean: number } {
+    function rowsOfFlood(limiter: Limiter<'sync'>, store: MemoryState, keys: number): { most: number; mean: number } {
       let most = 0
       const start = store.rowsLookedAt
       for (let i = 0; i < keys; i++) {
@@ -264,7 +271,7 @@ describe('the bound', () => {
       const bound = count * (2 * MOST_LOOKED + 2 * count * MOST_MOVED)
 
       test(`a full store, rules of ${count} widths`, () => {
-        const store = memoryStore({ maxKeys: 20_000 }) as MemoryRoom
+        const store = memoryStore({ maxKeys: 20_000 }) as MemoryState
         const { most, mean } = rowsOfFlood(createLimiter({ rules, store }), store, 60_000)
         expect(store.evictions).toBeGreaterThan(100_000 * (count / 3))
         expect(most).toBeLessThan(bound)
@@ -273,7 +280,7 @@ describe('the bound', () => {
 
       test(`a store whose keys have all expired, rules of ${count} widths`, () => {
         const clock = fakeClock()
-        const store = memoryStore({ clock, maxKeys: 20_000 }) as MemoryRoom
+        const store = memoryStore({ clock, maxKeys: 20_000 }) as MemoryState
         const limiter = createLimiter({ rules, store })
         rowsOfFlood(limiter, store, 30_000)
         clock.advance(7_200_000)
@@ -283,7 +290,7 @@ describe('the bound', () => {
       })
 
       test(`a store that is full of keys of other rules, and then of these: ${count} widths`, () => {
-        const store = memoryStore({ maxKeys: 20_000 }) as MemoryRoom
+        const store = memoryStore({ maxKeys: 20_000 }) as MemoryState
         const others = widths.map((rule) => createLimiter({ rules: rule, store }))
         for (const other of others) rowsOfFlood(other, store, 40_000)
         for (let i = 0; i < 19_990; i++) for (const other of others) other.reset(`flood:40000:${39_999 - i}`)
@@ -295,7 +302,7 @@ describe('the bound', () => {
 
     test('many rules of one width, in proportion to their number', () => {
       const most = [10, 50].map((count) => {
-        const store = memoryStore({ maxKeys: 20_000 }) as MemoryRoom
+        const store = memoryStore({ maxKeys: 20_000 }) as MemoryState
         const rules = Array.from({ length: count }, (_, i) => fixedWindow({ limit: 9, window: '1h', name: `rule ${i}` }))
         return rowsOfFlood(createLimiter({ rules, store }), store, 3000).most / count
       })
@@ -304,8 +311,8 @@ describe('the bound', () => {
     })
 
     test('keys that have used all of their limit', () => {
-      const store = memoryStore({ maxKeys: 20_000 }) as MemoryRoom
-      const { most, mean } = rowsOfFlood(createLimiter({ rules: '1/hour', store }), store, 60_000)
+      const store = memoryStore({ maxKeys: 20_000 }) as MemoryState
+      const { most, mean } = rowsOfFlood(createLimiter({ rules: parseRule('1/hour'), store }), store, 60_000)
       expect(most).toBeLessThan(2 * MOST_LOOKED + MOST_MOVED)
       expect(mean).toBeLessThan(120)
     })
@@ -315,18 +322,18 @@ describe('the bound', () => {
       const store = memoryStore({ clock, maxKeys: 20_000 })
       const limiter = createLimiter({ rules: fixedWindow({ limit: 1000, window: '1h' }), store })
       for (let i = 0; i < 400_000; i++) limiter.hit(`k${i}`)
-      expect((store as MemoryRoom).longestRun).toBeLessThan(200)
+      expect((store as MemoryState).longestRun).toBeLessThan(200)
       // As full as a table may be, and with keys that are denied.
       for (const limit of [1, 1000]) {
         const full = memoryStore({ clock, maxKeys: 91_000 })
         const flooded = createLimiter({ rules: fixedWindow({ limit, window: '1h' }), store: full })
         for (let i = 0; i < 10 * 91_000; i++) flooded.hit(`k${i}`)
-        expect((full as MemoryRoom).longestRun, `a limit of ${limit}`).toBeLessThan(400)
+        expect((full as MemoryState).longestRun, `a limit of ${limit}`).toBeLessThan(400)
       }
       clock.advance(7_200_000)
       for (let i = 0; i < 30_000; i++) {
         limiter.hit(`l${i}`)
-        if (i % 500 === 0) expect((store as MemoryRoom).longestRun).toBeLessThan(400)
+        if (i % 500 === 0) expect((store as MemoryState).longestRun).toBeLessThan(400)
       }
     })
   })
@@ -339,7 +346,9 @@ describe('the bound', () => {
       expect(() => memoryStore({ maxBytes: maxBytes as number })).toThrow(expect.objectContaining({ code: 'ERR_OPTION' }))
     }
     const store = memoryStore({ maxKeys: 1 })
-    expect(() => createLimiter({ rules: ['1/second', '9/minute'], store })).toThrow(/no room for the 2 rules/)
+    expect(() => createLimiter({ rules: [parseRule('1/second'), parseRule('9/minute')], store })).toThrow(
+      /no room for the 2 rules/,
+    )
   })
 })
 
@@ -347,8 +356,8 @@ describe('what has expired', () => {
   test('clean drops it, and says how much', () => {
     const clock = fakeClock()
     const store = memoryStore({ clock })
-    const short = createLimiter({ rules: ['5/second', 'sliding-log 5/second'], store })
-    const long = createLimiter({ rules: '5/hour', store })
+    const short = createLimiter({ rules: [parseRule('5/second'), parseRule('sliding-log 5/second')], store })
+    const long = createLimiter({ rules: parseRule('5/hour'), store })
     for (let i = 0; i < 100; i++) short.hit(`k${i}`)
     long.hit('k')
     expect(store.size).toBe(201)
@@ -360,7 +369,10 @@ describe('what has expired', () => {
 
   test('a hit that is denied for good leaves no row behind', () => {
     const store = memoryStore()
-    const limiter = createLimiter({ rules: ['5/second', 'sliding-log 9/second', 'token-bucket 9/second'], store })
+    const limiter = createLimiter({
+      rules: [parseRule('5/second'), parseRule('sliding-log 9/second'), parseRule('token-bucket 9/second')],
+      store,
+    })
     expect(limiter.hit('k', { cost: 6 }).retryAfterMs).toBe(Number.POSITIVE_INFINITY)
     limiter.peek('k')
     limiter.get('k')
@@ -373,7 +385,7 @@ describe('what has expired', () => {
     vi.useFakeTimers()
     try {
       let ms = 1000
-      const limiter = createLimiter({ rules: '5/second', store: memoryStore({ clock: { now: () => ms } }) })
+      const limiter = createLimiter({ rules: parseRule('5/second'), store: memoryStore({ clock: { now: () => ms } }) })
       limiter.hit('k')
       ms = Number.NaN
       expect(() => vi.advanceTimersByTime(5000)).not.toThrow()
@@ -389,7 +401,7 @@ describe('what has expired', () => {
     try {
       const clock = fakeClock()
       const store = memoryStore({ clock })
-      const limiter = createLimiter({ rules: '5/second', store })
+      const limiter = createLimiter({ rules: parseRule('5/second'), store })
       for (let i = 0; i < 1000; i++) limiter.hit(`k${i}`)
       expect(vi.getTimerCount()).toBe(1)
       clock.advance(1000)
@@ -479,7 +491,7 @@ describe('long logs', () => {
 
   test('one that grows does not free others that are denied, and does not search for ever', () => {
     const clock = fakeClock()
-    const store = memoryStore({ clock, maxBytes: 2 ** 22 }) as MemoryRoom
+    const store = memoryStore({ clock, maxBytes: 2 ** 22 }) as MemoryState
     const limiter = createLimiter({ rules: slidingLog({ limit: 100_000, window: '10h' }), store })
     for (let i = 0; i < 5000; i++) limiter.hit(`denied:${i}`, { cost: 100_000 })
     let most = 0
@@ -524,7 +536,7 @@ describe('long logs', () => {
       clock.advance(1)
     }
     for (let i = 0; i < 1000; i++) limiter.hit(`short:${i}`)
-    const store = memoryStore({ clock, maxBytes: 2 ** 22, restore: before.dump() })
+    const store = restoreStore(dumpStore(before), { clock, maxBytes: 2 ** 22 })
     expect(store.bytes).toBeLessThanOrEqual(2 ** 22)
     expect(store.size).toBe(1000)
   })
@@ -535,7 +547,7 @@ describe('long logs', () => {
     const defined = createLimiter({ rules, store: definitionStore(clock) })
     let store = memoryStore({ clock })
     for (let i = 0; i < 9000; i++) {
-      if (i % 50 === 0) store = memoryStore({ clock, restore: store.dump() })
+      if (i % 50 === 0) store = restoreStore(dumpStore(store), { clock })
       const limiter = createLimiter({ rules, store })
       expect(limiter.hit('k').remaining).toBe(defined.hit('k').remaining)
       clock.advance(1)
@@ -560,7 +572,9 @@ test('nothing random is asked for before the first call, as some runtimes have i
   const random = vi.spyOn(crypto, 'getRandomValues')
   try {
     const store = memoryStore()
-    const limiters = ['5/minute', ['5/minute', 'sliding-log 5/minute']].map((rules) => createLimiter({ rules, store }))
+    const limiters = ['5/minute', '5/minute; sliding-log 5/minute'].map((text) =>
+      createLimiter({ rules: parseRule(text), store }),
+    )
     expect(random).not.toHaveBeenCalled()
     for (const limiter of limiters) limiter.hit('ada')
     expect(random).toHaveBeenCalledTimes(1)

@@ -1,12 +1,13 @@
-// A limiter's counts in the memory store: finds a key's rows and runs the rules' definitions inside them.
-// Invariant: a hit either spends on every rule or, if one denies, on none but those that count denied hits,
-// and a row is made only for what will be written.
+// A limiter's states in the memory store: finds their rows and hands them to the step.
+// Invariant: a row is claimed only for a state that will be written.
 
+import type { Call, Charge, Figures } from '../../core/call.ts'
 import { type Decision, decide } from '../../core/decision.ts'
 import type { Rule } from '../../core/rule.ts'
+import type { LogArena, LogRule } from '../../core/rule-log.ts'
+import { type State, type States, step } from '../../core/step.ts'
 import type { Tally } from '../../core/store.ts'
-import type { LogArena, LogRule } from './log-arena.ts'
-import type { MemoryRoom } from './memory-store.ts'
+import type { MemoryState } from './memory-store.ts'
 import { PINNED, pressurePerUnit, type Rows } from './rows.ts'
 import { LOG_HANDLE, type Table } from './table.ts'
 
@@ -26,209 +27,182 @@ interface Place {
   rows: Rows
   /** The key's row in `rows`; negative if it has none. */
   row: number
-  /** Where the state is: in the row, or for a log in its block. */
+  /** Place of the state: in the row, or for a log in its block. */
   cells: Float64Array
   at: number
 }
 
-export class MemoryTally implements Tally<'sync'> {
-  readonly #room: MemoryRoom
-  readonly #logs: LogArena
+/** A charge that is used again from hit to hit. */
+type ReusedCharge = { -readonly [K in keyof Charge]: Charge[K] }
+
+export class MemoryTally implements Tally<'sync'>, States {
+  readonly countsDenied: boolean
+  readonly #state: MemoryState
+  /** There if one of the rules keeps logs. */
+  readonly #logs: LogArena | undefined
   readonly #rules: readonly Rule[]
+  /** One for each rule. */
   readonly #places: readonly Place[]
   /** The tables of the places, each once. */
   readonly #tables: readonly Table[]
-  /** Cells for looking at a state without a trace. */
+  /** Cells for reading a state without a trace. */
   readonly #scratch: Float64Array
+  /** A hit on every rule, used again each time: a hit makes no object but its figures and its decision. */
+  readonly #hit: { readonly operation: 'hit'; readonly charges: readonly ReusedCharge[] }
+  /** The call at hand, and the place of each of its charges. */
+  #charges: readonly Charge[] = []
+  #asked: readonly Place[] = []
+  /** True if every charge has its row. */
+  #isWhole = false
 
-  constructor(room: MemoryRoom, logs: LogArena, rules: readonly Rule[]) {
-    this.#room = room
-    this.#logs = logs
+  constructor(state: MemoryState, rules: readonly Rule[]) {
+    this.countsDenied = rules.some(({ countsDenied }) => countsDenied)
+    this.#state = state
+    const log = rules.find((rule) => rule.log !== undefined)
+    this.#logs = log && state.logsOf(log as LogRule)
     this.#rules = rules
-    this.#places = rules.map((rule) => place(room, rule))
+    this.#places = rules.map((rule) => place(state, rule))
     this.#tables = [...new Set(this.#places.map(({ table }) => table))]
     this.#scratch = new Float64Array(Math.max(...rules.map((rule) => rule.width)) + SCRATCH_CELLS)
+    this.#hit = { operation: 'hit', charges: rules.map((_, rule) => ({ rule, key: '', amount: 0 })) }
   }
 
   hit(key: string, cost: number): Decision {
-    const places = this.#places
-    const nowMs = this.#room.clock.now()
-    this.#find(places, key)
-    let allowed = true
-    for (let i = 0; i < places.length; i++) {
-      const { rule } = places[i]
-      if (places[i].row < 0) this.#lookAtBlank(places[i])
-      else this.#locate(places[i])
-      const { cells, at } = places[i]
-      rule.settle(cells, at, nowMs)
-      if (rule.waitMs(cells, at, nowMs, cost) > 0) allowed = false
+    const { charges } = this.#hit
+    for (let i = 0; i < charges.length; i++) {
+      charges[i].key = key
+      charges[i].amount = cost
     }
-    if (allowed || this.#countsDenied) this.#makeRoom(places, key, nowMs, allowed)
-    const figures: number[] = []
-    for (let i = 0; i < places.length; i++) {
-      const place = places[i]
-      const { rule } = place
-      if (place.row < 0) this.#lookAtBlank(place)
-      else {
-        this.#locate(place)
-        if (allowed || rule.countsDenied) rule.spend(place.cells, place.at, nowMs, cost)
-        this.#keepEnd(place)
-      }
-      const { cells, at } = place
-      const used = rule.used(cells, at, nowMs)
-      // Asked again, because a denied hit that counts may have moved the end of the wait.
-      const waitMs = allowed ? 0 : rule.waitMs(cells, at, nowMs, cost)
-      figures.push(used, waitMs, cells[at] === 0 ? 0 : cells[at] - nowMs)
-      if (place.row >= 0) press(place, used)
-    }
-    return decide(this.#rules, figures, 'store')
+    return decide(this.#rules, this.ask(this.#hit))
   }
 
-  peek(key: string, cost: number): Decision {
-    const nowMs = this.#room.clock.now()
-    this.#find(this.#places, key)
-    const figures: number[] = []
-    for (const place of this.#places) {
-      this.#view(place, nowMs)
-      const { rule, cells, at } = place
-      const endsAt = this.#endsAt(place, nowMs)
-      figures.push(rule.used(cells, at, nowMs), rule.waitMs(cells, at, nowMs, cost), endsAt === 0 ? 0 : endsAt - nowMs)
-    }
-    return decide(this.#rules, figures, 'store')
+  ask(call: Call): Figures {
+    const { charges } = call
+    const nowMs = this.#state.clock.now()
+    this.#charges = charges
+    this.#asked = charges.length === this.#places.length ? this.#places : charges.map(({ rule }) => this.#places[rule])
+    this.#find()
+    return step(call, this, nowMs)
   }
 
-  inc(rule: number, key: string, cost: number): number {
-    return this.#write(this.#places[rule], key, (place, nowMs) => place.rule.spend(place.cells, place.at, nowMs, cost))
+  load(i: number): State {
+    const place = this.#asked[i]
+    if (place.row < 0) this.#lookAtBlank(place)
+    else this.#locate(place)
+    return place
   }
 
-  set(rule: number, key: string, used: number): number {
-    return this.#write(this.#places[rule], key, (place, nowMs) => place.rule.put(place.cells, place.at, nowMs, used))
+  /** A settled copy, or a log as it stands. */
+  view(i: number, nowMs: number): State {
+    const place = this.#asked[i]
+    if (place.row < 0) this.#lookAtBlank(place)
+    else this.#locate(place)
+    const { rule, cells, at, row } = place
+    if (row < 0 || rule.log !== undefined) return place
+    for (let cell = 0; cell < rule.width; cell++) this.#scratch[cell] = cells[at + cell]
+    rule.settle(this.#scratch, 0, nowMs)
+    place.cells = this.#scratch
+    place.at = 0
+    return place
   }
 
-  get(rule: number, key: string): number {
-    const place = this.#places[rule]
-    const nowMs = this.#room.clock.now()
-    this.#find([place], key)
-    this.#view(place, nowMs)
-    return place.rule.used(place.cells, place.at, nowMs)
+  isKept(i: number): boolean {
+    return this.#asked[i].row >= 0
   }
 
-  expiresAt(rule: number, key: string): number {
-    const place = this.#places[rule]
-    const nowMs = this.#room.clock.now()
-    this.#find([place], key)
-    this.#view(place, nowMs)
-    return this.#endsAt(place, nowMs)
+  /**
+   * Claims the rows that the keys lack (all, or only those of rules that count denied hits), and space for one more entry in
+   * their logs. Rows may move. Others may be evicted, never those of the call.
+   */
+  prepare(all: boolean, nowMs: number): void {
+    if (this.#isWhole && this.#logs === undefined) return
+    let lacking = 0
+    for (const { row, rule } of this.#asked) if (row < 0 && (all || rule.countsDenied)) lacking += 1
+    if (lacking > 0) this.#claim(nowMs, all, lacking)
+    if (this.#logs !== undefined)
+      for (const place of this.#asked) if (place.rule.log !== undefined && place.row >= 0) this.#fitLog(place, nowMs)
+    if (lacking > 0 || this.#logs !== undefined) for (const place of this.#asked) if (place.row >= 0) this.#locate(place)
   }
 
-  refund(key: string, cost: number, rule?: number): number {
-    const nowMs = this.#room.clock.now()
-    const places = rule === undefined ? this.#places : [this.#places[rule]]
-    this.#find(places, key)
-    let usedOfFirst = 0
-    for (const place of places) {
-      if (place.row < 0) continue
-      this.#locate(place)
-      const { rule, cells, at } = place
-      rule.settle(cells, at, nowMs)
-      rule.refund(cells, at, nowMs, cost)
-      const used = rule.used(cells, at, nowMs)
-      press(place, used)
-      this.#keepEnd(place)
-      if (place === places[0]) usedOfFirst = used
-    }
-    return usedOfFirst
+  prepared(i: number): State {
+    return this.#asked[i]
   }
 
-  reset(key: string): void {
-    for (const place of this.#places) {
-      this.#find([place], key)
-      if (place.row >= 0) place.table.drop(place.rows, place.row)
-    }
+  save(i: number, used: number): void {
+    const { rule, rows, row, cells, at, pressurePerUnit } = this.#asked[i]
+    if (row < 0) return
+    // The row of a log keeps when the log ends.
+    if (rule.log !== undefined) rows.cells[rows.at(row)] = cells[at]
+    rows.setPressure(row, used, pressurePerUnit)
   }
 
-  get #countsDenied(): boolean {
-    return this.#rules.some((rule) => rule.countsDenied)
+  drop(i: number): void {
+    // Found again: a row that was dropped before may have moved this one.
+    this.#find()
+    const { table, rows, row } = this.#asked[i]
+    if (row >= 0) table.drop(rows, row)
   }
 
-  /** Runs `change` in the settled state of a key, which gets a row for it unless its state stays that of a key never hit; returns units used. */
-  #write(place: Place, key: string, change: (place: Place, nowMs: number) => void): number {
-    const nowMs = this.#room.clock.now()
-    this.#find([place], key)
-    if (place.row < 0) {
-      this.#lookAtBlank(place)
-      change(place, nowMs)
-      if (place.cells[place.at] === 0) return 0
-    }
-    this.#makeRoom([place], key, nowMs, true)
-    this.#locate(place)
-    place.rule.settle(place.cells, place.at, nowMs)
-    change(place, nowMs)
-    this.#keepEnd(place)
-    const used = place.rule.used(place.cells, place.at, nowMs)
-    press(place, used)
-    return used
+  /** Asked for only where a rule keeps logs. */
+  get #arena(): LogArena {
+    return this.#logs as LogArena
   }
 
-  /** Looks up the key's rows. */
-  #find(places: readonly Place[], key: string): void {
-    const { keyHash } = this.#room
-    this.#room.seedKeys()
-    const keyHi = keyHash.hash(key)
-    for (const place of places) {
+  /** Finds the rows of the call at hand. */
+  #find(): void {
+    const { keyHash } = this.#state
+    const charges = this.#charges
+    this.#state.seedKeys()
+    let keyHi = 0
+    this.#isWhole = true
+    for (let i = 0; i < charges.length; i++) {
+      const place = this.#asked[i]
+      const { key } = charges[i]
+      if (i === 0 || key !== charges[i - 1].key) keyHi = keyHash.hash(key)
       place.hi = keyHi ^ place.ruleHi
       place.lo = notEmpty(keyHash.lo ^ place.ruleLo, place.hi)
       place.rows = place.table.rowsFor(place.hi)
       place.row = place.rows.find(place.lo, place.hi)
+      if (place.row < 0) this.#isWhole = false
     }
   }
 
-  /**
-   * Gets everything ready that is about to be written: the rows that the key lacks (all, or only those of rules that count
-   * denied hits), and room for one more entry in its logs. Rows may move. Others may be evicted, never the key's own.
-   */
-  #makeRoom(places: readonly Place[], key: string, nowMs: number, all: boolean): void {
-    let lacking = 0
-    for (const { row, rule } of places) if (row < 0 && (all || rule.countsDenied)) lacking += 1
-    if (lacking > 0) this.#claim(places, key, nowMs, all, lacking)
-    for (const place of places) if (place.rule.log !== undefined && place.row >= 0) this.#fitLog(places, place, key, nowMs)
-  }
-
-  #claim(places: readonly Place[], key: string, nowMs: number, all: boolean, lacking: number): void {
-    pin(places)
-    const tables = places === this.#places ? this.#tables : [places[0].table]
-    for (const table of tables) this.#room.makeRoom(table, lacking, nowMs)
-    this.#makeLogRoom(places, lacking, nowMs)
+  #claim(nowMs: number, all: boolean, lacking: number): void {
+    const asked = this.#asked
+    pin(asked)
+    const tables = asked === this.#places ? this.#tables : [...new Set(asked.map(({ table }) => table))]
+    for (const table of tables) this.#state.makeRoom(table, lacking, nowMs)
+    this.#makeLogRoom(lacking, nowMs)
     for (const table of tables) table.prepare(lacking, nowMs)
-    this.#find(places, key)
-    const epoch = this.#room.countClaims(lacking)
-    for (const place of places) {
+    this.#find()
+    const epoch = this.#state.countClaims(lacking)
+    for (const place of asked) {
       const { table, rule, lo, hi } = place
       if (place.row >= 0 || !(all || rule.countsDenied)) continue
       const row = table.claim(lo, hi, epoch)
       const rows = table.rowsFor(hi)
-      // Without an end it would count as expired while room is made for other logs.
+      // Without an end it would count as expired while space is made for other logs.
       rows.pressure[row] = PINNED
-      if (rule.log !== undefined) rows.cells[rows.at(row) + LOG_HANDLE] = this.#logs.allocate(rule as LogRule, place)
+      if (rule.log !== undefined) rows.cells[rows.at(row) + LOG_HANDLE] = this.#arena.allocate(rule as LogRule, place)
     }
-    this.#find(places, key)
+    this.#find()
   }
 
-  #makeLogRoom(places: readonly Place[], lacking: number, nowMs: number): void {
-    const log = places.find(({ rule }) => rule.log !== undefined)
-    if (log !== undefined) this.#room.makeLogRoom(lacking * this.#logs.smallestBytes(log.rule as LogRule), nowMs)
+  #makeLogRoom(lacking: number, nowMs: number): void {
+    const log = this.#asked.find(({ rule }) => rule.log !== undefined)
+    if (log !== undefined) this.#state.makeLogRoom(lacking * this.#arena.smallestBytes(log.rule as LogRule), nowMs)
   }
 
   /** Lets a log move to a larger block where one more entry would not fit, and to a smaller one where far more would. */
-  #fitLog(places: readonly Place[], place: Place, key: string, nowMs: number): void {
+  #fitLog(place: Place, nowMs: number): void {
     const rule = place.rule as LogRule
-    const bytes = this.#logs.bytesToFit(rule, handleOf(place))
+    const bytes = this.#arena.bytesToFit(rule, handleOf(place))
     if (bytes > 0) {
-      pin(places)
-      this.#room.makeGrowthRoom(bytes, nowMs)
-      this.#find(places, key)
+      pin(this.#asked)
+      this.#state.makeGrowthRoom(bytes, nowMs)
+      this.#find()
     }
-    const handle = this.#logs.fit(rule, handleOf(place), place)
+    const handle = this.#arena.fit(rule, handleOf(place), place)
     place.rows.cells[place.rows.at(place.row) + LOG_HANDLE] = handle
   }
 
@@ -241,8 +215,8 @@ export class MemoryTally implements Tally<'sync'> {
       place.at = rowAt
     } else {
       const handle = rows.cells[rowAt + LOG_HANDLE]
-      place.cells = this.#logs.cells(handle)
-      place.at = this.#logs.at(handle)
+      place.cells = this.#arena.cells(handle)
+      place.at = this.#arena.at(handle)
     }
   }
 
@@ -255,33 +229,6 @@ export class MemoryTally implements Tally<'sync'> {
     place.cells = scratch
     place.at = 0
   }
-
-  /** Lets the row of a log know when it ends. */
-  #keepEnd({ rule, rows, row, cells, at }: Place): void {
-    if (rule.log !== undefined) rows.cells[rows.at(row)] = cells[at]
-  }
-
-  /** Points `cells` at the state as it is now, to read and not to change: a settled copy, or a log as it stands, which can be read unsettled. */
-  #view(place: Place, nowMs: number): void {
-    if (place.row < 0) return this.#lookAtBlank(place)
-    this.#locate(place)
-    const { rule, cells, at } = place
-    if (rule.log !== undefined) return
-    for (let i = 0; i < rule.width; i++) this.#scratch[i] = cells[at + i]
-    rule.settle(this.#scratch, 0, nowMs)
-    place.cells = this.#scratch
-    place.at = 0
-  }
-
-  /** When the state at which `cells` points ends; 0 if there is none. */
-  #endsAt({ rule, cells, at }: Place, nowMs: number): number {
-    return rule.log === undefined ? cells[at] : rule.log.endsAt(cells, at, nowMs)
-  }
-}
-
-/** Notes which share of its limit a key has used. */
-function press({ rows, row, pressurePerUnit }: Place, used: number): void {
-  rows.setPressure(row, used, pressurePerUnit)
 }
 
 /** Keeps the key's own rows from being evicted, until `press` says what they have used. */
@@ -293,9 +240,9 @@ function handleOf({ rows, row }: Place): number {
   return rows.cells[rows.at(row) + LOG_HANDLE]
 }
 
-function place(room: MemoryRoom, rule: Rule): Place {
-  const table = room.tableFor(rule)
-  const { lo: ruleLo, hi: ruleHi } = room.fingerprint(rule)
+function place(state: MemoryState, rule: Rule): Place {
+  const table = state.tableFor(rule)
+  const { lo: ruleLo, hi: ruleHi } = state.fingerprint(rule)
   const { rows } = table
   return {
     rule,

@@ -5,14 +5,13 @@ import type { TimerClock } from '../../core/clock.ts'
 import { type Decision, SingleDecision } from '../../core/decision.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { KeyHash } from './key-hash.ts'
-import type { LogArena } from './log-arena.ts'
-import type { MemoryRoom } from './memory-store.ts'
+import type { MemoryState } from './memory-store.ts'
 import { MemoryTally, notEmpty } from './memory-tally.ts'
 import { pressurePerUnit } from './rows.ts'
 import type { Table } from './table.ts'
 
 export class PlainTally extends MemoryTally {
-  readonly #room: MemoryRoom
+  readonly #state: MemoryState
   readonly #clock: TimerClock
   readonly #keyHash: KeyHash
   readonly #table: Table
@@ -21,14 +20,14 @@ export class PlainTally extends MemoryTally {
   readonly #ruleHi: number
   readonly #pressurePerUnit: number
 
-  constructor(room: MemoryRoom, logs: LogArena, rules: readonly Rule[]) {
-    super(room, logs, rules)
-    this.#room = room
-    this.#clock = room.clock
-    this.#keyHash = room.keyHash
+  constructor(state: MemoryState, rules: readonly Rule[]) {
+    super(state, rules)
+    this.#state = state
+    this.#clock = state.clock
+    this.#keyHash = state.keyHash
     this.#rule = rules[0]
-    this.#table = room.tableFor(this.#rule)
-    const { lo, hi } = room.fingerprint(this.#rule)
+    this.#table = state.tableFor(this.#rule)
+    const { lo, hi } = state.fingerprint(this.#rule)
     this.#ruleLo = lo
     this.#ruleHi = hi
     this.#pressurePerUnit = pressurePerUnit(this.#rule.limit)
@@ -59,7 +58,6 @@ export class PlainTally extends MemoryTally {
       waitMs,
       endsAt === 0 ? 0 : endsAt - nowMs,
       rule.name,
-      'store',
     )
   }
 
@@ -69,13 +67,13 @@ export class PlainTally extends MemoryTally {
    */
   #hitNew(key: string, cost: number, lo: number, hi: number, nowMs: number): Decision {
     const { limit, countsDenied } = this.#rule
-    if (cost > limit && !countsDenied) return this.peek(key, cost)
+    if (cost > limit && !countsDenied) return super.hit(key, cost)
     if (this.#keyHash.isSeeded) {
-      this.#room.makeRoom(this.#table, 1, nowMs)
+      this.#state.makeRoom(this.#table, 1, nowMs)
       this.#table.prepare(1, nowMs)
-      this.#table.claim(lo, hi, this.#room.countClaims(1))
+      this.#table.claim(lo, hi, this.#state.countClaims(1))
     } else {
-      this.#room.seedKeys()
+      this.#state.seedKeys()
     }
     return this.hit(key, cost)
   }

@@ -3,6 +3,7 @@
 import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { beforeTests, freshPrefix, realRedis } from '../../../test/redis/real-redis.ts'
+import { parseRule } from '../../algorithms/parse-rule.ts'
 import { createLimiter, fixedWindow, gcra, type Rule, slidingLog, slidingWindow, tokenBucket } from '../../index.ts'
 import { redisStore } from './redis-store.ts'
 
@@ -161,7 +162,7 @@ test('a bad value that is found late leaves no rule half changed', async () => {
 test('the fallback decides for the bad key alone', async () => {
   const prefix = freshPrefix()
   const store = redisStore(client.it, { prefix })
-  const limiter = createLimiter({ rules: '5/hour', store, failure: { timeoutMs: 20_000, then: 'local', failures: 1 } })
+  const limiter = createLimiter({ rules: parseRule('5/hour'), store, failure: { timeoutMs: 20_000, then: 'local', failures: 1 } })
   await limiter.hit('ada')
   const [name] = await client.it.keys(`${prefix}:1:*`)
   await client.it.set(name, bytesOf(Number.NaN, Number.NaN), 'PX', 60_000)
@@ -172,7 +173,11 @@ test('the fallback decides for the bad key alone', async () => {
 
 test('a note of executed commands that is none is replaced', async () => {
   const prefix = freshPrefix()
-  const limiter = createLimiter({ rules: '5/hour', store: redisStore(client.it, { prefix }), failure: { timeoutMs: 20_000 } })
+  const limiter = createLimiter({
+    rules: parseRule('5/hour'),
+    store: redisStore(client.it, { prefix }),
+    failure: { timeoutMs: 20_000 },
+  })
   await limiter.hit('ada')
   const [note] = await client.it.keys(`${prefix}:once:*`)
   for (const bad of ['', 'x', bytesOf(Number.NaN, 0).subarray(0, 12)]) {

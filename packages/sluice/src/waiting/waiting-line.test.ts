@@ -1,14 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, test, vi } from 'vitest'
-import { createLimiter, fixedWindow, gcra, memoryStore, type Store } from '../index.ts'
+import { parseRule } from '../algorithms/parse-rule.ts'
+import { storeGuard } from '../failure/store-health.ts'
+import { createLimiter, fixedWindow, gcra, memoryStore, type Store, waitingLine } from '../index.ts'
 import { systemClock } from '../stores/system-clock.ts'
 import { definitionStore, fakeClock } from '../testing/index.ts'
 
 /** One a second, from a bucket of one. */
 function oneASecond(maxWaiting?: number) {
   const clock = fakeClock()
-  const options = maxWaiting === undefined ? {} : { maxWaiting }
-  const limiter = createLimiter({ rules: gcra({ limit: 1, period: '1s' }), store: memoryStore({ clock }), ...options })
+  const waiting = waitingLine(maxWaiting === undefined ? {} : { maxWaiting })
+  const limiter = createLimiter({ rules: gcra({ limit: 1, period: '1s' }), store: memoryStore({ clock }), waiting })
   const start = clock.now()
   const served: string[] = []
   const wait = (name: string, key = 'ada', more: object = {}) =>
@@ -41,7 +43,11 @@ test('first come, first served, each as soon as there is room and never before',
 
 test('a cheap caller does not overtake a costly one that came first', async () => {
   const clock = fakeClock()
-  const limiter = createLimiter({ rules: gcra({ limit: 1, period: '1s', burst: 3 }), store: memoryStore({ clock }) })
+  const limiter = createLimiter({
+    rules: gcra({ limit: 1, period: '1s', burst: 3 }),
+    store: memoryStore({ clock }),
+    waiting: waitingLine(),
+  })
   limiter.hit('ada', { cost: 2 })
   const served: string[] = []
   const costly = limiter.wait('ada', { cost: 3 }).then(() => served.push('costly'))
@@ -84,7 +90,11 @@ test('others may take the room; the wait goes on', async () => {
 
 test('thousands who wait for one key are all served, and all sent away', async () => {
   const clock = fakeClock()
-  const limiter = createLimiter({ rules: fixedWindow({ limit: 9000, window: '1s' }), store: memoryStore({ clock }) })
+  const limiter = createLimiter({
+    rules: fixedWindow({ limit: 9000, window: '1s' }),
+    store: memoryStore({ clock }),
+    waiting: waitingLine(),
+  })
   limiter.set('ada', 9000)
   const waits = Array.from({ length: 9000 }, () => limiter.wait('ada'))
   clock.advance(1000)
@@ -122,7 +132,11 @@ describe('a wait ends early', () => {
 
   test('and a cheaper one behind it does not wait for what it would have waited for', async () => {
     const clock = fakeClock()
-    const limiter = createLimiter({ rules: gcra({ limit: 1, period: '1s', burst: 3 }), store: memoryStore({ clock }) })
+    const limiter = createLimiter({
+      rules: gcra({ limit: 1, period: '1s', burst: 3 }),
+      store: memoryStore({ clock }),
+      waiting: waitingLine(),
+    })
     limiter.hit('ada', { cost: 2 })
     const abort = new AbortController()
     const costly = limiter.wait('ada', { cost: 3, signal: abort.signal })
@@ -180,7 +194,7 @@ describe('a wait ends early', () => {
   test('when the limiter is closed, and no timer is left', async () => {
     vi.useFakeTimers()
     try {
-      const limiter = createLimiter({ rules: fixedWindow({ limit: 1, window: '90d' }) })
+      const limiter = createLimiter({ rules: fixedWindow({ limit: 1, window: '90d' }), waiting: waitingLine() })
       limiter.hit('ada')
       const waits = [limiter.wait('ada'), limiter.wait('ada', { maxWaitMs: 100 * 86_400_000 })]
       const settled = Promise.allSettled(waits)
@@ -195,7 +209,11 @@ describe('a wait ends early', () => {
 
 test('a signal that is none is refused before anybody waits, and nothing is spent', async () => {
   const clock = fakeClock()
-  const limiter = createLimiter({ rules: fixedWindow({ limit: 1, window: '1s' }), store: memoryStore({ clock }) })
+  const limiter = createLimiter({
+    rules: fixedWindow({ limit: 1, window: '1s' }),
+    store: memoryStore({ clock }),
+    waiting: waitingLine(),
+  })
   for (const round of ['with room', 'without']) {
     for (const signal of [3, 'x', {}, null, new AbortController(), new EventTarget()]) {
       const refused = limiter.wait('ada', { signal: signal as AbortSignal })
@@ -222,7 +240,7 @@ describe('where a timer ends with the request that made it', () => {
       })
     }
     const store = memoryStore({ clock: { now: () => clock.now(), after } })
-    const limiter = createLimiter({ rules: gcra({ limit: 1, period: '1s' }), store })
+    const limiter = createLimiter({ rules: gcra({ limit: 1, period: '1s' }), store, waiting: waitingLine() })
     return { clock, limiter, own, end: (name: string) => ended.add(name) }
   }
 
@@ -293,7 +311,11 @@ describe('where a timer ends with the request that made it', () => {
 test('a wait longer than a 32-bit timer does not wake early', async () => {
   vi.useFakeTimers()
   try {
-    const limiter = createLimiter({ rules: fixedWindow({ limit: 1, window: '40d' }), store: definitionStore(systemClock) })
+    const limiter = createLimiter({
+      rules: fixedWindow({ limit: 1, window: '40d' }),
+      store: definitionStore(systemClock),
+      waiting: waitingLine(),
+    })
     limiter.hit('ada')
     const done = vi.fn()
     limiter.wait('ada').then(done)
@@ -323,19 +345,13 @@ function promising(store: Store<'sync'>, fails: () => boolean): Store<'async'> {
     return answer()
   }
   return {
-    mode: 'async',
+    timing: 'async',
+    guard: storeGuard(store.clock),
     clock: store.clock,
     tally(rules) {
       const tally = store.tally(rules)
       return {
-        hit: (key, cost) => later(() => tally.hit(key, cost)),
-        peek: (key, cost) => later(() => tally.peek(key, cost)),
-        inc: (rule, key, cost) => later(() => tally.inc(rule, key, cost)),
-        get: (rule, key) => later(() => tally.get(rule, key)),
-        set: (rule, key, used) => later(() => tally.set(rule, key, used)),
-        expiresAt: (rule, key) => later(() => tally.expiresAt(rule, key)),
-        refund: (key, cost) => later(() => tally.refund(key, cost)),
-        reset: (key) => later(() => tally.reset(key)),
+        ask: (call) => later(() => tally.ask(call)),
       }
     },
     clean: () => later(() => store.clean()),
@@ -350,7 +366,7 @@ describe('on a store that answers with promises', () => {
   test('a failure reaches the one who waits, and the next tries again', async () => {
     let failures = 1
     const store = promising(definitionStore(fakeClock()), () => failures-- > 0)
-    const limiter = createLimiter({ rules: '5/second', store })
+    const limiter = createLimiter({ rules: parseRule('5/second'), store, waiting: waitingLine() })
     const waits = await Promise.allSettled([limiter.wait('ada'), limiter.wait('ada')])
     expect(waits.map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
   })

@@ -1,17 +1,20 @@
 // The memory store that answers for a store that does not.
 
 import { expect, test } from 'vitest'
-import { createLimiter, type FailureOptions, memoryStore, SluiceError, type Store, type Tally } from '../index.ts'
+import { parseRule } from '../algorithms/parse-rule.ts'
+import { createLimiter, type FailureOptions, memoryStore, SluiceError, type Store } from '../index.ts'
 import { fakeClock } from '../testing/index.ts'
+import { storeGuard } from './store-health.ts'
 
 /** A store that answers nothing. */
 function gone(): Store<'async'> {
   const fail = () => Promise.reject(new SluiceError('ERR_STORE_UNKNOWN', 'connection lost'))
-  const tally = { hit: fail, peek: fail, inc: fail, get: fail, set: fail, expiresAt: fail, refund: fail, reset: fail }
+  const clock = fakeClock()
   return {
-    mode: 'async',
-    clock: fakeClock(),
-    tally: () => tally as unknown as Tally<'async'>,
+    timing: 'async',
+    clock,
+    guard: storeGuard(clock),
+    tally: () => ({ ask: fail }),
     clean: fail,
     size: Promise.resolve(0),
     close: async () => {},
@@ -21,7 +24,7 @@ function gone(): Store<'async'> {
 const LOCAL: FailureOptions = { then: 'local' }
 
 async function hitOnce(rules: string, store: Store<'async'>): Promise<boolean> {
-  const limiter = createLimiter({ rules, store, failure: LOCAL })
+  const limiter = createLimiter({ rules: parseRule(rules), store, failure: LOCAL })
   const { allowed } = await limiter.hit('ada')
   await limiter.close()
   return allowed
@@ -41,16 +44,15 @@ test('of another store is another', async () => {
 test('can be given, with a bound of its own; closing a limiter leaves it open', async () => {
   const store = gone()
   const standIn = memoryStore({ clock: store.clock, maxKeys: 2 })
-  const limiter = createLimiter({ rules: '1/day', store, failure: { ...LOCAL, standIn } })
-  expect(limiter.failure.standIn).toBe(standIn)
+  const limiter = createLimiter({ rules: parseRule('1/day'), store, failure: { ...LOCAL, standIn } })
   for (const key of ['a', 'b', 'c']) await limiter.hit(key)
   await limiter.close()
   expect([standIn.size, standIn.evictions]).toEqual([2, 1])
-  expect(createLimiter({ rules: '1/day', store: standIn }).peek('c').allowed).toBe(false)
+  expect(createLimiter({ rules: parseRule('1/day'), store: standIn }).peek('c').allowed).toBe(false)
 })
 
 test('is refused where it is no memory store, or would not be asked', () => {
-  const make = (failure: object) => () => createLimiter({ rules: '1/day', store: gone(), failure })
+  const make = (failure: object) => () => createLimiter({ rules: parseRule('1/day'), store: gone(), failure })
   for (const standIn of [gone(), {}, null, 'memory']) expect(make({ ...LOCAL, standIn })).toThrow(/standIn.*memoryStore/)
   expect(make({ then: 'deny', standIn: memoryStore() })).toThrow(/only with then: 'local'/)
   expect(make({ standIn: memoryStore() })).toThrow(/only with then: 'local'/)

@@ -1,17 +1,42 @@
-// Callers that wait for their turn: first come, first served for each key, bounded in number and time.
-// Invariants: only the first in a key's line tries; the answer to an attempt is the answer to the caller that it was made for. So
+// Callers that wait for their turn: first come, first served for each subject, bounded in number and time.
+// Invariants: only the first in a subject's line tries; the answer to an attempt is the answer to the caller that it was made for. So
 // whoever is sent away has not paid, however late the store answers: nobody leaves while an attempt for it is under way.
 
-import type { TimerClock } from './clock.ts'
-import type { Decision } from './decision.ts'
-import { SluiceError } from './errors.ts'
-import { Place, type Waiter } from './waiting-place.ts'
+import type { Call, Charge } from '../core/call.ts'
+import type { TimerClock } from '../core/clock.ts'
+import type { Decision } from '../core/decision.ts'
+import { mustBe, SluiceError } from '../core/errors.ts'
+import { checkOptions } from '../core/options.ts'
+import type { MakeWaiting, Waiter, Waiting, WaitingContext } from '../core/waiting.ts'
+import { isWhole } from '../core/whole-numbers.ts'
+import { Place } from './waiting-place.ts'
+
+export interface WaitingLineOptions {
+  /** The largest number of callers that wait at once. Default: 10,000. */
+  readonly maxWaiting?: number
+}
+
+const OPTIONS = ['maxWaiting'] as const
+
+const DEFAULT_MAX_WAITING = 10_000
+
+/** Lets callers of a limiter wait for their turn: `createLimiter({ rules, waiting: waitingLine() })`. */
+export function waitingLine(options: WaitingLineOptions = {}): MakeWaiting {
+  checkOptions('waitingLine', options, OPTIONS)
+  const { maxWaiting = DEFAULT_MAX_WAITING } = options
+  if (!isWhole(maxWaiting, 1)) {
+    throw mustBe('ERR_OPTION', 'maxWaiting', 'a whole number of at least 1', maxWaiting)
+  }
+  return (context) => new WaitingLine(context, maxWaiting)
+}
 
 interface Line {
-  readonly key: string
+  readonly subject: string
+  /** Names of the states that its callers wait for. */
+  readonly states: Set<string>
   /** In the order in which they came. */
   readonly places: Set<Place>
-  /** Callers that came before the first denial: nobody knows yet that there is no room. */
+  /** Callers that came before the first denial: that there are no units is not known yet. */
   readonly unaware: Set<Place>
   /** Callers whose patience ended during an attempt. They leave at the next denial. */
   readonly overdue: Set<Place>
@@ -20,7 +45,7 @@ interface Line {
   /** Something changed during the attempt: after a denial the caller tries again at once. */
   triesAgain: boolean
   wasDenied: boolean
-  /** When the first in line tries next. */
+  /** Time of the next attempt of the first in line. */
   wakeAtMs: number
   /** Cancels the timer that wakes the first in line. */
   cancelWake: () => void
@@ -28,27 +53,31 @@ interface Line {
 
 const nothing = (): void => {}
 
-export class WaitingLine {
+export class WaitingLine implements Waiting {
   readonly #lines = new Map<string, Line>()
-  readonly #hit: (key: string, cost: number) => Decision | Promise<Decision>
+  /** Lines by the states that their callers wait for. */
+  readonly #byState = new Map<string, Set<Line>>()
+  readonly #hit: (call: Call) => Decision | Promise<Decision>
   readonly #clock: TimerClock
   readonly #most: number
   #waiting = 0
 
-  constructor(hit: (key: string, cost: number) => Decision | Promise<Decision>, clock: TimerClock, most: number) {
+  constructor({ hit, clock }: WaitingContext, most: number) {
     this.#hit = hit
     this.#clock = clock
     this.#most = most
   }
 
   join(waiter: Waiter): Promise<Decision> {
+    checkSignal(waiter.signal)
     if (waiter.signal?.aborted) return Promise.reject(waiter.signal.reason)
     if (this.#waiting >= this.#most) {
       const message = `${this.#most} callers are waiting already; maxWaiting sets how many may`
       return Promise.reject(new SluiceError('ERR_WAIT_FULL', message))
     }
     const place = new Place(waiter, this.#clock)
-    const line = this.#lines.get(waiter.key) ?? this.#open(waiter.key)
+    const line = this.#lines.get(waiter.subject) ?? this.#open(waiter.subject)
+    for (const charge of waiter.call.charges) this.#watch(line, nameOf(charge))
     this.#waiting += 1
     line.places.add(place)
     if (line.wasDenied) place.deniedAtMs = this.#clock.now()
@@ -58,26 +87,29 @@ export class WaitingLine {
     return place.decision
   }
 
-  /** Lets the first in a key's line try again after `change`, which may have made room. */
-  nudge(key: string, change: unknown): void {
-    if (change instanceof Promise) change.then(() => this.nudge(key, undefined), nothing)
-    else {
-      const line = this.#lines.get(key)
-      if (line?.trying === undefined) this.#serve(line)
-      else line.triesAgain = true
+  /** Has the first of each line that waits for a state of the call try again after `change`, which may have freed units. */
+  nudge(call: Call, change: unknown): void {
+    if (change instanceof Promise) change.then(() => this.nudge(call, undefined), nothing)
+    else if (this.#lines.size > 0) {
+      const lines = new Set(call.charges.flatMap((charge) => [...(this.#byState.get(nameOf(charge)) ?? [])]))
+      for (const line of lines) {
+        if (line.trying === undefined) this.#serve(line)
+        else line.triesAgain = true
+      }
     }
   }
 
   /** Sends everybody away with `reason`; a caller whose attempt is under way only if that is denied. */
-  disperse(reason: unknown): void {
+  close(reason: unknown): void {
     for (const line of [...this.#lines.values()]) {
       for (const place of [...line.places]) this.#sendAway(line, place, reason)
     }
   }
 
-  #open(key: string): Line {
+  #open(subject: string): Line {
     const line: Line = {
-      key,
+      subject,
+      states: new Set(),
       places: new Set(),
       unaware: new Set(),
       overdue: new Set(),
@@ -87,8 +119,25 @@ export class WaitingLine {
       wakeAtMs: 0,
       cancelWake: nothing,
     }
-    this.#lines.set(key, line)
+    this.#lines.set(subject, line)
     return line
+  }
+
+  #watch(line: Line, state: string): void {
+    if (line.states.has(state)) return
+    line.states.add(state)
+    const lines = this.#byState.get(state) ?? new Set()
+    this.#byState.set(state, lines.add(line))
+  }
+
+  #close(line: Line): void {
+    line.cancelWake()
+    this.#lines.delete(line.subject)
+    for (const state of line.states) {
+      const lines = this.#byState.get(state)
+      lines?.delete(line)
+      if (lines?.size === 0) this.#byState.delete(state)
+    }
   }
 
   #stay(line: Line, place: Place): void {
@@ -131,7 +180,7 @@ export class WaitingLine {
       line.trying = first
       let answer: Decision | Promise<Decision>
       try {
-        answer = this.#hit(line.key, first.waiter.cost)
+        answer = this.#hit(first.waiter.call)
       } catch (error) {
         this.#fail(line, first, error)
         continue
@@ -147,7 +196,7 @@ export class WaitingLine {
     }
   }
 
-  /** Does with the one who tried what the decision says; → whether somebody may try now. */
+  /** Handles the decision of an attempt. Returns true if the first in line may try now. */
   #answer(line: Line, first: Place, decision: Decision): boolean {
     const { triesAgain } = line
     line.trying = undefined
@@ -208,10 +257,12 @@ export class WaitingLine {
     line.unaware.delete(place)
     line.overdue.delete(place)
     this.#waiting -= 1
-    if (line.places.size > 0) return
-    line.cancelWake()
-    this.#lines.delete(line.key)
+    if (line.places.size === 0) this.#close(line)
   }
+}
+
+function nameOf({ rule, key }: Charge): string {
+  return `${rule}:${key}`
 }
 
 function firstOf({ places }: Line): Place | undefined {
@@ -221,10 +272,10 @@ function firstOf({ places }: Line): Place | undefined {
 
 /** Why a caller whose attempt was denied does not wait for the next one, if it does not. */
 function reasonToLeave({ waiter, deniedAtMs }: Place, decision: Decision, nowMs: number): Place['leavesWith'] {
-  const { cost, maxWaitMs } = waiter
+  const { maxWaitMs } = waiter
   const { retryAfterMs, limit, rule } = decision
   if (retryAfterMs === Number.POSITIVE_INFINITY) {
-    const message = `a cost of ${cost} can never pass rule ${rule}, whose limit is ${limit}`
+    const message = `the cost can never pass rule ${rule}, whose limit is ${limit}`
     return { reason: new SluiceError('ERR_WAIT_NEVER', message) }
   }
   const waitedMs = nowMs - (deniedAtMs ?? nowMs)
@@ -234,4 +285,13 @@ function reasonToLeave({ waiter, deniedAtMs }: Place, decision: Decision, nowMs:
 function tooLong(maxWaitMs: number, retryAfterMs?: number): SluiceError {
   const why = retryAfterMs === undefined ? '' : `: the next ${retryAfterMs} ms bring nothing`
   return new SluiceError('ERR_WAIT_TIMEOUT', `no room within maxWaitMs of ${maxWaitMs}${why}`)
+}
+
+/** By its shape: a polyfill's signal serves as well. */
+function checkSignal(signal: unknown): void {
+  if (signal === undefined) return
+  const { aborted, addEventListener, removeEventListener } = (signal ?? {}) as Partial<AbortSignal>
+  const isSignal = typeof addEventListener === 'function' && typeof removeEventListener === 'function'
+  if (isSignal && typeof aborted === 'boolean') return
+  throw mustBe('ERR_OPTION', 'signal', 'an AbortSignal, such as the signal of an AbortController', signal)
 }

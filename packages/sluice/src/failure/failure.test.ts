@@ -1,9 +1,19 @@
 import { describe, expect, test, vi } from 'vitest'
-import { createLimiter, type Decision, SluiceError, type Store, type Tally, type TimerClock } from '../index.ts'
+import { parseRule } from '../algorithms/parse-rule.ts'
+import type { Call } from '../core/call.ts'
+import {
+  createLimiter,
+  type Decision,
+  type FailureEvent,
+  type FailureOptions,
+  SluiceError,
+  type Store,
+  type TimerClock,
+  waitingLine,
+} from '../index.ts'
 import { systemClock } from '../stores/system-clock.ts'
 import { definitionStore, fakeClock } from '../testing/index.ts'
-import type { FailureEvent } from './failure.ts'
-import type { FailureOptions } from './failure-options.ts'
+import { storeGuard } from './store-health.ts'
 
 type Behaviour = 'answer' | 'hang' | 'refuse' | 'break' | 'misconfigured' | 'throw' | 'stumble' | 'reject oddly'
 
@@ -28,20 +38,14 @@ function moodyStore(clock: TimerClock, partOf?: (key: string) => string) {
     return Promise.reject(errors[behaviour])
   }
   const store: Store<'async'> = {
-    mode: 'async',
+    timing: 'async',
     clock,
-    tally(rules): Tally<'async'> {
+    guard: storeGuard(clock),
+    tally(rules) {
       const tally = inner.tally(rules)
       return {
-        hit: (key, cost) => answer(() => tally.hit(key, cost)),
-        peek: (key, cost) => answer(() => tally.peek(key, cost)),
-        inc: (rule, key, cost) => answer(() => tally.inc(rule, key, cost)),
-        get: (rule, key) => answer(() => tally.get(rule, key)),
-        set: (rule, key, used) => answer(() => tally.set(rule, key, used)),
-        expiresAt: (rule, key) => answer(() => tally.expiresAt(rule, key)),
-        refund: (key, cost) => answer(() => tally.refund(key, cost)),
-        reset: (key) => answer(() => tally.reset(key)),
-        ...(partOf && { partOf }),
+        ask: (call) => answer(() => tally.ask(call)),
+        ...(partOf && { partsOf: ({ charges }: Call) => [partOf(charges[0].key)] }),
       }
     },
     clean: async () => 0,
@@ -71,7 +75,7 @@ function limiterOn(failure: FailureOptions, rules = '5/minute', partOf?: (key: s
     },
   }
   const { store, state } = moodyStore(clock, partOf)
-  const limiter = createLimiter({ rules, store, failure })
+  const limiter = createLimiter({ rules: parseRule(rules), store, failure, waiting: waitingLine() })
   const heard: string[] = []
   limiter.on('failure', ({ reason }) => heard.push(reason))
   limiter.on('recovered', () => heard.push('recovered'))
@@ -462,7 +466,9 @@ test('a part of the store that is down does not close the others', async () => {
 test('of limiters over one store only the first waits: what it has found out, all know, and all hear of the end', async () => {
   const failure: FailureOptions = { timeoutMs: 100, then: 'allow', failures: 2 }
   const { limiter, store, state, pass, inTime, fail } = limiterOn(failure)
-  const others = ['6/minute', '7/minute', '8/minute'].map((rules) => createLimiter({ rules, store, failure }))
+  const others = ['6/minute', '7/minute', '8/minute'].map((rules) =>
+    createLimiter({ rules: parseRule(rules), store, failure, waiting: waitingLine() }),
+  )
   await fail('hang', 2)
   for (const other of others) expect(await inTime(other.hit('bob'))).toMatchObject({ source: 'fallback' })
   expect(state.askedAtMs).toHaveLength(2)
@@ -476,7 +482,7 @@ test('of limiters over one store only the first waits: what it has found out, al
 
 test('a pause of the process itself is not taken for a silent store: what has come meanwhile is read first', async () => {
   const { store, state } = moodyStore(systemClock)
-  const limiter = createLimiter({ rules: '5/minute', store, failure: { timeoutMs: 20, then: 'deny' } })
+  const limiter = createLimiter({ rules: parseRule('5/minute'), store, failure: { timeoutMs: 20, then: 'deny' } })
   state.behaviour = 'hang'
   const hit = limiter.hit('ada')
   setImmediate(() => state.late[0]())

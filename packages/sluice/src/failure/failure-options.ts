@@ -1,28 +1,9 @@
 // The option `failure` of a limiter: the answer when its store fails.
 
-import { SluiceError, show } from './errors.ts'
-import { checkOptions } from './options.ts'
-import type { Store } from './store.ts'
-import { isWhole } from './whole-numbers.ts'
-
-export interface FailureOptions {
-  /** The longest that a call may take. Default: 500. */
-  readonly timeoutMs?: number
-  /**
-   * The answer when the store gives none. `'local'`: a memory store in this process, with the same rules. `'allow'`, `'deny'`:
-   * `hit` and `peek` answer that, without counting, and what asks for a number fails. `'throw'` (default): nobody; the call fails.
-   */
-  readonly then?: 'local' | 'allow' | 'deny' | 'throw'
-  /** After so many failures in a row the store is not asked for a while. Default: 5. */
-  readonly failures?: number
-  /** For so long it is not asked; then one call tries. Default: 500. */
-  readonly probeEveryMs?: number
-  /**
-   * The memory store that answers under `'local'`. Unless given, all limiters over one store share one, as they share the
-   * store. It stays yours: closing a limiter does not close it.
-   */
-  readonly standIn?: Store<'sync'>
-}
+import { SluiceError, show } from '../core/errors.ts'
+import type { FailureOptions } from '../core/guard.ts'
+import { checkOptions } from '../core/options.ts'
+import { isWhole } from '../core/whole-numbers.ts'
 
 /** The options with their defaults. `standIn` is there only if it was given. */
 export type CheckedFailure = Required<Omit<FailureOptions, 'standIn'>> & Pick<FailureOptions, 'standIn'>
@@ -53,7 +34,7 @@ export function checkFailure(options: FailureOptions): CheckedFailure {
       option: 'standIn',
       value: standIn,
     })
-  if (standIn?.mode !== 'sync' || typeof standIn.tally !== 'function') {
+  if (standIn?.timing !== 'sync' || typeof standIn.tally !== 'function') {
     throw new SluiceError('ERR_OPTION', `failure needs standIn to be what memoryStore() makes, got ${show(standIn)}`, {
       option: 'standIn',
       value: standIn,

@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from 'vitest'
 import { lateStore, passSlowly } from '../../test/late-store.ts'
-import { createLimiter, fixedWindow, gcra, type WaitOptions } from '../index.ts'
+import { parseRule } from '../algorithms/parse-rule.ts'
+import { createLimiter, fixedWindow, gcra, type WaitOptions, waitingLine } from '../index.ts'
 import { fakeClock } from '../testing/index.ts'
 import { seededRandom } from '../testing/random.ts'
 
@@ -12,7 +13,7 @@ const LATENCY_MS = 80
 function farAway(rules = fixedWindow({ limit: 2, window: '1s' })) {
   const clock = fakeClock()
   const store = lateStore(clock, () => LATENCY_MS / 2)
-  const limiter = createLimiter({ rules, store, failure: { timeoutMs: 60_000 } })
+  const limiter = createLimiter({ rules, store, failure: { timeoutMs: 60_000 }, waiting: waitingLine() })
   const startMs = clock.now()
   const told: string[] = []
   const wait = (name: string, options: WaitOptions = {}) =>
@@ -147,7 +148,7 @@ test('units that come back while the store decides are not missed', async () => 
   // The hit that is denied is decided after 10 ms and heard of after 110; the refund is decided after 20 ms and heard of after 30.
   const delaysMs = [0, 0, 10, 20, 100, 10]
   const store = lateStore(clock, () => delaysMs.shift() ?? 0)
-  const limiter = createLimiter({ rules: '1/hour', store, failure: { timeoutMs: 60_000 } })
+  const limiter = createLimiter({ rules: parseRule('1/hour'), store, failure: { timeoutMs: 60_000 }, waiting: waitingLine() })
   void limiter.hit('ada')
   await passSlowly(clock, 1)
   const waiting = limiter.wait('ada', { maxWaitMs: 1000 })
@@ -168,7 +169,7 @@ test('a random crowd: the units that the store spent are those of the callers th
       fixedWindow({ limit: 5, window: '300ms' }),
       fixedWindow({ limit: 40, window: '1h' }),
     ])
-    const limiter = createLimiter({ rules, store, failure: { timeoutMs: 60_000 } })
+    const limiter = createLimiter({ rules, store, failure: { timeoutMs: 60_000 }, waiting: waitingLine() })
     let granted = 0
     let settled = 0
     let came = 0

@@ -2,15 +2,9 @@
 // Invariant: code that runs for this caller makes its timers. On Cloudflare Workers a timer ends with the request that made it,
 // and a request that has no timer of its own is ended as hung. On Node this changes nothing.
 
-import type { TimerClock } from './clock.ts'
-import type { Decision } from './decision.ts'
-
-export interface Waiter {
-  readonly key: string
-  readonly cost: number
-  readonly signal: AbortSignal | undefined
-  readonly maxWaitMs: number
-}
+import type { TimerClock } from '../core/clock.ts'
+import type { Decision } from '../core/decision.ts'
+import type { Waiter } from '../core/waiting.ts'
 
 /** Callbacks of a place to its line. */
 export interface PlaceEvents {
@@ -36,7 +30,7 @@ export class Place {
   readonly waiter: Waiter
   readonly decision: Promise<Decision>
   hasLeft = false
-  /** When this caller first learned that there is no room. `maxWaitMs` counts from here. */
+  /** Time of the first denial that this caller learned of. `maxWaitMs` counts from here. */
   deniedAtMs: number | undefined
   /** Set while its own attempt is under way: it leaves with this reason if the attempt is denied. */
   leavesWith: { readonly reason: unknown } | undefined

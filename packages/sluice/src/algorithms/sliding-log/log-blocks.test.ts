@@ -1,20 +1,21 @@
 import { describe, expect, test } from 'vitest'
-import { slidingLog } from '../../algorithms/sliding-log/sliding-log.ts'
+import type { LogRule } from '../../core/rule-log.ts'
+import { ByteBudget } from '../../stores/memory/byte-budget.ts'
 import { seededRandom } from '../../testing/random.ts'
-import { ByteBudget } from './byte-budget.ts'
-import { LogArena, type LogRule } from './log-arena.ts'
+import { LogBlocks } from './log-blocks.ts'
+import { slidingLog } from './sliding-log.ts'
 
 const rule = slidingLog({ limit: 1_000_000, window: '1h' }) as LogRule
 
 /** Logs in an arena, each known by a number, as rows would know them. */
 class Logs {
   readonly budget: ByteBudget
-  readonly arena: LogArena
+  readonly arena: LogBlocks
   readonly handles = new Map<number, number>()
 
   constructor(maxBytes = 2 ** 40) {
     this.budget = new ByteBudget(maxBytes)
-    this.arena = new LogArena(this.budget, ({ lo }, handle) => this.handles.set(lo, handle))
+    this.arena = new LogBlocks(this.budget, ({ lo }, handle) => this.handles.set(lo, handle))
   }
 
   add(log: number): void {

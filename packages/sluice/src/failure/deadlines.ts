@@ -1,12 +1,12 @@
-// Deadlines that are all equally far away: calls that are made in one go share a timer, as a timer each was a third of what a
-// call cost in this process.
-// Invariants: a deadline depends on the clock's timers, never on what the clock says, as that may step; and time in which this
-// process could not run counts for one slice at most, however long it was, as the store is not to blame for it.
+// Deadlines that are all equally far away. Calls that are made in one turn share a timer: a timer each was a third of the cost of
+// a call in this process.
+// Invariants: a deadline depends on the clock's timers, never on its time, which may step. Time in which this process could not
+// run counts for one slice at most, however long it was: the store is not to blame for it.
 
-import type { TimerClock } from './clock.ts'
+import type { TimerClock } from '../core/clock.ts'
 
 interface Group {
-  /** What to do at the deadline, for each call that still waits. */
+  /** Callbacks of the calls that still wait. */
   readonly onDeadline: ((() => void) | undefined)[]
   waiting: number
   stopTimer: () => void
@@ -15,23 +15,11 @@ interface Group {
 /** A deadline is reached in so many steps, and the timer of each is started when the one before has fired. */
 const SLICES = 4
 
-/** Of each store, the deadlines of each length. */
-const SHARED = new WeakMap<object, Map<number, Deadlines>>()
-
-/** Limiters over one store share their deadlines: a timer for each of thousands of limiters would take the time that it measures. */
-export function sharedDeadlines(store: { readonly clock: TimerClock }, delayMs: number): Deadlines {
-  const ofStore = SHARED.get(store) ?? new Map<number, Deadlines>()
-  SHARED.set(store, ofStore)
-  const shared = ofStore.get(delayMs) ?? new Deadlines(store.clock, delayMs)
-  ofStore.set(delayMs, shared)
-  return shared
-}
-
 export class Deadlines {
   readonly #clock: TimerClock
   /** The length of each slice. The last one is shorter, where the delay does not divide. */
   readonly #slicesMs: readonly number[]
-  /** Whom a call joins that is made now. */
+  /** The group of calls that are made now. */
   #latest: Group | undefined
 
   constructor(clock: TimerClock, delayMs: number) {
@@ -41,7 +29,7 @@ export class Deadlines {
     this.#slicesMs = Array.from({ length: slices }, (_, i) => Math.min(sliceMs, delayMs - i * sliceMs))
   }
 
-  /** Calls `onDeadline` after the delay; → what prevents that. */
+  /** Calls `onDeadline` after the delay. Returns a function that cancels it. */
   start(onDeadline: () => void): () => void {
     const group = this.#latest ?? this.#open()
     const place = group.onDeadline.push(onDeadline) - 1
@@ -60,14 +48,14 @@ export class Deadlines {
     const group: Group = { onDeadline: [], waiting: 0, stopTimer: () => {} }
     this.#wait(group, 0)
     this.#latest = group
-    // Those who join are already on their way; whoever comes later has a later deadline.
+    // Calls of a later turn have a later deadline.
     Promise.resolve().then(() => {
       if (this.#latest === group) this.#latest = undefined
     })
     return group
   }
 
-  /** Waits for the slices from the given one on, and then one more turn of the event loop: an answer may wait to be read. */
+  /** Waits for the slices from the given one on, and then one more turn of the event loop, as an answer may be there to be read. */
   #wait(group: Group, slice: number): void {
     const isOver = slice > this.#slicesMs.length
     if (isOver) for (const onEnd of group.onDeadline) onEnd?.()

@@ -1,8 +1,8 @@
-// Whether to ask a store that keeps failing: after a run of failures nobody asks for a while, then one call at a time tries.
-// What must stay true: an open breaker lets through one call in each `probeEveryMs`, however the clock steps, and a call
-// from before it opened or closed has no say in what comes after.
+// A circuit breaker: after a run of failures the store is not asked for a while, then one call at a time tries.
+// Invariants: an open breaker lets one call through in each `probeEveryMs`, however the clock steps. A call from before it opened
+// or closed does not change it afterwards.
 
-import type { TimerClock } from './clock.ts'
+import type { TimerClock } from '../core/clock.ts'
 
 export class Breaker {
   readonly #clock: TimerClock
@@ -25,7 +25,7 @@ export class Breaker {
     return this.#failuresInARow >= this.#failures
   }
 
-  /** → the era in which a call may ask, for it to report back in; undefined if it may not. */
+  /** Returns the era in which a call may ask, which it reports back with; undefined if it may not ask. */
   enter(): number | undefined {
     if (!this.isOpen) return this.#era
     if (this.#isProbing || !this.#isTimeToProbe()) return undefined
@@ -37,6 +37,11 @@ export class Breaker {
   answered(): void {
     if (this.isOpen) this.#era += 1
     this.#failuresInARow = 0
+    this.#isProbing = false
+  }
+
+  /** A call that entered was not made: the next one may try instead. */
+  leave(): void {
     this.#isProbing = false
   }
 

@@ -1,19 +1,11 @@
-// Room for the logs of exact moving windows: blocks of a few widths, so that a log costs no object of its own and nothing for
+// Memory for the logs of exact moving windows: blocks of a few widths, so that a log costs no object of its own and nothing for
 // the garbage collector to walk. Blocks of one width stand on one shelf without gaps: when one is freed, the last takes its
 // place, and its owner is told. So memory that is not needed is given back.
 // Long logs have a slab each, and move to one of another width a few entries at a time.
 // Invariant: a handle names one block until it is freed or its owner is told of another.
 
-import type { Rule, RuleLog } from '../../core/rule.ts'
-import type { ByteBudget } from './byte-budget.ts'
-
-export type LogRule = Rule & { readonly log: RuleLog }
-
-/** The two halves of the fingerprint of the row that a log belongs to. */
-export interface Owner {
-  readonly lo: number
-  readonly hi: number
-}
+import type { Rule } from '../../core/rule.ts'
+import type { LogArena, LogBudget, LogOwner, LogRule } from '../../core/rule-log.ts'
 
 /** Cells of a slab that blocks share: 64 KiB. */
 const SLAB_CELLS = 8192
@@ -55,14 +47,14 @@ interface Shelf {
   used: number
 }
 
-export class LogArena {
-  readonly #budget: ByteBudget
-  readonly #onMove: (owner: Owner, handle: number) => void
+export class LogBlocks implements LogArena {
+  readonly #budget: LogBudget
+  readonly #onMove: (owner: LogOwner, handle: number) => void
   readonly #shelves: Shelf[] = []
   readonly #byWidth = new Map<number, Shelf>()
 
   /** Tells `onMove` of each log whose handle has changed. */
-  constructor(budget: ByteBudget, onMove: (owner: Owner, handle: number) => void) {
+  constructor(budget: LogBudget, onMove: (owner: LogOwner, handle: number) => void) {
     this.#budget = budget
     this.#onMove = onMove
   }
@@ -79,19 +71,16 @@ export class LogArena {
     return shelf.slabs[Math.floor(blockOf(handle) / shelf.blocksASlab)].cells
   }
 
-  /** Where a log's state begins in `cells`. */
   at(handle: number): number {
     const shelf = this.#shelfOf(handle)
     return (blockOf(handle) % shelf.blocksASlab) * shelf.width + OWNER
   }
 
-  /** Bytes of the smallest block of a rule. */
   smallestBytes(rule: LogRule): number {
     return bytesOf(blockWidth(rule, 0))
   }
 
-  /** A block for an empty log; returns its handle, which is never 0. */
-  allocate(rule: LogRule, owner: Owner): number {
+  allocate(rule: LogRule, owner: LogOwner): number {
     const handle = this.#take(blockWidth(rule, 0), owner)
     const cells = this.cells(handle)
     const at = this.at(handle)
@@ -100,20 +89,17 @@ export class LogArena {
     return handle
   }
 
-  /** All cells of a log's block, which `adopt` makes the same block of again. */
   block(handle: number): Float64Array {
     const at = this.at(handle)
     return this.cells(handle).subarray(at, at + this.#shelfOf(handle).width - OWNER)
   }
 
-  /** A block with these cells; returns its handle. */
-  adopt(block: Float64Array, owner: Owner): number {
+  adopt(block: Float64Array, owner: LogOwner): number {
     const handle = this.#take(block.length + OWNER, owner)
     this.block(handle).set(block)
     return handle
   }
 
-  /** Bytes that `fit` would need more than there are now: 0 in nearly every call. */
   bytesToFit(rule: LogRule, handle: number): number {
     const { width } = this.#shelfOf(handle)
     const wanted = this.#wantedWidth(rule, handle)
@@ -122,11 +108,7 @@ export class LogArena {
     return bytesOf(isShared(width) ? wanted - width : wanted)
   }
 
-  /**
-   * Makes room for one more entry, or gives back room that is not needed. Returns the log's handle from now on. Where the budget
-   * has no bytes for it the log stays as it is, and becomes coarser if it is full.
-   */
-  fit(rule: LogRule, handle: number, owner: Owner): number {
+  fit(rule: LogRule, handle: number, owner: LogOwner): number {
     const { width } = this.#shelfOf(handle)
     if (!isShared(width)) return this.#fitLong(rule, handle, owner)
     const wanted = this.#wantedWidth(rule, handle)
@@ -153,7 +135,7 @@ export class LogArena {
     else if (slabs.length * blocksASlab - last >= 1.5 * blocksASlab || last === 0) slabs.length = Math.ceil(last / blocksASlab)
   }
 
-  #fitLong(rule: LogRule, handle: number, owner: Owner): number {
+  #fitLong(rule: LogRule, handle: number, owner: LogOwner): number {
     const slab = this.#slabOf(handle)
     const { log } = rule
     const from = slab.cells
@@ -197,7 +179,7 @@ export class LogArena {
   }
 
   /** Puts a slab that has been filled where blocks of its width are. */
-  #place(cells: Float64Array, owner: Owner): number {
+  #place(cells: Float64Array, owner: LogOwner): number {
     if (isShared(cells.length)) return this.adopt(cells.subarray(OWNER), owner)
     const shelf = this.#shelf(cells.length)
     shelf.slabs.push(slabOf(cells))
@@ -205,7 +187,7 @@ export class LogArena {
     return this.#own(shelf, shelf.used++, owner)
   }
 
-  #take(width: number, owner: Owner): number {
+  #take(width: number, owner: LogOwner): number {
     const shelf = this.#shelf(width)
     const { blocksASlab, slabs } = shelf
     if (shelf.used === slabs.length * blocksASlab) slabs.push(slabOf(new Float64Array(blocksASlab * width)))
@@ -213,7 +195,7 @@ export class LogArena {
     return this.#own(shelf, shelf.used++, owner)
   }
 
-  #own(shelf: Shelf, block: number, { lo, hi }: Owner): number {
+  #own(shelf: Shelf, block: number, { lo, hi }: LogOwner): number {
     const handle = handleOf(shelf, block)
     const { words } = this.#slabOf(handle)
     const word = 2 * (this.at(handle) - OWNER)

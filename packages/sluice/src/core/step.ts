@@ -1,0 +1,156 @@
+// One step of a store: a call is decided over the states of its charges, all or nothing.
+// Invariant: this is the only place that decides over several charges. The Lua program in stores/redis translates it.
+
+import { type Call, type Charge, FIGURES, type Figures } from './call.ts'
+import type { Rule } from './rule.ts'
+
+/** The state of one charge: the cells from `at` on. */
+export interface State {
+  readonly rule: Rule
+  readonly cells: Float64Array
+  readonly at: number
+}
+
+/** The states of a call's charges, by the charge's place in the call. An engine provides them. */
+export interface States {
+  /** True if one of the rules counts denied hits. */
+  readonly countsDenied: boolean
+  /** The state, to be settled and changed. Changes stay only after `prepare`. A state that the store does not keep is all zeros. */
+  load(i: number): State
+  /** The state, only to be read: settled, or a log as it stands, which needs no settling. */
+  view(i: number, nowMs: number): State
+  /** True if the store keeps a state for the charge. */
+  isKept(i: number): boolean
+  /** Called once before states are written: all, or only those of rules that count denied hits. States may move. */
+  prepare(all: boolean, nowMs: number): void
+  /** The state after `prepare(true)`, settled as far as it was. */
+  prepared(i: number): State
+  /** Called after a loaded state may have changed, with the units used. */
+  save(i: number, used: number): void
+  /** Forgets the state. */
+  drop(i: number): void
+}
+
+/** Decides a call at `nowMs`, the store's time. */
+export function step({ operation, charges }: Call, states: States, nowMs: number): Figures {
+  switch (operation) {
+    case 'hit':
+      return hit(charges, states, nowMs)
+    case 'peek':
+      return peek(charges, states, nowMs)
+    case 'inc':
+    case 'set':
+      return [put(operation, charges[0].amount, states, nowMs)]
+    case 'refund':
+      return [refund(charges, states, nowMs)]
+    case 'reset':
+      for (let i = 0; i < charges.length; i++) states.drop(i)
+      return [0]
+    case 'get': {
+      const { rule, cells, at } = states.view(0, nowMs)
+      return [rule.used(cells, at, nowMs)]
+    }
+    case 'expiresAt':
+      return [endOf(states.view(0, nowMs), nowMs)]
+  }
+}
+
+function hit(charges: readonly Charge[], states: States, nowMs: number): Figures {
+  const allowed = judge(charges, states, nowMs)
+  if (allowed || states.countsDenied) states.prepare(allowed, nowMs)
+  return allowed ? spendAll(charges, states, nowMs) : deny(charges, states, nowMs)
+}
+
+/** Settles every state; returns true if all costs fit. */
+function judge(charges: readonly Charge[], states: States, nowMs: number): boolean {
+  let allowed = true
+  for (let i = 0; i < charges.length; i++) {
+    const { rule, cells, at } = states.load(i)
+    rule.settle(cells, at, nowMs)
+    if (rule.waitMs(cells, at, nowMs, charges[i].amount) > 0) allowed = false
+  }
+  return allowed
+}
+
+function spendAll(charges: readonly Charge[], states: States, nowMs: number): Figures {
+  const figures = new Array<number>(charges.length * FIGURES)
+  for (let i = 0; i < charges.length; i++) {
+    const { rule, cells, at } = states.prepared(i)
+    rule.spend(cells, at, nowMs, charges[i].amount)
+    const used = rule.used(cells, at, nowMs)
+    figures[i * FIGURES] = used
+    figures[i * FIGURES + 1] = 0
+    figures[i * FIGURES + 2] = cells[at] - nowMs
+    states.save(i, used)
+  }
+  return figures
+}
+
+/** Spends only on rules that count denied hits. */
+function deny(charges: readonly Charge[], states: States, nowMs: number): Figures {
+  const figures: number[] = []
+  for (let i = 0; i < charges.length; i++) {
+    const { rule, cells, at } = states.load(i)
+    const { amount } = charges[i]
+    if (rule.countsDenied) rule.spend(cells, at, nowMs, amount)
+    const used = rule.used(cells, at, nowMs)
+    // A denied hit that counts may have moved the end of the wait.
+    figures.push(used, rule.waitMs(cells, at, nowMs, amount), cells[at] === 0 ? 0 : cells[at] - nowMs)
+    states.save(i, used)
+  }
+  return figures
+}
+
+function peek(charges: readonly Charge[], states: States, nowMs: number): Figures {
+  const figures: number[] = []
+  for (let i = 0; i < charges.length; i++) {
+    const state = states.view(i, nowMs)
+    const { rule, cells, at } = state
+    const endsAt = endOf(state, nowMs)
+    figures.push(rule.used(cells, at, nowMs), rule.waitMs(cells, at, nowMs, charges[i].amount), endsAt === 0 ? 0 : endsAt - nowMs)
+  }
+  return figures
+}
+
+function put(operation: 'inc' | 'set', amount: number, states: States, nowMs: number): number {
+  if (!states.isKept(0)) {
+    const state = states.load(0)
+    write(operation, amount, state, nowMs)
+    // A count of 0 may leave the state of a key that was never hit, which needs no place.
+    if (state.cells[state.at] === 0) return 0
+  }
+  states.prepare(true, nowMs)
+  const state = states.load(0)
+  state.rule.settle(state.cells, state.at, nowMs)
+  write(operation, amount, state, nowMs)
+  const used = state.rule.used(state.cells, state.at, nowMs)
+  states.save(0, used)
+  return used
+}
+
+function write(operation: 'inc' | 'set', amount: number, { rule, cells, at }: State, nowMs: number): void {
+  if (operation === 'inc') rule.spend(cells, at, nowMs, amount)
+  else rule.put(cells, at, nowMs, amount)
+}
+
+function refund(charges: readonly Charge[], states: States, nowMs: number): number {
+  let usedOnFirst = 0
+  for (let i = 0; i < charges.length; i++) {
+    const { rule, cells, at } = states.load(i)
+    rule.settle(cells, at, nowMs)
+    rule.refund(cells, at, nowMs, charges[i].amount)
+    const used = rule.used(cells, at, nowMs)
+    states.save(i, used)
+    if (i === 0) usedOnFirst = used
+  }
+  return usedOnFirst
+}
+
+function endOf({ rule, cells, at }: State, nowMs: number): number {
+  return rule.log === undefined ? cells[at] : rule.log.endsAt(cells, at, nowMs)
+}
+
+/** Figures of a decision that nobody counted: the same for each charge. */
+export function uncounted(charges: number, used: number, waitMs: number): Figures {
+  return Array.from({ length: charges * FIGURES }, (_, i) => (i % FIGURES === 0 ? used : waitMs))
+}

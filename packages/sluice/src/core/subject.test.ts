@@ -1,0 +1,159 @@
+import { describe, expect, expectTypeOf, test } from 'vitest'
+import { createLimiter, fixedWindow, type Limiter, memoryStore, parseRule, type Rule, slidingLog, tokenBucket } from '../index.ts'
+import { definitionStore, fakeClock } from '../testing/index.ts'
+
+const REQUESTS = fixedWindow({ limit: 3, window: '1m', name: 'requests', per: 'user' })
+const TOKENS = tokenBucket({ capacity: 100, refill: 100, every: '1m', name: 'tokens', per: ['org'] })
+const EVERYBODY = slidingLog({ limit: 5, window: '1d', name: 'everybody', per: [] })
+
+const STORES = { memory: () => memoryStore({ clock: fakeClock() }), definition: () => definitionStore(fakeClock()) }
+
+for (const [name, store] of Object.entries(STORES)) {
+  describe(`subjects on the ${name} store`, () => {
+    const three = () => createLimiter({ rules: [REQUESTS, TOKENS, EVERYBODY], store: store() })
+
+    test('each rule counts by its own names', () => {
+      const limiter = three()
+      limiter.hit({ user: 'u1', org: 'acme' }, { cost: { tokens: 40 } })
+      limiter.hit({ user: 'u2', org: 'acme' }, { cost: { tokens: 20 } })
+      const used = (rule: string) => limiter.get({ user: 'u1', org: 'acme' }, { rule })
+      expect([used('requests'), used('tokens'), used('everybody')]).toEqual([1, 60, 2])
+      expect(limiter.get({ user: 'u3', org: 'acme' }, { rule: 'requests' })).toBe(0)
+    })
+
+    test('a denial by one rule charges none, whichever key it is about', () => {
+      const limiter = three()
+      const ada = { user: 'ada', org: 'acme' }
+      limiter.hit(ada, { cost: { tokens: 90 } })
+      const denied = limiter.hit(ada, { cost: { tokens: 20 } })
+      expect(denied).toMatchObject({ allowed: false, rule: 'tokens', remaining: 10 })
+      expect(['requests', 'tokens', 'everybody'].map((rule) => limiter.get(ada, { rule }))).toEqual([1, 90, 1])
+    })
+
+    test('a rule that costs 0 is neither asked nor charged', () => {
+      const limiter = three()
+      const bob = { user: 'bob', org: 'acme' }
+      limiter.set(bob, 100, { rule: 'tokens' })
+      const decision = limiter.hit(bob, { cost: { tokens: 0 } })
+      expect(decision.allowed).toBe(true)
+      expect(decision.rules.map((status) => status.name)).toEqual(['requests', 'everybody'])
+      expect(limiter.get(bob, { rule: 'tokens' })).toBe(100)
+    })
+
+    test('refund and reset take the same subjects and costs', () => {
+      const limiter = three()
+      const eve = { user: 'eve', org: 'acme' }
+      limiter.hit(eve, { cost: { tokens: 50 } })
+      limiter.refund(eve, { tokens: 30, everybody: 0 })
+      expect(['requests', 'tokens', 'everybody'].map((rule) => limiter.get(eve, { rule }))).toEqual([0, 20, 1])
+      limiter.reset(eve)
+      expect(['requests', 'tokens', 'everybody'].map((rule) => limiter.get(eve, { rule }))).toEqual([0, 0, 0])
+    })
+
+    test('values and names that look alike are kept apart', () => {
+      const shared = store()
+      const one = createLimiter({ rules: fixedWindow({ limit: 9, window: '1m', name: 'r', per: ['a', 'b'] }), store: shared })
+      const subjects = [
+        { a: '1', b: '11' },
+        { a: '11', b: '1' },
+        { a: '1:1', b: '1' },
+        { a: '1', b: '1:1' },
+        { a: '1:11', b: '1' },
+      ]
+      subjects.forEach((subject, i) => void one.set(subject, i + 1))
+      expect(subjects.map((subject) => one.get(subject))).toEqual([1, 2, 3, 4, 5])
+      const plain = createLimiter({ rules: fixedWindow({ limit: 9, window: '1m', name: 'r' }), store: shared })
+      const other = createLimiter({ rules: fixedWindow({ limit: 9, window: '1m', name: 'r', per: 'a' }), store: shared })
+      for (const key of ['1', '1:12:11', '*']) expect([plain.get(key), other.get({ a: key })]).toEqual([0, 0])
+    })
+
+    test('the order of names does not matter', () => {
+      const shared = store()
+      const make = (per: readonly string[]) =>
+        createLimiter({ rules: fixedWindow({ limit: 9, window: '1m', name: 'r', per }) as Rule, store: shared })
+      ;(make(['a', 'b']) as Limiter<'sync', { a: string; b: string }>).hit({ a: 'x', b: 'y' })
+      expect((make(['b', 'a']) as Limiter<'sync', { a: string; b: string }>).get({ b: 'y', a: 'x' })).toBe(1)
+    })
+
+    test('bad subjects and costs are refused, and nothing is written', () => {
+      const limiter = three()
+      const good = { user: 'u', org: 'o' }
+      const bad: [string, unknown, object | undefined][] = [
+        ['ERR_KEY', 'u', undefined],
+        ['ERR_KEY', undefined, undefined],
+        ['ERR_KEY', null, undefined],
+        ['ERR_KEY', ['u'], undefined],
+        ['ERR_KEY', { user: 'u' }, undefined],
+        ['ERR_KEY', { user: 'u', org: '' }, undefined],
+        ['ERR_KEY', { user: 'u', org: 7 }, undefined],
+        ['ERR_KEY', { ...good, route: '/' }, undefined],
+        ['ERR_KEY', Object.create(good), undefined],
+        ['ERR_COST', good, { cost: { tokens: -1 } }],
+        ['ERR_COST', good, { cost: { tokens: 0.5 } }],
+        ['ERR_COST', good, { cost: { tokens: '1' } }],
+        ['ERR_COST', good, { cost: { tokens: 0, requests: 0, everybody: 0 } }],
+        ['ERR_COST', good, { cost: null }],
+        ['ERR_COST', good, { cost: [] }],
+        ['ERR_RULE_NAME', good, { cost: { token: 1 } }],
+        ['ERR_RULE_NAME', good, { cost: { __proto__: null, constructor: 1 } }],
+      ]
+      for (const [code, subject, options] of bad) {
+        expect(() => limiter.hit(subject as never, options), JSON.stringify([subject, options])).toThrow(
+          expect.objectContaining({ code }),
+        )
+      }
+      for (const rule of ['requests', 'tokens', 'everybody']) expect(limiter.expiresAt(good, { rule })).toBe(0)
+    })
+  })
+}
+
+test('the error about a missing key names it', () => {
+  const limiter = createLimiter({ rules: [REQUESTS, TOKENS] })
+  expect(() => limiter.hit({ user: 'u' } as never)).toThrow(expect.objectContaining({ option: 'org', value: undefined }))
+})
+
+describe('per is checked when a rule or limiter is made', () => {
+  for (const per of [
+    '',
+    'a b',
+    '1a',
+    ['a', 'a'],
+    [7],
+    7,
+    null,
+    {},
+    Array.from({ length: 17 }, (_, i) => `n${i}`),
+    'a:b',
+    'a,b',
+  ]) {
+    test(JSON.stringify(per), () => {
+      expect(() => fixedWindow({ limit: 1, window: '1s', per: per as string })).toThrow(
+        expect.objectContaining({ code: 'ERR_RULE', option: 'per' }),
+      )
+    })
+  }
+
+  test('a limiter never mixes rules with and without it', () => {
+    expect(() => createLimiter({ rules: [REQUESTS, parseRule('5/minute')] })).toThrow(
+      expect.objectContaining({ code: 'ERR_OPTION', option: 'per' }),
+    )
+  })
+
+  test('rules that differ in nothing else have different default names', () => {
+    const make = (per?: string | readonly string[]) => fixedWindow({ limit: 1, window: '1s', per }).name
+    expect(new Set([make(), make('a'), make('b'), make(['a', 'b']), make([])]).size).toBe(5)
+  })
+})
+
+test('types: the subject has exactly the names that the rules use', () => {
+  const limiter = createLimiter({ rules: [REQUESTS, TOKENS, EVERYBODY] })
+  expectTypeOf(limiter).toEqualTypeOf<Limiter<'sync', { readonly user: string; readonly org: string }>>()
+  // @ts-expect-error: Property 'org' is missing.
+  expect(() => limiter.hit({ user: 'u' })).toThrow()
+  // @ts-expect-error: a record is expected.
+  expect(() => limiter.hit('u')).toThrow()
+  const plain = createLimiter({ rules: parseRule('5/minute') })
+  expectTypeOf(plain).toEqualTypeOf<Limiter<'sync', string>>()
+  // @ts-expect-error: a string is expected.
+  expect(() => plain.hit({ user: 'u' })).toThrow()
+})

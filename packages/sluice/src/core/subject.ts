@@ -1,0 +1,115 @@
+// From a subject and costs, as callers write them, to the charges of a call.
+// Invariant: bad input throws here, before the store is asked, so nothing is written.
+
+import type { Charge } from './call.ts'
+import { checkCost } from './cost.ts'
+import { mustBe, SluiceError, show } from './errors.ts'
+import { checkKey } from './key.ts'
+import type { Rule } from './rule.ts'
+
+/** A key; or, for rules with `per`, a record of named keys. */
+export type Subject = string | Readonly<Record<string, string>>
+
+/** The subject that a limiter with such rules takes: a string without `per`, else a record with exactly the names that the rules use. */
+export type SubjectOf<R extends Rule> = R['per'] extends undefined
+  ? string
+  : R['per'] extends readonly (infer N extends string)[]
+    ? { readonly [K in N]: string }
+    : Subject
+
+/** Units to spend: a number for all rules, or a record by rule name. A rule that costs 0 is not asked; one that is not named costs 1. */
+export type Cost = number | Readonly<Record<string, number>>
+
+/** The key of a rule that counts everybody together. */
+const EVERYBODY = '*'
+
+export class Subjects {
+  /** True if a subject is a string, the key of every rule. */
+  readonly arePlain: boolean
+  readonly #rules: readonly Rule[]
+  /** Every name that a rule counts by. */
+  readonly #names: readonly string[]
+
+  /** Throws ERR_OPTION if only some of the rules have `per`. */
+  constructor(rules: readonly Rule[]) {
+    this.#rules = rules
+    this.arePlain = rules[0].per === undefined
+    const odd = rules.find(({ per }) => (per === undefined) !== this.arePlain)
+    if (odd !== undefined) {
+      const message = `either all rules of a limiter have per or none has: ${show(rules[0].name)} and ${show(odd.name)} differ`
+      throw new SluiceError('ERR_OPTION', message, { option: 'per', value: odd.per })
+    }
+    this.#names = [...new Set(rules.flatMap(({ per }) => per ?? []))]
+  }
+
+  /** The charges on every rule that costs something. `least` is the smallest number that may be given for all rules. */
+  charges(subject: Subject, cost: Cost | undefined, least: 0 | 1): readonly Charge[] {
+    this.check(subject)
+    const rules = this.#rules
+    if (cost === undefined || typeof cost === 'number') {
+      const amount = cost ?? 1
+      checkCost(amount, least)
+      return rules.map((rule, i) => ({ rule: i, key: keyOf(rule, subject), amount }))
+    }
+    this.#checkCosts(cost)
+    const charges: Charge[] = []
+    rules.forEach((rule, i) => {
+      const amount = Object.hasOwn(cost, rule.name) ? cost[rule.name] : 1
+      if (amount > 0) charges.push({ rule: i, key: keyOf(rule, subject), amount })
+    })
+    if (charges.length > 0) return charges
+    throw new SluiceError('ERR_COST', 'cost must be at least 1 for one of the rules', { option: 'cost', value: cost })
+  }
+
+  /** The charge on one rule, by its index. The subject has been checked. */
+  charge(subject: Subject, rule: number, amount: number): Charge {
+    return { rule, key: keyOf(this.#rules[rule], subject), amount }
+  }
+
+  /** Throws ERR_KEY if the subject is not one for these rules. */
+  check(subject: Subject): void {
+    if (this.arePlain) return checkKey(subject)
+    if (typeof subject !== 'object' || subject === null || Array.isArray(subject)) {
+      throw mustBe('ERR_KEY', 'subject', `a record of ${this.#names.join(', ')}`, subject)
+    }
+    for (const name of this.#names) {
+      const value: unknown = Object.hasOwn(subject, name) ? subject[name] : undefined
+      if (typeof value === 'string' && value.length > 0) continue
+      throw mustBe('ERR_KEY', name, 'a string of at least one character', value)
+    }
+    const unknown = Object.keys(subject).find((name) => !this.#names.includes(name))
+    if (unknown === undefined) return
+    const message = `no rule counts by ${show(unknown)}: they count by ${this.#names.join(', ') || 'nothing'}`
+    throw new SluiceError('ERR_KEY', message, { option: unknown, value: subject[unknown] })
+  }
+
+  #checkCosts(cost: unknown): asserts cost is Readonly<Record<string, number>> {
+    if (typeof cost !== 'object' || cost === null || Array.isArray(cost)) return checkCost(cost, 1)
+    for (const [name, amount] of Object.entries(cost)) {
+      if (!this.#rules.some((rule) => rule.name === name)) {
+        const names = this.#rules.map((rule) => show(rule.name)).join(', ')
+        throw new SluiceError('ERR_RULE_NAME', `cost names no rule of the limiter: ${show(name)}; there is ${names}`, {
+          option: name,
+          value: amount,
+        })
+      }
+      checkCost(amount, 0, name)
+    }
+  }
+}
+
+/** The same text for equal subjects, and for no others. */
+export function textOf(subject: Subject): string {
+  return typeof subject === 'string' ? subject : JSON.stringify(Object.entries(subject).sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** Invariant: subjects that differ in a value of `per` have different keys. The names are part of the rule's own identity. */
+function keyOf({ per }: Rule, subject: Subject): string {
+  if (per === undefined) return subject as string
+  const values = subject as Readonly<Record<string, string>>
+  if (per.length === 0) return EVERYBODY
+  if (per.length === 1) return values[per[0]]
+  let key = ''
+  for (const name of per) key += `${values[name].length}:${values[name]}`
+  return key
+}

@@ -1,0 +1,51 @@
+// Everything that this process knows about the health of one store. All limiters over the store share it: if one finds the store
+// down, the others do not ask it either.
+
+import type { TimerClock } from '../core/clock.ts'
+import type { MakeGuard } from '../core/guard.ts'
+import type { Store } from '../core/store.ts'
+import { Breakers } from './breakers.ts'
+import { Deadlines } from './deadlines.ts'
+import type { CheckedFailure } from './failure-options.ts'
+import { LimiterGuard } from './limiter-guard.ts'
+import { RetryLines } from './retry-lines.ts'
+
+export class StoreHealth {
+  readonly retryLines: RetryLines
+  readonly #clock: TimerClock
+  /** By the options that matter to them. */
+  readonly #breakers = new Map<string, Breakers>()
+  readonly #deadlines = new Map<number, Deadlines>()
+  #standIn: Store<'sync'> | undefined
+
+  constructor(clock: TimerClock) {
+    this.#clock = clock
+    this.retryLines = new RetryLines(clock)
+  }
+
+  /** Limiters with the same options share their breakers. With another deadline, other calls count as failed. */
+  breakers({ timeoutMs, failures, probeEveryMs }: CheckedFailure): Breakers {
+    const options = `${timeoutMs}/${failures}/${probeEveryMs}`
+    const breakers = this.#breakers.get(options) ?? new Breakers(this.#clock, { failures, probeEveryMs })
+    this.#breakers.set(options, breakers)
+    return breakers
+  }
+
+  deadlines(timeoutMs: number): Deadlines {
+    const deadlines = this.#deadlines.get(timeoutMs) ?? new Deadlines(this.#clock, timeoutMs)
+    this.#deadlines.set(timeoutMs, deadlines)
+    return deadlines
+  }
+
+  /** One stand-in for all limiters over the store, as they share their counts there. */
+  standIn(make: () => Store<'sync'>): Store<'sync'> {
+    this.#standIn ??= make()
+    return this.#standIn
+  }
+}
+
+/** The `guard` of a store: call it once for each store. */
+export function storeGuard(clock: TimerClock): MakeGuard {
+  const health = new StoreHealth(clock)
+  return (context) => new LimiterGuard(context, health)
+}
