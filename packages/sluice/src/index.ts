@@ -9,7 +9,7 @@ export { type SlidingWindowOptions, slidingWindow } from './algorithms/sliding-w
 export { type TokenBucketOptions, tokenBucket } from './algorithms/token-bucket/token-bucket.ts'
 export type { Call, Charge, Figures, Operation } from './core/call.ts'
 export type { Clock, TimerClock } from './core/clock.ts'
-export type { Decision, DecisionSource, RuleStatus } from './core/decision.ts'
+export { type Decision, type DecisionSource, decide, type RuleStatus } from './core/decision.ts'
 export { type Duration, durationMs } from './core/duration.ts'
 export { ERROR_CODES, type ErrorCode, type ErrorDetails, SluiceError } from './core/errors.ts'
 export type { DecisionFailure, FailureCounts, FailureEvent, FailureOptions, FailureReason, Fallback } from './core/guard.ts'
