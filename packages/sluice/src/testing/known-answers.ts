@@ -1,4 +1,4 @@
-// What a known answer is, and how to replay one on a limiter.
+// A known answer, and its replay on a limiter.
 
 import type { RuleSpec } from '../algorithms/catalogue.ts'
 import type { Decision } from '../core/decision.ts'
@@ -11,7 +11,7 @@ export interface KnownDecision {
   /** `'never'` stands for Infinity, which JSON does not have. */
   readonly retryAfterMs?: number | 'never'
   readonly resetAfterMs?: number
-  /** What get() says after the step. */
+  /** Answer of get() after the step. */
   readonly used?: number
 }
 

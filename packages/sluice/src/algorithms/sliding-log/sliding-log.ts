@@ -10,8 +10,9 @@ import { type KindsOf, readOptions } from '../../core/rule-options.ts'
 import { MAX } from '../../core/whole-numbers.ts'
 
 export interface SlidingLogOptions extends RuleOptions {
-  /** How many units any window lets through. */
+  /** Units that any window lets through. */
   readonly limit: number
+  /** Time that the log looks back. */
   readonly window: Duration
 }
 
