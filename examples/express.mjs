@@ -3,16 +3,19 @@
 //   curl -i http://127.0.0.1:3000/login -d account=ada -d password=guess
 
 import express from 'express'
-import { fixedWindow } from 'sluice'
+import { fixedWindow, parseRule } from 'sluice'
 import { expressLimiter } from 'sluice/express'
 
 const app = express()
-app.use(expressLimiter({ rules: ['5/second', '100/minute'], skip: (req) => req.path === '/health' }))
+app.use(expressLimiter({ rules: parseRule('5/second; 100/minute'), skip: (req) => req.path === '/health' }))
 app.use(express.urlencoded({ extended: false }))
 
 const guesses = expressLimiter({
-  rules: fixedWindow({ limit: 3, window: '15m', name: 'guesses' }),
-  key: (req, { address }) => JSON.stringify([req.body.account, address.key]),
+  rules: [
+    fixedWindow({ limit: 3, window: '15m', name: 'guesses', per: ['account', 'address'] }),
+    fixedWindow({ limit: 20, window: '15m', name: 'from one address', per: 'address' }),
+  ],
+  key: (req, { address }) => ({ account: req.body.account, address: address.key }),
   charge: (status) => status === 401,
 })
 

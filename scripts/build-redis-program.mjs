@@ -9,10 +9,10 @@ import { readCatalogue } from './rule-catalogue.mjs'
 
 /** @import { Translation } from 'sluice/rules' */
 
-const src = fileURLToPath(new URL('../packages/sluice/src/', import.meta.url))
-const target = `${src}stores/redis/program.ts`
+const SRC = fileURLToPath(new URL('../packages/sluice/src/', import.meta.url))
+const TARGET = `${SRC}stores/redis/program.ts`
 
-const { ruleCatalogue } = await readCatalogue(src)
+const { ruleCatalogue } = await readCatalogue(SRC)
 /** Several rules may share one. */
 const translations = [...new Set(ruleCatalogue.map(({ translation }) => translation))]
 
@@ -39,8 +39,8 @@ export const PROGRAM = \`${program}\`
 `
 
 if (!process.argv.includes('--check')) {
-  writeFileSync(target, module)
-} else if (readFileSync(target, 'utf8') !== module) {
+  writeFileSync(TARGET, module)
+} else if (readFileSync(TARGET, 'utf8') !== module) {
   console.error(
     'packages/sluice/src/stores/redis/program.ts is not what the .lua files make: run node scripts/build-redis-program.mjs',
   )
@@ -65,7 +65,7 @@ function translationTable(translations) {
  * @param {string} file
  */
 function partOf(file) {
-  const code = readFileSync(src + file, 'utf8')
+  const code = readFileSync(SRC + file, 'utf8')
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('--'))

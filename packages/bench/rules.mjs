@@ -3,12 +3,12 @@
 
 import { fixedWindow } from 'sluice'
 import { ruleCatalogue } from 'sluice/rules'
-import { roomyQuota } from './quota.mjs'
+import { ROOMY_QUOTA } from './quota.mjs'
 
 /** @import { Rule } from 'sluice' */
 /** @import { RuleFacts } from 'sluice/rules' */
 
-const { limit, windowMs } = roomyQuota
+const { limit, windowMs } = ROOMY_QUOTA
 
 /** Quotas for a rule that keeps a log, by the words for them. */
 const LOG_QUOTAS = { '10 in 1 s': { limit: 10, windowMs: 1000 }, '100 in 10 ms': { limit: 100, windowMs: 10 } }
@@ -24,10 +24,10 @@ function withQuota({ make, rate }, quota) {
   return make(/** @type {never} */ ({ [rate.units]: quota.limit, [rate.every]: quota.windowMs, ...burst }))
 }
 
-const rules = ruleCatalogue.map((facts) => ({ facts, roomy: withQuota(facts, roomyQuota) }))
+const rules = ruleCatalogue.map((facts) => ({ facts, roomy: withQuota(facts, ROOMY_QUOTA) }))
 
 /** Every rule of ours, those that keep a log last. @type {Record<string, Rule>} */
-export const everyRule = Object.fromEntries([
+export const EVERY_RULE = Object.fromEntries([
   ...rules.filter(({ roomy }) => roomy.log === undefined).map(({ facts, roomy }) => [facts.call, roomy]),
   ...rules
     .filter(({ roomy }) => roomy.log !== undefined)

@@ -1,4 +1,4 @@
-// What the playground gives away works: the command in a shell, the file in a configuration, both with a real service.
+// The texts that the playground offers to copy work: the command in a shell and the file as a configuration, on a real service.
 
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -22,7 +22,7 @@ const anySetup: fc.Arbitrary<Setup> = fc.record({
   rules: fc.array(anyRule, { minLength: 1, maxLength: 4 }),
 })
 
-test('an address says all of a set-up, whatever was typed', () => {
+test('an address holds a whole set-up, with any typed text', () => {
   fc.assert(
     fc.property(anySetup, (setup) => {
       expect(readSetup(setupAddress(setup))).toEqual(setup)

@@ -2,7 +2,8 @@
 // Invariant: a draft becomes a rule by the library's own function, so a form refuses what the library refuses, in its words.
 
 import { type Rule, SluiceError } from 'sluice'
-import { type Draft, type OptionValue, optionValues, startDraft } from '../forms/option-form.ts'
+import type { OptionValue } from '../api/answers.ts'
+import { type Draft, optionValues, startDraft } from '../forms/option-form.ts'
 import { ALGORITHMS, type Algorithm } from './algorithm-forms.ts'
 
 /** A rule as it is being typed. */

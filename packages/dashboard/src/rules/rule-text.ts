@@ -1,6 +1,6 @@
 // A rule as text to take away: for a program, for the configuration file, for the command line.
 
-import type { OptionValue } from '../forms/option-form.ts'
+import type { OptionValue } from '../api/answers.ts'
 import { ALGORITHMS } from './algorithm-forms.ts'
 import type { RuleSpec } from './rule-form.ts'
 

@@ -3,7 +3,8 @@ import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { formatAddress } from './address.ts'
-import { type AddressWarning, type ClientAddressOptions, clientAddress, type TrustProxy } from './client-address.ts'
+import { type ClientAddressOptions, clientAddress, type TrustProxy } from './client-address.ts'
+import type { AddressWarning } from './peer-address.ts'
 
 const INSIDE = ['10.0.0.0/8', '2001:db8:ffff::/48']
 

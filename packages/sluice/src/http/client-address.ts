@@ -1,24 +1,28 @@
-// The client's address: that of the other end of the socket, or the one that trusted proxies report.
-// Invariant: only a trusted proxy can change the answer, and no request makes it throw.
+// The client behind trusted proxies: the address that they say they speak for.
+// Invariant: nobody but a trusted proxy can change the answer, and nothing that a request brings makes it throw.
 
 import { SluiceError, show } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
 import { isWhole } from '../core/whole-numbers.ts'
-import { formatAddress, isNat64, networkOf } from './address.ts'
-import { cidrList, type HasAddress } from './cidr-list.ts'
+import { cidrList } from './cidr-list.ts'
 import { ADDRESS_LIST, FORWARDED, hopAddress } from './forwarded.ts'
-import { type Warning, warnProcess } from './warning.ts'
+import {
+  type AddressWarning,
+  addressText,
+  Client,
+  headerValue,
+  peerAddress,
+  type ReadClientAddress,
+  USUAL_HEADERS,
+  USUAL_IPV6_PREFIX,
+} from './peer-address.ts'
+import { warnProcess } from './warning.ts'
 
 /**
  * The trusted proxies: how many stand between the clients and this process; or the networks they are in; or a function
  * of a proxy's address (`''` if it has none) and its distance, 0 for the one at the other end of the socket.
  */
 export type TrustProxy = number | readonly string[] | ((address: string, distance: number) => boolean)
-
-/** A request's headers: `Headers`, or an object with names in small letters, as `node:http` has it. */
-export type RequestHeaders =
-  | { get(name: string): string | null | undefined }
-  | Readonly<Record<string, string | readonly string[] | undefined>>
 
 export interface ClientAddressOptions {
   /** Default: none, and a warning if a proxy seems to be there. 0: none, and no warning. */
@@ -31,32 +35,12 @@ export interface ClientAddressOptions {
   readonly warn?: (warning: AddressWarning) => void
 }
 
-export type AddressWarning = Warning<'WARN_UNTRUSTED_PROXY'>
-
-/** The origin of a request. */
-export interface ClientAddress extends HasAddress {
-  /** The key to count by: an IPv4 address, or an IPv6 network such as `2001:db8::/64`; `'unknown'` if there is no address. */
-  readonly key: string
-  /** The address itself, in its one spelling; `''` if there is none. */
-  readonly text: string
-  /** The address itself: 4 bytes, or 16. */
-  readonly bytes: Uint8Array | undefined
-}
-
-/** Reads the client's address from that of the peer, at the other end of the socket, and the request's headers. */
-export type ReadClientAddress = (peer: string | null | undefined, headers?: RequestHeaders) => ClientAddress
-
 const OPTIONS = ['trustProxy', 'header', 'ipv6Prefix', 'warn'] as const
-
-/** Enough for the connections of a busy server; more would only be memory. */
-const MOST_STRANGERS = 10_000
-
-const USUAL_HEADERS = ['x-forwarded-for', 'forwarded'] as const
 
 /** Makes what reads clients' addresses, for one set-up of proxies. */
 export function clientAddress(options: ClientAddressOptions = {}): ReadClientAddress {
   checkOptions('clientAddress', options, OPTIONS)
-  const { trustProxy, ipv6Prefix = 64, warn = warnProcess } = options
+  const { trustProxy, ipv6Prefix = USUAL_IPV6_PREFIX, warn = warnProcess } = options
   const header = checkHeader(options.header ?? USUAL_HEADERS[0])
   if (!isWhole(ipv6Prefix, 32, 128)) {
     throw new SluiceError('ERR_OPTION', `ipv6Prefix must be a whole number from 32 to 128, got ${show(ipv6Prefix)}`, {
@@ -68,33 +52,15 @@ export function clientAddress(options: ClientAddressOptions = {}): ReadClientAdd
     throw new SluiceError('ERR_OPTION', `warn must be a function, got ${show(warn)}`, { option: 'warn', value: warn })
   const isTrusted = checkTrust(trustProxy ?? 0)
   const syntax = header === 'forwarded' ? FORWARDED : ADDRESS_LIST
-  const suspicious = options.header === undefined ? USUAL_HEADERS : [header]
-  let mayWarn = trustProxy !== 0
-  /** Peers that are not trusted, who send many requests each: what their address says does not change. A function may change its mind. */
-  const strangers = new Map<string, Client>()
-  const mayRemember = typeof trustProxy !== 'function'
-
-  function stranger(client: Client, headers: RequestHeaders): Client {
-    const name = mayWarn ? suspicious.find((each) => headerValue(headers, each) !== '') : undefined
-    if (name !== undefined) {
-      mayWarn = false
-      warn(untrustedProxy(name, client.text))
-    }
-    return client
-  }
-
+  const readPeer = peerAddress({
+    ipv6Prefix,
+    suspicious: trustProxy === 0 ? [] : options.header === undefined ? USUAL_HEADERS : [header],
+    warn,
+  })
+  if (trustProxy === undefined || trustProxy === 0) return readPeer
   return (peer, headers = {}) => {
-    const known = typeof peer === 'string' ? strangers.get(peer) : undefined
-    if (known !== undefined) return stranger(known, headers)
     let bytes = typeof peer === 'string' ? hopAddress(peer) : undefined
-    if (!isTrusted(bytes, 0)) {
-      const client = new Client(bytes, ipv6Prefix)
-      if (mayRemember && typeof peer === 'string') {
-        if (strangers.size === MOST_STRANGERS) strangers.clear()
-        strangers.set(peer, client)
-      }
-      return stranger(client, headers)
-    }
+    if (!isTrusted(bytes, 0)) return readPeer(peer, headers)
     const list = headerValue(headers, header)
     let distance = 1
     for (let end = list.length; end > 0; ) {
@@ -113,49 +79,11 @@ export function clientAddress(options: ClientAddressOptions = {}): ReadClientAdd
   }
 }
 
-class Client implements ClientAddress {
-  readonly bytes: Uint8Array | undefined
-  readonly #ipv6Prefix: number
-  #key: string | undefined
-
-  constructor(bytes: Uint8Array | undefined, ipv6Prefix: number) {
-    this.bytes = bytes
-    this.#ipv6Prefix = ipv6Prefix
-  }
-
-  get key(): string {
-    this.#key ??= this.#readKey()
-    return this.#key
-  }
-
-  #readKey(): string {
-    const { bytes } = this
-    if (bytes === undefined) return 'unknown'
-    if (bytes.length === 4) return formatAddress(bytes)
-    if (isNat64(bytes)) return formatAddress(bytes.subarray(12))
-    return `${formatAddress(networkOf(bytes, this.#ipv6Prefix))}/${this.#ipv6Prefix}`
-  }
-
-  get text(): string {
-    return textOf(this.bytes)
-  }
-}
-
-function textOf(bytes: Uint8Array | undefined): string {
-  return bytes === undefined ? '' : formatAddress(bytes)
-}
-
-function headerValue(headers: RequestHeaders, name: string): string {
-  const value = typeof headers.get === 'function' ? headers.get(name) : (headers as Record<string, unknown>)[name]
-  if (typeof value === 'string') return value
-  return Array.isArray(value) ? value.join(',') : ''
-}
-
 type IsTrusted = (bytes: Uint8Array | undefined, distance: number) => boolean
 
 function checkTrust(trustProxy: TrustProxy): IsTrusted {
   if (isWhole(trustProxy, 0)) return (_bytes, distance) => distance < trustProxy
-  if (typeof trustProxy === 'function') return (bytes, distance) => trustProxy(textOf(bytes), distance) === true
+  if (typeof trustProxy === 'function') return (bytes, distance) => trustProxy(addressText(bytes), distance) === true
   if (Array.isArray(trustProxy)) {
     const proxies = cidrList(trustProxy)
     return (bytes) => proxies.has({ bytes })
@@ -173,13 +101,4 @@ function checkHeader(header: unknown): string {
     option: 'header',
     value: header,
   })
-}
-
-function untrustedProxy(header: string, peer: string): AddressWarning {
-  const from = peer === '' ? 'a peer without an address' : peer
-  const message =
-    `a request from ${from} brought the header ${header}, which is not believed, as trustProxy does not cover that peer. ` +
-    'If it is your proxy, all its clients are counted as one: set trustProxy to the number of your proxies or to their addresses. ' +
-    'If you have no proxy, set trustProxy to 0.'
-  return { code: 'WARN_UNTRUSTED_PROXY', message }
 }

@@ -1,15 +1,9 @@
 // sluice/http: what a decision says over HTTP, and who is asking. For any framework and any runtime.
 
 export { type CidrList, type CidrListOptions, cidrList, type HasAddress } from './cidr-list.ts'
-export {
-  type AddressWarning,
-  type ClientAddress,
-  type ClientAddressOptions,
-  clientAddress,
-  type ReadClientAddress,
-  type RequestHeaders,
-  type TrustProxy,
-} from './client-address.ts'
+export { type ClientAddressOptions, clientAddress, type TrustProxy } from './client-address.ts'
+export { type ClientList, type ClientListOptions, clientList } from './client-list.ts'
+export type { AddressWarning, ClientAddress, ReadClientAddress, RequestHeaders } from './peer-address.ts'
 export { PATH_FOLDS, type PathFold, type PlainPathOptions, plainPath } from './plain-path.ts'
 export type { HeaderStyle, PartitionKey } from './rate-limit-fields.ts'
 export { createResponder, type Denial, type Responder, type ResponderOptions } from './responder.ts'

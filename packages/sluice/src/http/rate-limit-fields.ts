@@ -3,8 +3,7 @@
 import type { Decision, RuleStatus } from '../core/decision.ts'
 import { SluiceError, show } from '../core/errors.ts'
 import type { Rule } from '../core/rule.ts'
-import { ceilDiv } from '../core/whole-numbers.ts'
-import { byteSequence, integer, printable, string } from './structured-field.ts'
+import { byteSequence, printable, string } from './structured-field.ts'
 
 /**
  * - `'draft-10'`: `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10, a member for each rule.
@@ -23,6 +22,19 @@ export type AddFields = (
   nowMs: () => number,
   partitionKey: PartitionKey | undefined,
 ) => void
+
+/** The largest Integer of a structured field: fifteen digits, fewer than a limit may have. */
+const MOST_INTEGER = 999_999_999_999_999
+
+/** A whole number as an Integer of a structured field: at most the largest one. */
+export function integer(value: number): number {
+  return Math.min(value, MOST_INTEGER)
+}
+
+/** Whole seconds, rounded up. Exact: a quotient of whole numbers below 2^53 never rounds across a whole number. */
+export function seconds(ms: number): number {
+  return Math.ceil(ms / 1000)
+}
 
 /** The part of the fields about a rule that does not depend on the decision. */
 interface RuleFields {
@@ -43,7 +55,7 @@ export class RuleTable {
   constructor(rules: readonly Rule[]) {
     this.rows = rules.map(({ name, limit, windowMs }) => {
       const label = printable(name)
-      return { label, item: string(label), limit: integer(limit), windowMs, windowSeconds: ceilDiv(windowMs, 1000) }
+      return { label, item: string(label), limit: integer(limit), windowMs, windowSeconds: seconds(windowMs) }
     })
     this.#byName = new Map(rules.map(({ name }, i) => [name, this.rows[i]]))
   }
@@ -68,7 +80,7 @@ function resetMs({ remaining, retryAfterMs, resetAfterMs }: Figures, { windowMs 
 }
 
 function resetSeconds(status: Figures, row: RuleFields): number {
-  return ceilDiv(resetMs(status, row), 1000)
+  return seconds(resetMs(status, row))
 }
 
 /** The writer of each style, made for a limiter's rules. */
@@ -108,7 +120,7 @@ export const STYLES: Readonly<Record<HeaderStyle, (table: RuleTable) => AddField
   legacy: (table) => (headers, decision, nowMs) => {
     headers['X-RateLimit-Limit'] = `${decision.limit}`
     headers['X-RateLimit-Remaining'] = `${decision.remaining}`
-    headers['X-RateLimit-Reset'] = `${ceilDiv(nowMs() + resetMs(decision, table.of(decision.rule)), 1000)}`
+    headers['X-RateLimit-Reset'] = `${seconds(nowMs() + resetMs(decision, table.of(decision.rule)))}`
   },
 }
 

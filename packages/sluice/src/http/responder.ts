@@ -1,4 +1,4 @@
-// Turns a decision into HTTP: status, headers, body. It depends on no framework.
+// From a decision to what HTTP says about it: status, headers, body. No framework in sight.
 // Invariant: every value is safe to send, whatever the rules are called.
 
 import type { Clock } from '../core/clock.ts'
@@ -6,8 +6,7 @@ import type { Decision } from '../core/decision.ts'
 import { SluiceError, show } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
 import type { Rule } from '../core/rule.ts'
-import { ceilDiv } from '../core/whole-numbers.ts'
-import { type AddFields, type HeaderStyle, type PartitionKey, RuleTable, STYLES } from './rate-limit-fields.ts'
+import { type AddFields, type HeaderStyle, type PartitionKey, RuleTable, STYLES, seconds } from './rate-limit-fields.ts'
 
 export interface ResponderOptions {
   /** The rules of the limiter whose decisions it will see: `limiter.rules`. */
@@ -35,32 +34,35 @@ export interface Responder {
   denial(decision: Decision, partitionKey?: PartitionKey): Denial
 }
 
+export const DEFAULT_STYLE: HeaderStyle = 'draft-10'
+
 const OPTIONS = ['rules', 'headers', 'clock'] as const
 
 const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types'
 
 /** Turns decisions of one limiter into status, headers and body. Make it once and keep it beside the limiter. */
 export function createResponder(options: ResponderOptions): Responder {
-  return new RuleResponder(options)
+  checkOptions('createResponder', options, OPTIONS)
+  const { rules, headers = DEFAULT_STYLE, clock = Date } = options
+  if (!Array.isArray(rules) || rules.length === 0) {
+    throw new SluiceError('ERR_OPTION', `createResponder needs rules to be those of a limiter, got ${show(rules)}`, {
+      option: 'rules',
+      value: rules,
+    })
+  }
+  return new RuleResponder(rules, checkStyles(headers), clock)
 }
 
-class RuleResponder implements Responder {
+/** A responder whose options have been checked. */
+export class RuleResponder implements Responder {
   readonly #table: RuleTable
   readonly #styles: readonly AddFields[]
   readonly #nowMs: () => number
 
-  constructor(options: ResponderOptions) {
-    checkOptions('createResponder', options, OPTIONS)
-    const { rules, headers = 'draft-10', clock = Date } = options
-    if (!Array.isArray(rules) || rules.length === 0) {
-      throw new SluiceError('ERR_OPTION', `createResponder needs rules to be those of a limiter, got ${show(rules)}`, {
-        option: 'rules',
-        value: rules,
-      })
-    }
+  constructor(rules: readonly Rule[], styles: readonly HeaderStyle[], clock: Pick<Clock, 'now'>) {
     const table = new RuleTable(rules)
     this.#table = table
-    this.#styles = checkStyles(headers).map((style) => STYLES[style](table))
+    this.#styles = styles.map((style) => STYLES[style](table))
     this.#nowMs = () => clock.now()
   }
 
@@ -71,7 +73,7 @@ class RuleResponder implements Responder {
       for (const add of this.#styles) add(headers, decision, this.#nowMs, partitionKey)
     }
     const { retryAfterMs } = decision
-    if (retryAfterMs > 0 && retryAfterMs < Number.POSITIVE_INFINITY) headers['Retry-After'] = `${ceilDiv(retryAfterMs, 1000)}`
+    if (retryAfterMs > 0 && retryAfterMs < Number.POSITIVE_INFINITY) headers['Retry-After'] = `${seconds(retryAfterMs)}`
     return headers
   }
 
@@ -101,7 +103,7 @@ function whenToRetry(seconds: string | undefined): string {
   return seconds === undefined ? 'This request asks for more than the whole quota.' : `Try again in ${seconds} s.`
 }
 
-/** Returns the styles. Throws ERR_OPTION unless `headers` is a style, styles that go together, or false. */
+/** Throws ERR_OPTION unless `headers` is a style, styles that go together, or false. Returns the styles. */
 export function checkStyles(headers: ResponderOptions['headers']): readonly HeaderStyle[] {
   const styles = headers === false ? [] : ((Array.isArray(headers) ? headers : [headers]) as HeaderStyle[])
   for (const style of styles) {

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { parseItem } from 'structured-headers'
 import { expect, test } from 'vitest'
-import { byteSequence, integer, printable, string } from './structured-field.ts'
+import { integer } from './rate-limit-fields.ts'
+import { byteSequence, printable, string } from './structured-field.ts'
 
 const anyText = fc.oneof(
   fc.string({ unit: 'binary' }),

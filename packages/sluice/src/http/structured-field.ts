@@ -1,15 +1,7 @@
 // Values of structured fields (RFC 9651), as far as rate limit fields need them.
 // Invariant: every input gives a valid value, and different strings give different values.
 
-/** The largest Integer of a structured field: fifteen digits, fewer than a limit may have. */
-const MOST_INTEGER = 999_999_999_999_999
-
 const PERCENT = 0x25
-
-/** A whole number as an Integer; what is above the largest becomes the largest. */
-export function integer(value: number): number {
-  return Math.min(value, MOST_INTEGER)
-}
 
 /** A String: printable ASCII in quotes. */
 export function string(printable: string): string {

@@ -1,12 +1,14 @@
 // sluice/express: for Express 4 and 5.
 
-import { Gate } from './gate.ts'
-import type { GateOptions } from './gate-options.ts'
-import { type NodeRequest, type NodeResponse, nodeFrame, passOn } from './node-frame.ts'
+import type { Rule } from '../core/rule.ts'
+import type { Subject, SubjectOf } from '../core/subject.ts'
+import { Gate } from './gate/gate.ts'
+import { type NodeRequest, type NodeResponse, nodeAdapter, nodeMiddleware } from './gate/node-adapter.ts'
+import type { GateOptions } from './gate/options.ts'
 
-export type * from './gate-types.ts'
+export type * from './gate/types.ts'
 
-/** As much of a request of Express as is needed, and what callbacks are glad to have. */
+/** The part of a request of Express that is used here, or that callbacks often need. */
 export interface ExpressRequest extends NodeRequest {
   readonly method: string
   readonly path: string
@@ -14,8 +16,11 @@ export interface ExpressRequest extends NodeRequest {
 
 export type ExpressMiddleware<R> = (request: R, response: NodeResponse, next: (error?: unknown) => void) => void
 
-/** Limits the requests that pass it: `app.use(expressLimiter({ rules: '100/minute' }))`. */
-export function expressLimiter<R extends ExpressRequest = ExpressRequest>(options: GateOptions<R>): ExpressMiddleware<R> {
-  const gate = new Gate<R, NodeResponse>('expressLimiter', options, nodeFrame)
-  return (request, response, next) => passOn(gate, request, response, next)
+/** Limits the requests that pass it: `app.use(expressLimiter({ rules: fixedWindow({ limit: 100, window: '1m' }) }))`. */
+export function expressLimiter<
+  R extends ExpressRequest = ExpressRequest,
+  T extends Rule = Rule,
+  S extends Subject = SubjectOf<T>,
+>(options: GateOptions<R, T, S>): ExpressMiddleware<R> {
+  return nodeMiddleware(new Gate<R, NodeResponse>('expressLimiter', options, nodeAdapter))
 }

@@ -1,17 +1,19 @@
 // sluice/fastify: a plugin for Fastify 5. It limits the routes of the instance that it is registered on, and of all inside.
 
 import { SluiceError, show } from '../core/errors.ts'
-import { type FastifyReply, fastifyFields } from './fastify-frame.ts'
-import type { Frame } from './frame.ts'
-import { Gate } from './gate.ts'
-import type { GateOptions, RouteOptions } from './gate-options.ts'
-import { headersOf, type NodeRequest, settleWith } from './node-frame.ts'
-import { isPromise } from './soon.ts'
-import type { GateVisit } from './visit.ts'
+import type { Rule } from '../core/rule.ts'
+import type { Subject, SubjectOf } from '../core/subject.ts'
+import type { Adapter } from './gate/adapter.ts'
+import { type FastifyReply, fastifyFields } from './gate/fastify-adapter.ts'
+import { attempt } from './gate/maybe-promise.ts'
+import { type NodeRequest, settleNode } from './gate/node-adapter.ts'
+import type { GateOptions, RouteOptions } from './gate/options.ts'
+import { nodeHeaders } from './gate/raw-headers.ts'
+import { RouteGates } from './gate/route-gates.ts'
 
-export type * from './gate-types.ts'
+export type * from './gate/types.ts'
 
-/** As much of a request of Fastify as is needed, and what callbacks are glad to have. */
+/** The part of a request of Fastify that is used here, or that callbacks often need. */
 export interface FastifyRequest {
   readonly raw: NodeRequest
   readonly headers: NodeRequest['headers']
@@ -21,15 +23,16 @@ export interface FastifyRequest {
   readonly routeOptions: { readonly config: object }
 }
 
-export interface FastifyLimiterOptions extends GateOptions<FastifyRequest> {
-  /** When it runs: the later, the more have earlier hooks found out, and the more work was done in vain. Default: `'onRequest'`. */
+export interface FastifyLimiterOptions<T extends Rule = Rule, S extends Subject = SubjectOf<T>>
+  extends GateOptions<FastifyRequest, T, S> {
+  /** When it runs. Later hooks know more about the request, but more work is wasted on denied ones. Default: `'onRequest'`. */
   readonly hook?: 'onRequest' | 'preValidation' | 'preHandler'
 }
 
-/** What a route can say in its `config`, as `sluice`. */
+/** Options that a route can give in its `config`, as `sluice`. */
 export type FastifyRouteOptions = RouteOptions<FastifyRequest>
 
-/** As much of an instance of Fastify as is needed. */
+/** The part of an instance of Fastify that is used. */
 export interface FastifyInstance {
   printRoutes(): string
   addHook(name: 'onRequest', hook: Hook): unknown
@@ -40,57 +43,48 @@ type Hook = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error)
 
 const HOOKS = ['onRequest', 'preValidation', 'preHandler'] as const
 
-/** What Fastify prints if no route has been made so far. */
+/** Fastify prints this if no route has been made so far. */
 const NO_ROUTES = '(empty tree)'
 
-const fastifyFrame: Frame<FastifyRequest, FastifyReply> = {
+const fastifyAdapter: Adapter<FastifyRequest, FastifyReply> = {
   peer: ({ raw }) => raw.socket.remoteAddress,
-  headers: ({ raw }) => headersOf(raw),
+  headers: ({ raw }) => nodeHeaders(raw),
   holder: (request) => request,
   ...fastifyFields,
 }
 
-/** Limits the routes of an instance: `app.register(fastifyLimiter, { rules: '100/minute' })`. */
+/** Limits the routes of an instance: `app.register(fastifyLimiter, { rules: fixedWindow({ limit: 100, window: '1m' }) })`. */
 export async function fastifyLimiter(instance: FastifyInstance, options: FastifyLimiterOptions): Promise<void> {
   const { hook = 'onRequest', ...gateOptions } = options
   if (!HOOKS.includes(hook)) {
-    throw new SluiceError(
-      'ERR_OPTION',
-      `fastifyLimiter needs hook to be ${HOOKS.map((h) => `'${h}'`).join(', ')}, got ${show(hook)}`,
-    )
+    const message = `fastifyLimiter needs hook to be ${HOOKS.map((h) => `'${h}'`).join(', ')}, got ${show(hook)}`
+    throw new SluiceError('ERR_OPTION', message, { option: 'hook', value: hook })
   }
-  const common = new Gate('fastifyLimiter', gateOptions, fastifyFrame)
-  const gateOf = (config: object | undefined): Gate<FastifyRequest, FastifyReply> | undefined => {
-    const { sluice } = (config ?? {}) as { readonly sluice?: FastifyRouteOptions }
-    if (sluice === false) return undefined
-    return sluice === undefined ? common : common.forRoute(sluice)
-  }
-  // A request's config takes long to read. It need not be if all routes are seen where they are made and none has options of its own.
+  const gates = new RouteGates('fastifyLimiter', gateOptions, fastifyAdapter)
+  const gateOf = (config: object | undefined) =>
+    gates.of((config as { readonly sluice?: FastifyRouteOptions } | undefined)?.sluice)
+  // Reading a request's config takes long. It is not read if all routes are seen when they are made and none changes options.
   let isOneForAll = instance.printRoutes() === NO_ROUTES
   instance.addHook('onRoute', ({ config }) => {
     // Options that cannot work are refused here.
-    if (gateOf(config) !== common) isOneForAll = false
+    if (gateOf(config) !== gates.common) isOneForAll = false
   })
   instance.addHook(hook as 'onRequest', (request, reply, next) => {
-    const gate = isOneForAll ? common : gateOf(request.routeOptions.config)
+    const gate = isOneForAll ? gates.common : gateOf(request.routeOptions.config)
     if (gate === undefined) return next()
-    const entered = gate.enter(request)
-    if (isPromise(entered)) entered.then((visit) => answer(gate, visit, reply, next), next)
-    else answer(gate, entered, reply, next)
+    attempt(
+      () => gate.enter(request),
+      (context) => {
+        gate.writeFields(context, reply)
+        settleNode(gate, context, reply.raw)
+        const { denial } = context
+        if (denial === undefined) return next()
+        reply.code(denial.status)
+        reply.send(denial.body)
+      },
+      (error) => next(error as Error),
+    )
   })
-}
-
-function answer(
-  gate: Gate<FastifyRequest, FastifyReply>,
-  visit: GateVisit<FastifyRequest>,
-  reply: FastifyReply,
-  next: () => void,
-): void {
-  gate.writeFields(visit, reply)
-  settleWith(gate, visit, reply.raw)
-  if (visit.denial === undefined) return next()
-  reply.code(visit.denial.status)
-  reply.send(visit.denial.body)
 }
 
 /** Without a context of its own, so that its hooks are those of the instance it was registered on. */

@@ -34,13 +34,13 @@ describe('where a request comes from', () => {
   })
 
   test('if nothing says so, it is an error that says what to set', () => {
-    const message = 'fetchLimiter cannot see where a request comes from here: give it a key, or address.peer'
+    const message = 'fetchLimiter cannot see where a request comes from here: give it key or peer'
     expect(() => limited(request())).toThrow(message)
     expect(() => limited(request(), { KV: {} })).toThrow(message)
   })
 
-  test('address.peer says so: Workers', async () => {
-    const worker = fetchLimiter({ ...usual(), address: { peer: ({ headers }) => headers.get('cf-connecting-ip') } })(
+  test('peer says so: Workers', async () => {
+    const worker = fetchLimiter({ ...usual(), peer: ({ headers }) => headers.get('cf-connecting-ip') })(
       (_request: Request, _env: object) => new Response(),
     )
     const from = (address: string) => new Request('http://localhost/', { headers: { 'CF-Connecting-IP': address } })
@@ -48,8 +48,8 @@ describe('where a request comes from', () => {
     expect((await worker(from('203.0.113.2'), {})).headers.get('RateLimit')).toBe(REMAINING_2)
   })
 
-  test('address.peer is given all that the handler is', async () => {
-    const limit = fetchLimiter({ ...usual(), address: { peer: (_, info) => (info as { ip: string }).ip } })
+  test('peer is given all that the handler is', async () => {
+    const limit = fetchLimiter({ ...usual(), peer: (_, info) => (info as { ip: string }).ip })
     const handler = limit((_request: Request, info: { ip: string }) => new Response(info.ip))
     expect(await (await handler(request(), { ip: '203.0.113.1' })).text()).toBe('203.0.113.1')
   })

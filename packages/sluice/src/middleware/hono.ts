@@ -1,14 +1,16 @@
 // sluice/hono: for Hono 4, on any runtime.
 
-import type { Frame } from './frame.ts'
-import { Gate } from './gate.ts'
-import type { GateOptions } from './gate-options.ts'
-import { whenKnown } from './soon.ts'
-import { headersOf, peerOf, settleWith, webFields, withFields } from './web-frame.ts'
+import type { Rule } from '../core/rule.ts'
+import type { Subject, SubjectOf } from '../core/subject.ts'
+import type { Adapter } from './gate/adapter.ts'
+import { Gate } from './gate/gate.ts'
+import { andThen } from './gate/maybe-promise.ts'
+import type { GateOptions } from './gate/options.ts'
+import { settleWeb, webFields, webHeaders, webPeer, withFields } from './gate/web-adapter.ts'
 
-export type * from './gate-types.ts'
+export type * from './gate/types.ts'
 
-/** As much of a context of Hono as is needed. */
+/** The part of a context of Hono that is used. */
 export interface HonoContext {
   readonly req: {
     readonly raw: Request
@@ -23,31 +25,33 @@ export interface HonoContext {
 
 export type HonoMiddleware<C> = (context: C, next: () => Promise<void>) => Promise<Response | undefined>
 
-const honoFrame: Frame<HonoContext, Headers> = {
+const honoAdapter: Adapter<HonoContext, Headers> = {
   ...webFields,
-  peer: ({ req, env }) => peerOf('honoLimiter', req.raw, env),
-  headers: ({ req, env }) => headersOf(req.raw, env),
-  holder: (context) => context,
+  peer: ({ req, env }) => webPeer('honoLimiter', req.raw, env),
+  headers: ({ req, env }) => webHeaders(req.raw, env),
+  holder: (hono) => hono,
 }
 
-/** Limits the requests that pass it: `app.use(honoLimiter({ rules: '100/minute' }))`. */
-export function honoLimiter<C extends HonoContext = HonoContext>(options: GateOptions<C>): HonoMiddleware<C> {
-  const gate = new Gate<C, Headers>('honoLimiter', options, honoFrame)
-  return (context, next) =>
-    whenKnown(gate.enter(context), (visit): Promise<Response | undefined> | Response => {
-      const { denial } = visit
+/** Limits the requests that pass it: `app.use(honoLimiter({ rules: fixedWindow({ limit: 100, window: '1m' }) }))`. */
+export function honoLimiter<C extends HonoContext = HonoContext, T extends Rule = Rule, S extends Subject = SubjectOf<T>>(
+  options: GateOptions<C, T, S>,
+): HonoMiddleware<C> {
+  const gate = new Gate<C, Headers>('honoLimiter', options, honoAdapter)
+  return (hono, next) =>
+    andThen(gate.enter(hono), (context): Promise<Response | undefined> | Response => {
+      const { denial } = context
       if (denial !== undefined) {
-        // Reading it makes Hono keep what middleware before this one has set.
-        void context.res
-        return withFields(gate, visit, new Response(denial.body, { status: denial.status }))
+        // Reading it makes Hono keep the fields that middleware before this one has set.
+        void hono.res
+        return withFields(gate, context, new Response(denial.body, { status: denial.status }))
       }
       return next().then(() => {
-        settleWith(gate, visit, context.req.raw, context.res.status)
-        const told = withFields(gate, visit, context.res)
-        if (told !== context.res) {
-          // Otherwise Hono would copy the old one's fields over the new one's.
-          context.res = undefined
-          context.res = told
+        settleWeb(gate, context, hono.req.raw, hono.res.status)
+        const response = withFields(gate, context, hono.res)
+        if (response !== hono.res) {
+          // Otherwise Hono would copy the fields of the old response over those of the new one.
+          hono.res = undefined
+          hono.res = response
         }
         return undefined
       })

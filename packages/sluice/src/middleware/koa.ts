@@ -1,14 +1,17 @@
 // sluice/koa: for Koa 3.
 
-import type { Frame } from './frame.ts'
-import { Gate } from './gate.ts'
-import type { GateOptions } from './gate-options.ts'
-import { headersOf, holderOf, type NodeRequest, type NodeResponse, nodeFields, settleWith } from './node-frame.ts'
-import { type Soon, whenKnown } from './soon.ts'
+import type { Rule } from '../core/rule.ts'
+import type { Subject, SubjectOf } from '../core/subject.ts'
+import type { Adapter } from './gate/adapter.ts'
+import { Gate } from './gate/gate.ts'
+import { andThen, type MaybePromise } from './gate/maybe-promise.ts'
+import { type NodeRequest, type NodeResponse, nodeFields, nodeHolder, settleNode } from './gate/node-adapter.ts'
+import type { GateOptions } from './gate/options.ts'
+import { nodeHeaders } from './gate/raw-headers.ts'
 
-export type * from './gate-types.ts'
+export type * from './gate/types.ts'
 
-/** As much of a context of Koa as is needed, and what callbacks are glad to have. */
+/** The part of a context of Koa that is used here, or that callbacks often need. */
 export interface KoaContext {
   readonly req: NodeRequest
   readonly res: NodeResponse
@@ -18,27 +21,30 @@ export interface KoaContext {
   body: unknown
 }
 
-export type KoaMiddleware<C> = (context: C, next: () => Promise<unknown>) => Soon<unknown>
+export type KoaMiddleware<C> = (context: C, next: () => Promise<unknown>) => MaybePromise<unknown>
 
-const koaFrame: Frame<KoaContext, KoaContext> = {
+const koaAdapter: Adapter<KoaContext, KoaContext> = {
   peer: ({ req }) => req.socket.remoteAddress,
-  headers: ({ req }) => headersOf(req),
-  holder: ({ req }) => holderOf(req),
+  headers: ({ req }) => nodeHeaders(req),
+  holder: ({ req }) => nodeHolder(req),
   writesFirst: true,
   setField: ({ res }, name, value) => nodeFields.setField(res, name, value),
   addField: ({ res }, name, value) => nodeFields.addField(res, name, value),
 }
 
-/** Limits the requests that pass it: `app.use(koaLimiter({ rules: '100/minute' }))`. */
-export function koaLimiter<C extends KoaContext = KoaContext>(options: GateOptions<C>): KoaMiddleware<C> {
-  const gate = new Gate<C, KoaContext>('koaLimiter', options, koaFrame)
-  return (context, next) =>
-    whenKnown(gate.enter(context), (visit): Soon<unknown> => {
-      gate.writeFields(visit, context)
-      settleWith(gate, visit, context.res)
-      if (visit.denial === undefined) return next()
-      context.status = visit.denial.status
-      context.body = visit.denial.body
+/** Limits the requests that pass it: `app.use(koaLimiter({ rules: fixedWindow({ limit: 100, window: '1m' }) }))`. */
+export function koaLimiter<C extends KoaContext = KoaContext, T extends Rule = Rule, S extends Subject = SubjectOf<T>>(
+  options: GateOptions<C, T, S>,
+): KoaMiddleware<C> {
+  const gate = new Gate<C, KoaContext>('koaLimiter', options, koaAdapter)
+  return (koa, next) =>
+    andThen(gate.enter(koa), (context): MaybePromise<unknown> => {
+      gate.writeFields(context, koa)
+      settleNode(gate, context, koa.res)
+      const { denial } = context
+      if (denial === undefined) return next()
+      koa.status = denial.status
+      koa.body = denial.body
       return undefined
     })
 }

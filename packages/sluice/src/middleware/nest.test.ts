@@ -1,13 +1,13 @@
-import { parseRule } from '../algorithms/parse-rule.ts'
 import 'reflect-metadata'
 import { Controller, Get, HttpException, Module, UseGuards } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import fastify from 'fastify'
 import { expect, test } from 'vitest'
 import { fixedWindow } from '../algorithms/fixed-window/fixed-window.ts'
+import { parseRule } from '../algorithms/parse-rule.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
-import type { GateOptions } from './gate-options.ts'
+import type { GateOptions } from './gate/options.ts'
 import { type NestGuard, type NestRequest, nestLimiter, RateLimit } from './nest.ts'
 
 const rule = (name: string, limit: number) => fixedWindow({ limit, window: '1m', name })

@@ -1,26 +1,29 @@
-// sluice/nest: a guard for Nest, on Express or Fastify, and a decorator with which routes say some things differently.
+// sluice/nest: a guard for Nest, on Express or Fastify, and a decorator with which routes change options.
 
-import { type FastifyReply, fastifyFields } from './fastify-frame.ts'
-import type { Frame } from './frame.ts'
-import { Gate } from './gate.ts'
-import type { GateOptions, RouteOptions } from './gate-options.ts'
-import { type NodeRequest, type NodeResponse, nodeFrame, settleWith } from './node-frame.ts'
-import { type Soon, whenKnown } from './soon.ts'
+import type { Rule } from '../core/rule.ts'
+import type { Subject, SubjectOf } from '../core/subject.ts'
+import type { Adapter } from './gate/adapter.ts'
+import { type FastifyReply, fastifyFields } from './gate/fastify-adapter.ts'
+import type { Gate } from './gate/gate.ts'
+import { andThen, type MaybePromise } from './gate/maybe-promise.ts'
+import { type NodeRequest, type NodeResponse, nodeAdapter, settleNode } from './gate/node-adapter.ts'
+import type { GateOptions, RouteOptions } from './gate/options.ts'
+import { RouteGates } from './gate/route-gates.ts'
 
-export type * from './gate-types.ts'
+export type * from './gate/types.ts'
 
-/** As much of a request as is needed, Express' or Fastify's. */
+/** The part of a request that is used, Express' or Fastify's. */
 export interface NestRequest extends NodeRequest {
   readonly method: string
   readonly url: string
 }
 
-/** As much of an execution context of Nest as is needed. */
+/** The part of an execution context of Nest that is used. */
 export interface NestContext {
   getType(): string
   getClass(): object
   getHandler(): object
-  /** Of HTTP: the request, then the response. */
+  /** For HTTP: 0 is the request, 1 the response. */
   getArgByIndex(index: number): unknown
 }
 
@@ -31,59 +34,61 @@ export interface NestGuard {
 /** Express' response is Node's, with more; Fastify's reply holds it. */
 type NestResponse = NodeResponse | FastifyReply
 
-const nestFrame: Frame<NestRequest, NestResponse> = {
-  ...nodeFrame,
+const nestAdapter: Adapter<NestRequest, NestResponse> = {
+  ...nodeAdapter,
   setField: (response, name, value) =>
-    isNodes(response) ? nodeFrame.setField(response, name, value) : fastifyFields.setField(response, name, value),
+    isNodes(response) ? nodeAdapter.setField(response, name, value) : fastifyFields.setField(response, name, value),
   addField: (response, name, value) =>
-    isNodes(response) ? nodeFrame.addField(response, name, value) : fastifyFields.addField(response, name, value),
+    isNodes(response) ? nodeAdapter.addField(response, name, value) : fastifyFields.addField(response, name, value),
 }
 
-/** Asks for what is there on Express, since asking Express for what is not takes microseconds. */
+/** Looks for a property that is there on Express, as looking for one that is not takes microseconds there. */
 function isNodes(response: NestResponse): response is NodeResponse {
   return 'setHeader' in response
 }
 
-/** What handlers and controllers say differently. */
+/** Options of decorated handlers and controllers. */
 const ROUTES = new WeakMap<object, RouteOptions<NestRequest>>()
 
-/** A guard: `app.useGlobalGuards(nestLimiter({ rules: '100/minute' }))`, or in `@UseGuards()`. Only HTTP is limited. */
-export function nestLimiter<R extends NestRequest = NestRequest>(options: GateOptions<R>): NestGuard {
-  const gate = new Gate<R, NestResponse>('nestLimiter', options, nestFrame)
+/** A guard for `app.useGlobalGuards(nestLimiter(options))` or `@UseGuards()`. Only HTTP is limited. */
+export function nestLimiter<R extends NestRequest = NestRequest, T extends Rule = Rule, S extends Subject = SubjectOf<T>>(
+  options: GateOptions<R, T, S>,
+): NestGuard {
+  const gates = new RouteGates<R, NestResponse>('nestLimiter', options, nestAdapter)
   return {
-    canActivate(context) {
-      if (context.getType() !== 'http') return true
-      const route = (ROUTES.get(context.getHandler()) ?? ROUTES.get(context.getClass())) as RouteOptions<R> | undefined
-      if (route === false) return true
-      return activate(route === undefined ? gate : gate.forRoute(route), context) as boolean | Promise<boolean>
+    canActivate(nest) {
+      if (nest.getType() !== 'http') return true
+      const route = (ROUTES.get(nest.getHandler()) ?? ROUTES.get(nest.getClass())) as RouteOptions<R> | undefined
+      const gate = gates.of(route)
+      return gate === undefined || (activate(gate, nest) as boolean | Promise<boolean>)
     },
   }
 }
 
-/** Has the guard treat a handler, or all handlers of a controller, differently: `@RateLimit({ cost: 5 })`, `@RateLimit(false)`. */
+/** Changes options for a handler, or for all handlers of a controller: `@RateLimit({ cost: 5 })`, `@RateLimit(false)`. */
 export function RateLimit<R extends NestRequest = NestRequest>(route: RouteOptions<R>) {
   return (target: object, _name?: string | symbol, descriptor?: { readonly value?: unknown }): void => {
     ROUTES.set((descriptor?.value as object | undefined) ?? target, route as RouteOptions<NestRequest>)
   }
 }
 
-function activate<R extends NestRequest>(gate: Gate<R, NestResponse>, context: NestContext): Soon<boolean> {
-  const response = context.getArgByIndex(1) as NestResponse
-  return whenKnown(gate.enter(context.getArgByIndex(0) as R), (visit): Soon<boolean> => {
-    gate.writeFields(visit, response)
-    if (visit.denial === undefined) {
-      if (gate.mustSettle(visit)) settleWith(gate, visit, isNodes(response) ? response : response.raw)
+function activate<R extends NestRequest>(gate: Gate<R, NestResponse>, nest: NestContext): MaybePromise<boolean> {
+  const response = nest.getArgByIndex(1) as NestResponse
+  return andThen(gate.enter(nest.getArgByIndex(0) as R), (context): MaybePromise<boolean> => {
+    gate.writeFields(context, response)
+    const { denial } = context
+    if (denial === undefined) {
+      if (gate.mustSettle(context)) settleNode(gate, context, isNodes(response) ? response : response.raw)
       return true
     }
-    const { status, body } = visit.denial
     if (isNodes(response)) {
-      response.statusCode = status
-      response.end(body)
+      response.statusCode = denial.status
+      response.end(denial.body)
     } else {
-      response.code(status)
-      response.send(body)
+      response.code(denial.status)
+      response.send(denial.body)
     }
-    // The answer is given. False would have Nest answer once more; a promise that stays open has it do nothing at all.
+    // The request is answered. False would make Nest answer once more; a promise that never settles makes it do nothing.
     return new Promise(() => {})
   })
 }

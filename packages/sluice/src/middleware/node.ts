@@ -1,16 +1,19 @@
-// sluice/node: for bare node:http and node:http2, and for whatever calls its middleware with a request, a response and a next.
+// sluice/node: for bare node:http and node:http2, and for servers that call middleware with a request, a response and a next.
 
-import { Gate } from './gate.ts'
-import type { GateOptions } from './gate-options.ts'
-import { type NodeRequest, type NodeResponse, nodeFrame, passOn } from './node-frame.ts'
+import type { Rule } from '../core/rule.ts'
+import type { Subject, SubjectOf } from '../core/subject.ts'
+import { Gate } from './gate/gate.ts'
+import { type NodeRequest, type NodeResponse, nodeAdapter, nodeMiddleware } from './gate/node-adapter.ts'
+import type { GateOptions } from './gate/options.ts'
 
-export type * from './gate-types.ts'
+export type * from './gate/types.ts'
 
-/** Calls `next` if the request passes, with an error if there is no saying; otherwise it has been answered. */
+/** Calls `next` if the request passes, with an error if there is no decision. Otherwise it answers the request. */
 export type NodeMiddleware<R> = (request: R, response: NodeResponse, next: (error?: unknown) => void) => void
 
 /** Limits the requests of a `node:http` server. */
-export function nodeLimiter<R extends NodeRequest = NodeRequest>(options: GateOptions<R>): NodeMiddleware<R> {
-  const gate = new Gate<R, NodeResponse>('nodeLimiter', options, nodeFrame)
-  return (request, response, next) => passOn(gate, request, response, next)
+export function nodeLimiter<R extends NodeRequest = NodeRequest, T extends Rule = Rule, S extends Subject = SubjectOf<T>>(
+  options: GateOptions<R, T, S>,
+): NodeMiddleware<R> {
+  return nodeMiddleware(new Gate<R, NodeResponse>('nodeLimiter', options, nodeAdapter))
 }

@@ -2,6 +2,7 @@
 
 export { definitionStore } from './definition-store.ts'
 export { everyRule, exampleRule } from './example-rules.ts'
+export { type CallPlan, type FailingStore, type FailingStoreOptions, failingStore, type StoreCall } from './failing-store.ts'
 export { type FakeClock, fakeClock } from './fake-clock.ts'
 export { type KnownAnswer, type KnownDecision, type KnownStep, replay } from './known-answers.ts'
 export { KNOWN_ANSWERS } from './known-answers-data.ts'

@@ -1,11 +1,27 @@
-import { express5, expressFour, fastifyFive, fetchHandler, honoFour, koaThree, nestEleven, node } from './frameworks.ts'
-import { middlewareSuite } from './middleware-suite.ts'
+// What every door of the middleware does, over real sockets. A framework is one line.
 
-middlewareSuite(node)
-middlewareSuite(expressFour)
-middlewareSuite(express5)
-middlewareSuite(fastifyFive)
-middlewareSuite(koaThree)
-middlewareSuite(honoFour)
-middlewareSuite(fetchHandler)
-middlewareSuite(nestEleven)
+import { describe } from 'vitest'
+import { express, express4 } from './frameworks/express.ts'
+import { fastify } from './frameworks/fastify.ts'
+import { fetch } from './frameworks/fetch.ts'
+import { hono } from './frameworks/hono.ts'
+import { koa } from './frameworks/koa.ts'
+import { nest } from './frameworks/nest.ts'
+import { node } from './frameworks/node.ts'
+import { callbackSuite } from './suites/callbacks.ts'
+import { chargeSuite } from './suites/charges.ts'
+import { connectionSuite } from './suites/connections.ts'
+import { failingStoreSuite } from './suites/failing-store.ts'
+import { keySuite } from './suites/keys.ts'
+import { responseSuite } from './suites/responses.ts'
+import { severalLimitersSuite } from './suites/several-limiters.ts'
+
+describe.each([node, express4, express, fastify, koa, hono, fetch, nest])('$name', (framework) => {
+  describe('responses', () => responseSuite(framework))
+  describe('connections', () => connectionSuite(framework))
+  describe('keys', () => keySuite(framework))
+  describe('several limiters', () => severalLimitersSuite(framework))
+  describe('charges', () => chargeSuite(framework))
+  describe('callbacks', () => callbackSuite(framework))
+  describe('a store that stops answering', () => failingStoreSuite(framework))
+})

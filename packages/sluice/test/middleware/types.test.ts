@@ -10,10 +10,12 @@ import express, { type Request as ExpressRequest, Router } from 'express'
 import fastify, { type FastifyRequest } from 'fastify'
 import { type Context, Hono } from 'hono'
 import Koa from 'koa'
-import { expectTypeOf, test } from 'vitest'
+import { describe, expectTypeOf, test } from 'vitest'
+import { fixedWindow } from '../../src/algorithms/fixed-window/fixed-window.ts'
+import { parseRule } from '../../src/algorithms/parse-rule.ts'
 import { createLimiter } from '../../src/create-limiter.ts'
 import { expressLimiter } from '../../src/middleware/express.ts'
-import { type FastifyRouteOptions, fastifyLimiter } from '../../src/middleware/fastify.ts'
+import { type FastifyLimiterOptions, type FastifyRouteOptions, fastifyLimiter } from '../../src/middleware/fastify.ts'
 import { fetchLimiter } from '../../src/middleware/fetch.ts'
 import { honoLimiter } from '../../src/middleware/hono.ts'
 import { koaLimiter } from '../../src/middleware/koa.ts'
@@ -26,7 +28,12 @@ declare module 'fastify' {
   }
 }
 
-const rules = '5/minute'
+const rules = parseRule('5/minute')
+
+const plain = fixedWindow({ limit: 5, window: '1m' })
+const perUser = fixedWindow({ limit: 5, window: '1m', name: 'requests', per: 'user' })
+const perOrg = fixedWindow({ limit: 9, window: '1m', name: 'tokens', per: ['org'] })
+const perNothing = fixedWindow({ limit: 99, window: '1m', name: 'everybody', per: [] })
 
 test('Express', () => {
   const app = express()
@@ -111,4 +118,74 @@ test('options that do not belong together are found by the compiler where they c
   void (() => koaLimiter({ rules, mode: 'dry' }))
   // @ts-expect-error: a status is not a boolean.
   void (() => nodeLimiter({ rules, charge: (status) => status }))
+})
+
+describe('the key', () => {
+  test('is a string for rules without per', () => {
+    expressLimiter({ rules: plain, key: () => 'ada', onDenied: ({ key }) => void key?.toUpperCase() })
+    expressLimiter({ rules: plain, key: async () => 'ada' })
+    expressLimiter({ rules: [plain], onDecision: ({ key }) => void key.toUpperCase() })
+    // @ts-expect-error: not a record.
+    expressLimiter({ rules: plain, key: () => ({ user: 'ada' }) })
+    // @ts-expect-error: not a number.
+    expressLimiter({ rules: plain, key: () => 5 })
+  })
+
+  test('is a record with exactly the names that the rules use', () => {
+    expressLimiter({ rules: perUser, key: () => ({ user: 'ada' }) })
+    expressLimiter({ rules: [perUser, perOrg, perNothing], key: () => ({ user: 'ada', org: 'acme' }) })
+    expressLimiter({ rules: [perUser, perOrg], key: async (req) => ({ user: req.path, org: 'acme' }) })
+    expressLimiter({ rules: [perUser, perOrg], key: (req: ExpressRequest) => ({ user: req.ip ?? '', org: 'acme' }) })
+    expressLimiter({ rules: () => [perUser, perOrg], key: () => ({ user: 'ada', org: 'acme' }) })
+    expressLimiter({ rules: async () => perUser, key: () => ({ user: 'ada' }) })
+    expressLimiter({ rules: perNothing })
+    // @ts-expect-error: Property 'org' is missing.
+    expressLimiter({ rules: [perUser, perOrg], key: () => ({ user: 'ada' }) })
+    // @ts-expect-error: Property 'org' is missing.
+    expressLimiter({ rules: () => [perUser, perOrg], key: async () => ({ user: 'ada' }) })
+    // @ts-expect-error: not a string.
+    expressLimiter({ rules: perUser, key: () => 'ada' })
+    // @ts-expect-error: a value that is no string.
+    expressLimiter({ rules: perUser, key: () => ({ user: 5 }) })
+  })
+
+  test('is that of a limiter that was made elsewhere', () => {
+    const limiter = createLimiter({ rules: [perUser, perOrg] })
+    koaLimiter({ limiter, key: () => ({ user: 'ada', org: 'acme' }) })
+    koaLimiter({ limiter: createLimiter({ rules: plain }), key: () => 'ada' })
+    // @ts-expect-error: Property 'org' is missing.
+    koaLimiter({ limiter, key: () => ({ user: 'ada' }) })
+    // @ts-expect-error: not a record.
+    koaLimiter({ limiter: createLimiter({ rules: plain }), key: () => ({ user: 'ada' }) })
+  })
+
+  test('comes back to callbacks with its names', () => {
+    honoLimiter({
+      rules: [perUser, perOrg],
+      key: () => ({ user: 'ada', org: 'acme' }),
+      onDecision: ({ key }) => expectTypeOf(key).toEqualTypeOf<{ readonly user: string; readonly org: string }>(),
+    })
+  })
+
+  test('is checked in every door', () => {
+    // @ts-expect-error: Property 'user' is missing.
+    fetchLimiter({ rules: perUser, key: () => ({}) })
+    // @ts-expect-error: Property 'user' is missing.
+    honoLimiter({ rules: perUser, key: () => ({}) })
+    // @ts-expect-error: Property 'user' is missing.
+    koaLimiter({ rules: perUser, key: () => ({}) })
+    // @ts-expect-error: Property 'user' is missing.
+    nodeLimiter({ rules: perUser, key: () => ({}) })
+    // @ts-expect-error: Property 'user' is missing.
+    nestLimiter({ rules: perUser, key: () => ({}) })
+    // @ts-expect-error: Property 'user' is missing. `register` needs the type of the rule.
+    void ({ rules: perUser, key: () => ({}) } satisfies FastifyLimiterOptions<typeof perUser>)
+  })
+})
+
+test('costs may be given by rule', () => {
+  expressLimiter({ rules: perUser, cost: { requests: 2 }, key: () => ({ user: 'ada' }) })
+  expressLimiter({ rules, cost: async (req) => ({ 'fixed-window:5/1m': req.path.length }) })
+  // @ts-expect-error: a cost that is a text.
+  void (() => expressLimiter({ rules, cost: { requests: '2' } }))
 })

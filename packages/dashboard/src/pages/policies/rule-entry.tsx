@@ -1,4 +1,4 @@
-// One rule of a policy as a form: with options of its own, or in notation.
+// The form of one rule of a policy: by options, or in notation.
 
 import { useId } from 'preact/hooks'
 import { Icon } from '../../controls/icon.tsx'

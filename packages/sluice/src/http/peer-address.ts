@@ -1,0 +1,111 @@
+// The client of a server without proxies: the address at the other end of the socket.
+// Invariant: nothing that a request brings changes the answer or makes it throw.
+
+import { formatAddress, isNat64, networkOf } from './address.ts'
+import type { HasAddress } from './cidr-list.ts'
+import { hopAddress } from './forwarded.ts'
+import type { Warning } from './warning.ts'
+
+/** A request's headers: `Headers`, or an object with names in small letters, as `node:http` has it. */
+export type RequestHeaders =
+  | { get(name: string): string | null | undefined }
+  | Readonly<Record<string, string | readonly string[] | undefined>>
+
+export type AddressWarning = Warning<'WARN_UNTRUSTED_PROXY'>
+
+/** Where a request came from. */
+export interface ClientAddress extends HasAddress {
+  /** The key to count by: an IPv4 address, or an IPv6 network such as `2001:db8::/64`; `'unknown'` if there is no address. */
+  readonly key: string
+  /** The address itself, in its one spelling; `''` if there is none. */
+  readonly text: string
+  /** The address itself: 4 bytes, or 16. */
+  readonly bytes: Uint8Array | undefined
+}
+
+/** Reads the client's address from that of the peer, at the other end of the socket, and the request's headers. */
+export type ReadClientAddress = (peer: string | null | undefined, headers?: RequestHeaders) => ClientAddress
+
+export interface PeerAddressOptions {
+  readonly ipv6Prefix: number
+  /** Headers that only proxies write. The first request that brings one is warned of. */
+  readonly suspicious: readonly string[]
+  warn(warning: AddressWarning): void
+}
+
+/** Bits of an IPv6 address that say who it is: what one customer usually gets. */
+export const USUAL_IPV6_PREFIX = 64
+
+export const USUAL_HEADERS: readonly string[] = ['x-forwarded-for', 'forwarded']
+
+/** Enough for the connections of a busy server; more would only be memory. */
+const MOST_PEERS = 10_000
+
+/** Makes a reader that takes the peer for the client. */
+export function peerAddress({ ipv6Prefix, suspicious, warn }: PeerAddressOptions): ReadClientAddress {
+  /** Peers send many requests each. */
+  const peers = new Map<string, ClientAddress>()
+  let mayWarn = suspicious.length > 0
+  return (peer, headers = {}) => {
+    const name = peer ?? ''
+    let client = peers.get(name)
+    if (client === undefined) {
+      client = new Client(typeof peer === 'string' ? hopAddress(peer) : undefined, ipv6Prefix)
+      if (peers.size === MOST_PEERS) peers.clear()
+      peers.set(name, client)
+    }
+    const header = mayWarn ? suspicious.find((each) => headerValue(headers, each) !== '') : undefined
+    if (header !== undefined) {
+      mayWarn = false
+      warn(untrustedProxy(header, client.text))
+    }
+    return client
+  }
+}
+
+export class Client implements ClientAddress {
+  readonly bytes: Uint8Array | undefined
+  readonly #ipv6Prefix: number
+  #key: string | undefined
+
+  constructor(bytes: Uint8Array | undefined, ipv6Prefix: number) {
+    this.bytes = bytes
+    this.#ipv6Prefix = ipv6Prefix
+  }
+
+  get key(): string {
+    this.#key ??= this.#readKey()
+    return this.#key
+  }
+
+  #readKey(): string {
+    const { bytes } = this
+    if (bytes === undefined) return 'unknown'
+    if (bytes.length === 4) return formatAddress(bytes)
+    if (isNat64(bytes)) return formatAddress(bytes.subarray(12))
+    return `${formatAddress(networkOf(bytes, this.#ipv6Prefix))}/${this.#ipv6Prefix}`
+  }
+
+  get text(): string {
+    return addressText(this.bytes)
+  }
+}
+
+/** The address in its one spelling; `''` if there is none. */
+export function addressText(bytes: Uint8Array | undefined): string {
+  return bytes === undefined ? '' : formatAddress(bytes)
+}
+
+/** The value of a header, its lines joined; `''` if there is none. */
+export function headerValue(headers: RequestHeaders, name: string): string {
+  const value = typeof headers.get === 'function' ? headers.get(name) : (headers as Record<string, unknown>)[name]
+  if (typeof value === 'string') return value
+  return Array.isArray(value) ? value.join(',') : ''
+}
+
+function untrustedProxy(header: string, peer: string): AddressWarning {
+  const message =
+    `a request from ${peer || 'a peer without an address'} brought the header ${header}, which is not believed. If the peer is your ` +
+    'proxy, all its clients are counted as one: set trustProxy to the number of your proxies or to their addresses, else to 0.'
+  return { code: 'WARN_UNTRUSTED_PROXY', message }
+}

@@ -1,0 +1,24 @@
+// The fields of a reply of Fastify: written by the plugin, and by Nest's guard where Nest stands on Fastify.
+
+import type { Adapter } from './adapter.ts'
+import type { NodeResponse } from './node-adapter.ts'
+
+/** The part of a reply of Fastify that is used. */
+export interface FastifyReply {
+  readonly raw: NodeResponse
+  code(status: number): unknown
+  getHeader(name: string): number | string | string[] | undefined
+  header(name: string, value: string): unknown
+  send(body: string): unknown
+}
+
+export const fastifyFields: Pick<Adapter<object, FastifyReply>, 'writesFirst' | 'setField' | 'addField'> = {
+  writesFirst: true,
+  setField: (reply, name, value) => {
+    reply.header(name, value)
+  },
+  addField: (reply, name, value) => {
+    const there = reply.getHeader(name)
+    reply.header(name, there === undefined ? value : `${there}, ${value}`)
+  },
+}

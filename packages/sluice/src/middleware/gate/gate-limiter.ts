@@ -1,0 +1,52 @@
+// A limiter with what a gate needs beside it: the answers to its decisions, and the default of its subject.
+
+import { SluiceError } from '../../core/errors.ts'
+import type { Limiter } from '../../core/limiter.ts'
+import { type Rule, stateName } from '../../core/rule.ts'
+import type { Timing } from '../../core/store.ts'
+import type { Subject } from '../../core/subject.ts'
+import type { HeaderStyle } from '../../http/rate-limit-fields.ts'
+import { type Responder, RuleResponder } from '../../http/responder.ts'
+
+/** The only name in `per` that has a default: the client's address. */
+export const ADDRESS = 'address'
+
+export interface GateLimiterOptions {
+  readonly limiter: Limiter<Timing, Subject>
+  /** The states are kept here: in a store that other limiters may share, or in the limiter itself. */
+  readonly home: object
+  readonly styles: readonly HeaderStyle[]
+}
+
+export class GateLimiter {
+  readonly limiter: Limiter<Timing, Subject>
+  readonly responder: Responder
+  /** Names that the rules count by; undefined if the subject is a string. */
+  readonly names: readonly string[] | undefined
+  readonly #home: object
+
+  constructor({ limiter, home, styles }: GateLimiterOptions) {
+    const { rules, clock } = limiter
+    this.limiter = limiter
+    this.responder = new RuleResponder(rules, styles, clock)
+    this.names = rules[0].per && [...new Set(rules.flatMap(({ per }) => per ?? []))]
+    this.#home = home
+  }
+
+  /** Throws ERR_OPTION if the rules count by a key that has no default. */
+  checkDefault(door: string): void {
+    const { names = [] } = this
+    if (names.every((name) => name === ADDRESS)) return
+    const message = `${door} needs key to return { ${names.join(', ')} }, the names that its rules count by`
+    throw new SluiceError('ERR_OPTION', message, { option: 'key' })
+  }
+
+  /** True if a charge on `rule` here, for `subject`, would be on the same state as one on `other`, for `otherSubject`. */
+  shares(rule: Rule, subject: Subject, other: GateLimiter, otherSubject: Subject): boolean {
+    if (this.#home !== other.#home || !other.limiter.rules.some((each) => stateName(each) === stateName(rule))) return false
+    if (rule.per === undefined) return subject === otherSubject
+    return rule.per.every((name) => (subject as Keys)[name] === (otherSubject as Keys)[name])
+  }
+}
+
+type Keys = Readonly<Record<string, string>>

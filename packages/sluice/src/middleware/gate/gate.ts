@@ -1,0 +1,211 @@
+// The gate behind every door: decides if a request passes, and writes what its response says about that. The order of steps is
+// here: skip, lists of addresses, limiter, key and cost, lists of keys, the hit, the answer; and later, the charge.
+// Invariant: a request is charged at most once on each state, and no promise is made where every value is there at once.
+
+import { checkCost } from '../../core/cost.ts'
+import type { Decision } from '../../core/decision.ts'
+import type { Cost, Subject } from '../../core/subject.ts'
+import { isNat64 } from '../../http/address.ts'
+import type { ClientList } from '../../http/client-list.ts'
+import { type ClientAddress, peerAddress, USUAL_HEADERS, USUAL_IPV6_PREFIX } from '../../http/peer-address.ts'
+import { checkStyles, DEFAULT_STYLE, type Denial } from '../../http/responder.ts'
+import { warnProcess } from '../../http/warning.ts'
+import type { Adapter } from './adapter.ts'
+import { costsOf } from './costs.ts'
+import { ADDRESS, type GateLimiter } from './gate-limiter.ts'
+import { type LimiterSource, limiterSource } from './limiter-source.ts'
+import { andThen, attempt, type MaybePromise } from './maybe-promise.ts'
+import { type AnyOptions, checkGateOptions } from './options.ts'
+import { freshRules, isTightest } from './other-limiters.ts'
+import { refund } from './refund.ts'
+import { type AddressOf, type DecidedContext, type DeniedContext, GateContext } from './request-context.ts'
+
+/** Statuses from here on are those of failures. */
+const FIRST_FAILURE = 400
+
+const FORBIDDEN: Denial = {
+  status: 403,
+  headers: { 'Content-Type': 'application/problem+json' },
+  body: JSON.stringify({ type: 'about:blank', title: 'Forbidden', status: 403 }),
+}
+
+/** Codes of errors that are the program's own, whatever the store does. */
+const INPUT_ERRORS: readonly unknown[] = ['ERR_KEY', 'ERR_COST', 'ERR_RULE_NAME']
+
+const NO_REST: readonly unknown[] = []
+
+export class Gate<R extends object, S> {
+  /** Name of the door, for messages. */
+  readonly #door: string
+  readonly #id = Symbol()
+  readonly #options: AnyOptions<R>
+  readonly #adapter: Adapter<R, S>
+  readonly #limiters: LimiterSource
+  readonly #addressOf: AddressOf<R>
+  readonly #isChargedLater: boolean
+  /** Names of fields that are lists. */
+  readonly #lists: readonly string[]
+  #mayWarn = true
+
+  constructor(door: string, options: AnyOptions<R>, adapter: Adapter<R, S>) {
+    checkGateOptions(door, options)
+    const { headers = DEFAULT_STYLE, charge = 'request' } = options
+    const styles = checkStyles(headers)
+    this.#door = door
+    this.#options = options
+    this.#adapter = adapter
+    this.#lists = styles.includes('draft-7') ? ['RateLimit-Policy'] : ['RateLimit-Policy', 'RateLimit']
+    this.#limiters = limiterSource(door, options, styles)
+    this.#addressOf = addressReader(options, adapter)
+    this.#isChargedLater = charge !== 'request'
+  }
+
+  /** Decides about a request. It passes if the context that comes back has no denial. */
+  enter(request: R, rest = NO_REST): MaybePromise<GateContext<R>> {
+    const context = new GateContext<R>(this.#id, request, rest, this.#adapter.holder(request), this.#addressOf)
+    for (let { before } = context; before !== undefined; { before } = before) {
+      if (before.gate === this.#id) return this.#countedBefore(context)
+    }
+    const { skip } = this.#options
+    if (skip === undefined) return this.#screen(context)
+    return andThen(skip(request, context), (isSkipped) => (isSkipped ? context : this.#screen(context)))
+  }
+
+  /** True if there are fields to write. */
+  hasFields({ denial, charged }: GateContext<R>): boolean {
+    const { headers, mode } = this.#options
+    return denial !== undefined || (charged !== undefined && headers !== false && mode !== 'shadow')
+  }
+
+  /** Writes the denial's fields, or the rate limit fields. Lists are added to; of other fields the tightest limiter's stay. */
+  writeFields(context: GateContext<R>, response: S): void {
+    if (!this.hasFields(context)) return
+    const adapter = this.#adapter
+    const { denial, limiter, decision } = context
+    const fields = denial?.headers ?? (limiter as GateLimiter).responder.headers(decision as Decision)
+    const isFirst = adapter.writesFirst && context.before === undefined && context.latest === context
+    for (const name in fields) {
+      if (!isFirst && this.#lists.includes(name)) adapter.addField(response, name, fields[name])
+      else if (isFirst || isTightest(context)) adapter.setField(response, name, fields[name])
+    }
+  }
+
+  /** True if the response decides about the charge. Then `settle` must be called with its status. */
+  mustSettle({ charged }: GateContext<R>): boolean {
+    return this.#isChargedLater && charged !== undefined
+  }
+
+  /** Refunds a request if its response, of this status, is not to be charged. */
+  settle({ charged, request }: GateContext<R>, status: number): void {
+    const { charge } = this.#options
+    const isCharged =
+      typeof charge === 'function' ? charge(status, request) : (charge === 'failed-response') === status >= FIRST_FAILURE
+    if (charged !== undefined && !isCharged) refund(charged)
+  }
+
+  #screen(context: GateContext<R>): MaybePromise<GateContext<R>> {
+    const { request } = context
+    const { allow, block, key, cost } = this.#options
+    if (block && isBlocked(block, context.address)) return this.#deny(context, () => FORBIDDEN)
+    if (allow?.hasAddress(context.address)) return context
+    const limiters = this.#limiters
+    return andThen(typeof limiters === 'function' ? limiters(context) : limiters, (limiter) =>
+      andThen(key === undefined ? defaultSubject(limiter, context) : key(request, context), (subject) => {
+        context.limiter = limiter
+        context.key = subject
+        if (typeof cost !== 'function') return this.#count(context, limiter, subject, cost)
+        return andThen(cost(request, context), (cost) => {
+          if (typeof cost !== 'object') checkCost(cost, 1)
+          return this.#count(context, limiter, subject, cost)
+        })
+      }),
+    )
+  }
+
+  #count(context: GateContext<R>, prepared: GateLimiter, subject: Subject, cost: Cost | undefined): MaybePromise<GateContext<R>> {
+    const { allow, block, mode } = this.#options
+    if (block && hasSubject(block, subject)) return this.#deny(context, () => FORBIDDEN)
+    if (allow && hasSubject(allow, subject)) return context
+    const { limiter } = prepared
+    context.cost = cost === 1 ? undefined : cost
+    if (context.before !== undefined) {
+      const fresh = freshRules(context, prepared, subject)
+      if (fresh.length === 0) return this.#countedBefore(context)
+      if (fresh.length < limiter.rules.length) {
+        this.#countedBefore(context)
+        context.cost = costsOf(limiter.rules, cost, (name) => fresh.some((rule) => rule.name === name))
+      }
+    }
+    const hit = () => limiter.hit(subject, context.cost === undefined ? undefined : { cost: context.cost })
+    const conclude = (decision: Decision) => this.#conclude(context, decision)
+    // The time before the hit: on a store far away the charge may seem older than it is, and is then kept.
+    if (this.#isChargedLater) context.hitAtMs = limiter.clock.now()
+    if (mode !== 'shadow') return andThen(hit(), conclude)
+    return attempt(hit, conclude, (error) => {
+      // A store that fails is no reason to stop a request that would not be stopped anyway.
+      if (INPUT_ERRORS.includes((error as { code?: unknown })?.code)) throw error
+      return context
+    })
+  }
+
+  #conclude(context: GateContext<R>, decision: Decision): MaybePromise<GateContext<R>> {
+    context.decision = decision
+    context.leaveMark()
+    this.#options.onDecision?.(context as DecidedContext<R>)
+    if (decision.allowed) return context
+    return this.#deny(context, () => (context.limiter as GateLimiter).responder.denial(decision))
+  }
+
+  #deny(context: GateContext<R>, denialOf: () => Denial): MaybePromise<GateContext<R>> {
+    const { mode, onDenied, onShadowDenied } = this.#options
+    if (mode === 'shadow') {
+      onShadowDenied?.(context)
+      return context
+    }
+    const denial = denialOf()
+    context.denial = denial
+    if (onDenied === undefined) return context
+    return andThen(onDenied(context as DeniedContext<R>), (change) => {
+      if (change) context.denial = { ...denial, ...change, headers: { ...denial.headers, ...change.headers } }
+      return context
+    })
+  }
+
+  /** Warns, once, of a request that was counted before. */
+  #countedBefore(context: GateContext<R>): GateContext<R> {
+    const { warn = warnProcess } = this.#options
+    if (this.#mayWarn) {
+      const message =
+        `a request came to the same ${this.#door} twice and was counted once: mount it once, or give the rules of two limiters ` +
+        'different names.'
+      warn({ code: 'WARN_MOUNTED_TWICE', message })
+    }
+    this.#mayWarn = false
+    return context
+  }
+}
+
+function addressReader<R extends object>(
+  { address, peer, warn = warnProcess }: AnyOptions<R>,
+  adapter: Adapter<R, never>,
+): AddressOf<R> {
+  const read = address ?? peerAddress({ ipv6Prefix: USUAL_IPV6_PREFIX, suspicious: USUAL_HEADERS, warn })
+  return (request, rest) =>
+    read(peer === undefined ? adapter.peer(request, rest) : peer(request, ...rest), adapter.headers(request, rest))
+}
+
+/** The subject of a request if no option tells it: the client's address. */
+function defaultSubject({ names }: GateLimiter, context: GateContext): Subject {
+  if (names === undefined) return context.address.key
+  return names.length === 0 ? {} : { [ADDRESS]: context.address.key }
+}
+
+/** Invariant: a client that is blocked is blocked behind a NAT64 translator too, whose address carries the client's own. */
+function isBlocked(block: ClientList, { bytes }: ClientAddress): boolean {
+  return block.hasAddress({ bytes }) || (bytes !== undefined && isNat64(bytes) && block.hasAddress({ bytes: bytes.subarray(12) }))
+}
+
+/** True if the list has the key, or one value of a record. A subject that is none is left for the limiter to refuse. */
+function hasSubject(list: ClientList, subject: Subject): boolean {
+  return typeof subject === 'string' ? list.hasKey(subject) : Object.values(subject ?? {}).some((key) => list.hasKey(key))
+}

@@ -1,0 +1,33 @@
+// The limiter of a gate: one that was made elsewhere, one for its rules, or one for each set of rules that requests ask for.
+
+import type { Limiter } from '../../core/limiter.ts'
+import type { Timing } from '../../core/store.ts'
+import type { Subject } from '../../core/subject.ts'
+import { createLimiter } from '../../create-limiter.ts'
+import type { HeaderStyle } from '../../http/rate-limit-fields.ts'
+import { memoryStore } from '../../stores/memory/memory-store.ts'
+import { GateLimiter } from './gate-limiter.ts'
+import { LimiterCache, type Rules } from './limiter-cache.ts'
+import { andThen, type MaybePromise } from './maybe-promise.ts'
+import type { AnyOptions } from './options.ts'
+import type { GateContext } from './request-context.ts'
+
+type AnyLimiter = Limiter<Timing, Subject>
+
+/** A limiter for all requests, or a function that finds the one of a request. */
+export type LimiterSource = GateLimiter | ((context: GateContext) => MaybePromise<GateLimiter>)
+
+export function limiterSource<R>(door: string, options: AnyOptions<R>, styles: readonly HeaderStyle[]): LimiterSource {
+  const { limiter, rules, failure = {}, key } = options
+  const prepare = (limiter: AnyLimiter, home: object): GateLimiter => {
+    const prepared = new GateLimiter({ limiter, home, styles })
+    if (key === undefined) prepared.checkDefault(door)
+    return prepared
+  }
+  if (limiter !== undefined) return prepare(limiter, limiter)
+  const { store = memoryStore() } = options
+  const make = (rules: Rules): GateLimiter => prepare(createLimiter({ rules, store, failure }) as AnyLimiter, store)
+  if (typeof rules !== 'function') return make(rules as Rules)
+  const cache = new LimiterCache(make)
+  return (context) => andThen(rules(context.request, context), (rules) => cache.obtain(rules))
+}

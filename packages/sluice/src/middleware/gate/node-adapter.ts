@@ -1,0 +1,79 @@
+// The adapter of node:http, and of frameworks that stand on it: Express, Koa, Nest and bare servers, over HTTP/1 and HTTP/2.
+
+import type { Adapter } from './adapter.ts'
+import type { Gate } from './gate.ts'
+import { attempt } from './maybe-promise.ts'
+import { nodeHeaders } from './raw-headers.ts'
+import type { GateContext } from './request-context.ts'
+
+/** The part of an `IncomingMessage` that is used. */
+export interface NodeRequest {
+  readonly socket: { readonly remoteAddress?: string | undefined }
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  /** Names and values by turns, as they came. */
+  readonly rawHeaders?: readonly string[]
+}
+
+/** The part of a `ServerResponse` that is used. */
+export interface NodeResponse {
+  statusCode: number
+  readonly writableEnded: boolean
+  getHeader(name: string): number | string | readonly string[] | undefined
+  setHeader(name: string, value: string): unknown
+  end(body: string): unknown
+  once(event: 'close', listener: () => void): unknown
+}
+
+/** Writes the fields of a response. */
+export const nodeFields: Pick<Adapter<object, NodeResponse>, 'writesFirst' | 'setField' | 'addField'> = {
+  writesFirst: true,
+  setField: (response, name, value) => {
+    response.setHeader(name, value)
+  },
+  addField: (response, name, value) => {
+    const there = response.getHeader(name)
+    response.setHeader(name, there === undefined ? value : `${there}, ${value}`)
+  },
+}
+
+/**
+ * The holder of a request's mark is its list of raw headers: each request has its own, and it is a plain list. A new property on the
+ * request itself takes 4 µs once its prototype has been changed, as Express does with each.
+ */
+export function nodeHolder(request: NodeRequest): object {
+  return request.rawHeaders ?? request
+}
+
+export const nodeAdapter: Adapter<NodeRequest, NodeResponse> = {
+  peer: ({ socket }) => socket.remoteAddress,
+  headers: nodeHeaders,
+  holder: nodeHolder,
+  ...nodeFields,
+}
+
+/** Middleware of the form `(request, response, next)`. Calls `next` with the error if there is no decision. */
+export function nodeMiddleware<R extends NodeRequest>(
+  gate: Gate<R, NodeResponse>,
+): (request: R, response: NodeResponse, next: (error?: unknown) => void) => void {
+  return (request, response, next) =>
+    void attempt(
+      () => gate.enter(request),
+      (context) => {
+        gate.writeFields(context, response)
+        settleNode(gate, context, response)
+        const { denial } = context
+        if (denial === undefined) return next()
+        response.statusCode = denial.status
+        response.end(denial.body)
+      },
+      next,
+    )
+}
+
+/** Has the response decide about the charge once it has been sent. If the client went away before, the charge stays. */
+export function settleNode<R extends object>(gate: Gate<R, unknown>, context: GateContext<R>, response: NodeResponse): void {
+  if (!gate.mustSettle(context)) return
+  response.once('close', () => {
+    if (response.writableEnded) gate.settle(context, response.statusCode)
+  })
+}

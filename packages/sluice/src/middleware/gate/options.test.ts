@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest'
+import type { Options } from '../../../test/middleware/limited-handler.ts'
+import { parseRule } from '../../algorithms/parse-rule.ts'
+import { createLimiter } from '../../create-limiter.ts'
+import { memoryStore } from '../../stores/memory/memory-store.ts'
+import { fetchLimiter } from '../fetch.ts'
+
+const rules = parseRule('5/minute')
+const limiter = createLimiter({ rules })
+
+describe('options that cannot work are refused when the middleware is made', () => {
+  test.each([
+    ['nothing to count by', {}, 'rules', 'fetchLimiter needs either limiter or rules, and has neither'],
+    ['both', { rules, limiter }, 'rules', 'fetchLimiter needs either limiter or rules, and has both'],
+    ['a limiter that is none', { limiter: 5 }, 'limiter', 'fetchLimiter needs limiter to be what createLimiter() makes, got 5'],
+    ['a store for a limiter', { limiter, store: memoryStore() }, 'limiter', 'takes store and failure for rules'],
+    ['failure for a limiter', { limiter, failure: {} }, 'limiter', 'takes store and failure for rules'],
+    ['an unknown option', { rules, onDenid: () => {} }, 'onDenid', 'has no option "onDenid": did you mean onDenied?'],
+    ['a key that is no function', { rules, key: 'ip' }, 'key', 'fetchLimiter needs key to be a function, got "ip"'],
+    ['a cost of a half', { rules, cost: 0.5 }, 'cost', 'cost must be a whole number of at least 1'],
+    ['half a cost by rule', { rules, cost: { a: 0.5 } }, 'a', 'the cost of "a" must be a whole number of at least 0'],
+    [
+      'a cost that is a text',
+      { rules, cost: '2' },
+      'cost',
+      'needs cost to be a whole number, a record by rule name, or a function',
+    ],
+    ['an unknown mode', { rules, mode: 'dry' }, 'mode', "fetchLimiter needs mode to be 'enforce', 'shadow', got \"dry\""],
+    [
+      'an unknown charge',
+      { rules, charge: 'never' },
+      'charge',
+      "needs charge to be 'request', 'failed-response', 'successful-response' or",
+    ],
+    ['a shadow without a listener', { rules, mode: 'shadow' }, 'onShadowDenied', "needs onShadowDenied in mode 'shadow'"],
+    ['unknown headers', { rules, headers: 'draft-9' }, 'headers', 'headers must be'],
+    ['unknown headers, for plans', { rules: () => rules, headers: 'draft-9' }, 'headers', 'headers must be'],
+    [
+      'a list that is an object',
+      { rules, block: { keys: ['x'] } },
+      'block',
+      'block to be what clientList() of sluice/http makes',
+    ],
+    ['a list that is null', { rules, allow: null }, 'allow', 'allow to be what clientList() of sluice/http makes, got null'],
+    [
+      'an address that is an object',
+      { rules, address: { trustProxy: 1 } },
+      'address',
+      'what clientAddress() of sluice/http makes',
+    ],
+    ['a peer that is no function', { rules, peer: 'x' }, 'peer', 'fetchLimiter needs peer to be a function, got "x"'],
+    ['notation', { rules: '5/minute' }, 'rules', 'parseRule("5/minute") reads notation'],
+    ['several limits', { limits: [{ rules }] }, 'limits', "fetchLimiter has no limits: give its rules per, as in per: 'user'"],
+  ])('%s', (_, options, option, message) => {
+    expect(() => fetchLimiter(options as Options)).toThrow(
+      expect.objectContaining({
+        code: expect.stringMatching(/^ERR_(OPTION|COST)$/),
+        option,
+        message: expect.stringContaining(message),
+      }),
+    )
+  })
+
+  test.each([undefined, null, [], 'x'])('%j instead of options', (options) => {
+    expect(() => fetchLimiter(options as never)).toThrow('fetchLimiter takes an object of options')
+  })
+})

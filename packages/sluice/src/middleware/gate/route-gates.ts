@@ -1,0 +1,45 @@
+// The gates of an application whose routes may change options: one for all routes, and one for each that differs.
+
+import { memoryStore } from '../../stores/memory/memory-store.ts'
+import type { Adapter } from './adapter.ts'
+import { Gate } from './gate.ts'
+import type { AnyOptions, RouteOptions } from './options.ts'
+
+/** A route that gives one of these has counts of its own. */
+const OWN_COUNTS = ['limiter', 'rules', 'store', 'failure'] as const
+
+export class RouteGates<R extends object, S> {
+  /** The gate of routes that change nothing. */
+  readonly common: Gate<R, S>
+  readonly #door: string
+  readonly #options: AnyOptions<R>
+  readonly #shared: AnyOptions<R>
+  readonly #adapter: Adapter<R, S>
+  readonly #routes = new WeakMap<object, Gate<R, S>>()
+
+  constructor(door: string, options: AnyOptions<R>, adapter: Adapter<R, S>) {
+    this.#door = door
+    this.#options = options
+    // Gates over one store count together.
+    this.#shared = options?.rules === undefined ? options : { store: memoryStore(), ...options }
+    this.#adapter = adapter
+    this.common = new Gate(door, this.#shared, adapter)
+  }
+
+  /** The gate of a route; undefined if the route is not limited. */
+  of(route: RouteOptions<R> | undefined): Gate<R, S> | undefined {
+    if (route === undefined) return this.common
+    if (route === false) return undefined
+    const known = this.#routes.get(route)
+    if (known !== undefined) return known
+    const gate = new Gate(this.#door, this.#optionsOf(route), this.#adapter)
+    this.#routes.set(route, gate)
+    return gate
+  }
+
+  #optionsOf(route: AnyOptions<R>): AnyOptions<R> {
+    if (!OWN_COUNTS.some((name) => route[name] !== undefined)) return { ...this.#shared, ...route }
+    const { limiter, rules, ...rest } = this.#options
+    return (route.limiter ?? route.rules) === undefined ? { ...this.#options, ...route } : { ...rest, ...route }
+  }
+}

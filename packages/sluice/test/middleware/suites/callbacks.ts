@@ -1,0 +1,65 @@
+// Callbacks: onDecision, onDenied, and shadow mode with onShadowDenied.
+
+import { expect, test } from 'vitest'
+import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.ts'
+import { parseRule } from '../../../src/algorithms/parse-rule.ts'
+import { clientList } from '../../../src/http/client-list.ts'
+import type { Framework } from '../frameworks/framework.ts'
+import { serving, statuses } from '../serving.ts'
+
+const DAILY = fixedWindow({ limit: 3, window: '1d', name: 'daily' })
+
+export function callbackSuite(framework: Framework): void {
+  const serve = serving(framework)
+
+  test('onDenied hears of a denial and changes the answer', async () => {
+    const heard: unknown[] = []
+    const { ask } = await serve({
+      rules: DAILY,
+      key: (request) => framework.asked(request).header('x-user') ?? '',
+      onDenied: ({ request, key, decision, denial }) => {
+        heard.push([framework.asked(request).path, key, decision?.rule])
+        return { status: 420, headers: { 'content-type': 'text/plain' }, body: `${denial.headers['Retry-After']} s` }
+      },
+    })
+    const request = { path: '/x', headers: { 'X-User': 'ada' } }
+    for (let i = 0; i < 3; i++) await ask(request)
+    const { status, headers, body } = await ask(request)
+    expect({ status, body }).toEqual({ status: 420, body: '86400 s' })
+    expect(headers['content-type'].split(';')[0]).toBe('text/plain')
+    expect(headers['retry-after']).toBe('86400')
+    expect(heard).toEqual([['/x', 'ada', 'daily']])
+  })
+
+  test('what onDenied throws goes to the error handling', async () => {
+    const { ask, errors } = await serve({
+      rules: parseRule('1/minute'),
+      onDenied: () => {
+        throw new Error('too many')
+      },
+    })
+    expect(statuses([await ask(), await ask()])).toEqual([200, 500])
+    expect(errors).toMatchObject([{ message: 'too many' }])
+  })
+
+  test('shadow mode counts and reports, and lets everybody through without a word', async () => {
+    const reported: unknown[] = []
+    const decided: boolean[] = []
+    const { ask } = await serve({
+      rules: DAILY,
+      mode: 'shadow',
+      block: clientList({ keys: ['mallory'] }),
+      key: (request) => framework.asked(request).header('x-user') ?? 'ada',
+      onDecision: ({ decision }) => decided.push(decision.allowed),
+      onShadowDenied: ({ key, decision }) => reported.push([key, decision?.retryAfterMs]),
+    })
+    const replies = [await ask(), await ask(), await ask(), await ask(), await ask({ headers: { 'X-User': 'mallory' } })]
+    expect(statuses(replies)).toEqual([200, 200, 200, 200, 200])
+    for (const { headers } of replies) expect(headers).not.toHaveProperty('ratelimit')
+    expect(decided).toEqual([true, true, true, false])
+    expect(reported).toEqual([
+      ['ada', 86_400_000],
+      ['mallory', undefined],
+    ])
+  })
+}

@@ -1,0 +1,79 @@
+// A store that stops answering while a request waits.
+
+import { Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type RedisServer, startRedis } from '../../../../../test/servers/redis-server.mjs'
+import { startProxy, type TcpProxy } from '../../../../../test/servers/tcp-proxy.mjs'
+import { parseRule } from '../../../src/algorithms/parse-rule.ts'
+import { redisStore } from '../../../src/stores/redis/redis-store.ts'
+import type { Framework, Options } from '../frameworks/framework.ts'
+import { serving, statuses } from '../serving.ts'
+
+export function failingStoreSuite(framework: Framework): void {
+  const serve = serving(framework)
+
+  let redis: RedisServer
+  let proxy: TcpProxy
+  let client: Redis
+  beforeAll(async () => {
+    redis = await startRedis()
+  })
+  beforeEach(async () => {
+    proxy = await startProxy(redis.port)
+    client = new Redis({ port: proxy.port, host: '127.0.0.1' })
+    client.on('error', () => {})
+    await client.flushall()
+  })
+  afterEach(async () => {
+    client.disconnect()
+    await proxy.stop()
+  })
+  afterAll(() => redis.stop())
+
+  /** One answer while the store is there, and three after it has stopped. */
+  async function outage(options: Options) {
+    const { ask, errors } = await serve({ store: redisStore(client), rules: parseRule('2/minute'), ...options })
+    const before = await ask()
+    expect(before).toMatchObject({ status: 200, headers: { ratelimit: '"fixed-window:2/1m";r=1;t=60' } })
+    proxy.weather = { loseDown: true }
+    return { after: [await ask(), await ask(), await ask()], errors }
+  }
+
+  const failure = { timeoutMs: 100, failures: 1, probeEveryMs: 5000 } as const
+
+  test("then 'throw': the error goes to the framework", async () => {
+    const { after, errors } = await outage({ failure: { ...failure, then: 'throw' } })
+    expect(statuses(after)).toEqual([500, 500, 500])
+    expect(errors).toMatchObject([{ code: 'ERR_STORE_UNKNOWN' }, { code: 'ERR_STORE_REFUSED' }, { code: 'ERR_STORE_REFUSED' }])
+  })
+
+  test("then 'allow': requests pass", async () => {
+    const { after } = await outage({ failure: { ...failure, then: 'allow' } })
+    expect(statuses(after)).toEqual([200, 200, 200])
+  })
+
+  test("then 'deny': it is the server that lacks something, not the client", async () => {
+    const { after } = await outage({ failure: { ...failure, then: 'deny' } })
+    expect(statuses(after)).toEqual([503, 503, 503])
+    expect(JSON.parse(after[0].body).type).toBe('https://iana.org/assignments/http-problem-types#temporary-reduced-capacity')
+    expect(after[0].headers).toMatchObject({ 'retry-after': '5' })
+    expect(after[0].headers).not.toHaveProperty('ratelimit')
+  })
+
+  test("then 'local': this process counts", async () => {
+    const { after } = await outage({ failure: { ...failure, then: 'local' } })
+    expect(statuses(after)).toEqual([200, 200, 429])
+  })
+
+  test('in shadow mode it is nobody’s problem', async () => {
+    const { ask } = await serve({
+      store: redisStore(client),
+      rules: parseRule('2/minute'),
+      failure: { ...failure, then: 'throw' },
+      mode: 'shadow',
+      onShadowDenied: () => {},
+    })
+    proxy.weather = { loseDown: true }
+    expect((await ask()).status).toBe(200)
+  })
+}
