@@ -22,8 +22,9 @@ import { MAX } from '../../core/whole-numbers.ts'
 import { LogBlocks } from './log-blocks.ts'
 
 export interface SlidingLogOptions<P extends PerOption = PerOption> extends RuleOptions<P> {
-  /** How many units any window lets through. */
+  /** Units that any window lets through. */
   readonly limit: number
+  /** Time that the log looks back. */
   readonly window: Duration
 }
 

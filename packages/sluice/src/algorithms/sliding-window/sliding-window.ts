@@ -18,15 +18,16 @@ import { type KindsOf, readOptions } from '../../core/rule-options.ts'
 import { ceilDiv, floorDiv, MAX } from '../../core/whole-numbers.ts'
 
 export interface SlidingWindowOptions<P extends PerOption = PerOption> extends RuleOptions<P> {
-  /** How many units any window should let through. */
+  /** Units that a window should let through. */
   readonly limit: number
+  /** Length of a window. */
   readonly window: Duration
   /**
-   * Where windows start: `'first-hit'` (default), they tile from each key's first hit until it has been silent for two
-   * windows; `'clock'`, at multiples of `window` since the epoch.
+   * Start of the windows: from a key's first hit on (default), until the key has been silent for two windows; or at
+   * multiples of the window since the epoch.
    */
   readonly anchor?: 'first-hit' | 'clock'
-  /** The last window's share: `'down'` (default), in whole units rounded down; `'none'`, the fraction is kept. */
+  /** The last window's share: in whole units, rounded down (default), or with its fraction. */
   readonly round?: 'down' | 'none'
 }
 
