@@ -34,10 +34,11 @@ const MAY_IMPORT: Readonly<Record<string, Readonly<Record<string, readonly strin
   sluice: {
     core: [],
     algorithms: ['core'],
-    stores: ['core', 'algorithms'],
+    engines: ['core', 'failure'],
+    stores: ['core', 'algorithms', 'engines'],
     http: ['core'],
     middleware: ['core', 'http', 'stores', 'create-limiter.ts'],
-    testing: ['core', 'algorithms', 'stores', 'create-limiter.ts'],
+    testing: ['core', 'algorithms', 'engines', 'stores', 'create-limiter.ts'],
     'create-limiter.ts': ['core', 'algorithms', 'stores'],
     'index.ts': ['core', 'algorithms', 'stores', 'create-limiter.ts'],
   },
