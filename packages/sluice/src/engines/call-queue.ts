@@ -13,10 +13,12 @@ export interface QueueBounds {
   readonly rows: number
   /** Most groups under way at once. */
   readonly groups: number
+  /** `'any'`: a group takes whatever is free. `'connected'`: only calls that share rows, so that no call waits for a stranger. */
+  readonly together: 'any' | 'connected'
 }
 
-/** Calls that are looked at for one group: a long queue of calls on one row must not be read again and again. */
-const MOST_LOOKED_AT = 1024
+/** Calls that are looked at for one group: a long queue must not be read again and again. */
+const MOST_LOOKED_AT = { any: 1024, connected: 128 } as const
 
 export class CallQueue<C extends QueuedCall> {
   readonly #bounds: QueueBounds
@@ -67,13 +69,15 @@ export class CallQueue<C extends QueuedCall> {
     const rows = new Set<string>()
     /** Rows of calls that wait: a later call on one of them waits too. */
     const waitedFor = new Set<string>()
-    const most = Math.min(this.#waiting.length, MOST_LOOKED_AT)
+    const { calls, rows: mostRows, together } = this.#bounds
+    const most = Math.min(this.#waiting.length, MOST_LOOKED_AT[together])
     let looked = 0
-    while (looked < most && group.length < this.#bounds.calls) {
+    while (looked < most && group.length < calls) {
       const call = this.#waiting[looked++]
       const isFree = call.names.every((name) => !this.#busy.has(name) && !waitedFor.has(name))
       const more = call.names.filter((name) => !rows.has(name)).length
-      if (isFree && (group.length === 0 || rows.size + more <= this.#bounds.rows)) {
+      const fits = rows.size + more <= mostRows && (together === 'any' || more < call.names.length)
+      if (isFree && (group.length === 0 || fits)) {
         group.push(call)
         for (const name of call.names) rows.add(name)
       } else {

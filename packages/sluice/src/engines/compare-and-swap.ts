@@ -1,18 +1,21 @@
 // The compare-and-swap engine: a record is read with a version, the definitions run here, and it is written if nobody else has
 // written it meanwhile. One record holds the states of all rules of one key.
 
-import type { Call, Figures } from '../core/call.ts'
-import type { Clock } from '../core/clock.ts'
+import type { Figures } from '../core/call.ts'
+import type { Clock, TimerClock } from '../core/clock.ts'
+import { SluiceError } from '../core/errors.ts'
 import { type Rule, stateName } from '../core/rule.ts'
-import type { Store } from '../core/store.ts'
+import type { Store, Tally } from '../core/store.ts'
 import { guard } from '../failure/guarded-tally.ts'
+import { CallQueue } from './call-queue.ts'
 import { checkBounds } from './engine-bounds.ts'
-import { runCall } from './loaded-states.ts'
-import { RecordLines, type Versioned } from './record-lines.ts'
-import { askSeveral, type Part } from './several-records.ts'
-import { checkLongestName, LONGEST_NAME, nameOfKey, plainName } from './state-names.ts'
+import { type RecordCall, recordCall } from './record-call.ts'
+import { type GroupOutcome, RecordGroup } from './record-group.ts'
+import { checkLongestName, LONGEST_NAME, plainName } from './state-names.ts'
 import { type SortError, sortedError, storeError } from './store-errors.ts'
 import { checkedClock, systemClock } from './system-clock.ts'
+import { Turn } from './turn.ts'
+import { tooManyOthers, type Versioned, VersionedRecords } from './versioned-records.ts'
 import type { Change } from './working-states.ts'
 
 export interface CompareAndSwapOptions<V> {
@@ -39,8 +42,12 @@ export interface CompareAndSwapOptions<V> {
   readonly clock?: Clock
   /** Reads of a record for one call, before it is refused because others write it all the time. Default: 10. */
   readonly attempts?: number
-  /** Most calls of one swap. Default: 64. */
+  /** Most calls that are decided together, because they share records. Default: 64. */
   readonly calls?: number
+  /** Most records of calls that are decided together. Default: 64. */
+  readonly records?: number
+  /** Most groups of calls that are decided at once. Default: 64. */
+  readonly groups?: number
   /** After so long the answer to a read or swap counts as lost. Default: 10,000. */
   readonly longestMs?: number
   /** The longest name of a record, in bytes. Default: 255. */
@@ -49,77 +56,113 @@ export interface CompareAndSwapOptions<V> {
   random?(): number
 }
 
-const BOUNDS = { attempts: 10, calls: 64, longestMs: 10_000 } as const
+const BOUNDS = { attempts: 10, calls: 64, records: 64, groups: 64, longestMs: 10_000 } as const
 
 /** An asynchronous store from anything that can write a record if it is unchanged. */
 export function compareAndSwapStore<V>(options: CompareAndSwapOptions<V>): Store<'async'> {
-  const { attempts, calls, longestMs } = checkBounds('compareAndSwapStore', options, BOUNDS)
-  const { longestName = LONGEST_NAME, sortError } = options
-  checkLongestName('compareAndSwapStore', longestName)
-  const clock = options.clock === undefined ? systemClock : checkedClock(options.clock)
-  const lines = new RecordLines<V>({
-    read: (name) => options.read(name),
-    swap: (change, version) => options.swap(change, version),
-    now: () => options.now(),
-    random: () => (options.random === undefined ? Math.random() : options.random()),
-    sortError,
-    clock,
-    attempts,
-    calls,
-    longestMs,
-  })
-  const sorted = async <T>(ask: () => Promise<T>): Promise<T> => {
+  return new CompareAndSwapStore(options)
+}
+
+interface Pending extends RecordCall {
+  readonly names: readonly string[]
+  /** How often it was decided before. */
+  readonly attempt: number
+  readonly resolve: (figures: Figures) => void
+  readonly reject: (reason: unknown) => void
+}
+
+class CompareAndSwapStore<V> implements Store<'async'> {
+  readonly timing = 'async'
+  readonly guard = guard
+  readonly clock: TimerClock
+  readonly #options: CompareAndSwapOptions<V>
+  readonly #longestName: number
+  readonly #records: VersionedRecords<V>
+  readonly #queue: CallQueue<Pending>
+  readonly #turn: Turn<Pending>
+
+  constructor(options: CompareAndSwapOptions<V>) {
+    const { attempts, calls, records, groups, longestMs } = checkBounds('compareAndSwapStore', options, BOUNDS)
+    const { longestName = LONGEST_NAME, sortError } = options
+    checkLongestName('compareAndSwapStore', longestName)
+    this.clock = options.clock === undefined ? systemClock : checkedClock(options.clock)
+    this.#options = options
+    this.#longestName = longestName
+    this.#records = new VersionedRecords<V>({
+      read: (name) => options.read(name),
+      swap: (change, version) => options.swap(change, version),
+      now: () => options.now(),
+      random: () => (options.random === undefined ? Math.random() : options.random()),
+      sortError,
+      clock: this.clock,
+      attempts,
+      longestMs,
+    })
+    this.#queue = new CallQueue({ calls, rows: records, groups, together: 'connected' }, (group) => this.#decide(group))
+    this.#turn = new Turn((gathered) => this.#queue.add(gathered))
+  }
+
+  tally(rules: readonly Rule[]): Tally<'async'> {
+    const states = rules.map((rule) => plainName(stateName(rule)))
+    return {
+      ask: (call) => {
+        const asked = recordCall(call, rules, states, this.#longestName)
+        const names = asked.parts.map(({ record }) => record)
+        return new Promise((resolve, reject) => this.#turn.add({ ...asked, names, attempt: 1, resolve, reject }))
+      },
+    }
+  }
+
+  clean(): Promise<number> {
+    return this.#sorted(async () => this.#options.clean?.() ?? 0)
+  }
+
+  get size(): Promise<number> {
+    return this.#sorted(async () => {
+      if (this.#options.size !== undefined) return this.#options.size()
+      throw storeError('fatal', 'this store has no size: its author gave no way to count records')
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#turn.flush()
+    await this.#queue.idle()
+    await this.#options.close?.()
+  }
+
+  async #decide(group: readonly Pending[]): Promise<void> {
+    try {
+      const outcomes = await new RecordGroup(this.#records, group).decide()
+      const again = group.filter((call, i) => settle(call, outcomes[i]))
+      if (again.length > 0) await this.#decideAgain(again)
+    } catch (error) {
+      for (const { reject } of group) reject(error)
+    }
+  }
+
+  /** Calls that others came in between of. */
+  async #decideAgain(calls: readonly Pending[]): Promise<void> {
+    const { attempts } = this.#records
+    await this.#records.pause(Math.max(...calls.map(({ attempt }) => attempt)))
+    for (const call of calls) {
+      if (call.attempt < attempts) this.#queue.add([{ ...call, attempt: call.attempt + 1 }])
+      else call.reject(tooManyOthers(attempts))
+    }
+  }
+
+  async #sorted<T>(ask: () => Promise<T>): Promise<T> {
     try {
       return await ask()
     } catch (error) {
-      throw sortedError(error, sortError, 'unknown')
+      throw sortedError(error, this.#options.sortError, 'unknown')
     }
   }
-  return {
-    timing: 'async',
-    clock,
-    guard,
-    tally(rules) {
-      const states = rules.map((rule) => plainName(stateName(rule)))
-      return { ask: (call) => ask(call, rules, states) }
-    },
-    clean: () => sorted(async () => options.clean?.() ?? 0),
-    get size() {
-      return sorted(async () => {
-        if (options.size !== undefined) return options.size()
-        throw storeError('fatal', 'this store has no size: its author gave no way to count records')
-      })
-    },
-    async close() {
-      await lines.idle()
-      await options.close?.()
-    },
-  }
+}
 
-  function ask(call: Call, rules: readonly Rule[], states: readonly string[]): Promise<Figures> {
-    const parts = partsOf(call, rules, states)
-    if (parts.length > 1) return askSeveral({ call, parts, spared: states, lines: lines as RecordLines<unknown>, attempts })
-    const [part] = parts
-    return lines.join(part.record, states, (record, nowMs) => {
-      const { figures, changes } = runCall(part, (name) => record.read(name), nowMs)
-      record.apply(changes)
-      return figures
-    })
-  }
-
-  /** The parts of a call by record, sorted by its name. */
-  function partsOf({ operation, charges }: Call, rules: readonly Rule[], states: readonly string[]): readonly Part[] {
-    const byRecord = new Map<string, number[]>()
-    for (const [place, { key }] of charges.entries()) {
-      const record = nameOfKey(key, longestName)
-      const places = byRecord.get(record)
-      if (places === undefined) byRecord.set(record, [place])
-      else places.push(place)
-    }
-    const parts = [...byRecord].map(([record, places]): Part => {
-      const own = places.map((place) => charges[place])
-      return { record, places, rules, call: { operation, charges: own }, names: own.map(({ rule }) => states[rule]) }
-    })
-    return parts.sort((a, b) => (a.record < b.record ? -1 : 1))
-  }
+/** Gives a call its outcome; returns true if it has none yet. */
+function settle({ resolve, reject }: Pending, outcome: GroupOutcome): boolean {
+  if (outcome === 'again') return true
+  if (outcome instanceof SluiceError) reject(outcome)
+  else resolve(outcome)
+  return false
 }

@@ -85,7 +85,7 @@ class TransactionStore implements Store<'async'> {
     this.#options = options
     this.#longestMs = longestMs
     this.#longestName = longestName
-    this.#queue = new CallQueue({ calls, rows, groups: transactions }, (group) => this.#transact(group))
+    this.#queue = new CallQueue({ calls, rows, groups: transactions, together: 'any' }, (group) => this.#transact(group))
     this.#turn = new Turn((gathered) => this.#queue.add(gathered))
     this.#sweeper = new Sweeper(options.sweep?.bind(options))
   }
