@@ -42,7 +42,8 @@ function makeMap() {
     ...options,
     async swap({ name, value, endsAt }, expected) {
       if (records.get(name)?.version !== expected) return false
-      if (value !== undefined) records.set(name, { value, endsAt, version: ++version })
+      if (value === undefined) records.delete(name)
+      else records.set(name, { value, endsAt, version: ++version })
       return true
     },
   })
@@ -109,6 +110,19 @@ describe('one record', () => {
     }
     expect((await limiter.hit('a')).allowed).toBe(false)
     expect(await limiter.get('a')).toBe(5)
+  })
+
+  test('a call that was denied may be allowed on a fresh record, and is charged once', async () => {
+    const { store, hooks, other } = makeMap()
+    const limiter = createLimiter({ rules: rule, store })
+    await limiter.hit('a')
+    hooks.beforeSwap = async () => {
+      hooks.beforeSwap = undefined
+      await createLimiter({ rules: rule, store: other }).reset('a')
+    }
+    const [decision] = await Promise.all([limiter.hit('a', { cost: 5 }), limiter.inc('a')])
+    expect(decision.allowed).toBe(true)
+    expect(await limiter.get('a')).toBe(6)
   })
 
   test('attempts are bounded, with random pauses between them, and then it is refused', async () => {
@@ -178,10 +192,11 @@ describe('several records', () => {
     return { ...map, limiter, theirUsers, used }
   }
 
-  test('a hit that a later key denies is given back, to the last cell', async () => {
+  test('hits that a later key denies are given back, to the last cell', async () => {
     const { limiter, used, records } = contested()
-    const decision = await limiter.hit(ada, { cost: 2 })
-    expect(decision).toMatchObject({ allowed: false, rule: 'by org' })
+    for (const decision of await Promise.all([limiter.hit(ada, { cost: 2 }), limiter.hit(ada)])) {
+      expect(decision).toMatchObject({ allowed: false, rule: 'by org' })
+    }
     expect(await used()).toEqual([0, 5])
     expect(records.has('a')).toBe(false)
   })

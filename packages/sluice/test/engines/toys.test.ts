@@ -44,9 +44,20 @@ describe('several processes let exactly the limit through a stampede', () => {
   })
 })
 
-describe('a toy is short', () => {
-  test.each(['in-place', 'transaction', 'compare-and-swap'])('%s', (engine) => {
-    const text = readFileSync(fileURLToPath(new URL(`toy-${engine}-store.ts`, import.meta.url)), 'utf8')
+describe.each(['in-place', 'transaction', 'compare-and-swap'])('the toy of %s', (engine) => {
+  const text = readText(`toy-${engine}-store.ts`)
+
+  test('is short', () => {
     expect(text.trimEnd().split('\n').length).toBeLessThan(60)
   })
+
+  test('is the one in the guide', () => {
+    const [, body] = text.split(/^import .*\n\n/m)
+    expect(body.length).toBeGreaterThan(300)
+    expect(readText('../../../../docs/guides/writing-a-store.md')).toContain(body)
+  })
 })
+
+function readText(path: string): string {
+  return readFileSync(fileURLToPath(new URL(path, import.meta.url)), 'utf8')
+}
