@@ -10,7 +10,7 @@ interface Named {
 /** A queue whose groups end when told. */
 function makeQueue(bounds: Partial<QueueBounds> = {}) {
   const groups: { readonly ids: readonly number[]; readonly end: () => Promise<void> }[] = []
-  const queue = new CallQueue<Named>({ calls: 4, rows: 10, groups: 2, together: 'any', ...bounds }, (group) => {
+  const queue = new CallQueue<Named>({ calls: 4, rows: 10, groups: 2, waiting: 1000, together: 'any', ...bounds }, (group) => {
     return new Promise((resolve) => {
       const end = async (): Promise<void> => {
         resolve()
@@ -19,7 +19,7 @@ function makeQueue(bounds: Partial<QueueBounds> = {}) {
       groups.push({ ids: group.map(({ id }) => id), end })
     })
   })
-  const add = (...names: (readonly string[])[]): void => queue.add(names.map((each, id) => ({ id, names: each })))
+  const add = (...names: (readonly string[])[]): readonly Named[] => queue.add(names.map((each, id) => ({ id, names: each })))
   return { queue, groups, add }
 }
 
@@ -53,6 +53,14 @@ test('connected calls go together, and strangers by themselves', () => {
   ])
 })
 
+test('calls that wait are bounded, and the others are returned', async () => {
+  const { groups, add } = makeQueue({ calls: 1, groups: 1, waiting: 3 })
+  expect(add(['a'], ['a'], ['a'], ['a']).map(({ id }) => id)).toEqual([3])
+  expect(add(['b'], ['b']).map(({ id }) => id)).toEqual([1])
+  await groups[0].end()
+  expect(add(['c'])).toEqual([])
+})
+
 test('idle waits for all that wait', async () => {
   const { queue, groups, add } = makeQueue({ calls: 1, groups: 1 })
   let isIdle = false
@@ -70,7 +78,7 @@ test.each(['any', 'connected'] as const)(
   'no row is in two groups, order stays on every row, all calls run: %s',
   async (together) => {
     const random = seededRandom()
-    const bounds = { calls: random.whole(1, 8), rows: random.whole(1, 12), groups: random.whole(1, 5), together }
+    const bounds = { calls: random.whole(1, 8), rows: random.whole(1, 12), groups: random.whole(1, 5), waiting: 2000, together }
     const running = new Set<string>()
     const done = new Map<string, number[]>()
     const expected = new Map<string, number[]>()

@@ -11,6 +11,8 @@ export interface QueueBounds {
   readonly calls: number
   /** Most rows of a group. A call with more runs alone. */
   readonly rows: number
+  /** Most calls that wait. */
+  readonly waiting: number
   /** Most groups under way at once. */
   readonly groups: number
   /** `'any'`: a group takes whatever is free. `'connected'`: only calls that share rows, so that no call waits for a stranger. */
@@ -34,9 +36,12 @@ export class CallQueue<C extends QueuedCall> {
     this.#run = run
   }
 
-  add(calls: readonly C[]): void {
-    for (const call of calls) this.#waiting.push(call)
+  /** Queues calls; returns those for which there is no space. */
+  add(calls: readonly C[]): readonly C[] {
+    const space = Math.max(0, this.#bounds.waiting - this.#waiting.length)
+    for (const call of calls.slice(0, space)) this.#waiting.push(call)
     this.#startGroups()
+    return calls.slice(space)
   }
 
   /** Resolves when nothing waits and nothing is under way. */

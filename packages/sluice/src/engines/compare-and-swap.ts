@@ -12,7 +12,7 @@ import { checkBounds } from './engine-bounds.ts'
 import { type RecordCall, recordCall } from './record-call.ts'
 import { type GroupOutcome, RecordGroup } from './record-group.ts'
 import { checkLongestName, LONGEST_NAME, plainName } from './state-names.ts'
-import { type SortError, sortedError, storeError } from './store-errors.ts'
+import { refuseAll, type SortError, sortedError, storeError } from './store-errors.ts'
 import { checkedClock, systemClock } from './system-clock.ts'
 import { Turn } from './turn.ts'
 import { tooManyOthers, type Versioned, VersionedRecords } from './versioned-records.ts'
@@ -48,6 +48,8 @@ export interface CompareAndSwapOptions<V> {
   readonly records?: number
   /** Most groups of calls that are decided at once. Default: 64. */
   readonly groups?: number
+  /** Most calls that wait for others on their records. More are refused. Default: 10,000. */
+  readonly waiting?: number
   /** After so long the answer to a read or swap counts as lost. Default: 10,000. */
   readonly longestMs?: number
   /** The longest name of a record, in bytes. Default: 255. */
@@ -56,7 +58,7 @@ export interface CompareAndSwapOptions<V> {
   random?(): number
 }
 
-const BOUNDS = { attempts: 10, calls: 64, records: 64, groups: 64, longestMs: 10_000 } as const
+const BOUNDS = { attempts: 10, calls: 64, records: 64, groups: 64, waiting: 10_000, longestMs: 10_000 } as const
 
 /** An asynchronous store from anything that can write a record if it is unchanged. */
 export function compareAndSwapStore<V>(options: CompareAndSwapOptions<V>): Store<'async'> {
@@ -65,7 +67,7 @@ export function compareAndSwapStore<V>(options: CompareAndSwapOptions<V>): Store
 
 interface Pending extends RecordCall {
   readonly names: readonly string[]
-  /** How often it was decided before. */
+  /** Number of times that it was decided, this one included. */
   readonly attempt: number
   readonly resolve: (figures: Figures) => void
   readonly reject: (reason: unknown) => void
@@ -82,7 +84,7 @@ class CompareAndSwapStore<V> implements Store<'async'> {
   readonly #turn: Turn<Pending>
 
   constructor(options: CompareAndSwapOptions<V>) {
-    const { attempts, calls, records, groups, longestMs } = checkBounds('compareAndSwapStore', options, BOUNDS)
+    const { attempts, calls, records, groups, waiting, longestMs } = checkBounds('compareAndSwapStore', options, BOUNDS)
     const { longestName = LONGEST_NAME, sortError } = options
     checkLongestName('compareAndSwapStore', longestName)
     this.clock = options.clock === undefined ? systemClock : checkedClock(options.clock)
@@ -98,15 +100,15 @@ class CompareAndSwapStore<V> implements Store<'async'> {
       attempts,
       longestMs,
     })
-    this.#queue = new CallQueue({ calls, rows: records, groups, together: 'connected' }, (group) => this.#decide(group))
-    this.#turn = new Turn((gathered) => this.#queue.add(gathered))
+    this.#queue = new CallQueue({ calls, rows: records, groups, waiting, together: 'connected' }, (group) => this.#decide(group))
+    this.#turn = new Turn((gathered) => refuseAll(this.#queue.add(gathered)))
   }
 
   tally(rules: readonly Rule[]): Tally<'async'> {
     const states = rules.map((rule) => plainName(stateName(rule)))
     return {
       ask: (call) => {
-        const asked = recordCall(call, rules, states, this.#longestName)
+        const asked = recordCall(call, rules, { states, longestName: this.#longestName })
         const names = asked.parts.map(({ record }) => record)
         return new Promise((resolve, reject) => this.#turn.add({ ...asked, names, attempt: 1, resolve, reject }))
       },
@@ -145,7 +147,7 @@ class CompareAndSwapStore<V> implements Store<'async'> {
     const { attempts } = this.#records
     await this.#records.pause(Math.max(...calls.map(({ attempt }) => attempt)))
     for (const call of calls) {
-      if (call.attempt < attempts) this.#queue.add([{ ...call, attempt: call.attempt + 1 }])
+      if (call.attempt < attempts) refuseAll(this.#queue.add([{ ...call, attempt: call.attempt + 1 }]))
       else call.reject(tooManyOthers(attempts))
     }
   }

@@ -36,7 +36,7 @@ export function takenBack(charged: Charged, read: (name: string) => Cells, nowMs
 /** Units of the charge that the rule still counts: the difference that it makes now. */
 export function unitsLeft({ rule, amount, before, after }: Charged, nowMs: number): number {
   const settled = settledCopy(rule, after, nowMs)
-  // Where a cell has grown, the rule has gone on to another window, and a refund would take from that one. A log has none.
+  // A cell that has grown says that the rule went on to another window: a refund would take from that one. A log has none.
   if (rule.log === undefined && settled.some((cell, i) => cell > after[i])) return 0
   const usedWithout = before === undefined ? 0 : rule.used(settledCopy(rule, before, nowMs), 0, nowMs)
   return Math.min(amount, Math.max(0, rule.used(settled, 0, nowMs) - usedWithout))

@@ -2,8 +2,15 @@
 
 import type { TimerClock } from '../core/clock.ts'
 
-/** Settles as the promise does, or rejects with `makeError()` after `longestMs`. A client that throws is one that rejects. */
-export function orGiveUp<V>(ask: () => Promise<V>, clock: TimerClock, longestMs: number, makeError: () => Error): Promise<V> {
+export interface Bounded<V> {
+  ask(): Promise<V>
+  readonly clock: TimerClock
+  readonly longestMs: number
+  makeError(): Error
+}
+
+/** Settles as `ask()` does, or rejects with `makeError()` after `longestMs`. A client that throws is one that rejects. */
+export function orGiveUp<V>({ ask, clock, longestMs, makeError }: Bounded<V>): Promise<V> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(longestMs, () => reject(makeError()))
     const asked = async (): Promise<V> => ask()

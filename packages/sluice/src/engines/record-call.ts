@@ -24,6 +24,12 @@ export interface RecordCall {
   readonly spared: readonly string[]
 }
 
+/** A record at the store's time. */
+export interface At {
+  readonly record: OpenRecord
+  readonly nowMs: number
+}
+
 /** The outcome of one part of a call on one record. */
 export interface PartResult {
   readonly figures: Figures
@@ -35,8 +41,14 @@ export interface PartResult {
   readonly isLost: boolean
 }
 
-/** A call with its charges by record. `states` are the names of the rules' states within a record. */
-export function recordCall(call: Call, rules: readonly Rule[], states: readonly string[], longestName: number): RecordCall {
+export interface RecordNames {
+  /** Names of the rules' states within a record. */
+  readonly states: readonly string[]
+  readonly longestName: number
+}
+
+/** A call with its charges by record. */
+export function recordCall(call: Call, rules: readonly Rule[], { states, longestName }: RecordNames): RecordCall {
   const byRecord = new Map<string, number[]>()
   for (const [place, { key }] of call.charges.entries()) {
     const record = nameOfKey(key, longestName)
@@ -58,18 +70,13 @@ export function runWhole({ call, rules, parts }: RecordCall, records: OpenRecord
     for (const [i, place] of places.entries()) names[place] = `${record}|${states[i]}`
   }
   const { figures, changes } = runCall({ call, rules, names }, (name) => readState(records, name), nowMs)
-  const canBeTakenBack = !isDenied(call, figures)
+  const isCharged = !isDenied(call, figures)
   return parts.map((part) => {
     // A name holds one bar: no name of a record or of a state within it has one.
     const start = `${part.record}|`
     const own = changes.filter(({ name }) => name.startsWith(start))
     const inRecord = own.map(({ name, cells }) => ({ name: name.slice(start.length), cells }))
-    return applied(
-      part,
-      openRecord(records, part.record),
-      { figures: figuresOf(part, figures), changes: inRecord },
-      canBeTakenBack,
-    )
+    return applied(part, openRecord(records, part.record), { figures: figuresOf(part, figures), changes: inRecord, isCharged })
   })
 }
 
@@ -85,16 +92,18 @@ function readState(records: OpenRecords, name: string): Cells {
 }
 
 /** Runs a part of a call on several records again, on a fresh record. `wasDenied`: the call is a hit that was denied as a whole. */
-export function runAgain(part: Part, record: OpenRecord, nowMs: number, wasDenied: boolean): PartResult {
+export function runAgain(part: Part, { record, nowMs }: At, wasDenied: boolean): PartResult {
   const run = wasDenied ? runDeniedHit : runCall
   const outcome = run(part, (name) => record.read(name), nowMs)
   const isLost = !wasDenied && isDenied(part.call, outcome.figures)
-  return isLost ? { ...outcome, charged: [], hasChanged: false, isLost } : applied(part, record, outcome, !wasDenied)
+  return isLost
+    ? { ...outcome, charged: [], hasChanged: false, isLost }
+    : applied(part, record, { ...outcome, isCharged: !wasDenied })
 }
 
-function applied(part: Part, record: OpenRecord, { figures, changes }: Outcome, canBeTakenBack: boolean): PartResult {
+function applied(part: Part, record: OpenRecord, { figures, changes, isCharged }: AppliedOutcome): PartResult {
   const isHit = part.call.operation === 'hit'
-  const before = isHit && canBeTakenBack ? part.names.map((name) => record.read(name)) : []
+  const before = isHit && isCharged ? part.names.map((name) => record.read(name)) : []
   record.apply(changes)
   const charged = before.flatMap((cells, i): Charged[] => {
     const after = record.read(part.names[i])
@@ -104,7 +113,12 @@ function applied(part: Part, record: OpenRecord, { figures, changes }: Outcome, 
   return { figures, charged, hasChanged: changes.length > 0, isLost: false }
 }
 
-/** True for a decision with a wait. */
+interface AppliedOutcome extends Outcome {
+  /** False for a hit that was denied: it left nothing to take back. */
+  readonly isCharged: boolean
+}
+
+/** True for a hit with a wait. */
 export function isDenied({ operation }: Call, figures: Figures): boolean {
   return operation === 'hit' && figures.some((figure, i) => i % FIGURES === 1 && figure > 0)
 }

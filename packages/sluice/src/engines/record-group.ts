@@ -7,13 +7,13 @@ import type { Figures } from '../core/call.ts'
 import { SluiceError } from '../core/errors.ts'
 import { type Charged, takenBack } from './give-back.ts'
 import type { OpenRecord } from './record.ts'
-import { isDenied, joinedFigures, type PartResult, type RecordCall, runAgain, runWhole } from './record-call.ts'
-import type { Reading, VersionedRecords, Work } from './versioned-records.ts'
+import { type At, isDenied, joinedFigures, type PartResult, type RecordCall, runAgain, runWhole } from './record-call.ts'
+import type { Reading, VersionedRecords } from './versioned-records.ts'
 
-/** What becomes of a call: its figures, an error, or `again` if others changed its records so that it must be decided again. */
+/** Figures, an error, or `again` if others changed the records so that the call must be decided again. */
 export type GroupOutcome = Figures | SluiceError | 'again'
 
-/** A call of the group, and how far it is. */
+/** A call of the group, and what has been done for it so far. */
 interface Attempt {
   readonly call: RecordCall
   readonly wasDenied: boolean
@@ -42,22 +42,25 @@ export class RecordGroup<V> {
     const open = new Map(names.map((name, i) => [name, readings[i].record]))
     const tried = this.#calls.map((call) => firstAttempt(call, open, nowMs))
     const attempts = tried.filter((attempt): attempt is Attempt => !(attempt instanceof SluiceError))
-    await Promise.all(names.map((name, i) => this.#write(name, readings[i], nowMs, attempts)))
+    await Promise.all(names.map((name, i) => this.#write(name, attempts, { ...readings[i], nowMs })))
     const stuck = await this.#takeBack(attempts.filter(isToTakeBack))
     return tried.map((attempt) => (attempt instanceof SluiceError ? attempt : outcomeOf(attempt, stuck)))
   }
 
   /** Writes one record, with the part that each call has on it. */
-  async #write(name: string, reading: Reading<V>, nowMs: number, attempts: readonly Attempt[]): Promise<void> {
+  async #write(name: string, attempts: readonly Attempt[], reading: Reading<V> & { readonly nowMs: number }): Promise<void> {
     const parts = attempts.flatMap((attempt) => {
       const place = attempt.call.parts.findIndex(({ record }) => record === name)
       return place < 0 ? [] : [{ attempt, place }]
     })
-    const again: Work<V, readonly (PartResult | SluiceError)[]> = ({ record }, laterMs) =>
-      parts.map(({ attempt, place }) => orError(() => runPartAgain(attempt, place, record, laterMs)))
-    const result = parts.map(({ attempt, place }) => attempt.results[place])
     const written = await this.#records
-      .update(name, this.#spared, again, { ...reading, nowMs, result })
+      .update<readonly (PartResult | SluiceError)[]>({
+        name,
+        spared: this.#spared,
+        work: (record, nowMs) =>
+          parts.map(({ attempt, place }) => orError(() => runPartAgain(attempt, place, { record, nowMs }))),
+        done: { ...reading, result: parts.map(({ attempt, place }) => attempt.results[place]) },
+      })
       .catch((error: SluiceError) => parts.map(() => error))
     for (const [i, { attempt, place }] of parts.entries()) {
       const part = written[i]
@@ -77,7 +80,7 @@ export class RecordGroup<V> {
     const stuck = new Set<string>()
     const take = async ([name, charges]: readonly [string, readonly Charged[]]): Promise<void> => {
       await this.#records
-        .update(name, this.#spared, ({ record }, nowMs) => takeBack(charges, record, nowMs))
+        .update({ name, spared: this.#spared, work: (record, nowMs) => takeBack(charges, record, nowMs) })
         .catch(() => stuck.add(name))
     }
     await Promise.all([...charged].filter(([, charges]) => charges.length > 0).map(take))
@@ -116,9 +119,9 @@ function firstAttempt(call: RecordCall, open: ReadonlyMap<string, OpenRecord>, n
 }
 
 /** A call on one record is decided anew as a whole: nobody else has a say. */
-function runPartAgain({ call, wasDenied }: Attempt, place: number, record: OpenRecord, nowMs: number): PartResult {
+function runPartAgain({ call, wasDenied }: Attempt, place: number, { record, nowMs }: At): PartResult {
   const part = call.parts[place]
-  if (call.parts.length > 1) return runAgain(part, record, nowMs, wasDenied)
+  if (call.parts.length > 1) return runAgain(part, { record, nowMs }, wasDenied)
   return runWhole(call, new Map([[part.record, record]]), nowMs)[0]
 }
 

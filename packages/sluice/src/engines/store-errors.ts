@@ -48,3 +48,10 @@ export function sortedError(error: unknown, sort: SortError | undefined, otherwi
 export function storeError(kind: StoreErrorKind, words: string): SluiceError {
   return new SluiceError(KINDS[kind][0], words)
 }
+
+/** Refuses calls for which a queue has no space: they were not sent. */
+export function refuseAll(calls: readonly { reject(reason: SluiceError): void }[]): void {
+  if (calls.length === 0) return
+  const reason = storeError('refused', 'too many calls wait for the store already; this one was not sent')
+  for (const call of calls) call.reject(reason)
+}

@@ -71,6 +71,15 @@ describe('transactions', () => {
     expect(log.map(({ names }) => names.length)).toEqual([2, 1, 1])
   })
 
+  test('calls that wait are bounded, and the others refused', async () => {
+    const { store } = makeDatabase({ waiting: 2 })
+    const tally = store.tally([rule])
+    const ask = () => tally.ask({ operation: 'hit', charges: [{ rule: 0, key: 'a', amount: 1 }] })
+    const results = await Promise.allSettled([ask(), ask(), ask()])
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected'])
+    expect((results[2] as PromiseRejectedResult).reason).toMatchObject({ code: 'ERR_STORE_REFUSED' })
+  })
+
   test('close waits for what was asked', async () => {
     const { rows, store } = makeDatabase()
     const hit = createLimiter({ rules: rule, store }).hit('a')
@@ -195,7 +204,7 @@ describe('sweeping', () => {
 })
 
 test('options are checked', () => {
-  for (const option of ['calls', 'rows', 'transactions', 'longestMs'] as const) {
+  for (const option of ['calls', 'rows', 'transactions', 'waiting', 'longestMs'] as const) {
     expect(() => makeDatabase({ [option]: 0 })).toThrow(expect.objectContaining({ code: 'ERR_OPTION', option }))
   }
   expect(() => makeDatabase({ longestName: 65 })).toThrow(expect.objectContaining({ code: 'ERR_OPTION', option: 'longestName' }))

@@ -13,7 +13,7 @@ import { checkBounds } from './engine-bounds.ts'
 import { orGiveUp } from './give-up.ts'
 import type { NamedCall } from './loaded-states.ts'
 import { checkLongestName, LONGEST_NAME, plainName, rulePart, shortName } from './state-names.ts'
-import { type SortError, sortedError, storeError } from './store-errors.ts'
+import { refuseAll, type SortError, sortedError, storeError } from './store-errors.ts'
 import { storeTime } from './store-time.ts'
 import { type Sweep, Sweeper } from './sweeper.ts'
 import { checkedClock, systemClock } from './system-clock.ts'
@@ -48,13 +48,15 @@ export interface TransactionOptions {
   readonly rows?: number
   /** Most transactions under way at once. Default: 4. */
   readonly transactions?: number
+  /** Most calls that wait for a transaction. More are refused. Default: 10,000. */
+  readonly waiting?: number
   /** After so long a transaction counts as lost, and others may use its rows. Default: 10,000. */
   readonly longestMs?: number
   /** The longest name of a row, in bytes. Default: 255. */
   readonly longestName?: number
 }
 
-const BOUNDS = { calls: 64, rows: 256, transactions: 4, longestMs: 10_000 } as const
+const BOUNDS = { calls: 64, rows: 256, transactions: 4, waiting: 10_000, longestMs: 10_000 } as const
 
 /** An asynchronous store from a database with transactions. */
 export function transactionStore(options: TransactionOptions): Store<'async'> {
@@ -78,15 +80,15 @@ class TransactionStore implements Store<'async'> {
   readonly #sweeper: Sweeper
 
   constructor(options: TransactionOptions) {
-    const { calls, rows, transactions, longestMs } = checkBounds('transactionStore', options, BOUNDS)
+    const { calls, rows, transactions: groups, waiting, longestMs } = checkBounds('transactionStore', options, BOUNDS)
     const { longestName = LONGEST_NAME } = options
     checkLongestName('transactionStore', longestName)
     this.clock = options.clock === undefined ? systemClock : checkedClock(options.clock)
     this.#options = options
     this.#longestMs = longestMs
     this.#longestName = longestName
-    this.#queue = new CallQueue({ calls, rows, groups: transactions, together: 'any' }, (group) => this.#transact(group))
-    this.#turn = new Turn((gathered) => this.#queue.add(gathered))
+    this.#queue = new CallQueue({ calls, rows, groups, waiting, together: 'any' }, (group) => this.#transact(group))
+    this.#turn = new Turn((gathered) => refuseAll(this.#queue.add(gathered)))
     this.#sweeper = new Sweeper(options.sweep?.bind(options))
   }
 
@@ -133,15 +135,15 @@ class TransactionStore implements Store<'async'> {
       return changes
     }
     try {
-      await orGiveUp(
-        () => this.#options.transact(names, decide),
-        this.clock,
-        this.#longestMs,
-        () => {
+      await orGiveUp({
+        ask: () => this.#options.transact(names, decide),
+        clock: this.clock,
+        longestMs: this.#longestMs,
+        makeError: () => {
           isOver = true
           return new Error(`the transaction did not end within ${this.#longestMs} ms`)
         },
-      )
+      })
       if (outcomes === undefined) throw storeError('fatal', 'transact resolved, and did not call decide')
       for (const [i, call] of group.entries()) settle(call, outcomes[i])
       this.#sweeper.wrote(changed)

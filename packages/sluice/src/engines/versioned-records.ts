@@ -31,10 +31,16 @@ export interface Reading<V> {
   readonly version: V | undefined
 }
 
-/** Works on a reading at the store's time. */
-export type Work<V, T> = (reading: Reading<V>, nowMs: number) => T
+export interface Update<V, T> {
+  readonly name: string
+  /** States that stay in the record also when they have ended. */
+  readonly spared: ReadonlySet<string>
+  /** Changes the record at the store's time. Run again on a fresh record if somebody else wrote first. */
+  work(record: OpenRecord, nowMs: number): T
+  /** Work that was done before, on a reading that waits to be written. */
+  readonly done?: Done<V, T>
+}
 
-/** Work that is done on a reading, and waits to be written. */
 export interface Done<V, T> extends Reading<V> {
   readonly nowMs: number
   readonly result: T
@@ -72,12 +78,12 @@ export class VersionedRecords<V> {
     if (pauseMs > 0) await new Promise<void>((resolve) => void clock.after(pauseMs, resolve))
   }
 
-  /** Runs `work` on a record and writes what it changed; again on a fresh reading if somebody else wrote first. */
-  async update<T>(name: string, spared: ReadonlySet<string>, work: Work<V, T>, first?: Done<V, T>): Promise<T> {
-    let done = first
+  /** Works on a record and writes what was changed; rejects with ERR_STORE_REFUSED if others write it all the time. */
+  async update<T>(update: Update<V, T>): Promise<T> {
+    let { done } = update
     for (let attempt = 1; attempt <= this.attempts; attempt++) {
-      done ??= await this.#do(name, work)
-      const change = done.record.change(done.nowMs, spared)
+      done ??= await this.#do(update)
+      const change = done.record.change(done.nowMs, update.spared)
       if (change === undefined || (await this.#swap(change, done.version))) return done.result
       done = undefined
       await this.pause(attempt)
@@ -85,10 +91,10 @@ export class VersionedRecords<V> {
     throw tooManyOthers(this.attempts)
   }
 
-  async #do<T>(name: string, work: Work<V, T>): Promise<Done<V, T>> {
+  async #do<T>({ name, work }: Update<V, T>): Promise<Done<V, T>> {
     const reading = await this.read(name)
     const nowMs = await this.now()
-    return { ...reading, nowMs, result: work(reading, nowMs) }
+    return { ...reading, nowMs, result: work(reading.record, nowMs) }
   }
 
   /** Writes a record if nobody else has meanwhile. An error is unknown, unless it is sorted otherwise. */
@@ -99,7 +105,7 @@ export class VersionedRecords<V> {
   async #ask<T>(otherwise: StoreErrorKind, ask: () => Promise<T>): Promise<T> {
     const { clock, longestMs, sortError } = this.#options
     try {
-      return await orGiveUp(ask, clock, longestMs, () => new Error(`no answer within ${longestMs} ms`))
+      return await orGiveUp({ ask, clock, longestMs, makeError: () => new Error(`no answer within ${longestMs} ms`) })
     } catch (error) {
       throw sortedError(error, sortError, otherwise)
     }

@@ -1,4 +1,4 @@
-// What the parts of the store suite share: a limiter over a fresh store for each test, and comparisons without a test runner.
+// Tools of the store suite's parts: a limiter over a fresh store for each test, and comparisons without a test runner.
 
 import type { Rule } from '../core/rule.ts'
 import type { Store } from '../core/store.ts'
