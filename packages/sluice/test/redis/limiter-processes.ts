@@ -7,9 +7,15 @@ import type { Decision } from '../../src/index.ts'
 import type { KnownRule } from '../../src/testing/known-answers.ts'
 import { beforeTests, type Later } from './real-redis.ts'
 
+/** A rule as the name of the function that makes it, with its options. */
+export interface MadeRule {
+  readonly make: 'fixedWindow' | 'slidingLog' | 'slidingWindow' | 'tokenBucket'
+  readonly options: object
+}
+
 /** Calls to a limiter over these rules, all made at once. */
 export interface Task {
-  readonly rules: readonly KnownRule[]
+  readonly rules: readonly (KnownRule | MadeRule)[]
   readonly prefix: string
   readonly batch?: number
   readonly calls: readonly (readonly [method: string, ...args: unknown[]])[]
@@ -27,8 +33,8 @@ export class LimiterProcess {
   readonly #child: ChildProcess
   #asked = 0
 
-  constructor(port: number, skewMs = 0) {
-    this.#child = fork(program, { env: { ...process.env, REDIS_PORT: String(port), SKEW_MS: String(skewMs) } })
+  constructor(port: number, env: Readonly<Record<string, string>> = {}) {
+    this.#child = fork(program, { env: { ...process.env, REDIS_PORT: String(port), ...env } })
   }
 
   async ready(): Promise<this> {
@@ -60,7 +66,15 @@ export class LimiterProcess {
 /** A process for each skew, for the tests that follow. */
 export function limiterProcesses(port: () => number, skewsMs: readonly number[]): Later<readonly LimiterProcess[]> {
   return beforeTests(
-    () => Promise.all(skewsMs.map((skewMs) => new LimiterProcess(port(), skewMs).ready())),
+    () => Promise.all(skewsMs.map((skewMs) => new LimiterProcess(port(), { SKEW_MS: String(skewMs) }).ready())),
+    (processes) => Promise.all(processes.map((each) => each.end())),
+  )
+}
+
+/** So many processes that share a cluster, for the tests that follow. */
+export function clusterProcesses(port: () => number, count: number): Later<readonly LimiterProcess[]> {
+  return beforeTests(
+    () => Promise.all(Array.from({ length: count }, () => new LimiterProcess(port(), { REDIS_CLUSTER: '1' }).ready())),
     (processes) => Promise.all(processes.map((each) => each.end())),
   )
 }
