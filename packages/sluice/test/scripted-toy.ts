@@ -5,9 +5,8 @@ import type { TimerClock } from '../src/core/clock.ts'
 import { SluiceError } from '../src/core/errors.ts'
 import { type Rule, stateName } from '../src/core/rule.ts'
 import { step } from '../src/core/step.ts'
-import type { Store } from '../src/core/store.ts'
 import { LoadedStates } from '../src/engines/loaded-states.ts'
-import { type ScriptedCall, scriptedStore } from '../src/engines/scripted.ts'
+import { type ScriptedCall, type ScriptedStore, scriptedStore } from '../src/engines/scripted.ts'
 
 export type ToyCall = ScriptedCall<readonly Rule[]>
 
@@ -22,7 +21,7 @@ export interface ToyOptions {
   readonly after?: (part: string, calls: readonly ToyCall[], answers: readonly Figures[]) => unknown
 }
 
-export function toyStore({ clock, most = 64, partOf, before, after }: ToyOptions): Store<'async'> {
+export function toyStore({ clock, most = 64, partOf, before, after }: ToyOptions): ScriptedStore {
   const states = new Map<string, Float64Array>()
   const decide = ({ operation, charges, rules }: ToyCall): Figures => {
     const places = charges.map((charge, place) => ({ ...charge, rule: place }))

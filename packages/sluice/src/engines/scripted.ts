@@ -52,14 +52,23 @@ export interface ScriptedOptions<D> {
   close?(): Promise<void>
 }
 
+export interface ScriptedTally extends Tally<'async'> {
+  /** Names every server that a call touches, that of the first charge first. */
+  partsOf(call: Call): readonly string[]
+}
+
+export interface ScriptedStore extends Store<'async'> {
+  tally(rules: readonly Rule[]): ScriptedTally
+}
+
 /** Makes a store from a connection to a server that runs the definitions as a script. */
-export function scriptedStore<D>(options: ScriptedOptions<D>): Store<'async'> {
+export function scriptedStore<D>(options: ScriptedOptions<D>): ScriptedStore {
   const queue = new CallQueue(options)
   return {
     timing: 'async',
     clock: options.clock,
     guard,
-    tally: (rules) => new ScriptedTally(options, queue, rules),
+    tally: (rules) => new QueuedTally(options, queue, rules),
     clean: async () => options.clean?.() ?? 0,
     get size() {
       return options.size()
@@ -71,7 +80,7 @@ export function scriptedStore<D>(options: ScriptedOptions<D>): Store<'async'> {
 /** The part of a store that has no parts. */
 const WHOLE = ''
 
-class ScriptedTally<D> implements Tally<'async'> {
+class QueuedTally<D> implements ScriptedTally {
   readonly #options: ScriptedOptions<D>
   readonly #queue: CallQueue<D>
   readonly #rules: readonly Rule[]
@@ -96,7 +105,6 @@ class ScriptedTally<D> implements Tally<'async'> {
     return askInParts(call, this.#split(call.charges), this.#rules, (each, partCall) => this.#askPart(each, partCall))
   }
 
-  /** Names every server that a call touches, that of the first charge first. */
   partsOf({ charges }: Call): readonly string[] {
     const options = this.#options
     const parts = new Set(charges.map(({ key }) => options.partOf?.(key) ?? WHOLE))

@@ -61,22 +61,18 @@ export class RedisBatch {
     if (!this.#connection.isReady()) throw new SluiceError('ERR_STORE_REFUSED', 'the client is not connected to Redis')
     const program = this.#programAt(part)
     if (!program.isOpen) throw new SluiceError('ERR_STORE_REFUSED', 'the program is being loaded into Redis')
-    return readAnswers(await this.#send(part, calls, program), calls)
-  }
-
-  async #send(part: string, calls: readonly RedisCall[], program: LoadedProgram): Promise<unknown> {
     const routing = this.#keys.startOf(calls[0].charges[0].key) + calls[0].rules.ends[0]
     const nth = this.#next(part)
     const how = program.enter() ? ['EVAL', PROGRAM] : ['EVALSHA', PROGRAM_SHA1]
     try {
-      return await this.#connection.send(routing, [...how, ...this.#request(part, calls, nth)])
+      return readAnswers(await this.#connection.send(routing, [...how, ...this.#request(part, calls, nth)]), calls)
     } catch (error) {
       if (!isNoScript(error)) throw error
       // The script was not there, so it did not run: the same calls are sent once more, with it. The client may have sent them to
       // another node before, where they did run: the request tells the earlier number, so that the program can skip them.
       program.missing()
       const again = this.#request(part, calls, this.#next(part), nth)
-      return await this.#connection.send(routing, ['EVAL', PROGRAM, ...again])
+      return readAnswers(await this.#connection.send(routing, ['EVAL', PROGRAM, ...again]), calls)
     } finally {
       program.leave()
     }

@@ -14,9 +14,9 @@ export function readAnswers(reply: unknown, calls: readonly Call[]): (Figures | 
   let at = 0
   return calls.map((call) => {
     if (typeof list[at] !== 'number') return callError(new Error(String(list[at++])))
-    const figures: number[] = list.slice(at, at + figureCount(call))
-    at += figures.length
-    for (let i = 0; i < figures.length; i++) if (figures[i] === NEVER) figures[i] = Number.POSITIVE_INFINITY
+    const figures: number[] = []
+    for (const end = at + figureCount(call); at < end; at++)
+      figures.push(list[at] === NEVER ? Number.POSITIVE_INFINITY : list[at])
     return figures
   })
 }
