@@ -4,7 +4,7 @@ import { slidingLog } from '../algorithms/sliding-log/sliding-log.ts'
 import { slidingWindow } from '../algorithms/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../algorithms/token-bucket/token-bucket.ts'
 import type { Rule } from '../core/rule.ts'
-import { everyRule } from '../testing/store-suite.ts'
+import { everyRule } from '../testing/example-rules.ts'
 import { type Charged, takenBack, unitsLeft } from './give-back.ts'
 import { type Cells, runCall } from './loaded-states.ts'
 

@@ -123,7 +123,9 @@ class FixedWindow<P extends Per> implements Rule<P> {
     cells[at + USED] = used
   }
 
-  refund(cells: Float64Array, at: number, _nowMs: number, cost: number): void {
+  refund(cells: Float64Array, at: number, nowMs: number, cost: number, endsAt?: number): void {
+    // A new window ends later; an elastic one may have been extended, but lasts at least until `endsAt`.
+    if (endsAt !== undefined && (this.elastic ? nowMs >= endsAt : cells[at + EXPIRES_AT] > endsAt)) return
     cells[at + USED] = Math.max(0, cells[at + USED] - cost)
   }
 

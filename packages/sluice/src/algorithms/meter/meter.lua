@@ -104,8 +104,16 @@ local function defineMeter()
     owe(rule, cells, nowMs, used * rule.unitsPerToken)
   end
 
-  function meter.refund(rule, cells, nowMs, cost)
-    owe(rule, cells, sinceOf(rule, cells, nowMs), math.max(0, cells[DEBT] - cost * rule.unitsPerToken))
+  local function leastDebt(rule, endsAt, nowMs)
+    local ticks = ceilDiv(endsAt - nowMs, rule.tickMs)
+    return ticks > 0 and (ticks - 1) * rule.drainPerTick + 1 or 0
+  end
+
+  function meter.refund(rule, cells, nowMs, cost, endsAt)
+    local debt = cells[DEBT]
+    local back = math.min(cost * rule.unitsPerToken, debt)
+    if endsAt and cells[EXPIRES_AT] > endsAt then back = math.min(back, leastDebt(rule, endsAt, nowMs)) end
+    owe(rule, cells, sinceOf(rule, cells, nowMs), debt - back)
   end
 
   return meter

@@ -154,8 +154,18 @@ export class Meter<P extends Per = Per> implements Rule<P> {
     this.#owe(cells, at, nowMs, used * this.unitsPerToken)
   }
 
-  refund(cells: Float64Array, at: number, nowMs: number, cost: number): void {
-    this.#owe(cells, at, this.#since(cells, at, nowMs), Math.max(0, cells[at + DEBT] - cost * this.unitsPerToken))
+  refund(cells: Float64Array, at: number, nowMs: number, cost: number, endsAt?: number): void {
+    const debt = cells[at + DEBT]
+    let back = Math.min(cost * this.unitsPerToken, debt)
+    // Others have spent since. Units that would have drained by now had they not come are not given back from theirs.
+    if (endsAt !== undefined && cells[at + EXPIRES_AT] > endsAt) back = Math.min(back, this.#leastDebt(endsAt, nowMs))
+    this.#owe(cells, at, this.#since(cells, at, nowMs), debt - back)
+  }
+
+  /** The least that a state still owes at `nowMs` if it ends at `endsAt`. */
+  #leastDebt(endsAt: number, nowMs: number): number {
+    const ticks = ceilDiv(endsAt - nowMs, this.tickMs)
+    return ticks > 0 ? (ticks - 1) * this.drainPerTick + 1 : 0
   }
 
   /** True if the state was written at this rule's rate. */

@@ -155,10 +155,15 @@ class SlidingWindow<P extends Per> implements Rule<P> {
     this.#touch(cells, at)
   }
 
-  refund(cells: Float64Array, at: number, _nowMs: number, cost: number): void {
-    const fromCurrent = Math.min(cost, cells[at + CURRENT])
+  refund(cells: Float64Array, at: number, _nowMs: number, cost: number, endsAt?: number): void {
+    // The start of the window that the units were spent in.
+    const start = endsAt === undefined ? undefined : endsAt - 2 * this.windowMs
+    const isCurrent = start === undefined || cells[at + START] <= start
+    const isPrevious = start === undefined || (!isCurrent && cells[at + START] <= start + this.windowMs)
+    const fromCurrent = isCurrent ? Math.min(cost, cells[at + CURRENT]) : 0
+    const fromPrevious = isPrevious ? Math.min(cost - fromCurrent, cells[at + PREVIOUS]) : 0
     cells[at + CURRENT] -= fromCurrent
-    cells[at + PREVIOUS] = Math.max(0, cells[at + PREVIOUS] - (cost - fromCurrent))
+    cells[at + PREVIOUS] -= fromPrevious
     this.#touch(cells, at)
   }
 
