@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { fixedWindow } from '../algorithms/fixed-window/fixed-window.ts'
-import { slidingLog } from '../algorithms/sliding-log/sliding-log.ts'
-import { slidingWindow } from '../algorithms/sliding-window/sliding-window.ts'
-import { tokenBucket } from '../algorithms/token-bucket/token-bucket.ts'
-import type { Rule } from '../core/rule.ts'
-import { everyRule } from '../testing/store-suite.ts'
+import { fixedWindow } from '../../algorithms/fixed-window/fixed-window.ts'
+import { slidingLog } from '../../algorithms/sliding-log/sliding-log.ts'
+import { slidingWindow } from '../../algorithms/sliding-window/sliding-window.ts'
+import { tokenBucket } from '../../algorithms/token-bucket/token-bucket.ts'
+import type { Rule } from '../../core/rule.ts'
+import { everyRule } from '../../testing/store-suite.ts'
+import { type Cells, runCall } from '../loaded-states.ts'
 import { type Charged, takenBack, unitsLeft } from './give-back.ts'
-import { type Cells, runCall } from './loaded-states.ts'
 
 const NOW = 1_763_193_637_123
 
