@@ -1,9 +1,9 @@
 // Four processes hit records whose keys lie on three primaries, at once. Each rule denies some of them.
 
 import { expect, test } from 'vitest'
+import type { RuleSpec } from '../../src/algorithms/catalogue.ts'
 import { slotOf } from '../../src/stores/redis/hash-slot.ts'
 import { type Random, seededRandom } from '../../src/testing/random.ts'
-import type { RuleSpec } from '../../src/algorithms/catalogue.ts'
 import { clusterProcesses } from './limiter-processes.ts'
 import { freshPrefix, realCluster } from './real-redis.ts'
 

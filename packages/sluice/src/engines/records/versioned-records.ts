@@ -1,12 +1,12 @@
 // Reads and swaps of records: bounded in time and in attempts, with sorted errors.
 
-import type { TimerClock } from '../core/clock.ts'
-import type { SluiceError } from '../core/errors.ts'
-import { orGiveUp } from './give-up.ts'
+import type { TimerClock } from '../../core/clock.ts'
+import type { SluiceError } from '../../core/errors.ts'
+import { orGiveUp } from '../give-up.ts'
+import { type SortError, type StoreErrorKind, sortedError, storeError } from '../store-errors.ts'
+import { storeTime } from '../store-time.ts'
+import type { Change } from '../working-states.ts'
 import { OpenRecord } from './record.ts'
-import { type SortError, type StoreErrorKind, sortedError, storeError } from './store-errors.ts'
-import { storeTime } from './store-time.ts'
-import type { Change } from './working-states.ts'
 
 /** A value with the version that a swap is compared by. */
 export interface Versioned<V> {

@@ -1,10 +1,10 @@
 // A hit on some charges of a call whose other charges have denied it. The step itself decides it, with one charge more.
 
-import { type Call, FIGURES } from '../core/call.ts'
-import type { Rule } from '../core/rule.ts'
-import type { State } from '../core/step.ts'
-import { step } from '../core/step.ts'
-import { type Cells, LoadedStates, type NamedCall, type Outcome } from './loaded-states.ts'
+import { type Call, FIGURES } from '../../core/call.ts'
+import type { Rule } from '../../core/rule.ts'
+import type { State } from '../../core/step.ts'
+import { step } from '../../core/step.ts'
+import { type Cells, LoadedStates, type NamedCall, type Outcome } from '../loaded-states.ts'
 
 /** Denies whatever it is asked. It stands for the charges that are decided elsewhere. */
 const DENIER: Rule = {

@@ -2,8 +2,8 @@
 // Invariant: units that have left by themselves meanwhile are not given back again, and none is taken from a window that began after
 // the charge.
 
-import type { Rule } from '../core/rule.ts'
-import { type Cells, runCall, type StateChange, sameCells } from './loaded-states.ts'
+import type { Rule } from '../../core/rule.ts'
+import { type Cells, runCall, type StateChange, sameCells } from '../loaded-states.ts'
 
 /** A charge that was made. */
 export interface Charged {

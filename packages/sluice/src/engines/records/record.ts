@@ -1,9 +1,9 @@
 // One record of a compare-and-swap store: the states of every rule of one key, so that one swap changes all or none.
 // Bytes: a version; for each state the length of its name (2 bytes), its number of cells (4 bytes), the name, the cells.
 
-import { type Cells, type StateChange, sameCells } from './loaded-states.ts'
-import { damaged, readCells, viewOf, writeCells } from './state-codec.ts'
-import type { Change } from './working-states.ts'
+import { type Cells, type StateChange, sameCells } from '../loaded-states.ts'
+import { damaged, readCells, viewOf, writeCells } from '../state-codec.ts'
+import type { Change } from '../working-states.ts'
 
 const VERSION = 1
 const HEADER_BYTES = 6

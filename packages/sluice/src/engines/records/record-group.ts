@@ -3,8 +3,8 @@
 // Invariants: no limit is exceeded; a denied call leaves nothing charged but what counts denied hits; an error says `refused` only
 // if nothing is left charged.
 
-import type { Figures } from '../core/call.ts'
-import { SluiceError } from '../core/errors.ts'
+import type { Figures } from '../../core/call.ts'
+import { SluiceError } from '../../core/errors.ts'
 import { type Charged, takenBack } from './give-back.ts'
 import type { OpenRecord } from './record.ts'
 import { type At, isDenied, joinedFigures, type PartResult, type RecordCall, runAgain, runWhole } from './record-call.ts'

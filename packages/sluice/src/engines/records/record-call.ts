@@ -1,12 +1,12 @@
 // A call on records: its charges by record, and the ways in which a part of it runs on one record.
 
-import { type Call, FIGURES, type Figures } from '../core/call.ts'
-import type { Rule } from '../core/rule.ts'
+import { type Call, FIGURES, type Figures } from '../../core/call.ts'
+import type { Rule } from '../../core/rule.ts'
+import { type Cells, type NamedCall, type Outcome, runCall } from '../loaded-states.ts'
+import { nameOfKey } from '../state-names.ts'
 import { runDeniedHit } from './denied-hit.ts'
 import type { Charged } from './give-back.ts'
-import { type Cells, type NamedCall, type Outcome, runCall } from './loaded-states.ts'
 import type { OpenRecord } from './record.ts'
-import { nameOfKey } from './state-names.ts'
 
 /** The charges of a call that are on one record. */
 export interface Part extends NamedCall {
