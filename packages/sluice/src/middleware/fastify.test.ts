@@ -52,6 +52,17 @@ test('a route may cost more, count by itself, or be free', async () => {
   expect(await field(app, '/dear')).toBe(429)
 })
 
+test('a route that changes other options counts with all others, also in a memory store that nobody gave', async () => {
+  const app = fastify()
+  await app.register(fastifyLimiter, { rules: rule('all', 3) })
+  app.get('/', () => '')
+  app.get('/dear', config({ cost: 2 }), () => '')
+  app.get('/own', config({ rules: rule('all', 9) }), () => '')
+  expect(await field(app, '/')).toBe('"all";r=2;t=60')
+  expect(await field(app, '/dear')).toBe('"all";r=0;t=60')
+  expect(await field(app, '/own')).toBe('"all";r=8;t=60')
+})
+
 test('so may one that was made before the limiter was there', async () => {
   const app = fastify()
   app.register(fastifyLimiter, usual())

@@ -197,6 +197,15 @@ describe('mounted twice', () => {
     expect(createLimiter({ rules: everybody, store }).get({})).toBe(2)
   })
 
+  test('a rule that cost 0 there has not counted the request', async () => {
+    const store = memoryStore({ clock: fakeClock() })
+    const everybody = fixedWindow({ limit: 9, window: '1m', name: 'everybody', per: [] })
+    const address = fixedWindow({ limit: 9, window: '1m', name: 'address', per: 'address' })
+    const outer: Options = { ...options, rules: [everybody, address], cost: { everybody: 0 }, store }
+    expect(await field(twice(outer, { ...options, rules: everybody, store }))).toBe('"everybody";r=8;t=60, "address";r=8;t=60')
+    expect(warnings).toEqual([])
+  })
+
   test('the same request may be handled again, later', async () => {
     const handler = fetchLimiter({ ...options, store: memoryStore({ clock: fakeClock() }) })(
       (_: Request, _info: unknown) => new Response(),

@@ -73,8 +73,7 @@ export type AnyOptions<R> = GateOptions<R, Rule, Subject>
 /** Options that one route of an application can change; `false`: it is not limited. */
 export type RouteOptions<R> = AnyOptions<R> | false
 
-const CHARGES = ['request', 'failed-response', 'successful-response'] as const
-const MODES = ['enforce', 'shadow'] as const
+const CHARGES = ['request', 'failed-response', 'successful-response']
 
 const FUNCTIONS = ['key', 'skip', 'onDecision', 'onDenied', 'onShadowDenied', 'peer', 'warn'] as const
 
@@ -104,8 +103,8 @@ export function checkGateOptions<R>(door: string, options: AnyOptions<R>): void 
   for (const name of LISTS) demand(name, options[name]?.hasKey, 'what clientList() of sluice/http makes')
   demand('address', typeof options.address === 'function', 'what clientAddress() of sluice/http makes')
   demand('limiter', limiter?.hit, 'what createLimiter() makes')
-  demand('charge', typeof charge === 'function' || isOneOf(CHARGES, charge), `${quoted(CHARGES)} or a function`)
-  demand('mode', isOneOf(MODES, mode), quoted(MODES))
+  demand('charge', typeof charge === 'function' || CHARGES.includes(charge as string), `${CHARGES.join(', ')} or a function`)
+  demand('mode', mode === 'enforce' || mode === 'shadow', 'enforce or shadow')
   if (!limiter === !rules) refuse('rules', `needs either limiter or rules, and has ${limiter ? 'both' : 'neither'}`)
   if (limiter && (store ?? failure)) refuse('limiter', 'takes store and failure for rules: a limiter has its own')
   if (mode === 'shadow' && !options.onShadowDenied) {
@@ -114,12 +113,4 @@ export function checkGateOptions<R>(door: string, options: AnyOptions<R>): void 
   if (typeof cost === 'number') checkCost(cost, 1)
   else if (typeof cost === 'object' && cost !== null) for (const name in cost) checkCost(cost[name], 0, name)
   else demand('cost', typeof cost === 'function', 'a whole number, a record by rule name, or a function')
-}
-
-function isOneOf(choices: readonly unknown[], value: unknown): boolean {
-  return choices.includes(value)
-}
-
-function quoted(choices: readonly string[]): string {
-  return choices.map((choice) => `'${choice}'`).join(', ')
 }
