@@ -1,25 +1,12 @@
 import { expect, test } from 'vitest'
 
-<<<<<<< HEAD:packages/sluice/src/engines/give-back.test.ts
-
-import { fixedWindow } from '../algorithms/fixed-window/fixed-window.ts'
-import { slidingLog } from '../algorithms/sliding-log/sliding-log.ts'
-import { slidingWindow } from '../algorithms/sliding-window/sliding-window.ts'
-import { tokenBucket } from '../algorithms/token-bucket/token-bucket.ts'
-import type { Rule } from '../core/rule.ts'
-import { everyRule } from '../testing/example-rules.ts'
-
-=======
-
 import { fixedWindow } from '../../algorithms/fixed-window/fixed-window.ts'
 import { slidingLog } from '../../algorithms/sliding-log/sliding-log.ts'
 import { slidingWindow } from '../../algorithms/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../../algorithms/token-bucket/token-bucket.ts'
 import type { Rule } from '../../core/rule.ts'
-import { everyRule } from '../../testing/store-suite.ts'
+import { everyRule } from '../../testing/example-rules.ts'
 import { type Cells, runCall } from '../loaded-states.ts'
-
->>>>>>> h/engines-2:packages/sluice/src/engines/records/give-back.test.ts
 
 import { type Charged, takenBack, unitsLeft } from './give-back.ts'
 
