@@ -4,9 +4,9 @@ import type { Figures } from '../src/core/call.ts'
 import type { TimerClock } from '../src/core/clock.ts'
 import { SluiceError } from '../src/core/errors.ts'
 import { type Rule, stateName } from '../src/core/rule.ts'
-import { step } from '../src/core/step.ts'
-import { LoadedStates } from '../src/engines/loaded-states.ts'
-import { type ScriptedCall, type ScriptedStore, scriptedStore } from '../src/engines/scripted.ts'
+import type { Store } from '../src/core/store.ts'
+import { runCall } from '../src/engines/loaded-states.ts'
+import { type ScriptedCall, scriptedStore } from '../src/engines/scripted.ts'
 
 export type ToyCall = ScriptedCall<readonly Rule[]>
 
@@ -21,18 +21,18 @@ export interface ToyOptions {
   readonly after?: (part: string, calls: readonly ToyCall[], answers: readonly Figures[]) => unknown
 }
 
-export function toyStore({ clock, most = 64, partOf, before, after }: ToyOptions): ScriptedStore {
+export function toyStore({ clock, most = 64, partOf, before, after }: ToyOptions): Store<'async'> {
   const states = new Map<string, Float64Array>()
   const decide = ({ operation, charges, rules }: ToyCall): Figures => {
     const places = charges.map((charge, place) => ({ ...charge, rule: place }))
     const nameOf = (place: number) => stateName(rules[place]) + charges[place].key
-    const loaded = new LoadedStates({
-      rules,
-      charges: places,
-      read: ({ rule }) => states.get(nameOf(rule)),
-      write: ({ rule }, cells) => void (cells === undefined ? states.delete(nameOf(rule)) : states.set(nameOf(rule), cells)),
-    })
-    return step({ operation, charges: places }, loaded, clock.now())
+    const named = { call: { operation, charges: places }, rules, names: places.map(({ rule }) => nameOf(rule)) }
+    const { figures, changes } = runCall(named, (name) => states.get(name), clock.now())
+    for (const { name, cells } of changes) {
+      if (cells === undefined) states.delete(name)
+      else states.set(name, cells)
+    }
+    return figures
   }
   return scriptedStore<readonly Rule[]>({
     clock,
