@@ -44,9 +44,8 @@ test('names the servers that a call touches, that of its first charge first', ()
   const rules = ['x', 'y', 'z'].map((name) => fixedWindow({ limit: 5, window: '1m', name }))
   const call = { operation: 'hit', charges: ['b', 'a', 'b'].map((key, rule) => ({ rule, key, amount: 1 })) } as const
   const tally = toyStore({ clock: fakeClock(), partOf: (key) => key }).tally(rules)
-  expect(tally.partOf?.(call)).toBe('b')
-  expect(tally.partsOf(call)).toEqual(['b', 'a'])
-  expect(toyStore({ clock: fakeClock() }).tally(rules).partOf).toBeUndefined()
+  expect(tally.partsOf?.(call)).toEqual(['b', 'a'])
+  expect(toyStore({ clock: fakeClock() }).tally(rules).partsOf).toBeUndefined()
 })
 
 test('too few answers fail every call of the command, which may have counted', async () => {

@@ -80,23 +80,22 @@ class QueuedTally<D> implements Tally<'async'> {
   /** Descriptions of other lists of rules, by their indexes. */
   readonly #some = new Map<string, D>()
 
+  /** There if the store has parts. Names every server that a call touches, that of the first charge first. */
+  readonly partsOf?: (call: Call) => readonly string[]
+
   constructor(options: ScriptedOptions<D>, queue: ScriptedQueue<D>, rules: readonly Rule[]) {
     this.#options = options
     this.#queue = queue
     this.#rules = rules
     this.#all = options.describe(rules)
+    const { partOf } = options
+    if (partOf !== undefined) this.partsOf = (call) => serversOf(call, (key) => partOf(key), options)
   }
 
   ask(call: Call): Promise<Figures> {
     const part = this.#onlyPartOf(call.charges)
     if (part !== undefined) return this.#askPart(part, call)
     return askInParts(call, this.#split(call.charges), this.#rules, (each, partCall) => this.#askPart(each, partCall))
-  }
-
-  partsOf({ charges }: Call): readonly string[] {
-    const options = this.#options
-    const parts = new Set(charges.map(({ key }) => options.partOf?.(key) ?? WHOLE))
-    return [...new Set([...parts].map((part) => options.serverOf?.(part) ?? part))]
   }
 
   #askPart(part: string, { operation, charges }: Call): Promise<Figures> {
@@ -139,4 +138,12 @@ class QueuedTally<D> implements Tally<'async'> {
     }
     return described
   }
+}
+
+function serversOf<D>({ charges }: Call, partOf: (key: string) => string, options: ScriptedOptions<D>): readonly string[] {
+  const serverOf = (key: string): string => {
+    const part = partOf(key)
+    return options.serverOf?.(part) ?? part
+  }
+  return charges.length === 1 ? [serverOf(charges[0].key)] : [...new Set(charges.map(({ key }) => serverOf(key)))]
 }
