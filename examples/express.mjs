@@ -2,6 +2,8 @@
 //   curl -i http://127.0.0.1:3000/
 //   curl -i http://127.0.0.1:3000/login -d account=ada -d password=guess
 
+/** @import { Request } from 'express' */
+
 import express from 'express'
 import { fixedWindow, parseRule } from 'sluice'
 import { expressLimiter } from 'sluice/express'
@@ -15,7 +17,7 @@ const guesses = expressLimiter({
     fixedWindow({ limit: 3, window: '15m', name: 'guesses', per: ['account', 'address'] }),
     fixedWindow({ limit: 20, window: '15m', name: 'from one address', per: 'address' }),
   ],
-  key: (req, { address }) => ({ account: req.body.account, address: address.key }),
+  key: (/** @type {Request} */ req, { address }) => ({ account: req.body.account, address: address.key }),
   charge: (status) => status === 401,
 })
 
@@ -27,5 +29,6 @@ app.post('/login', guesses, (req, res) => {
 })
 
 const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
-  console.log(`listening on http://127.0.0.1:${server.address().port}/`)
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  console.log(`listening on http://127.0.0.1:${port}/`)
 })
