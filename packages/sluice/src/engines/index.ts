@@ -10,3 +10,4 @@ export { type SortError, type StoreErrorKind, sortByCode } from './store-errors.
 export type { Sweep } from './sweeper.ts'
 export { type Decide, type TransactionOptions, transactionStore } from './transaction.ts'
 export type { Change } from './working-states.ts'
+export { type ScriptedAnswer, type ScriptedCall, type ScriptedOptions, scriptedStore } from './scripted.ts'
