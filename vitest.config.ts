@@ -5,9 +5,9 @@ export default defineConfig({
     include: ['packages/*/{src,test}/**/*.test.ts', 'test/**/*.test.ts'],
     globals: true,
     testTimeout: 30_000,
-    // Much of the time goes by waiting for servers: three files at once also where there are only two cores.
+    // Tests spend much of their time waiting for servers, so three files run at once even on two cores.
     maxWorkers: 3,
-    // Of the tests of one file that may run side by side.
+    // Tests of one file that may run side by side.
     maxConcurrency: 2,
     reporters: ['default'],
   },

@@ -1,4 +1,4 @@
-// Fastify: a plugin; routes that cost more, or nothing. Try:
+// Fastify: a plugin, a route that costs more, and one that costs nothing. Try:
 //   curl -i http://127.0.0.1:3000/
 //   curl -i http://127.0.0.1:3000/report
 
@@ -14,4 +14,5 @@ app.get('/report', { config: { sluice: { cost: 10 } } }, () => 'a long report\n'
 app.get('/health', { config: { sluice: false } }, () => 'fine\n')
 
 await app.listen({ port: Number(process.env.PORT ?? 3000), host: '127.0.0.1' })
-console.log(`listening on http://127.0.0.1:${app.addresses()[0].port}/`)
+const { port } = /** @type {import('node:net').AddressInfo} */ (app.server.address())
+console.log(`listening on http://127.0.0.1:${port}/`)

@@ -11,6 +11,7 @@ const users = new Map([
   ['ada', 'pro'],
   ['bob', 'free'],
 ])
+/** @type {Record<string, import('sluice').Rule>} */
 const plans = {
   free: fixedWindow({ limit: 2, window: '1m', name: 'plan' }),
   pro: fixedWindow({ limit: 100, window: '1m', name: 'plan' }),
@@ -20,7 +21,7 @@ const app = new Hono()
 app.use(
   honoLimiter({
     key: (c, { address }) => c.req.header('x-user') ?? address.key,
-    rules: (c) => plans[users.get(c.req.header('x-user')) ?? 'free'],
+    rules: (c) => plans[users.get(c.req.header('x-user') ?? '') ?? 'free'],
   }),
 )
 app.get('/', (c) => c.text('hello\n'))

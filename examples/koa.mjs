@@ -1,4 +1,4 @@
-// Koa: a new limit on trial, in shadow mode, beside one that is enforced. Try it three times, and see what it prints:
+// Koa: a new limit in shadow mode, beside an enforced one. Run it three times and read the output:
 //   curl -i http://127.0.0.1:3000/
 
 import Koa from 'koa'
@@ -11,7 +11,7 @@ app.use(
   koaLimiter({
     rules: fixedWindow({ limit: 2, window: '1m', name: 'planned' }),
     mode: 'shadow',
-    onShadowDenied: ({ key, decision }) => console.log(`${key} would wait ${decision.retryAfterMs} ms`),
+    onShadowDenied: ({ key, decision }) => console.log(`${key} would wait ${decision?.retryAfterMs} ms`),
   }),
 )
 app.use((ctx) => {
@@ -19,5 +19,6 @@ app.use((ctx) => {
 })
 
 const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
-  console.log(`listening on http://127.0.0.1:${server.address().port}/`)
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  console.log(`listening on http://127.0.0.1:${port}/`)
 })

@@ -1,5 +1,5 @@
-// Nest: a guard for all routes, and the decorator for those that are different. In TypeScript, the lines below the class would be decorators on
-// it: @Controller(), @Get(), @RateLimit({ cost: 10 }). Try:
+// Nest: a guard for all routes, and a decorator for routes with other options. In TypeScript, the lines below the class would be
+// decorators on it: @Controller(), @Get(), @RateLimit({ cost: 10 }). Try:
 //   curl -i http://127.0.0.1:3000/
 //   curl -i http://127.0.0.1:3000/report
 
@@ -23,8 +23,12 @@ class Reports {
   }
 }
 
+/**
+ * @param {string} name
+ * @param {...MethodDecorator} decorators
+ */
 function decorate(name, ...decorators) {
-  const descriptor = Object.getOwnPropertyDescriptor(Reports.prototype, name)
+  const descriptor = /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(Reports.prototype, name))
   for (const decorator of decorators) decorator(Reports.prototype, name, descriptor)
 }
 decorate('hello', Get())

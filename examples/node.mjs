@@ -1,4 +1,4 @@
-// Bare node:http, with an answer of its own for those who are denied. Try:
+// node:http with a custom response for denied requests. Try:
 //   curl -i http://127.0.0.1:3000/
 
 import { createServer } from 'node:http'
@@ -22,5 +22,6 @@ const server = createServer((request, response) => {
 })
 
 server.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
-  console.log(`listening on http://127.0.0.1:${server.address().port}/`)
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  console.log(`listening on http://127.0.0.1:${port}/`)
 })

@@ -1,5 +1,5 @@
-// Builds the web pages, if what they are made of has changed since they were built. They go into the server's dist, so that a
-// packed server has them.
+// Builds the web pages if their sources have changed since the last build. They go into the server's dist, so that a
+// packed server contains them.
 
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
-const dashboard = join(root, 'packages', 'dashboard')
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const DASHBOARD = join(ROOT, 'packages', 'dashboard')
 
-/** What the pages are made of: their own sources, and the library that the playground runs. */
+/** The sources of the pages: their own, and the library that the playground runs. */
 const SOURCES = [
   'packages/dashboard/src',
   'packages/dashboard/public',
@@ -23,43 +23,48 @@ const SOURCES = [
   'package-lock.json',
 ]
 
-/** Beside the pages: what they were built from. */
+/** File beside the pages with the hash of their sources. */
 const STAMP = '.built-from'
 
 /** The folder with the built pages. */
-export const pagesFolder = join(root, 'packages', 'server', 'dist', 'dashboard')
+export const PAGES_FOLDER = join(ROOT, 'packages', 'server', 'dist', 'dashboard')
 
-export const viteConfig = join(dashboard, 'vite.config.ts')
+export const VITE_CONFIG = join(DASHBOARD, 'vite.config.ts')
 
-/** Safe to be called by several processes at once: each builds for itself, and puts what it built in place as a whole. */
+/** Several processes may call this at once. Each builds for itself, and moves its result into place as a whole. */
 export async function buildDashboard() {
   const made = fingerprint()
   if (isBuiltFrom(made)) return
-  const outDir = `${pagesFolder}.${process.pid}`
-  await build({ configFile: viteConfig, logLevel: 'warn', build: { outDir } })
+  const outDir = `${PAGES_FOLDER}.${process.pid}`
+  await build({ configFile: VITE_CONFIG, logLevel: 'warn', build: { outDir } })
   writeFileSync(join(outDir, STAMP), made)
   try {
-    rmSync(pagesFolder, { recursive: true, force: true })
-    renameSync(outDir, pagesFolder)
+    rmSync(PAGES_FOLDER, { recursive: true, force: true })
+    renameSync(outDir, PAGES_FOLDER)
   } catch (error) {
     rmSync(outDir, { recursive: true, force: true })
     if (!isBuiltFrom(made)) throw error
   }
 }
 
+/** @param {string} made */
 function isBuiltFrom(made) {
-  const stamp = join(pagesFolder, STAMP)
+  const stamp = join(PAGES_FOLDER, STAMP)
   return existsSync(stamp) && readFileSync(stamp, 'utf8') === made
 }
 
 function fingerprint() {
   const hash = createHash('sha256').update(process.version)
   for (const source of SOURCES) {
-    for (const file of filesOf(join(root, source))) hash.update(`${file}\0`).update(readFileSync(file))
+    for (const file of filesOf(join(ROOT, source))) hash.update(`${file}\0`).update(readFileSync(file))
   }
   return hash.digest('hex')
 }
 
+/**
+ * @param {string} path
+ * @returns {string[]}
+ */
 function filesOf(path) {
   if (!existsSync(path)) return []
   try {
@@ -69,7 +74,7 @@ function filesOf(path) {
       .map((entry) => join(entry.parentPath, entry.name))
       .sort()
   } catch (error) {
-    if (error.code === 'ENOTDIR') return [path]
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOTDIR') return [path]
     throw error
   }
 }

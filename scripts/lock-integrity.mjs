@@ -1,5 +1,5 @@
-// `npm run lock`: gives entries of package-lock.json that have no integrity the one that the registry knows. npm leaves it out
-// where the registry did not have the package when the lock file was made.
+// `npm run lock`: adds missing integrity hashes to package-lock.json, if the registry has them. npm leaves a hash out if
+// the registry did not have the package when the lock file was made.
 
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -22,8 +22,8 @@ if (args.length > 0) {
   process.exit(2)
 }
 
-const file = fileURLToPath(new URL('../package-lock.json', import.meta.url))
-const lock = JSON.parse(readFileSync(file, 'utf8'))
+const FILE = fileURLToPath(new URL('../package-lock.json', import.meta.url))
+const lock = JSON.parse(readFileSync(FILE, 'utf8'))
 const unknown = []
 for (const { name, entry } of lockEntries(lock)) {
   if (entry.integrity !== undefined) continue
@@ -32,5 +32,5 @@ for (const { name, entry } of lockEntries(lock)) {
   if (integrity.startsWith('sha512-')) entry.integrity = integrity
   else unknown.push(`${name}@${entry.version}`)
 }
-writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`)
+writeFileSync(FILE, `${JSON.stringify(lock, null, 2)}\n`)
 for (const each of unknown) console.log(`${each} is not in the registry`)

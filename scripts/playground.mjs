@@ -1,7 +1,7 @@
 // The playground without a service: builds the pages if they are stale, serves them on this machine and prints the address.
 
 import { preview } from 'vite'
-import { buildDashboard, viteConfig } from './build-dashboard.mjs'
+import { buildDashboard, VITE_CONFIG } from './build-dashboard.mjs'
 
 const HELP = `Usage: npm run playground [-- --port <port>]
 
@@ -22,5 +22,5 @@ if (!Number.isInteger(port) || port < 1 || port > 65_535) {
 }
 
 await buildDashboard()
-const server = await preview({ configFile: viteConfig, logLevel: 'warn', preview: { host: '127.0.0.1', port } })
-console.log(`The playground is at ${new URL('playground', server.resolvedUrls.local[0])} (Ctrl+C stops it)`)
+const server = await preview({ configFile: VITE_CONFIG, logLevel: 'warn', preview: { host: '127.0.0.1', port } })
+console.log(`The playground is at ${new URL('playground', server.resolvedUrls?.local[0])} (Ctrl+C stops it)`)

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 const VERSIONS = [20, 22, 24, 26]
 
-const root = fileURLToPath(new URL('..', import.meta.url))
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const failed = []
 for (const version of VERSIONS) {
   console.log(`\nNode ${version}`)
@@ -19,7 +19,7 @@ for (const version of VERSIONS) {
     'run',
     '--reporter=dot',
   ]
-  const { status } = spawnSync('npm', args, { cwd: root, stdio: 'inherit', shell: process.platform === 'win32' })
+  const { status } = spawnSync('npm', args, { cwd: ROOT, stdio: 'inherit', shell: process.platform === 'win32' })
   if (status !== 0) failed.push(version)
 }
 console.log(`\n${VERSIONS.length - failed.length} passed, ${failed.length} failed`)

@@ -1,4 +1,4 @@
-// The recipe for nginx in docs/guides/behind-a-proxy.md, word for word but for addresses and key, on a real nginx.
+// The nginx recipe of docs/guides/behind-a-proxy.md on a real nginx. Only its addresses and key are replaced.
 
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
@@ -40,7 +40,7 @@ beforeEach(() => {
   application.seen.length = 0
 })
 
-/** Every address and the key of the recipe, replaced by those of this test; each must be there. */
+/** The recipe with the addresses and the key of this test. Each must occur in it. */
 function filledIn(port: number, key: string): string {
   const changes = [
     ['server 127.0.0.1:8080;', `server ${new URL(service.url).host};`],
@@ -98,7 +98,7 @@ test('what is beyond it is answered 429, with when to come again, and does not r
 test('a client that asks for a new path each time is limited', async () => {
   await reset('*')
   const statuses: number[] = []
-  // The window may turn over once on the way: of 250 requests in at most two windows, 50 are too many.
+  // The window may end once on the way. Of 250 requests in at most two windows, 50 are too many.
   for (let i = 0; i < 250; i++) statuses.push((await fetch(`${url}/path-${i}`)).status)
   const allowed = statuses.filter((status) => status === 200).length
   expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([])

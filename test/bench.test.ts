@@ -1,6 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { httpBars } from '../packages/bench/http/bars.mjs'
+import { inTurnOrder, loadFrameworks } from '../packages/bench/http/frameworks.mjs'
+import { ENTRANT, summarize } from '../packages/bench/http/tasks/overhead.mjs'
 import { redisBars } from '../packages/bench/redis/bars.mjs'
 import { atLeast, atMost, failedBars, shown, verdict } from '../packages/bench/report/bars.mjs'
 import { Results } from '../packages/bench/rounds/results.mjs'
@@ -59,4 +62,44 @@ describe('bars', () => {
     expect(bars.map(({ measured }) => measured)).toEqual(['2.60×', '1.30×', '0.0156', '0.300×', '0.600×'])
     expect(bars.map(({ passed }) => passed)).toEqual([true, true, true, true, undefined])
   })
+
+  test('of the HTTP bench compare turns of one lap, with the fields by hand and with the peer', () => {
+    // The machine is three times slower from the second lap on, and the last lap of the peer is disturbed.
+    const laps = (micros: number[]) => micros.map((serverMicros) => ({ requestsPerSecond: 1000, serverMicros }))
+    const numbers = summarize(
+      new Map([
+        ['bare', laps([8, 24, 24])],
+        ['by hand', laps([9.3, 27.9, 27.9])],
+        ['sluice', laps([10, 30, 30])],
+        ['theirs', laps([10.4, 31.2, 90])],
+      ]),
+    )
+    const results = new Results()
+    for (let round = 0; round < 5; round++) results.add('overhead', 'toy', ENTRANT, { numbers })
+    const start = async () => 0
+    const servers = [
+      { name: 'sluice', role: 'sluice' },
+      { name: 'theirs', role: 'peer' },
+      { name: 'by hand', role: 'floor' },
+      { name: 'bare', role: 'aside' },
+    ].map((each) => ({ ...each, packageName: null, call: '', start }))
+    const bars = httpBars({ frameworks: [{ name: 'toy', servers }] } as never, results)
+    expect(bars.map(({ bar, measured, passed }) => [bar, measured, passed])).toEqual([
+      ['≥ 1.05× theirs', '1.04×', false],
+      ['≥ 0.92× by hand', '0.930×', true],
+      ['shown: × bare', '0.800×', undefined],
+    ])
+  })
+})
+
+test('in every framework of the HTTP bench, ours has its turn between the fields by hand and the peers', async () => {
+  for (const { name, servers } of await loadFrameworks()) {
+    const roles = inTurnOrder(servers).map(({ role }) => role)
+    const ours = roles.indexOf('sluice')
+    expect(roles[ours - 1], name).toBe('floor')
+    expect(
+      roles.slice(ours + 1).every((role) => role === 'peer'),
+      name,
+    ).toBe(true)
+  }
 })

@@ -1,5 +1,5 @@
-// What the files in deploy name exists: paths, flags, variables, users' rights. There may be no container runtime here, so
-// what can be checked without one is.
+// Everything that the files in deploy name exists: paths, flags, variables, users' rights. There may be no container runtime
+// here, so only checks without one run.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -37,7 +37,7 @@ test('the container ignores nothing that it copies', () => {
   for (const path of ignored) expect(container).not.toMatch(new RegExp(`^COPY .*\\b${path}\\b`, 'm'))
 })
 
-test('the container runs the command as nobody in particular, and says how it is', () => {
+test('the container runs the command as an unprivileged user, and has a health check', () => {
   const manifest = JSON.parse(read('packages/server/package.json'))
   expect(container).toContain(`/sluice/packages/server/${manifest.bin.sluice.slice(2)} /usr/local/bin/sluice`)
   expect(container).toMatch(/^USER [1-9]\d*:[1-9]\d*$/m)

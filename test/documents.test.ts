@@ -1,5 +1,5 @@
-// Holds the documents to the code: their examples run and print what they say, their links and paths lead somewhere,
-// and the table of errors is the code's. A block marked ```ts no-run is only shown.
+// Checks the documents against the code: examples run and print the shown output, links and paths lead somewhere, and the
+// table of errors equals that of the code. A block marked ```ts no-run is only shown.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { type SluiceService, startSluice } from './servers/sluice-service.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Where examples become modules: inside node_modules, so that 'sluice' is the workspace's package and git sees none of it. */
+/** Folder for example modules: inside node_modules, so that 'sluice' is the workspace's package and git ignores it. */
 const workshop = join(root, 'node_modules/.cache/documents')
 
 interface Example {
@@ -135,7 +135,7 @@ function examplesOf(document: string): Example[] {
   })
 }
 
-/** Tells every console.log on which line of the example it stands. */
+/** Passes the line of the example to every console.log. */
 function withPrints(code: string): string {
   const lines = code.split('\n').map((line, i) => line.replaceAll('console.log(', `globalThis.documentPrints(${i + 1}, `))
   return lines.join('\n')
@@ -149,7 +149,7 @@ function withoutCode(text: string): string {
   return text.replace(/^```[\s\S]*?^```$/gm, '').replace(/`[^`\n]*`/g, (code) => code.replaceAll(/[[\]()#]/g, ''))
 }
 
-/** Links to other documents and places in them; what leads out of the repository is not followed. */
+/** Links to other documents and anchors. Links out of the repository are left out. */
 function linksOf(document: string): string[] {
   const links = [...withoutCode(read(document)).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link)
   return links.filter((link) => !/^[a-z]+:/.test(link))
@@ -162,7 +162,7 @@ function leadsSomewhere(document: string, link: string): boolean {
   return anchor === undefined || (basename(target).endsWith('.md') && anchorsOf(target).includes(anchor))
 }
 
-/** The anchors that a page's headings get where Markdown is shown. */
+/** The anchors of a page's headings. */
 function anchorsOf(document: string): string[] {
   const headings = [
     ...read(document)

@@ -1,4 +1,4 @@
-// Runs every program of examples/ as a person would, and asks it what it says one can ask.
+// Runs every program of examples/ and sends the requests that its comment suggests.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,11 +13,11 @@ const folder = fileURLToPath(new URL('../examples', import.meta.url))
 interface Asked {
   readonly path?: string
   readonly headers?: Record<string, string>
-  /** What is posted, as forms do. */
+  /** Fields of a posted form. */
   readonly form?: Record<string, string>
 }
 
-/** What each program is asked, and the statuses it answers with. */
+/** Requests to each program, and the expected statuses. */
 const EXAMPLES: Readonly<Record<string, readonly (readonly [Asked, ...number[]])[]>> = {
   'express.mjs': [
     [{ form: { account: 'ada', password: 'correct horse' }, path: '/login' }, 200],

@@ -1,113 +1,74 @@
-// Reads import lines and holds which way they point.
+// Reads import lines and holds them to the design in layers/design.ts.
 
 import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { DESIGN, type Rooms } from './layers/design.ts'
+import { type Import, type PackageSources, readPackage, roomOf, targetRoom } from './layers/imports.ts'
 
-interface Import {
-  readonly file: string
-  readonly from: string
-}
-
-/** The sources of a package, and what their import lines name. */
-function readPackage(name: string) {
-  const src = fileURLToPath(new URL(`../packages/${name}/src`, import.meta.url))
-  const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
-    .map((file) => join(src, file))
-  const importsOf = (file: string): Import[] => {
-    const text = readFileSync(file, 'utf8')
-    return [...text.matchAll(/(?:\bfrom\s*|\bimport\s*\(?\s*)['"]([^'"\n]+)['"]/g)].map(([, from]) => ({
-      file: relative(src, file),
-      from,
-    }))
+/** Rooms from the bottom up; those of a cycle are left out. */
+function inOrder(rooms: Rooms): string[] {
+  const order: string[] = []
+  for (let found = -1; found < order.length; ) {
+    found = order.length
+    for (const [room, below] of Object.entries(rooms)) {
+      const isNext = !order.includes(room) && below.every((each) => each === '..' || order.includes(each))
+      if (isNext) order.push(room)
+    }
   }
-  const manifest = JSON.parse(readFileSync(join(src, '../package.json'), 'utf8'))
-  return { src, files, imports: files.flatMap(importsOf), manifest }
+  return order
 }
 
-const room = (path: string): string => path.split(/[\\/]/)[0]
-
-/** What each room may import from: itself, and the rooms named here. */
-const MAY_IMPORT: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  sluice: {
-    core: [],
-    algorithms: ['core'],
-    stores: ['core', 'algorithms'],
-    http: ['core'],
-    middleware: ['core', 'http', 'stores', 'create-limiter.ts'],
-    testing: ['core', 'algorithms', 'stores', 'create-limiter.ts'],
-    'create-limiter.ts': ['core', 'algorithms', 'stores'],
-    'index.ts': ['core', 'algorithms', 'stores', 'create-limiter.ts'],
-  },
-  server: {
-    'errors.ts': [],
-    input: ['errors.ts'],
-    data: ['errors.ts'],
-    policies: ['errors.ts', 'input', 'data'],
-    keys: ['errors.ts', 'input', 'data'],
-    audit: ['input', 'data'],
-    config: ['errors.ts', 'input', 'policies'],
-    log: ['config'],
-    stats: [],
-    decide: ['policies', 'stats'],
-    redis: ['errors.ts', 'input', 'config', 'data', 'audit', 'keys'],
-    'version.ts': [],
-    web: ['errors.ts', 'keys'],
-    api: ['errors.ts', 'input', 'policies', 'keys', 'audit', 'decide', 'stats', 'version.ts', 'log', 'config', 'web'],
-    'keeping.ts': ['errors.ts', 'config', 'data', 'audit', 'redis', 'log', 'api'],
-    'serve.ts': ['errors.ts', 'config', 'policies', 'keys', 'stats', 'decide', 'log', 'api', 'keeping.ts', 'version.ts'],
-    'run-until-signal.ts': ['serve.ts'],
-    // Only types: what it runs is its own. See below.
-    client: ['policies', 'keys'],
-    cli: [
-      'errors.ts',
-      'version.ts',
-      'input',
-      'config',
-      'policies',
-      'keys',
-      'client',
-      'serve.ts',
-      'run-until-signal.ts',
-      'data',
-      'audit',
-      'redis',
-    ],
-    'index.ts': ['errors.ts', 'config', 'policies', 'serve.ts', 'run-until-signal.ts'],
-  },
+function existing(name: string): PackageSources {
+  const found = readPackage(name)
+  if (found === undefined) throw new Error(`there is no package ${name}`)
+  return found
 }
 
-describe.each(Object.entries(MAY_IMPORT))('%s', (name, mayImport) => {
-  const { src, files, imports } = readPackage(name)
+test('every package has a design', () => {
+  const packages = readdirSync(fileURLToPath(new URL('../packages', import.meta.url)))
+  expect(packages.filter((name) => !Object.hasOwn(DESIGN, name))).toEqual([])
+})
 
-  test('every room is known', () => {
-    expect([...new Set(files.map((file) => room(relative(src, file))))].sort()).toEqual(Object.keys(mayImport).sort())
+describe.each(Object.entries(DESIGN))('%s', (name, { rooms, exceptions }) => {
+  const { files, imports } = existing(name)
+  const across = imports
+    .filter(({ from }) => from.startsWith('.'))
+    .map((each) => ({ ...each, to: targetRoom(each) }))
+    .filter(({ file, to }) => to !== roomOf(file))
+
+  test('every room is part of the design, which has no cycle', () => {
+    expect([...new Set(files.map(roomOf))].filter((room) => !Object.hasOwn(rooms, room))).toEqual([])
+    expect(inOrder(rooms).sort()).toEqual(Object.keys(rooms).sort())
   })
 
-  test('imports point one way', () => {
-    const wrong = imports
-      .filter(({ from }) => from.startsWith('.'))
-      .map(({ file, from }) => ({ file, from, to: room(relative(src, resolve(src, dirname(file), from))) }))
-      .filter(({ file, to }) => to !== room(file) && !mayImport[room(file)].includes(to))
-    expect(wrong).toEqual([])
+  test('imports point one way, and every exception is still needed', () => {
+    const wrong = across.filter(({ file, to }) => !rooms[roomOf(file)].includes(to))
+    const isNamed = (found: { file: string; to: string }): boolean =>
+      exceptions.some(({ file, to }) => file === found.file && to === found.to)
+    expect(wrong.filter((each) => !isNamed(each))).toEqual([])
+    const isNeeded = ({ file, to }: { file: string; to: string }): boolean =>
+      wrong.some((each) => each.file === file && each.to === to)
+    expect(exceptions.filter((each) => !isNeeded(each))).toEqual([])
   })
 })
 
-const library = readPackage('sluice')
-const server = readPackage('server')
+const library = existing('sluice')
+const server = existing('server')
+const dashboard = existing('dashboard')
 
-test('the reader of import lines finds them', () => {
-  expect(library.imports).toContainEqual({ file: join('core', 'cost.ts'), from: './errors.ts' })
+test('the reader of import lines finds them, in types and in JSDoc too', () => {
+  expect(library.imports).toContainEqual({ file: 'core/cost.ts', from: './errors.ts' })
   expect(library.imports.length).toBeGreaterThan(50)
-  expect(server.imports).toContainEqual({ file: join('policies', 'policy.ts'), from: 'sluice' })
+  expect(server.imports).toContainEqual({ file: 'policies/policy.ts', from: 'sluice' })
+  expect(dashboard.imports).toContainEqual({ file: 'main.tsx', from: './theme/base.css' })
+  expect(existing('bench').imports).toContainEqual({ file: 'report/report.mjs', from: './table.mjs' })
+  expect(targetRoom({ file: 'api/routes/check-routes.ts', from: '../../errors.ts' })).toBe('errors.ts')
 })
 
 test('the library depends on nothing: all that it imports from outside are these modules of Node', () => {
-  const outside = library.imports
-    .filter(({ from }) => !from.startsWith('.'))
-    .map(({ file, from }) => `${file.replaceAll('\\', '/')} ${from}`)
+  const outside = library.imports.filter(({ from }) => !from.startsWith('.')).map(({ file, from }) => `${file} ${from}`)
   expect(outside.sort()).toEqual([
     'stores/redis/redis-batch.ts node:crypto',
     'stores/redis/redis-keys.ts node:crypto',
@@ -116,31 +77,41 @@ test('the library depends on nothing: all that it imports from outside are these
   expect(library.manifest.dependencies).toBeUndefined()
 })
 
-test('the server stands on public doors of the library, and on packages that its manifest names', () => {
-  const doors = Object.keys(library.manifest.exports).map((door) => `sluice${door.slice(1)}`)
-  const { sluice: _, ...dependencies } = server.manifest.dependencies
-  const isKnown = ({ from }: Import): boolean =>
-    from.startsWith('.') ||
-    from.startsWith('node:') ||
-    doors.includes(from) ||
-    Object.keys(dependencies).some((name) => from === name || from.startsWith(`${name}/`))
-  expect(server.imports.filter((each) => !isKnown(each))).toEqual([])
-})
+test.each([
+  ['server', server],
+  ['dashboard', dashboard],
+] as const)(
+  'the %s stands on public doors of the other packages, and on packages that its manifest names',
+  (_, { imports, manifest }) => {
+    const doors = [library, server].flatMap(({ manifest: { name, exports } }) =>
+      Object.keys(exports ?? {}).map((door) => `${name}${door.slice(1)}`),
+    )
+    const named = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).filter(
+      (name) => !name.startsWith('sluice'),
+    )
+    const isKnown = ({ from }: Import): boolean =>
+      from.startsWith('.') ||
+      from.startsWith('node:') ||
+      doors.includes(from) ||
+      named.some((name) => from === name || from.startsWith(`${name}/`))
+    expect(imports.filter((each) => !isKnown(each))).toEqual([])
+  },
+)
 
 test('the client needs nothing but Node', () => {
-  const inClient = server.files.filter((file) => room(relative(server.src, file)) === 'client')
+  const inClient = server.files.filter((file) => roomOf(file) === 'client')
   const imported = inClient.flatMap((file) => [
-    ...readFileSync(file, 'utf8').matchAll(/^(import|export) (?!type )[^'\n]*from '([^']+)'/gm),
+    ...readFileSync(join(server.src, file), 'utf8').matchAll(/^(import|export) (?!type )[^'\n]*from '([^']+)'/gm),
   ])
   expect(imported.length).toBeGreaterThan(10)
   expect(imported.map(([, , from]) => from).filter((from) => !/^(node:|\.\/)/.test(from))).toEqual([])
 })
 
-test('core and algorithms read no ambient clock', () => {
+test('core, algorithms and failure read no ambient clock', () => {
   const ambient = /\b(Date\b|performance\.|setTimeout|setInterval|setImmediate|process\.|Math\.random)/
-  const code = (file: string): string => readFileSync(file, 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
+  const code = (file: string): string => readFileSync(join(library.src, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
   const reading = library.files
-    .filter((file) => ['core', 'algorithms'].includes(room(relative(library.src, file))))
+    .filter((file) => ['core', 'algorithms', 'failure'].includes(roomOf(file)))
     .filter((file) => ambient.test(code(file)))
   expect(reading).toEqual([])
 })

@@ -1,4 +1,4 @@
-// The lock file says what is installed, and by which hash, and from no place in particular.
+// The lock file names every package and its hash, and no registry host.
 
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
@@ -16,8 +16,8 @@ interface Entry {
 const entries: readonly { readonly name: string; readonly entry: Entry }[] = lockEntries(lock)
 
 /**
- * Binaries of tools, for platforms other than Linux with glibc, that the registry did not have when the lock file was made.
- * Nothing that is published or deployed contains them. `npm run lock` fills in their hashes where the registry has them.
+ * Binaries of tools for platforms other than Linux with glibc. The registry did not have them when the lock file was made.
+ * Nothing that is published or deployed contains them. `npm run lock` adds their hashes if the registry has them.
  */
 const UNKNOWN = /^@biomejs\/cli-(?!linux-(x64|arm64)$)|^@rolldown\/binding-(?!linux-x64-gnu$)/
 

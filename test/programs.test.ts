@@ -1,4 +1,4 @@
-// A machine with nothing but Node can run the tests: each program that they start is one that `npm test` installs.
+// A machine with only Node can run the tests: `npm test` installs every program that they start.
 
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { PROGRAMS } from '../scripts/programs.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Every Debian system has the first two, and Node brings npm. A test that needs systemd-analyze runs only where it is. */
+/** Every Debian system has the first two, and Node brings npm. A test that needs systemd-analyze runs only if it exists. */
 const ELSEWHERE = ['sh', 'apt-get', 'npm', 'systemd-analyze']
 
 const STARTS = /\b(?:spawn|spawnSync|execFile|execFileSync|promisify\(execFile\))\(\s*'([^']+)'/g

@@ -1,7 +1,7 @@
-// Holds the documents of the service to the service: what they show to type runs and prints what they say, and every endpoint,
-// command and option stands in them. A block marked ```sh that begins with curl or sluice is run, all blocks
-// of a document one after the other on a service of its own; a block marked ```json or ```text right after it is what
-// it prints, where `…` stands for anything.
+// Checks the documents of the service against the service: shown commands run and print the shown output, and every endpoint,
+// command and option is documented. A block marked ```sh that begins with curl or sluice is run. All blocks of a document run
+// one after the other on one service. A block marked ```json or ```text directly after it is the expected output, in which
+// `…` stands for anything.
 
 import { execFile } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -49,7 +49,7 @@ describe.each(withBlocks)('$document', ({ blocks }) => {
     mkdirSync(join(folder, 'bin'))
     writeFileSync(shim, `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`)
     chmodSync(shim, 0o755)
-    // The built-in default counts by the minute on the clock: no document is told over the end of one.
+    // The built-in policy counts by clock minutes. No document runs over the end of one.
     const intoMinuteMs = Date.now() % 60_000
     if (intoMinuteMs > 45_000) await pause(60_000 - intoMinuteMs)
     service = await startSluice()
@@ -85,7 +85,7 @@ test('every parameter, and every field of a body, of the description is in the s
   const sections = sectionsOf('docs/reference/service-api.md')
   const missing: string[] = []
   for (const [path, methods] of Object.entries<Record<string, Operation>>(paths)) {
-    // The fields of a policy have a page of their own.
+    // The fields of a policy are documented on another page.
     if (path === '/v1/policies/{name}') continue
     for (const [method, { parameters = [], requestBody }] of Object.entries(methods)) {
       const endpoint = `${method.toUpperCase()} ${path}`
@@ -186,10 +186,10 @@ function flagsIn(text: string): string[] {
   return [...new Set([...text.matchAll(/`(--[a-z-]+)/g)].map(([, flag]) => flag))]
 }
 
-/** Numbers that depend on the moment. */
+/** Fields whose values depend on the time. */
 const VARIES = new Set(['reset_in_second', 'retry_after_ms'])
 
-/** What a value shown in a document stands for. */
+/** Turns a shown value into a matcher. */
 function like(shown: unknown, name = ''): unknown {
   if (typeof shown === 'string') return shown.includes('…') ? expect.stringMatching(pattern(shown)) : shown
   if (typeof shown === 'number') return VARIES.has(name) && shown > 0 ? expect.any(Number) : shown

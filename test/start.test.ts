@@ -1,4 +1,4 @@
-// `npm start` as a person meets it: an address, a key, a line to paste that works, and an end by Ctrl-C.
+// `npm start` as a person uses it: it prints an address, a key and a command that works, and ends on Ctrl-C.
 
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,7 +13,7 @@ import { until } from './servers/redis-server.mjs'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
-/** Runs what `npm start` runs, in a folder of its own and on a free port. */
+/** Runs the program of `npm start` in its own folder and on a free port. */
 function start(folder: string) {
   const [program, script, ...args] = scripts.start.split(' ')
   expect(program).toBe('node')
@@ -43,7 +43,7 @@ test('it prints the address, the key and a line that works, at every start, and 
     const [, line] = /^ {2}(curl .*)$/m.exec(printed.text) ?? []
     const { stdout } = await promisify(execFile)('sh', ['-c', line])
     expect(JSON.parse(stdout)).toMatchObject({ meta: { status: 'ok' }, data: { status: 'Allow', limit: 100 } })
-    // Over the end of a minute the window is a new one.
+    // After the end of a minute the window is a new one.
     expect([remain, 99]).toContain(JSON.parse(stdout).data.remain)
     child.kill('SIGINT')
     expect(await once(child, 'exit')).toEqual([0, null])

@@ -1,4 +1,4 @@
-// Cloudflare Workers: the documented examples, and waiting from several requests, in the runtime itself.
+// Cloudflare Workers: the documented examples, and waiting from several requests, in workerd.
 
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -20,7 +20,7 @@ async function run(code: string) {
   return worker
 }
 
-/** The example of a document that holds `text`. */
+/** The example of a document that contains `text`. */
 function exampleWith(document: string, text: string): string {
   const blocks = [...readFileSync(`${folder}docs/guides/${document}`, 'utf8').matchAll(/```ts[^\n]*\n([\s\S]*?)```/g)]
   const found = blocks.map(([, code]) => code).filter((code) => code.includes(text))
@@ -84,7 +84,7 @@ describe(`on workerd${whyNot && `, skipped: ${whyNot}`}`, { skip: whyNot !== '' 
 
 const EVERY_MS = 200
 
-/** Lets one request through in each 200 ms. */
+/** A worker that lets one request through in each 200 ms. */
 const WAITING = `
 import { createLimiter, gcra } from 'sluice'
 

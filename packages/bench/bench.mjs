@@ -1,36 +1,35 @@
-// The door of the benches: `npm run bench -- <name> [options]`. A bench is a folder whose module of the same name
-// exports `run(options)` and returns a report; this file reads the command line, prints the report and sets the exit
-// code: 0 every bar passed, 1 one did not or the bench broke, 2 the command line was wrong.
+// Entry point of the benches: `npm run bench -- <name> [options]`. A bench is a folder whose module of the same name
+// exports `run(options)` and returns a report. This file reads the command line, prints the report and sets the exit
+// code: 0 every bar passed, 1 a bar failed or the bench broke, 2 wrong command line.
 
 import { parseArgs } from 'node:util'
 import { failedBars } from './report/bars.mjs'
 import { reportAsText, writeMarkdownSection } from './report/report.mjs'
 
 /** @import { Report } from './report/report.mjs' */
-
-/** @typedef {{ command: string, rounds: number, quick: boolean, full: boolean, only: string | undefined }} Options */
+/** @import { Options } from './rounds/run-bench.mjs' */
 
 /**
- * `rounds` unless the command line says otherwise: as many as its few minutes allow.
+ * `rounds` is the default number of rounds: as many as fit into a few minutes.
  * @type {Record<string, { rounds: number, load: () => Promise<{ run(options: Options): Promise<Report> }> }>}
  */
-const benches = {
+const BENCHES = {
   memory: { rounds: 5, load: () => import('./memory/memory.mjs') },
   redis: { rounds: 3, load: () => import('./redis/redis.mjs') },
   service: { rounds: 3, load: () => import('./service/service.mjs') },
-  http: { rounds: 3, load: () => import('./http/http.mjs') },
+  http: { rounds: 5, load: () => import('./http/http.mjs') },
 }
 
-const help = `npm run bench -- <name> [options]
+const HELP = `npm run bench -- <name> [options]
 
 Benches
   memory             the memory store beside the peers' and a bare Map (about 10 minutes)
   redis              the Redis store beside the peers' and bare INCR, on a server and on a cluster (about 5 minutes)
   service            checks over HTTP beside a bare node:http server, batches, Redis (about 5 minutes)
-  http               each framework bare, behind sluice and behind the limiter its users know (about 12 minutes)
+  http               each framework bare, with fields by hand, behind sluice and behind its own limiter (about 20 minutes)
 
 Options
-  --rounds N         interleaved rounds, of which medians are taken (memory: 5, others: 3, with --quick: 1)
+  --rounds N         interleaved rounds, of which medians are taken (memory and http: 5, others: 3, with --quick: 1)
   --quick            short measurements, to see that all is well (about a minute)
   --full             also what takes long: 10 M keys (memory)
   --only TASK        one task of the memory bench, such as flood, with its bars
@@ -73,16 +72,16 @@ function parseStrictly(argv) {
       },
     })
   } catch (error) {
-    // Its first sentence says what is wrong; the others are about positionals that look like options.
+    // The first sentence says what is wrong. The others are about positionals that look like options.
     throw new UsageError(/** @type {Error} */ (error).message.split('. ')[0])
   }
 }
 
 /** @param {string[]} positionals */
 function readBench([name, ...rest]) {
-  const known = Object.keys(benches).join(', ')
+  const known = Object.keys(BENCHES).join(', ')
   if (name === undefined) throw new UsageError(`name a bench: ${known}`)
-  if (!Object.hasOwn(benches, name)) throw new UsageError(`there is no bench '${name}', only: ${known}`)
+  if (!Object.hasOwn(BENCHES, name)) throw new UsageError(`there is no bench '${name}', only: ${known}`)
   if (rest.length > 0) throw new UsageError(`one bench at a time, got also '${rest.join(' ')}'`)
   return name
 }
@@ -92,7 +91,7 @@ function readBench([name, ...rest]) {
  * @param {boolean} quick
  */
 function usualRounds(bench, quick) {
-  return quick ? 1 : benches[bench].rounds
+  return quick ? 1 : BENCHES[bench].rounds
 }
 
 /** @param {string} text */
@@ -103,7 +102,7 @@ function readRounds(text) {
 }
 
 /**
- * The command that repeats this run.
+ * Returns the command that repeats this run.
  * @param {string} bench
  * @param {number} rounds
  * @param {boolean} quick
@@ -117,8 +116,8 @@ function writeCommand(bench, rounds, quick, full, only) {
 
 async function main() {
   const request = readCommandLine(process.argv.slice(2))
-  if (request.help) return console.log(help)
-  const { run } = await benches[request.bench].load()
+  if (request.help) return console.log(HELP)
+  const { run } = await BENCHES[request.bench].load()
   const report = await run(request.options)
   if (request.markdown !== undefined) writeMarkdownSection(request.markdown, report)
   console.log(reportAsText(report))

@@ -1,23 +1,40 @@
-// The rules that the benches measure. Quotas are out of reach, except the log's: it keeps an entry for each hit it
-// allowed, so it is shown with limits that somebody would set.
+// The rules that the benches measure: all of the catalogue. Quotas are out of reach, except those of a rule that keeps a log:
+// it keeps an entry for each hit it allowed, so it is shown with limits that somebody would set.
 
-import { fixedWindow, gcra, leakyBucket, slidingLog, slidingWindow, tokenBucket } from 'sluice'
-import { roomyQuota } from './quota.mjs'
+import { fixedWindow } from 'sluice'
+import { ruleCatalogue } from 'sluice/rules'
+import { ROOMY_QUOTA } from './quota.mjs'
 
 /** @import { Rule } from 'sluice' */
+/** @import { RuleFacts } from 'sluice/rules' */
 
-const { limit, windowMs } = roomyQuota
+const { limit, windowMs } = ROOMY_QUOTA
 
-/** Every rule of ours. @type {Record<string, Rule>} */
-export const everyRule = {
-  fixedWindow: fixedWindow({ limit, window: windowMs }),
-  slidingWindow: slidingWindow({ limit, window: windowMs }),
-  tokenBucket: tokenBucket({ capacity: limit, refill: limit, every: windowMs }),
-  gcra: gcra({ limit, period: windowMs, burst: limit }),
-  leakyBucket: leakyBucket({ capacity: limit, leak: limit, every: windowMs }),
-  'slidingLog, 10 in 1 s': slidingLog({ limit: 10, window: '1s' }),
-  'slidingLog, 100 in 10 ms': slidingLog({ limit: 100, window: '10ms' }),
+/** Quotas for a rule that keeps a log, by the words for them. */
+const LOG_QUOTAS = { '10 in 1 s': { limit: 10, windowMs: 1000 }, '100 in 10 ms': { limit: 100, windowMs: 10 } }
+
+/**
+ * A rule of this rate. All of it may come at once.
+ * @param {RuleFacts} facts
+ * @param {{ limit: number, windowMs: number }} quota
+ * @returns {Rule}
+ */
+function withQuota({ make, rate }, quota) {
+  const burst = rate.burst === undefined ? {} : { [rate.burst]: quota.limit }
+  return make(/** @type {never} */ ({ [rate.units]: quota.limit, [rate.every]: quota.windowMs, ...burst }))
 }
+
+const rules = ruleCatalogue.map((facts) => ({ facts, roomy: withQuota(facts, ROOMY_QUOTA) }))
+
+/** Every rule of ours, those that keep a log last. @type {Record<string, Rule>} */
+export const EVERY_RULE = Object.fromEntries([
+  ...rules.filter(({ roomy }) => roomy.log === undefined).map(({ facts, roomy }) => [facts.call, roomy]),
+  ...rules
+    .filter(({ roomy }) => roomy.log !== undefined)
+    .flatMap(({ facts }) =>
+      Object.entries(LOG_QUOTAS).map(([words, quota]) => [`${facts.call}, ${words}`, withQuota(facts, quota)]),
+    ),
+])
 
 /**
  * Fixed windows of different lengths, for one limiter.

@@ -1,5 +1,5 @@
-// Builds the pages into plain files that any server can hand out: no inline script or style, so that a strict
-// Content-Security-Policy holds, and nothing from another host.
+// Builds the pages into plain files that any server can serve. They have no inline script or style, so that a strict
+// Content-Security-Policy holds, and they load nothing from other hosts.
 
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -20,7 +20,7 @@ export default defineConfig({
   build: {
     outDir: here('../server/dist/dashboard'),
     emptyOutDir: true,
-    // Beyond what the policy allows for pictures, nothing may come as data: in the page itself.
+    // The policy allows data: URLs only for pictures, so no asset is inlined.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     target: 'es2022',
@@ -29,8 +29,8 @@ export default defineConfig({
 })
 
 /**
- * Puts the licences of the typefaces beside the pages, as the licences ask. Has every document fetch the one file that every
- * page needs before its script runs, so that text does not change its width after it was drawn.
+ * Copies the licences of the typefaces beside the pages, as the licences require. Makes every document preload the one font
+ * file that every page needs, so that text does not change its width after it was drawn.
  */
 function typefaces(): Plugin {
   return {

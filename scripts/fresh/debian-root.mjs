@@ -1,6 +1,6 @@
 // A minimal Debian root with Node in it, and programs that run inside.
-// Invariant: mounts live in a namespace of their own, and end with its last process. None is left on this machine, however
-// this program ends.
+// Invariant: mounts live in their own namespace and end with its last process. None is left on this machine, however this
+// program ends.
 
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -30,12 +30,12 @@ const BASE_LASTS_MS = 7 * 24 * 60 * 60 * 1000
 /** The npm that comes with Node's current releases. Node's own npm package has no npm in it. */
 const NPM = 'npm@11'
 
-/** Gives a command mounts and processes of its own. All of them end with this process, also if it is killed. */
+/** Gives a command its own mounts and processes. All of them end with this process, even if it is killed. */
 const APART = ['--pdeathsig', 'KILL', 'unshare', '--mount', '--propagation', 'private', '--pid', '--fork', '--kill-child=SIGKILL']
 
 /**
- * Process 1 of the namespace: mounts what programs need, runs one command in the root, and collects processes whose parents
- * are gone. Arguments: the root, a folder in it, the command.
+ * Process 1 of the namespace. Mounts the usual file systems, runs one command in the root, and collects orphaned processes.
+ * Arguments: the root, a folder in it, the command.
  */
 const FIRST_PROCESS = `
 set -e
@@ -64,9 +64,9 @@ export class DebianRoot {
   }
 
   /**
-   * Fills the root, from the cache where that has the same release, sources and Node.
+   * Fills the root from the cache, if that has the same release, sources and Node, and builds it otherwise.
    * @param {{ release: string, node: string, cache: string }} options
-   * @returns {Promise<string>} a word about where it came from
+   * @returns {Promise<string>} the origin, as a short text
    */
   async fill({ release, node, cache }) {
     const sources = aptSources(release)
@@ -100,7 +100,7 @@ export class DebianRoot {
 
   /**
    * Runs a command in the root.
-   * @param {string} folder where, seen from inside
+   * @param {string} folder path inside the root
    * @param {readonly string[]} command
    * @param {{ onText?: (text: string) => void, environment?: Record<string, string> }} [options]
    */
@@ -111,15 +111,25 @@ export class DebianRoot {
     })
   }
 
+  /**
+   * Runs a program outside of the root to its end.
+   * @param {string} program
+   * @param {...string} args
+   */
   async #outside(program, ...args) {
     let printed = ''
-    const onText = (text) => {
+    const onText = (/** @type {string} */ text) => {
       printed = (printed + text).slice(-4000)
     }
     const { code } = await this.#start(program, args, { env: process.env, onText }).ended
     if (code !== 0) throw new Error(`${program} ended with ${code}\n${printed}`)
   }
 
+  /**
+   * @param {string} program
+   * @param {readonly string[]} args
+   * @param {{ env: NodeJS.ProcessEnv, onText?: ((text: string) => void) | undefined }} options
+   */
   #start(program, args, { env, onText = () => {} }) {
     const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
     this.#running.add(child)
@@ -133,12 +143,12 @@ export class DebianRoot {
     return { ended, kill: () => child.kill('SIGKILL') }
   }
 
-  /** Ends everything that runs. */
+  /** Kills all running commands. */
   kill() {
     for (const child of this.#running) child.kill('SIGKILL')
   }
 
-  /** Ends everything that runs, and removes the root. */
+  /** Kills all running commands and removes the root. */
   remove() {
     this.kill()
     removeFolder(this.#folder)
@@ -154,21 +164,29 @@ export function removeAbandoned() {
   }
 }
 
+/** @param {number} pid */
 function isAlive(pid) {
   try {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    return error.code === 'EPERM'
+    return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM'
   }
 }
 
-/** Processes that were killed a moment ago may still write. */
+/**
+ * Retries, because processes that were just killed may still write.
+ * @param {string} folder
+ */
 function removeFolder(folder) {
   rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
 }
 
-/** Copies a file so that nobody sees half of it. The temporary folder may be on another file system than the cache. */
+/**
+ * Copies a file atomically. The temporary folder may be on another file system than the cache.
+ * @param {string} from
+ * @param {string} to
+ */
 function copyWhole(from, to) {
   const beside = `${to}.${process.pid}`
   cpSync(from, beside)

@@ -1,5 +1,5 @@
-// `npm run fresh`: the README's two commands on a machine that nobody has prepared. It makes a minimal Debian root with nothing
-// but Node in it, clones the repository's HEAD into it twice, and runs `npm start` in one clone and `npm test` in the other.
+// `npm run fresh`: the two commands of the README on an unprepared machine. It makes a minimal Debian root with only Node in
+// it, clones the repository's HEAD into it twice, and runs `npm start` in one clone and `npm test` in the other.
 
 import { execFile, spawnSync } from 'node:child_process'
 import { connect } from 'node:net'
@@ -23,10 +23,10 @@ Needs root rights, and Debian or Ubuntu outside. The base root is kept in node_m
 
 Ends with 0 if both commands worked within ${MOST_MINUTES} minutes, 1 if not, 2 if it cannot run here.`
 
-const repository = fileURLToPath(new URL('../..', import.meta.url))
-const cache = join(repository, 'node_modules', '.cache', 'sluice-fresh')
+const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
+const CACHE = join(REPOSITORY, 'node_modules', '.cache', 'sluice-fresh')
 
-/** Programs that this command needs outside, and the Debian packages that have them. */
+/** Programs that this command needs on the machine, and the Debian packages that contain them. */
 const NEEDED = { mmdebstrap: 'mmdebstrap', curl: 'curl', git: 'git', tar: 'tar', unshare: 'util-linux', setpriv: 'util-linux' }
 
 const options = readOptions()
@@ -53,8 +53,8 @@ const steps = []
 const startMs = Date.now()
 if (git('status', '--porcelain') !== '') console.log('Changes that are not committed are not part of this run.')
 const isReady = await step(`a minimal ${release} with Node ${options.node}`, async () => {
-  const from = await root.fill({ release, node: options.node, cache })
-  for (const name of ['start', 'test']) git('clone', '--quiet', '--no-hardlinks', repository, join(root.path, 'root', name))
+  const from = await root.fill({ release, node: options.node, cache: CACHE })
+  for (const name of ['start', 'test']) git('clone', '--quiet', '--no-hardlinks', REPOSITORY, join(root.path, 'root', name))
   return `${from}, ${git('rev-parse', '--short', 'HEAD')}`
 })
 if (isReady) {
@@ -65,7 +65,12 @@ clearTimeout(deadline)
 printTable()
 process.exitCode = steps.every(({ isGood }) => isGood) ? 0 : 1
 
-/** Runs one step and notes how it went; → whether it worked. */
+/**
+ * Runs one step and records its result.
+ * @param {string} name
+ * @param {() => Promise<string>} run returns a short text on the result
+ * @returns {Promise<boolean>} true if it worked
+ */
 async function step(name, run) {
   console.log(`\n── ${name}`)
   const beganMs = Date.now()
@@ -75,7 +80,7 @@ async function step(name, run) {
     result = await run()
   } catch (error) {
     isGood = false
-    result = `failed: ${error.message}`
+    result = `failed: ${/** @type {Error} */ (error).message}`
   }
   const seconds = Math.round((Date.now() - beganMs) / 1000)
   console.log(`── ${name}: ${result} (${seconds} s)`)
@@ -83,23 +88,24 @@ async function step(name, run) {
   return isGood
 }
 
-/** Until the service answers the line that it prints. */
+/** Runs `npm start` until the service answers the command that it printed. */
 async function runStart() {
-  // The root shares the network of this machine, where somebody may have the usual port.
+  // The root shares the network of this machine, where the default port may be in use.
   const environment = (await answers(8080)) ? { SLUICE_LISTEN: '127.0.0.1:0' } : {}
   let printed = ''
-  let isPrinted = () => {}
-  const onText = (text) => {
+  let onPrinted = () => {}
+  const isPrinted = /** @type {Promise<void>} */ (new Promise((resolve) => (onPrinted = resolve)))
+  const onText = (/** @type {string} */ text) => {
     process.stdout.write(text)
     printed += text
-    if (LINE_TO_PASTE.test(printed)) isPrinted()
+    if (LINE_TO_PASTE.test(printed)) onPrinted()
   }
   const started = root.run('/root/start', ['npm', 'start'], { environment, onText })
   try {
-    const early = await Promise.race([started.ended, new Promise((resolve) => (isPrinted = resolve))])
+    const early = await Promise.race([started.ended, isPrinted])
     if (early !== undefined) throw new Error(`npm start ended with ${early.code}`)
-    const [, line] = LINE_TO_PASTE.exec(printed)
-    const { stdout } = await promisify(execFile)('sh', ['-c', line], { timeout: 30_000 })
+    const line = LINE_TO_PASTE.exec(printed)?.[1]
+    const { stdout } = await promisify(execFile)('sh', ['-c', String(line)], { timeout: 30_000 })
     console.log(stdout.trim())
     const { status } = JSON.parse(stdout).meta
     if (status !== 'ok') throw new Error(`the answer's status is ${status}`)
@@ -116,6 +122,10 @@ async function runTest() {
   return 'passed'
 }
 
+/**
+ * @param {number} port
+ * @returns {Promise<boolean>} true if somebody listens there
+ */
 function answers(port) {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => {
@@ -150,7 +160,7 @@ function readOptions() {
     }
     return values
   } catch (error) {
-    return cannotRun(`${error.message}\n\n${HELP}`)
+    return cannotRun(`${/** @type {Error} */ (error).message}\n\n${HELP}`)
   }
 }
 
@@ -171,16 +181,25 @@ function installMissing() {
   if (missing.length > 0) cannotRun(`${missing.join(', ')} cannot be installed: apt-get install ${packages.join(' ')}`)
 }
 
+/** @param {string} program */
 function isThere(program) {
   return spawnSync('sh', ['-c', 'command -v "$0"', program]).status === 0
 }
 
+/**
+ * @param {...string} args
+ * @returns {string} what it printed
+ */
 function git(...args) {
-  const { status, stdout, stderr } = spawnSync('git', ['-C', repository, ...args], { encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync('git', ['-C', REPOSITORY, ...args], { encoding: 'utf8' })
   if (status !== 0) throw new Error(`git ${args[0]} failed: ${stderr}`)
   return stdout.trim()
 }
 
+/**
+ * @param {string} why
+ * @returns {never}
+ */
 function cannotRun(why) {
   console.error(why)
   process.exit(2)

@@ -1,5 +1,5 @@
-// Settings of this machine that a root needs to reach packages: apt's sources, npm's registry, certificate authorities, names.
-// They are read at run time and written into the root alone, so that the repository names no host.
+// Settings of this machine that a root needs to reach packages: apt's sources, npm's registry, certificate authorities, host
+// names. They are read at run time and written only into the root, so that the repository names no host.
 
 import { spawnSync } from 'node:child_process'
 import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -9,17 +9,17 @@ const AUTHORITIES = '/etc/fresh/authorities.pem'
 const NPM_USER_CONFIG = '/etc/fresh/npmrc-user'
 const NPM_GLOBAL_CONFIG = '/etc/fresh/npmrc-global'
 
-/** Variables that say how the network is reached. No other variable of this machine enters the root. */
+/** Network settings. No other variable of this machine enters the root. */
 const NETWORK_VARIABLES = ['http_proxy', 'https_proxy', 'no_proxy', 'all_proxy'].flatMap((name) => [name, name.toUpperCase()])
 
-/** The name of this machine's Debian or Ubuntu release, such as `bookworm`; undefined on other systems. */
+/** The name of this machine's Debian or Ubuntu release, such as `bookworm`. Undefined on other systems. */
 export function suite() {
   if (!existsSync('/etc/os-release')) return undefined
   return /^VERSION_CODENAME="?(\w+)"?$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1]
 }
 
 /**
- * The files with apt's sources of this release. Sources of other vendors name no release, and stay outside.
+ * The files with apt's sources of this release. Sources of other vendors name no release, and are left out.
  * @param {string} release
  */
 export function aptSources(release) {
@@ -44,6 +44,7 @@ export function carryIn(root) {
   for (const file of ['/etc/resolv.conf', '/etc/hosts']) {
     if (existsSync(file)) writeFileSync(join(root, file), readFileSync(file))
   }
+  /** @type {Record<string, string>} */
   const environment = { HOME: '/root', PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LANG: 'C.UTF-8' }
   for (const name of NETWORK_VARIABLES) {
     const value = process.env[name]
@@ -71,7 +72,11 @@ export function carryIn(root) {
   return environment
 }
 
-/** Everything that a program prints on its standard output; nothing if it fails. */
+/**
+ * Standard output of a program. Empty if it fails.
+ * @param {string} program
+ * @param {...string} args
+ */
 function outputOf(program, ...args) {
   const { status, stdout } = spawnSync(program, args, { encoding: 'utf8' })
   return status === 0 ? stdout : ''

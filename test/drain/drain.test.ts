@@ -1,4 +1,4 @@
-// A stop under load loses nothing: behind nginx, and for clients that ask directly. `npm run test:drain` asks longer.
+// A stop under load loses nothing, behind nginx and for direct clients. `npm run test:drain` runs longer.
 
 import { Agent, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -18,11 +18,11 @@ test('40 clients with connections of their own, some of them idle, see no connec
   onTestFinished(() => service.remove())
   const { hostname, port } = new URL(service.url)
   const headers = { 'api-key': service.key, 'content-type': 'application/json' }
-  /** → `more`, `told` to close, or the code of an error. */
+  /** Returns `more`, `closing` if the service asked to close, or the code of an error. */
   const ask = (agent: Agent): Promise<string> =>
     new Promise((resolve) => {
       const asked = request({ hostname, port, agent, method: 'POST', path: '/v1/check', headers }, (response) => {
-        response.resume().on('end', () => resolve(response.headers.connection === 'close' ? 'told' : 'more'))
+        response.resume().on('end', () => resolve(response.headers.connection === 'close' ? 'closing' : 'more'))
         response.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
       })
       asked.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
@@ -33,18 +33,18 @@ test('40 clients with connections of their own, some of them idle, see no connec
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     onTestFinished(() => agent.destroy())
     for (;;) {
-      const said = await ask(agent)
-      if (said !== 'more') return said
+      const result = await ask(agent)
+      if (result !== 'more') return result
       answered += 1
-      // Pauses of up to 600 ms: longer than the drain delay, so that some ask again only after it.
+      // Pauses of up to 600 ms are longer than the drain delay, so some clients send only after it.
       await pause(nth * 15)
     }
   }
   const clients = Array.from({ length: 40 }, (_, nth) => client(nth))
   while (answered < 200) await pause(5)
   expect(await service.stop()).toBe(0)
-  // A client that was idle for longer makes a new connection, and learns that nobody listens before it sends anything.
+  // A client with a longer pause opens a new connection, and learns that nothing listens before it sends a request.
   const ends = new Set(await Promise.all(clients))
-  expect([...ends].filter((end) => end !== 'told' && end !== 'ECONNREFUSED')).toEqual([])
-  expect(ends).toContain('told')
+  expect([...ends].filter((end) => end !== 'closing' && end !== 'ECONNREFUSED')).toEqual([])
+  expect(ends).toContain('closing')
 }, 30_000)

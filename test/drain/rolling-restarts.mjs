@@ -7,29 +7,29 @@ import { startNginx } from '../servers/nginx-server.mjs'
 import { freePort, startRedis, until } from '../servers/redis-server.mjs'
 import { SluiceService } from '../servers/sluice-service.mjs'
 
-const guide = readFileSync(new URL('../../docs/guides/running-the-service.md', import.meta.url), 'utf8')
-const recipe = /^```nginx\n([\s\S]*?)^```$/m.exec(guide)?.[1] ?? ''
+const GUIDE = readFileSync(new URL('../../docs/guides/running-the-service.md', import.meta.url), 'utf8')
+const RECIPE = /^```nginx\n([\s\S]*?)^```$/m.exec(GUIDE)?.[1] ?? ''
 
-/** Between two requests of one client: connections are idle at times, and instances find the processor to start on. */
+/** Pause between two requests of one client. Connections become idle, and starting instances get processor time. */
 const THINK_MS = 5
 
-/** More than any run asks for. */
+/** A limit above the requests of any run. */
 const RULE = '100000000/day'
 
 /**
  * @typedef {object} Result
  * @property {number} requests requests that were sent
- * @property {number} restarts restarts that began and ended meanwhile
+ * @property {number} restarts completed restarts during the requests
  * @property {string[]} failures one line for each request that was not answered 200
- * @property {number} counted units that Redis has counted
- * @property {number[]} exitCodes of the instances that were stopped
+ * @property {number} counted units in Redis
+ * @property {number[]} exitCodes exit codes of the stopped instances
  */
 
 /**
  * @param {object} options
  * @param {number} options.requests
- * @param {number} options.connections from clients to nginx, each with one request at a time
- * @param {number} options.leastRestarts requests go on until so many restarts are done
+ * @param {number} options.connections connections from clients to nginx, each with one request at a time
+ * @param {number} options.leastRestarts requests continue until this many restarts are done
  * @returns {Promise<Result>}
  */
 export async function rollingRestarts({ requests, connections, leastRestarts }) {
@@ -44,7 +44,7 @@ export async function rollingRestarts({ requests, connections, leastRestarts }) 
   let nginx
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
   try {
-    // The first makes the key, which both have.
+    // The first instance creates the admin key, which both use.
     for (const instance of instances) await instance.start()
     const [{ key }] = instances
     await call(instances[0], key, 'PUT', '/v1/policies/default', { rules: RULE })
@@ -63,7 +63,7 @@ export async function rollingRestarts({ requests, connections, leastRestarts }) 
 }
 
 /**
- * Every address of the recipe, replaced; each must be there.
+ * The recipe with its addresses replaced. Every address must occur in it.
  * @param {number} port
  * @param {number[]} ports
  */
@@ -76,18 +76,18 @@ function filledIn(port, ports) {
   return changes.reduce((text, [from, to]) => {
     if (!text.includes(from)) throw new Error(`the recipe has no ${from}`)
     return text.replace(from, to)
-  }, recipe)
+  }, RECIPE)
 }
 
 /**
- * @param {object} scene
- * @param {number} scene.requests
- * @param {number} scene.connections
- * @param {number} scene.leastRestarts
- * @param {Agent} scene.agent
- * @param {number} scene.port
- * @param {string} scene.key
- * @param {SluiceService[]} scene.instances
+ * @param {object} options
+ * @param {number} options.requests
+ * @param {number} options.connections
+ * @param {number} options.leastRestarts
+ * @param {Agent} options.agent
+ * @param {number} options.port
+ * @param {string} options.key
+ * @param {SluiceService[]} options.instances
  * @returns {Promise<Result>}
  */
 async function load({ requests, connections, leastRestarts, agent, port, key, instances }) {
@@ -121,7 +121,7 @@ async function load({ requests, connections, leastRestarts, agent, port, key, in
 const BODY = JSON.stringify({ client_id: 'ada', route: '/a' })
 
 /**
- * One check through nginx; → its status, or why there is none.
+ * Makes one check through nginx. Returns its status, or the error.
  * @param {Agent} agent
  * @param {number} port
  * @param {string} key

@@ -1,15 +1,15 @@
-// How much can be admitted when the store fails: the formulas of docs/guides/when-the-store-fails.md, and the only place in
-// code where they stand.
+// Bounds on what is admitted while the store fails: the formulas of docs/guides/when-the-store-fails.md. They are written
+// nowhere else in code.
 
 /** @typedef {'local' | 'allow' | 'deny' | 'throw'} Then */
 
 /**
- * The most units that one key is granted in the time in which the rule by itself would grant `limit`.
+ * The largest number of units that one key is granted in the time in which the rule alone would grant `limit`.
  * @param {object} situation
- * @param {number} situation.limit what the rule grants in that time, from one store that forgets nothing
- * @param {Then} situation.then who answers when the store does not
- * @param {number} situation.processes how many processes answer by themselves
- * @param {number} situation.lost units that the store had granted and has forgotten: see `mostLost`
+ * @param {number} situation.limit units that the rule grants in that time on one store that loses nothing
+ * @param {Then} situation.then the failure option
+ * @param {number} situation.processes number of processes that decide without the store
+ * @param {number} situation.lost units that the store had granted and has lost: see `mostLost`
  * @param {number} situation.unanswered units of hits that the store did not answer in time
  */
 export function mostAdmitted({ limit, then, processes, lost, unanswered }) {
@@ -20,7 +20,7 @@ export function mostAdmitted({ limit, then, processes, lost, unanswered }) {
 }
 
 /**
- * The most that a store can forget, if each time it forgets all that it had granted.
+ * The largest number of units that a store can lose, if it loses all counts each time.
  * @param {number} limit
  * @param {number} times
  */
@@ -29,8 +29,8 @@ export function mostLost(limit, times) {
 }
 
 /**
- * The most hits that are denied though a store that never fails would have granted them: those that were counted without
- * their caller knowing.
+ * The largest number of hits that are denied although a store that never fails would have granted them. These hits were
+ * counted, but the caller got no answer.
  * @param {object} counts
  * @param {number} counts.timeout
  * @param {number} counts.unknown

@@ -1,18 +1,17 @@
-// The clients that faults are tried through, with the options that people start with. None is given a listener for errors:
-// the store has to.
+// The Redis clients of the faults, with their usual options. None has an error listener: the store has to add one.
 
 import { createClient, createCluster } from '@redis/client'
 import { Cluster, Redis } from 'ioredis'
 
 /**
- * A client, what closes it, and how many commands it holds that have no answer yet, where it says so.
- * @typedef {{ client: import('sluice/redis').RedisClient, connect(): void, close(): void, held(): number }} Opened
+ * A client, with functions that connect it, close it, and count its commands without an answer, if it reports them.
+ * @typedef {{ client: import('sluice/redis').RedisClient, connect(): void, close(): void, pending(): number }} Opened
  */
 
 /** @typedef {'ioredis' | 'node-redis'} ClientName */
 
 /**
- * Does not connect before it is told to, so that a store can listen for errors first.
+ * Does not connect until `connect` is called, so that a store can add its error listener first.
  * @param {ClientName} name
  * @param {number} port
  * @returns {Opened}
@@ -20,20 +19,20 @@ import { Cluster, Redis } from 'ioredis'
 export function openClient(name, port) {
   if (name === 'ioredis') {
     const client = new Redis(port, '127.0.0.1')
-    return { client, connect() {}, close: () => client.disconnect(), held: () => heldBy(client) }
+    return { client, connect() {}, close: () => client.disconnect(), pending: () => pendingOf(client) }
   }
   const client = createClient({ url: `redis://127.0.0.1:${port}` })
   return nodeRedis(client)
 }
 
 /**
- * A client that resends nothing, so that the store writes nothing when it only looks: a replica would refuse that.
+ * A client that resends nothing. The store then writes nothing while it reads counts, and a replica would refuse writes.
  * @param {number} port
  * @returns {Opened}
  */
 export function openObserver(port) {
   const client = new Redis(port, '127.0.0.1', { autoResendUnfulfilledCommands: false })
-  return { client, connect() {}, close: () => client.disconnect(), held: () => heldBy(client) }
+  return { client, connect() {}, close: () => client.disconnect(), pending: () => pendingOf(client) }
 }
 
 /**
@@ -44,17 +43,17 @@ export function openObserver(port) {
 export function openClusterClient(name, ports) {
   if (name === 'ioredis') {
     const client = new Cluster(ports.map((port) => ({ host: '127.0.0.1', port })))
-    const held = () => client.nodes().reduce((sum, node) => sum + heldBy(node), 0)
-    return { client, connect() {}, close: () => client.disconnect(), held }
+    const pending = () => client.nodes().reduce((sum, node) => sum + pendingOf(node), 0)
+    return { client, connect() {}, close: () => client.disconnect(), pending }
   }
   const rootNodes = ports.map((port) => ({ url: `redis://127.0.0.1:${port}` }))
-  // As the guide advises: left to itself it asks five seconds after a node has gone who has taken its place.
+  // As the guide advises. By default this client looks for a new node only five seconds after the old one has gone.
   const defaults = { socket: { reconnectStrategy: (/** @type {number} */ retries) => Math.min(retries * 50, 500) } }
   return nodeRedis(createCluster({ rootNodes, defaults, topologyRefreshOnReconnectionAttemptStrategy: 250 }))
 }
 
 /** @param {any} client */
-function heldBy({ commandQueue, offlineQueue }) {
+function pendingOf({ commandQueue, offlineQueue }) {
   return commandQueue.length + offlineQueue.length
 }
 
@@ -67,5 +66,5 @@ function nodeRedis(client) {
   const close = () => {
     if (client.isOpen) client.destroy()
   }
-  return { client, connect, close, held: () => 0 }
+  return { client, connect, close, pending: () => 0 }
 }

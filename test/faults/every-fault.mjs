@@ -1,5 +1,5 @@
-// The list of all faults, in the order in which `npm run faults` runs them. Eviction is not among them: a counter that Redis
-// evicted is as one that never was, and no client can tell.
+// The list of all faults, in the order of `npm run faults`. Eviction is not included: a counter that Redis evicted looks like
+// one that never existed, and no client can tell the difference.
 
 import { clientKill, lostReplies, refused } from './cases/connections.mjs'
 import { corruptValue } from './cases/corrupt-value.mjs'
@@ -13,7 +13,7 @@ import { lostRecords } from './cases/lost-records.mjs'
 import { manyPolicies } from './cases/many-policies.mjs'
 import { busy, loading, masterdown, noPermission, noreplicas, oom, readonly } from './cases/refusals.mjs'
 import { scriptFlush } from './cases/script-flush.mjs'
-import { flushall, laggingReplica, olderSnapshot, restart, sentinelFailover } from './record-scenes.mjs'
+import { flushall, laggingReplica, olderSnapshot, restart, sentinelFailover } from './record-losses.mjs'
 import { runFault } from './run-fault.mjs'
 
 /** @import { Fault, OnStep, Outcome } from './run-fault.mjs' */
@@ -21,7 +21,7 @@ import { runFault } from './run-fault.mjs'
 /** @typedef {{ name: string, what: string, run(onStep?: OnStep): Promise<Outcome[]> }} Run */
 
 /** @type {readonly Run[]} */
-export const everyFault = [
+export const EVERY_FAULT = [
   ...[scriptFlush, sigkill, sigstop(5000), promotion, clusterFailover].map(asRun),
   ...[readonly, masterdown, loading, busy, oom, noreplicas, noPermission, corruptValue].map(asRun),
   ...[clientKill, clientPause, lostReplies].map(asRun),
@@ -31,8 +31,8 @@ export const everyFault = [
   ...[flushall, restart, olderSnapshot, laggingReplica, sentinelFailover].map(lostRecords),
 ]
 
-/** The most telling ones, short: for every run of the tests. */
-export const tellingFaults = [
+/** Short and important faults that run with the tests. */
+export const QUICK_FAULTS = [
   ...[scriptFlush, sigkill, sigstop(1000), lostReplies, readonly, oom, corruptValue, lateStart].map(asRun),
   cutReplies,
 ]

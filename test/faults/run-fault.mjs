@@ -1,80 +1,80 @@
-// One fault from beginning to end: servers, subjects, traffic, the fault itself, recovery, and then every oracle.
+// Runs one fault: starts servers, targets and traffic, injects the fault, waits for recovery, and runs every assertion.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { createLimiter } from 'sluice'
 import { redisStore } from 'sluice/redis'
-import { mostLost } from './bounds.mjs'
 import {
   admitsNoMore,
   boundOf,
-  countersTell,
+  countersAddUp,
   countsOnce,
   deniesNobodyWithoutReason,
   RECOVERS_WITHIN_MS,
   recoversSoon,
   settlesInTime,
-} from './oracles.mjs'
+} from './assertions.mjs'
+import { mostLost } from './bounds.mjs'
 import { StallWatch } from './stalls.mjs'
-import { hourly, KEYS, Subject } from './subject.mjs'
+import { hourly, KEYS, Target } from './target.mjs'
 import { Traffic } from './traffic.mjs'
 
 /** @import { ClientName, Opened } from './clients.mjs' */
-/** @import { Books, ExpectedCounts } from './oracles.mjs' */
-/** @import { Plan } from './subject.mjs' */
+/** @import { StoreCounts, ExpectedCounts } from './assertions.mjs' */
+/** @import { TargetOptions } from './target.mjs' */
 /** @import { RedisServer } from '../servers/redis-server.mjs' */
 
 /**
- * Where a fault takes place.
- * @typedef {object} Scene
- * @property {(name: ClientName) => Opened} open a client, as an application has it
- * @property {() => Opened} look a client that nothing is done to, to read the counts with
- * @property {() => readonly RedisServer[]} servers those that hold counts at the end
+ * The servers of a fault, and access to them.
+ * @typedef {object} Environment
+ * @property {(name: ClientName) => Opened} open opens a client, as an application does
+ * @property {() => Opened} openObserver opens a client that the fault does not affect, to read counts
+ * @property {() => readonly RedisServer[]} servers the servers that hold counts at the end
  * @property {() => Promise<unknown>} stop
- * @property {(subject: Subject, key: number) => number} [lost] how many granted units of a key were lost, where it is known
+ * @property {(target: Target, key: number) => number} [lost] granted units of a key that were lost, if known
  */
 
 /**
- * @template {Scene} [S=Scene]
+ * @template {Environment} [S=Environment]
  * @typedef {object} Fault
  * @property {string} name
- * @property {string} what what is done, in a few words
- * @property {readonly Plan[]} subjects
- * @property {() => Promise<S>} setTheScene
- * @property {(scene: S, subjects: readonly Subject[]) => Promise<void | string[]>} strike the fault, from its beginning to its
- * end; → what was wrong meanwhile
+ * @property {string} what short description
+ * @property {readonly TargetOptions[]} targets
+ * @property {() => Promise<S>} startEnvironment
+ * @property {(environment: S, targets: readonly Target[]) => Promise<void | string[]>} inject runs the fault from its beginning
+ * to its end; returns violations during it
  * @property {ExpectedCounts} expects
- * @property {number} [timeoutMs] 200 unless said
- * @property {number} [perSecond] hits on each subject: 250 unless said
- * @property {number} [warmUpMs] traffic before the fault: 600 unless said
- * @property {number} [forgets] how often the store forgets everything
+ * @property {number} [timeoutMs] default 200
+ * @property {number} [perSecond] hits on each target, default 250
+ * @property {number} [warmUpMs] traffic before the fault, default 600
+ * @property {number} [forgets] number of times that the store loses everything
  */
 
 /**
  * @typedef {object} Outcome
  * @property {string} fault
- * @property {string} subject
+ * @property {string} target
  * @property {number} hits
- * @property {number} allowed of the keys that can reach their limit
- * @property {number} bound of the same keys
+ * @property {number} allowed on the keys that can reach their limit
+ * @property {number} bound on the same keys
  * @property {number} worstMs
  * @property {number} recoveryMs
- * @property {number} stalledMs the longest time in which this process was not given what it needed
+ * @property {number} stalledMs longest time in which the machine did not run this process
  * @property {import('sluice').FailureCounts} failures
  * @property {readonly string[]} wrong
  */
 
-/** The machine has to have kept the process from running for so long to be blamed for what went wrong. */
+/** A stall of this length or longer may explain a violation. */
 const BLAMED_FROM_MS = 40
 
-/** How often a fault is tried if the machine stalled. */
+/** Largest number of runs of a fault on a machine that stalls. */
 const TRIES = 3
 
-/** Without a fallback for so long: recovered. */
+/** The store counts as recovered after this time without a fallback. */
 const CALM_MS = 400
 
 /**
- * Hears what is being done; `isNews` if it is not what is done each time.
- * @typedef {(text: string, isNews?: boolean) => void} OnStep
+ * Listener for progress. `isUnusual` marks a step that does not happen in every run.
+ * @typedef {(text: string, isUnusual?: boolean) => void} OnStep
  */
 
 /**
@@ -87,7 +87,7 @@ export function runFault(fault, onStep = () => {}) {
 }
 
 /**
- * Runs something; again, if it went wrong and the machine had stalled.
+ * Runs a fault, and repeats it if it failed while the machine stalled.
  * @param {() => Promise<Outcome[]>} run
  * @param {OnStep} onStep
  */
@@ -111,51 +111,51 @@ async function runOnce(fault, onStep) {
   /** @type {string[]} */
   const escaped = []
   const onEscape = (/** @type {unknown} */ error) => void escaped.push(`escaped: ${error}`)
-  onStep('setting the scene')
-  const scene = await fault.setTheScene()
+  onStep('starting servers')
+  const environment = await fault.startEnvironment()
   process.on('unhandledRejection', onEscape)
   process.on('uncaughtException', onEscape)
   const stalls = new StallWatch()
-  const subjects = fault.subjects.map((plan, i) => new Subject(plan, timeoutMs, `faults-${i}`, scene.open))
-  const traffic = new Traffic(subjects, perSecond)
+  const targets = fault.targets.map((options, i) => new Target(options, timeoutMs, `faults-${i}`, environment.open))
+  const traffic = new Traffic(targets, perSecond)
   try {
     await pause(CONNECTS_WITHIN_MS)
     traffic.start()
     onStep('traffic')
     await pause(warmUpMs)
     onStep(fault.what)
-    const meanwhile = (await fault.strike(scene, subjects)) ?? []
-    const liftedMs = performance.now()
+    const duringFault = (await fault.inject(environment, targets)) ?? []
+    const endedMs = performance.now()
     onStep('recovering')
-    await calm(subjects, liftedMs)
+    await waitForRecovery(targets, endedMs)
     await traffic.stop()
     onStep('checking')
-    // What was sent late may still be on its way.
+    // Late commands may still be on their way.
     await pause(LATE_MS)
-    const immortal = await immortalKeys(scene)
+    const withoutExpiry = await keysWithoutExpiry(environment)
     const outcomes = []
-    for (const subject of subjects) {
-      const books = await readBooks(scene, subject, fault.forgets ?? 0)
-      const recoveryMs = Math.max(0, subject.lastUnansweredMs - liftedMs)
+    for (const target of targets) {
+      const storeCounts = await readStoreCounts(environment, target, fault.forgets ?? 0)
+      const recoveryMs = Math.max(0, target.lastUnansweredMs - endedMs)
       outcomes.push({
         fault: fault.name,
-        subject: subject.name,
-        hits: subject.hits,
-        allowed: sumOfKeys((key) => subject.tally(key).store.allowed + subject.tally(key).fallback.allowed),
-        bound: sumOfKeys((key) => boundOf(subject, key, books.lost[key])),
-        worstMs: subject.worstMs,
+        target: target.name,
+        hits: target.hits,
+        allowed: sumOfKeys((key) => target.countsOf(key).store.allowed + target.countsOf(key).fallback.allowed),
+        bound: sumOfKeys((key) => boundOf(target, key, storeCounts.lost[key])),
+        worstMs: target.worstMs,
         recoveryMs,
         stalledMs: stalls.worstMs,
-        failures: subject.failures(),
+        failures: target.failures(),
         wrong: [
           ...escaped,
-          ...meanwhile,
-          ...immortal,
-          ...settlesInTime(subject, stalls),
-          ...admitsNoMore(subject, books),
-          ...deniesNobodyWithoutReason(subject),
-          ...countsOnce(subject, books),
-          ...countersTell(subject, fault.expects),
+          ...duringFault,
+          ...withoutExpiry,
+          ...settlesInTime(target, stalls),
+          ...admitsNoMore(target, storeCounts),
+          ...deniesNobodyWithoutReason(target),
+          ...countsOnce(target, storeCounts),
+          ...countersAddUp(target, fault.expects),
           ...recoversSoon(recoveryMs),
         ],
       })
@@ -164,8 +164,8 @@ async function runOnce(fault, onStep) {
   } finally {
     stalls.stop()
     await traffic.stop()
-    for (const subject of subjects) await subject.close()
-    await scene.stop()
+    for (const target of targets) await target.close()
+    await environment.stop()
     process.off('unhandledRejection', onEscape)
     process.off('uncaughtException', onEscape)
   }
@@ -177,38 +177,38 @@ const CONNECTS_WITHIN_MS = 150
 const LATE_MS = 250
 
 /**
- * Until nobody has been without the store for a while, but not much longer than recovery may take.
- * @param {readonly Subject[]} subjects
- * @param {number} liftedMs
+ * Waits until every hit has used the store for CALM_MS. Gives up shortly after the allowed recovery time.
+ * @param {readonly Target[]} targets
+ * @param {number} endedMs
  */
-async function calm(subjects, liftedMs) {
+async function waitForRecovery(targets, endedMs) {
   for (;;) {
     await pause(50)
     const nowMs = performance.now()
-    const lastMs = Math.max(liftedMs, ...subjects.map((subject) => subject.lastUnansweredMs))
-    if (nowMs - lastMs > CALM_MS || nowMs - liftedMs > RECOVERS_WITHIN_MS + CALM_MS) return
+    const lastMs = Math.max(endedMs, ...targets.map((target) => target.lastUnansweredMs))
+    if (nowMs - lastMs > CALM_MS || nowMs - endedMs > RECOVERS_WITHIN_MS + CALM_MS) return
   }
 }
 
 /**
- * @param {Scene} scene
- * @param {Subject} subject
+ * @param {Environment} environment
+ * @param {Target} target
  * @param {number} forgets
- * @returns {Promise<Books>}
+ * @returns {Promise<StoreCounts>}
  */
-async function readBooks(scene, subject, forgets) {
-  const lost = KEYS.map(({ limit }, key) => scene.lost?.(subject, key) ?? mostLost(limit, forgets))
-  return { counted: await unitsCounted(scene, subject), lost }
+async function readStoreCounts(environment, target, forgets) {
+  const lost = KEYS.map(({ limit }, key) => environment.lost?.(target, key) ?? mostLost(limit, forgets))
+  return { counted: await unitsCounted(environment, target), lost }
 }
 
 /**
- * How many units of each key the store has counted.
- * @param {Pick<Scene, 'look'>} scene
- * @param {Subject} subject
+ * Number of units of each key that the store has counted.
+ * @param {Pick<Environment, 'openObserver'>} environment
+ * @param {Target} target
  */
-export async function unitsCounted(scene, subject) {
-  const opened = scene.look()
-  const store = redisStore(opened.client, { prefix: subject.prefix })
+export async function unitsCounted(environment, target) {
+  const opened = environment.openObserver()
+  const store = redisStore(opened.client, { prefix: target.prefix })
   const failure = { timeoutMs: 5000 }
   opened.connect()
   try {
@@ -219,12 +219,12 @@ export async function unitsCounted(scene, subject) {
 }
 
 /**
- * Keys that would live for ever.
- * @param {Scene} scene
+ * Finds keys without expiry.
+ * @param {Environment} environment
  */
-async function immortalKeys(scene) {
+async function keysWithoutExpiry(environment) {
   const wrong = []
-  for (const server of scene.servers()) {
+  for (const server of environment.servers()) {
     const names = await server.cli('KEYS', 'faults-*')
     for (const name of names.split('\n').filter((line) => line !== '')) {
       if ((await server.cli('PTTL', name)) === '-1') wrong.push(`${name} has no expiry`)
@@ -234,7 +234,7 @@ async function immortalKeys(scene) {
 }
 
 /**
- * Over the keys that can reach their limit.
+ * Sums over the keys that can reach their limit.
  * @param {(key: number) => number} number
  */
 function sumOfKeys(number) {

@@ -1,5 +1,5 @@
-// Whether the machine kept this process from running: with other work to do, or asleep itself. A call that settles late because
-// of that is told apart from a call that is late by itself: time in which the process ran, or had nothing to do, does not count.
+// Measures how long the machine did not run this process, because of other work or because it slept. A call that is late for
+// that reason is distinguished from a call that is late by itself. Time in which the process ran or was idle does not count.
 
 import { readFileSync } from 'node:fs'
 
@@ -11,15 +11,15 @@ export class StallWatch {
   #lastMs = performance.now()
   #lastCpu = process.cpuUsage()
   #lastQueuedMs = queuedMs()
-  #timer = setInterval(() => this.#look(), EVERY_MS)
+  #timer = setInterval(() => this.#sample(), EVERY_MS)
 
-  /** The most time that was taken from the process at a stretch. */
+  /** The longest stall. */
   get worstMs() {
     return Math.max(0, ...this.#stalls.map(({ stolenMs }) => stolenMs))
   }
 
   /**
-   * How much of the time between two moments was taken from the process.
+   * Stalled time between two times.
    * @param {number} fromMs
    * @param {number} toMs
    */
@@ -32,7 +32,7 @@ export class StallWatch {
     clearInterval(this.#timer)
   }
 
-  #look() {
+  #sample() {
     const nowMs = performance.now()
     const nowQueuedMs = queuedMs()
     const { user, system } = process.cpuUsage(this.#lastCpu)
@@ -45,7 +45,7 @@ export class StallWatch {
   }
 }
 
-/** How long this process has waited for a processor so far, where the system says so: the second number, in nanoseconds. */
+/** Time that this process has waited for a processor so far, in ms. Linux reports it as the second number, in nanoseconds. */
 function queuedMs() {
   try {
     return Number(readFileSync('/proc/self/schedstat', 'utf8').split(' ')[1]) / 1e6

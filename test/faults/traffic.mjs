@@ -1,10 +1,10 @@
-// Steady traffic on all subjects at once: each is hit so many times a second, whatever becomes of the hits.
+// Steady traffic on all targets at the same time, at a fixed rate that does not depend on the results.
 
-/** @import { Subject } from './subject.mjs' */
+/** @import { Target } from './target.mjs' */
 
 const EVERY_MS = 5
 
-/** After a stall not all that was missed is made up for at once. */
+/** Upper bound on hits sent at once after a stall. */
 const MOST_AT_ONCE = 20
 
 export class Traffic {
@@ -12,11 +12,11 @@ export class Traffic {
   #timer
 
   /**
-   * @param {readonly Subject[]} subjects
-   * @param {number} perSecond hits on each
+   * @param {readonly Target[]} targets
+   * @param {number} perSecond hits on each target
    */
-  constructor(subjects, perSecond) {
-    this.subjects = subjects
+  constructor(targets, perSecond) {
+    this.targets = targets
     this.perSecond = perSecond
   }
 
@@ -26,7 +26,7 @@ export class Traffic {
     this.#timer = setInterval(() => {
       const due = Math.floor(((performance.now() - startMs) * this.perSecond) / 1000)
       for (let i = 0; i < Math.min(due - sent, MOST_AT_ONCE); i++) {
-        for (const subject of this.subjects) subject.hit()
+        for (const target of this.targets) target.hit()
       }
       sent = due
     }, EVERY_MS)
@@ -34,6 +34,6 @@ export class Traffic {
 
   async stop() {
     clearInterval(this.#timer)
-    await Promise.all(this.subjects.map((subject) => subject.settle()))
+    await Promise.all(this.targets.map((target) => target.settle()))
   }
 }

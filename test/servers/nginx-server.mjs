@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { until } from './redis-server.mjs'
 
 /**
- * Starts nginx with servers of your own.
- * @param {number} port where one of the servers listens
- * @param {string} servers what stands inside `http { … }`
+ * Starts nginx with the given servers.
+ * @param {number} port a port of one of the servers
+ * @param {string} servers the content of `http { … }`
  */
 export async function startNginx(port, servers) {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-nginx-'))

@@ -11,7 +11,7 @@ import { promisify } from 'node:util'
 
 const STARTS_WITHIN_MS = 10_000
 
-/** Those that run. A program that fails leaves none behind. @type {Set<import('node:child_process').ChildProcess>} */
+/** Running servers. All are killed when the program ends. @type {Set<import('node:child_process').ChildProcess>} */
 const running = new Set()
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
@@ -28,7 +28,7 @@ export async function freePort() {
 }
 
 /**
- * Sends one command; → what redis-cli prints for it.
+ * Sends one command and returns the output of redis-cli.
  * @param {number} port
  * @param {...(string | number)} command
  */
@@ -38,7 +38,7 @@ export async function redisCli(port, ...command) {
 }
 
 /**
- * Tries until it holds.
+ * Waits until a condition holds.
  * @param {string} what
  * @param {() => Promise<boolean>} holds
  */
@@ -50,7 +50,7 @@ export async function until(what, holds, withinMs = STARTS_WITHIN_MS) {
   }
 }
 
-/** One server. `kill` and `start` again keep its port and folder. */
+/** One server. After `kill`, `start` uses the same port and folder. */
 export class RedisServer {
   /**
    * @param {number} port
@@ -62,7 +62,7 @@ export class RedisServer {
     this.folder = mkdtempSync(join(tmpdir(), 'sluice-redis-'))
     /** @type {import('node:child_process').ChildProcess | undefined} */
     this.process = undefined
-    /** Where its configuration is read from, if it needs a file. @type {string | undefined} */
+    /** Path of the configuration file, if the server needs one. @type {string | undefined} */
     this.configFile = undefined
   }
 
@@ -74,7 +74,7 @@ export class RedisServer {
   async start() {
     const config = this.configFile === undefined ? [] : [this.configFile]
     const where = [...config, '--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.folder]
-    // A replica is served at once: by default a primary waits five seconds for others to join.
+    // Serves a replica at once. By default a primary waits five seconds for other replicas.
     const how = ['--save', '', '--appendonly', 'no', '--repl-diskless-sync-delay', '0']
     const child = spawn('redis-server', [...where, ...how, ...this.args], { stdio: 'ignore' })
     child.on('error', () => {})
@@ -92,7 +92,7 @@ export class RedisServer {
     this.process?.kill(signal)
   }
 
-  /** Ends the server at once, as a crash would. */
+  /** Kills the server, as a crash would. */
   async kill() {
     const child = this.process
     this.process = undefined
@@ -115,7 +115,7 @@ export async function startRedis(...args) {
   return server
 }
 
-/** Starts a cluster of `primaries` that share the slots, and a replica of each. */
+/** Starts a cluster of `primaries` that share the slots, with a replica of each. */
 export async function startCluster(primaries = 3) {
   /** @type {RedisServer[]} */
   const nodes = []
@@ -157,7 +157,7 @@ export async function startSentinel() {
   const primary = await startRedis()
   const replica = await startRedis('--replicaof', '127.0.0.1', String(primary.port))
   const sentinel = new RedisServer(await freePort(), ['--sentinel'])
-  // A Sentinel keeps what it learns in its configuration file, and starts with none but from one.
+  // A Sentinel writes its state into its configuration file, and starts only from a file.
   sentinel.configFile = join(sentinel.folder, 'sentinel.conf')
   writeFileSync(
     sentinel.configFile,

@@ -11,7 +11,7 @@ const PROGRAM = fileURLToPath(new URL('../../packages/server/dist/cli/main.js', 
 const STARTS_WITHIN_MS = 20_000
 
 /**
- * Runs a `sluice` command to its end.
+ * Runs a `sluice` command and waits for its end.
  * @param {readonly string[]} args
  * @param {{ env?: Record<string, string>, input?: string, cwd?: string }} [options]
  * @returns {Promise<{ code: number | null, stdout: string, stderr: string }>}
@@ -30,7 +30,7 @@ export async function sluice(args, { env = {}, input = '', cwd } = {}) {
   return { code, stdout, stderr }
 }
 
-/** One instance. `stop` or `kill` and `start` again keep its folder. */
+/** One instance. After `stop` or `kill`, `start` uses the same folder. */
 export class SluiceService {
   /** @param {{ args?: readonly string[], env?: Record<string, string>, keepsKey?: boolean }} [options] */
   constructor({ args = [], env = {}, keepsKey = true } = {}) {
@@ -39,9 +39,9 @@ export class SluiceService {
     this.keyFile = join(this.folder, 'admin-key')
     this.args = [...(keepsKey ? ['--admin-key-file', this.keyFile] : []), ...args]
     this.env = env
-    /** Where it listens, once it has started. */
+    /** Address of the service, once it has started. */
     this.url = ''
-    /** Everything that the process has printed since it started. */
+    /** Output of the process since it started. */
     this.stdout = ''
     this.stderr = ''
     /** @type {import('node:child_process').ChildProcess | undefined} */
@@ -94,7 +94,7 @@ export class SluiceService {
   }
 
   /**
-   * Asks the HTTP API, with the admin key.
+   * Calls the HTTP API with the admin key.
    * @param {string} method
    * @param {string} path
    * @param {unknown} [body]
@@ -113,7 +113,7 @@ export class SluiceService {
   }
 
   /**
-   * Signals the process and waits for its end; → its exit code, null if the signal itself ended it.
+   * Sends a signal and waits for the end of the process. Returns its exit code, or null if the signal ended it.
    * @param {NodeJS.Signals} signal
    * @returns {Promise<number | null>}
    */
@@ -129,17 +129,17 @@ export class SluiceService {
     return child.exitCode
   }
 
-  /** Ends it as an operator would. */
+  /** Stops the process as an operator would. */
   stop() {
     return this.end('SIGTERM')
   }
 
-  /** Ends it at once, as a crash would. */
+  /** Kills the process, as a crash would. */
   kill() {
     return this.end('SIGKILL')
   }
 
-  /** Ends it and removes its folder. */
+  /** Kills the process and removes its folder. */
   async remove() {
     await this.kill()
     rmSync(this.folder, { recursive: true, force: true })
@@ -158,7 +158,7 @@ export async function startSluice(options) {
 }
 
 /**
- * This process's environment without what would configure another service.
+ * Environment of this process without variables that configure a service.
  * @param {Record<string, string>} env
  */
 function cleanEnv(env) {

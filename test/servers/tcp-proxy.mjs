@@ -1,23 +1,23 @@
-// A TCP proxy that does to connections what networks do: delays, loses, cuts, refuses. Bytes keep their order.
+// A TCP proxy that simulates network faults: it delays, loses, cuts and refuses. Bytes keep their order.
 
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 
 /**
- * What happens to bytes on their way. `upDelayMs` and `downDelayMs`: they arrive so much later, and up to `jitterMs` more.
- * `loseUp`, `loseDown`: they never arrive, and the connection stays. `cutDownAfter`: each connection is cut after so many
- * bytes of answers, counted from when the weather changed; with `cutOnce`, only the first. `refuse`: new connections are reset.
- * @typedef {{ upDelayMs?: number, downDelayMs?: number, jitterMs?: number, loseUp?: boolean, loseDown?: boolean, cutDownAfter?: number, cutOnce?: boolean, refuse?: boolean }} Weather
+ * Faults of a connection. `upDelayMs` and `downDelayMs` delay bytes, `jitterMs` adds up to that much more. `loseUp` and
+ * `loseDown` drop bytes and keep the connection open. `cutDownAfter` cuts each connection after that many bytes of answers,
+ * counted from the last change of the conditions. With `cutOnce` only the first is cut. `refuse` resets new connections.
+ * @typedef {{ upDelayMs?: number, downDelayMs?: number, jitterMs?: number, loseUp?: boolean, loseDown?: boolean, cutDownAfter?: number, cutOnce?: boolean, refuse?: boolean }} NetworkConditions
  */
 
-/** Listens on a free port of 127.0.0.1 and passes everything on to `targetPort`, as the weather permits. */
+/** Listens on a free port of 127.0.0.1 and forwards everything to `targetPort`, under the current conditions. */
 export class TcpProxy {
-  /** @type {Weather} */
-  #weather = {}
-  #weatherChanges = 0
+  /** @type {NetworkConditions} */
+  #conditions = {}
+  #conditionsChanges = 0
   #port = 0
 
-  /** @param {number} targetPort where new connections lead */
+  /** @param {number} targetPort port that new connections lead to */
   constructor(targetPort) {
     this.targetPort = targetPort
     /** @type {Set<import('node:net').Socket>} */
@@ -29,29 +29,29 @@ export class TcpProxy {
     return this.#port
   }
 
-  get weather() {
-    return this.#weather
+  get conditions() {
+    return this.#conditions
   }
 
-  set weather(weather) {
-    this.#weather = weather
-    this.#weatherChanges += 1
+  set conditions(conditions) {
+    this.#conditions = conditions
+    this.#conditionsChanges += 1
   }
 
-  /** Listens: at first on a free port, later again on the same. */
+  /** Listens on a free port, and on the same port after a restart. */
   async start() {
     this.server.listen(this.#port, '127.0.0.1')
     await once(this.server, 'listening')
     this.#port = /** @type {import('node:net').AddressInfo} */ (this.server.address()).port
   }
 
-  /** Resets every connection there is. */
+  /** Resets every open connection. */
   reset() {
     for (const socket of this.sockets) socket.resetAndDestroy()
     this.sockets.clear()
   }
 
-  /** Resets every connection and refuses new ones, as if nobody had ever listened here. */
+  /** Resets every connection and refuses new ones, as if nothing listened here. */
   async stop() {
     this.reset()
     this.server.close()
@@ -60,7 +60,7 @@ export class TcpProxy {
 
   /** @param {import('node:net').Socket} client */
   #join(client) {
-    if (this.weather.refuse) {
+    if (this.conditions.refuse) {
       client.resetAndDestroy()
       return
     }
@@ -79,24 +79,24 @@ export class TcpProxy {
     const sendUp = inOrder((bytes) => upstream.write(bytes))
     const sendDown = inOrder((bytes) => client.write(bytes))
     client.on('data', (bytes) => {
-      const { loseUp, upDelayMs, jitterMs } = this.weather
+      const { loseUp, upDelayMs, jitterMs } = this.conditions
       if (!loseUp) sendUp(bytes, delay(upDelayMs, jitterMs))
     })
     let answered = 0
-    let countedSince = this.#weatherChanges
+    let countedSince = this.#conditionsChanges
     upstream.on('data', (bytes) => {
-      const { loseDown, downDelayMs, jitterMs, cutDownAfter, cutOnce } = this.weather
+      const { loseDown, downDelayMs, jitterMs, cutDownAfter, cutOnce } = this.conditions
       if (loseDown) return
-      if (countedSince !== this.#weatherChanges) answered = 0
-      countedSince = this.#weatherChanges
+      if (countedSince !== this.#conditionsChanges) answered = 0
+      countedSince = this.#conditionsChanges
       const left = cutDownAfter === undefined ? bytes.length : Math.max(0, cutDownAfter - answered)
       answered += bytes.length
       sendDown(bytes.subarray(0, left), delay(downDelayMs, jitterMs))
       if (left < bytes.length) {
-        // After what was written has left: a reset would take it along.
+        // Waits until the written bytes have left. A reset would drop them.
         client.end(() => client.destroy())
         upstream.destroy()
-        if (cutOnce) this.weather = {}
+        if (cutOnce) this.conditions = {}
       }
     })
   }
@@ -114,7 +114,7 @@ function delay(ms = 0, jitterMs = 0) {
 }
 
 /**
- * Writes each piece after its delay, but never before one that was sent earlier.
+ * Writes each piece after its delay, but never before an earlier piece.
  * @param {(bytes: Buffer) => void} write
  */
 function inOrder(write) {
@@ -125,7 +125,7 @@ function inOrder(write) {
     if (delayMs === 0 && waiting.length === 0) return write(bytes)
     waiting.push(bytes)
     lastMs = Math.max(lastMs, performance.now() + delayMs)
-    // Whichever timer comes first writes what was sent first.
+    // The timer that fires first writes the piece that was sent first.
     setTimeout(() => write(/** @type {Buffer} */ (waiting.shift())), lastMs - performance.now())
   }
 }

@@ -9,12 +9,12 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 import { freePort, until } from './redis-server.mjs'
 
-/** Where the program is. Throws where there is none for this platform. @returns {string} */
+/** Path of the program. Throws if there is none for this platform. @returns {string} */
 function programOfWorkerd() {
   return createRequire(import.meta.url)('workerd').default
 }
 
-/** Empty if workerd runs on this machine; else why it does not. */
+/** The reason why workerd does not run on this machine. Empty if it runs. */
 export function whyNoWorkerd() {
   try {
     const { status, error, stderr } = spawnSync(programOfWorkerd(), ['--version'], { encoding: 'utf8' })
@@ -24,14 +24,14 @@ export function whyNoWorkerd() {
   }
 }
 
-/** A port that was free may be taken by the time that workerd takes it: then another one is tried. */
+/** A free port may be taken before workerd listens on it. Then another port is tried. */
 const TRIES = 5
 
 /**
  * Starts a worker.
  * @param {object} worker
  * @param {string} worker.code a module in TypeScript
- * @param {string} worker.folder where its imports are looked for
+ * @param {string} worker.folder folder in which its imports are found
  * @param {string} [worker.compatibilityDate]
  */
 export async function startWorker({ code, folder, compatibilityDate = '2024-10-14' }) {

@@ -1,5 +1,5 @@
-// Asks one process of the service over HTTP, on connections that are kept, as a load balancer does: it uses no connection
-// whose answer said `Connection: close`, and no instance that has said so until it is started again.
+// An HTTP client of one instance with kept connections. It behaves as a load balancer: after `Connection: close` it uses
+// neither the connection nor the instance until the instance is started again.
 
 import { Agent, request } from 'node:http'
 
@@ -7,10 +7,10 @@ import { Agent, request } from 'node:http'
  * @typedef {object} Answer
  * @property {number} status 0 if there was no answer
  * @property {import('node:http').IncomingHttpHeaders} headers
- * @property {any} body parsed if it is JSON, else text
- * @property {string} error the code of the error if there was no answer
- * @property {number} fromMs when it was sent, since the epoch
- * @property {number} toMs when it was answered
+ * @property {any} body parsed if it is JSON, otherwise text
+ * @property {string} error code of the error if there was no answer
+ * @property {number} fromMs time of sending, since the epoch
+ * @property {number} toMs time of the answer, since the epoch
  * @property {number} tookMs
  * @property {Asker} asker
  */
@@ -21,9 +21,9 @@ const MOST_CONNECTIONS = 32
 const ANSWERS_WITHIN_MS = 10_000
 
 export class Asker {
-  /** True while it may be asked. */
+  /** True while the instance accepts requests. */
   isOpen = true
-  /** True once the process was killed: answers that it owed are lost. */
+  /** True once the process was killed. Its open requests get no answer. */
   isKilled = false
   #agent = new Agent({ keepAlive: true, maxSockets: MOST_CONNECTIONS })
 

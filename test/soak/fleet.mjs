@@ -6,19 +6,19 @@ import { Asker } from './asker.mjs'
 
 /** @import { Random } from '../../packages/sluice/dist/testing/random.js' */
 
-/** The time that Redis has for a decision: long enough for a busy machine. */
+/** Deadline of Redis, long enough for a busy machine. */
 const FAILURE_TIMEOUT_MS = 500
 
 const STARTS = 3
 const STOPS_WITHIN_MS = 30_000
 
 /**
- * Redis writes each command to its file before it answers, and only the process is killed, not the machine: no answered
- * command is lost, without a sync to the disk.
+ * Redis writes each command to its file before it answers. Only the process is killed, not the machine, so no answered
+ * command is lost, even without a sync to the disk.
  */
 const PERSISTENT = ['--appendonly', 'yes', '--appendfsync', 'no']
 
-/** One instance. It has another process, and another `Asker`, after each restart. */
+/** One instance. After each restart it has a new process and a new `Asker`. */
 export class Instance {
   /** @type {Asker} */
   asker
@@ -42,7 +42,7 @@ export class Instance {
     return this.service.process?.pid
   }
 
-  /** A busy machine may need more than one try. */
+  /** Starts the process. Retries, because a busy machine may be too slow. */
   async start() {
     for (let left = STARTS; ; left--) {
       try {
@@ -63,7 +63,7 @@ export class Instance {
     this.asker.close()
   }
 
-  /** Stops the process as an operator does; → its exit code, or 'late'. */
+  /** Stops the process as an operator does. Returns its exit code, or 'late'. */
   async drain() {
     const { asker } = this
     const ended = this.service.end('SIGTERM')
@@ -85,7 +85,7 @@ export class Fleet {
     this.redis = redis
   }
 
-  /** An instance that takes requests. @param {Random} random */
+  /** An instance that accepts requests. @param {Random} random */
   pick(random) {
     const open = this.instances.filter(({ asker }) => asker.isOpen)
     return random.pick(open.length > 0 ? open : this.instances).asker
@@ -120,14 +120,14 @@ export class Fleet {
 export async function startFleet() {
   const redis = new RedisServer(await freePort(), PERSISTENT)
   const fleet = new Fleet(redis)
-  // A soak that fails leaves no process behind.
+  // Kills all processes even if the soak fails.
   process.once('exit', () => {
     for (const { service } of fleet.instances) service.process?.kill('SIGKILL')
   })
   try {
     await redis.start()
     fleet.instances = ['a', 'b'].map((name) => new Instance(name, redis.port))
-    // One after the other: the first makes the admin key.
+    // Starts one after the other, because the first creates the admin key.
     for (const instance of fleet.instances) await instance.start()
     fleet.adminKey = fleet.instances[0].service.key
     await until('both instances to know the admin key', async () => {

@@ -1,7 +1,7 @@
-// A flood of clients and routes that nobody has seen before. The first check of each passes, with one unit used, in calms and
-// in faults: with the store or without it, nobody has counted anything for it yet.
+// A flood of new clients and routes. The first check of each passes with one unit used, in calms and in faults, because no
+// store has a count for it yet.
 
-import { batch } from './doors.mjs'
+import { batch } from './endpoints.mjs'
 import { FLOODED, FLOODED_REMAIN } from './policies.mjs'
 
 /** @import { Random } from '../../packages/sluice/dist/testing/random.js' */
@@ -10,7 +10,7 @@ import { FLOODED, FLOODED_REMAIN } from './policies.mjs'
 const EVERY_MS = 50
 const MOST_AT_ONCE = 24
 
-/** Batches under way. A slow service gets no more than this. */
+/** Largest number of open batches. It bounds the load on a slow service. */
 const MOST_UNDER_WAY = 8
 
 export class Flood {
@@ -41,15 +41,15 @@ export class Flood {
     const { soak, random } = this
     const { name } = random.pick(FLOODED)
     const checks = Array.from({ length: random.whole(1, MOST_AT_ONCE) }, () => this.#newPair(name))
-    /** @type {import('./doors.mjs').Door} */
-    const door = { ...batch, ask: (asker, key) => asker.ask('POST', '/v1/check/batch', { key, body: { checks } }) }
+    /** @type {import('./endpoints.mjs').Endpoint} */
+    const endpoint = { ...batch, ask: (asker, key) => asker.ask('POST', '/v1/check/batch', { key, body: { checks } }) }
     this.#underWay += 1
-    const { decided, answer } = await soak.decide(random, door, { client: name, route: '', costs: [] })
+    const { decided, answer } = await soak.decide(random, endpoint, { client: name, route: '', costs: [] })
     this.#underWay -= 1
     for (const [i, { allowed, remain }] of (decided ?? []).entries()) {
       if (allowed && remain === FLOODED_REMAIN) continue
       const said = `${allowed ? 'allowed' : 'denied'} with ${remain} left`
-      soak.weather.complain('answer', `new client ${checks[i].client_id} on ${answer.asker.name}: ${said}`)
+      soak.phases.complain('answer', `new client ${checks[i].client_id} on ${answer.asker.name}: ${said}`)
     }
   }
 

@@ -1,12 +1,12 @@
-// API keys that are made, used, replaced and revoked all the time. A key that was seen at work on both instances works until
-// it is revoked. A key that was seen refused on both is refused for ever.
+// Creates, uses, replaces and revokes API keys all the time. A key that was accepted by both instances works until it is
+// revoked. A key that was refused by both is refused for ever.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import { DOORS } from './doors.mjs'
+import { ENDPOINTS } from './endpoints.mjs'
 import { KEY_USE } from './policies.mjs'
+import { SerialQueue } from './serial-queue.mjs'
 import { explain } from './soak-context.mjs'
 import { spreads, untilNone } from './spread.mjs'
-import { Turns } from './turns.mjs'
 
 /** @import { Random } from '../../packages/sluice/dist/testing/random.js' */
 /** @import { Answer, Asker } from './asker.mjs' */
@@ -17,11 +17,11 @@ const USE_EVERY_MS = 60
 const FEWEST_ALIVE = 5
 const MOST_ALIVE = 12
 
-/** Revoked keys that a roll call tries: the last ones, and some of all others. */
+/** Revoked keys that one verification tries: the latest, and a sample of the others. */
 const TRIED_LAST = 20
 const TRIED_OTHERS = 10
 
-/** Revoked keys that are remembered. */
+/** Largest number of revoked keys that are remembered. */
 const MOST_DEAD = 5000
 
 /** @typedef {{ id: string, name: string, secret: string, isEverywhere: boolean }} Key */
@@ -29,13 +29,13 @@ const MOST_DEAD = 5000
 export class KeyRotation {
   /** @type {Key[]} */
   #alive = []
-  /** Revoked, and acknowledged. @type {Key[]} */
+  /** Keys whose revocation was acknowledged. @type {Key[]} */
   #dead = []
-  /** Their revocation was sent, and nobody knows what became of it. It is sent again. @type {Key[]} */
+  /** Keys whose revocation was sent without a certain answer. It is sent again. @type {Key[]} */
   #doubtful = []
   #made = 0
-  /** Between a change and the end of its spreading nobody calls the roll. */
-  turns = new Turns()
+  /** Runs changes and verifications one after the other, so that no verification sees a half-spread change. */
+  queue = new SerialQueue()
 
   /**
    * @param {Soak} soak
@@ -46,10 +46,10 @@ export class KeyRotation {
     this.random = random
   }
 
-  /** Makes, replaces and revokes keys until the soak is over. */
+  /** Creates, replaces and revokes keys until the soak is over. */
   async run() {
     while (!this.soak.isOver) {
-      await this.turns.take(() => this.#step())
+      await this.queue.run(() => this.#step())
       await pause(EVERY_MS)
     }
   }
@@ -63,7 +63,7 @@ export class KeyRotation {
     return this.random.pick([() => this.#make(), () => this.#replace(), revokeOne])()
   }
 
-  /** Uses keys, living and dead, until the soak is over. */
+  /** Uses valid and revoked keys until the soak is over. */
   async use() {
     const { soak, random } = this
     while (!soak.isOver) {
@@ -80,8 +80,8 @@ export class KeyRotation {
    */
   async #use(key, isAlive) {
     const complaints = await this.#complaint(key, isAlive, this.soak.fleet.pick(this.random))
-    // It may have been revoked meanwhile.
-    if (key.isEverywhere) for (const text of complaints) this.soak.weather.complain('change', text)
+    // The key may have been revoked in the meantime.
+    if (key.isEverywhere) for (const text of complaints) this.soak.phases.complain('change', text)
   }
 
   async #make() {
@@ -89,11 +89,11 @@ export class KeyRotation {
     await this.#add('/v1/keys', { name: `rotating-${this.#made}`, scopes: ['check', 'read'] })
   }
 
-  /** A second key of the same name; then the first is revoked. */
+  /** Creates a second key with the same name, then revokes the first. */
   async #replace() {
     const old = this.random.pick(this.#alive)
     const isMade = await this.#add(`/v1/keys/${old.id}/rotate`, {}, old.isEverywhere)
-    if (isMade || !this.soak.weather.isCalm) await this.#revoke(old)
+    if (isMade || !this.soak.phases.isCalm) await this.#revoke(old)
   }
 
   /**
@@ -106,7 +106,7 @@ export class KeyRotation {
     const asker = soak.fleet.pick(random)
     const { answer, isCalm } = await soak.ask(asker, 'POST', path, body)
     if (answer.status !== 201) {
-      if (isCalm && isExpected) soak.weather.complainOfCalm('answer', `POST ${path}: ${explain(answer)}`)
+      if (isCalm && isExpected) soak.phases.complainOfCalm('answer', `POST ${path}: ${explain(answer)}`)
       return false
     }
     soak.acknowledged += 1
@@ -123,13 +123,13 @@ export class KeyRotation {
     const asker = soak.fleet.pick(random)
     this.#alive = this.#alive.filter((other) => other !== key)
     this.#doubtful = this.#doubtful.filter((other) => other !== key)
-    // An instance may not have heard of the key yet.
+    // An instance may not know the key yet.
     const isExpected = key.isEverywhere
     key.isEverywhere = false
     const { answer, isCalm } = await soak.ask(asker, 'DELETE', `/v1/keys/${key.id}`)
     if (answer.status !== 200) {
       this.#doubtful.push(key)
-      if (isCalm && isExpected) soak.weather.complainOfCalm('answer', `key ${key.id} could not be revoked: ${explain(answer)}`)
+      if (isCalm && isExpected) soak.phases.complainOfCalm('answer', `key ${key.id} could not be revoked: ${explain(answer)}`)
       return
     }
     soak.acknowledged += 1
@@ -145,11 +145,11 @@ export class KeyRotation {
    */
   async #present(key, asker) {
     this.soak.requests += 1
-    return DOORS[0].ask(asker, key.secret, { client: `${KEY_USE.name}-${key.name}`, route: '/key', costs: [1] })
+    return ENDPOINTS[0].ask(asker, key.secret, { client: `${KEY_USE.name}-${key.name}`, route: '/key', costs: [1] })
   }
 
   /**
-   * Presents a key to an instance; → the complaint if it is not treated as it must be.
+   * Uses a key on an instance. Returns a complaint if the instance treats it wrongly.
    * @param {Key} key
    * @param {boolean} isAlive
    * @param {Asker} asker
@@ -164,9 +164,9 @@ export class KeyRotation {
    * @param {string} when
    * @param {boolean} isCutOff
    */
-  rollCall(when, isCutOff) {
+  verify(when, isCutOff) {
     const { random, soak } = this
-    return this.turns.take(async () => {
+    return this.queue.run(async () => {
       const older = this.#dead.slice(0, -TRIED_LAST)
       const dead = this.#dead.slice(-TRIED_LAST)
       for (let i = 0; i < TRIED_OTHERS && older.length > 0; i++) dead.push(random.pick(older))
@@ -175,10 +175,10 @@ export class KeyRotation {
         for (const key of called) {
           const look = () => this.#complaint(key, this.#alive.includes(key), asker)
           const complaints = key.isEverywhere ? await look() : await untilNone(look)
-          for (const text of complaints) soak.weather.complain('change', `${text}, ${when}`)
+          for (const text of complaints) soak.phases.complain('change', `${text}, ${when}`)
         }
       }
-      if (soak.weather.isCalm) for (const key of called) key.isEverywhere = true
+      if (soak.phases.isCalm) for (const key of called) key.isEverywhere = true
     })
   }
 }
@@ -188,7 +188,7 @@ function isLetIn({ status }) {
   return status === 200
 }
 
-/** Many refused requests from one address are told to slow down instead. @param {Answer} answer */
+/** Status 429 replaces 401 after many refused requests from one address. @param {Answer} answer */
 function isRefused({ status }) {
   return status === 401 || status === 429
 }

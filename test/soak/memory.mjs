@@ -1,4 +1,4 @@
-// Memory of Redis and of each instance over time, and whether it levels off.
+// Memory of Redis and of each instance over time, and a test of its growth.
 
 import { readFileSync } from 'node:fs'
 
@@ -6,49 +6,49 @@ import { readFileSync } from 'node:fs'
 
 const EVERY_MS = 1000
 
-/** Growth below this is the garbage collector's. */
+/** Smaller growth is noise of the garbage collector. */
 const SMALLEST_GROWTH_BYTES = 12 * 2 ** 20
 const SMALLEST_GROWTH = 0.1
 
-/** A process takes minutes to warm up: fewer samples say nothing about its growth. */
+/** A process takes minutes to warm up, so fewer samples say nothing about its growth. */
 const FEWEST_SAMPLES = 120
 
-/** No process grows by more than this, however short the soak is. */
+/** Largest growth of a process in a soak of any length. */
 export const MOST_GROWTH_BYTES = 200 * 2 ** 20
 
-/** The life of one process; that of Redis goes on after a restart, as its data do. @typedef {{ of: number | string, rss: number[], used: number[] }} Life */
+/** Samples of one process. Redis keeps its entry after a restart, because it keeps its data. @typedef {{ id: number | string, rss: number[], used: number[] }} ProcessMemory */
 
 export class MemoryWatch {
-  /** By the name of the server, its processes in their order. @type {Map<string, Life[]>} */
-  #lives = new Map()
+  /** The processes of each server, by its name, in order of their start. @type {Map<string, ProcessMemory[]>} */
+  #processes = new Map()
   #timer
 
   /** @param {Fleet} fleet */
   constructor(fleet) {
     this.fleet = fleet
-    this.#timer = setInterval(() => this.#look(), EVERY_MS)
-    this.#look()
+    this.#timer = setInterval(() => this.#sample(), EVERY_MS)
+    this.#sample()
   }
 
-  /** The lives of the processes of one server. @param {string} name */
-  lives(name) {
-    return this.#lives.get(name) ?? []
+  /** The processes of one server. @param {string} name */
+  processes(name) {
+    return this.#processes.get(name) ?? []
   }
 
   /**
-   * Notes what a process says that it uses: the heap of an instance, the data of Redis.
+   * Adds a value that a process reports: the heap of an instance, the data of Redis.
    * @param {string} name
    * @param {number} bytes
    */
-  tell(name, bytes) {
-    if (Number.isFinite(bytes)) this.lives(name).at(-1)?.used.push(bytes)
+  addUsed(name, bytes) {
+    if (Number.isFinite(bytes)) this.processes(name).at(-1)?.used.push(bytes)
   }
 
   stop() {
     clearInterval(this.#timer)
   }
 
-  #look() {
+  #sample() {
     const { redis, instances } = this.fleet
     this.#note('redis', redis.process?.pid, 'redis')
     for (const { name, pid } of instances) this.#note(name, pid)
@@ -57,21 +57,21 @@ export class MemoryWatch {
   /**
    * @param {string} name
    * @param {number | undefined} pid
-   * @param {number | string | undefined} of
+   * @param {number | string | undefined} id
    */
-  #note(name, pid, of = pid) {
+  #note(name, pid, id = pid) {
     const bytes = pid === undefined ? undefined : residentBytes(pid)
-    if (pid === undefined || of === undefined || bytes === undefined) return
-    const lives = this.lives(name)
-    if (lives.at(-1)?.of !== of) lives.push({ of, rss: [], used: [] })
-    lives.at(-1)?.rss.push(bytes)
-    this.#lives.set(name, lives)
+    if (pid === undefined || id === undefined || bytes === undefined) return
+    const processes = this.processes(name)
+    if (processes.at(-1)?.id !== id) processes.push({ id, rss: [], used: [] })
+    processes.at(-1)?.rss.push(bytes)
+    this.#processes.set(name, processes)
   }
 }
 
 /**
- * True if a series grows to its end, and at its end no slower than before. Its first quarter is the warm-up. The rest is
- * looked at in three parts, each by its tenth percentile: what is left after garbage was collected.
+ * True if a series still grows at its end, and no slower than before. The first quarter is the warm-up. The rest is split
+ * into three parts, each measured by its tenth percentile, which is the level after garbage collection.
  * @param {readonly number[]} series one number a second
  */
 export function keepsGrowing(series) {
@@ -86,7 +86,7 @@ export function keepsGrowing(series) {
 }
 
 /**
- * True if a series is too short for its growth to be judged, unless it passes MOST_GROWTH_BYTES.
+ * True if a series is too short to judge its growth, unless it exceeds MOST_GROWTH_BYTES.
  * @param {readonly number[]} series one number a second
  */
 export function isTooShort(series) {

@@ -1,9 +1,9 @@
-// A model of each rule for one key that is asked one call at a time. The store decides at some moment between the send and
-// the answer of a call, so a model holds the least and the most that can be used at that moment.
-// Invariant: the truth lies between `low` and `high`. An answer outside of them is wrong, whatever the timing was.
+// A model of each rule for one key with one call at a time. The store decides at an unknown time between the send and the
+// answer of a call. A model therefore holds the least and the most units that can be in use at that time.
+// Invariant: the true number of units lies between `low` and `high`. An answer outside is wrong at any timing.
 
 /**
- * The time of a call in milliseconds since the epoch: the store decided somewhere in between, both ends included.
+ * The time of a call in milliseconds since the epoch. The store decided in this span, both ends included.
  * @typedef {{ fromMs: number, toMs: number }} Span
  */
 
@@ -12,14 +12,14 @@
  * @property {number} limit
  * @property {number} low least units in use
  * @property {number} high most units in use
- * @property {(span: Span) => boolean} advance moves to the time of the next call; → false if the model cannot say any more
+ * @property {(span: Span) => boolean} advance moves to the time of the next call; returns false if the model gives up
  * @property {(cost: number, span: Span) => void} spend a call was allowed
  * @property {(cost: number) => void} refund units were given back
  * @property {() => void} reset
- * @property {(remain: number) => void} observe the service told how many whole units are left
+ * @property {(remain: number) => void} observe the service reported the number of whole units left
  */
 
-/** Up to `limit` in each window. A call across the end of a window could belong to either: the model gives up on the key. */
+/** Up to `limit` in each window. A call across the end of a window could belong to either, so the model gives up on the key. */
 export class WindowModel {
   low = 0
   high = 0
@@ -77,7 +77,7 @@ export class WindowModel {
   }
 }
 
-/** A smooth bucket: what is used flows back at `perMs`. Serves token bucket, GCRA and leaky bucket. */
+/** A smooth bucket: used units flow back at `perMs`. Models token bucket, GCRA and leaky bucket. */
 export class BucketModel {
   low = 0
   high = 0
@@ -117,14 +117,14 @@ export class BucketModel {
     this.high = 0
   }
 
-  /** Whole tokens are told, rounded down: the fraction stays unknown. @param {number} remain */
+  /** The service reports whole tokens, rounded down. The fraction stays unknown. @param {number} remain */
   observe(remain) {
     this.low = Math.max(this.low, this.limit - remain - 1)
     this.high = Math.min(this.high, this.limit - remain)
   }
 }
 
-/** Up to `limit` in any window, wherever it starts. */
+/** Up to `limit` in any window, at any start. */
 export class LogModel {
   low = 0
   high = 0
@@ -155,7 +155,7 @@ export class LogModel {
     this.high += cost
   }
 
-  /** The newest entries are given back first. @param {number} cost */
+  /** Gives back the newest entries first. @param {number} cost */
   refund(cost) {
     let owed = cost
     while (owed > 0 && this.#entries.length > 0) {
@@ -183,11 +183,11 @@ function sum(entries) {
   return entries.reduce((total, { cost }) => total + cost, 0)
 }
 
-/** Sums of fractions of units are exact to far less than this. */
+/** Upper bound on the rounding error of sums of fractions. */
 const ROUNDING = 1e-6
 
 /**
- * Holds an answer to a check against the model and moves the model on; → the complaint, undefined if there is none.
+ * Compares the answer to a check with the model, and applies it to the model. Returns a complaint, or undefined.
  * The caller has advanced the model to the time of the call.
  * @param {Model} model
  * @param {number} cost
@@ -195,7 +195,7 @@ const ROUNDING = 1e-6
  * @param {{ allowed: boolean, limit?: number | undefined, remain: number }} answer
  */
 export function judge(model, cost, span, { allowed, limit = model.limit, remain }) {
-  if (limit !== model.limit) return `the limit is told as ${limit}, not ${model.limit}`
+  if (limit !== model.limit) return `the limit is reported as ${limit}, not ${model.limit}`
   if (allowed && model.low + cost > model.limit + ROUNDING) {
     return `${cost} allowed with at least ${model.low} of ${model.limit} used`
   }
@@ -212,7 +212,7 @@ export function judge(model, cost, span, { allowed, limit = model.limit, remain 
 }
 
 /**
- * Holds what is said to be left against the model; → the complaint, undefined if there is none.
+ * Compares the reported number of units left with the model. Returns a complaint, or undefined.
  * @param {Model} model
  * @param {number} remain whole units
  */

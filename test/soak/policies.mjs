@@ -1,5 +1,5 @@
-// The policies that the traffic of a soak runs under, each for the clients whose names begin with its own, and the model of
-// each that is walked.
+// The policies of the traffic of a soak. Each applies to clients whose names begin with its own name. Policies of walkers
+// have a model.
 
 import { BucketModel, LogModel, WindowModel } from './models.mjs'
 
@@ -9,7 +9,7 @@ import { BucketModel, LogModel, WindowModel } from './models.mjs'
 /** @typedef {{ name: string, rule: RuleSpec, makeModel: () => Model }} Walked */
 
 /**
- * Limits of fifty and more: two per cent too much is one unit.
+ * Limits of at least fifty, so that an error of two per cent is a whole unit.
  * @type {readonly Walked[]}
  */
 export const WALKED = [
@@ -40,7 +40,7 @@ export const WALKED = [
   },
 ]
 
-/** A fresh client under each of these has four of five left after its first check. Counts last ten seconds. */
+/** A new client has four of five units left after its first check. Counts last ten seconds. */
 export const FLOODED_REMAIN = 4
 /** @type {readonly { name: string, rule: RuleSpec }[]} */
 export const FLOODED = [
@@ -50,23 +50,23 @@ export const FLOODED = [
   { name: 'flood-sliding', rule: { algorithm: 'sliding-window', limit: 5, window: '5s' } },
 ]
 
-/** One window for the whole life of a key. A fault of two seconds sees more requests than two stand-ins may grant. */
+/** One window that outlasts every key. A fault of two seconds sees more requests than two stand-ins may grant. */
 export const HOT_LIMIT = 50
 export const FREE_LIMIT = 1_000_000
 /** @type {readonly { name: string, rule: RuleSpec }[]} */
-export const STRUCK = [
+export const FAULT_KEYS = [
   { name: 'hot', rule: { algorithm: 'fixed-window', limit: HOT_LIMIT, window: '1h' } },
   { name: 'free', rule: { algorithm: 'fixed-window', limit: FREE_LIMIT, window: '1h' } },
 ]
 
-/** Counts that change by themselves only after hours. @type {readonly { name: string, rule: RuleSpec }[]} */
-export const RESTED = [
-  { name: 'rest-window', rule: { algorithm: 'fixed-window', limit: 100, window: '2h' } },
-  { name: 'rest-bucket', rule: { algorithm: 'token-bucket', capacity: 100, refill: 1, every: '1d' } },
-  { name: 'rest-log', rule: { algorithm: 'sliding-log', limit: 100, window: '2h' } },
+/** Policies whose counts change only after hours without requests. @type {readonly { name: string, rule: RuleSpec }[]} */
+export const IDLE = [
+  { name: 'idle-window', rule: { algorithm: 'fixed-window', limit: 100, window: '2h' } },
+  { name: 'idle-bucket', rule: { algorithm: 'token-bucket', capacity: 100, refill: 1, every: '1d' } },
+  { name: 'idle-log', rule: { algorithm: 'sliding-log', limit: 100, window: '2h' } },
 ]
 
-/** The keys that are rotated are used under this one. */
+/** The policy for the use of rotated keys. */
 export const KEY_USE = { name: 'key-use', rule: { algorithm: 'fixed-window', limit: 1_000_000, window: '1m' } }
 
-export const EVERY_POLICY = [...WALKED, ...FLOODED, ...STRUCK, ...RESTED, KEY_USE]
+export const EVERY_POLICY = [...WALKED, ...FLOODED, ...FAULT_KEYS, ...IDLE, KEY_USE]

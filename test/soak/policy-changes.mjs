@@ -1,10 +1,10 @@
-// Policies that change all the time. One writer for each policy, so that its last acknowledged form is known.
+// Policies that change all the time. Each policy has one writer, so that its last acknowledged version is known.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { EVERY_POLICY } from './policies.mjs'
+import { SerialQueue } from './serial-queue.mjs'
 import { explain } from './soak-context.mjs'
 import { spreads, untilNone } from './spread.mjs'
-import { Turns } from './turns.mjs'
 
 /** @import { Random } from '../../packages/sluice/dist/testing/random.js' */
 /** @import { Asker } from './asker.mjs' */
@@ -13,14 +13,14 @@ import { Turns } from './turns.mjs'
 const POLICIES = 12
 const EVERY_MS = 250
 
-/** The limit that tells the form of a policy; undefined if it is deleted. @typedef {number | undefined} Form */
+/** The limit that identifies a version of a policy. Undefined if the policy is deleted. @typedef {number | undefined} Version */
 
-class Ledger {
-  /** The acknowledged form, and those that were sent since without an answer that settles it. @type {Form[]} */
+class ExpectedPolicy {
+  /** The acknowledged version, and later ones that were sent without a certain answer. @type {Version[]} */
   possible = [undefined]
-  /** The form before, until the last change has reached both instances. @type {Form[]} */
+  /** The previous version, until the last change has reached both instances. @type {Version[]} */
   before = []
-  /** The form on each instance, at the last roll call. @type {Form[]} */
+  /** The version on each instance at the last verification. @type {Version[]} */
   seen = []
 
   /** @param {number} i */
@@ -28,12 +28,12 @@ class Ledger {
     this.name = `tenant-${i}`
   }
 
-  /** True if its form is known and has reached both instances. */
+  /** True if the version is known and has reached both instances. */
   get isEverywhere() {
     return this.possible.length === 1 && this.before.length === 0
   }
 
-  /** Both instances have said which of the possible forms it has. */
+  /** Called after both instances reported the same possible version. */
   settle() {
     this.possible = this.seen.slice(0, 1)
     this.before = []
@@ -41,10 +41,10 @@ class Ledger {
 }
 
 export class PolicyChanges {
-  #ledgers = Array.from({ length: POLICIES }, (_, i) => new Ledger(i))
+  #policies = Array.from({ length: POLICIES }, (_, i) => new ExpectedPolicy(i))
   #nextLimit = 1000
-  /** Between a change and the end of its spreading nobody calls the roll. */
-  turns = new Turns()
+  /** Runs changes and verifications one after the other, so that no verification sees a half-spread change. */
+  queue = new SerialQueue()
 
   /**
    * @param {Soak} soak
@@ -58,41 +58,41 @@ export class PolicyChanges {
   /** Changes one policy after the other until the soak is over. */
   async run() {
     while (!this.soak.isOver) {
-      await this.turns.take(() => this.#change(this.random.pick(this.#ledgers)))
+      await this.queue.run(() => this.#change(this.random.pick(this.#policies)))
       await pause(EVERY_MS)
     }
   }
 
-  /** @param {Ledger} ledger */
-  async #change(ledger) {
+  /** @param {ExpectedPolicy} policy */
+  async #change(policy) {
     const { soak, random } = this
     const asker = soak.fleet.pick(random)
-    // An instance that has not heard of a policy cannot delete it.
-    const isDeletion = ledger.isEverywhere && ledger.possible[0] !== undefined && random.whole(1, 6) === 1
-    const form = isDeletion ? undefined : this.#nextLimit++
-    const path = `/v1/policies/${ledger.name}`
-    const { answer, isCalm } = await (form === undefined
+    // An instance that does not know a policy yet cannot delete it.
+    const isDeletion = policy.isEverywhere && policy.possible[0] !== undefined && random.whole(1, 6) === 1
+    const version = isDeletion ? undefined : this.#nextLimit++
+    const path = `/v1/policies/${policy.name}`
+    const { answer, isCalm } = await (version === undefined
       ? soak.ask(asker, 'DELETE', path)
-      : soak.ask(asker, 'PUT', path, { client: ledger.name, scope: 'policy', rules: [ruleOf(form)] }))
+      : soak.ask(asker, 'PUT', path, { client: policy.name, scope: 'policy', rules: [ruleOf(version)] }))
     if (answer.status !== 200 && answer.status !== 201) {
-      ledger.possible.push(form)
-      if (isCalm) soak.weather.complainOfCalm('answer', `${ledger.name} could not be changed: ${explain(answer)}`)
+      policy.possible.push(version)
+      if (isCalm) soak.phases.complainOfCalm('answer', `${policy.name} could not be changed: ${explain(answer)}`)
       return
     }
     soak.acknowledged += 1
-    ledger.before = ledger.possible
-    ledger.possible = [form]
-    const change = `${ledger.name} with ${form}`
-    const isEverywhere = await spreads(soak, change, asker, async (on) => (await this.#formOn(on, ledger)) === form)
-    if (isEverywhere) ledger.before = []
+    policy.before = policy.possible
+    policy.possible = [version]
+    const change = `${policy.name} with ${version}`
+    const isEverywhere = await spreads(soak, change, asker, async (on) => (await this.#versionOn(on, policy)) === version)
+    if (isEverywhere) policy.before = []
   }
 
   /**
-   * The form that decides on one instance; null if that instance does not say.
+   * The version that decides on one instance. Null if the instance does not answer.
    * @param {Asker} asker
-   * @param {Ledger} ledger
+   * @param {ExpectedPolicy} policy
    */
-  async #formOn(asker, { name }) {
+  async #versionOn(asker, { name }) {
     const { answer } = await this.soak.ask(asker, 'GET', `/v1/usage?${new URLSearchParams({ client_id: name, route: '/any' })}`)
     if (answer.status !== 200) return null
     const { policy, rules } = answer.body.data
@@ -103,15 +103,15 @@ export class PolicyChanges {
    * @param {string} when
    * @param {boolean} isCutOff
    */
-  rollCall(when, isCutOff) {
-    return this.turns.take(async () => {
-      const { weather } = this.soak
+  verify(when, isCutOff) {
+    return this.queue.run(async () => {
+      const { phases } = this.soak
       const first = await this.#missing(isCutOff)
-      // A change that had reached both instances is there at once, any other has to come.
+      // A change that had reached both instances must be there at once. Any other may take the time of a spread.
       const later = async () => (await this.#missing(isCutOff)).filter(({ isEverywhere }) => !isEverywhere)
       const missing = [...first.filter(({ isEverywhere }) => isEverywhere), ...(await untilNone(later))]
-      for (const { text } of missing) weather.complain('change', `${text} ${when}`)
-      if (weather.isCalm) for (const ledger of this.#ledgers) ledger.settle()
+      for (const { text } of missing) phases.complain('change', `${text} ${when}`)
+      if (phases.isCalm) for (const policy of this.#policies) policy.settle()
     })
   }
 
@@ -122,29 +122,29 @@ export class PolicyChanges {
   async #missing(isCutOff) {
     /** @type {{ text: string, isEverywhere: boolean }[]} */
     const missing = []
-    for (const ledger of this.#ledgers) ledger.seen = []
+    for (const policy of this.#policies) policy.seen = []
     for (const { asker } of this.soak.fleet.instances) {
       const there = await this.#policiesOn(asker)
       for (const { name } of EVERY_POLICY) {
         if (!there.has(name)) missing.push({ text: `policy ${name} is gone on ${asker.name}`, isEverywhere: true })
       }
-      for (const ledger of this.#ledgers) {
-        const form = there.get(ledger.name)
-        const expected = isCutOff ? [...ledger.possible, ...ledger.before] : ledger.possible
-        ledger.seen.push(form)
-        // After a change without an answer both forms are right, but not one here and the other there.
-        if (expected.includes(form) && (isCutOff || form === ledger.seen[0])) continue
-        const text = `policy ${ledger.name} has ${form} on ${asker.name}, acknowledged was ${expected.join(' or ')}`
-        missing.push({ text, isEverywhere: ledger.isEverywhere })
+      for (const policy of this.#policies) {
+        const version = there.get(policy.name)
+        const expected = isCutOff ? [...policy.possible, ...policy.before] : policy.possible
+        policy.seen.push(version)
+        // After a change without an answer both versions are right, but both instances must have the same.
+        if (expected.includes(version) && (isCutOff || version === policy.seen[0])) continue
+        const text = `policy ${policy.name} has ${version} on ${asker.name}, acknowledged was ${expected.join(' or ')}`
+        missing.push({ text, isEverywhere: policy.isEverywhere })
       }
     }
     return missing
   }
 
   /**
-   * The form of every policy on one instance.
+   * The version of every policy on one instance.
    * @param {Asker} asker
-   * @returns {Promise<Map<string, Form>>}
+   * @returns {Promise<Map<string, Version>>}
    */
   async #policiesOn(asker) {
     const { answer } = await this.soak.ask(asker, 'GET', '/v1/policies?limit=1000')

@@ -1,4 +1,4 @@
-// Acknowledged changes, of policies and keys: each has to be in force on both instances within a second, and for ever.
+// Acknowledged changes of policies and keys. Each must be in force on both instances within a second, and stay.
 
 import { KeyRotation } from './key-rotation.mjs'
 import { EVERY_POLICY } from './policies.mjs'
@@ -18,7 +18,7 @@ export class Records {
     this.keys = new KeyRotation(soak, randomFor('keys'))
   }
 
-  /** Makes the policies that the traffic runs under. */
+  /** Creates the policies of the traffic. */
   async makePolicies() {
     const { fleet } = this.soak
     for (const { name, rule } of EVERY_POLICY) {
@@ -29,13 +29,13 @@ export class Records {
   }
 
   /**
-   * Holds everything that was acknowledged against both instances. While `isCutOff`, instances cannot hear of each other's
-   * changes: then only changes count that had reached both before.
+   * Compares everything that was acknowledged with both instances. While `isCutOff`, instances cannot see each other's changes,
+   * so only changes count that had reached both before.
    * @param {string} when
    * @param {{ isCutOff?: boolean }} [options]
    */
-  async rollCall(when, { isCutOff = false } = {}) {
-    await this.policies.rollCall(when, isCutOff)
-    await this.keys.rollCall(when, isCutOff)
+  async verify(when, { isCutOff = false } = {}) {
+    await this.policies.verify(when, isCutOff)
+    await this.keys.verify(when, isCutOff)
   }
 }

@@ -1,20 +1,20 @@
-// The end of a fault: both instances are ready, and decide by the store again.
+// The end of a fault: both instances are ready and decide by the store again.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import { callsWithoutStore, isReady } from './vital-signs.mjs'
+import { callsWithoutStore, isReady } from './server-metrics.mjs'
 
 /** @import { Soak } from './soak-context.mjs' */
 
-/** Two seconds until the client connects again, one until the store is asked again, and a look at the records. */
+/** Two seconds until the client reconnects, one until the store is tried again, and time to read the records. */
 export const RECOVERS_WITHIN_MS = 5000
 const GIVEN_UP_MS = 30_000
 
-/** No call without the store for so long, under traffic: recovered. */
+/** The store counts as recovered after this time without a fallback, under traffic. */
 const QUIET_MS = 700
 const LOOK_EVERY_MS = 50
 
 /**
- * Waits for the recovery; → how long it took.
+ * Waits for the recovery and returns its duration in ms.
  * @param {Soak} soak
  */
 export async function recovered(soak) {
@@ -31,7 +31,7 @@ export async function recovered(soak) {
     before = now
     if (nowMs - quietSinceMs >= QUIET_MS) {
       const tookMs = quietSinceMs - startMs
-      if (tookMs > RECOVERS_WITHIN_MS) soak.weather.complain('answer', `recovery took ${Math.round(tookMs)} ms`)
+      if (tookMs > RECOVERS_WITHIN_MS) soak.phases.complain('answer', `recovery took ${Math.round(tookMs)} ms`)
       return tookMs
     }
     if (nowMs - startMs > GIVEN_UP_MS) throw new Error(`the store is not in use again after ${GIVEN_UP_MS} ms`)

@@ -1,4 +1,4 @@
-// The table at the end of a soak, and whether it passed.
+// The table and the result at the end of a soak.
 
 import { tableAsText } from '../../packages/bench/report/table.mjs'
 import { isTooShort, keepsGrowing } from './memory.mjs'
@@ -10,7 +10,7 @@ import { SPREADS_WITHIN_MS } from './spread.mjs'
 /** @typedef {Awaited<ReturnType<typeof runSoak>>} Outcome */
 /** @typedef {{ what: string, value: string, bound?: string, isWrong?: boolean, isUnknown?: boolean }} Row */
 
-/** Outside faults nobody waits longer for a decision. Time that the machine took is not counted. */
+/** Largest time of a decision outside faults. Time that the machine took is not counted. */
 const ANSWERS_WITHIN_MS = 1000
 
 /**
@@ -22,12 +22,12 @@ export function report(outcome, { minutes, seed, faults }) {
   const rows = [...trafficRows(outcome), ...faultRows(outcome), ...memoryRows(outcome)]
   const table = tableAsText({
     title: `Soak of ${minutesAsText(minutes)}, seed ${seed}`,
-    columns: ['what', 'value', 'bound', 'verdict'],
-    rows: rows.map((row) => [row.what, row.value, row.bound ?? '', verdict(row)]),
+    columns: ['what', 'value', 'bound', 'result'],
+    rows: rows.map((row) => [row.what, row.value, row.bound ?? '', resultOf(row)]),
   })
-  const { told, wrong } = soak.weather
-  const more = wrong.answer + wrong.change - told.length
-  const complaints = [...told, ...(more > 0 ? [`and ${more} more`] : [])]
+  const { printed, wrong } = soak.phases
+  const more = wrong.answer + wrong.change - printed.length
+  const complaints = [...printed, ...(more > 0 ? [`and ${more} more`] : [])]
   const isPassed = rows.every(({ isWrong }) => isWrong !== true)
   const only = faults.length === FAULT_NAMES.length ? '' : faults.map((name) => ` --only ${name}`).join('')
   const again = `npm run soak -- --minutes ${minutes} --seed ${seed}${only}`
@@ -41,7 +41,7 @@ export function minutesAsText(minutes) {
 }
 
 /** @param {Row} row */
-function verdict({ isWrong, isUnknown = false }) {
+function resultOf({ isWrong, isUnknown = false }) {
   if (isWrong === undefined) return ''
   if (isWrong) return 'FAIL'
   return isUnknown ? 'too short to tell' : 'pass'
@@ -49,41 +49,41 @@ function verdict({ isWrong, isUnknown = false }) {
 
 /** @param {Outcome} outcome @returns {Row[]} */
 function trafficRows({ soak, tookMs }) {
-  const { weather } = soak
+  const { phases } = soak
   const perSecond = Math.round((soak.checks * 1000) / tookMs)
   return [
     { what: 'requests', value: String(soak.requests) },
     { what: 'checks', value: `${soak.checks} (${perSecond} a second)` },
-    { what: 'wrong answers', ...atMost(weather.wrong.answer, 0) },
+    { what: 'wrong answers', ...atMost(phases.wrong.answer, 0) },
     { what: 'acknowledged changes', value: String(soak.acknowledged) },
-    { what: 'acknowledged changes lost or late', ...atMost(weather.wrong.change, 0) },
+    { what: 'acknowledged changes lost or late', ...atMost(phases.wrong.change, 0) },
     { what: 'slowest change to reach the other instance, ms', ...within(soak.worstSpread, SPREADS_WITHIN_MS) },
     { what: 'worst answer outside faults, ms', ...within(soak.worstCalm, ANSWERS_WITHIN_MS) },
     { what: 'worst answer in faults, ms', value: soak.worstFault.measuredMs.toFixed(0) },
     { what: 'answers lost with killed instances', value: String(soak.lostToKills) },
-    { what: 'calls without the store outside faults', value: String(weather.withoutStore) },
-    { what: 'complaints that the busy machine explains', value: String(weather.excused) },
+    { what: 'calls without the store outside faults', value: String(phases.withoutStore) },
+    { what: 'complaints that the busy machine explains', value: String(phases.excused) },
   ]
 }
 
 /** @param {Outcome} outcome @returns {Row[]} */
-function faultRows({ course }) {
-  const faults = [...course.struckByName].map(([name, times]) => ({ what: `fault: ${name}`, value: String(times) }))
-  return [...faults, { what: 'slowest recovery, ms', value: course.worstRecoveryMs.toFixed(0) }]
+function faultRows({ soakRun }) {
+  const faults = [...soakRun.faultsByName].map(([name, times]) => ({ what: `fault: ${name}`, value: String(times) }))
+  return [...faults, { what: 'slowest recovery, ms', value: soakRun.worstRecoveryMs.toFixed(0) }]
 }
 
 /** @param {Outcome} outcome @returns {Row[]} */
 function memoryRows({ memory }) {
   return ['redis', 'a', 'b'].flatMap((name) => {
-    const lives = memory.lives(name)
+    const processes = memory.processes(name)
     const of = name === 'redis' ? 'redis' : `instance ${name}`
-    const first = lives[0]
-    const last = lives[lives.length - 1]
+    const first = processes[0]
+    const last = processes[processes.length - 1]
     if (last === undefined) return []
     const used = name === 'redis' ? 'data' : 'heap'
     return [
-      { what: `${of}: resident at start, end, MB`, value: startAndEnd(first.rss, last.rss), ...levelsOff(lives, 'rss') },
-      { what: `${of}: ${used} at start, end, MB`, value: startAndEnd(first.used, last.used), ...levelsOff(lives, 'used') },
+      { what: `${of}: resident at start, end, MB`, value: startAndEnd(first.rss, last.rss), ...levelsOff(processes, 'rss') },
+      { what: `${of}: ${used} at start, end, MB`, value: startAndEnd(first.used, last.used), ...levelsOff(processes, 'used') },
     ]
   })
 }
@@ -97,7 +97,7 @@ function atMost(value, bound) {
 }
 
 /**
- * A time, held to its bound without the part that the machine took.
+ * A time and its bound. The part that the machine took is not counted against the bound.
  * @param {import('./soak-context.mjs').Worst} worst
  * @param {number} bound
  */
@@ -116,10 +116,10 @@ function startAndEnd(first, last) {
 }
 
 /**
- * @param {readonly import('./memory.mjs').Life[]} lives
+ * @param {readonly import('./memory.mjs').ProcessMemory[]} processes
  * @param {'rss' | 'used'} series
  */
-export function levelsOff(lives, series) {
-  const isWrong = lives.some((life) => keepsGrowing(life[series]))
-  return { bound: 'levels off', isWrong, isUnknown: lives.every((life) => isTooShort(life[series])) }
+export function levelsOff(processes, series) {
+  const isWrong = processes.some((one) => keepsGrowing(one[series]))
+  return { bound: 'levels off', isWrong, isUnknown: processes.every((one) => isTooShort(one[series])) }
 }

@@ -1,4 +1,4 @@
-// The order of the faults, their lengths and the instances that they are done to: all of it from the seed.
+// The order of the faults, their lengths and their target instances, all derived from the seed.
 
 /** @import { Random } from '../../packages/sluice/dist/testing/random.js' */
 
@@ -13,14 +13,14 @@ const LONGEST_CALM_MS = 7000
 const SHORTEST_FAULT_MS = 500
 const LONGEST_FAULT_MS = 3500
 
-/** The time of recovery and of the roll call, on average. */
+/** Average time of the recovery and the verification. */
 const AFTERWARDS_MS = 6000
 
-/** Part of the time in which the first instance is ended too. Then it lives to the end, and its memory can be watched. */
+/** Share of the time in which the first instance may be ended. After it the instance runs on, so its memory can be watched. */
 const BOTH_ENDED = 0.4
 
 /**
- * Rounds of every fault in a new order each, at least one round.
+ * Returns rounds of all faults, each round in a new order, and at least one round.
  * @param {Random} random
  * @param {number} minutes
  * @param {readonly FaultName[]} faults

@@ -1,12 +1,12 @@
-// The parts of a soak share this: servers, weather, counts, and one way to ask that counts and times every request.
+// The shared parts of a soak: servers, phases, counts, and request functions that count and time every request.
 
 /** @import { Random } from '../../packages/sluice/dist/testing/random.js' */
 /** @import { Answer, Asker } from './asker.mjs' */
-/** @import { Decided, Door, Check } from './doors.mjs' */
+/** @import { Decided, Endpoint, Check } from './endpoints.mjs' */
 /** @import { Fleet } from './fleet.mjs' */
-/** @import { Weather } from './weather.mjs' */
+/** @import { Phases } from './phases.mjs' */
 
-/** The longest of all times, as measured and without the time that the machine took. */
+/** The longest time: as measured, and without the time that the machine took. */
 export class Worst {
   measuredMs = 0
   ownMs = 0
@@ -24,44 +24,44 @@ export class Worst {
 export class Soak {
   requests = 0
   checks = 0
-  /** Answers that a killed instance owed. */
+  /** Answers that a killed instance did not give. */
   lostToKills = 0
-  /** The slowest decisions, as measured and without the time that the machine took. */
+  /** The slowest decisions. */
   worstCalm = new Worst()
   worstFault = new Worst()
   acknowledged = 0
-  /** The longest times until an acknowledged change was in force on the other instance, within a calm. */
+  /** The slowest spread of an acknowledged change to the other instance, within a calm. */
   worstSpread = new Worst()
   isOver = false
   #numbers = 0
 
   /**
    * @param {Fleet} fleet
-   * @param {Weather} weather
+   * @param {Phases} phases
    * @param {(tookMs: number) => number} stolenMs of the last so many milliseconds, the time that the machine took
    */
-  constructor(fleet, weather, stolenMs) {
+  constructor(fleet, phases, stolenMs) {
     this.fleet = fleet
-    this.weather = weather
+    this.phases = phases
     this.stolenMs = stolenMs
   }
 
   /**
-   * Asks for a decision. Every decision is answered, in calms and in faults, except by a process that was killed.
+   * Requests a decision. Every request is answered, in calms and in faults, unless the process was killed.
    * @param {Random} random chooses the instance
-   * @param {Door} door
+   * @param {Endpoint} endpoint
    * @param {Check} check
    * @param {string} [key]
    * @returns {Promise<{ answer: Answer, decided: Decided[] | undefined, isCalm: boolean }>} `isCalm` if all of it was in one calm
    */
-  async decide(random, door, check, key = this.fleet.adminKey) {
+  async decide(random, endpoint, check, key = this.fleet.adminKey) {
     const asker = this.fleet.pick(random)
-    const { weather } = this
-    const mark = weather.mark()
+    const { phases } = this
+    const mark = phases.mark()
     this.requests += 1
-    const answer = await door.ask(asker, key, check)
-    const isCalm = weather.isSameCalm(mark)
-    const decided = door.read(answer)
+    const answer = await endpoint.ask(asker, key, check)
+    const isCalm = phases.isSameCalm(mark)
+    const decided = endpoint.read(answer)
     const worst = isCalm ? this.worstCalm : this.worstFault
     worst.note(answer.tookMs, answer.tookMs - this.stolenMs(answer.tookMs))
     if (decided !== undefined) {
@@ -69,13 +69,13 @@ export class Soak {
     } else if (asker.isKilled) {
       this.lostToKills += 1
     } else {
-      weather.complain('answer', `${door.name} of ${check.client} on ${asker.name}: ${explain(answer)}`)
+      phases.complain('answer', `${endpoint.name} of ${check.client} on ${asker.name}: ${explain(answer)}`)
     }
     return { answer, decided, isCalm }
   }
 
   /**
-   * Asks for anything else, with the admin key.
+   * Sends any other request, with the admin key by default.
    * @param {Asker} asker
    * @param {string} method
    * @param {string} path
@@ -83,19 +83,19 @@ export class Soak {
    * @param {string} [key]
    */
   async ask(asker, method, path, body, key = this.fleet.adminKey) {
-    const mark = this.weather.mark()
+    const mark = this.phases.mark()
     this.requests += 1
     const answer = await asker.ask(method, path, body === undefined ? { key } : { key, body })
-    return { answer, isCalm: this.weather.isSameCalm(mark) }
+    return { answer, isCalm: this.phases.isSameCalm(mark) }
   }
 
-  /** A number that was not given before: part of the name of a new client. */
+  /** A unique number, for the name of a new client. */
   nextNumber() {
     this.#numbers += 1
     return this.#numbers
   }
 
-  /** The other instances. @param {Asker} asker */
+  /** All instances except this one. @param {Asker} asker */
   others(asker) {
     return this.fleet.instances.filter(({ name }) => name !== asker.name).map((instance) => instance.asker)
   }

@@ -1,21 +1,21 @@
-// The door of the soak: `npm run soak`. Prints its seed, a line of progress, and a table, and sets the exit code: 0 all was
-// right, 1 something was wrong, 2 the command line was wrong.
+// Entry point of `npm run soak`. Prints its seed, a line of progress, and a table, and sets the exit code:
+// 0 success, 1 something was wrong, 2 wrong command line.
 
 import { parseArgs } from 'node:util'
+import { FAULTS } from './faults.mjs'
 import { minutesAsText, report } from './report.mjs'
 import { runSoak } from './run-soak.mjs'
 import { FAULT_NAMES } from './schedule.mjs'
-import { FAULTS } from './strikes.mjs'
 
 /** @import { Soak } from './soak-context.mjs' */
 
 const MOST_MINUTES = 1440
 const LINE_EVERY_MS = 5000
 
-const help = `Usage: npm run soak [-- [--minutes <n>] [--seed <n>] [--only <fault>]...]
+const HELP = `Usage: npm run soak [-- [--minutes <n>] [--seed <n>] [--only <fault>]...]
 
 Runs two instances of the built service on a real Redis, under mixed traffic, a flood of new clients, policy changes and key
-rotations, and does faults to them in turn. Every answer is held against a model of what may pass. It fails on a wrong answer,
+rotations, and injects faults in turn. Every answer is compared with a model of the rules. It fails on a wrong answer,
 on an acknowledged change that is lost, and on memory that does not level off.
 
 Options
@@ -58,7 +58,7 @@ function parseStrictly(args) {
     })
     return parseArgs({ args, options }).values
   } catch (error) {
-    // Its first sentence says what is wrong.
+    // The first sentence of the message says what is wrong.
     throw new UsageError(/** @type {Error} */ (error).message.split('. ')[0])
   }
 }
@@ -75,30 +75,30 @@ function readNumber(name, text, least, most) {
   throw new UsageError(`${name} must be a whole number from ${least} to ${most}, got '${text}'`)
 }
 
-/** A line that redraws itself on a terminal, else one every few seconds. */
+/** Progress: one line that is redrawn on a terminal, otherwise a line every few seconds. */
 function showProgress(stream = process.stderr) {
   let lastMs = Number.NEGATIVE_INFINITY
-  return (/** @type {Soak} */ { weather, checks, acknowledged }, /** @type {{ fault: number, faults: number }} */ at) => {
-    const wrong = weather.wrong.answer + weather.wrong.change
-    const line = `${Math.round(weather.elapsedMs / 1000)} s, fault ${at.fault} of ${at.faults}, ${weather.name}: ${checks} checks, ${acknowledged} changes, ${wrong} wrong`
+  return (/** @type {Soak} */ { phases, checks, acknowledged }, /** @type {{ fault: number, faults: number }} */ at) => {
+    const wrong = phases.wrong.answer + phases.wrong.change
+    const line = `${Math.round(phases.elapsedMs / 1000)} s, fault ${at.fault} of ${at.faults}, ${phases.name}: ${checks} checks, ${acknowledged} changes, ${wrong} wrong`
     if (stream.isTTY) stream.write(`\r\x1b[K${line.slice(0, stream.columns - 1)}`)
-    else if (weather.elapsedMs - lastMs >= LINE_EVERY_MS) {
+    else if (phases.elapsedMs - lastMs >= LINE_EVERY_MS) {
       stream.write(`${line}\n`)
-      lastMs = weather.elapsedMs
+      lastMs = phases.elapsedMs
     }
   }
 }
 
 async function main() {
   const request = readCommandLine(process.argv.slice(2))
-  if (request.help) return console.log(help)
+  if (request.help) return console.log(HELP)
   console.log(`soak of ${minutesAsText(request.minutes)}, seed ${request.seed}`)
   const stopping = new AbortController()
   for (const name of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.once(name, () => stopping.abort())
   const outcome = await runSoak({ ...request, onProgress: showProgress(), signal: stopping.signal })
   if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
   const { isPassed, text } = report(outcome, request)
-  // A signal of the terminal reaches the servers too: what they answered since then says nothing.
+  // A signal of the terminal also reaches the servers, so later answers mean nothing.
   console.log(stopping.signal.aborted ? 'interrupted' : text)
   if (!isPassed || stopping.signal.aborted) process.exitCode = 1
 }

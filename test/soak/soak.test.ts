@@ -6,9 +6,9 @@ import { describe, expect, test } from 'vitest'
 import { type Random, seededRandom } from '../../packages/sluice/src/testing/random.ts'
 import { keepsGrowing, MOST_GROWTH_BYTES } from './memory.mjs'
 import { BucketModel, holdRemain, judge, LogModel, type Model, WindowModel } from './models.mjs'
+import { Phases } from './phases.mjs'
 import { levelsOff, minutesAsText } from './report.mjs'
 import { FAULT_NAMES, makeSchedule } from './schedule.mjs'
-import { Weather } from './weather.mjs'
 
 interface Walked {
   readonly of: string
@@ -47,7 +47,7 @@ const WALKED: readonly Walked[] = [
 const STEPS = 200
 const CLIENTS = 40
 
-/** Walks clients of a limiter beside the model; → the first complaint. `hit` stands for the service. */
+/** Walks clients of a limiter beside the model. Returns the first complaint. `hit` stands for the service. */
 function firstComplaint(
   { makeRule, makeModel }: Walked,
   random: Random,
@@ -88,7 +88,7 @@ describe.each(WALKED)('the model of $of', (walked) => {
   })
 
   test('finds one unit of fifty too many', () => {
-    // The service tells the limit that was asked for.
+    // The service reports the requested limit.
     const hit = (limiter: Limiter<'sync'>, key: string, cost: number) => ({ ...limiter.hit(key, { cost }), limit: 50 })
     expect(firstComplaint(walked, seededRandom(), { limit: 51, hit: hit as never })).toMatch(/left|allowed/)
   })
@@ -159,25 +159,25 @@ describe('memory', () => {
   })
 })
 
-test('the verdict on memory is open if every process was watched for too short a time', () => {
-  const life = (length: number) => ({ of: 1, rss: Array.from({ length }, () => 2 ** 20), used: [] })
-  expect(levelsOff([life(60)], 'rss')).toMatchObject({ isWrong: false, isUnknown: true })
-  expect(levelsOff([life(60), life(300)], 'rss')).toMatchObject({ isWrong: false, isUnknown: false })
-  const leaking = { of: 1, rss: [0, MOST_GROWTH_BYTES + 1], used: [] }
+test('the result on memory is open if every process was watched for too short a time', () => {
+  const memoryOf = (length: number) => ({ id: 1, rss: Array.from({ length }, () => 2 ** 20), used: [] })
+  expect(levelsOff([memoryOf(60)], 'rss')).toMatchObject({ isWrong: false, isUnknown: true })
+  expect(levelsOff([memoryOf(60), memoryOf(300)], 'rss')).toMatchObject({ isWrong: false, isUnknown: false })
+  const leaking = { id: 1, rss: [0, MOST_GROWTH_BYTES + 1], used: [] }
   expect(levelsOff([leaking], 'rss')).toMatchObject({ isWrong: true })
   expect([minutesAsText(1), minutesAsText(10)]).toEqual(['1 minute', '10 minutes'])
 })
 
 describe('complaints of a calm', () => {
   const endWith = (calm: { withoutStore: number; isStarved: boolean }) => {
-    const weather = new Weather()
-    weather.beginCalm()
-    weather.complainOfCalm('answer', 'wrong')
-    weather.endCalm('redis-killed', calm)
-    return weather.wrong.answer
+    const phases = new Phases()
+    phases.beginCalm()
+    phases.complainOfCalm('answer', 'wrong')
+    phases.endCalm('redis-killed', calm)
+    return phases.wrong.answer
   }
 
-  test('count, whatever the machine did, if the store decided everything', () => {
+  test('count if the store decided everything, even on a busy machine', () => {
     expect(endWith({ withoutStore: 0, isStarved: true })).toBe(1)
   })
 
@@ -190,9 +190,9 @@ describe('complaints of a calm', () => {
   })
 })
 
-describe('the door of the soak', () => {
-  const door = fileURLToPath(new URL('soak.mjs', import.meta.url))
-  const open = (...args: string[]) => spawnSync(process.execPath, [door, ...args], { encoding: 'utf8' })
+describe('the soak command', () => {
+  const program = fileURLToPath(new URL('soak.mjs', import.meta.url))
+  const open = (...args: string[]) => spawnSync(process.execPath, [program, ...args], { encoding: 'utf8' })
 
   test('explains itself', () => {
     expect(open('--help')).toMatchObject({ status: 0, stdout: expect.stringMatching(/npm run soak[\s\S]*redis-emptied/) })

@@ -1,14 +1,14 @@
-// Measures the time in which the machine kept processes waiting for a processor. A machine with other work makes answers
-// late, and late answers of Redis are replaced by the stand-in: neither is held against the service.
+// Measures how long processes waited for a processor. On a busy machine answers are late, and the stand-in replaces late
+// answers of Redis. Neither counts against the service.
 
 import { readFileSync } from 'node:fs'
 
 const EVERY_MS = 100
 
-/** Only the last minute is kept. */
+/** Number of samples that are kept: one minute. */
 const KEPT = 600
 
-/** Waits that add up to this within a second explain an answer without the store. */
+/** Waits that add up to this within a second explain a decision without the store. */
 const BLAMED_FROM_MS = 250
 
 export class Starvation {
@@ -23,16 +23,16 @@ export class Starvation {
   /** @param {() => readonly (number | undefined)[]} pids */
   constructor(pids) {
     this.#pids = pids
-    this.#timer = setInterval(() => this.#look(), EVERY_MS)
+    this.#timer = setInterval(() => this.#sample(), EVERY_MS)
   }
 
-  /** Of the last so many milliseconds, those in which a process waited. @param {number} spanMs */
+  /** The part of the last `spanMs` in which a process waited. @param {number} spanMs */
   stolenOfLast(spanMs) {
-    this.#look()
+    this.#sample()
     return Math.min(spanMs, this.#stolenBetween(this.#lastMs - spanMs, this.#lastMs))
   }
 
-  /** True if the machine starved the processes at some time since then. @param {number} sinceMs */
+  /** True if the machine starved the processes at some time since `sinceMs`. @param {number} sinceMs */
   isStarvedSince(sinceMs) {
     const since = this.#samples.filter(({ toMs }) => toMs > sinceMs)
     return since.some(({ toMs }) => this.#stolenBetween(toMs - 1000, toMs) >= BLAMED_FROM_MS)
@@ -43,7 +43,7 @@ export class Starvation {
   }
 
   /**
-   * Of all processes together: a request passes through one after the other.
+   * Sum over all processes, because a request passes through one after the other.
    * @param {number} fromMs
    * @param {number} toMs
    */
@@ -52,7 +52,7 @@ export class Starvation {
     return overlapping.reduce((sum, { stolenMs }) => sum + stolenMs, 0)
   }
 
-  #look() {
+  #sample() {
     const nowMs = performance.now()
     let stolenMs = 0
     /** @type {Map<number, number>} */
@@ -70,7 +70,7 @@ export class Starvation {
   }
 }
 
-/** The time that a process has waited for a processor so far, where the system tells. @param {number} pid */
+/** Time that a process has waited for a processor so far. 0 if the system does not report it. @param {number} pid */
 function waitedMs(pid) {
   try {
     return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6

@@ -1,8 +1,8 @@
-// Clients that ask one call after the other through every door and either instance, each answer held against the exact model
-// of its rule: not one unit more or less may pass.
+// Clients that send one call after the other through every endpoint and either instance. Each answer is compared with the
+// exact model of its rule, to the unit.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import { DOORS } from './doors.mjs'
+import { ENDPOINTS } from './endpoints.mjs'
 import { holdRemain, judge } from './models.mjs'
 import { WALKED } from './policies.mjs'
 import { explain } from './soak-context.mjs'
@@ -16,7 +16,7 @@ const MOST_STEPS = 150
 const LONGEST_PAUSE_MS = 50
 
 /**
- * Walks until the soak is over, with a new client every few seconds.
+ * Runs walks until the soak is over, with a new client every few seconds.
  * @param {Soak} soak
  * @param {Random} random
  */
@@ -27,9 +27,9 @@ export async function walk(soak, random) {
   }
 }
 
-/** The life of one client. */
+/** All calls of one client. */
 class Walk {
-  /** False once a fault came, or the model cannot say any more: then only the form of the answers is looked at. */
+  /** False after a fault, or after the model gave up. Then only the shape of the answers is checked. */
   #isJudged
 
   /**
@@ -44,8 +44,8 @@ class Walk {
     this.client = client
     this.route = `/walk/${random.whole(1, 1000)}`
     this.model = model
-    this.mark = soak.weather.mark()
-    this.#isJudged = soak.weather.isCalm
+    this.mark = soak.phases.mark()
+    this.#isJudged = soak.phases.isCalm
   }
 
   async run() {
@@ -56,26 +56,27 @@ class Walk {
       else if (dice <= 93) await this.#look()
       else if (dice <= 98) await this.#giveBack()
       else await this.#forget()
-      // A new client as soon as it can be judged again.
-      if (!this.#isJudged && soak.weather.isCalm) return
+      // Starts a new client as soon as answers can be judged again.
+      if (!this.#isJudged && soak.phases.isCalm) return
       await pause(random.whole(0, LONGEST_PAUSE_MS))
     }
   }
 
   async #check() {
     const { random, client, route, model } = this
-    const door = random.pick(DOORS)
-    const costs = Array.from({ length: random.whole(1, door.most) }, () => (door.takesCost ? this.#cost() : 1))
-    const { answer, decided } = await this.soak.decide(random, door, { client, route, costs })
+    const endpoint = random.pick(ENDPOINTS)
+    const costs = Array.from({ length: random.whole(1, endpoint.most) }, () => (endpoint.takesCost ? this.#cost() : 1))
+    const { answer, decided } = await this.soak.decide(random, endpoint, { client, route, costs })
     if (!this.#comesWith(answer, decided !== undefined) || decided === undefined) return
-    if (decided.length !== costs.length) return this.#complain(`${door.name} of ${costs.length} has ${decided.length} answers`)
+    if (decided.length !== costs.length)
+      return this.#complain(`${endpoint.name} of ${costs.length} has ${decided.length} answers`)
     for (const [i, cost] of costs.entries()) {
       const complaint = judge(model, cost, answer, decided[i])
-      if (complaint !== undefined) return this.#complain(`${door.name} on ${answer.asker.name}: ${complaint}`)
+      if (complaint !== undefined) return this.#complain(`${endpoint.name} on ${answer.asker.name}: ${complaint}`)
     }
   }
 
-  /** Mostly one unit; now and then more than there ever is. */
+  /** Usually a few units. Now and then more than the limit. */
   #cost() {
     return this.random.whole(1, 100) === 1 ? this.model.limit + 1 : this.random.pick([1, 1, 1, 1, 2, 3, 7])
   }
@@ -106,34 +107,34 @@ class Walk {
    */
   async #ask(method, path, body) {
     const { answer } = await this.soak.ask(this.soak.fleet.pick(this.random), method, path, body)
-    if (answer.status !== 200 && this.soak.weather.isSameCalm(this.mark)) {
+    if (answer.status !== 200 && this.soak.phases.isSameCalm(this.mark)) {
       this.#complain(`${method} ${path} on ${answer.asker.name}: ${explain(answer)}`)
     }
     return answer
   }
 
   /**
-   * Moves the model to an answer; → false if the answer cannot be judged.
+   * Advances the model to an answer. Returns false if the answer cannot be judged.
    * @param {Answer} answer
    * @param {boolean} isAnswered
    */
   #comesWith(answer, isAnswered) {
-    this.#isJudged &&= isAnswered && this.soak.weather.isSameCalm(this.mark) && this.model.advance(answer)
+    this.#isJudged &&= isAnswered && this.soak.phases.isSameCalm(this.mark) && this.model.advance(answer)
     return this.#isJudged
   }
 
   /**
-   * @param {string} door
+   * @param {string} endpoint
    * @param {number} remain
    */
-  #hold(door, remain) {
+  #hold(endpoint, remain) {
     const complaint = holdRemain(this.model, Math.max(0, remain))
-    if (complaint !== undefined) this.#complain(`${door}: ${complaint}`)
+    if (complaint !== undefined) this.#complain(`${endpoint}: ${complaint}`)
   }
 
   /** @param {string} text */
   #complain(text) {
     this.#isJudged = false
-    this.soak.weather.complainOfCalm('answer', `${this.client}: ${text}`)
+    this.soak.phases.complainOfCalm('answer', `${this.client}: ${text}`)
   }
 }

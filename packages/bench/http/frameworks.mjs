@@ -6,25 +6,37 @@ import { readdirSync } from 'node:fs'
 
 /**
  * A server that answers every request with the same few bytes of JSON, behind a limiter or behind none. `start` listens on
- * 127.0.0.1; → its port.
+ * 127.0.0.1 and returns its port.
  * @typedef {Contestant & { start(): Promise<number> }} LimitedServer
  */
 
 /** @typedef {{ name: string, servers: LimitedServer[] }} Framework */
 
-const folder = new URL('./frameworks/', import.meta.url)
+const FOLDER = new URL('./frameworks/', import.meta.url)
+
+/** @type {Contestant['role'][]} */
+const TURN_ORDER = ['aside', 'floor', 'sluice', 'peer']
 
 /**
  * @param {string} name
  * @returns {Promise<Framework>}
  */
 export async function loadFramework(name) {
-  return { name, ...(await import(new URL(`${name}.mjs`, folder).href)) }
+  return { name, ...(await import(new URL(`${name}.mjs`, FOLDER).href)) }
 }
 
 /** @returns {Promise<Framework[]>} */
 export function loadFrameworks() {
-  return Promise.all(readdirSync(folder).map((file) => loadFramework(file.replace(/\.mjs$/, ''))))
+  return Promise.all(readdirSync(FOLDER).map((file) => loadFramework(file.replace(/\.mjs$/, ''))))
+}
+
+/**
+ * The servers of a framework in the order of their turns.
+ * Invariant: those that bars compare are neighbours. Ours stands between the floor and the peer.
+ * @param {readonly LimitedServer[]} servers
+ */
+export function inTurnOrder(servers) {
+  return [...servers].sort((a, b) => TURN_ORDER.indexOf(a.role) - TURN_ORDER.indexOf(b.role))
 }
 
 /**
@@ -35,7 +47,7 @@ export function loadFrameworks() {
 export const sluice = (call, start) => ({ name: 'sluice', role: 'sluice', packageName: 'sluice', call, start })
 
 /**
- * The same, but that it writes no fields: what the counting alone takes.
+ * The same without fields: the counting alone.
  * @param {() => Promise<number>} start
  * @returns {LimitedServer}
  */
@@ -48,13 +60,13 @@ export const sluiceWithoutFields = (start) => ({
 })
 
 /**
- * No limiter, but two fields such as sluice writes, with a number that changes: what fields alone take.
+ * The floor: no limiter, but the two fields that sluice writes, with a number that changes, in a plain middleware of the framework.
  * @param {() => Promise<number>} start
  * @returns {LimitedServer}
  */
 export const fieldsByHand = (start) => ({
   name: 'fields by hand',
-  role: 'aside',
+  role: 'floor',
   packageName: null,
   call: 'no limiter, two fields',
   start,
@@ -72,4 +84,4 @@ export const peer = (packageName, call, start) => ({ name: packageName, role: 'p
  * @param {() => Promise<number>} start
  * @returns {LimitedServer}
  */
-export const bare = (start) => ({ name: 'bare', role: 'floor', packageName: null, call: 'no limiter', start })
+export const bare = (start) => ({ name: 'bare', role: 'aside', packageName: null, call: 'no limiter', start })

@@ -1,12 +1,12 @@
-// The HTTP bench: what a limiter takes from a server. Each framework bare, behind sluice and behind the limiter that its users
-// know, under the same traffic from another process. One file in frameworks/ is one framework.
+// The HTTP bench: the cost of a limiter in a server. Each framework runs bare, with the same fields written by hand, behind sluice
+// and behind the limiter that its users know, under the same traffic from another process. One file in frameworks/ is one framework.
 
 import { runBench } from '../rounds/run-bench.mjs'
 import { httpBars } from './bars.mjs'
 import { loadFrameworks } from './frameworks.mjs'
 import * as overhead from './tasks/overhead.mjs'
 
-/** @import { Options } from '../bench.mjs' */
+/** @import { Options } from '../rounds/run-bench.mjs' */
 /** @import { Contestant } from '../rounds/contestants.mjs' */
 /** @import { Framework } from './frameworks.mjs' */
 /** @import { Timing } from './traffic.mjs' */
@@ -25,7 +25,7 @@ export async function run(options) {
       servers.map((server) => ({ ...server, name: `${name}: ${server.name}` })),
     ),
     frameworks,
-    timing: options.quick ? { warmUpMs: 1000, turns: 4, turnMs: 200 } : { warmUpMs: 2500, turns: 16, turnMs: 250 },
+    timing: options.quick ? { warmUpRequests: 3_000, laps: 5, turnMs: 200 } : { warmUpRequests: 12_000, laps: 20, turnMs: 200 },
   }
   return runBench({ name: 'http', title: 'HTTP', plan, tasks: [overhead], bars: httpBars }, options)
 }

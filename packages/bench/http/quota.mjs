@@ -1,13 +1,13 @@
 // The quota of every limiter, in each one's own words, and the answer of every server.
 
 import { fixedWindow } from 'sluice'
-import { roomyQuota } from '../quota.mjs'
+import { ROOMY_QUOTA } from '../quota.mjs'
 
-export const { limit, windowMs } = roomyQuota
+export const { limit, windowMs } = ROOMY_QUOTA
 
-export const rules = fixedWindow({ limit, window: windowMs, name: 'quota' })
+export const RULES = fixedWindow({ limit, window: windowMs, name: 'quota' })
 
-export const answer = { hello: 'world' }
+export const ANSWER = { hello: 'world' }
 
 let left = limit
 

@@ -3,6 +3,10 @@
 
 import { loadFramework } from './frameworks.mjs'
 
+/** The two fields that ours and the floor write. */
+const POLICY = /^"quota";q=\d+;w=3600$/
+const STATE = /^"quota";r=\d+;t=\d+$/
+
 const [framework, server] = process.argv.slice(2)
 const { servers } = await loadFramework(framework)
 const found = servers.find(({ name }) => name === server)
@@ -18,12 +22,14 @@ await assertSaysItsQuota(port, found.role)
 process.send?.(port)
 
 /**
- * A limiter that does not limit would win.
+ * A limiter that does not limit would win, and so would a floor without fields.
  * @param {number} port
  * @param {string} role
  */
 async function assertSaysItsQuota(port, role) {
   const { headers } = await fetch(`http://127.0.0.1:${port}/`)
   const hasFields = [...headers.keys()].some((name) => name.includes('ratelimit'))
-  if (!hasFields && (role === 'sluice' || role === 'peer')) throw new Error('a limiter says nothing of its quota')
+  if (!hasFields && role !== 'aside') throw new Error('a server does not write the fields of its quota')
+  const areOurs = POLICY.test(headers.get('RateLimit-Policy') ?? '') && STATE.test(headers.get('RateLimit') ?? '')
+  if (!areOurs && (role === 'sluice' || role === 'floor')) throw new Error('ours and the floor do not write the same two fields')
 }

@@ -1,5 +1,5 @@
-// The traffic of the HTTP bench. Every server runs in a process of its own and so does who makes the requests. Servers take
-// turns, many short ones, so that a slow second of the machine falls on all of them.
+// The traffic of the HTTP bench. Each server has a process of its own, and the requests come from another one. Servers take
+// many short turns, so that a slow second of the machine falls on all of them.
 
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,7 +7,11 @@ import { fileURLToPath } from 'node:url'
 
 /** @import { ChildProcess } from 'node:child_process' */
 
-/** How long each server is warmed up, how many turns it has then, and how long one lasts. @typedef {{ warmUpMs: number, turns: number, turnMs: number }} Timing */
+/**
+ * Requests that warm a server up, number of laps after that, and length of a turn. In a lap each server has one turn. Code is
+ * compiled after a number of calls: a warm-up of some seconds would be too short wherever the machine is slow.
+ * @typedef {{ warmUpRequests: number, laps: number, turnMs: number }} Timing
+ */
 
 /**
  * Between its turns V8 would use the rest to collect what nobody holds just then, and throw away the code that was compiled for it.
@@ -19,27 +23,49 @@ const NO_REST = { execArgv: ['--no-memory-reducer'] }
 
 /**
  * @param {string} framework
- * @param {string[]} servers
+ * @param {string[]} servers neighbours in this list are neighbours in time
  * @param {Timing} timing
- * @returns {Promise<Map<string, Turn[]>>} what each server did in each turn
+ * @returns {Promise<Map<string, Turn[]>>} each server's turns, one for each lap
  */
-export async function takeTurns(framework, servers, { warmUpMs, turns, turnMs }) {
+export async function takeTurns(framework, servers, { warmUpRequests, laps, turnMs }) {
   const load = start('load.mjs')
   const processes = servers.map((server) => start('server-process.mjs', framework, server))
   await hear(load)
   const ports = await Promise.all(processes.map(hear))
   const taken = new Map(servers.map((server) => [server, /** @type {Turn[]} */ ([])]))
-  for (const port of ports) await ask(load, { port, ms: warmUpMs })
-  for (let turn = 0; turn < turns; turn++) {
-    for (const [i, server] of servers.entries()) {
-      const before = await ask(processes[i], 'usage')
-      const { requests, seconds } = await ask(load, { port: ports[i], ms: turnMs })
-      const micros = (await ask(processes[i], 'usage')) - before
-      taken.get(server)?.push({ requestsPerSecond: requests / seconds, serverMicros: micros / requests })
+  for (const port of ports) await ask(load, { port, amount: warmUpRequests })
+  for (let lap = 0; lap < laps; lap++) {
+    for (const [i, server] of backAndForth([...servers.entries()], lap)) {
+      taken.get(server)?.push(await takeTurn(load, processes[i], { port: ports[i], duration: turnMs / 1000 }))
     }
   }
   for (const child of [load, ...processes]) child.disconnect()
   return taken
+}
+
+/**
+ * A turn that the machine left without an answer says nothing, and is taken again.
+ * @param {ChildProcess} load
+ * @param {ChildProcess} server
+ * @param {{ port: number, duration: number }} order
+ * @returns {Promise<Turn>}
+ */
+async function takeTurn(load, server, order) {
+  const before = await ask(server, 'usage')
+  const { requests, seconds } = await ask(load, order)
+  const micros = (await ask(server, 'usage')) - before
+  if (requests === 0) return takeTurn(load, server, order)
+  return { requestsPerSecond: requests / seconds, serverMicros: micros / requests }
+}
+
+/**
+ * Every other lap goes backwards: whoever was before its neighbour is then after it.
+ * @template T
+ * @param {T[]} items
+ * @param {number} lap
+ */
+function backAndForth(items, lap) {
+  return lap % 2 === 0 ? items : items.reverse()
 }
 
 /**

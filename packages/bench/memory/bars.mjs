@@ -12,7 +12,7 @@ import * as worstHit from './tasks/worst-hit.mjs'
 /** @import { Results } from '../rounds/results.mjs' */
 /** @import { Plan } from './memory.mjs' */
 
-const floor = 'bare-map'
+const FLOOR = 'bare-map'
 
 /**
  * @param {Plan} plan
@@ -46,7 +46,7 @@ function hitRateBars(plan, results, { keys, atLeastPeers, atLeastFloor }) {
   const toFloor = { work, unit: '×', of: ' the bare Map' }
   return [
     atLeast(atLeastPeers, medianRatio(rates('sluice'), fastest.rounds), toPeers),
-    atLeast(atLeastFloor, medianRatio(rates('sluice'), rates(floor)), toFloor),
+    atLeast(atLeastFloor, medianRatio(rates('sluice'), rates(FLOOR)), toFloor),
   ]
 }
 
@@ -56,7 +56,7 @@ function hitRateBars(plan, results, { keys, atLeastPeers, atLeastFloor }) {
  * @param {{ atMostBytes: number, atMostPeers: number }} bar
  */
 function bytesBars(plan, results, { atMostBytes, atMostPeers }) {
-  const { name, group } = bytesAKey
+  const { name, GROUP: group } = bytesAKey
   const bytes = (/** @type {string} */ contestant) => results.series([name, group, contestant, 'bytesAKey'])
   const leanest = bestPeer(plan, bytes, Math.min)
   const work = `bytes a key, ${group}`
@@ -72,8 +72,8 @@ function bytesBars(plan, results, { atMostBytes, atMostPeers }) {
  * @param {{ atMostFloor: number }} bar
  */
 function worstHitBar(results, { atMostFloor }) {
-  const { name, group } = worstHit
-  const ratio = results.medianRatio([name, group, 'sluice', 'worstMs'], [name, group, floor, 'worstMs'])
+  const { name, GROUP: group } = worstHit
+  const ratio = results.medianRatio([name, group, 'sluice', 'worstMs'], [name, group, FLOOR, 'worstMs'])
   return atMost(atMostFloor, ratio, { work: `worst hit, ${group}`, unit: '×', of: " the bare Map's worst" })
 }
 

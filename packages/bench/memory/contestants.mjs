@@ -22,13 +22,13 @@ import { loadContestantOf, loadContestantsOf } from '../rounds/contestants.mjs'
 
 /** @typedef {AnyContestant & { isAsync: boolean, create: Create }} Contestant */
 
-const folder = new URL('./contestants/', import.meta.url)
+const FOLDER = new URL('./contestants/', import.meta.url)
 
 /** @param {string} name */
 export async function loadContestant(name) {
-  return /** @type {Contestant} */ (await loadContestantOf(folder, name))
+  return /** @type {Contestant} */ (await loadContestantOf(FOLDER, name))
 }
 
 export async function loadContestants() {
-  return /** @type {Contestant[]} */ (await loadContestantsOf(folder))
+  return /** @type {Contestant[]} */ (await loadContestantsOf(FOLDER))
 }

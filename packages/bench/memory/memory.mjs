@@ -10,7 +10,7 @@ import * as hitRate from './tasks/hit-rate.mjs'
 import * as severalRules from './tasks/several-rules.mjs'
 import * as worstHit from './tasks/worst-hit.mjs'
 
-/** @import { Options } from '../bench.mjs' */
+/** @import { Options } from '../rounds/run-bench.mjs' */
 /** @import { Contestant } from './contestants.mjs' */
 /** @import { Timing } from './traffic.mjs' */
 
@@ -19,13 +19,13 @@ import * as worstHit from './tasks/worst-hit.mjs'
  * @typedef {{ contestants: Contestant[], timing: Timing, full: boolean }} Plan
  */
 
-const tasks = [hitRate, bytesAKey, worstHit, flood, everyRule, severalRules]
+const TASKS = [hitRate, bytesAKey, worstHit, flood, everyRule, severalRules]
 
 /** @param {Options} options */
 export async function run(options) {
   const { quick, full, only } = options
-  const chosen = tasks.filter(({ name }) => only === undefined || name === only)
-  if (chosen.length === 0) throw new Error(`there is no task '${only}', only: ${tasks.map(({ name }) => name).join(', ')}`)
+  const chosen = TASKS.filter(({ name }) => only === undefined || name === only)
+  if (chosen.length === 0) throw new Error(`there is no task '${only}', only: ${TASKS.map(({ name }) => name).join(', ')}`)
   /** @type {Plan} */
   const plan = {
     contestants: await loadContestants(),

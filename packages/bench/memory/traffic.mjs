@@ -4,10 +4,10 @@
 /** @import { Limiter } from './contestants.mjs' */
 
 // Prime, so coprime to every key count here: its multiples visit each key once, out of order.
-const stride = 7_368_787
-const hitsPerChunk = 5_000
+const STRIDE = 7_368_787
+const HITS_PER_CHUNK = 5_000
 // Short chunks first, so that all of a chunk's code, its end too, has run often before any of it is compiled for good.
-const hitsPerFirstChunk = 50
+const HITS_PER_FIRST_CHUNK = 50
 
 /**
  * The i-th of `keys` different keys, in an order that is not sequential.
@@ -15,7 +15,7 @@ const hitsPerFirstChunk = 50
  * @param {number} keys
  */
 export function keyAt(i, keys) {
-  return `user:${(i * stride) % keys}`
+  return `user:${(i * STRIDE) % keys}`
 }
 
 /**
@@ -51,9 +51,9 @@ export function assertHolds(limiter, keys) {
  */
 export async function hitForAWhile(limiter, isAsync, { keys, warmUpMs, timedMs }) {
   const walk = { state: 0x9e3779b9 | 0 }
-  await hitFor(warmUpMs / 2, hitsPerFirstChunk)
-  await hitFor(warmUpMs / 2, hitsPerChunk)
-  return hitFor(timedMs, hitsPerChunk)
+  await hitFor(warmUpMs / 2, HITS_PER_FIRST_CHUNK)
+  await hitFor(warmUpMs / 2, HITS_PER_CHUNK)
+  return hitFor(timedMs, HITS_PER_CHUNK)
 
   /**
    * @param {number} wantedMs

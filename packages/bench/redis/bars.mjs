@@ -1,4 +1,4 @@
-// The bars of the Redis bench. The numbers to reach are written here and nowhere else in the bench.
+// The bars of the Redis bench. They are written nowhere else in the bench.
 
 import { atLeast, atMost, shown } from '../report/bars.mjs'
 import { reading } from './readings.mjs'
@@ -8,9 +8,9 @@ import { reading } from './readings.mjs'
 /** @import { ClientName } from './connections.mjs' */
 /** @import { Plan } from './redis.mjs' */
 
-const peer = 'rate-limiter-flexible'
-const floor = 'bare-incr'
-const underWay = 128
+const PEER = 'rate-limiter-flexible'
+const FLOOR = 'bare-incr'
+const UNDER_WAY = 128
 
 /**
  * @param {Plan} _plan
@@ -27,19 +27,19 @@ export function redisBars(_plan, results) {
  */
 function clientBars(results, client) {
   const of = (/** @type {string} */ contestant, /** @type {string} */ field) =>
-    reading({ client, placeName: 'server', underWay }, contestant, field)
+    reading({ client, placeName: 'server', underWay: UNDER_WAY }, contestant, field)
   const ratioTo = (/** @type {string} */ contestant, /** @type {string} */ field) =>
     results.medianRatio(of('sluice', field), of(contestant, field))
-  const tell = (/** @type {string} */ what, /** @type {string} */ unit, /** @type {string} */ whose) => ({
-    work: `${client}, ${underWay} hits under way: ${what}`,
+  const textOf = (/** @type {string} */ what, /** @type {string} */ unit, /** @type {string} */ whose) => ({
+    work: `${client}, ${UNDER_WAY} hits under way: ${what}`,
     unit,
     of: whose,
   })
   return [
-    atLeast(2.5, ratioTo(peer, 'hitsPerSecond'), tell('decisions a second', '×', ` ${peer}`)),
-    atLeast(1.2, ratioTo(floor, 'hitsPerSecond'), tell('decisions a second', '×', ' bare INCR')),
-    atMost(1, results.median(of('sluice', 'roundTrips')), tell('round trips a decision', '', '')),
-    atMost(0.4, ratioTo(peer, 'clientMicros'), tell('client CPU a decision', '×', ` ${peer}`)),
-    shown(ratioTo(floor, 'clientMicros'), tell('client CPU a decision', '×', ' bare INCR')),
+    atLeast(2.5, ratioTo(PEER, 'hitsPerSecond'), textOf('decisions a second', '×', ` ${PEER}`)),
+    atLeast(1.2, ratioTo(FLOOR, 'hitsPerSecond'), textOf('decisions a second', '×', ' bare INCR')),
+    atMost(1, results.median(of('sluice', 'roundTrips')), textOf('round trips a decision', '', '')),
+    atMost(0.4, ratioTo(PEER, 'clientMicros'), textOf('client CPU a decision', '×', ` ${PEER}`)),
+    shown(ratioTo(FLOOR, 'clientMicros'), textOf('client CPU a decision', '×', ' bare INCR')),
   ]
 }

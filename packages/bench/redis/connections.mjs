@@ -1,18 +1,18 @@
-// One client with its default options, connected to a place: one server or a cluster. A client of a cluster keeps one
-// connection to each primary.
+// One client with default options, connected to one server or to a cluster. A client of a cluster keeps one connection to
+// each primary.
 
 import { createClient, createCluster } from '@redis/client'
 import { Cluster, Redis } from 'ioredis'
 
 /**
- * Where the servers listen on loopback; of a cluster, the primaries.
+ * The ports of the servers on loopback. For a cluster, the ports of the primaries.
  * @typedef {{ isCluster: boolean, ports: number[] }} Place
  */
 
 /** @typedef {'server' | 'cluster'} PlaceName */
 
 /**
- * `send` is the client's own way to send any command; a cluster routes it by `key`.
+ * `send` sends any command through the client's own method. A cluster routes it by `key`.
  * @typedef {object} Connection
  * @property {string} clientName
  * @property {boolean} isCluster
@@ -21,9 +21,9 @@ import { Cluster, Redis } from 'ioredis'
  * @property {() => void} close
  */
 
-const clients = { ioredis: connectIoredis, 'node-redis': connectNodeRedis }
+const CLIENTS = { ioredis: connectIoredis, 'node-redis': connectNodeRedis }
 
-/** @typedef {keyof typeof clients} ClientName */
+/** @typedef {keyof typeof CLIENTS} ClientName */
 
 /**
  * @param {ClientName} clientName
@@ -31,7 +31,7 @@ const clients = { ioredis: connectIoredis, 'node-redis': connectNodeRedis }
  * @returns {Promise<Connection>}
  */
 export async function connect(clientName, place) {
-  return { clientName, isCluster: place.isCluster, ...(await clients[clientName](place)) }
+  return { clientName, isCluster: place.isCluster, ...(await CLIENTS[clientName](place)) }
 }
 
 /** @param {Place} place */

@@ -1,4 +1,4 @@
-// Who takes part in the Redis bench, and what a contestant is.
+// The contestants of the Redis bench, and their interface.
 
 import { loadContestantOf, loadContestantsOf } from '../rounds/contestants.mjs'
 
@@ -6,29 +6,29 @@ import { loadContestantOf, loadContestantsOf } from '../rounds/contestants.mjs'
 /** @import { Connection } from './connections.mjs' */
 
 /**
- * A limiter under test. `hit` returns the promise that the library returns, and `isAllowed` reads what it resolves to.
+ * A limiter under test. `hit` returns the promise of the library, and `isAllowed` reads its result.
  * @typedef {object} Limiter
  * @property {(key: string) => Promise<any>} hit
  * @property {(answer: any) => boolean} isAllowed
  */
 
 /**
- * What a contestant is told: its connection, and the quota of each key.
+ * Makes a limiter from a connection and the quota of each key.
  * @typedef {(connection: Connection, quota: { limit: number, windowMs: number }) => Limiter | Promise<Limiter>} Create
  */
 
 /**
- * `sends` are the commands that travel, as Redis counts them; what a script calls on the server does not.
+ * `sends` are the commands that the client sends, under the names that Redis counts. Commands inside a script are not included.
  * @typedef {AnyContestant & { sends: string[], create: Create }} Contestant
  */
 
-const folder = new URL('./contestants/', import.meta.url)
+const FOLDER = new URL('./contestants/', import.meta.url)
 
 /** @param {string} name */
 export async function loadContestant(name) {
-  return /** @type {Contestant} */ (await loadContestantOf(folder, name))
+  return /** @type {Contestant} */ (await loadContestantOf(FOLDER, name))
 }
 
 export async function loadContestants() {
-  return /** @type {Contestant[]} */ (await loadContestantsOf(folder))
+  return /** @type {Contestant[]} */ (await loadContestantsOf(FOLDER))
 }

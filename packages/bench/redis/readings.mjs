@@ -1,9 +1,9 @@
-// Where the numbers of the hits under way are found in the results: by client, place, number of hits under way and contestant.
+// Names of the readings of hits under way in the results: by client, place, number of hits under way and contestant.
 
 /** @import { Reading } from '../rounds/results.mjs' */
 /** @import { ClientName, PlaceName } from './connections.mjs' */
 
-export const hitsTask = 'hits under way'
+export const HITS_TASK = 'hits under way'
 
 /**
  * @param {ClientName} client
@@ -28,5 +28,5 @@ export function fieldAt(field, underWay) {
  * @returns {Reading}
  */
 export function reading({ client, placeName, underWay }, contestant, field) {
-  return [hitsTask, groupOf(client, placeName), contestant, fieldAt(field, underWay)]
+  return [HITS_TASK, groupOf(client, placeName), contestant, fieldAt(field, underWay)]
 }

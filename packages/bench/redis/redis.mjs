@@ -1,5 +1,5 @@
-// The Redis bench: sluice's Redis store beside the peers' and bare INCR, through the same client, on real servers that it
-// starts and stops. One file in tasks/ is one kind of table.
+// The Redis bench: sluice's Redis store beside those of the peers and bare INCR, through the same client, on real servers that
+// it starts and stops. One file in tasks/ is one kind of table.
 
 import { startCluster, startRedis } from '../../../test/servers/redis-server.mjs'
 import { runBench } from '../rounds/run-bench.mjs'
@@ -10,17 +10,17 @@ import * as everyRule from './tasks/every-rule.mjs'
 import { hitsUnderWay } from './tasks/hits-under-way.mjs'
 import * as severalRules from './tasks/several-rules.mjs'
 
-/** @import { Options } from '../bench.mjs' */
+/** @import { Options } from '../rounds/run-bench.mjs' */
 /** @import { Place } from './connections.mjs' */
 /** @import { Contestant } from './contestants.mjs' */
 /** @import { Timing } from './traffic.mjs' */
 
 /**
- * What every task is told.
+ * Parameters of every task.
  * @typedef {{ contestants: Contestant[], timing: Timing, server: Place, cluster: Place }} Plan
  */
 
-const tasks = [
+const TASKS = [
   hitsUnderWay('ioredis', 'server'),
   hitsUnderWay('node-redis', 'server'),
   everyRule,
@@ -34,7 +34,7 @@ const tasks = [
 export async function run(options) {
   const contestants = await loadContestants()
   const timing = options.quick ? { warmUpMs: 200, leadInMs: 50, timedMs: 100 } : { warmUpMs: 1_600, leadInMs: 100, timedMs: 350 }
-  await import('../../../scripts/programs-there.mjs')
+  await import('../../../scripts/install-programs.mjs')
   const redis = await startRedis()
   const { primaries, stop } = await startCluster()
   try {
@@ -45,7 +45,7 @@ export async function run(options) {
       server: { isCluster: false, ports: [redis.port] },
       cluster: { isCluster: true, ports: primaries.map(({ port }) => port) },
     }
-    return await runBench({ name: 'redis', title: 'Redis', plan, tasks, bars: redisBars }, options)
+    return await runBench({ name: 'redis', title: 'Redis', plan, tasks: TASKS, bars: redisBars }, options)
   } finally {
     await redis.stop()
     await stop()

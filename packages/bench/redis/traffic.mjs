@@ -1,5 +1,5 @@
-// The traffic of the Redis bench: so many hits under way at any moment, each on one of some thousand keys, and what a
-// decision costs the client and the servers. Who has its answer makes its next hit at once.
+// The traffic of the Redis bench: a constant number of hits under way on some thousand keys, and the cost of a decision for the
+// client and the servers. The next hit starts as soon as an answer arrives.
 
 import { performance } from 'node:perf_hooks'
 import { usageOf } from './usage.mjs'
@@ -8,12 +8,12 @@ import { usageOf } from './usage.mjs'
 /** @import { Limiter } from './contestants.mjs' */
 
 /**
- * How long hits are made untimed when a process starts, until its code is compiled and all keys are there; then untimed and
- * timed for each number of hits under way.
+ * Times of the untimed hits after the start of a process, until its code is compiled and all keys exist, and of the untimed and
+ * timed hits for each number of hits under way.
  * @typedef {{ warmUpMs: number, leadInMs: number, timedMs: number }} Timing
  */
 
-export const keys = 4_000
+export const KEYS = 4_000
 
 /** @param {Limiter} limiter */
 export function trafficOn(limiter) {
@@ -63,13 +63,13 @@ async function hitFor({ hit, isAllowed }, nextKey, { underWay, ms }) {
   }
 }
 
-/** Each call builds a string anew, as a server does that reads it from a request. */
+/** Returns a function that builds a new key string on each call, as a server does that reads it from a request. */
 function randomKeys() {
   let x = 0x9e3779b9 | 0
   return () => {
     x ^= x << 13
     x ^= x >>> 17
     x ^= x << 5
-    return `user:${(x >>> 0) % keys}`
+    return `user:${(x >>> 0) % KEYS}`
   }
 }

@@ -1,12 +1,12 @@
-// What the servers of a place have done so far, by their own account.
+// The work that the servers of a place have done so far, as they report it.
 
 import { redisCli } from '../../../test/servers/redis-server.mjs'
 
 /** @import { Place } from './connections.mjs' */
 
 /**
- * `cpuMicros` is all that the servers' processes used; `commandMicros` what the commands that were sent took, without reading and
- * answering them.
+ * `cpuMicros` is the CPU time of the server processes. `commandMicros` is the time of the sent commands, without the time to
+ * read and answer them.
  * @typedef {{ cpuMicros: number, commandMicros: number, commands: number }} Usage
  */
 

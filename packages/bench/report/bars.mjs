@@ -1,23 +1,23 @@
-// Bars: what the numbers must reach. A measurement that failed (NaN) passes no bar.
+// Bars: bounds that a number must reach. A failed measurement (NaN) passes no bar.
 
 import { withUnit } from './numbers.mjs'
 
 /** @import { Table } from './table.mjs' */
 
 /**
- * `passed` is undefined where nothing has to be reached: such a number is only shown.
+ * `passed` is undefined for a number that has no bound and is only shown.
  * @typedef {{ work: string, bar: string, measured: string, passed: boolean | undefined }} Bar
  */
 
 /**
- * How a bar is told: which work it is about, the unit of its number, and what that is a multiple of.
- * @typedef {{ work: string, unit: string, of: string }} Telling
+ * The text of a bar: the work it is about, the unit of its number, and the base of a multiple.
+ * @typedef {{ work: string, unit: string, of: string }} BarText
  */
 
 /**
  * @param {number} bound
  * @param {number} number
- * @param {Telling} telling
+ * @param {BarText} telling
  * @returns {Bar}
  */
 export function atLeast(bound, number, { work, unit, of }) {
@@ -27,7 +27,7 @@ export function atLeast(bound, number, { work, unit, of }) {
 /**
  * @param {number} bound
  * @param {number} number
- * @param {Telling} telling
+ * @param {BarText} telling
  * @returns {Bar}
  */
 export function atMost(bound, number, { work, unit, of }) {
@@ -36,14 +36,14 @@ export function atMost(bound, number, { work, unit, of }) {
 
 /**
  * @param {number} number
- * @param {Telling} telling
+ * @param {BarText} telling
  * @returns {Bar}
  */
 export function shown(number, { work, unit, of }) {
   return { work, bar: `shown: ${unit}${of}`, measured: withUnit(number, unit), passed: undefined }
 }
 
-/** @param {number} bound 0.9 → '0.9', 1/3 → '0.333' */
+/** @param {number} bound 0.9 becomes '0.9', 1/3 becomes '0.333' */
 function shortest(bound) {
   return String(Number(bound.toPrecision(3)))
 }

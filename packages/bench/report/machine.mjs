@@ -1,4 +1,4 @@
-// Where and when the numbers were taken.
+// The machine and the time of the measurements.
 
 import { cpus, loadavg, totalmem } from 'node:os'
 

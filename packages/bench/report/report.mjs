@@ -1,4 +1,4 @@
-// A bench's report: once for the terminal, once as a section of a markdown file.
+// The report of a bench: as text for the terminal, and as a section of a Markdown file.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { barTable, verdict } from './bars.mjs'
@@ -9,15 +9,15 @@ import { tableAsMarkdown, tableAsText } from './table.mjs'
 
 /**
  * @typedef {object} Report
- * @property {string} bench its name, as one types it
+ * @property {string} bench name on the command line
  * @property {string} title
  * @property {string} command
  * @property {Date} date
  * @property {string[]} machine
- * @property {string} method how the numbers were taken, in a sentence or two
+ * @property {string} method description of the measurement, in a sentence or two
  * @property {Table[]} tables
  * @property {Bar[]} bars
- * @property {string[]} failures measurements that could not be made
+ * @property {string[]} failures failed measurements
  */
 
 /** @param {Report} report */
@@ -27,7 +27,7 @@ export function reportAsText({ machine, method, tables, bars, failures }) {
 }
 
 /**
- * Puts the report between its two marks in the file: in place of the last one, or at the end.
+ * Writes the report between its two marks in the file. Replaces the last report, or appends a new section.
  * @param {string} path
  * @param {Report} report
  */

@@ -1,4 +1,4 @@
-// A table, for the terminal and for markdown. A column of numbers stands right, any other left.
+// A table as text and as Markdown. Columns of numbers are aligned right, others left.
 
 /** @typedef {{ title: string, note?: string, columns: string[], rows: string[][] }} Table */
 

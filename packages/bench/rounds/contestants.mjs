@@ -1,20 +1,20 @@
-// Who takes part in a bench: every file of a folder, under its file name. Adding a contestant is adding a file.
+// The contestants of a bench: every file of a folder, named by its file. To add a contestant, add a file.
 
 import { readdirSync, readFileSync } from 'node:fs'
 
 /** @import { Table } from '../report/table.mjs' */
 
 /**
- * `role` decides which bars a contestant is in: a peer does by itself what ours does; an aside is shown and in no bar.
- * What `create` is told and makes is between the bench and its contestants.
+ * `role` selects the bars of a contestant. A peer is in the bars, an aside is only shown, a floor is a lower bound.
+ * Each bench defines the parameters and the result of `create`.
  * @typedef {object} Contestant
  * @property {string} name
  * @property {'sluice' | 'peer' | 'aside' | 'floor'} role
  * @property {string | null} packageName
- * @property {string} call the cheapest public path to a decision, as it is called here
+ * @property {string} call the cheapest public path to a decision, as text for the table
  */
 
-const rolesInOrder = ['sluice', 'peer', 'aside', 'floor']
+const ROLES_IN_ORDER = ['sluice', 'peer', 'aside', 'floor']
 
 /**
  * @param {URL} folder
@@ -27,12 +27,12 @@ export async function loadContestantOf(folder, name) {
 
 /**
  * @param {URL} folder
- * @returns {Promise<Contestant[]>} all of them, ours first and the floor last
+ * @returns {Promise<Contestant[]>} all of them, sluice first and the floor last
  */
 export async function loadContestantsOf(folder) {
   const names = readdirSync(folder).map((file) => file.replace(/\.mjs$/, ''))
   const contestants = await Promise.all(names.map((name) => loadContestantOf(folder, name)))
-  return contestants.sort((a, b) => rolesInOrder.indexOf(a.role) - rolesInOrder.indexOf(b.role))
+  return contestants.sort((a, b) => ROLES_IN_ORDER.indexOf(a.role) - ROLES_IN_ORDER.indexOf(b.role))
 }
 
 /**
@@ -50,7 +50,7 @@ export function contestantTable(contestants) {
 /** @param {string | null} packageName */
 function versionOf(packageName) {
   if (packageName === null) return 'none'
-  if (packageName === 'sluice') return 'this tree'
   const { devDependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
-  return devDependencies[packageName]
+  const version = devDependencies[packageName]
+  return version === '*' ? 'this tree' : version
 }

@@ -1,8 +1,8 @@
-// What one sees while the rounds run, on stderr: a line that redraws itself on a terminal, else a line a group.
+// Progress on stderr while the rounds run: one line that is redrawn on a terminal, otherwise one line per group.
 
 /** @import { Step } from './rounds.mjs' */
 
-const barWidth = 24
+const BAR_WIDTH = 24
 
 export function showProgress(stream = process.stderr) {
   const startMs = performance.now()
@@ -14,7 +14,7 @@ export function showProgress(stream = process.stderr) {
  * @param {number} startMs
  */
 function redrawnLine(stream, startMs) {
-  // Cut to the terminal, because a line that has wrapped can't be cleared.
+  // The line is cut to the width of the terminal, because a wrapped line cannot be cleared.
   const redraw = (/** @type {string} */ line) => stream.write(`\r\x1b[K${line.slice(0, stream.columns - 1)}`)
   return {
     onStep: (/** @type {Step} */ step) =>
@@ -41,8 +41,8 @@ function lineAGroup(stream, startMs) {
 
 /** @param {Step} step */
 function drawBar({ done, total }) {
-  const filled = Math.round((done / total) * barWidth)
-  return `[${'#'.repeat(filled)}${'.'.repeat(barWidth - filled)}] ${done}/${total}`
+  const filled = Math.round((done / total) * BAR_WIDTH)
+  return `[${'#'.repeat(filled)}${'.'.repeat(BAR_WIDTH - filled)}] ${done}/${total}`
 }
 
 /** @param {Step} step */

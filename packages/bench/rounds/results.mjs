@@ -1,10 +1,10 @@
-// What the rounds measured, and the two ways to read it: medians of numbers, and medians of ratios. A ratio is taken
-// within a round and the median over the rounds after that: both sides saw the same machine, so its noise cancels.
+// The measurements of all rounds, read as medians of numbers or as medians of ratios. A ratio is taken within a round, so
+// both sides saw the same machine and its noise cancels. The median is taken over the ratios of the rounds.
 
 /** @import { Measurement } from './measure-in-child.mjs' */
 
 /**
- * Which number: of whom, in which group of which task.
+ * The path of a number: task, group, entrant and field.
  * @typedef {readonly [task: string, group: string, entrant: string, field: string]} Reading
  */
 
@@ -12,7 +12,7 @@ export class Results {
   /** @type {Map<string, Measurement[]>} */
   #measurements = new Map()
 
-  /** @type {string[]} what failed, and why */
+  /** @type {string[]} failed measurements, with the reason */
   failures = []
 
   /** Tasks that were measured. @type {Set<string>} */
@@ -32,7 +32,7 @@ export class Results {
   }
 
   /**
-   * One number a round; NaN where the measurement failed.
+   * One number for each round. NaN for a failed measurement.
    * @param {Reading} reading
    * @returns {number[]}
    */
@@ -62,7 +62,7 @@ function identify(...parts) {
 }
 
 /**
- * The ratio within each round, then the median of those.
+ * Takes the ratio within each round, then the median of the ratios.
  * @param {number[]} above
  * @param {number[]} below
  */
@@ -71,7 +71,7 @@ export function medianRatio(above, below) {
 }
 
 /**
- * NaN if one of them is: who failed in one round has failed.
+ * NaN if one number is NaN: a failure in one round is a failure.
  * @param {number[]} numbers
  */
 export function median(numbers) {

@@ -1,26 +1,26 @@
-// Interleaved rounds: round 1 measures everybody, then round 2 does, and so on, so that a slow minute of the machine
-// falls on all alike. Who goes first rotates. Those who are compared with each other run right after each other.
+// Interleaved rounds: each round measures every entrant once, so that a slow minute of the machine affects all of them. The
+// first entrant rotates. Entrants that are compared with each other run directly after each other.
 
 import { measureInChild } from './measure-in-child.mjs'
 import { Results } from './results.mjs'
 
 /**
- * Who is measured, and what its process is told.
+ * A measured variant, and the parameters of its process.
  * @typedef {{ name: string, params: object }} Entrant
  */
 
 /**
- * Entrants who are compared with each other.
+ * Entrants that are compared with each other.
  * @typedef {{ name: string, entrants: Entrant[], nodeFlags?: string[] }} Group
  */
 
 /**
- * One table's worth of measurements; `file` is the URL of a module that exports `measure(params)`.
+ * The measurements of one table. `file` is the URL of a module that exports `measure(params)`.
  * @typedef {{ name: string, file: string, groups: Group[] }} Task
  */
 
 /**
- * What is about to be measured, when `done` of `total` measurements are made.
+ * The next measurement, when `done` of `total` measurements are finished.
  * @typedef {object} Step
  * @property {number} done
  * @property {number} total
@@ -53,7 +53,7 @@ export async function runRounds(tasks, { rounds, onStep }) {
 /**
  * The order of one round.
  * @param {readonly Task[]} tasks
- * @param {number} rotation how many entrants of each group move from its front to its end
+ * @param {number} rotation number of entrants of each group that move from its front to its end
  */
 function schedule(tasks, rotation) {
   return tasks.flatMap((task) =>

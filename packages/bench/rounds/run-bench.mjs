@@ -1,11 +1,10 @@
-// What every bench does with its tasks: measures them in rounds, and makes the report. One task is one table.
+// Runs a bench: measures its tasks in rounds, and makes the report. One task is one table.
 
 import { describeMachine } from '../report/machine.mjs'
 import { contestantTable } from './contestants.mjs'
 import { showProgress } from './progress.mjs'
 import { runRounds } from './rounds.mjs'
 
-/** @import { Options } from '../bench.mjs' */
 /** @import { Bar } from '../report/bars.mjs' */
 /** @import { Report } from '../report/report.mjs' */
 /** @import { Table } from '../report/table.mjs' */
@@ -13,9 +12,11 @@ import { runRounds } from './rounds.mjs'
 /** @import { Results } from './results.mjs' */
 /** @import { Group } from './rounds.mjs' */
 
+/** @typedef {{ command: string, rounds: number, quick: boolean, full: boolean, only: string | undefined }} Options */
+
 /**
- * A table, and how to measure what is in it: `file` is the URL of a module that exports `measure(params)`. `Plan` is what
- * every task of the bench is told.
+ * A table and its measurement. `file` is the URL of a module that exports `measure(params)`. `Plan` holds the parameters of
+ * every task of the bench.
  * @template Plan
  * @typedef {object} BenchTask
  * @property {string} name
@@ -27,7 +28,7 @@ import { runRounds } from './rounds.mjs'
 /**
  * @template {{ contestants: Contestant[] }} Plan
  * @typedef {object} Bench
- * @property {string} name as one types it
+ * @property {string} name name on the command line
  * @property {string} title
  * @property {Plan} plan
  * @property {readonly BenchTask<Plan>[]} tasks

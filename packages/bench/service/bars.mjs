@@ -1,4 +1,4 @@
-// The bars of the service bench. The numbers to reach are written here and nowhere else in the bench.
+// The bars of the service bench. They are written nowhere else in the bench.
 
 import { atLeast } from '../report/bars.mjs'
 import * as batch from './tasks/batch.mjs'
@@ -6,18 +6,20 @@ import * as single from './tasks/single.mjs'
 
 /** @import { Bar } from '../report/bars.mjs' */
 /** @import { Results } from '../rounds/results.mjs' */
+/** @import { Plan } from './service.mjs' */
 
 /**
+ * @param {Plan} _plan
  * @param {Results} results
  * @returns {Bar[]}
  */
-export function serviceBars(results) {
+export function serviceBars(_plan, results) {
   const decisions = 'decisionsPerSecond'
   const toFloor = results.medianRatio(
-    [single.name, single.group, 'service', decisions],
-    [single.name, single.group, 'bare http', decisions],
+    [single.name, single.GROUP, 'service', decisions],
+    [single.name, single.GROUP, 'bare http', decisions],
   )
-  const toSingle = results.medianRatio([batch.name, batch.group, '1000', decisions], [batch.name, batch.group, '1', decisions])
+  const toSingle = results.medianRatio([batch.name, batch.GROUP, '1000', decisions], [batch.name, batch.GROUP, '1', decisions])
   return [
     atLeast(0.7, toFloor, { work: 'POST /v1/check, memory', unit: '×', of: ' a bare node:http server' }),
     atLeast(10, toSingle, { work: 'batches of 1,000, memory', unit: '×', of: ' single checks, in decisions a second' }),

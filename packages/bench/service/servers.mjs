@@ -1,4 +1,4 @@
-// Starts what is measured: the service, in memory or on Redis, or the bare server; each a process of its own.
+// The measured servers, each in its own process: the service, in memory or on Redis, and the bare server.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,7 +9,16 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { startRedis } from '../../../test/servers/redis-server.mjs'
 
+/** @import { Contestant } from '../rounds/contestants.mjs' */
+
 /** @typedef {'bare http' | 'service' | 'service on Redis'} Kind */
+
+/** @type {(Contestant & { name: Kind })[]} */
+export const CONTESTANTS = [
+  { name: 'bare http', role: 'floor', packageName: null, call: 'node:http: parses the same JSON, answers the same bytes' },
+  { name: 'service', role: 'sluice', packageName: 'sluice-server', call: 'POST /v1/check, memory' },
+  { name: 'service on Redis', role: 'aside', packageName: 'sluice-server', call: 'POST /v1/check, Redis' },
+]
 
 /** @typedef {{ port: number, key: string, stop(): Promise<void> }} Server */
 

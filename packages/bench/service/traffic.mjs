@@ -1,24 +1,21 @@
-// Asks a server over connections that stay open, each with one request under way, and counts what it decided.
+// Sends requests over kept connections, one at a time on each, and counts the decisions.
 
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** Requests that differ, built before the clock runs. */
+/** Number of different requests, built before the measurement starts. */
 const REQUESTS = 500
 
+/** @typedef {{ warmUpMs: number, timedMs: number }} Timing */
+
 /**
- * @typedef {object} Traffic
- * @property {number} port
- * @property {string} key
- * @property {number} connections
- * @property {number} checks how many checks a request has: 1 is `POST /v1/check`, more is a batch
- * @property {number} warmUpMs
- * @property {number} timedMs
+ * `checks` is the number of checks of a request: 1 is `POST /v1/check`, more is a batch.
+ * @typedef {{ port: number, key: string, connections: number, checks: number } & Timing} Traffic
  */
 
 /**
  * @param {Traffic} traffic
- * @returns {Promise<{ decisionsPerSecond: number, answer: string }>} and one whole answer
+ * @returns {Promise<{ decisionsPerSecond: number, answer: string }>} the rate, and one whole answer
  */
 export async function ask({ port, key, connections, checks, warmUpMs, timedMs }) {
   const requests = Array.from({ length: checks === 1 ? REQUESTS : REQUESTS / 10 }, (_, i) => requestBytes(key, checks, i))
@@ -30,7 +27,7 @@ export async function ask({ port, key, connections, checks, warmUpMs, timedMs })
   const sockets = Array.from({ length: connections }, () => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true })
     const next = () => socket.write(requests[sent++ % requests.length])
-    /** Bytes of the answer that are still to come; 0 before its head. */
+    /** Remaining bytes of the current answer. 0 before its head. */
     let missing = 0
     socket.on('connect', next)
     socket.on('error', (error) => {
@@ -39,9 +36,9 @@ export async function ask({ port, key, connections, checks, warmUpMs, timedMs })
     socket.on('data', (chunk) => {
       if (missing === 0) {
         const end = chunk.indexOf('\r\n\r\n')
-        const head = chunk.latin1Slice(0, end)
+        const head = chunk.toString('latin1', 0, end)
         if (!head.startsWith('HTTP/1.1 200')) failure ??= new Error(`answered ${chunk}`)
-        if (answer === '') answer = chunk.latin1Slice()
+        if (answer === '') answer = chunk.toString('latin1')
         missing = end + 4 + Number(/content-length: (\d+)/i.exec(head)?.[1])
       }
       missing -= chunk.length

@@ -1,4 +1,4 @@
-// Puts the chosen theme on before the first paint; the rest of it is in src/theme/theme.ts.
+// Sets the chosen theme before the first paint. src/theme/theme.ts does the rest.
 try {
   const theme = localStorage.getItem('sluice-theme')
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme

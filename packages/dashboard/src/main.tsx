@@ -1,4 +1,4 @@
-// The dashboard: which page to show, and to whom.
+// The dashboard's entry: chooses the page, or the sign-in page.
 
 import { render } from 'preact'
 import { useEffect } from 'preact/hooks'
@@ -19,20 +19,20 @@ import './theme/controls.css'
 import './shell/shell.css'
 
 function Dashboard() {
-  const { state } = session.value
+  const { status } = session.value
   const here = path.value
   useEffect(() => {
-    if (state === 'in' && here === '/sign-in') goTo('/')
-  }, [state, here])
-  // The playground asks the service nothing, so it is open to all.
-  if (state === 'in' || here === '/playground') {
+    if (status === 'in' && here === '/sign-in') goTo('/')
+  }, [status, here])
+  // The playground sends no requests to the service, so it needs no session.
+  if (status === 'in' || here === '/playground') {
     return (
       <Shell>
         <Page here={here} />
       </Shell>
     )
   }
-  if (state === 'out') return <SignIn />
+  if (status === 'out') return <SignIn />
   return <Waiting />
 }
 
@@ -47,7 +47,7 @@ function Page({ here }: { readonly here: string }) {
 
 function Waiting() {
   const now = session.value
-  if (now.state !== 'unreachable') return <main class="sign-in" />
+  if (now.status !== 'unreachable') return <main class="sign-in" />
   return (
     <main class="sign-in">
       <p class="note bad" role="alert">

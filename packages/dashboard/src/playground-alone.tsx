@@ -1,4 +1,4 @@
-// The playground by itself, without a service behind it.
+// The playground as a page of its own, without a service.
 
 import { render } from 'preact'
 import { ThemeChoice } from './controls/theme-choice.tsx'
@@ -10,7 +10,7 @@ import './theme/base.css'
 import './theme/controls.css'
 import './shell/shell.css'
 
-/** Where a service listens unless it is told otherwise. */
+/** The default address of a service. */
 const DEFAULT_ORIGIN = 'http://127.0.0.1:8080'
 
 render(

@@ -1,22 +1,22 @@
-// A real browser for tests of the pages, and what every page is held to: no error in its console, no violation that axe finds,
-// nothing that sticks out sideways.
+// A real browser for tests of the pages, and checks for every page: no console error, no violation that axe finds,
+// no sideways scrolling.
 
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { expect } from 'vitest'
-import { findChromium } from '../../../scripts/chromium-there.mjs'
+import { findChromium } from '../../../scripts/find-chromium.mjs'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 export async function startBrowser(): Promise<Browser> {
   const executablePath = findChromium()
-  if (executablePath === undefined) throw new Error('there is no Chromium: run node scripts/programs-there.mjs')
+  if (executablePath === undefined) throw new Error('there is no Chromium: run node scripts/install-programs.mjs')
   // Chromium's sandbox does not work for root.
   return chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
 }
 
-/** A page in a context of its own, and what went wrong in it. That the service refuses something is no error of the page. */
+/** Opens a page in a new context, and collects its errors. A refusal by the service is no error of the page. */
 export async function openPage(
   browser: Browser,
   url: string,
@@ -35,10 +35,10 @@ export async function openPage(
   return [page, errors]
 }
 
-/** Fails with what axe finds, in words; `rules` are all unless named. */
+/** Fails with the violations that axe finds, as text. Checks all rules of axe, or only the named ones. */
 export async function expectAccessible(page: Page, rules?: readonly string[]): Promise<void> {
   const options = { resultTypes: ['violations'], ...(rules && { runOnly: rules }) }
-  // Injected past the page's Content-Security-Policy, which is not what is tested here.
+  // Injected past the page's Content-Security-Policy, which this test does not check.
   const found = await page.evaluate(`${axe};axe.run(document, ${JSON.stringify(options)})`)
   const { violations } = found as {
     violations: { id: string; help: string; nodes: { html: string; failureSummary: string }[] }[]
@@ -50,7 +50,7 @@ export async function expectAccessible(page: Page, rules?: readonly string[]): P
   ).toEqual([])
 }
 
-/** In light and in dark, which differ in nothing but their colours. */
+/** Checks the light and the dark theme, which differ only in their colours. */
 export async function expectAccessibleInBoth(page: Page): Promise<void> {
   await page.emulateMedia({ colorScheme: 'light' })
   await expectAccessible(page)
@@ -58,7 +58,7 @@ export async function expectAccessibleInBoth(page: Page): Promise<void> {
   await expectAccessible(page, ['color-contrast'])
 }
 
-/** Pictures are drawn anew when the page has become narrower, so that takes a moment. */
+/** Waits a moment, because pictures are drawn again after the page became narrower. */
 export async function expectNoSidewaysScroll(page: Page): Promise<void> {
   const sticksOut = () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
   await expect.poll(sticksOut, { timeout: 5000 }).toBeLessThanOrEqual(0)

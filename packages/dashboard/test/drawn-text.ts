@@ -1,16 +1,16 @@
-// Text that a page draws on a canvas, which no element holds: the labels of the chart.
+// Reads text that a page draws on a canvas: the labels of the chart. No element holds this text.
 
 import type { Page } from 'playwright-core'
 
 export interface DrawnText {
   readonly text: string
-  /** Of the text and of its canvas, in pixels of the canvas. */
+  /** Positions of the text and of its canvas, in pixels of the canvas. */
   readonly left: number
   readonly right: number
   readonly width: number
 }
 
-/** Records from the next page on; → the latest texts that the page has drawn, newest last. */
+/** Starts recording at the next page load. Returns a function that returns the latest drawn texts, newest last. */
 export async function recordDrawnText(page: Page): Promise<() => Promise<readonly DrawnText[]>> {
   await page.addInitScript(() => {
     const texts: DrawnText[] = []

@@ -1,4 +1,4 @@
-// The layout of every page, once with a wide font and once with a narrow one, and with the longest names that the service takes.
+// The layout of every page, with a wide font and with a narrow one, and with the longest names that the service accepts.
 
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -11,7 +11,7 @@ import { type LiveService, startLiveService } from './live-service.ts'
 
 const longest = (start: string, length: number) => start + 'w'.repeat(length - start.length)
 
-/** As long as they may be, with and without a place to break. */
+/** Names of the largest length, with and without a place to break. */
 const CLIENTS = [longest('unbroken-', 256), longest('spaced ', 256), 'many words in a name '.repeat(13).slice(0, 256)]
 const [CLIENT] = CLIENTS
 const ROUTE = longest('/v1/', 256)
@@ -21,7 +21,7 @@ const RULES = [
   { algorithm: 'fixed-window', limit: 1_000_000, window: '30d', name: longest('monthly-', 64) },
 ]
 
-/** A laptop, the narrowest page that has its menu beside it, a tablet, a phone. */
+/** A laptop, the narrowest page with a menu at its side, a tablet, a phone. */
 const WIDTHS = [1280, 1000, 768, 360]
 
 let browser: Browser
@@ -50,7 +50,7 @@ afterAll(async () => {
 
 const pageOf = (client: string) => `/clients?client=${encodeURIComponent(client)}&route=${encodeURIComponent(ROUTE)}`
 
-/** Each page, and text that is there once it has been drawn. */
+/** Each page, and a text that appears once the page is drawn. */
 const PAGES: readonly (readonly [name: string, path: string, text: string])[] = [
   ['overview', '/', 'Denied over time'],
   ['live', '/live', 'is used up'],
@@ -105,7 +105,7 @@ describe.each(['wide', 'narrow'] as const)('with a %s font', (font: ForcedFont) 
 
   afterAll(() => context?.close())
 
-  /** One page for each width, so that what changes needs to be waited for once. */
+  /** Opens one page for each width, so that a change is awaited only once. */
   async function openAtEveryWidth(address: string): Promise<[BrowserContext, readonly Page[]]> {
     const [own, first] = await open()
     const pages = [first, ...(await Promise.all(WIDTHS.slice(1).map(() => own.newPage())))]

@@ -1,12 +1,12 @@
-// Looks at where the text of a page stands. All of it is measured in the page itself, so nothing here knows a pixel by number.
+// Checks where the text of a page stands. The page itself measures everything, so no pixel number is written here.
 
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 
-/** Boxes that hold their text. A chip, a button or a cell that its text leaves looks broken, and covers its neighbour. */
-const BOXES = '.card, .verdict, .note, dialog, td, th, .button, .chip, .segments label, .figure, .tick, summary, li, dd, dt'
+/** Elements that must contain their text. A text that leaves its box looks broken and covers its neighbour. */
+const BOXES = '.card, .health, .note, dialog, td, th, .button, .chip, .segments label, .figure, .tick, summary, li, dd, dt'
 
-/** Text that leaves its box, in words. Text that a box between cuts off has not left it. */
+/** Returns texts that leave their box. A text that an element in between cuts off does not leave it. */
 export function textOutside(page: Page): Promise<string[]> {
   return page.evaluate((boxes) => {
     const found: string[] = []
@@ -19,7 +19,7 @@ export function textOutside(page: Page): Promise<string[]> {
       range.selectNodeContents(node)
       for (const rect of range.getClientRects()) {
         let { left, right } = rect
-        // The height of a line of text is that of its letters, which differs from font to font: its middle counts.
+        // The height of a line differs from font to font. The middle of the line decides.
         const middle = (rect.top + rect.bottom) / 2
         for (let box: Element | null = parent; box !== null && box !== document.body; box = box.parentElement) {
           const frame = box.getBoundingClientRect()
@@ -36,7 +36,7 @@ export function textOutside(page: Page): Promise<string[]> {
             found.push(`${JSON.stringify(node.nodeValue?.slice(0, 40))} leaves ${name} by ${Math.round(right - frame.right)} px`)
             break
           }
-          // A dialog stands over the page, not in the box that opened it.
+          // A dialog stands over the page, not inside the box that opened it.
           if (box.tagName === 'DIALOG') break
         }
       }
@@ -45,7 +45,7 @@ export function textOutside(page: Page): Promise<string[]> {
   }, BOXES)
 }
 
-/** Names that are cut off and have no title that says them whole. */
+/** Returns names that are cut off and have no title with the whole name. */
 export function cutWithoutTitle(page: Page): Promise<string[]> {
   return page.evaluate(() =>
     [...document.querySelectorAll('body *')].flatMap((element) => {
@@ -63,7 +63,7 @@ export function cutWithoutTitle(page: Page): Promise<string[]> {
   )
 }
 
-/** Texts that are cut, title or not. */
+/** Returns texts that are cut off, with or without a title. */
 export function cutShort(page: Page, selector: string): Promise<(string | null)[]> {
   return page.evaluate(
     (wanted) =>
@@ -74,7 +74,7 @@ export function cutShort(page: Page, selector: string): Promise<(string | null)[
   )
 }
 
-/** Words that a narrow cell breaks in two. */
+/** Returns words that a narrow cell breaks in two. */
 export function brokenWords(page: Page, within: string): Promise<string[]> {
   return page.evaluate((selector) => {
     const found: string[] = []
@@ -93,7 +93,7 @@ export function brokenWords(page: Page, within: string): Promise<string[]> {
   }, within)
 }
 
-/** Where each part of a page stands and how large it is, as text. Two readings are equal if nothing has moved. */
+/** Returns position and size of each matching element, as text. Two results are equal if nothing has moved. */
 export function places(page: Page, selector: string): Promise<string[]> {
   return page.evaluate(async (wanted) => {
     await document.fonts.ready
@@ -105,13 +105,13 @@ export function places(page: Page, selector: string): Promise<string[]> {
   }, selector)
 }
 
-/** Fails with all that is wrong with how the page is laid out now. */
+/** Fails with everything that is wrong with the current layout. */
 export async function expectWellLaidOut(page: Page): Promise<void> {
   const look = async () => ({
     sidewaysBy: await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth),
     outside: await textOutside(page),
     cutWithoutTitle: await cutWithoutTitle(page),
   })
-  // Pictures are drawn anew when the page has become narrower, so that takes a moment.
+  // Waits a moment, because pictures are drawn again after the page became narrower.
   await expect.poll(look, { timeout: 3000 }).toEqual({ sidewaysBy: 0, outside: [], cutWithoutTitle: [] })
 }

@@ -1,4 +1,4 @@
-// A real service for the pages to show: on a free port of this machine, in a temporary folder, with real checks.
+// A real service for the pages: on a free local port, in a temporary folder, with real checks.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,10 +9,10 @@ export interface LiveService {
   readonly address: string
   /** The admin key. */
   readonly key: string
-  /** Calls the API with the admin key; → `data`. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at all kinds of answers
+  /** Calls the API with the admin key. Returns `data`. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read many kinds of answers
   call(method: string, path: string, body?: unknown): Promise<any>
-  /** So many checks of one client and route. */
+  /** Makes `times` checks of one client and route. */
   check(client_id: string, route: string, times?: number): Promise<void>
   newKey(name: string, scope: string): Promise<string>
   stop(): Promise<void>

@@ -14,7 +14,7 @@ const HOSTILE = '<img src=x onerror="document.title=\'taken over\'">'
 
 let browser: Browser
 let service: LiveService
-/** Signed in as admin; tests go from page to page with it. */
+/** A page signed in as admin, shared by the tests. */
 let admin: Page
 let errors: string[]
 
@@ -42,7 +42,7 @@ afterAll(async () => {
   await service?.stop()
 })
 
-/** Holds within a few seconds, however busy the machine is. */
+/** Polls for up to 15 seconds, so that a busy machine does not fail the test. */
 const soon = <T>(look: () => T) => expect.poll(look, { timeout: 15_000 })
 
 async function signIn(page: Page, key: string): Promise<void> {
@@ -51,7 +51,7 @@ async function signIn(page: Page, key: string): Promise<void> {
   await page.getByRole('navigation', { name: 'Pages' }).waitFor()
 }
 
-/** Goes to a page as people do: by a link, without loading anew. */
+/** Opens a page by its link, without a reload. */
 async function go(page: Page, name: string): Promise<void> {
   await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name }).click()
   await page.getByRole('heading', { level: 1, name }).waitFor()
@@ -288,7 +288,7 @@ describe('policies', () => {
     expect((await service.call('GET', '/v1/usage?client_id=acme&route=/v1/exports')).rules).toMatchObject([{ used: 3, limit: 6 }])
   })
 
-  test('one that somebody else has changed meanwhile is not overwritten', async () => {
+  test('a policy that another person has changed since is not overwritten', async () => {
     await service.call('PUT', '/v1/policies/exports', {
       route: '/v1/exports',
       rules: { algorithm: 'sliding-log', limit: 7, window: '1h' },
@@ -418,11 +418,11 @@ describe('live', () => {
     expect(frames[frames.length >> 1]).toBeLessThan(100)
     expect(frames.at(-1)).toBeLessThan(1000)
     expect(await admin.getByRole('region', { name: 'Decisions' }).getByRole('row').count()).toBeLessThanOrEqual(101)
-    // What was left out is told with the next event.
-    const told = admin.getByText(/[1-9][\d,]* left out of the sample/)
+    // The next event reports the number of events that were left out.
+    const sampleNote = admin.getByText(/[1-9][\d,]* left out of the sample/)
     await soon(async () => {
       await service.check('flood-denied', '/v1/flood')
-      return told.count()
+      return sampleNote.count()
     }).toBe(1)
   })
 })
@@ -519,7 +519,7 @@ const PAGES = [
 
 test.each(PAGES)('axe finds nothing wrong on %s in light and dark, and nothing sticks out on a phone', async (path, content) => {
   await admin.goto(`${service.address}${path}`)
-  // What is live shows what comes, once the page listens.
+  // The live page shows only events that arrive after it has connected.
   if (path === '/live') {
     await expect
       .poll(

@@ -1,11 +1,11 @@
-// The playground in a real browser. The numbers on the page are held to the library, under traffic that is written out here once more.
+// The playground in a real browser. Its numbers are compared with the library, under traffic that is defined again here.
 
 import type { Browser, Page } from 'playwright-core'
 import { createLimiter, fixedWindow, gcra, memoryStore, type Rule, slidingLog, slidingWindow, tokenBucket } from 'sluice'
 import { fakeClock } from 'sluice/testing'
 import { type PreviewServer, preview } from 'vite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { buildDashboard, viteConfig } from '../../../scripts/build-dashboard.mjs'
+import { buildDashboard, VITE_CONFIG } from '../../../scripts/build-dashboard.mjs'
 import { expectAccessible, expectNoSidewaysScroll, openPage, startBrowser } from './browser.ts'
 
 let browser: Browser
@@ -14,7 +14,7 @@ let url: string
 
 beforeAll(async () => {
   await buildDashboard()
-  server = await preview({ configFile: viteConfig, logLevel: 'error', preview: { host: '127.0.0.1', port: 4800 } })
+  server = await preview({ configFile: VITE_CONFIG, logLevel: 'error', preview: { host: '127.0.0.1', port: 4800 } })
   url = `${server.resolvedUrls?.local[0]}playground`
   browser = await startBrowser()
 })
@@ -30,7 +30,7 @@ interface Numbers {
   readonly denied: number
 }
 
-/** What the library itself answers to hits at these times, and the most that pass in any 10 s: every millisecond is tried. */
+/** The library's answers to hits at these times, and the largest number that passed in any 10 s. Tries every millisecond. */
 function numbersOf(rule: Rule, times: readonly number[]): Numbers {
   const clock = fakeClock(1_763_164_800_000)
   const limiter = createLimiter({ rules: rule, store: memoryStore({ clock }) })
@@ -99,7 +99,7 @@ describe('the numbers', () => {
     await page.context().close()
   })
 
-  test('are the library’s for a client that comes again when it is told to', async () => {
+  test('are the library’s for a client that waits for retryAfterMs', async () => {
     const [page] = await openPage(
       browser,
       `${url}#traffic=retrying:hits=12,retry=told&rule=sliding-log&rule=fixed-window:countDenied=yes,limit=12`,

@@ -1,4 +1,4 @@
-// What the playground gives away works: the command in a shell, the file in a configuration, both with a real service.
+// The texts that the playground offers to copy work: the command in a shell and the file as a configuration, on a real service.
 
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { loadConfig } from 'sluice-server'
 import { expect, onTestFinished, test } from 'vitest'
-import { ALGORITHM_NAMES, newRule, readRule } from '../src/rules/rule-form.ts'
+import { ALGORITHM_NAMES } from '../src/rules/algorithm-forms.ts'
+import { newRule, readRule } from '../src/rules/rule-form.ts'
 import { asCurl, asYaml } from '../src/rules/rule-text.ts'
 import { startLiveService } from './live-service.ts'
 

@@ -1,5 +1,5 @@
-// Takes the pictures that the documents show, into docs/images. Run it by hand when a page has changed, and look at them.
-// The service runs in this process, on a clock that begins five minutes ago and is moved on as fast as checks can be made.
+// Takes the screenshots of the documents, into docs/images. Run it by hand after a change of a page, and check the pictures.
+// The service runs in this process. Its clock starts five minutes ago and moves as fast as checks can be made.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,10 +8,10 @@ import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
 import { loadConfig, serve } from 'sluice-server'
 import { preview } from 'vite'
-import { buildDashboard, viteConfig } from '../../../scripts/build-dashboard.mjs'
-import { findChromium } from '../../../scripts/chromium-there.mjs'
+import { buildDashboard, VITE_CONFIG } from '../../../scripts/build-dashboard.mjs'
+import { findChromium } from '../../../scripts/find-chromium.mjs'
 
-const images = fileURLToPath(new URL('../../../docs/images/', import.meta.url))
+const IMAGES = fileURLToPath(new URL('../../../docs/images/', import.meta.url))
 const SECONDS = 300
 
 let behindMs = SECONDS * 1000
@@ -29,8 +29,10 @@ const service = await serve({
     key = secret
   },
 })
+const executablePath = findChromium()
+if (executablePath === undefined) throw new Error('there is no Chromium: SLUICE_CHROMIUM may name one')
 const browser = await chromium.launch({
-  executablePath: findChromium(),
+  executablePath,
   args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
 })
 try {
@@ -43,6 +45,11 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
+/**
+ * @param {string} method
+ * @param {string} path
+ * @param {unknown} body
+ */
 async function call(method, path, body) {
   const headers = { 'api-key': key, 'content-type': 'application/json' }
   const response = await fetch(`${service.address}${path}`, { method, headers, body: JSON.stringify(body) })
@@ -63,7 +70,7 @@ async function makePolicies() {
   await call('PUT', '/v1/policies/free-plan', { client: 'free-*', scope: 'policy', mode: 'shadow', rules: free })
 }
 
-/** Five minutes of checks: a few busy clients, one that floods orders for a while. */
+/** Makes five minutes of checks: a few busy clients, and one that floods orders for a while. */
 async function makeHistory() {
   const clients = ['globex', 'acme', 'initech', 'hooli', 'free-17', 'umbrella', 'free-23', 'stark']
   const routes = ['/v1/users', '/v1/orders', '/v1/search', '/v1/exports']
@@ -92,7 +99,7 @@ async function takePictures() {
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByText('of checks are denied').waitFor()
   await page.waitForTimeout(500)
-  await page.screenshot({ path: join(images, 'overview.png') })
+  await page.screenshot({ path: join(IMAGES, 'overview.png') })
 
   await page.emulateMedia({ colorScheme: 'dark' })
   const flood = Array.from({ length: 40 }, (_, i) => ({ client_id: 'acme', route: i % 5 === 0 ? '/v1/exports' : '/v1/orders' }))
@@ -102,19 +109,19 @@ async function takePictures() {
     await call('POST', '/v1/check/batch', { checks: flood })
     await page.waitForTimeout(250)
   }
-  await page.screenshot({ path: join(images, 'client.png') })
+  await page.screenshot({ path: join(IMAGES, 'client.png') })
 
   await page.emulateMedia({ colorScheme: 'light' })
   await page.goto(`${service.address}/policies?name=orders`)
   await page.getByLabel('Capacity').fill('40')
   await page.getByText('After the change').waitFor()
   await page.getByText('Added by').waitFor()
-  await page.screenshot({ path: join(images, 'policy.png') })
+  await page.screenshot({ path: join(IMAGES, 'policy.png') })
 
-  const server = await preview({ configFile: viteConfig, logLevel: 'error', preview: { host: '127.0.0.1', port: 4900 } })
+  const server = await preview({ configFile: VITE_CONFIG, logLevel: 'error', preview: { host: '127.0.0.1', port: 4900 } })
   const alone = await browser.newPage({ viewport: { width: 1280, height: 1020 } })
-  await alone.goto(new URL('playground', server.resolvedUrls.local[0]).href)
+  await alone.goto(new URL('playground', server.resolvedUrls?.local[0]).href)
   await alone.locator('.lane-picture').first().waitFor()
-  await alone.screenshot({ path: join(images, 'playground.png') })
+  await alone.screenshot({ path: join(IMAGES, 'playground.png') })
   await server.close()
 }

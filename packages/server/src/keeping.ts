@@ -3,7 +3,6 @@
 
 import type { MemoryStore, Store } from 'sluice'
 import { redisStore } from 'sluice/redis'
-import type { RecordsCare, StoreFacts } from './api/service.ts'
 import { AuditTrail } from './audit/audit-trail.ts'
 import { hidePasswords } from './config/addresses.ts'
 import type { Config } from './config/config.ts'
@@ -18,6 +17,7 @@ import { redisTrouble } from './redis/redis-answers.ts'
 import { redisAuditTrail } from './redis/redis-audit-log.ts'
 import { type RedisAddress, RedisConnection } from './redis/redis-connection.ts'
 import { RedisRecords } from './redis/redis-records.ts'
+import type { RecordsCare, StoreFacts } from './service.ts'
 
 /** Checks of one batch travel in one command. */
 const CALLS_A_COMMAND = 1024

@@ -7,8 +7,10 @@ import { DataFolder } from '../dist/data/data-folder.js'
 const [folder, from] = process.argv.slice(2)
 const { records } = await DataFolder.open(folder, { compactAtBytes: 3000 })
 let version = Number(from)
+/** @param {string} text */
 const say = (text) => writeSync(1, `${text}\n`)
 
+/** @param {number} writer */
 async function change(writer) {
   for (;;) {
     version += 1

@@ -1,4 +1,4 @@
-// A live demonstration: three rules under the same burst, drawn side by side with the real engine on a fake clock.
+// A live demonstration: three rules under the same burst, drawn side by side, on the real library with a fake clock.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLimiter, fixedWindow, memoryStore, slidingLog, tokenBucket } from 'sluice'
@@ -28,22 +28,29 @@ if (args.includes('--help')) {
 }
 const isLive = process.stdout.isTTY && !args.includes('--fast')
 const colour = process.stdout.isTTY && process.env.NO_COLOR === undefined
+/**
+ * @param {number} code
+ * @param {string} text
+ */
 const paint = (code, text) => (colour ? `\u001b[${code}m${text}\u001b[0m` : text)
 
 const clock = fakeClock(START_MS)
-const lanes = [
-  ['fixed window', fixedWindow({ limit: 10, window: '1s', anchor: 'clock' })],
-  ['sliding log', slidingLog({ limit: 10, window: '1s' })],
-  ['token bucket', tokenBucket({ capacity: 10, refill: 10, every: '1s' })],
-].map(([name, rule]) => ({
+const lanes = Object.entries({
+  'fixed window': fixedWindow({ limit: 10, window: '1s', anchor: 'clock' }),
+  'sliding log': slidingLog({ limit: 10, window: '1s' }),
+  'token bucket': tokenBucket({ capacity: 10, refill: 10, every: '1s' }),
+}).map(([name, rule]) => ({
   name,
   limiter: createLimiter({ rules: rule, store: memoryStore({ clock }) }),
   drawn: '',
-  allowedAt: [],
+  allowedAt: /** @type {number[]} */ ([]),
   denied: 0,
 }))
 
-/** How many hits come in the 50 ms from `ms` on: two bursts around the first boundary, then a stream of 16 a second. */
+/**
+ * Number of hits in the 50 ms from `ms` on: two bursts around the first boundary, then a stream of 16 a second.
+ * @param {number} ms
+ */
 function hitsAt(ms) {
   if (ms >= 900 && ms < 1000) return 5
   if (ms >= 1000 && ms < 1100) return 5
@@ -95,7 +102,10 @@ function draw() {
   }
 }
 
-/** The most that passed in any 1,000 ms, wherever they start. */
+/**
+ * The largest number of hits that passed in any 1,000 ms.
+ * @param {number[]} times
+ */
 function mostInOneSecond(times) {
   return Math.max(0, ...times.map((start) => times.filter((time) => time >= start && time < start + 1000).length))
 }

@@ -1,6 +1,6 @@
 // Makes a limiter from rules, over the store that is given or a memory store of its own.
 
-import { SluiceError, show } from './core/errors.ts'
+import { mustBe } from './core/errors.ts'
 import type { FailureOptions } from './core/guard.ts'
 import { type Limiter, StoreLimiter } from './core/limiter.ts'
 import { checkOptions } from './core/options.ts'
@@ -30,16 +30,10 @@ export function createLimiter<R extends Rule, T extends Timing = 'sync'>(
   checkOptions('createLimiter', options, OPTIONS)
   const { store, failure = {}, waiting } = options
   if (store !== undefined && typeof store?.tally !== 'function') {
-    throw new SluiceError('ERR_OPTION', `store must be what memoryStore() and the others make, got ${show(store)}`, {
-      option: 'store',
-      value: store,
-    })
+    throw mustBe('ERR_OPTION', 'store', 'what memoryStore() and the others make', store)
   }
   if (waiting !== undefined && typeof waiting !== 'function') {
-    throw new SluiceError('ERR_OPTION', `waiting must be what waitingLine() makes, got ${show(waiting)}`, {
-      option: 'waiting',
-      value: waiting,
-    })
+    throw mustBe('ERR_OPTION', 'waiting', 'what waitingLine() makes', waiting)
   }
   const used = store ?? (memoryStore() as Store as Store<T>)
   return new StoreLimiter<T, SubjectOf<R>>({

@@ -1,7 +1,7 @@
-// Connections that break, answers that get lost: what was asked may have been done, and must not be asked again.
+// Connections break and answers get lost. The command may have run, so it must not be sent again.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import { oneServer, serverBehindProxy } from '../scenes.mjs'
+import { oneServer, serverBehindProxy } from '../environments.mjs'
 
 /** @import { Fault } from '../run-fault.mjs' */
 
@@ -11,13 +11,13 @@ import { oneServer, serverBehindProxy } from '../scenes.mjs'
 export const clientKill = {
   name: 'client-kill',
   what: 'CLIENT KILL TYPE normal, three times',
-  subjects: [
+  targets: [
     { client: 'ioredis', then: 'local' },
     { client: 'node-redis', then: 'local' },
     { client: 'ioredis', then: 'throw' },
   ],
-  setTheScene: () => oneServer(),
-  async strike({ server }) {
+  startEnvironment: () => oneServer(),
+  async inject({ server }) {
     for (let i = 0; i < 3; i++) {
       await server.cli('CLIENT', 'KILL', 'TYPE', 'normal')
       await pause(300)
@@ -30,13 +30,13 @@ export const clientKill = {
 export const refused = {
   name: 'connection-refused',
   what: 'connections are reset, and new ones refused for a second',
-  subjects: [
+  targets: [
     { client: 'ioredis', then: 'local', processes: 2 },
     { client: 'node-redis', then: 'local' },
     { client: 'node-redis', then: 'throw' },
   ],
-  setTheScene: serverBehindProxy,
-  async strike({ proxy }) {
+  startEnvironment: serverBehindProxy,
+  async inject({ proxy }) {
     await proxy.stop()
     await pause(1000)
     await proxy.start()
@@ -48,18 +48,18 @@ export const refused = {
 export const lostReplies = {
   name: 'lost-replies',
   what: 'hits are counted and their answers lost; then the connections are reset',
-  subjects: [
+  targets: [
     { client: 'ioredis', then: 'local' },
     { client: 'node-redis', then: 'local' },
     { client: 'ioredis', then: 'allow' },
     { client: 'ioredis', then: 'throw' },
     { client: 'node-redis', then: 'deny' },
   ],
-  setTheScene: serverBehindProxy,
-  async strike({ proxy }) {
-    proxy.weather = { loseDown: true }
+  startEnvironment: serverBehindProxy,
+  async inject({ proxy }) {
+    proxy.conditions = { loseDown: true }
     await pause(700)
-    proxy.weather = {}
+    proxy.conditions = {}
     proxy.reset()
   },
   expects: { timeout: 'some', fatal: 'none', 'not-asked': 'some', recovered: 'some' },

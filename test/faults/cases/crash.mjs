@@ -1,7 +1,7 @@
-// A server that dies and comes back with nothing, and one that is not there yet.
+// A server dies and restarts empty. Another server is not started yet.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import { noServer, oneServer } from '../scenes.mjs'
+import { noServer, oneServer } from '../environments.mjs'
 
 /** @import { Fault } from '../run-fault.mjs' */
 
@@ -9,7 +9,7 @@ import { noServer, oneServer } from '../scenes.mjs'
 export const sigkill = {
   name: 'sigkill',
   what: 'SIGKILL, and 500 ms later an empty server',
-  subjects: [
+  targets: [
     { client: 'ioredis', then: 'local', processes: 2 },
     { client: 'ioredis', then: 'allow' },
     { client: 'ioredis', then: 'deny' },
@@ -17,8 +17,8 @@ export const sigkill = {
     { client: 'node-redis', then: 'local' },
     { client: 'node-redis', then: 'throw' },
   ],
-  setTheScene: () => oneServer(),
-  async strike({ server }) {
+  startEnvironment: () => oneServer(),
+  async inject({ server }) {
     await server.kill()
     await pause(500)
     await server.start()
@@ -31,14 +31,14 @@ export const sigkill = {
 export const lateStart = {
   name: 'late-start',
   what: 'no server at first; it comes after a second',
-  subjects: [
+  targets: [
     { client: 'ioredis', then: 'local' },
     { client: 'node-redis', then: 'local' },
     { client: 'ioredis', then: 'throw' },
     { client: 'node-redis', then: 'deny' },
   ],
-  setTheScene: noServer,
-  async strike({ server }) {
+  startEnvironment: noServer,
+  async inject({ server }) {
     await pause(350)
     await server.start()
   },

@@ -1,12 +1,12 @@
-// The answer to three hits is cut after each of its bytes in turn: whoever did not get the whole of it fails, nobody gets
-// another's answer, and each hit has counted once.
+// The answer to three hits is cut after each of its bytes in turn. A call without its whole answer fails, no call gets the
+// answer of another, and each hit is counted once.
 
 import { createLimiter, fixedWindow, SluiceError } from 'sluice'
 import { redisStore } from 'sluice/redis'
 import { startRedis } from '../../servers/redis-server.mjs'
 import { startProxy } from '../../servers/tcp-proxy.mjs'
+import { RECOVERS_WITHIN_MS, SLACK_MS } from '../assertions.mjs'
 import { openClient, openObserver } from '../clients.mjs'
-import { RECOVERS_WITHIN_MS, SLACK_MS } from '../oracles.mjs'
 import { againIfStalled } from '../run-fault.mjs'
 import { StallWatch } from '../stalls.mjs'
 
@@ -19,15 +19,15 @@ const READS_WITHIN_MS = 5000
 const LIMIT = 1000
 const RULE = fixedWindow({ limit: LIMIT, window: '1h', name: 'f' })
 
-/** What has been used of each key before; so that each has an answer of its own. */
+/** Units used before the cut. They differ, so that every key has a different answer. */
 const USED = { a: 10, b: 200, c: 555 }
 
-/** More than the answer has bytes. */
+/** More bytes than the answer has. */
 const MOST_BYTES = 70
 
-/** What one run has for all its cuts. @typedef {{ server: RedisServer, observer: Opened, stalls: StallWatch }} Bench */
+/** The parts that all cuts of one run share. @typedef {{ server: RedisServer, observer: Opened, stalls: StallWatch }} Shared */
 
-/** How many are cut at the same time. */
+/** Number of connections that are cut at the same time. */
 const AT_ONCE = 15
 
 export const cutReplies = {
@@ -42,27 +42,27 @@ export const cutReplies = {
 /** @param {OnStep} onStep */
 async function runOnce(onStep) {
   const server = await startRedis()
-  const bench = { server, observer: openObserver(server.port), stalls: new StallWatch() }
+  const shared = { server, observer: openObserver(server.port), stalls: new StallWatch() }
   try {
     onStep('answers are cut')
-    return await Promise.all([cutEverywhere(bench, 'ioredis'), cutEverywhere(bench, 'node-redis')])
+    return await Promise.all([cutEverywhere(shared, 'ioredis'), cutEverywhere(shared, 'node-redis')])
   } finally {
-    bench.stalls.stop()
-    bench.observer.close()
+    shared.stalls.stop()
+    shared.observer.close()
     await server.stop()
   }
 }
 
 /**
- * @param {Bench} bench
+ * @param {Shared} shared
  * @param {ClientName} client
  * @returns {Promise<Outcome>}
  */
-async function cutEverywhere(bench, client) {
+async function cutEverywhere(shared, client) {
   const cuts = []
   for (let first = 0; first <= MOST_BYTES; first += AT_ONCE) {
     const bytes = Array.from({ length: AT_ONCE }, (_, i) => first + i)
-    cuts.push(...(await Promise.all(bytes.map((n) => cutAfter(n, bench, client)))))
+    cuts.push(...(await Promise.all(bytes.map((n) => cutAfter(n, shared, client)))))
   }
   const whole = cuts.findIndex(({ answered }) => answered > 0)
   const wrong = cuts.flatMap(({ bytes, answered, wrong }) => {
@@ -72,13 +72,13 @@ async function cutEverywhere(bench, client) {
   if (whole < 20) wrong.push(`an answer to three hits cannot have ${whole} bytes`)
   return {
     fault: 'cut-replies',
-    subject: `${client}, throw`,
+    target: `${client}, throw`,
     hits: cuts.length * 4,
     allowed: cuts.reduce((sum, { answered }) => sum + answered + 1, 0),
     bound: cuts.length * 4,
     worstMs: Math.max(...cuts.map(({ worstMs }) => worstMs)),
     recoveryMs: Math.max(...cuts.map(({ recoveryMs }) => recoveryMs)),
-    stalledMs: bench.stalls.worstMs,
+    stalledMs: shared.stalls.worstMs,
     failures: cuts[0].failures,
     wrong,
   }
@@ -86,7 +86,7 @@ async function cutEverywhere(bench, client) {
 
 /**
  * @param {number} bytes
- * @param {Bench} bench
+ * @param {Shared} shared
  * @param {ClientName} name
  */
 async function cutAfter(bytes, { server, observer, stalls }, name) {
@@ -100,7 +100,7 @@ async function cutAfter(bytes, { server, observer, stalls }, name) {
     store: redisStore(opened.client, { prefix }),
     failure: { timeoutMs: TIMEOUT_MS, failures: 100 },
   })
-  const books = createLimiter({
+  const storeCounts = createLimiter({
     rules: RULE,
     store: redisStore(observer.client, { prefix }),
     failure: { timeoutMs: READS_WITHIN_MS },
@@ -109,7 +109,7 @@ async function cutAfter(bytes, { server, observer, stalls }, name) {
   try {
     for (const [key, used] of Object.entries(USED)) await recovered(() => limiter.set(key, used))
     const before = limiter.failures
-    proxy.weather = { cutDownAfter: bytes, cutOnce: true }
+    proxy.conditions = { cutDownAfter: bytes, cutOnce: true }
     const startMs = performance.now()
     let worstMs = 0
     const hits = Object.entries(USED).map(async ([key, used]) => {
@@ -119,20 +119,21 @@ async function cutAfter(bytes, { server, observer, stalls }, name) {
         if (decision.code !== 'ERR_STORE_UNKNOWN') wrong.push(`cut after ${bytes} bytes: ${decision.message}`)
         return false
       }
-      if (decision.remaining !== LIMIT - used - 1) wrong.push(`cut after ${bytes} bytes: ${key} was told ${decision.remaining}`)
+      if (decision.remaining !== LIMIT - used - 1)
+        wrong.push(`cut after ${bytes} bytes: ${key} got the answer ${decision.remaining}`)
       return true
     })
     const answered = (await Promise.all(hits)).filter((isAnswered) => isAnswered).length
     const settledMs = performance.now()
-    proxy.weather = {}
+    proxy.conditions = {}
     await recovered(() => limiter.hit('a'))
     const recoveryMs = performance.now() - settledMs
-    // A client on a busy machine may notice too late that its connection is gone: then one more hit is in doubt.
+    // On a busy machine a client may notice a broken connection late. Then one more hit is in doubt.
     const doubtful = inDoubt(limiter.failures) - inDoubt(before) - (3 - answered)
     const lateMs = worstMs - stalls.stolenBetween(startMs, startMs + worstMs) - TIMEOUT_MS
     if (lateMs > SLACK_MS) wrong.push(`cut after ${bytes} bytes: settled ${Math.round(lateMs)} ms after the deadline`)
     for (const [key, used] of Object.entries(USED)) {
-      const counted = (await books.get(key)) - used
+      const counted = (await storeCounts.get(key)) - used
       const [least, most] = key === 'a' ? [2, 2 + doubtful] : [1, 1]
       if (counted < least || counted > most) wrong.push(`cut after ${bytes} bytes: ${key} counted ${counted} times, not ${least}`)
     }

@@ -1,10 +1,10 @@
-// A server that is silent for a while, and then does all that it was asked to.
+// A server is silent for a while, and then runs every command that it received.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import { oneServer } from '../scenes.mjs'
+import { oneServer } from '../environments.mjs'
 
 /** @import { Fault } from '../run-fault.mjs' */
-/** @import { ExpectedCounts } from '../oracles.mjs' */
+/** @import { ExpectedCounts } from '../assertions.mjs' */
 
 /** @type {ExpectedCounts} */
 const SILENCE = { timeout: 'some', refused: 'none', unknown: 'none', fatal: 'none', 'not-asked': 'some', recovered: 'some' }
@@ -17,14 +17,14 @@ export function sigstop(forMs) {
   return {
     name: 'sigstop',
     what: `SIGSTOP, and SIGCONT after ${forMs} ms`,
-    subjects: [
+    targets: [
       { client: 'ioredis', then: 'local', processes: 3 },
       { client: 'node-redis', then: 'local' },
       { client: 'ioredis', then: 'deny' },
       { client: 'node-redis', then: 'allow' },
     ],
-    setTheScene: () => oneServer(),
-    async strike({ server }) {
+    startEnvironment: () => oneServer(),
+    async inject({ server }) {
       server.signal('SIGSTOP')
       await pause(forMs)
       server.signal('SIGCONT')
@@ -37,12 +37,12 @@ export function sigstop(forMs) {
 export const clientPause = {
   name: 'client-pause',
   what: 'CLIENT PAUSE 600 WRITE',
-  subjects: [
+  targets: [
     { client: 'ioredis', then: 'local' },
     { client: 'node-redis', then: 'throw' },
   ],
-  setTheScene: () => oneServer(),
-  async strike({ server }) {
+  startEnvironment: () => oneServer(),
+  async inject({ server }) {
     await server.cli('CLIENT', 'PAUSE', 600, 'WRITE')
     await pause(600)
   },

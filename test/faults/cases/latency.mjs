@@ -1,10 +1,10 @@
-// A network that is slow: within the deadline nobody notices, beyond it nobody waits longer than the deadline.
+// A slow network. Delays below the deadline cause no failure, and longer delays cost no more than the deadline.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import { serverBehindProxy } from '../scenes.mjs'
+import { serverBehindProxy } from '../environments.mjs'
 
 /** @import { Fault } from '../run-fault.mjs' */
-/** @import { ExpectedCounts } from '../oracles.mjs' */
+/** @import { ExpectedCounts } from '../assertions.mjs' */
 
 /** @type {ExpectedCounts} */
 const NOTHING = { timeout: 'none', refused: 'none', unknown: 'none', fatal: 'none', 'not-asked': 'none', recovered: 'none' }
@@ -20,15 +20,15 @@ export function latency(ms, jitterMs, timeoutMs) {
     name: `latency-${ms}`,
     what: `answers take ${ms} to ${ms + jitterMs} ms, the deadline is ${timeoutMs}`,
     timeoutMs,
-    subjects: [
+    targets: [
       { client: 'ioredis', then: 'local' },
       { client: 'node-redis', then: 'local' },
     ],
-    setTheScene: serverBehindProxy,
-    async strike({ proxy }) {
-      proxy.weather = { downDelayMs: ms, jitterMs }
+    startEnvironment: serverBehindProxy,
+    async inject({ proxy }) {
+      proxy.conditions = { downDelayMs: ms, jitterMs }
       await pause(1000)
-      proxy.weather = {}
+      proxy.conditions = {}
     },
     expects:
       ms + jitterMs < timeoutMs

@@ -1,9 +1,9 @@
-// Ten seconds of nothing under load: neither memory nor the client's queues grow with it.
+// An outage of ten seconds under load. Neither memory nor the client's queues grow with it.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { serverBehindProxy } from '../scenes.mjs'
+import { serverBehindProxy } from '../environments.mjs'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc')
@@ -13,8 +13,8 @@ const PER_SECOND = 500
 const TIMEOUT_MS = 200
 const PROBE_EVERY_MS = 500
 
-/** Nothing is asked after the first deadline but one call in each interval. */
-const MOST_HELD = 2 * ((PER_SECOND * TIMEOUT_MS) / 1000) + OUTAGE_MS / PROBE_EVERY_MS
+/** After the first deadline, only one call in each interval is sent to the store. */
+const MOST_PENDING = 2 * ((PER_SECOND * TIMEOUT_MS) / 1000) + OUTAGE_MS / PROBE_EVERY_MS
 
 const MOST_HEAP_GROWTH = 4e6
 
@@ -24,23 +24,23 @@ export const longOutage = {
   what: `nothing arrives for ${OUTAGE_MS / 1000} s, at ${PER_SECOND} hits a second`,
   timeoutMs: TIMEOUT_MS,
   perSecond: PER_SECOND,
-  subjects: [
+  targets: [
     { client: 'ioredis', then: 'local' },
     { client: 'node-redis', then: 'local' },
   ],
-  setTheScene: serverBehindProxy,
-  async strike({ proxy }, subjects) {
-    proxy.weather = { loseUp: true, loseDown: true }
+  startEnvironment: serverBehindProxy,
+  async inject({ proxy }, targets) {
+    proxy.conditions = { loseUp: true, loseDown: true }
     await pause(1000)
     const before = heapUsed()
     await pause(OUTAGE_MS - 1000)
     const grown = heapUsed() - before
-    const held = Math.max(...subjects.flatMap(({ processes }) => processes.map(({ opened }) => opened.held())))
-    proxy.weather = {}
+    const pending = Math.max(...targets.flatMap(({ processes }) => processes.map(({ opened }) => opened.pending())))
+    proxy.conditions = {}
     proxy.reset()
     return [
       ...(grown > MOST_HEAP_GROWTH ? [`the heap grew by ${grown} bytes`] : []),
-      ...(held > MOST_HELD ? [`a client holds ${held} commands, at most ${MOST_HELD} expected`] : []),
+      ...(pending > MOST_PENDING ? [`a client holds ${pending} commands, at most ${MOST_PENDING} expected`] : []),
     ]
   },
   expects: { timeout: 'some', refused: 'any', unknown: 'any', fatal: 'none', 'not-asked': 'some', recovered: 'some' },

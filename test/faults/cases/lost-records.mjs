@@ -1,5 +1,5 @@
-// Redis loses policies and keys of the service under checks: two instances go on with what they know, refuse the key that was
-// revoked, say what happened, and put everything back on one command.
+// Redis loses policies and keys of the service while checks run. Two instances keep the records they know, refuse the revoked
+// key, report the loss, and restore everything on one command.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,21 +7,21 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { until } from '../../servers/redis-server.mjs'
 import { SluiceService, startSluice } from '../../servers/sluice-service.mjs'
 import { againIfStalled } from '../run-fault.mjs'
-import { NO_FAILURES } from '../subject.mjs'
+import { NO_FAILURES } from '../target.mjs'
 
 /** @import { OnStep, Outcome } from '../run-fault.mjs' */
-/** @import { RecordLoss } from '../record-scenes.mjs' */
+/** @import { RecordLoss } from '../record-losses.mjs' */
 
-/** An instance looks twice a second; a failover takes longer, which is not its fault. */
+/** An instance reads the records twice a second. A failover takes longer, and this bound includes it. */
 const NOTICES_WITHIN_MS = 15_000
 
-/** Between checks of one stream of them. */
+/** Pause between two checks of one stream. */
 const CHECK_EVERY_MS = 20
 
-/** A check may wait for its deadline of 100 ms, and for a busy machine. */
+/** The deadline of a check is 100 ms. The rest allows for a busy machine. */
 const WORST_CHECK_MS = 2000
 
-/** The answers to a key that is refused: 401, and 429 after many refusals. */
+/** Statuses for a refused key: 401, and 429 after many refusals. */
 const REFUSALS = [401, 429]
 
 /** @param {RecordLoss} loss */
@@ -39,12 +39,12 @@ export function lostRecords(loss) {
  * @returns {Promise<Outcome>}
  */
 async function runOnce(loss, onStep) {
-  onStep('setting the scene')
-  const scene = await loss.setTheScene()
+  onStep('setting the environment')
+  const environment = await loss.startEnvironment()
   /** @type {SluiceService[]} */
   const instances = []
   const startOne = async (key = '') => {
-    const one = await startSluice({ args: ['--store', scene.store, '--log-level', 'info'] })
+    const one = await startSluice({ args: ['--store', environment.store, '--log-level', 'info'] })
     instances.push(one)
     if (key !== '') writeFileSync(one.keyFile, key)
     return one
@@ -55,12 +55,12 @@ async function runOnce(loss, onStep) {
     const a = await startOne()
     const b = await startOne(a.key)
     const { shop, leaked } = await makeRecords(a)
-    await scene.keep()
+    await environment.keep()
     await changeRecords(a, leaked.key.id)
     await until('both instances to know, and their copies', async () => [a, b].every(({ dataFolder }) => hasCopied(dataFolder)))
     checks = new Checks([a, b], shop.secret, leaked.secret)
     onStep(loss.what)
-    await scene.lose()
+    await environment.lose()
     const lostMs = performance.now()
     await until(
       'the loss to be noticed',
@@ -68,26 +68,26 @@ async function runOnce(loss, onStep) {
       NOTICES_WITHIN_MS,
     )
     const noticedMs = performance.now() - lostMs
-    const wrong = [...(await lookAtLost(a)), ...(await lookAtLost(b))]
+    const wrong = [...(await problemsWhileLost(a)), ...(await problemsWhileLost(b))]
     onStep('restarting one, with its copy')
     await checks.without(b, async () => {
       await b.kill()
       await b.start()
     })
-    wrong.push(...(await lookAtLost(b)))
+    wrong.push(...(await problemsWhileLost(b)))
     onStep('restoring')
     wrong.push(...(await restoreFrom([a, b])))
     await until('the records to be back', async () => (await recordsOf(a)) === 'kept' && (await recordsOf(b)) === 'kept')
     const fresh = await startOne(a.key)
-    for (const one of [a, b, fresh]) wrong.push(...(await lookAtWhole(one, shop, leaked)))
-    wrong.push(...(await lookAtAudit(fresh)))
+    for (const one of [a, b, fresh]) wrong.push(...(await problemsAfterRestore(one, shop, leaked)))
+    wrong.push(...(await problemsOfAudit(fresh)))
     await checks.stop()
-    const { sent, letIn, worstMs } = checks
+    const { sent, passedWithRevoked, worstMs } = checks
     return {
       fault: loss.name,
-      subject: 'service, 2 instances',
+      target: 'service, 2 instances',
       hits: sent,
-      allowed: letIn,
+      allowed: passedWithRevoked,
       bound: 0,
       worstMs,
       recoveryMs: noticedMs,
@@ -98,7 +98,7 @@ async function runOnce(loss, onStep) {
   } finally {
     await checks?.stop()
     for (const one of instances) await one.remove()
-    await scene.stop()
+    await environment.stop()
   }
 }
 
@@ -112,7 +112,7 @@ async function makeRecords(a) {
 
 /**
  * @param {SluiceService} a
- * @param {string} leaked the id of the key that is revoked
+ * @param {string} leaked id of the key to revoke
  */
 async function changeRecords(a, leaked) {
   await a.call('DELETE', `/v1/keys/${leaked}`)
@@ -132,14 +132,14 @@ async function recordsOf(one) {
 }
 
 /**
- * Asserts the promises of the time while records are lost.
+ * Returns broken promises while records are lost.
  * @param {SluiceService} one
  */
-async function lookAtLost(one) {
+async function problemsWhileLost(one) {
   const ready = await one.call('GET', '/readyz')
   const change = await one.call('PUT', '/v1/policies/new', { client: 'new', rules: '1/s' })
   const metrics = await one.call('GET', '/metrics')
-  const holds = {
+  const promises = {
     'ready, and says that records are lost': ready.status === 200 && ready.body.data.records === 'lost',
     'refuses changes': change.body.meta.error === 'ERR_RECORDS_LOST',
     'has the metric': metrics.body.includes('\nsluice_records_lost 1\n'),
@@ -147,34 +147,34 @@ async function lookAtLost(one) {
     'keeps its copy': hasCopied(one.dataFolder),
     'keeps its policies': (await policiesOf(one)) === 'default late stays',
   }
-  return unmet(`${one.url} while lost`, holds)
+  return unmet(`${one.url} while lost`, promises)
 }
 
 /**
- * Asserts the promises of the time after records are back.
+ * Returns broken promises after the records were restored.
  * @param {SluiceService} one
  * @param {{ secret: string }} shop
  * @param {{ secret: string, key: { id: string } }} leaked
  */
-async function lookAtWhole(one, shop, leaked) {
+async function problemsAfterRestore(one, shop, leaked) {
   const change = await one.call('PUT', '/v1/policies/late', { client: 'late', rules: '8/hour' })
-  const holds = {
+  const promises = {
     'has the policies, and not the one that was deleted': (await policiesOf(one)) === 'default late stays',
     'lets the key in': (await check(one, shop.secret)) === 200,
     'refuses the key that was revoked': REFUSALS.includes(await check(one, leaked.secret)),
     'takes changes': change.status === 200,
   }
-  return unmet(`${one.url} when restored`, holds)
+  return unmet(`${one.url} when restored`, promises)
 }
 
 /** @param {SluiceService} one */
-async function lookAtAudit(one) {
+async function problemsOfAudit(one) {
   const { entries } = (await one.call('GET', '/v1/audit?target=redis')).body.data
   return unmet('the audit log', { 'has the restore once': entries.length === 1 && entries[0].action === 'records.restore' })
 }
 
 /**
- * By the command, at the instance that knows most: the others refuse.
+ * Runs the command on each instance until one accepts. Only the instance with the latest records does.
  * @param {readonly SluiceService[]} instances
  */
 async function restoreFrom(instances) {
@@ -208,21 +208,21 @@ async function check(one, secret) {
 
 /**
  * @param {string} where
- * @param {Readonly<Record<string, boolean>>} holds
+ * @param {Readonly<Record<string, boolean>>} promises
  */
-function unmet(where, holds) {
-  return Object.entries(holds).flatMap(([promise, isMet]) => (isMet ? [] : [`${where}: not so: ${promise}`]))
+function unmet(where, promises) {
+  return Object.entries(promises).flatMap(([promise, isMet]) => (isMet ? [] : [`${where}: not so: ${promise}`]))
 }
 
-/** Checks of all instances, again and again: with a key that is alive, and with one that was revoked. */
+/** Repeated checks on all instances, with a valid key and with a revoked one. */
 class Checks {
   #isOver = false
   /** @type {SluiceService | undefined} */
-  #resting
+  #paused
   #running
   sent = 0
-  /** Checks that passed with the key that was revoked. */
-  letIn = 0
+  /** Checks that passed with the revoked key. */
+  passedWithRevoked = 0
   worstMs = 0
   /** @type {Set<string>} */
   #wrong = new Set()
@@ -241,15 +241,15 @@ class Checks {
   }
 
   /**
-   * Leaves an instance alone while it restarts.
+   * Pauses the checks on an instance while it restarts.
    * @param {SluiceService} one
    * @param {() => Promise<void>} work
    */
   async without(one, work) {
-    this.#resting = one
+    this.#paused = one
     await pause(10 * CHECK_EVERY_MS)
     await work()
-    this.#resting = undefined
+    this.#paused = undefined
   }
 
   async stop() {
@@ -265,11 +265,11 @@ class Checks {
   async #run(one, alive, revoked) {
     while (!this.#isOver) {
       await pause(CHECK_EVERY_MS)
-      if (this.#resting === one) continue
+      if (this.#paused === one) continue
       try {
         await this.#both(one, alive, revoked)
       } catch (error) {
-        if (this.#resting !== one) this.#wrong.add(`a check failed: ${error}`)
+        if (this.#paused !== one) this.#wrong.add(`a check failed: ${error}`)
       }
     }
   }
@@ -289,7 +289,7 @@ class Checks {
     if (tookMs > WORST_CHECK_MS) this.#wrong.add(`a check took more than ${WORST_CHECK_MS} ms`)
     const other = await check(one, revoked)
     if (!REFUSALS.includes(other)) {
-      this.letIn += 1
+      this.passedWithRevoked += 1
       this.#wrong.add(`a check with the key that was revoked was answered ${other}`)
     }
   }

@@ -1,5 +1,5 @@
-// More policies in rotation than limiters are kept, and the server dies: the stand-in limits every one of them. The server stays
-// dead: other faults measure how soon the store is in use again.
+// More policies in rotation than limiters are kept, and the server dies. The stand-in limits every policy. The server stays
+// down: other faults measure the recovery.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { createLimiter, fixedWindow } from 'sluice'
@@ -9,7 +9,7 @@ import { mostAdmitted } from '../bounds.mjs'
 import { openClient } from '../clients.mjs'
 import { againIfStalled } from '../run-fault.mjs'
 import { StallWatch } from '../stalls.mjs'
-import { NO_FAILURES } from '../subject.mjs'
+import { NO_FAILURES } from '../target.mjs'
 
 /** @import { ClientName } from '../clients.mjs' */
 /** @import { OnStep, Outcome } from '../run-fault.mjs' */
@@ -18,7 +18,7 @@ const POLICIES = 10_000
 const LIMIT = 1
 const AT_ONCE = 1000
 
-/** No limiter is kept: that is the hardest rotation there is. */
+/** No limiter is kept between rounds, which is the hardest rotation. */
 const ROUNDS = 4
 
 const FAILURE = /** @type {const} */ ({ timeoutMs: 1000, then: 'local' })
@@ -45,8 +45,8 @@ async function runOnce(client, onStep) {
   const opened = openClient(client, server.port)
   const store = redisStore(opened.client, { prefix: 'faults-many' })
   const failures = { ...NO_FAILURES }
-  const books = { hits: 0, allowed: 0, byStore: 0, unanswered: 0, worstMs: 0 }
-  /** Hits every policy once, by a limiter that is made for this one hit. */
+  const storeCounts = { hits: 0, allowed: 0, byStore: 0, unanswered: 0, worstMs: 0 }
+  /** Hits every policy once, by a limiter that is made for this hit only. */
   const round = async () => {
     for (let first = 0; first < POLICIES; first += AT_ONCE) {
       await Promise.all(
@@ -54,10 +54,10 @@ async function runOnce(client, onStep) {
           const limiter = createLimiter({ rules, store, failure: FAILURE })
           const startMs = performance.now()
           const { allowed, source } = await limiter.hit('ada')
-          books.worstMs = Math.max(books.worstMs, performance.now() - startMs)
-          books.hits += 1
-          if (allowed) books.allowed += 1
-          if (source === 'fallback') books.unanswered += 1
+          storeCounts.worstMs = Math.max(storeCounts.worstMs, performance.now() - startMs)
+          storeCounts.hits += 1
+          if (allowed) storeCounts.allowed += 1
+          if (source === 'fallback') storeCounts.unanswered += 1
           for (const [reason, count] of Object.entries(limiter.failures)) {
             failures[/** @type {keyof typeof failures} */ (reason)] += count
           }
@@ -71,18 +71,19 @@ async function runOnce(client, onStep) {
     await pause(150)
     onStep('first use')
     await round()
-    const wrong = books.unanswered === 0 ? [] : [`first use: ${books.unanswered} were not decided by Redis, which was there`]
+    const wrong =
+      storeCounts.unanswered === 0 ? [] : [`first use: ${storeCounts.unanswered} were not decided by Redis, which was there`]
     onStep('killed')
     await server.kill()
     for (let i = 0; i < ROUNDS; i++) await round()
     const bound = POLICIES * mostAdmitted({ limit: LIMIT, then: 'local', processes: 1, lost: 0, unanswered: ROUNDS })
-    if (books.allowed > bound) wrong.push(`${books.allowed} admitted, bound ${bound}`)
-    if (books.unanswered < ROUNDS * POLICIES) wrong.push('a hit was answered by a server that is dead')
-    const { hits, allowed, worstMs } = books
-    const subject = `${client}, local`
+    if (storeCounts.allowed > bound) wrong.push(`${storeCounts.allowed} admitted, bound ${bound}`)
+    if (storeCounts.unanswered < ROUNDS * POLICIES) wrong.push('a hit was answered by a server that is dead')
+    const { hits, allowed, worstMs } = storeCounts
+    const target = `${client}, local`
     return {
       fault: 'many-policies',
-      subject,
+      target,
       hits,
       allowed,
       bound,

@@ -1,12 +1,12 @@
-// A server that is there, and says no: certainly nothing was counted.
+// The server answers with an error. Nothing was counted.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { freePort } from '../../servers/redis-server.mjs'
-import { oneServer } from '../scenes.mjs'
+import { oneServer } from '../environments.mjs'
 
 /** @import { Fault } from '../run-fault.mjs' */
-/** @import { ExpectedCounts } from '../oracles.mjs' */
-/** @import { Plan } from '../subject.mjs' */
+/** @import { ExpectedCounts } from '../assertions.mjs' */
+/** @import { TargetOptions } from '../target.mjs' */
 
 /** @typedef {Fault<Awaited<ReturnType<typeof oneServer>>>} ServerFault */
 
@@ -14,13 +14,13 @@ import { oneServer } from '../scenes.mjs'
 const REFUSALS = { timeout: 'none', refused: 'some', unknown: 'none', fatal: 'none', 'not-asked': 'some', recovered: 'some' }
 
 /**
- * Hits that are denied write nothing, and are answered all the same where the client resends nothing: not all fail in a row.
+ * Denied hits write nothing. They are answered if the client resends nothing, so not all hits in a row fail.
  * @type {ExpectedCounts}
  */
 const REFUSED_WRITES = { ...REFUSALS, 'not-asked': 'any' }
 
-/** @type {readonly Plan[]} */
-const SUBJECTS = [
+/** @type {readonly TargetOptions[]} */
+const TARGETS = [
   { client: 'ioredis', then: 'local' },
   { client: 'node-redis', then: 'local' },
   { client: 'ioredis', then: 'deny' },
@@ -32,9 +32,9 @@ const FOR_MS = 700
 export const readonly = {
   name: 'readonly',
   what: 'the primary is demoted, and promoted again: READONLY',
-  subjects: SUBJECTS,
-  setTheScene: () => oneServer(),
-  async strike({ server }) {
+  targets: TARGETS,
+  startEnvironment: () => oneServer(),
+  async inject({ server }) {
     await server.cli('REPLICAOF', '127.0.0.1', await freePort())
     await pause(FOR_MS)
     await server.cli('REPLICAOF', 'NO', 'ONE')
@@ -47,7 +47,7 @@ export const masterdown = {
   ...readonly,
   name: 'masterdown',
   what: 'demoted, its primary out of reach, and set to serve nothing stale: MASTERDOWN',
-  setTheScene: () => oneServer('--replica-serve-stale-data', 'no'),
+  startEnvironment: () => oneServer('--replica-serve-stale-data', 'no'),
   expects: REFUSALS,
 }
 
@@ -55,16 +55,16 @@ export const masterdown = {
 export const loading = {
   name: 'loading',
   what: 'DEBUG RELOAD, slowed down: LOADING',
-  subjects: SUBJECTS,
-  async setTheScene() {
-    const scene = await oneServer('--enable-debug-command', 'local')
-    await scene.server.cli('DEBUG', 'POPULATE', 6000, 'filler', 100)
-    // How often the server looks at its clients while it loads.
-    await scene.server.cli('CONFIG', 'SET', 'loading-process-events-interval-bytes', 1024)
-    await scene.server.cli('CONFIG', 'SET', 'key-load-delay', 50)
-    return scene
+  targets: TARGETS,
+  async startEnvironment() {
+    const environment = await oneServer('--enable-debug-command', 'local')
+    await environment.server.cli('DEBUG', 'POPULATE', 6000, 'filler', 100)
+    // The interval at which the server serves clients while it loads.
+    await environment.server.cli('CONFIG', 'SET', 'loading-process-events-interval-bytes', 1024)
+    await environment.server.cli('CONFIG', 'SET', 'key-load-delay', 50)
+    return environment
   },
-  async strike({ server }) {
+  async inject({ server }) {
     await server.cli('DEBUG', 'RELOAD')
   },
   expects: REFUSALS,
@@ -74,19 +74,19 @@ export const loading = {
 export const busy = {
   name: 'busy',
   what: 'a script that does not end, until SCRIPT KILL: BUSY',
-  subjects: SUBJECTS,
-  async setTheScene() {
-    const scene = await oneServer()
-    await scene.server.cli('CONFIG', 'SET', 'busy-reply-threshold', 50)
-    return scene
+  targets: TARGETS,
+  async startEnvironment() {
+    const environment = await oneServer()
+    await environment.server.cli('CONFIG', 'SET', 'busy-reply-threshold', 50)
+    return environment
   },
-  async strike({ server }) {
+  async inject({ server }) {
     const script = server.cli('EVAL', 'while true do end', 0)
     await pause(FOR_MS)
     await server.cli('SCRIPT', 'KILL')
     await script
   },
-  // Until the threshold it is silent.
+  // The server is silent until the threshold.
   expects: { ...REFUSALS, timeout: 'any' },
 }
 
@@ -94,9 +94,9 @@ export const busy = {
 export const oom = {
   name: 'oom',
   what: 'maxmemory is reached, and nothing may be evicted: OOM',
-  subjects: SUBJECTS,
-  setTheScene: () => oneServer('--maxmemory-policy', 'noeviction'),
-  async strike({ server }) {
+  targets: TARGETS,
+  startEnvironment: () => oneServer('--maxmemory-policy', 'noeviction'),
+  async inject({ server }) {
     await server.cli('CONFIG', 'SET', 'maxmemory', 1)
     await pause(FOR_MS)
     await server.cli('CONFIG', 'SET', 'maxmemory', 0)
@@ -108,9 +108,9 @@ export const oom = {
 export const noreplicas = {
   name: 'noreplicas',
   what: 'fewer replicas than min-replicas-to-write: NOREPLICAS',
-  subjects: SUBJECTS,
-  setTheScene: () => oneServer(),
-  async strike({ server }) {
+  targets: TARGETS,
+  startEnvironment: () => oneServer(),
+  async inject({ server }) {
     await server.cli('CONFIG', 'SET', 'min-replicas-to-write', 1)
     await pause(FOR_MS)
     await server.cli('CONFIG', 'SET', 'min-replicas-to-write', 0)
@@ -122,13 +122,13 @@ export const noreplicas = {
 export const noPermission = {
   name: 'no-permission',
   what: 'the user may not run scripts: NOPERM',
-  subjects: SUBJECTS,
-  setTheScene: () => oneServer(),
-  async strike({ server }) {
+  targets: TARGETS,
+  startEnvironment: () => oneServer(),
+  async inject({ server }) {
     await server.cli('ACL', 'SETUSER', 'default', '-@scripting')
     await pause(FOR_MS)
     await server.cli('ACL', 'SETUSER', 'default', '+@all')
   },
-  // The store is there and answers at once: it is asked each time.
+  // The store answers at once, so every call is sent to it.
   expects: { timeout: 'none', refused: 'none', unknown: 'none', fatal: 'some', 'not-asked': 'none', recovered: 'none' },
 }

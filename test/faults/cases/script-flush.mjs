@@ -1,19 +1,19 @@
-// The script cache is emptied again and again: each time the program is sent once more, and nobody notices.
+// The script cache is emptied repeatedly. The program is sent again each time, and no call fails.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import { oneServer } from '../scenes.mjs'
+import { oneServer } from '../environments.mjs'
 
 /** @type {import('../run-fault.mjs').Fault<Awaited<ReturnType<typeof oneServer>>>} */
 export const scriptFlush = {
   name: 'script-flush',
   what: 'SCRIPT FLUSH, eight times',
-  subjects: [
+  targets: [
     { client: 'ioredis', then: 'local', processes: 2 },
     { client: 'node-redis', then: 'local' },
     { client: 'ioredis', then: 'throw' },
   ],
-  setTheScene: () => oneServer(),
-  async strike({ server }) {
+  startEnvironment: () => oneServer(),
+  async inject({ server }) {
     for (let i = 0; i < 8; i++) {
       await server.cli('SCRIPT', 'FLUSH')
       await pause(100)

@@ -4,13 +4,13 @@ import { rateLimit } from 'express-rate-limit'
 import { expressLimiter } from 'sluice/express'
 import { bare, fieldsByHand, peer, sluice, sluiceWithoutFields } from '../frameworks.mjs'
 import { listen } from '../listen.mjs'
-import { answer, limit, rules, windowMs, writeFields } from '../quota.mjs'
+import { ANSWER, limit, RULES, windowMs, writeFields } from '../quota.mjs'
 
 /** @import { RequestHandler } from 'express' */
 
 export const servers = [
-  sluice('app.use(expressLimiter({ rules }))', () => start(expressLimiter({ rules }))),
-  sluiceWithoutFields(() => start(expressLimiter({ rules, headers: false }))),
+  sluice('app.use(expressLimiter({ rules }))', () => start(expressLimiter({ rules: RULES }))),
+  sluiceWithoutFields(() => start(expressLimiter({ rules: RULES, headers: false }))),
   peer('express-rate-limit', 'app.use(rateLimit({ windowMs, limit }))', () => start(rateLimit({ windowMs, limit }))),
   fieldsByHand(() =>
     start((_req, res, next) => {
@@ -25,6 +25,6 @@ export const servers = [
 function start(...limiters) {
   const app = express()
   for (const limiter of limiters) app.use(limiter)
-  app.get('/', (_req, res) => void res.json(answer))
+  app.get('/', (_req, res) => void res.json(ANSWER))
   return listen(createServer(app))
 }

@@ -2,13 +2,13 @@ import rateLimit from '@fastify/rate-limit'
 import fastify from 'fastify'
 import { fastifyLimiter } from 'sluice/fastify'
 import { bare, fieldsByHand, peer, sluice, sluiceWithoutFields } from '../frameworks.mjs'
-import { answer, limit, rules, windowMs, writeFields } from '../quota.mjs'
+import { ANSWER, limit, RULES, windowMs, writeFields } from '../quota.mjs'
 
 /** @import { FastifyInstance } from 'fastify' */
 
 export const servers = [
-  sluice('app.register(fastifyLimiter, { rules })', () => start((app) => app.register(fastifyLimiter, { rules }))),
-  sluiceWithoutFields(() => start((app) => app.register(fastifyLimiter, { rules, headers: false }))),
+  sluice('app.register(fastifyLimiter, { rules })', () => start((app) => app.register(fastifyLimiter, { rules: RULES }))),
+  sluiceWithoutFields(() => start((app) => app.register(fastifyLimiter, { rules: RULES, headers: false }))),
   peer('@fastify/rate-limit', 'app.register(rateLimit, { max, timeWindow })', () =>
     start((app) => app.register(rateLimit, { max: limit, timeWindow: windowMs })),
   ),
@@ -27,7 +27,7 @@ export const servers = [
 async function start(limit) {
   const app = fastify()
   await limit(app)
-  app.get('/', () => answer)
+  app.get('/', () => ANSWER)
   await app.listen({ port: 0, host: '127.0.0.1' })
-  return app.addresses()[0].port
+  return /** @type {import('node:net').AddressInfo} */ (app.server.address()).port
 }

@@ -3,11 +3,11 @@ import { getRequestListener } from '@hono/node-server'
 import { fetchLimiter } from 'sluice/fetch'
 import { bare, fieldsByHand, sluice, sluiceWithoutFields } from '../frameworks.mjs'
 import { listen } from '../listen.mjs'
-import { answer, rules, writeFields } from '../quota.mjs'
+import { ANSWER, RULES, writeFields } from '../quota.mjs'
 
 export const servers = [
-  sluice('fetchLimiter({ rules })(handler)', () => start(fetchLimiter({ rules })(hello))),
-  sluiceWithoutFields(() => start(fetchLimiter({ rules, headers: false })(hello))),
+  sluice('fetchLimiter({ rules })(handler)', () => start(fetchLimiter({ rules: RULES })(hello))),
+  sluiceWithoutFields(() => start(fetchLimiter({ rules: RULES, headers: false })(hello))),
   fieldsByHand(() =>
     start((request, env) => {
       const response = hello(request, env)
@@ -28,5 +28,5 @@ function start(handler) {
  * @param {any} _env
  */
 function hello(_request, _env) {
-  return new Response(JSON.stringify(answer), { headers: { 'Content-Type': 'application/json' } })
+  return new Response(JSON.stringify(ANSWER), { headers: { 'Content-Type': 'application/json' } })
 }

@@ -5,7 +5,7 @@ import { rateLimiter } from 'hono-rate-limiter'
 import { honoLimiter } from 'sluice/hono'
 import { bare, fieldsByHand, peer, sluice, sluiceWithoutFields } from '../frameworks.mjs'
 import { listen } from '../listen.mjs'
-import { answer, limit, rules, windowMs, writeFields } from '../quota.mjs'
+import { ANSWER, limit, RULES, windowMs, writeFields } from '../quota.mjs'
 
 /** @import { MiddlewareHandler } from 'hono' */
 
@@ -13,8 +13,8 @@ import { answer, limit, rules, windowMs, writeFields } from '../quota.mjs'
 const keyGenerator = (/** @type {any} */ c) => c.env.incoming.socket.remoteAddress
 
 export const servers = [
-  sluice('app.use(honoLimiter({ rules }))', () => start(honoLimiter({ rules }))),
-  sluiceWithoutFields(() => start(honoLimiter({ rules, headers: false }))),
+  sluice('app.use(honoLimiter({ rules }))', () => start(honoLimiter({ rules: RULES }))),
+  sluiceWithoutFields(() => start(honoLimiter({ rules: RULES, headers: false }))),
   peer('hono-rate-limiter', 'app.use(rateLimiter({ windowMs, limit, keyGenerator }))', () =>
     start(rateLimiter({ windowMs, limit, keyGenerator })),
   ),
@@ -26,6 +26,6 @@ export const servers = [
 function start(...limiters) {
   const app = new Hono()
   for (const limiter of limiters) app.use(limiter)
-  app.get('/', (c) => c.json(answer))
+  app.get('/', (c) => c.json(ANSWER))
   return listen(createServer(getRequestListener(app.fetch)))
 }

@@ -3,13 +3,13 @@ import Koa from 'koa'
 import { koaLimiter } from 'sluice/koa'
 import { bare, fieldsByHand, sluice, sluiceWithoutFields } from '../frameworks.mjs'
 import { listen } from '../listen.mjs'
-import { answer, rules, writeFields } from '../quota.mjs'
+import { ANSWER, RULES, writeFields } from '../quota.mjs'
 
 /** @import { Middleware } from 'koa' */
 
 export const servers = [
-  sluice('app.use(koaLimiter({ rules }))', () => start(koaLimiter({ rules }))),
-  sluiceWithoutFields(() => start(koaLimiter({ rules, headers: false }))),
+  sluice('app.use(koaLimiter({ rules }))', () => start(koaLimiter({ rules: RULES }))),
+  sluiceWithoutFields(() => start(koaLimiter({ rules: RULES, headers: false }))),
   fieldsByHand(() =>
     start((ctx, next) => {
       writeFields((name, value) => ctx.set(name, value))
@@ -24,7 +24,7 @@ function start(...limiters) {
   const app = new Koa()
   for (const limiter of limiters) app.use(limiter)
   app.use((ctx) => {
-    ctx.body = answer
+    ctx.body = ANSWER
   })
   return listen(createServer(app.callback()))
 }

@@ -6,15 +6,17 @@ import { APP_GUARD, NestFactory } from '@nestjs/core'
 import { ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler'
 import { nestLimiter } from 'sluice/nest'
 import { bare, fieldsByHand, peer, sluice, sluiceWithoutFields } from '../frameworks.mjs'
-import { answer, limit, rules, windowMs, writeFields } from '../quota.mjs'
+import { ANSWER, limit, RULES, windowMs, writeFields } from '../quota.mjs'
 
 /** @import { ModuleMetadata } from '@nestjs/common' */
 
 export const servers = [
   sluice('{ provide: APP_GUARD, useValue: nestLimiter({ rules }) }', () =>
-    start({ providers: [{ provide: APP_GUARD, useValue: nestLimiter({ rules }) }] }),
+    start({ providers: [{ provide: APP_GUARD, useValue: nestLimiter({ rules: RULES }) }] }),
   ),
-  sluiceWithoutFields(() => start({ providers: [{ provide: APP_GUARD, useValue: nestLimiter({ rules, headers: false }) }] })),
+  sluiceWithoutFields(() =>
+    start({ providers: [{ provide: APP_GUARD, useValue: nestLimiter({ rules: RULES, headers: false }) }] }),
+  ),
   peer('@nestjs/throttler', 'ThrottlerModule.forRoot([{ ttl, limit }]), { provide: APP_GUARD, useClass: ThrottlerGuard }', () =>
     start({
       imports: [ThrottlerModule.forRoot([{ ttl: windowMs, limit }])],
@@ -36,7 +38,7 @@ function canActivate(context) {
 async function start(metadata) {
   class Hello {
     hello() {
-      return answer
+      return ANSWER
     }
   }
   // What TypeScript makes of decorators.

@@ -2,13 +2,13 @@ import { createServer } from 'node:http'
 import { nodeLimiter } from 'sluice/node'
 import { bare, fieldsByHand, sluice, sluiceWithoutFields } from '../frameworks.mjs'
 import { listen } from '../listen.mjs'
-import { answer, rules, writeFields } from '../quota.mjs'
+import { ANSWER, RULES, writeFields } from '../quota.mjs'
 
 /** @import { IncomingMessage, ServerResponse } from 'node:http' */
 
 export const servers = [
-  sluice('nodeLimiter({ rules })(req, res, next)', () => startLimited(nodeLimiter({ rules }))),
-  sluiceWithoutFields(() => startLimited(nodeLimiter({ rules, headers: false }))),
+  sluice('nodeLimiter({ rules })(req, res, next)', () => startLimited(nodeLimiter({ rules: RULES }))),
+  sluiceWithoutFields(() => startLimited(nodeLimiter({ rules: RULES, headers: false }))),
   fieldsByHand(() =>
     startLimited((_req, res, next) => {
       writeFields((name, value) => res.setHeader(name, value))
@@ -29,5 +29,5 @@ function startLimited(limit) {
  */
 function hello(_req, res) {
   res.setHeader('Content-Type', 'application/json')
-  res.end(JSON.stringify(answer))
+  res.end(JSON.stringify(ANSWER))
 }

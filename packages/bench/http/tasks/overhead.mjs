@@ -1,20 +1,21 @@
-// What a limiter takes from each framework: requests a second, and what one costs the server.
+// The cost of a limiter in each framework: requests a second, and CPU time of the server for one.
 
 import { microseconds, perSecond, times } from '../../report/numbers.mjs'
-import { loadFramework } from '../frameworks.mjs'
+import { median } from '../../rounds/results.mjs'
+import { inTurnOrder, loadFramework } from '../frameworks.mjs'
 import { takeTurns } from '../traffic.mjs'
 
 /** @import { Table } from '../../report/table.mjs' */
 /** @import { Results } from '../../rounds/results.mjs' */
 /** @import { Group } from '../../rounds/rounds.mjs' */
 /** @import { Plan } from '../http.mjs' */
-/** @import { Timing } from '../traffic.mjs' */
+/** @import { Timing, Turn } from '../traffic.mjs' */
 
 export const name = 'overhead'
 export const file = import.meta.url
 
 /** All servers of a framework are measured together, turn by turn. */
-const entrant = 'all servers, in turns'
+export const ENTRANT = 'all servers, in turns'
 
 /**
  * @param {Plan} plan
@@ -23,29 +24,38 @@ const entrant = 'all servers, in turns'
 export function groups({ frameworks, timing }) {
   return frameworks.map((framework) => ({
     name: framework.name,
-    entrants: [{ name: entrant, params: { framework: framework.name, ...timing } }],
+    entrants: [{ name: ENTRANT, params: { framework: framework.name, ...timing } }],
   }))
 }
 
 /** @param {{ framework: string } & Timing} params */
 export async function measure({ framework, ...timing }) {
   const { servers } = await loadFramework(framework)
-  const turns = await takeTurns(
-    framework,
-    servers.map(({ name }) => name),
-    timing,
-  )
+  const names = inTurnOrder(servers).map(({ name }) => name)
+  return summarize(await takeTurns(framework, names, timing))
+}
+
+/**
+ * The numbers of a round. Ratios are taken within a lap.
+ * @param {Map<string, Turn[]>} turns
+ */
+export function summarize(turns) {
   /** @type {Record<string, number>} */
   const numbers = {}
   for (const [server, taken] of turns) {
     numbers[field(server, 'requestsPerSecond')] = -quiet(taken.map(({ requestsPerSecond }) => -requestsPerSecond))
     numbers[field(server, 'serverMicros')] = quiet(taken.map(({ serverMicros }) => serverMicros))
+    for (const [other, theirs] of turns) {
+      numbers[field(server, shareOf(other))] = median(
+        taken.map(({ serverMicros }, lap) => theirs[lap].serverMicros / serverMicros),
+      )
+    }
   }
   return numbers
 }
 
 /**
- * What a turn takes while nobody else uses the machine: the lower quartile. Others can make a turn dearer, never cheaper.
+ * The lower quartile: a turn while nobody else uses the machine. Others can make a turn dearer, never cheaper.
  * @param {number[]} numbers
  */
 function quiet(numbers) {
@@ -60,16 +70,21 @@ function field(server, what) {
   return `${server}: ${what}`
 }
 
+/** @param {string} other */
+function shareOf(other) {
+  return `requests for each of ${other}`
+}
+
 /**
- * How many requests the same CPU time serves, compared with another server of the framework.
+ * Requests for the same CPU time, compared with another server of the framework. The ratio is taken within a lap, where the two
+ * servers' turns are neighbours; then its median over the laps of a round, and over the rounds.
  * @param {Results} results
  * @param {string} framework
  * @param {string} server
  * @param {string} other
  */
 export function ratio(results, framework, server, other) {
-  const reading = (/** @type {string} */ of) => /** @type {const} */ ([name, framework, entrant, field(of, 'serverMicros')])
-  return results.medianRatio(reading(other), reading(server))
+  return results.median([name, framework, ENTRANT, field(server, shareOf(other))])
 }
 
 /**
@@ -79,11 +94,12 @@ export function ratio(results, framework, server, other) {
  */
 export function table({ frameworks, timing }, results) {
   return {
-    title: 'Requests a second, and what one costs the server',
+    title: 'Requests a second, and CPU time of the server for one',
     note:
-      `Servers of a framework take ${timing.turns} turns of ${timing.turnMs} ms, with 32 connections and one request under way on each. ` +
-      "CPU is that of the server's process alone. Of bare: how many requests the same CPU time serves, compared with no limiter.",
-    columns: ['framework', 'limiter', 'requests a second', 'CPU a request', 'of bare'],
+      `Servers of a framework take turns of ${timing.turnMs} ms in ${timing.laps} laps, every other lap backwards, with 32 connections and one ` +
+      "request under way on each. CPU is that of the server's process alone. The last two columns compare requests for the same CPU " +
+      'time, lap by lap: with the same two fields written by hand, and with neither limiter nor fields.',
+    columns: ['framework', 'limiter', 'requests a second', 'CPU a request', 'of fields by hand', 'of bare'],
     rows: frameworks.flatMap((framework) => framework.servers.map((server) => row(results, framework.name, server.name))),
   }
 }
@@ -94,12 +110,13 @@ export function table({ frameworks, timing }, results) {
  * @param {string} server
  */
 function row(results, framework, server) {
-  const read = (/** @type {string} */ what) => results.median([name, framework, entrant, field(server, what)])
+  const read = (/** @type {string} */ what) => results.median([name, framework, ENTRANT, field(server, what)])
   return [
     framework,
     server,
     perSecond(read('requestsPerSecond')),
     microseconds(read('serverMicros')),
+    times(ratio(results, framework, server, 'fields by hand')),
     times(ratio(results, framework, server, 'bare')),
   ]
 }

@@ -5,7 +5,7 @@ import { createLimiter, fixedWindow, memoryStore } from 'sluice'
 /** @import { Rule } from 'sluice' */
 /** @import { Create, Limiter } from '../contestants.mjs' */
 
-const defaultMaxKeys = 1_000_000
+const DEFAULT_MAX_KEYS = 1_000_000
 
 export const role = 'sluice'
 export const packageName = 'sluice'
@@ -23,7 +23,7 @@ export function create({ limit, windowMs, keys }) {
  * @returns {Limiter}
  */
 export function limiterOver(rules, states) {
-  const store = states > defaultMaxKeys ? memoryStore({ maxKeys: states }) : memoryStore()
+  const store = states > DEFAULT_MAX_KEYS ? memoryStore({ maxKeys: states }) : memoryStore()
   const limiter = createLimiter({ rules, store })
   return {
     hit: (key) => limiter.hit(key),

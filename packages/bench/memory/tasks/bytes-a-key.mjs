@@ -1,7 +1,7 @@
 // Bytes a key: what the process holds more than before the limiter was made, once every key has been hit once.
 // The caller keeps no key, so a contestant that keeps the strings pays for them.
 
-import { roomyQuota } from '../../quota.mjs'
+import { ROOMY_QUOTA } from '../../quota.mjs'
 import { keyCount, threeDigits, times } from '../../report/numbers.mjs'
 import { loadContestant } from '../contestants.mjs'
 import { assertHolds, fill } from '../traffic.mjs'
@@ -14,8 +14,8 @@ import { assertHolds, fill } from '../traffic.mjs'
 export const name = 'bytes a key'
 export const file = import.meta.url
 
-const keys = 1_000_000
-export const group = keyCount(keys)
+const KEYS = 1_000_000
+export const GROUP = keyCount(KEYS)
 
 /**
  * @param {Plan} plan
@@ -23,19 +23,19 @@ export const group = keyCount(keys)
  */
 export function groups({ contestants }) {
   const entrants = contestants.map(({ name }) => ({ name, params: { contestant: name } }))
-  return [{ name: group, entrants, nodeFlags: ['--expose-gc'] }]
+  return [{ name: GROUP, entrants, nodeFlags: ['--expose-gc'] }]
 }
 
 /** @param {{ contestant: string }} params */
 export async function measure({ contestant }) {
   const { create, isAsync } = await loadContestant(contestant)
   const before = heldBytes()
-  const limiter = create({ ...roomyQuota, keys })
-  await fill(limiter, isAsync, keys)
+  const limiter = create({ ...ROOMY_QUOTA, keys: KEYS })
+  await fill(limiter, isAsync, KEYS)
   const held = heldBytes() - before
   // Asked after the count, so the limiter was alive while it was taken.
-  assertHolds(limiter, keys)
-  return { bytesAKey: held / keys }
+  assertHolds(limiter, KEYS)
+  return { bytesAKey: held / KEYS }
 }
 
 /** Heap and buffers in use after a full collection. `external` contains `arrayBuffers`. */
@@ -56,13 +56,13 @@ function heldBytes() {
  */
 export function table({ contestants }, results) {
   return {
-    title: `Bytes a key, at ${group}`,
+    title: `Bytes a key, at ${GROUP}`,
     note: 'Heap and buffers after a full collection. The caller holds no key.',
     columns: ['contestant', 'bytes a key', 'times the bytes of sluice'],
     rows: contestants.map((contestant) => [
       contestant.name,
-      threeDigits(results.median([name, group, contestant.name, 'bytesAKey'])),
-      times(results.medianRatio([name, group, contestant.name, 'bytesAKey'], [name, group, 'sluice', 'bytesAKey'])),
+      threeDigits(results.median([name, GROUP, contestant.name, 'bytesAKey'])),
+      times(results.medianRatio([name, GROUP, contestant.name, 'bytesAKey'], [name, GROUP, 'sluice', 'bytesAKey'])),
     ]),
   }
 }

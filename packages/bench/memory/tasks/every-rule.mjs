@@ -1,7 +1,7 @@
 // Every rule of ours beside each other; of the log one that is nearly always over its limit, and one that is below it.
 
 import { keyCount, percent, perSecond } from '../../report/numbers.mjs'
-import { everyRule } from '../../rules.mjs'
+import { EVERY_RULE } from '../../rules.mjs'
 import { limiterOver } from '../contestants/sluice.mjs'
 import { fill, hitForAWhile } from '../traffic.mjs'
 
@@ -14,22 +14,22 @@ import { fill, hitForAWhile } from '../traffic.mjs'
 export const name = 'every rule'
 export const file = import.meta.url
 
-const keyCounts = [1_000, 1_000_000]
+const KEY_COUNTS = [1_000, 1_000_000]
 
 /**
  * @param {Plan} plan
  * @returns {Group[]}
  */
 export function groups({ timing }) {
-  return keyCounts.map((keys) => ({
+  return KEY_COUNTS.map((keys) => ({
     name: keyCount(keys),
-    entrants: Object.keys(everyRule).map((rule) => ({ name: rule, params: { rule, keys, ...timing } })),
+    entrants: Object.keys(EVERY_RULE).map((rule) => ({ name: rule, params: { rule, keys, ...timing } })),
   }))
 }
 
 /** @param {{ rule: string, keys: number } & Timing} params */
 export async function measure({ rule, keys, warmUpMs, timedMs }) {
-  const limiter = limiterOver(everyRule[rule], keys)
+  const limiter = limiterOver(EVERY_RULE[rule], keys)
   await fill(limiter, false, keys)
   return hitForAWhile(limiter, false, { keys, warmUpMs, timedMs })
 }
@@ -40,12 +40,12 @@ export async function measure({ rule, keys, warmUpMs, timedMs }) {
  * @returns {Table}
  */
 export function table(_plan, results) {
-  const groupNames = keyCounts.map(keyCount)
+  const groupNames = KEY_COUNTS.map(keyCount)
   return {
     title: 'Decisions a second of every rule, by keys',
     note: 'In brackets: the share of hits that were allowed. Quotas are out of reach, except where the row names one.',
     columns: ['rule', ...groupNames],
-    rows: Object.keys(everyRule).map((rule) => [rule, ...groupNames.map((group) => cell(results, group, rule))]),
+    rows: Object.keys(EVERY_RULE).map((rule) => [rule, ...groupNames.map((group) => cell(results, group, rule))]),
   }
 }
 

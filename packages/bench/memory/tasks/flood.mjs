@@ -3,7 +3,7 @@
 // Each hit past the bound is timed by itself as well; making its key is not in that time.
 
 import { createLimiter, fixedWindow, memoryStore, slidingLog, tokenBucket } from 'sluice'
-import { roomyQuota } from '../../quota.mjs'
+import { ROOMY_QUOTA } from '../../quota.mjs'
 import { keyCount, milliseconds, perSecond, times } from '../../report/numbers.mjs'
 import { median } from '../../rounds/results.mjs'
 
@@ -15,21 +15,21 @@ import { median } from '../../rounds/results.mjs'
 export const name = 'flood'
 export const file = import.meta.url
 
-const { limit, windowMs } = roomyQuota
+const { limit, windowMs } = ROOMY_QUOTA
 
 /** States of the store. The first is the default. */
-const bounds = [1_000_000, 50_000]
+const BOUNDS = [1_000_000, 50_000]
 
 /** Rules whose states differ in width. */
-const rules = [
+const RULES = [
   fixedWindow({ limit, window: windowMs }),
   tokenBucket({ capacity: limit, refill: limit, every: windowMs }),
   slidingLog({ limit: 100, window: windowMs }),
 ]
 
 /** Every bound with each number of widths: what is measured, and what the bars are about. */
-export const floods = bounds.flatMap((maxKeys) =>
-  rules.map((_, i) => ({
+export const floods = BOUNDS.flatMap((maxKeys) =>
+  RULES.map((_, i) => ({
     group: `maxKeys of ${keyCount(maxKeys)}`,
     entrant: i === 0 ? '1 width' : `${i + 1} widths`,
     params: { maxKeys, widths: i + 1 },
@@ -42,12 +42,12 @@ export function groups() {
 }
 
 /** Stores that are filled before the first that counts, so that what they run is compiled. */
-const warmUps = 1
-const stores = 3
+const WARM_UPS = 1
+const STORES = 3
 
 /** @param {{ maxKeys: number, widths: number }} params */
 export async function measure({ maxKeys, widths }) {
-  const tries = Array.from({ length: warmUps + stores }, (_, i) => floodOnce(rules.slice(0, widths), maxKeys, i)).slice(warmUps)
+  const tries = Array.from({ length: WARM_UPS + STORES }, (_, i) => floodOnce(RULES.slice(0, widths), maxKeys, i)).slice(WARM_UPS)
   return {
     before: median(tries.map(({ before }) => before)),
     past: median(tries.map(({ past }) => past)),

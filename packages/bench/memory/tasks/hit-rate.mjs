@@ -1,7 +1,7 @@
 // Decisions a second as the number of live keys grows: every contestant, the same fixed window, hits that are allowed.
 
 import { totalmem } from 'node:os'
-import { roomyQuota } from '../../quota.mjs'
+import { ROOMY_QUOTA } from '../../quota.mjs'
 import { keyCount, perSecond, times } from '../../report/numbers.mjs'
 import { loadContestant } from '../contestants.mjs'
 import { assertHolds, fill, hitForAWhile } from '../traffic.mjs'
@@ -36,7 +36,7 @@ function roomyHeap() {
 /** @param {{ contestant: string, keys: number } & Timing} params */
 export async function measure({ contestant, keys, warmUpMs, timedMs }) {
   const { create, isAsync } = await loadContestant(contestant)
-  const limiter = create({ ...roomyQuota, keys })
+  const limiter = create({ ...ROOMY_QUOTA, keys })
   await fill(limiter, isAsync, keys)
   assertHolds(limiter, keys)
   const { hitsPerSecond, allowedShare } = await hitForAWhile(limiter, isAsync, { keys, warmUpMs, timedMs })

@@ -14,17 +14,17 @@ import { fill, hitForAWhile } from '../traffic.mjs'
 export const name = 'several rules'
 export const file = import.meta.url
 
-const keyCounts = [1_000, 100_000]
-const ruleCounts = [1, 2, 4, 8]
+const KEY_COUNTS = [1_000, 100_000]
+const RULE_COUNTS = [1, 2, 4, 8]
 
 /**
  * @param {Plan} plan
  * @returns {Group[]}
  */
 export function groups({ timing }) {
-  return keyCounts.map((keys) => ({
+  return KEY_COUNTS.map((keys) => ({
     name: keyCount(keys),
-    entrants: ruleCounts.map((ruleCount) => ({ name: String(ruleCount), params: { ruleCount, keys, ...timing } })),
+    entrants: RULE_COUNTS.map((ruleCount) => ({ name: String(ruleCount), params: { ruleCount, keys, ...timing } })),
   }))
 }
 
@@ -41,12 +41,12 @@ export async function measure({ ruleCount, keys, warmUpMs, timedMs }) {
  * @returns {Table}
  */
 export function table(_plan, results) {
-  const groupNames = keyCounts.map(keyCount)
+  const groupNames = KEY_COUNTS.map(keyCount)
   return {
     title: 'Decisions a second with several rules in one limiter, by live keys',
     note: 'In brackets: the time of a decision, as a multiple of the time with one rule.',
     columns: ['fixed windows', ...groupNames],
-    rows: ruleCounts.map(String).map((ruleCount) => [ruleCount, ...groupNames.map((group) => cell(results, group, ruleCount))]),
+    rows: RULE_COUNTS.map(String).map((ruleCount) => [ruleCount, ...groupNames.map((group) => cell(results, group, ruleCount))]),
   }
 }
 

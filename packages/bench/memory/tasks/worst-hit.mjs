@@ -1,7 +1,7 @@
 // The worst single hit while a store grows: a table that is rehashed at once makes one caller wait for all of it.
 // Each hit is timed by itself; making its key is not in the time.
 
-import { roomyQuota } from '../../quota.mjs'
+import { ROOMY_QUOTA } from '../../quota.mjs'
 import { keyCount, milliseconds, times } from '../../report/numbers.mjs'
 import { loadContestant } from '../contestants.mjs'
 import { assertHolds, keyAt } from '../traffic.mjs'
@@ -14,16 +14,16 @@ import { assertHolds, keyAt } from '../traffic.mjs'
 export const name = 'worst hit'
 export const file = import.meta.url
 
-const keys = 4_000_000
-const maxKeys = 5_000_000
-export const group = `0 to ${keyCount(keys)}`
+const KEYS = 4_000_000
+const MAX_KEYS = 5_000_000
+export const GROUP = `0 to ${keyCount(KEYS)}`
 
 /**
  * @param {Plan} plan
  * @returns {Group[]}
  */
 export function groups(plan) {
-  return [{ name: group, entrants: entrants(plan).map((name) => ({ name, params: { contestant: name } })) }]
+  return [{ name: GROUP, entrants: entrants(plan).map((name) => ({ name, params: { contestant: name } })) }]
 }
 
 /**
@@ -37,17 +37,17 @@ function entrants({ contestants }) {
 /** @param {{ contestant: string }} params */
 export async function measure({ contestant }) {
   const { create } = await loadContestant(contestant)
-  const limiter = create({ ...roomyQuota, keys: maxKeys })
-  const tookMs = new Float64Array(keys)
-  for (let i = 0; i < keys; i++) {
-    const key = keyAt(i, keys)
+  const limiter = create({ ...ROOMY_QUOTA, keys: MAX_KEYS })
+  const tookMs = new Float64Array(KEYS)
+  for (let i = 0; i < KEYS; i++) {
+    const key = keyAt(i, KEYS)
     const startMs = performance.now()
     limiter.hit(key)
     tookMs[i] = performance.now() - startMs
   }
-  assertHolds(limiter, keys)
+  assertHolds(limiter, KEYS)
   tookMs.sort()
-  return { worstMs: tookMs[keys - 1], rareMs: tookMs[Math.ceil(keys * 0.9999) - 1] }
+  return { worstMs: tookMs[KEYS - 1], rareMs: tookMs[Math.ceil(KEYS * 0.9999) - 1] }
 }
 
 /**
@@ -57,14 +57,14 @@ export async function measure({ contestant }) {
  */
 export function table(plan, results) {
   return {
-    title: `The worst single hit while growing from ${group}`,
-    note: `sluice has maxKeys ${maxKeys.toLocaleString('en')}. Collections and the machine's noise are in the times.`,
+    title: `The worst single hit while growing from ${GROUP}`,
+    note: `sluice has maxKeys ${MAX_KEYS.toLocaleString('en')}. Collections and the machine's noise are in the times.`,
     columns: ['contestant', 'worst', 'p99.99', 'times the worst of sluice'],
     rows: entrants(plan).map((contestant) => [
       contestant,
-      milliseconds(results.median([name, group, contestant, 'worstMs'])),
-      milliseconds(results.median([name, group, contestant, 'rareMs'])),
-      times(results.medianRatio([name, group, contestant, 'worstMs'], [name, group, 'sluice', 'worstMs'])),
+      milliseconds(results.median([name, GROUP, contestant, 'worstMs'])),
+      milliseconds(results.median([name, GROUP, contestant, 'rareMs'])),
+      times(results.medianRatio([name, GROUP, contestant, 'worstMs'], [name, GROUP, 'sluice', 'worstMs'])),
     ]),
   }
 }

@@ -1,5 +1,4 @@
-// Floor: one INCR a hit and nothing else. It never sets an expiry, so a key lives for ever and its window never ends:
-// less than any limiter must do.
+// Floor: one INCR per hit and nothing else. It sets no expiry, so a key never ends. Every real limiter must do more.
 
 /** @import { Create } from '../contestants.mjs' */
 

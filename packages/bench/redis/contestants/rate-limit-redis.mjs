@@ -1,4 +1,4 @@
-// Peer: rate-limit-redis, the store of express-rate-limit, by itself, without the middleware.
+// Peer: rate-limit-redis, the store of express-rate-limit, called without the middleware.
 
 import { RedisStore } from 'rate-limit-redis'
 
@@ -21,7 +21,7 @@ export async function create(connection, { limit, windowMs }) {
 }
 
 /**
- * ioredis sends a command without a key to any node; the script has to be on all of them.
+ * ioredis sends a command without a key to any node, but the script must be loaded on all of them.
  * @param {Connection} connection
  * @param {string | undefined} key
  * @param {string[]} command

@@ -1,4 +1,4 @@
-// Peer: RateLimiterRedis, as its documentation connects it to each client: a command of its own in ioredis, EVAL with the
+// Peer: RateLimiterRedis, connected to each client as its documentation says: a custom command in ioredis, EVAL with the
 // whole script in node-redis. A denial is a rejection.
 
 import { RateLimiterRedis } from 'rate-limiter-flexible'

@@ -23,7 +23,7 @@ export function create(connection, { limit, windowMs }) {
  * @returns {Limiter}
  */
 export function limiterOver(rules, { client }) {
-  // A deadline that a pause of a busy machine does not pass: no other contestant has one.
+  // The deadline is longer than any pause of a busy machine, because no other contestant has a deadline.
   const limiter = createLimiter({ rules, store: redisStore(client), failure: { timeoutMs: 10_000 } })
   return {
     hit: (key) => limiter.hit(key),

@@ -1,8 +1,8 @@
-// Bytes that Redis keeps for a user's key: MEMORY USAGE of all that is there, names included, over the keys that were hit.
+// Bytes in Redis for each key that was hit: MEMORY USAGE of all Redis keys, names included.
 
-import { roomyQuota } from '../../quota.mjs'
+import { ROOMY_QUOTA } from '../../quota.mjs'
 import { threeDigits, times } from '../../report/numbers.mjs'
-import { everyRule } from '../../rules.mjs'
+import { EVERY_RULE } from '../../rules.mjs'
 import { connect } from '../connections.mjs'
 import { limiterOver } from '../contestants/sluice.mjs'
 import { loadContestant } from '../contestants.mjs'
@@ -17,12 +17,12 @@ import { empty } from '../usage.mjs'
 export const name = 'bytes a key'
 export const file = import.meta.url
 
-const keys = 1_000
-const hitsAKey = 10
-const group = `${hitsAKey} hits`
+const KEYS = 1_000
+const HITS_A_KEY = 10
+const GROUP = `${HITS_A_KEY} hits`
 
-/** Those of ours that keep something else than the fixed window of the contestants does. gcra and leakyBucket keep what tokenBucket does. */
-const otherRules = ['slidingWindow', 'tokenBucket', 'slidingLog, 10 in 1 s']
+/** Rules of ours that keep other state than a fixed window. gcra and leakyBucket keep the same state as tokenBucket. */
+const OTHER_RULES = ['slidingWindow', 'tokenBucket', 'slidingLog, 10 in 1 s']
 
 /**
  * @param {Plan} plan
@@ -30,8 +30,8 @@ const otherRules = ['slidingWindow', 'tokenBucket', 'slidingLog, 10 in 1 s']
  */
 export function groups({ contestants, server }) {
   const ofContestants = contestants.map(({ name }) => ({ name, params: { contestant: name, place: server } }))
-  const ofRules = otherRules.map((rule) => ({ name: rule, params: { rule, place: server } }))
-  return [{ name: group, entrants: [...ofContestants, ...ofRules] }]
+  const ofRules = OTHER_RULES.map((rule) => ({ name: rule, params: { rule, place: server } }))
+  return [{ name: GROUP, entrants: [...ofContestants, ...ofRules] }]
 }
 
 /** @param {{ contestant?: string, rule?: string, place: Place }} params */
@@ -39,14 +39,14 @@ export async function measure({ contestant, rule = '', place }) {
   await empty(place)
   const connection = await connect('ioredis', place)
   const limiter = contestant
-    ? await (await loadContestant(contestant)).create(connection, roomyQuota)
-    : limiterOver(everyRule[rule], connection)
-  for (let i = 0; i < hitsAKey; i++) {
-    await Promise.all(Array.from({ length: keys }, (_, key) => limiter.hit(`user:${key}`)))
+    ? await (await loadContestant(contestant)).create(connection, ROOMY_QUOTA)
+    : limiterOver(EVERY_RULE[rule], connection)
+  for (let i = 0; i < HITS_A_KEY; i++) {
+    await Promise.all(Array.from({ length: KEYS }, (_, key) => limiter.hit(`user:${key}`)))
   }
   const bytes = await usedBytes(connection)
   connection.close()
-  return { bytes: bytes / keys }
+  return { bytes: bytes / KEYS }
 }
 
 /** @param {Connection} connection */
@@ -62,15 +62,15 @@ async function usedBytes({ send }) {
  * @returns {Table}
  */
 export function table({ contestants }, results) {
-  const rows = [...contestants.map(({ name }) => name), ...otherRules]
+  const rows = [...contestants.map(({ name }) => name), ...OTHER_RULES]
   return {
     title: 'Bytes a key',
-    note: `MEMORY USAGE for ${keys.toLocaleString('en')} keys such as user:42, ${hitsAKey} hits each. The last rows are other rules of ours.`,
+    note: `MEMORY USAGE for ${KEYS.toLocaleString('en')} keys such as user:42, ${HITS_A_KEY} hits each. The last rows are other rules of ours.`,
     columns: ['contestant', 'bytes a key', 'times the bytes of sluice'],
     rows: rows.map((entrant) => [
       entrant,
-      threeDigits(results.median([name, group, entrant, 'bytes'])),
-      times(results.medianRatio([name, group, entrant, 'bytes'], [name, group, 'sluice', 'bytes'])),
+      threeDigits(results.median([name, GROUP, entrant, 'bytes'])),
+      times(results.medianRatio([name, GROUP, entrant, 'bytes'], [name, GROUP, 'sluice', 'bytes'])),
     ]),
   }
 }

@@ -1,7 +1,7 @@
-// Every rule of ours beside each other.
+// Every rule of ours, side by side.
 
 import { microseconds, percent, perSecond } from '../../report/numbers.mjs'
-import { everyRule } from '../../rules.mjs'
+import { EVERY_RULE } from '../../rules.mjs'
 import { connect } from '../connections.mjs'
 import { limiterOver, sends } from '../contestants/sluice.mjs'
 import { trafficOn } from '../traffic.mjs'
@@ -17,25 +17,25 @@ import { empty } from '../usage.mjs'
 export const name = 'every rule'
 export const file = import.meta.url
 
-const underWay = 128
-const group = `${underWay} under way`
+const UNDER_WAY = 128
+const GROUP = `${UNDER_WAY} under way`
 
 /**
  * @param {Plan} plan
  * @returns {Group[]}
  */
 export function groups({ server, timing }) {
-  const entrants = Object.keys(everyRule).map((rule) => ({ name: rule, params: { rule, place: server, timing } }))
-  return [{ name: group, entrants }]
+  const entrants = Object.keys(EVERY_RULE).map((rule) => ({ name: rule, params: { rule, place: server, timing } }))
+  return [{ name: GROUP, entrants }]
 }
 
 /** @param {{ rule: string, place: Place, timing: Timing }} params */
 export async function measure({ rule, place, timing }) {
   await empty(place)
   const connection = await connect('ioredis', place)
-  const traffic = trafficOn(limiterOver(everyRule[rule], connection))
+  const traffic = trafficOn(limiterOver(EVERY_RULE[rule], connection))
   await traffic.warmUp(timing.warmUpMs)
-  const numbers = await traffic.measure({ place, sends, underWay, ...timing })
+  const numbers = await traffic.measure({ place, sends, underWay: UNDER_WAY, ...timing })
   connection.close()
   return numbers
 }
@@ -47,10 +47,10 @@ export async function measure({ rule, place, timing }) {
  */
 export function table(_plan, results) {
   return {
-    title: `Every rule, ${underWay} hits under way, through ioredis`,
+    title: `Every rule, ${UNDER_WAY} hits under way, through ioredis`,
     note: 'Quotas are out of reach, except where the row names one.',
     columns: ['rule', 'decisions a second', 'allowed', 'client CPU', 'Redis CPU', 'of it in commands'],
-    rows: Object.keys(everyRule).map((rule) => row(results, rule)),
+    rows: Object.keys(EVERY_RULE).map((rule) => row(results, rule)),
   }
 }
 
@@ -59,7 +59,7 @@ export function table(_plan, results) {
  * @param {string} rule
  */
 function row(results, rule) {
-  const median = (/** @type {string} */ field) => results.median([name, group, rule, field])
+  const median = (/** @type {string} */ field) => results.median([name, GROUP, rule, field])
   return [
     rule,
     perSecond(median('hitsPerSecond')),

@@ -1,12 +1,12 @@
-// What a decision takes as more hits are under way: every contestant through one client, the same fixed window, hits that
-// are allowed. One process measures a contestant with every number of hits under way, as getting up to speed takes it longest.
+// The cost of a decision by the number of hits under way: every contestant through one client, the same fixed window, allowed
+// hits. One process measures a contestant with all numbers, because the warm-up takes longest.
 
-import { roomyQuota } from '../../quota.mjs'
+import { ROOMY_QUOTA } from '../../quota.mjs'
 import { microseconds, perSecond, threeDigits, times } from '../../report/numbers.mjs'
 import { connect } from '../connections.mjs'
 import { loadContestant } from '../contestants.mjs'
-import { fieldAt, groupOf, hitsTask, reading } from '../readings.mjs'
-import { keys, trafficOn } from '../traffic.mjs'
+import { fieldAt, groupOf, HITS_TASK, reading } from '../readings.mjs'
+import { KEYS, trafficOn } from '../traffic.mjs'
 import { empty } from '../usage.mjs'
 
 /** @import { Results } from '../../rounds/results.mjs' */
@@ -15,8 +15,8 @@ import { empty } from '../usage.mjs'
 /** @import { Plan } from '../redis.mjs' */
 /** @import { Timing } from '../traffic.mjs' */
 
-/** The busiest first: code that few hits run is compiled by then. */
-const counts = [1_024, 128, 16, 1]
+/** The largest number first, so that the code is compiled before the smaller ones run. */
+const COUNTS = [1_024, 128, 16, 1]
 
 /**
  * @param {ClientName} client
@@ -25,7 +25,7 @@ const counts = [1_024, 128, 16, 1]
  */
 export function hitsUnderWay(client, placeName) {
   return {
-    name: hitsTask,
+    name: HITS_TASK,
     file: import.meta.url,
     groups: ({ contestants, timing, ...places }) => [
       {
@@ -38,7 +38,7 @@ export function hitsUnderWay(client, placeName) {
     ],
     table: ({ contestants }, results) => ({
       title: `Decisions through ${client}, ${placeName === 'server' ? 'one server' : 'a cluster of three primaries'}`,
-      note: `Over ${keys.toLocaleString('en')} keys.${placeName === 'cluster' ? " Redis CPU is the primaries'." : ''}`,
+      note: `Over ${KEYS.toLocaleString('en')} keys.${placeName === 'cluster' ? " Redis CPU is the primaries'." : ''}`,
       columns: [
         'hits under way',
         'contestant',
@@ -49,9 +49,9 @@ export function hitsUnderWay(client, placeName) {
         'of it in commands',
         'round trips',
       ],
-      rows: counts
-        .toReversed()
-        .flatMap((underWay) => contestants.map(({ name }) => row(results, { client, placeName, underWay }, name))),
+      rows: COUNTS.toReversed().flatMap((underWay) =>
+        contestants.map(({ name }) => row(results, { client, placeName, underWay }, name)),
+      ),
     }),
   }
 }
@@ -61,11 +61,11 @@ export async function measure({ contestant, client, place, timing }) {
   await empty(place)
   const { create, sends } = await loadContestant(contestant)
   const connection = await connect(client, place)
-  const traffic = trafficOn(await create(connection, roomyQuota))
+  const traffic = trafficOn(await create(connection, ROOMY_QUOTA))
   await traffic.warmUp(timing.warmUpMs)
   /** @type {Record<string, number>} */
   const all = {}
-  for (const underWay of counts) {
+  for (const underWay of COUNTS) {
     const numbers = await traffic.measure({ place, sends, underWay, ...timing })
     if (numbers.allowedShare !== 1) throw new Error(`${contestant} denied hits that were below the limit`)
     for (const [field, number] of Object.entries(numbers)) all[fieldAt(field, underWay)] = number

@@ -1,4 +1,4 @@
-// What more rules in one limiter cost: 1 to 8 fixed windows of different lengths, decided together, all or nothing.
+// The cost of several rules in one limiter: 1 to 8 fixed windows of different lengths, decided together, all or nothing.
 
 import { microseconds, perSecond, times } from '../../report/numbers.mjs'
 import { severalRules } from '../../rules.mjs'
@@ -17,17 +17,17 @@ import { empty } from '../usage.mjs'
 export const name = 'several rules'
 export const file = import.meta.url
 
-const underWay = 128
-const group = `${underWay} under way`
-const ruleCounts = [1, 2, 4, 8]
+const UNDER_WAY = 128
+const GROUP = `${UNDER_WAY} under way`
+const RULE_COUNTS = [1, 2, 4, 8]
 
 /**
  * @param {Plan} plan
  * @returns {Group[]}
  */
 export function groups({ server, timing }) {
-  const entrants = ruleCounts.map((count) => ({ name: String(count), params: { count, place: server, timing } }))
-  return [{ name: group, entrants }]
+  const entrants = RULE_COUNTS.map((count) => ({ name: String(count), params: { count, place: server, timing } }))
+  return [{ name: GROUP, entrants }]
 }
 
 /** @param {{ count: number, place: Place, timing: Timing }} params */
@@ -36,7 +36,7 @@ export async function measure({ count, place, timing }) {
   const connection = await connect('ioredis', place)
   const traffic = trafficOn(limiterOver(severalRules(count), connection))
   await traffic.warmUp(timing.warmUpMs)
-  const numbers = await traffic.measure({ place, sends, underWay, ...timing })
+  const numbers = await traffic.measure({ place, sends, underWay: UNDER_WAY, ...timing })
   connection.close()
   return numbers
 }
@@ -48,10 +48,10 @@ export async function measure({ count, place, timing }) {
  */
 export function table(_plan, results) {
   return {
-    title: `Several rules in one limiter, ${underWay} hits under way, through ioredis`,
+    title: `Several rules in one limiter, ${UNDER_WAY} hits under way, through ioredis`,
     note: 'In brackets: the time of a decision, as a multiple of the time with one rule.',
     columns: ['fixed windows', 'decisions a second', 'client CPU', 'Redis CPU', 'of it in commands'],
-    rows: ruleCounts.map((count) => row(results, String(count))),
+    rows: RULE_COUNTS.map((count) => row(results, String(count))),
   }
 }
 
@@ -60,8 +60,8 @@ export function table(_plan, results) {
  * @param {string} count
  */
 function row(results, count) {
-  const median = (/** @type {string} */ field) => results.median([name, group, count, field])
-  const ratio = results.medianRatio([name, group, '1', 'hitsPerSecond'], [name, group, count, 'hitsPerSecond'])
+  const median = (/** @type {string} */ field) => results.median([name, GROUP, count, field])
+  const ratio = results.medianRatio([name, GROUP, '1', 'hitsPerSecond'], [name, GROUP, count, 'hitsPerSecond'])
   return [
     count,
     `${perSecond(median('hitsPerSecond'))} (${times(ratio)})`,

@@ -1,4 +1,4 @@
-// The service, with a limit that nobody reaches. Says where it is in a line of JSON.
+// The service, with a limit that no run reaches. Prints its address as a line of JSON.
 
 import { loadConfig, serve } from 'sluice-server'
 

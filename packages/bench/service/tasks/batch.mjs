@@ -1,4 +1,4 @@
-// Many checks a request: decisions a second as batches grow, in memory and on Redis.
+// Several checks in one request: decisions a second by batch size, in memory and on Redis.
 
 import { perSecond, times } from '../../report/numbers.mjs'
 import { startServer } from '../servers.mjs'
@@ -9,14 +9,15 @@ import { ask } from '../traffic.mjs'
 /** @import { Group } from '../../rounds/rounds.mjs' */
 /** @import { Kind } from '../servers.mjs' */
 /** @import { Plan } from '../service.mjs' */
+/** @import { Timing } from '../traffic.mjs' */
 
 export const name = 'batches'
-export const group = 'memory'
+export const GROUP = 'memory'
 export const file = import.meta.url
 
 const SIZES = [1, 10, 100, 1000]
 
-/** Enough that the server never waits; with batches that is soon so. */
+/** Enough connections that the server never waits. Batches need fewer. */
 const SINGLE_CONNECTIONS = 32
 const CONNECTIONS = 4
 
@@ -27,15 +28,15 @@ const KINDS = { memory: 'service', Redis: 'service on Redis' }
  * @param {Plan} plan
  * @returns {Group[]}
  */
-export function groups(plan) {
+export function groups({ timing }) {
   return Object.entries(KINDS).map(([store, kind]) => ({
     name: store,
-    entrants: SIZES.map((checks) => ({ name: String(checks), params: { kind, checks, ...plan } })),
+    entrants: SIZES.map((checks) => ({ name: String(checks), params: { kind, checks, ...timing } })),
   }))
 }
 
-/** @param {{ kind: Kind, checks: number } & Plan} params */
-export async function measure({ kind, checks, ...plan }) {
+/** @param {{ kind: Kind, checks: number } & Timing} params */
+export async function measure({ kind, checks, ...timing }) {
   const { port, key, stop } = await startServer(kind)
   try {
     const { decisionsPerSecond } = await ask({
@@ -43,7 +44,7 @@ export async function measure({ kind, checks, ...plan }) {
       key,
       connections: checks === 1 ? SINGLE_CONNECTIONS : CONNECTIONS,
       checks,
-      ...plan,
+      ...timing,
     })
     return { decisionsPerSecond }
   } finally {

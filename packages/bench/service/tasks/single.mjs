@@ -1,7 +1,7 @@
-// One check a request: the service beside the bare server, in memory and on Redis.
+// One check per request: the service beside the bare server, in memory and on Redis.
 
 import { perSecond, times } from '../../report/numbers.mjs'
-import { startServer } from '../servers.mjs'
+import { CONTESTANTS, startServer } from '../servers.mjs'
 import { ask } from '../traffic.mjs'
 
 /** @import { Table } from '../../report/table.mjs' */
@@ -9,28 +9,28 @@ import { ask } from '../traffic.mjs'
 /** @import { Group } from '../../rounds/rounds.mjs' */
 /** @import { Kind } from '../servers.mjs' */
 /** @import { Plan } from '../service.mjs' */
+/** @import { Timing } from '../traffic.mjs' */
 
 export const name = 'single checks'
 const CONNECTIONS = 32
-export const group = `${CONNECTIONS} connections`
+export const GROUP = `${CONNECTIONS} connections`
 export const file = import.meta.url
 
-/** @type {Kind[]} */
-const KINDS = ['bare http', 'service', 'service on Redis']
+const KINDS = CONTESTANTS.map(({ name }) => name)
 
 /**
  * @param {Plan} plan
  * @returns {Group[]}
  */
-export function groups(plan) {
-  return [{ name: group, entrants: KINDS.map((kind) => ({ name: kind, params: { kind, ...plan } })) }]
+export function groups({ timing }) {
+  return [{ name: GROUP, entrants: KINDS.map((kind) => ({ name: kind, params: { kind, ...timing } })) }]
 }
 
-/** @param {{ kind: Kind } & Plan} params */
-export async function measure({ kind, ...plan }) {
+/** @param {{ kind: Kind } & Timing} params */
+export async function measure({ kind, ...timing }) {
   const { port, key, stop } = await startServer(kind)
   try {
-    const { decisionsPerSecond, answer } = await ask({ port, key, connections: CONNECTIONS, checks: 1, ...plan })
+    const { decisionsPerSecond, answer } = await ask({ port, key, connections: CONNECTIONS, checks: 1, ...timing })
     return { decisionsPerSecond, answerBytes: answer.length }
   } finally {
     await stop()
@@ -45,15 +45,15 @@ export async function measure({ kind, ...plan }) {
 export function table(_plan, results) {
   return {
     title: 'Checks a second: `POST /v1/check`, one check a request',
-    note: 'The bare server parses the same JSON and answers the same bytes; it decides nothing and asks for no key.',
+    note: 'The bare server parses the same JSON and answers the same bytes; it decides nothing and asks for no key. Requests come from a process of their own, over connections that stay open.',
     columns: ['server', 'checks', 'of the bare server', 'bytes of an answer'],
     rows: KINDS.map((kind) => {
       const ratio = results.medianRatio(
-        [name, group, kind, 'decisionsPerSecond'],
-        [name, group, 'bare http', 'decisionsPerSecond'],
+        [name, GROUP, kind, 'decisionsPerSecond'],
+        [name, GROUP, 'bare http', 'decisionsPerSecond'],
       )
-      const bytes = results.median([name, group, kind, 'answerBytes'])
-      return [kind, perSecond(results.median([name, group, kind, 'decisionsPerSecond'])), times(ratio), String(bytes)]
+      const bytes = results.median([name, GROUP, kind, 'answerBytes'])
+      return [kind, perSecond(results.median([name, GROUP, kind, 'decisionsPerSecond'])), times(ratio), String(bytes)]
     }),
   }
 }

@@ -1,6 +1,4 @@
-// The forms of the service's answers, as far as the pages read them. The service's openapi.json has all of them.
-
-import type { OptionValue } from '../forms/option-form.ts'
+// The shapes of the service's answers that the pages read. The service's openapi.json has all of them.
 
 export type Scope = 'check' | 'read' | 'admin'
 
@@ -62,7 +60,7 @@ export interface StatusAnswer {
   readonly check_seconds: HistogramAnswer
 }
 
-/** The state of policies and keys in Redis. */
+/** The condition of policies and keys in Redis. */
 export interface RecordsAnswer {
   readonly state: 'kept' | 'lost'
   readonly since: string | null
@@ -72,6 +70,9 @@ export interface RecordsAnswer {
 }
 
 export type PolicyMode = 'enforce' | 'shadow' | 'off'
+
+/** The value of an option of a rule. */
+export type OptionValue = string | number | boolean
 
 /** A rule of a policy: in notation, or its algorithm with its options. */
 export type PolicyRule = string | Readonly<Record<string, OptionValue>>
@@ -87,7 +88,7 @@ export interface PolicySpec {
 
 export interface PolicyAnswer extends PolicySpec {
   readonly source: 'built-in' | 'api' | 'file'
-  /** Changes when the policy does; for `If-Match`. */
+  /** Changes whenever the policy changes. Sent as `If-Match`. */
   readonly etag: string
 }
 
@@ -103,7 +104,7 @@ export interface RuleUsage {
   readonly used: number
   readonly remain: number
   readonly reset_in_second: number
-  /** 0: passes now; null: never. */
+  /** 0 if the same hit would pass now, null if it can never pass. */
   readonly retry_after_ms: number | null
 }
 
@@ -146,12 +147,12 @@ export interface AuditAnswer {
   readonly next: string | null
 }
 
-/** One check, as the feed of events tells it. */
+/** One check, as the event feed reports it. */
 export interface CheckEvent {
   readonly time: string
   readonly client_id: string
   readonly route: string
-  /** The route that it was counted under, where that is another. */
+  /** The route that counted the check, if it differs from `route`. */
   readonly counted_route?: string
   readonly cost: number
   readonly policy: string
@@ -162,6 +163,6 @@ export interface CheckEvent {
   readonly remain: number
   readonly retry_after_ms: number | null
   readonly source: string
-  /** Checks of the same kind that were left out since the one before. */
+  /** Number of similar checks that the service left out since the previous event. */
   readonly skipped: number
 }

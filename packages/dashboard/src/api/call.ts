@@ -1,7 +1,7 @@
-// Calls the service's public API and opens its envelope. What went wrong is an ApiError, in the service's own words.
+// Calls the service's public API and unwraps the envelope. Failures become an ApiError with the service's own message.
 
 export interface Problem {
-  /** Where, such as `rules[0].limit`; empty for the whole. */
+  /** Path of the wrong value, such as `rules[0].limit`. Empty for the whole request. */
   readonly at: string
   readonly message: string
 }
@@ -33,9 +33,9 @@ export interface CallOptions {
 
 let onSignedOut = (): void => {}
 
-/** Has somebody told when the service no longer knows who asks. */
-export function whenSignedOut(tell: () => void): void {
-  onSignedOut = tell
+/** Registers the callback for a lost session. */
+export function whenSignedOut(callback: () => void): void {
+  onSignedOut = callback
 }
 
 export async function call<T>(method: string, path: string, { body, headers = {}, signal }: CallOptions = {}): Promise<T> {
@@ -60,7 +60,7 @@ export async function call<T>(method: string, path: string, { body, headers = {}
 
 export const get = <T>(path: string, signal?: AbortSignal): Promise<T> => call<T>('GET', path, signal && { signal })
 
-/** A path with a query; what is undefined is left out. */
+/** Adds a query to a path. Undefined and empty values are left out. */
 export function withQuery(path: string, query: Readonly<Record<string, string | number | undefined>>): string {
   const pairs = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
   return pairs.length === 0 ? path : `${path}?${new URLSearchParams(pairs.map(([name, value]) => [name, String(value)]))}`

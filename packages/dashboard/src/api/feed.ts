@@ -1,4 +1,4 @@
-// The service's feed of checks, for as long as somebody looks.
+// Reads the service's event feed while a page shows it.
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { CheckEvent } from './answers.ts'
@@ -6,7 +6,7 @@ import { askSession } from './session.ts'
 
 const AGAIN_MS = 3000
 
-/** Calls `onEvents` at most once for each frame, with what came since; → whether the feed is open. */
+/** Calls `onEvents` at most once per animation frame, with the events since the last call. Returns true while it is open. */
 export function useFeed(onEvents: (events: readonly CheckEvent[]) => void): boolean {
   const [isOpen, setOpen] = useState(false)
   const latest = useRef(onEvents)
@@ -27,7 +27,7 @@ export function useFeed(onEvents: (events: readonly CheckEvent[]) => void): bool
       source.addEventListener('open', () => setOpen(true))
       source.addEventListener('error', () => {
         setOpen(false)
-        // A lost connection is opened again by the browser; one that was refused is not. Perhaps nobody is signed in any more.
+        // The browser reopens a lost connection, but not a refused one. A refusal may mean that the session has ended.
         if (source.readyState !== EventSource.CLOSED) return
         askSession()
         timer = setTimeout(open, AGAIN_MS)

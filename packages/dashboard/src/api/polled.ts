@@ -1,4 +1,4 @@
-// An answer that is asked for again and again while somebody looks. What was known last stays in view when asking fails.
+// Repeats a request while a page is visible. If a request fails, the last answer stays in view.
 
 import { useEffect, useState } from 'preact/hooks'
 import { type ApiError, get } from './call.ts'
@@ -6,13 +6,13 @@ import { type ApiError, get } from './call.ts'
 export interface Polled<T> {
   /** Undefined until the first answer. */
   readonly data: T | undefined
-  /** Why the last try failed, if it did. */
+  /** The error of the last request, if it failed. */
   readonly error: ApiError | undefined
-  /** Asks at once. */
+  /** Sends the request now. */
   readonly again: () => void
 }
 
-/** Asks for `path` now and every so often; `undefined` asks for nothing. Rests while the page is hidden. */
+/** Requests `path` now and every `everyMs`. Pauses while the page is hidden. An undefined path sends nothing. */
 export function usePolled<T>(path: string | undefined, everyMs: number): Polled<T> {
   const [answer, setAnswer] = useState<{ path?: string; data?: T; error?: ApiError }>({})
   const [turn, setTurn] = useState(0)

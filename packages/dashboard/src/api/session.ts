@@ -1,36 +1,36 @@
-// Who is signed in to these pages.
+// The session of these pages: the key that is signed in.
 
 import { computed, signal } from '@preact/signals'
 import type { SessionAnswer, SessionKey } from './answers.ts'
 import { ApiError, call, get, whenSignedOut } from './call.ts'
 
 export type Session =
-  | { readonly state: 'asking' }
-  | { readonly state: 'unreachable'; readonly message: string }
-  | { readonly state: 'out' }
-  | { readonly state: 'in'; readonly key: SessionKey; readonly keysRequired: boolean }
+  | { readonly status: 'asking' }
+  | { readonly status: 'unreachable'; readonly message: string }
+  | { readonly status: 'out' }
+  | { readonly status: 'in'; readonly key: SessionKey; readonly keysRequired: boolean }
 
-export const session = signal<Session>({ state: 'asking' })
+export const session = signal<Session>({ status: 'asking' })
 
-/** Whether whoever is signed in may change things. */
-export const isAdmin = computed(() => session.value.state === 'in' && session.value.key.scopes.includes('admin'))
+/** True if the signed-in key may change things. */
+export const isAdmin = computed(() => session.value.status === 'in' && session.value.key.scopes.includes('admin'))
 
 whenSignedOut(() => {
-  session.value = { state: 'out' }
+  session.value = { status: 'out' }
 })
 
 export async function askSession(): Promise<void> {
   try {
     take(await get<SessionAnswer>('/v1/session'))
   } catch (error) {
-    // Who is signed in stays so until the service says otherwise.
-    if (session.value.state !== 'in') session.value = { state: 'unreachable', message: (error as ApiError).message }
+    // A failed request does not end a session. Only an answer of the service does.
+    if (session.value.status !== 'in') session.value = { status: 'unreachable', message: (error as ApiError).message }
   }
 }
 
-/** Throws what the service says if it refuses the key. */
+/** Throws the service's error if it refuses the key. */
 export async function signIn(apiKey: string): Promise<void> {
-  // What cannot stand in a header is no key.
+  // A text that cannot stand in a header cannot be a key.
   if (!/^[\x21-\x7e]+$/.test(apiKey)) throw new ApiError(401, 'ERR_UNAUTHENTICATED', 'what was typed cannot be an API key')
   take(await call<SessionAnswer>('POST', '/v1/session', { headers: { 'api-key': apiKey } }))
 }
@@ -40,5 +40,5 @@ export async function signOut(): Promise<void> {
 }
 
 function take({ key, keys_required }: SessionAnswer): void {
-  session.value = key === null ? { state: 'out' } : { state: 'in', key, keysRequired: keys_required }
+  session.value = key === null ? { status: 'out' } : { status: 'in', key, keysRequired: keys_required }
 }

@@ -1,16 +1,16 @@
-// Counts by the second, put together into as many steps as a chart can show.
+// Groups counts by the second into the steps that a chart shows.
 
 import { OUTCOMES, type Outcome, type StatsAnswer } from '../api/answers.ts'
 
 export interface Buckets extends Readonly<Record<Outcome, readonly number[]>> {
-  /** When each step begins, in seconds since the epoch. */
+  /** Start of each step, in seconds since the epoch. */
   readonly times: readonly number[]
   readonly stepSeconds: number
 }
 
 /**
- * Steps begin at multiples of `stepSeconds`, so that they do not shift from one answer to the next. The second that is still
- * running and steps that the answer holds only in part are left out.
+ * Groups by steps that begin at multiples of `stepSeconds`, so that steps do not shift between answers.
+ * Leaves out the current second and steps that the answer covers only in part.
  */
 export function bucketed(stats: StatsAnswer, stepSeconds: number): Buckets {
   const end = stats.from + stats.seconds - 1

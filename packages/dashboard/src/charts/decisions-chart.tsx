@@ -1,4 +1,4 @@
-// Decisions over time, stacked: what was turned away at the bottom, where a little of it shows, what was allowed on top.
+// Decisions over time as a stack. Denied checks stand at the bottom, where a small number is visible, allowed checks on top.
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
@@ -9,7 +9,7 @@ import { theme } from '../theme/theme.ts'
 import { shortCount } from '../words/count-text.ts'
 import { type Buckets, sum } from './buckets.ts'
 
-/** From the bottom up. */
+/** The outcomes in stacking order, from the bottom up. */
 export const STACK: readonly (readonly [outcome: Outcome, title: string, colour: string])[] = [
   ['errors', 'errors', '--failed'],
   ['denied', 'denied', '--denied'],
@@ -19,11 +19,11 @@ export const STACK: readonly (readonly [outcome: Outcome, title: string, colour:
 
 const HEIGHT = 240
 
-/** Steps between labels of the time axis, in seconds: round times, close enough to each other for a phone. */
+/** Possible steps between labels of the time axis, in seconds. Small enough for a phone. */
 const TIME_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1200, 1800, 3600]
 const LONGEST_STEP_BELOW_A_MINUTE = 30
 
-/** Between two labels, in pixels. */
+/** Gap between two labels, in pixels. */
 const LABEL_GAP = 12
 
 export function DecisionsChart({ buckets }: { readonly buckets: Buckets }) {
@@ -54,7 +54,7 @@ export function DecisionsChart({ buckets }: { readonly buckets: Buckets }) {
   )
 }
 
-/** Cumulated from the bottom, and drawn from the top, so that each lies over what is behind it. */
+/** Adds up the counts from the bottom. The highest sum is drawn first, so that lower ones cover it. */
 function stacked(buckets: Buckets): uPlot.AlignedData {
   const rising: number[][] = []
   for (const [outcome] of STACK) {
@@ -69,7 +69,7 @@ function options(frame: Element, width: number): uPlot.Options {
   const colour = colourReader(frame)
   const font = `12px ${getComputedStyle(frame).fontFamily}`
   const [shortWidth, longWidth] = ['00:00', '00:00:00'].map((text) => textWidth(text, font))
-  /** Distance between labels: those of whole minutes, which stand where steps are long, need less. */
+  /** Distance between labels. Labels of whole minutes are shorter and need less. */
   const space = (_plot: uPlot, _axis: number, from: number, to: number, pixels: number): number => {
     const short = shortWidth + LABEL_GAP
     return ((to - from) / pixels) * short > LONGEST_STEP_BELOW_A_MINUTE ? short : longWidth + LABEL_GAP
@@ -83,7 +83,7 @@ function options(frame: Element, width: number): uPlot.Options {
   return {
     width,
     height: HEIGHT,
-    // The last label stands in the middle of its tick, which may be the end of the axis.
+    // The last label is centred on its tick, which may be the end of the axis.
     padding: [8, Math.ceil(longWidth / 2) + 2, 0, 0],
     legend: { show: false },
     cursor: { show: false },
@@ -105,9 +105,9 @@ function options(frame: Element, width: number): uPlot.Options {
   }
 }
 
-/** An axis without data has no scale: only its zero is true. */
+/** An axis without data has no scale. Only its zero is labelled. */
 function rateLabels({ data }: uPlot, rates: readonly number[]): string[] {
-  // The first row is the times; the next is the top of the stack, which is as high as all of it.
+  // Row 0 holds the times. Row 1 is the top of the stack, so it is zero only if all rows are.
   const isEmpty = Array.from(data[1]).every((rate) => !rate)
   return rates.map((rate) => (isEmpty && rate > 0 ? '' : shortCount(Number(rate.toFixed(1)))))
 }
@@ -118,7 +118,7 @@ function textWidth(text: string, font: string): number {
   return canvas.measureText(text).width
 }
 
-/** A canvas knows no custom properties: reads what a token is now. */
+/** A canvas cannot use custom properties, so this reads the current value of a token. */
 function colourReader(frame: Element): (token: string) => string {
   return (token) => {
     const probe = document.createElement('span')
@@ -138,7 +138,7 @@ function clockLabel(seconds: number): string {
   return rest === '00' ? `${hours}:${minutes}` : `${hours}:${minutes}:${rest}`
 }
 
-/** Changes when the system goes from light to dark, so that a chart is drawn anew. */
+/** Changes when the system switches between light and dark, so that the chart is drawn again. */
 function useDarkness(): boolean {
   const [isDark, setDark] = useState(() => darkness.matches)
   useEffect(() => {

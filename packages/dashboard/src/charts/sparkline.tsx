@@ -1,4 +1,4 @@
-// A line of a few counts, small enough to stand in a table.
+// A small line chart of a few counts, for table cells.
 
 export interface SparklineProps {
   readonly counts: readonly number[]

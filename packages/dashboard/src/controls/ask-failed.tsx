@@ -1,4 +1,4 @@
-// Says that what is in view may be old, and why.
+// A notice that the data in view may be old, with the reason.
 
 import type { Polled } from '../api/polled.ts'
 import { Icon } from './icon.tsx'

@@ -1,4 +1,4 @@
-// Asks before something is done, does it, and says why if it could not be done.
+// Asks for confirmation, runs the action, and shows the error if it fails.
 
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
@@ -6,12 +6,12 @@ import { Dialog } from './dialog.tsx'
 
 export interface ConfirmDialogProps {
   readonly title: string
-  /** What the button says. */
+  /** Label of the button. */
   readonly action: string
   readonly isDangerous?: boolean
   readonly onConfirm: () => Promise<unknown>
   readonly onClose: () => void
-  /** After it was done; closes unless given. */
+  /** Called after the action succeeded. The default closes the dialog. */
   readonly onDone?: () => void
   readonly children: ComponentChildren
 }

@@ -1,4 +1,4 @@
-// Copies a text and says so; where the clipboard is forbidden, says that instead.
+// Copies a text to the clipboard and says whether it worked.
 
 import { useEffect, useState } from 'preact/hooks'
 import { ChangingText } from './changing-text.tsx'
@@ -7,7 +7,7 @@ import { Icon, type IconName } from './icon.tsx'
 export interface CopyButtonProps {
   readonly label: string
   readonly icon?: IconName
-  /** Asked for when the button is pressed. */
+  /** Called when the button is pressed. */
   readonly text: () => string
 }
 

@@ -1,4 +1,4 @@
-// A window over the page. The browser's own <dialog> keeps focus inside, closes on Escape and gives focus back.
+// A dialog over the page. The browser's own <dialog> keeps the focus inside, closes on Escape and restores the focus.
 
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
@@ -10,7 +10,7 @@ export interface DialogProps {
   readonly children: ComponentChildren
 }
 
-/** Open for as long as it is there. */
+/** The dialog is open while this component is mounted. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null)
   const titleId = useId()

@@ -1,4 +1,4 @@
-// How wide an element is, kept up to date, for pictures that are drawn to the pixel.
+// The current width of an element, for pictures that are drawn to the pixel.
 
 import type { RefObject } from 'preact'
 import { useLayoutEffect, useState } from 'preact/hooks'

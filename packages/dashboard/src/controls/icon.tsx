@@ -1,4 +1,4 @@
-// The few pictures that buttons have, drawn in the colour of their text.
+// Icons of buttons, drawn in the colour of their text.
 
 const PATHS = {
   copy: 'M8 8h11v11H8zM5 15V5h10',

@@ -1,4 +1,4 @@
-// A field to look for something; what it looks in is its placeholder and its name.
+// A search field. One text is both its placeholder and its accessible name.
 
 import { Icon } from './icon.tsx'
 

@@ -1,4 +1,4 @@
-// One of a few, all in view: radio buttons that look like one bar.
+// A choice among a few values that are all visible: radio buttons in one bar.
 
 import { useId } from 'preact/hooks'
 

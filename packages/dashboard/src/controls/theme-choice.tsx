@@ -1,4 +1,4 @@
-// Light, dark, or as the system says: one button that goes round.
+// A button that cycles through light, dark and the system's theme.
 
 import { type Theme, theme } from '../theme/theme.ts'
 import { Icon, type IconName } from './icon.tsx'

@@ -1,13 +1,13 @@
-// Durations as people type them, read by the library's own rule for them; and as pictures show them.
+// Durations: typed ones, which the library reads, and text for pictures.
 
 import { type Duration, durationMs } from 'sluice'
 
-/** Milliseconds of '250ms', '10s', '1m' …, or of a number of them; throws a SluiceError that says what is expected. */
+/** Milliseconds of '250ms', '10s', '1m' or of a plain number. Throws a SluiceError that names the accepted forms. */
 export function typedDurationMs(text: string): number {
   return durationMs(/^\d+$/.test(text) ? Number(text) : (text as Duration), 'it')
 }
 
-/** A span as people say it: '250 ms', '1.5 s', '2 min', '3 h', '4 d'. */
+/** A duration for reading: '250 ms', '1.5 s', '2 min', '3 h', '4 d'. */
 export function spokenDuration(ms: number): string {
   if (ms === Number.POSITIVE_INFINITY) return 'for ever'
   if (ms < 1000) return `${ms} ms`
@@ -17,7 +17,7 @@ export function spokenDuration(ms: number): string {
   return `${trimmed(ms / 86_400_000)} d`
 }
 
-/** A moment on an axis that is `lengthMs` long: '0', '10 s', '1.5 min'. One unit for the whole axis. */
+/** A time on an axis of length `lengthMs`: '0', '10 s', '1.5 min'. The whole axis has one unit. */
 export function axisTime(ms: number, lengthMs: number): string {
   if (ms === 0) return '0'
   const [unitMs, unit] =

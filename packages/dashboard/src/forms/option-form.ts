@@ -1,33 +1,33 @@
-// What a form has to know of an option: how it is called, asked for and left out. A draft holds what was typed, as text;
-// nothing here judges it, because the library does that when the rule is made.
+// The description of an option for a form: its name, its kind of field and its default. A draft holds the typed text.
+// Nothing here checks values. The library does that when the rule is made.
+
+import type { OptionValue } from '../api/answers.ts'
 
 export interface OptionForm {
   readonly name: string
   readonly label: string
   readonly kind: 'units' | 'duration' | 'choice' | 'flag'
-  /** What the field holds before anybody has typed. */
+  /** Text of the field before anybody types. */
   readonly start: string
-  /** Of a choice: what is written, and what is shown. */
+  /** For a choice: the values, and the labels that are shown. */
   readonly choices?: readonly (readonly [value: string, label: string])[]
-  /** The value that is the same as leaving the option out. */
+  /** The value that means the same as leaving the option out. */
   readonly otherwise?: string
-  /** The option that this one equals when it is left empty. */
+  /** The option that this one takes its value from while it is empty. */
   readonly sameAs?: string
-  /** Shown only on request. */
+  /** True if the field is shown only on request. */
   readonly isRare?: boolean
   readonly hint?: string
 }
 
-/** What was typed, by option. */
+/** The typed text, by option. */
 export type Draft = Readonly<Record<string, string>>
-
-export type OptionValue = string | number | boolean
 
 export function startDraft(forms: readonly OptionForm[]): Draft {
   return Object.fromEntries(forms.map(({ name, start }) => [name, start]))
 }
 
-/** The options that were typed, as the library takes them. What is no number stays text, so that its error message can show it. */
+/** The typed options as values for the library. Text that is no number stays text, so that the error message can quote it. */
 export function optionValues(forms: readonly OptionForm[], draft: Draft): Record<string, OptionValue> {
   const values: Record<string, OptionValue> = {}
   for (const { name, kind, start, otherwise, sameAs } of forms) {

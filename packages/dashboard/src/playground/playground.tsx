@@ -4,16 +4,17 @@ import { effect } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { CopyButton } from '../controls/copy-button.tsx'
 import { Icon } from '../controls/icon.tsx'
-import { ALGORITHMS, newRule } from '../rules/rule-form.ts'
+import { ALGORITHMS } from '../rules/algorithm-forms.ts'
+import { newRule } from '../rules/rule-form.ts'
 import './playground.css'
-import { readingAt, spokenHit } from './reading.ts'
+import { readingAt, spokenHit } from '../lanes/reading.ts'
 import { RuleCard } from './rule-card.tsx'
 import { MOST_RULES, START_SETUP, setupAddress } from './setup.ts'
-import { addressProblem, changeSetup, cursorMs, lanes, readTimes, setup, takeAddress } from './state.ts'
+import { addressProblem, changeSetup, cursorMs, lanes, readTimes, setup, takeAddress } from './signals.ts'
 import { TimeBar } from './time-bar.tsx'
 import { TrafficCard } from './traffic-card.tsx'
 
-/** `origin` is where the service listens, for the commands that are copied. */
+/** `origin` is the address of the service, used in the commands to copy. */
 export function Playground({ origin }: { readonly origin: string }) {
   useAddress()
   const { rules } = setup.value
@@ -76,7 +77,7 @@ export function Playground({ origin }: { readonly origin: string }) {
   )
 }
 
-/** What every rule held and last said at a moment, in words. */
+/** The used units and the last answer of every rule at a time, in words. */
 function spokenReadings(atMs: number): string {
   const spoken = lanes.value.flatMap(({ run, spec }) => {
     if (run === undefined) return []
@@ -86,7 +87,7 @@ function spokenReadings(atMs: number): string {
   return spoken.join('; ')
 }
 
-/** Keeps the set-up and the address equal, both ways. */
+/** Copies the set-up into the address, and changes of the address into the set-up. */
 function useAddress(): void {
   useMemo(() => takeAddress(location.hash), [])
   useEffect(() => {
@@ -104,7 +105,7 @@ function useAddress(): void {
   }, [])
 }
 
-/** The moment under the pointer, if it is over a picture. */
+/** Returns a handler that moves the cursor to the pointer while it is over a picture. */
 function pointAt(lengthMs: number): (event: PointerEvent) => void {
   return ({ target, clientX }) => {
     const picture = (target as Element).closest('.rule-picture')

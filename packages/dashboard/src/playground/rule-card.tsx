@@ -1,14 +1,15 @@
-// One rule: its options, its picture, its numbers.
+// One rule: its options, its picture, its figures.
 
 import { useId, useState } from 'preact/hooks'
 import { Icon } from '../controls/icon.tsx'
 import { spokenDuration } from '../forms/duration-text.ts'
-import { ALGORITHM_NAMES, ALGORITHMS, type Algorithm, type RuleDraft, withAlgorithm } from '../rules/rule-form.ts'
+import { LanePicture } from '../lanes/lane-picture.tsx'
+import { LANE } from '../lanes/picture.ts'
+import { MOST_HITS, type Run } from '../lanes/run-rule.ts'
+import { ALGORITHM_NAMES, ALGORITHMS, type Algorithm } from '../rules/algorithm-forms.ts'
+import { type RuleDraft, withAlgorithm } from '../rules/rule-form.ts'
 import { RuleOptions } from '../rules/rule-options.tsx'
-import { LanePicture } from './lane-picture.tsx'
-import { LANE } from './picture.ts'
-import { MOST_HITS, type Run } from './run-rule.ts'
-import { hitBars, type Lane, pictureWidth } from './state.ts'
+import { cursorMs, hitBars, type Lane, pictureWidth } from './signals.ts'
 import { UseRuleDialog } from './use-rule-dialog.tsx'
 
 export interface RuleCardProps {
@@ -86,6 +87,7 @@ export function RuleCard(props: RuleCardProps) {
             spanMs={spanMs}
             isOver={isFarOver(run.busiest.count, lane.meant)}
             width={width}
+            cursorMs={cursorMs}
           />
         ) : (
           <div class="no-picture soft" style={{ height: LANE.height }}>
@@ -136,7 +138,7 @@ function RateChip({ count, meant }: { readonly count: number; readonly meant: nu
   return <span class={isFarOver(count, meant) ? 'chip bad' : 'chip warn'}>{times} × its rate</span>
 }
 
-/** A burst that is allowed on top of the rate is no surprise; half as much again is. */
+/** A burst on top of the rate is expected. More than 1.5 times the expected number is marked. */
 function isFarOver(count: number, meant: number): boolean {
   return count >= 1.5 * meant
 }

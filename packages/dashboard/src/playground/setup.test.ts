@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ALGORITHM_NAMES, ALGORITHMS, newRule } from '../rules/rule-form.ts'
+import { ALGORITHM_NAMES, ALGORITHMS } from '../rules/algorithm-forms.ts'
+import { newRule } from '../rules/rule-form.ts'
 import { readSetup, type Setup, START_SETUP, setupAddress } from './setup.ts'
 import { newTraffic, SHAPE_NAMES, SHAPES } from './traffic.ts'
 
@@ -21,7 +22,7 @@ const anySetup: fc.Arbitrary<Setup> = fc.record({
   rules: fc.array(anyRule, { minLength: 1, maxLength: 4 }),
 })
 
-test('an address says all of a set-up, whatever was typed', () => {
+test('an address holds a whole set-up, with any typed text', () => {
   fc.assert(
     fc.property(anySetup, (setup) => {
       expect(readSetup(setupAddress(setup))).toEqual(setup)

@@ -1,14 +1,15 @@
-// What the playground is set to, and the same as the part of an address after #, so that a link shows another person the same picture.
-// What must stay true: reading what was written gives the same set-up; a link that cannot be read is said, not half obeyed.
+// The playground's set-up, and its text form in the fragment of an address. A link shows another person the same picture.
+// Invariant: reading a written set-up gives the same set-up. An unreadable link is reported and not applied in part.
 
 import type { Draft, OptionForm } from '../forms/option-form.ts'
-import { ALGORITHMS, isAlgorithm, newRule, type RuleDraft } from '../rules/rule-form.ts'
+import { ALGORITHMS, isAlgorithm } from '../rules/algorithm-forms.ts'
+import { newRule, type RuleDraft } from '../rules/rule-form.ts'
 import { isShape, newTraffic, SHAPES, type TrafficDraft } from './traffic.ts'
 
 export interface Setup {
-  /** How long the picture is. */
+  /** Length of the picture. */
   readonly length: string
-  /** The most that passed is looked for in any span of this length. */
+  /** The playground shows the largest number of hits that passed in any span of this length. */
   readonly span: string
   readonly traffic: TrafficDraft
   readonly rules: readonly RuleDraft[]
@@ -16,7 +17,7 @@ export interface Setup {
 
 export const MOST_RULES = 4
 
-/** What shows the boundary burst of a fixed window, and what the others make of it. */
+/** The first set-up: the boundary burst of a fixed window, and other rules under the same traffic. */
 export const START_SETUP: Setup = {
   length: '60s',
   span: '10s',
@@ -29,7 +30,7 @@ export const START_SETUP: Setup = {
   ],
 }
 
-/** Such as `length=60s&span=10s&traffic=steady:hits=15,every=10s&rule=gcra:limit=10,period=10s,burst=1`. */
+/** Writes a set-up, such as `length=60s&span=10s&traffic=steady:hits=15,every=10s&rule=gcra:limit=10,period=10s,burst=1`. */
 export function setupAddress({ length, span, traffic, rules }: Setup): string {
   const parts = [
     ['length', length],
@@ -42,7 +43,7 @@ export function setupAddress({ length, span, traffic, rules }: Setup): string {
     .join('&')
 }
 
-/** Reads what `setupAddress` wrote; an empty address is the set-up to start with. Throws an Error that says what cannot be read. */
+/** Reads the text of `setupAddress`. An empty text gives the first set-up. Throws an Error that names the unreadable part. */
 export function readSetup(address: string): Setup {
   const parts = address.split('&').filter((part) => part !== '')
   if (parts.length === 0) return START_SETUP
@@ -70,7 +71,7 @@ export function readSetup(address: string): Setup {
   return { length, span, traffic, rules }
 }
 
-/** What is at its start value is left out. */
+/** Writes the options that differ from their start values. */
 function written(name: string, forms: readonly OptionForm[], options: Draft): string {
   const said = forms
     .filter((form) => options[form.name] !== form.start)
@@ -91,5 +92,5 @@ function known(forms: readonly OptionForm[], options: Draft): Draft {
   return options
 }
 
-/** A comma would end the option. */
+/** Escapes commas, because a comma ends an option. */
 const commaSafe = (text: string) => text.replace(/[%,]/g, encodeURIComponent)

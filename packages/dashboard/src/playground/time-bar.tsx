@@ -1,15 +1,15 @@
-// The one time axis of all lanes, and a handle on it: the moment that is looked at, by pointer or keyboard.
+// The time axis of all lanes, with a handle for the cursor. Works by pointer and by keyboard.
 
 import { useEffect, useRef } from 'preact/hooks'
 import { useElementWidth } from '../controls/element-width.ts'
 import { axisTime } from '../forms/duration-text.ts'
-import { axisTimes } from './picture.ts'
-import { cursorMs, pictureWidth } from './state.ts'
+import { axisTimes } from '../lanes/picture.ts'
+import { cursorMs, pictureWidth } from './signals.ts'
 
 export interface TimeBarProps {
-  /** 0 if it is not known. */
+  /** Length of the axis. 0 if it is not known. */
   readonly lengthMs: number
-  /** What every rule held and last said, for those who cannot see the pictures. */
+  /** The used units and the last answer of every rule, as text for screen readers. */
   readonly readingAt: (atMs: number) => string
 }
 

@@ -1,11 +1,11 @@
-// What the rules are put under: the shape of the traffic, how long it goes on, and in which span the most is looked for.
+// The form of the traffic: its shape, its length, and the span of the busiest window.
 
 import { useId } from 'preact/hooks'
-import { OptionFields } from '../controls/option-fields.tsx'
 import { Segments } from '../controls/segments.tsx'
+import { OptionFields } from '../forms/option-fields.tsx'
 import type { OptionForm } from '../forms/option-form.ts'
 import type { Setup } from './setup.ts'
-import type { ReadTraffic } from './state.ts'
+import type { ReadTraffic } from './signals.ts'
 import { newTraffic, SHAPE_NAMES, SHAPES } from './traffic.ts'
 
 const TIMES: readonly OptionForm[] = [

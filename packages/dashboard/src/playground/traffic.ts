@@ -1,8 +1,9 @@
-// Traffic that a person can shape: when hits come, and what a client does that is denied.
-// What must stay true: the same traffic comes at the same milliseconds everywhere, so it is made of whole numbers and a seed.
+// Traffic for the playground: the times of hits, and the retries of a denied client.
+// Invariant: the same set-up gives the same milliseconds on every machine. All times are whole numbers, randomness has a seed.
 
 import { typedDurationMs } from '../forms/duration-text.ts'
 import { type Draft, type OptionForm, optionValues, startDraft } from '../forms/option-form.ts'
+import type { Traffic } from '../lanes/run-rule.ts'
 
 export type Shape = 'bursts' | 'steady' | 'random' | 'retrying'
 
@@ -63,22 +64,13 @@ export function isShape(name: string): name is Shape {
   return Object.hasOwn(SHAPES, name)
 }
 
-/** Traffic as it is being typed. */
+/** Traffic while it is edited. */
 export interface TrafficDraft {
   readonly shape: Shape
   readonly options: Draft
 }
 
-export interface Traffic {
-  /** When hits come for the first time, in ms from the start; rising. */
-  readonly arrivals: readonly number[]
-  /** When a denied hit comes again: after so many ms, when the decision told it to, or never. */
-  readonly retry: number | 'told' | undefined
-  /** What each hit costs; 1 unless given. */
-  readonly cost?: number
-}
-
-/** The most hits that arrive. More cannot be told apart in a picture, and each keystroke runs them all. */
+/** Largest number of arrivals. A picture cannot show more, and every keystroke runs all of them. */
 export const MOST_ARRIVALS = 5000
 
 export function newTraffic(shape: Shape, options: Draft = {}): TrafficDraft {
@@ -98,7 +90,7 @@ export function readTraffic({ shape, options: draft }: TrafficDraft, lengthMs: n
     return { arrivals: bursts(count, everyMs, typedDurationMs(String(options.within)), lengthMs), retry: undefined }
   }
   if (shape === 'random') return { arrivals: random(most, whole('the seed', options.seed, 0), lengthMs), retry: undefined }
-  const retry = shape === 'steady' ? undefined : options.retry === 'told' ? 'told' : typedDurationMs(String(options.retry))
+  const retry = shape === 'steady' ? undefined : options.retry === 'told' ? 'retry-after' : typedDurationMs(String(options.retry))
   return { arrivals: steady(count, everyMs, lengthMs), retry }
 }
 
@@ -124,7 +116,7 @@ function random(count: number, seed: number, lengthMs: number): number[] {
   return Array.from({ length: count }, () => Math.floor(next() * lengthMs)).sort((a, b) => a - b)
 }
 
-/** Numbers from 0 to below 1: a Weyl sequence, mixed. */
+/** Returns a generator of numbers from 0 to below 1: a mixed Weyl sequence. */
 function randomNumbers(seed: number): () => number {
   let state = seed | 0
   return () => {

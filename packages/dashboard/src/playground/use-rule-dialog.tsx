@@ -1,10 +1,11 @@
-// A rule to take away: as TypeScript, as a policy in YAML, as a curl command.
+// The source of a rule to copy: as TypeScript, as a policy in YAML, as a curl command.
 
 import { useState } from 'preact/hooks'
 import { CopyButton } from '../controls/copy-button.tsx'
 import { Dialog } from '../controls/dialog.tsx'
 import { Segments } from '../controls/segments.tsx'
-import { ALGORITHMS, type RuleSpec } from '../rules/rule-form.ts'
+import { ALGORITHMS } from '../rules/algorithm-forms.ts'
+import type { RuleSpec } from '../rules/rule-form.ts'
 import { asCurl, asTypeScript, asYaml } from '../rules/rule-text.ts'
 
 type Form = 'typescript' | 'yaml' | 'curl'
@@ -23,7 +24,7 @@ const SAYS: Readonly<Record<Form, string>> = {
 
 export interface UseRuleDialogProps {
   readonly spec: RuleSpec
-  /** Where the service listens. */
+  /** Address of the service. */
   readonly origin: string
   readonly onClose: () => void
 }
@@ -37,7 +38,7 @@ export function UseRuleDialog({ spec, origin, onClose }: UseRuleDialogProps) {
         <Segments label="Form" choices={FORMS} value={form} onChoose={setForm} />
       </div>
       <p class="soft">{SAYS[form]}</p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling element must be reachable by keyboard */}
       <section class="code" tabIndex={0} aria-label="The rule as text">
         <pre>{text}</pre>
       </section>

@@ -1,6 +1,7 @@
 import { everyRule } from 'sluice/testing'
 import { expect, test } from 'vitest'
-import { ALGORITHM_NAMES, ALGORITHMS, newRule, readRule, withAlgorithm } from './rule-form.ts'
+import { ALGORITHM_NAMES, ALGORITHMS } from './algorithm-forms.ts'
+import { newRule, readRule, withAlgorithm } from './rule-form.ts'
 
 test('every algorithm of the library has a form whose start values make a rule', () => {
   expect(new Set(ALGORITHM_NAMES.map((name) => readRule(newRule(name)).rule?.algorithm))).toEqual(

@@ -1,9 +1,10 @@
 // The options of one rule as fields: the usual ones in view, the rare ones on request.
 
 import type { ComponentChildren } from 'preact'
-import { OptionFields } from '../controls/option-fields.tsx'
+import { OptionFields } from '../forms/option-fields.tsx'
 import type { Draft } from '../forms/option-form.ts'
-import { ALGORITHMS, type RuleDraft } from './rule-form.ts'
+import { ALGORITHMS } from './algorithm-forms.ts'
+import type { RuleDraft } from './rule-form.ts'
 import './rule-options.css'
 
 export interface RuleOptionsProps {

@@ -1,7 +1,8 @@
 import { createLimiter } from 'sluice'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { ALGORITHM_NAMES, ALGORITHMS, newRule, readRule } from './rule-form.ts'
+import { ALGORITHM_NAMES, ALGORITHMS } from './algorithm-forms.ts'
+import { newRule, readRule } from './rule-form.ts'
 import { asCurl, asTypeScript, asYaml } from './rule-text.ts'
 
 const RULES = [...ALGORITHM_NAMES.map((name) => newRule(name)), newRule('fixed-window', { anchor: 'clock', countDenied: 'yes' })]
@@ -15,7 +16,7 @@ test.each(RULES)('$algorithm as TypeScript is a program that makes the same rule
   const known: Record<string, unknown> = { createLimiter, [call]: make }
   const [made, decision] = run(...names.map((name) => known[name]))
   expect(made.name).toBe(rule?.name)
-  expect(made.numbers).toEqual(rule?.numbers)
+  expect(made.parameters).toEqual(rule?.parameters)
   expect(decision.allowed).toBe(true)
 })
 

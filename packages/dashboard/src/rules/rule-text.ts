@@ -1,7 +1,8 @@
 // A rule as text to take away: for a program, for the configuration file, for the command line.
 
-import type { OptionValue } from '../forms/option-form.ts'
-import { ALGORITHMS, type RuleSpec } from './rule-form.ts'
+import type { OptionValue } from '../api/answers.ts'
+import { ALGORITHMS } from './algorithm-forms.ts'
+import type { RuleSpec } from './rule-form.ts'
 
 /** The policy that the texts put the rule into. */
 const NAME = 'orders'

@@ -1,4 +1,4 @@
-// Where in the pages somebody is: the path and the query of the address, and ways to go elsewhere without loading anew.
+// The page's address: its path and query, and navigation without a reload.
 
 import { computed, signal } from '@preact/signals'
 
@@ -10,7 +10,7 @@ addEventListener('popstate', () => {
 
 export const path = computed(() => address.value.pathname)
 
-/** One value of the query; empty if it is not there. */
+/** One value of the query. Empty if it is missing. */
 export function queryValue(name: string): string {
   return address.value.searchParams.get(name) ?? ''
 }
@@ -21,7 +21,7 @@ export function goTo(href: string): void {
   scrollTo(0, 0)
 }
 
-/** Changes the query and stays on the page, without a step in the history: for what is typed into a filter. */
+/** Changes the query without a new entry in the history. Used for filters. */
 export function putQuery(name: string, value: string): void {
   const url = new URL(location.href)
   if (value === '') url.searchParams.delete(name)
@@ -34,7 +34,7 @@ function read(): URL {
   return new URL(location.href)
 }
 
-/** Follows links to our own pages without loading anew. */
+/** Handles clicks on links to our own pages without a reload. */
 export function followLinks(): void {
   document.addEventListener('click', (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return

@@ -1,4 +1,4 @@
-// The name and the gate.
+// The product's name and logo.
 
 export function Brand() {
   return (

@@ -1,4 +1,4 @@
-// A notice on all pages while Redis lacks policies or keys that an instance has seen: the facts, and the command that mends it.
+// A notice on all pages while Redis lacks policies or keys that an instance has seen. It shows the facts and the command to run.
 
 import type { RecordsAnswer } from '../api/answers.ts'
 import { usePolled } from '../api/polled.ts'
@@ -8,8 +8,8 @@ import { fullTime } from '../words/time-text.ts'
 const EVERY_MS = 5000
 
 export function RecordsBanner() {
-  // Without a session the service would refuse to tell.
-  const isIn = session.value.state === 'in'
+  // Without a session the service would refuse the request.
+  const isIn = session.value.status === 'in'
   const { data } = usePolled<RecordsAnswer>(isIn ? '/v1/records' : undefined, EVERY_MS)
   if (!isIn || data === undefined || data.state === 'kept') return null
   const { since, known_changes, found_changes, known_by } = data

@@ -1,4 +1,4 @@
-// What stands around every page: where one can go, who is signed in, the page itself.
+// The frame around every page: navigation, the session, and the page itself.
 
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
@@ -31,7 +31,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
   const isFirst = useRef(true)
   useEffect(() => {
     document.title = `${title} · Sluice`
-    // Whoever listens or goes by keyboard begins at the new page, not at the old link.
+    // Moves the focus from the old link to the new page, for keyboard and screen reader users.
     if (!isFirst.current) main.current?.focus()
     document.querySelector('.side [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
     isFirst.current = false
@@ -70,7 +70,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
 
 function Who() {
   const who = session.value
-  if (who.state !== 'in') return <span class="who" />
+  if (who.status !== 'in') return <span class="who" />
   const { name, scopes } = who.key
   const may = scopes.includes('admin') ? 'admin' : 'looks only'
   return (

@@ -1,4 +1,4 @@
-// Light, dark, or as the system says. `public/theme.js` puts the choice on before the first paint.
+// The theme: light, dark, or the system's. `public/theme.js` sets it before the first paint.
 
 import { effect, signal } from '@preact/signals'
 
@@ -16,7 +16,7 @@ effect(() => {
     if (chosen === 'system') localStorage.removeItem(KEY)
     else localStorage.setItem(KEY, chosen)
   } catch {
-    // Storage may be forbidden; then the choice lasts as long as the page.
+    // Storage may be forbidden. The choice then lasts as long as the page.
   }
 })
 

@@ -1,4 +1,4 @@
-// Counts as people read them at a glance.
+// Counts as short text.
 
 const WHOLE = new Intl.NumberFormat('en')
 const SHORT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
@@ -8,19 +8,19 @@ export function fullCount(count: number): string {
   return WHOLE.format(count)
 }
 
-/** At most four digits: 12,345 is '12.3K'. */
+/** At most four digits: 12,345 becomes '12.3K'. */
 export function shortCount(count: number): string {
   return count < 10_000 ? WHOLE.format(count) : SHORT.format(count)
 }
 
-/** A share of a whole: '0%', '< 1%', '12%'. */
+/** A share: '0%', '< 1%', '12%'. */
 export function shareText(part: number, whole: number): string {
   if (part === 0 || whole === 0) return '0%'
   const percent = (part / whole) * 100
   return percent < 1 ? '< 1%' : `${Math.round(percent)}%`
 }
 
-/** How many of something: '1 check', '2 checks'. */
+/** A count with its noun: '1 check', '2 checks'. */
 export function howMany(count: number, one: string, many = `${one}s`): string {
   return `${fullCount(count)} ${count === 1 ? one : many}`
 }

@@ -1,4 +1,4 @@
-// Moments as people read them, in the time of the machine that shows the page.
+// Times as text, in the time zone of the browser.
 
 const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
@@ -14,7 +14,7 @@ export function fullTime(time: string): string {
   return `${DAY.format(date)}, ${CLOCK.format(date)}`
 }
 
-/** How long ago, roughly: 'just now', '5 min ago', '3 h ago', '12 d ago'. */
+/** A rough age: 'just now', '5 min ago', '3 h ago', '12 d ago'. */
 export function agoText(time: string, nowMs: number): string {
   const seconds = Math.max(0, (nowMs - Date.parse(time)) / 1000)
   if (seconds < 60) return 'just now'
@@ -23,7 +23,7 @@ export function agoText(time: string, nowMs: number): string {
   return `${Math.floor(seconds / 86_400)} d ago`
 }
 
-/** A count of seconds that people wait for: '41 s', '2 min 5 s', '3 h 20 min', '2 d 4 h'. */
+/** A number of seconds to wait: '41 s', '2 min 5 s', '3 h 20 min', '2 d 4 h'. */
 export function waitText(seconds: number): string {
   if (seconds < 60) return `${Math.ceil(seconds)} s`
   const [unit, size, less, lessSize] =

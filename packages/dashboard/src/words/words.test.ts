@@ -16,7 +16,7 @@ test('a share is never shown as none when there is some', () => {
   expect([shareText(0, 10), shareText(1, 1000), shareText(1, 3), shareText(0, 0)]).toEqual(['0%', '< 1%', '33%', '0%'])
 })
 
-test('waits and spans are told in two units at most', () => {
+test('the text of a wait has at most two units', () => {
   expect([0.2, 59, 60, 125, 3600, 90_000, 200_000].map(waitText)).toEqual([
     '1 s',
     '59 s',

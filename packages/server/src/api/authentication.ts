@@ -11,10 +11,10 @@ import { ServerError, type ServerErrorCode } from '../errors.ts'
 import { show } from '../input/near-word.ts'
 import { isAlive } from '../keys/api-key.ts'
 import { type ApiKey, mayUse, type Scope } from '../keys/key-ring.ts'
+import type { Service } from '../service.ts'
 import { isFromOtherSite } from '../web/same-origin.ts'
 import { Sessions } from '../web/sessions.ts'
 import { requestHeader } from './request-header.ts'
-import type { Service } from './service.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

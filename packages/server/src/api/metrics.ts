@@ -1,10 +1,10 @@
 // The service's metrics, for Prometheus.
 // What must stay true: labels are bounded in number and never hold a client, a route or a key.
 
+import type { Service } from '../service.ts'
 import { Exposition, type Sample } from '../stats/exposition.ts'
 import { OUTCOMES, REASON, REASON_NAMES } from '../stats/figures.ts'
 import { recordsState, unreadableRecords } from './records-view.ts'
-import type { Service } from './service.ts'
 
 export function metricsText(service: Service): string {
   const { stats, decider, store, policies, version } = service

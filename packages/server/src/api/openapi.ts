@@ -2,10 +2,10 @@
 
 import swagger from '@fastify/swagger'
 import { pino } from 'pino'
+import type { Service } from '../service.ts'
 import { Stats } from '../stats/stats.ts'
 import { VERSION } from '../version.ts'
 import { buildApp } from './app.ts'
-import type { Service } from './service.ts'
 
 const TAGS = [
   { name: 'deciding', description: 'May this pass? What other services ask.' },

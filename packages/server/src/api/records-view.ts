@@ -1,7 +1,7 @@
 // The state of the records, policies and keys, as the API tells it.
 
 import Type, { type Static } from 'typebox'
-import type { RecordName, Service } from './service.ts'
+import type { RecordName, Service } from '../service.ts'
 
 /** Names in one list: enough to recognise what happened, however many records there are. */
 const MOST_NAMES = 100

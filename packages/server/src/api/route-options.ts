@@ -4,9 +4,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, FastifyTypeProvider, RawServerDefault } from 'fastify'
 import Type, { type Static, type TSchema } from 'typebox'
 import type { Scope } from '../keys/key-ring.ts'
+import type { Service } from '../service.ts'
 import type { Authentication } from './authentication.ts'
 import { Failure } from './schemas.ts'
-import type { Service } from './service.ts'
 
 /** What a schema describes is what a handler gets. */
 export interface SchemaTypes extends FastifyTypeProvider {

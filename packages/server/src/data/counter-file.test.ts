@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createLimiter, memoryStore } from 'sluice'
+import { createLimiter, memoryStore, parseRule } from 'sluice'
 import { fakeClock } from 'sluice/testing'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../../test/temporary-folder.ts'
 import { forgetCounters, openCounters, saveCounters } from './counter-file.ts'
 
-const rules = ['100/hour', 'sliding-log 100/hour'] as const
+const rules = parseRule('100/hour; sliding-log 100/hour')
 
 async function savedIn(folder: string) {
   const clock = fakeClock()

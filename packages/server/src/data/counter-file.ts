@@ -3,7 +3,7 @@
 
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type MemoryStore, type MemoryStoreOptions, memoryStore, SluiceError } from 'sluice'
+import { dumpStore, type MemoryStore, type MemoryStoreOptions, memoryStore, restoreStore, SluiceError } from 'sluice'
 import { syncFolder } from './append-file.ts'
 import { replaceFile } from './replace-file.ts'
 
@@ -18,15 +18,14 @@ export interface OpenedCounters {
 
 /** Writes all counters of a store. It holds the secret that keys are hashed with, so nobody else may read it. */
 export async function saveCounters(folder: string, store: MemoryStore): Promise<void> {
-  await replaceFile(join(folder, COUNTERS), [store.dump()])
+  await replaceFile(join(folder, COUNTERS), [dumpStore(store)])
 }
 
 /** Makes the store. What was saved stays until `forgetCounters`, for a start that fails later on. */
 export async function openCounters(folder: string, options: MemoryStoreOptions = {}): Promise<OpenedCounters> {
   const path = join(folder, COUNTERS)
   try {
-    const restore = await readFile(path)
-    return { store: memoryStore({ ...options, restore }), problem: undefined }
+    return { store: restoreStore(await readFile(path), options), problem: undefined }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { store: memoryStore(options), problem: undefined }
     if (!(error instanceof SluiceError && error.code === 'ERR_DUMP')) throw error

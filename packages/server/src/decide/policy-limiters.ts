@@ -42,7 +42,7 @@ export class PolicyLimiters {
   constructor(options: PolicyLimitersOptions) {
     const { store, failure, standInKeys } = options
     this.#options = options
-    const needsStandIn = store.mode === 'async' && failure.then === 'local'
+    const needsStandIn = store.timing === 'async' && failure.then === 'local'
     this.#standIn = needsStandIn ? memoryStore({ clock: store.clock, maxKeys: standInKeys }) : undefined
     this.#failure = this.#standIn === undefined ? failure : { ...failure, standIn: this.#standIn }
   }
@@ -66,9 +66,8 @@ export class PolicyLimiters {
     const free = decide(
       rules,
       rules.flatMap(() => [0, 0, 0]),
-      'local',
     )
-    const responder = createResponder({ rules, fallbackDenies: this.#failure.then === 'deny' })
+    const responder = createResponder({ rules })
     const made = { policy, limiter, free, responder, figures: stats.figuresOf(policy.name) }
     if (this.#limiters.size >= MOST) this.#dropOldest()
     this.#limiters.set(policy, made)

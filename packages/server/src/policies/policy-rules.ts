@@ -2,21 +2,12 @@
 // What must stay true: a rule's name never holds its numbers, so that a policy whose limit changes keeps what was used.
 // It does not hold the policy's name either: whether policies share a count is up to the key that is counted.
 
-import { fixedWindow, gcra, leakyBucket, parseRule, type Rule, SluiceError, slidingLog, slidingWindow, tokenBucket } from 'sluice'
+import { parseRule, type Rule, SluiceError } from 'sluice'
+import { makeRule, type RuleSpec } from 'sluice/rules'
 import type { Problem } from '../errors.ts'
 import { within } from '../input/check-input.ts'
 import { show } from '../input/near-word.ts'
-import { MOST_RULES, type RuleSpec } from './policy-schema.ts'
-
-/** The schema has held each spec against the options of its algorithm. */
-const MAKERS: Readonly<Record<RuleSpec['algorithm'], (options: never) => Rule>> = {
-  'fixed-window': fixedWindow,
-  'sliding-log': slidingLog,
-  'sliding-window': slidingWindow,
-  'token-bucket': tokenBucket,
-  gcra,
-  'leaky-bucket': leakyBucket,
-}
+import { MOST_RULES } from './policy-schema.ts'
 
 /** Makes the rules that stand at `at`; adds what is wrong with them to `problems`. */
 export function readRules(written: readonly (string | RuleSpec)[], at: string, problems: Problem[]): Rule[] {
@@ -41,6 +32,5 @@ export function readRules(written: readonly (string | RuleSpec)[], at: string, p
 /** The rules of one entry: a notation may hold several. Those without a name of their own are named by their place. */
 function readRule(spec: string | RuleSpec, nameAt: (place: number) => string): readonly Rule[] {
   if (typeof spec === 'string') return [parseRule(spec, { name: nameAt })].flat()
-  const { algorithm, name = nameAt(0), ...options } = spec
-  return [MAKERS[algorithm]({ ...options, name } as never)]
+  return [makeRule({ ...spec, name: spec.name ?? nameAt(0) })]
 }

@@ -1,6 +1,9 @@
 // The form of a policy as people write it: for validation, for the API's own description, and for editors.
 
-import Type, { type Static } from 'typebox'
+import { OPTION_BOUNDS, type OptionFacts, type RuleFacts, type RuleSpec, ruleCatalogue } from 'sluice/rules'
+import Type, { type Static, type TSchema } from 'typebox'
+
+export type { RuleSpec } from 'sluice/rules'
 
 /** Names stand in headers, metrics and paths: what is safe in all of them. */
 const Name = Type.String({
@@ -10,69 +13,49 @@ const Name = Type.String({
   pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]*$',
 })
 
-const LONGEST_DURATION_MS = 2 ** 47
+const DURATIONS = [
+  Type.Integer({ minimum: OPTION_BOUNDS.duration.least, maximum: OPTION_BOUNDS.duration.most }),
+  Type.String({ pattern: '^[0-9]{1,16}(ms|s|m|h|d)$' }),
+]
+const DURATION_TITLE = "a duration: whole milliseconds, or such as '250ms', '10s', '1m', '2h', '7d'"
 
-const Duration = Type.Union(
-  [Type.Integer({ minimum: 1, maximum: LONGEST_DURATION_MS }), Type.String({ pattern: '^[0-9]{1,16}(ms|s|m|h|d)$' })],
-  { title: "a duration: whole milliseconds, or such as '250ms', '10s', '1m', '2h', '7d'" },
-)
-
-const Units = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, title: 'a whole number of at least 1' })
-
-const Anchor = Type.Enum(['first-hit', 'clock'], {
-  description: "Where windows start: at a key's first hit (default), or at multiples of the window since the epoch.",
-})
-
-const named = {
-  name: Type.Optional(
-    Type.String({
-      ...Name,
-      description: 'What the rule is called in answers. Usage is kept under it. Default: its place, such as rule-1.',
-    }),
-  ),
+const UNITS = {
+  minimum: OPTION_BOUNDS.units.least,
+  maximum: OPTION_BOUNDS.units.most,
+  title: 'a whole number of at least 1',
 }
+
+const RuleName = Type.String({
+  ...Name,
+  description: 'What the rule is called in answers. Usage is kept under it. Default: its place, such as rule-1.',
+})
 
 const strict = { additionalProperties: false } as const
 
-export const RuleObjects = [
-  Type.Object(
-    {
-      algorithm: Type.Literal('fixed-window'),
-      limit: Units,
-      window: Duration,
-      anchor: Type.Optional(Anchor),
-      countDenied: Type.Optional(Type.Boolean({ description: 'Whether denied hits count too.' })),
-      elastic: Type.Optional(Type.Boolean({ description: 'Whether every hit restarts the window.' })),
-      ...named,
-    },
+/** The schema of a rule as an object, from what the catalogue says of its options. */
+function ruleSchema({ algorithm, options }: RuleFacts): TSchema {
+  const properties = options.map((option) => [option.name, optionSchema(option)])
+  return Type.Object(
+    { algorithm: Type.Literal(algorithm), ...Object.fromEntries(properties), name: Type.Optional(RuleName) },
     strict,
-  ),
-  Type.Object({ algorithm: Type.Literal('sliding-log'), limit: Units, window: Duration, ...named }, strict),
-  Type.Object(
-    {
-      algorithm: Type.Literal('sliding-window'),
-      limit: Units,
-      window: Duration,
-      anchor: Type.Optional(Anchor),
-      round: Type.Optional(Type.Enum(['down', 'none'])),
-      ...named,
-    },
-    strict,
-  ),
-  Type.Object(
-    {
-      algorithm: Type.Literal('token-bucket'),
-      capacity: Units,
-      refill: Units,
-      every: Duration,
-      style: Type.Optional(Type.Enum(['smooth', 'stepped'])),
-      ...named,
-    },
-    strict,
-  ),
-  Type.Object({ algorithm: Type.Literal('gcra'), limit: Units, period: Duration, burst: Type.Optional(Units), ...named }, strict),
-  Type.Object({ algorithm: Type.Literal('leaky-bucket'), capacity: Units, leak: Units, every: Duration, ...named }, strict),
-] as const
+  )
+}
+
+function optionSchema(option: OptionFacts): TSchema {
+  const description = option.deprecated === undefined ? option.help : `${option.help} Deprecated: ${option.deprecated}`
+  switch (option.kind) {
+    case 'units': {
+      const units = Type.Integer({ ...UNITS, description })
+      return option.sameAs === undefined ? units : Type.Optional(units)
+    }
+    case 'duration':
+      return Type.Union(DURATIONS, { title: DURATION_TITLE, description })
+    case 'choice':
+      return Type.Optional(Type.Enum(option.choices.map(([value]) => value) as [string, ...string[]], { description }))
+    case 'flag':
+      return Type.Optional(Type.Boolean({ description }))
+  }
+}
 
 const Notation = Type.String({
   title: "a rule in notation, such as '100/minute'",
@@ -82,6 +65,14 @@ const Notation = Type.String({
 
 /** The most rules of one policy: each costs every check its share. */
 export const MOST_RULES = 16
+
+const oneRule: TSchema[] = [Notation, ...ruleCatalogue.map(ruleSchema)]
+
+const Rules = Type.Unsafe<string | RuleSpec | (string | RuleSpec)[]>(
+  Type.Union([...oneRule, Type.Array(Type.Union(oneRule), { minItems: 1, maxItems: MOST_RULES })], {
+    title: `a rule or a list of 1 to ${MOST_RULES}: in notation such as '100/minute', or an object with its algorithm`,
+  }),
+)
 
 /** A pattern over text: exact, or what it begins with and a star. */
 function pattern(what: string, maxLength: number) {
@@ -99,12 +90,7 @@ export const PolicySpecSchema = Type.Object(
     name: Name,
     client: Type.Optional(pattern('a client', 256)),
     route: Type.Optional(pattern('a route', 2048)),
-    rules: Type.Union(
-      [Notation, ...RuleObjects, Type.Array(Type.Union([Notation, ...RuleObjects]), { minItems: 1, maxItems: MOST_RULES })],
-      {
-        title: `a rule or a list of 1 to ${MOST_RULES}: in notation such as '100/minute', or an object with its algorithm`,
-      },
-    ),
+    rules: Rules,
     mode: Type.Optional(
       Type.Enum(['enforce', 'shadow', 'off'], {
         description:
@@ -124,6 +110,3 @@ export const PolicySpecSchema = Type.Object(
 
 /** A policy as people write it, in JSON or YAML. */
 export type PolicySpec = Static<typeof PolicySpecSchema>
-
-/** A rule as an object: its algorithm, and the options that the library's function for it takes. */
-export type RuleSpec = Static<(typeof RuleObjects)[number]>

@@ -1,10 +1,10 @@
-import { createLimiter, memoryStore } from 'sluice'
+import { createLimiter, memoryStore, parseRule } from 'sluice'
 import { fakeClock } from 'sluice/testing'
 import { expect, test } from 'vitest'
 import { REASON } from './figures.ts'
 import { Stats } from './stats.ts'
 
-const limiter = createLimiter({ rules: '10/minute', store: memoryStore({ clock: fakeClock() }) })
+const limiter = createLimiter({ rules: parseRule('10/minute'), store: memoryStore({ clock: fakeClock() }) })
 const decision = limiter.peek('ada')
 
 function setUp() {

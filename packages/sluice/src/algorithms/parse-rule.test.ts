@@ -5,6 +5,7 @@ import type { Rule } from '../core/rule.ts'
 import { fixedWindow } from './fixed-window/fixed-window.ts'
 import { gcra } from './gcra/gcra.ts'
 import { leakyBucket } from './leaky-bucket/leaky-bucket.ts'
+import { readNotation } from './notation.ts'
 import { parseRule } from './parse-rule.ts'
 import { slidingLog } from './sliding-log/sliding-log.ts'
 import { slidingWindow } from './sliding-window/sliding-window.ts'
@@ -318,5 +319,28 @@ describe('the type of what is read', () => {
   test('is what is really there', () => {
     expect(Array.isArray(parseRule('100/minute'))).toBe(false)
     expect(Array.isArray(parseRule('5/second;100/minute'))).toBe(true)
+  })
+})
+
+describe('the parts of a notation', () => {
+  test('are those that were written, with what was left out', () => {
+    expect(readNotation('5/second; Token-Bucket 10 per 2 minutes burst 20')).toEqual([
+      { algorithm: 'fixed-window', limit: 5, windowMs: SECOND, burst: undefined, text: '5/second' },
+      {
+        algorithm: 'token-bucket',
+        limit: 10,
+        windowMs: 2 * MINUTE,
+        burst: 20,
+        text: 'Token-Bucket 10 per 2 minutes burst 20',
+      },
+    ])
+  })
+
+  test.each([
+    ['sliding-lag 5/second', 'algorithm', 'sliding-lag'],
+    ['5/secund', 'unit', 'secund'],
+    ['sliding-log 5/second burst 7', 'burst', 7],
+  ])('%j: the error names the part that is wrong', (notation, option, value) => {
+    expect(failureOf(notation)).toMatchObject({ code: 'ERR_NOTATION', option, value })
   })
 })

@@ -1,23 +1,10 @@
-// Rules in the notation people know: '100/minute', '10 per 2 hours', '5/second; 100/minute'.
+// Rules in the notation people know, made by the functions of the catalogue.
 
 import { SluiceError, show } from '../core/errors.ts'
-import { checkOptions, nearest } from '../core/options.ts'
+import { checkOptions } from '../core/options.ts'
 import type { Rule } from '../core/rule.ts'
-import { fixedWindow } from './fixed-window/fixed-window.ts'
-import { gcra } from './gcra/gcra.ts'
-import { leakyBucket } from './leaky-bucket/leaky-bucket.ts'
-import { slidingLog } from './sliding-log/sliding-log.ts'
-import { slidingWindow } from './sliding-window/sliding-window.ts'
-import { tokenBucket } from './token-bucket/token-bucket.ts'
-
-/** What a notation says: so many per so long, of which a burst may come at once. */
-interface Reading {
-  readonly limit: number
-  readonly windowMs: number
-  readonly burst: number | undefined
-  /** The rule's name, if it is not to be named after its numbers. */
-  readonly named: { readonly name?: string }
-}
+import { findRuleFacts, ruleCatalogue } from './catalogue.ts'
+import { type NotationParts, readNotation, unknownWord } from './notation.ts'
 
 export interface NotationOptions {
   /** What the rule is called; for several rules, what each is called, by its place from 0 on. Default: after their numbers. */
@@ -26,33 +13,8 @@ export interface NotationOptions {
 
 const OPTIONS = ['name'] as const
 
-const ALGORITHMS: Readonly<Record<string, (reading: Reading) => Rule>> = {
-  'fixed-window': ({ limit, windowMs, named }) => fixedWindow({ limit, window: windowMs, ...named }),
-  'sliding-log': ({ limit, windowMs, named }) => slidingLog({ limit, window: windowMs, ...named }),
-  'sliding-window': ({ limit, windowMs, named }) => slidingWindow({ limit, window: windowMs, ...named }),
-  'token-bucket': ({ limit, windowMs, burst = limit, named }) =>
-    tokenBucket({ capacity: burst, refill: limit, every: windowMs, ...named }),
-  gcra: ({ limit, windowMs, burst = limit, named }) => gcra({ limit, period: windowMs, burst, ...named }),
-  'leaky-bucket': ({ limit, windowMs, burst = limit, named }) =>
-    leakyBucket({ capacity: burst, leak: limit, every: windowMs, ...named }),
-}
-
-const BURSTING: readonly string[] = ['token-bucket', 'gcra', 'leaky-bucket']
-
-const UNIT_MS: Readonly<Record<string, number>> = {
-  ...units(['ms', 'millisecond'], 1),
-  ...units(['s', 'sec', 'second'], 1000),
-  ...units(['m', 'min', 'minute'], 60_000),
-  ...units(['h', 'hr', 'hour'], 3_600_000),
-  ...units(['d', 'day'], 86_400_000),
-  ...units(['w', 'week'], 7 * 86_400_000),
-  // As other libraries count them: thirty days, and twelve such months.
-  ...units(['month'], 30 * 86_400_000),
-  ...units(['year'], 360 * 86_400_000),
-}
-
-/** algorithm? limit ('/' or 'per') count? unit ('burst' number)? with one space where there were any, so that it is read in one go. */
-const SHAPE = /^(?:([a-z][a-z-]*) )?(\d+)(?: ?\/ ?| per )(?:(\d+) ?)?([a-z]+)(?: burst (\d+))?$/
+/** A rule that counts by the key that a caller passes. */
+type PlainRule = Rule<undefined>
 
 type Several = `${string}${';' | ',' | '|'}${string}`
 
@@ -63,49 +25,45 @@ type Several = `${string}${';' | ',' | '|'}${string}`
 export function parseRule<T extends string>(
   notation: T,
   options?: NotationOptions,
-): string extends T ? Rule | readonly Rule[] : T extends Several ? readonly Rule[] : Rule
-export function parseRule(notation: string, options: NotationOptions = {}): Rule | readonly Rule[] {
+): string extends T ? PlainRule | readonly PlainRule[] : T extends Several ? readonly PlainRule[] : PlainRule
+export function parseRule(notation: string, options: NotationOptions = {}): PlainRule | readonly PlainRule[] {
   checkOptions('parseRule', options, OPTIONS)
   const { name } = options
-  if (typeof notation !== 'string' || notation.length > 1000) {
-    throw new SluiceError('ERR_NOTATION', `a rule in notation is a string of up to 1,000 characters, got ${show(notation)}`)
-  }
-  const parts = notation.split(/[;,|]/)
+  const parts = readNotation(notation)
   if (parts.length > 1 && typeof name === 'string') {
-    throw new SluiceError('ERR_OPTION', `parseRule needs name to be a function where there are several rules, got ${show(name)}`)
+    throw new SluiceError(
+      'ERR_OPTION',
+      `parseRule needs name to be a function where there are several rules, got ${show(name)}`,
+      {
+        option: 'name',
+        value: name,
+      },
+    )
   }
-  const rules = parts.map((part, i) => parseOne(part.trim(), typeof name === 'function' ? name(i) : name))
+  const rules = parts.map((part, i) => ruleOf(part, typeof name === 'function' ? name(i) : name))
   return rules.length === 1 ? rules[0] : rules
 }
 
-function parseOne(notation: string, name: string | undefined): Rule {
-  const parts = SHAPE.exec(notation.toLowerCase().replace(/\s+/g, ' '))
-  if (parts === null) {
-    throw new SluiceError('ERR_NOTATION', `a rule in notation is such as '100/minute' or '10 per 2 hours', got ${show(notation)}`)
+function ruleOf({ algorithm, limit, windowMs, burst, text }: NotationParts, name: string | undefined): PlainRule {
+  const facts = findRuleFacts(algorithm)
+  if (facts === undefined) {
+    throw unknownWord(
+      'algorithm',
+      algorithm,
+      ruleCatalogue.map((each) => each.algorithm),
+      text,
+    )
   }
-  const [, algorithm = 'fixed-window', limit, count = '1', unit, burst] = parts
-  const make = known(ALGORITHMS, algorithm, 'algorithm', notation)
-  const unitMs = known(UNIT_MS, unit, 'unit', notation)
-  if (burst !== undefined && !BURSTING.includes(algorithm)) {
-    throw new SluiceError('ERR_NOTATION', `a ${algorithm} has no burst (${BURSTING.join(', ')} have), in ${show(notation)}`)
+  const { make, rate } = facts
+  const options: Record<string, unknown> = { [rate.units]: limit, [rate.every]: windowMs }
+  if (rate.burst !== undefined) options[rate.burst] = burst ?? limit
+  else if (burst !== undefined) {
+    const bursting = ruleCatalogue.filter((each) => each.rate.burst !== undefined).map((each) => each.algorithm)
+    throw new SluiceError('ERR_NOTATION', `a ${algorithm} has no burst (${bursting.join(', ')} have), in ${show(text)}`, {
+      option: 'burst',
+      value: burst,
+    })
   }
-  return make({
-    limit: Number(limit),
-    windowMs: Number(count) * unitMs,
-    burst: burst === undefined ? undefined : Number(burst),
-    named: name === undefined ? {} : { name },
-  })
-}
-
-function known<T>(table: Readonly<Record<string, T>>, name: string, what: string, notation: string): T {
-  if (Object.hasOwn(table, name)) return table[name]
-  const near = nearest(name, Object.keys(table))
-  const hint = near === undefined ? `there is ${Object.keys(table).join(', ')}` : `did you mean ${near}?`
-  throw new SluiceError('ERR_NOTATION', `no ${what} is called ${show(name)}, in ${show(notation)}: ${hint}`)
-}
-
-function units(names: readonly string[], ms: number): Record<string, number> {
-  return Object.fromEntries(
-    names.flatMap((name) => [[name, ms], ...(name.length > 1 && name !== 'ms' ? [[`${name}s`, ms]] : [])]),
-  )
+  if (name !== undefined) options.name = name
+  return make(options as never) as PlainRule
 }

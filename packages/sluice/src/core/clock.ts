@@ -1,4 +1,4 @@
-// Where time comes from. Nothing in core or algorithms reads a clock by itself: the store that holds the state says what time it is.
+// Clocks. Core and algorithms read none: the store that holds a state gives the time.
 
 /** Milliseconds since the epoch. Any object with `now()` will do. */
 export interface Clock {

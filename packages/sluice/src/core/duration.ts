@@ -32,7 +32,7 @@ function parse(name: string, text: string): number {
   return Number(parts[1]) * UNIT_MS[parts[2]]
 }
 
-/** The shortest way to write a duration: 60000 → '1m'. */
+/** Writes a duration in the shortest way: 60000 as '1m'. */
 export function formatDuration(ms: number): string {
   for (const unit of ['d', 'h', 'm', 's']) {
     if (ms % UNIT_MS[unit] === 0) return `${ms / UNIT_MS[unit]}${unit}`

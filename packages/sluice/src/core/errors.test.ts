@@ -11,6 +11,7 @@ import {
   slidingLog,
   slidingWindow,
   tokenBucket,
+  waitingLine,
 } from '../index.ts'
 
 /** The option that an error is about. */
@@ -38,7 +39,7 @@ test('an error says which option is wrong, and what it was given', () => {
     limits: () => fixedWindow({ limit: 1, window: '1m', limits: 5 } as never),
     duration: () => durationMs('soon' as '1s'),
     maxKeys: () => memoryStore({ maxKeys: 0 }),
-    maxWaiting: () => createLimiter({ rules: parseRule('1/second'), maxWaiting: 0 }),
+    maxWaiting: () => waitingLine({ maxWaiting: 0 }),
     rules: () => createLimiter({ rules: [] }),
     key: () => createLimiter({ rules: parseRule('1/second') }).hit(''),
     cost: () => createLimiter({ rules: parseRule('1/second') }).hit('ada', { cost: -1 }),

@@ -68,6 +68,11 @@ export class SluiceError extends Error {
   }
 }
 
+/** The error about an option, argument or number of a rule that must be something else than `value`. */
+export function mustBe(code: ErrorCode, option: string, need: string, value: unknown): SluiceError {
+  return new SluiceError(code, `${option} must be ${need}, got ${show(value)}`, { option, value })
+}
+
 /** A value as a person would want to read it in an error message: short, quoted, never throwing. */
 export function show(value: unknown): string {
   if (typeof value === 'string') {

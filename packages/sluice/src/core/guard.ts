@@ -8,7 +8,7 @@ import type { Store, Tally } from './store.ts'
 /** Why the store did not decide: no answer in time, an error of one of three kinds, or the breaker was open and it was not asked. */
 export type FailureReason = 'timeout' | 'refused' | 'unknown' | 'fatal' | 'not-asked'
 
-/** Who answers if the store does not: a memory store with the same rules, always yes, always no, or nobody. */
+/** The answer if the store gives none: that of a memory store with the same rules, always yes, always no, or an error. */
 export type Fallback = 'local' | 'allow' | 'deny' | 'throw'
 
 export interface FailureEvent {
@@ -29,7 +29,7 @@ export interface FailureOptions {
   /** The longest time that a call may take, in ms. Default: 500. */
   readonly timeoutMs?: number
   /**
-   * Who answers if the store does not. `'local'`: a memory store in this process, with the same rules. `'allow'`, `'deny'`:
+   * The answer if the store gives none. `'local'`: that of a memory store in this process, with the same rules. `'allow'`, `'deny'`:
    * `hit` and `peek` answer that, without counting, and calls that ask for a number fail. `'throw'` (default): the call fails.
    */
   readonly then?: Fallback

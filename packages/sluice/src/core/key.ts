@@ -1,6 +1,6 @@
-// Whom a limiter counts. Any string that is not empty is a safe key.
+// Keys. Any string that is not empty is a safe key.
 
-import { SluiceError, show } from './errors.ts'
+import { mustBe } from './errors.ts'
 
 export function checkKey(key: unknown): asserts key is string {
   if (typeof key !== 'string' || key.length === 0) refuse(key)
@@ -8,8 +8,5 @@ export function checkKey(key: unknown): asserts key is string {
 
 /** Apart from the check, which is small enough so to be compiled into every method that makes it. */
 function refuse(key: unknown): never {
-  throw new SluiceError('ERR_KEY', `key must be a string of at least one character, got ${show(key)}`, {
-    option: 'key',
-    value: key,
-  })
+  throw mustBe('ERR_KEY', 'key', 'a string of at least one character', key)
 }

@@ -5,7 +5,7 @@ import type { Call, Charge, Figures, Operation } from './call.ts'
 import type { TimerClock } from './clock.ts'
 import { checkCost, checkUsed } from './cost.ts'
 import { type Decision, decide } from './decision.ts'
-import { SluiceError, show } from './errors.ts'
+import { mustBe, SluiceError, show } from './errors.ts'
 import type { DecisionFailure, FailureCounts, FailureEvent, FailureOptions, Guard } from './guard.ts'
 import { checkKey } from './key.ts'
 import { checkOptions } from './options.ts'
@@ -47,7 +47,7 @@ export interface Limiter<T extends Timing = Timing, S extends Subject = string> 
   get(subject: S, options?: RuleChoice): Result<T, number>
   /** Puts the count at `used`, counting from now (a window on the clock keeps its boundary); returns the units used. */
   set(subject: S, used: number, options?: RuleChoice): Result<T, number>
-  /** When the state ends, in ms since the epoch; 0 if there is none. */
+  /** Time when the state ends, in ms since the epoch; 0 if there is none. */
   expiresAt(subject: S, options?: RuleChoice): Result<T, number>
   /** Gives units back on every rule, or on the one that is named, never above full; returns the units used on the first, or on that one. */
   refund(subject: S, cost?: Cost, options?: RuleChoice): Result<T, number>
@@ -164,8 +164,7 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
     const { cost, signal, maxWaitMs = Number.POSITIVE_INFINITY } = options
     const call: Call = { operation: 'hit', charges: this.#subjects.charges(subject, cost, 1) }
     if (maxWaitMs !== Number.POSITIVE_INFINITY && !isWhole(maxWaitMs, 0)) {
-      const message = `maxWaitMs must be a whole number of milliseconds, or Infinity, got ${show(maxWaitMs)}`
-      throw new SluiceError('ERR_OPTION', message, { option: 'maxWaitMs', value: maxWaitMs })
+      throw mustBe('ERR_OPTION', 'maxWaitMs', 'a whole number of milliseconds, or Infinity', maxWaitMs)
     }
     if (this.#waiting !== undefined) return this.#waiting.join({ subject: textOf(subject), call, signal, maxWaitMs })
     const message = `wait needs createLimiter({ rules, waiting: waitingLine() }): import waitingLine from 'sluice'`

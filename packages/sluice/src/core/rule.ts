@@ -1,8 +1,8 @@
 // A rule: an algorithm with its numbers, and the whole definition of what it does to a key's state.
-// What must stay true: a rule is pure. It reads no clock, keeps nothing between calls, and touches only the cells it is given.
+// Invariant: a rule is pure. It reads no clock, keeps nothing between calls, and touches only the cells it is given.
 
 import { SluiceError, show } from './errors.ts'
-import { isWhole } from './whole-numbers.ts'
+import type { RuleLog } from './rule-log.ts'
 
 /**
  * One key's state under one rule is `width` numbers in `cells`, from index `at` on, so that a store can run a rule
@@ -14,31 +14,31 @@ import { isWhole } from './whole-numbers.ts'
  *   it drops what has passed and, where the clock has stepped back, moves the state to where it would be had it been written now.
  */
 export interface Rule<P extends Per = Per> {
-  /** Which algorithm: states of different algorithms never meet, even under one name. */
+  /** Name of the algorithm. States of different algorithms never meet, even under one name. */
   readonly algorithm: string
   /** Names the rule in decisions and headers; with the algorithm, it is what a key's state is kept under. */
   readonly name: string
   /** Names of the subject's keys that the rule counts by, sorted; undefined for a rule that counts by the subject itself. */
   readonly per: P
-  /** The quota: the most that a fresh key can spend at once. */
+  /** The quota: the largest cost that a fresh key can spend at once. */
   readonly limit: number
-  /** How long a key takes from all spent to all there again (the second window of a sliding window not counted). */
+  /** Time that a key takes from all spent to all free again (without the second window of a sliding window). */
   readonly windowMs: number
-  /** Whether hits that are denied count too. */
+  /** True if denied hits count too. */
   readonly countsDenied: boolean
-  /** How many cells a key's state takes. For a rule that keeps a log, how many an empty log takes. */
+  /** Number of cells of a key's state; for a rule that keeps a log, of an empty log. */
   readonly width: number
   /** The highest count that `spend` can reach and `put` takes: above it, sums would pass 2^53. */
   readonly mostUsed: number
-  /** What a translation of the definition is made with, such as the Lua program beside it. */
-  readonly numbers: readonly number[]
+  /** Arguments of the rule's translations, such as the Lua program beside it, by name. Two rules that share algorithm and parameters decide alike. */
+  readonly parameters: RuleParameters
   /** Only for a rule that keeps a log per key. */
   readonly log?: RuleLog
 
   settle(cells: Float64Array, at: number, nowMs: number): void
-  /** All of a hit on this rule alone: `settle`, `waitMs`, and `spend` if it fits or denied hits count; → how long until it fits. */
+  /** A whole hit on this rule alone: `settle`, `waitMs`, and `spend` if the cost fits or denied hits count. Returns the time until the cost fits. */
   take(cells: Float64Array, at: number, nowMs: number, cost: number): number
-  /** How long until `cost` fits: 0 if it fits now, Infinity if it never will. */
+  /** Time until `cost` fits: 0 if it fits now, Infinity if it never will. */
   waitMs(cells: Float64Array, at: number, nowMs: number, cost: number): number
   /** Spends `cost` without asking whether it fits. */
   spend(cells: Float64Array, at: number, nowMs: number, cost: number): void
@@ -50,6 +50,8 @@ export interface Rule<P extends Per = Per> {
   refund(cells: Float64Array, at: number, nowMs: number, cost: number): void
 }
 
+export type RuleParameters = Readonly<Record<string, number | boolean>>
+
 /** `take` put together from its parts, for rules that have nothing to gain from writing it out. */
 export function takeByParts(rule: Rule, cells: Float64Array, at: number, nowMs: number, cost: number): number {
   rule.settle(cells, at, nowMs)
@@ -58,27 +60,6 @@ export function takeByParts(rule: Rule, cells: Float64Array, at: number, nowMs: 
   rule.spend(cells, at, nowMs, cost)
   // A denied hit that counts may have moved the end of the wait.
   return waitMs === 0 ? 0 : rule.waitMs(cells, at, nowMs, cost)
-}
-
-/**
- * A log: state that is wider than `width`, and may be too long to copy at once. Its entries are numbered one by one, for ever.
- * `used` and `waitMs` of a rule with a log also answer for a state that has not been settled.
- */
-export interface RuleLog {
-  /** Cells that the state needs so that one more `spend` or `put` fits. In fewer cells, the log becomes coarser and counts units longer. */
-  widthToSpend(cells: Float64Array, at: number): number
-  /** Copies a state to a place of `toWidth` cells (never fewer than it needs). */
-  move(from: Float64Array, fromAt: number, to: Float64Array, toAt: number, toWidth: number): void
-  /** The part of `move` that does not depend on the length: all but the entries. */
-  frame(from: Float64Array, fromAt: number, to: Float64Array, toAt: number, toWidth: number): void
-  /** The other part of `move`, between places that have been framed: the entries numbered from `start` up to, not including, `end`. */
-  copy(from: Float64Array, fromAt: number, to: Float64Array, toAt: number, start: number, end: number): void
-  /** Number of the oldest entry. */
-  first(cells: Float64Array, at: number): number
-  /** The number after that of the newest entry. Entries before the newest change only by being dropped, from either end. */
-  end(cells: Float64Array, at: number): number
-  /** When the state ends, 0 if it has ended; also of a state that has not been settled. */
-  endsAt(cells: Float64Array, at: number, nowMs: number): number
 }
 
 /** Names that a rule counts by. */
@@ -98,7 +79,7 @@ export interface RuleOptions<P extends PerOption = PerOption> {
    */
   readonly per?: P
   /**
-   * What the rule is called in decisions, headers and metrics. A key's usage is kept under the name: a named rule keeps
+   * Name of the rule in decisions, headers and metrics. A key's usage is kept under the name: a named rule keeps
    * it when its numbers change. Default: the algorithm with its numbers, such as `fixed-window:100/1m`.
    */
   readonly name?: string
@@ -136,37 +117,4 @@ export function rulePer<P extends PerOption>(per: P): PerOf<P> {
 /** The text that a rule's states are kept under, besides the key. Different rules have different texts. */
 export function stateName({ algorithm, name, per }: Rule): string {
   return per === undefined ? `${algorithm}\0${name}` : `\0${JSON.stringify([algorithm, name, per])}`
-}
-
-/** Throws ERR_RULE unless a number of a rule is a whole number of at least 1. */
-export function checkRuleNumber(of: string, name: string, value: unknown): asserts value is number {
-  if (!isWhole(value, 1)) {
-    throw new SluiceError('ERR_RULE', `${of} needs ${name} to be a whole number of at least 1, got ${show(value)}`, {
-      option: name,
-      value,
-    })
-  }
-}
-
-/** Throws ERR_RULE unless `value` is one of `choices`. */
-export function checkRuleChoice<T extends string>(
-  of: string,
-  name: string,
-  value: unknown,
-  choices: readonly T[],
-): asserts value is T {
-  if (!choices.includes(value as T)) {
-    throw new SluiceError(
-      'ERR_RULE',
-      `${of} needs ${name} to be ${choices.map((c) => `'${c}'`).join(' or ')}, got ${show(value)}`,
-      { option: name, value },
-    )
-  }
-}
-
-/** Throws ERR_RULE unless `value` is a boolean. */
-export function checkRuleFlag(of: string, name: string, value: unknown): asserts value is boolean {
-  if (typeof value !== 'boolean') {
-    throw new SluiceError('ERR_RULE', `${of} needs ${name} to be true or false, got ${show(value)}`, { option: name, value })
-  }
 }

@@ -13,6 +13,8 @@ export interface State {
 
 /** The states of a call's charges, by the charge's place in the call. An engine provides them. */
 export interface States {
+  /** True if one of the rules counts denied hits. */
+  readonly countsDenied: boolean
   /** The state, to be settled and changed. Changes stay only after `prepare`. A state that the store does not keep is all zeros. */
   load(i: number): State
   /** The state, only to be read: settled, or a log as it stands, which needs no settling. */
@@ -21,6 +23,8 @@ export interface States {
   isKept(i: number): boolean
   /** Called once before states are written: all, or only those of rules that count denied hits. States may move. */
   prepare(all: boolean, nowMs: number): void
+  /** The state after `prepare(true)`, settled as far as it was. */
+  prepared(i: number): State
   /** Called after a loaded state may have changed, with the units used. */
   save(i: number, used: number): void
   /** Forgets the state. */
@@ -52,24 +56,46 @@ export function step({ operation, charges }: Call, states: States, nowMs: number
 }
 
 function hit(charges: readonly Charge[], states: States, nowMs: number): Figures {
+  const allowed = judge(charges, states, nowMs)
+  if (allowed || states.countsDenied) states.prepare(allowed, nowMs)
+  return allowed ? spendAll(charges, states, nowMs) : deny(charges, states, nowMs)
+}
+
+/** Settles every state; returns true if all costs fit. */
+function judge(charges: readonly Charge[], states: States, nowMs: number): boolean {
   let allowed = true
-  let countsDenied = false
   for (let i = 0; i < charges.length; i++) {
     const { rule, cells, at } = states.load(i)
     rule.settle(cells, at, nowMs)
     if (rule.waitMs(cells, at, nowMs, charges[i].amount) > 0) allowed = false
-    if (rule.countsDenied) countsDenied = true
   }
-  if (allowed || countsDenied) states.prepare(allowed, nowMs)
+  return allowed
+}
+
+function spendAll(charges: readonly Charge[], states: States, nowMs: number): Figures {
+  const figures = new Array<number>(charges.length * FIGURES)
+  for (let i = 0; i < charges.length; i++) {
+    const { rule, cells, at } = states.prepared(i)
+    rule.spend(cells, at, nowMs, charges[i].amount)
+    const used = rule.used(cells, at, nowMs)
+    figures[i * FIGURES] = used
+    figures[i * FIGURES + 1] = 0
+    figures[i * FIGURES + 2] = cells[at] - nowMs
+    states.save(i, used)
+  }
+  return figures
+}
+
+/** Spends only on rules that count denied hits. */
+function deny(charges: readonly Charge[], states: States, nowMs: number): Figures {
   const figures: number[] = []
   for (let i = 0; i < charges.length; i++) {
     const { rule, cells, at } = states.load(i)
     const { amount } = charges[i]
-    if (allowed || rule.countsDenied) rule.spend(cells, at, nowMs, amount)
+    if (rule.countsDenied) rule.spend(cells, at, nowMs, amount)
     const used = rule.used(cells, at, nowMs)
-    // Asked again: a denied hit that counts may have moved the end of the wait.
-    const waitMs = allowed ? 0 : rule.waitMs(cells, at, nowMs, amount)
-    figures.push(used, waitMs, cells[at] === 0 ? 0 : cells[at] - nowMs)
+    // A denied hit that counts may have moved the end of the wait.
+    figures.push(used, rule.waitMs(cells, at, nowMs, amount), cells[at] === 0 ? 0 : cells[at] - nowMs)
     states.save(i, used)
   }
   return figures

@@ -3,7 +3,7 @@
 
 import type { Charge } from './call.ts'
 import { checkCost } from './cost.ts'
-import { SluiceError, show } from './errors.ts'
+import { mustBe, SluiceError, show } from './errors.ts'
 import { checkKey } from './key.ts'
 import type { Rule } from './rule.ts'
 
@@ -70,16 +70,12 @@ export class Subjects {
   check(subject: Subject): void {
     if (this.arePlain) return checkKey(subject)
     if (typeof subject !== 'object' || subject === null || Array.isArray(subject)) {
-      throw new SluiceError('ERR_KEY', `the subject must be a record of ${this.#names.join(', ')}, got ${show(subject)}`, {
-        option: 'subject',
-        value: subject,
-      })
+      throw mustBe('ERR_KEY', 'subject', `a record of ${this.#names.join(', ')}`, subject)
     }
     for (const name of this.#names) {
       const value: unknown = Object.hasOwn(subject, name) ? subject[name] : undefined
       if (typeof value === 'string' && value.length > 0) continue
-      const message = `${name} of the subject must be a string of at least one character, got ${show(value)}`
-      throw new SluiceError('ERR_KEY', message, { option: name, value })
+      throw mustBe('ERR_KEY', name, 'a string of at least one character', value)
     }
     const unknown = Object.keys(subject).find((name) => !this.#names.includes(name))
     if (unknown === undefined) return

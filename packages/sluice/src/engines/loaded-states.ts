@@ -30,6 +30,10 @@ export class LoadedStates implements States {
     this.#options = options
   }
 
+  get countsDenied(): boolean {
+    return this.#options.rules.some(({ countsDenied }) => countsDenied)
+  }
+
   load(i: number): State {
     return this.#load(i)
   }
@@ -49,6 +53,10 @@ export class LoadedStates implements States {
     this.#options.charges.forEach((_, i) => {
       if (this.#loaded[i]?.wasKept === false) this.#loaded[i] = undefined
     })
+  }
+
+  prepared(i: number): State {
+    return this.#load(i)
   }
 
   save(i: number): void {

@@ -5,7 +5,7 @@ import type { Call } from '../core/call.ts'
 import type { TimerClock } from '../core/clock.ts'
 import { Breaker } from './breaker.ts'
 
-/** When a breaker opens and how often it lets a call try. */
+/** Number of failures that open a breaker, and time between two tries. */
 export interface BreakerOptions {
   readonly failures: number
   readonly probeEveryMs: number

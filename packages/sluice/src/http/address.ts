@@ -1,5 +1,5 @@
 // IP addresses as bytes, 4 for IPv4 and 16 for IPv6: read from any spelling, written in one.
-// What must stay true: all spellings of an address give the same bytes, anything else gives undefined, nothing throws.
+// Invariant: all spellings of an address give the same bytes, anything else gives undefined, nothing throws.
 
 const COLON = 0x3a
 const DOT = 0x2e
@@ -19,12 +19,12 @@ export function parseAddress(text: string): Uint8Array | undefined {
   return bytes !== undefined && isMapped(bytes) ? bytes.slice(12) : bytes
 }
 
-/** Whether IPv6 bytes are those of an IPv4 address: `::ffff:0:0/96`. */
+/** True if IPv6 bytes are those of an IPv4 address: `::ffff:0:0/96`. */
 function isMapped(bytes: Uint8Array): boolean {
   return bytes[10] === 0xff && bytes[11] === 0xff && isZero(bytes, 0, 10)
 }
 
-/** Whether bytes are an IPv4 address that a translator carries in IPv6: `64:ff9b::/96`. */
+/** True if bytes are an IPv4 address that a translator carries in IPv6: `64:ff9b::/96`. */
 export function isNat64(bytes: Uint8Array): boolean {
   const hasPrefix = bytes[0] === 0 && bytes[1] === 0x64 && bytes[2] === 0xff && bytes[3] === 0x9b
   return hasPrefix && bytes.length === 16 && isZero(bytes, 4, 12)

@@ -11,7 +11,7 @@ export interface HasAddress {
 }
 
 export interface CidrList {
-  /** Whether an address is in one of the networks. What is no address is in none. */
+  /** True if the text is an address in one of the networks. */
   has(address: string | HasAddress): boolean
 }
 
@@ -102,7 +102,7 @@ function readNetwork(written: unknown): Network {
   if (bytes === undefined) {
     throw new SluiceError('ERR_OPTION', `a network must be an address such as '10.0.0.1', or one with '/8', got ${show(written)}`)
   }
-  // What is written as IPv6 has its length counted in IPv6, also where it is IPv4 that is mapped.
+  // The length of an IPv6 notation counts IPv6 bits, also for a mapped IPv4 address.
   const mappedBits = bytes.length === 4 && (address as string).includes(':') ? 96 : 0
   const bits = bytes.length * 8
   if (length === undefined) return { bytes, prefix: bits }

@@ -1,5 +1,5 @@
-// The client behind trusted proxies: the address that they say they speak for.
-// Invariant: nobody but a trusted proxy can change the answer, and nothing that a request brings makes it throw.
+// The client's address behind trusted proxies: the one that they report.
+// Invariant: only a trusted proxy can change the answer, and no request makes it throw.
 
 import { SluiceError, show } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
@@ -19,7 +19,7 @@ import {
 import { warnProcess } from './warning.ts'
 
 /**
- * Which proxies to believe: how many stand between the clients and this process; or the networks they are in; or a function
+ * The trusted proxies: how many stand between the clients and this process; or the networks they are in; or a function
  * of a proxy's address (`''` if it has none) and its distance, 0 for the one at the other end of the socket.
  */
 export type TrustProxy = number | readonly string[] | ((address: string, distance: number) => boolean)
@@ -29,7 +29,7 @@ export interface ClientAddressOptions {
   readonly trustProxy?: TrustProxy
   /** The header that the proxies write: `'forwarded'`, or any that lists addresses. Default: `'x-forwarded-for'`. */
   readonly header?: string
-  /** How many bits of an IPv6 address say who it is, 32 to 128. Default: 64, what one customer usually gets. */
+  /** Number of bits of an IPv6 address that identify a client, 32 to 128. Default: 64, the network that one customer usually gets. */
   readonly ipv6Prefix?: number
   /** Hears, once, that the set-up looks wrong. Default: `process.emitWarning`, or `console.warn` where there is none. */
   readonly warn?: (warning: AddressWarning) => void

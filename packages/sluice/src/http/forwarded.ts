@@ -1,5 +1,5 @@
-// What proxies say about whom they speak for: lists that each proxy adds to on the right.
-// What must stay true: reading goes from the right, so that nothing to the left of an entry changes what it says.
+// Header fields in which proxies report clients: lists that each proxy extends on the right.
+// Invariant: lists are read from the right, so that nothing to the left of an entry changes its meaning.
 
 import { parseAddress } from './address.ts'
 
@@ -8,9 +8,9 @@ const COMMA = 0x2c
 const SEMICOLON = 0x3b
 const BACKSLASH = 0x5c
 
-/** How to find the entries of a header, and the address in each. */
+/** Finds the entries of a header, and the address in each. */
 export interface ForwardedSyntax {
-  /** Where the comma stands before the entry that ends at `end`; −1 if it is the first. */
+  /** Index of the comma before the entry that ends at `end`; −1 if it is the first. */
   commaBefore(list: string, end: number): number
   address(entry: string): Uint8Array | undefined
 }

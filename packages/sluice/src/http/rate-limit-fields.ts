@@ -12,7 +12,7 @@ import { byteSequence, printable, string } from './structured-field.ts'
  */
 export type HeaderStyle = 'draft-10' | 'draft-7' | 'draft-6' | 'legacy'
 
-/** Whom a quota is for, as clients may see it. */
+/** Identifies the client of a quota, in a form that clients may see. */
 export type PartitionKey = string | Uint8Array
 
 /** Adds a decision's fields to `headers`. */
@@ -36,7 +36,7 @@ export function seconds(ms: number): number {
   return Math.ceil(ms / 1000)
 }
 
-/** What the fields say of a rule, whatever the decision. */
+/** The part of the fields about a rule that does not depend on the decision. */
 interface RuleFields {
   /** The rule's name, in printable ASCII. */
   readonly label: string
@@ -67,11 +67,11 @@ export class RuleTable {
   }
 }
 
-/** What a rule, or the whole decision, says of a hit. */
+/** The status of a rule, or of the whole decision, after a hit. */
 type Figures = Pick<RuleStatus, 'remaining' | 'retryAfterMs' | 'resetAfterMs'>
 
 /**
- * How long what a rule says holds. For a hit that it denies: until that hit passes. Otherwise until all is there again; but while
+ * Time for which the status of a rule holds. After a denied hit: until that hit passes. Otherwise until all is free again; but while
  * there is some left, no longer than the rule's window, since a sliding window takes up to two to forget.
  */
 function resetMs({ remaining, retryAfterMs, resetAfterMs }: Figures, { windowMs }: RuleFields): number {
@@ -83,7 +83,7 @@ function resetSeconds(status: Figures, row: RuleFields): number {
   return seconds(resetMs(status, row))
 }
 
-/** How each style is written, made for a limiter's rules. */
+/** The writer of each style, made for a limiter's rules. */
 export const STYLES: Readonly<Record<HeaderStyle, (table: RuleTable) => AddFields>> = {
   'draft-10': (table) => {
     const policies = table.rows.map(({ item, limit, windowSeconds }) => `${item};q=${limit};w=${windowSeconds}`)

@@ -14,8 +14,8 @@ import type { Store } from '../core/store.ts'
 import { createLimiter } from '../create-limiter.ts'
 import { storeGuard } from '../failure/store-health.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
+import { everyRule } from '../testing/example-rules.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
-import { everyRule } from '../testing/store-suite.ts'
 import { createResponder, type ResponderOptions } from './responder.ts'
 
 const BURST = tokenBucket({ capacity: 20, refill: 10, every: '1s', name: 'burst' })

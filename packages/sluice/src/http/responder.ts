@@ -1,4 +1,4 @@
-// From a decision to what HTTP says about it: status, headers, body. No framework in sight.
+// Turns a decision into HTTP: status, headers, body. It depends on no framework.
 // Invariant: every value is safe to send, whatever the rules are called.
 
 import type { Clock } from '../core/clock.ts'
@@ -11,13 +11,13 @@ import { type AddFields, type HeaderStyle, type PartitionKey, RuleTable, STYLES,
 export interface ResponderOptions {
   /** The rules of the limiter whose decisions it will see: `limiter.rules`. */
   readonly rules: readonly Rule[]
-  /** Which rate limit fields to send: a style, `'legacy'` beside another, or none. Default: `'draft-10'`. */
+  /** The rate limit fields to send: a style, `'legacy'` beside another, or none. Default: `'draft-10'`. */
   readonly headers?: HeaderStyle | readonly HeaderStyle[] | false
-  /** What `X-RateLimit-Reset` counts from. Default: the system's clock. */
+  /** The clock for `X-RateLimit-Reset`. Default: the system's. */
   readonly clock?: Pick<Clock, 'now'>
 }
 
-/** What to answer instead of what was asked for. */
+/** The HTTP answer to a denied request. */
 export interface Denial {
   /** 429, or 503 where not the client is to blame. */
   readonly status: number
@@ -28,7 +28,7 @@ export interface Denial {
 }
 
 export interface Responder {
-  /** What to say about a decision, allowed or not: rate limit fields, and `Retry-After` if it denies. */
+  /** Fields about a decision, allowed or not: rate limit fields, and `Retry-After` if it denies. */
   headers(decision: Decision, partitionKey?: PartitionKey): Record<string, string>
   /** The whole answer to a hit that was denied. */
   denial(decision: Decision, partitionKey?: PartitionKey): Denial
@@ -103,7 +103,7 @@ function whenToRetry(seconds: string | undefined): string {
   return seconds === undefined ? 'This request asks for more than the whole quota.' : `Try again in ${seconds} s.`
 }
 
-/** Throws ERR_OPTION unless `headers` is a style, styles that go together, or false. Returns the styles. */
+/** Returns the styles. Throws ERR_OPTION unless `headers` is a style, styles that go together, or false. */
 export function checkStyles(headers: ResponderOptions['headers']): readonly HeaderStyle[] {
   const styles = headers === false ? [] : ((Array.isArray(headers) ? headers : [headers]) as HeaderStyle[])
   for (const style of styles) {

@@ -1,5 +1,5 @@
 // Values of structured fields (RFC 9651), as far as rate limit fields need them.
-// What must stay true: whatever goes in, a valid value comes out, and strings that differ stay different.
+// Invariant: every input gives a valid value, and different strings give different values.
 
 const PERCENT = 0x25
 

@@ -2,11 +2,11 @@
 
 export interface Warning<Code extends string = string> {
   readonly code: Code
-  /** What happened, and what to set. */
+  /** The problem, and the option that solves it. */
   readonly message: string
 }
 
-/** Where warnings go unless somebody listens: the process, or where there is none the console. */
+/** Warns through the process, or where there is none through the console. */
 export function warnProcess({ code, message }: Warning): void {
   const { process } = globalThis as { process?: { emitWarning?: (message: string, options: object) => void } }
   if (typeof process?.emitWarning === 'function') process.emitWarning(message, { type: 'SluiceWarning', code })

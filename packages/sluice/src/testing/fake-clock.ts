@@ -1,4 +1,4 @@
-// A clock that stands still until it is told to move, and fires what was set to fire on the way.
+// A clock that a test moves. Its timers fire on the way.
 
 import type { TimerClock } from '../core/clock.ts'
 

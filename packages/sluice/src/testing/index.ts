@@ -1,7 +1,9 @@
 // sluice/testing: what the author of a store, or of a program that limits, needs for its tests.
 
 export { definitionStore } from './definition-store.ts'
+export { everyRule, exampleRule } from './example-rules.ts'
+export { type CallPlan, type FailingStore, type FailingStoreOptions, failingStore, type StoreCall } from './failing-store.ts'
 export { type FakeClock, fakeClock } from './fake-clock.ts'
-export { type KnownAnswer, type KnownDecision, type KnownRule, type KnownStep, knownRule, replay } from './known-answers.ts'
+export { type KnownAnswer, type KnownDecision, type KnownStep, replay } from './known-answers.ts'
 export { KNOWN_ANSWERS } from './known-answers-data.ts'
-export { everyRule, type MakeStore, type StoreSuiteOptions, storeSuite, type TestRunner } from './store-suite.ts'
+export { type MakeStore, type StoreSuiteOptions, storeSuite, type TestRunner } from './store-suite.ts'

@@ -7,7 +7,7 @@ import type { KnownAnswer } from './known-answers.ts'
 export const KNOWN_ANSWERS: readonly KnownAnswer[] = [
   {
     name: 'per-key fixed window, every hit counted (the ETS per-key module)',
-    rule: { type: 'fixed-window', limit: 2, windowMs: 100, anchor: 'first-hit', countDenied: true },
+    rule: { algorithm: 'fixed-window', limit: 2, window: 100, anchor: 'first-hit', countDenied: true },
     steps: [
       { at: 37, do: 'hit', cost: 1, expect: { allowed: true, used: 1 } },
       { at: 60, do: 'hit', cost: 1, expect: { allowed: true, used: 2 } },
@@ -26,7 +26,7 @@ export const KNOWN_ANSWERS: readonly KnownAnswer[] = [
   },
   {
     name: 'per-key fixed window: an over-limit first hit opens the window when denied hits count',
-    rule: { type: 'fixed-window', limit: 3, windowMs: 100, anchor: 'first-hit', countDenied: true },
+    rule: { algorithm: 'fixed-window', limit: 3, window: 100, anchor: 'first-hit', countDenied: true },
     steps: [
       { at: 252, do: 'hit', cost: 4, expect: { allowed: false } },
       { at: 253, do: 'hit', cost: 1, expect: { allowed: false, retryAfterMs: 99 } },
@@ -34,7 +34,7 @@ export const KNOWN_ANSWERS: readonly KnownAnswer[] = [
   },
   {
     name: 'per-key fixed window, two keys keep their own boundaries (12:00:37 and 12:00:51)',
-    rule: { type: 'fixed-window', limit: 100, windowMs: 60000, anchor: 'first-hit' },
+    rule: { algorithm: 'fixed-window', limit: 100, window: 60000, anchor: 'first-hit' },
     steps: [
       { at: 43237000, do: 'hit', cost: 1, expect: { allowed: true }, key: 'A' },
       { at: 43251000, do: 'hit', cost: 1, expect: { allowed: true }, key: 'B' },
@@ -44,7 +44,7 @@ export const KNOWN_ANSWERS: readonly KnownAnswer[] = [
   },
   {
     name: 'clock-aligned fixed window, every hit counted',
-    rule: { type: 'fixed-window', limit: 2, windowMs: 1000, anchor: 'clock', countDenied: true },
+    rule: { algorithm: 'fixed-window', limit: 2, window: 1000, anchor: 'clock', countDenied: true },
     steps: [
       { at: 1000, do: 'hit', cost: 1, expect: { allowed: true, used: 1 } },
       { at: 1500, do: 'hit', cost: 1, expect: { allowed: true, used: 2 } },
@@ -62,7 +62,7 @@ export const KNOWN_ANSWERS: readonly KnownAnswer[] = [
   },
   {
     name: 'clock-aligned fixed window, denied hits not counted (the Go library)',
-    rule: { type: 'fixed-window', limit: 10, windowMs: 10000, anchor: 'clock' },
+    rule: { algorithm: 'fixed-window', limit: 10, window: 10000, anchor: 'clock' },
     steps: [
       { at: 100000, do: 'hit', cost: 5, expect: { allowed: true } },
       { at: 105000, do: 'hit', cost: 5, expect: { allowed: true } },
@@ -75,7 +75,7 @@ export const KNOWN_ANSWERS: readonly KnownAnswer[] = [
   },
   {
     name: "the service's table: 100 per minute on the minute",
-    rule: { type: 'fixed-window', limit: 100, windowMs: 60000, anchor: 'clock', countDenied: true },
+    rule: { algorithm: 'fixed-window', limit: 100, window: 60000, anchor: 'clock', countDenied: true },
     steps: [
       { at: 43201000, do: 'hit', cost: 1, expect: { allowed: true, used: 1 } },
       { at: 43220000, do: 'hit', cost: 1, expect: { allowed: true, used: 2 } },
@@ -86,7 +86,7 @@ export const KNOWN_ANSWERS: readonly KnownAnswer[] = [
   },
   {
     name: 'fixed window from the first hit, every hit counted (limits)',
-    rule: { type: 'fixed-window', limit: 10, windowMs: 60000, anchor: 'first-hit', countDenied: true },
+    rule: { algorithm: 'fixed-window', limit: 10, window: 60000, anchor: 'first-hit', countDenied: true },
     steps: [
       { at: 45000, do: 'hit', cost: 1, expect: { allowed: true } },
       { at: 50000, do: 'hit', cost: 9, expect: { allowed: true, remaining: 0 } },
@@ -104,7 +104,7 @@ export const KNOWN_ANSWERS: readonly KnownAnswer[] = [
   },
   {
     name: 'elastic expiry (deprecated): every hit restarts the window',
-    rule: { type: 'fixed-window', limit: 3, windowMs: 60000, anchor: 'first-hit', elastic: true },
+    rule: { algorithm: 'fixed-window', limit: 3, window: 60000, anchor: 'first-hit', elastic: true },
     steps: [
       { at: 0, do: 'hit', cost: 1, expect: { allowed: true, remaining: 2 } },
       { at: 59000, do: 'hit', cost: 1, expect: { allowed: true, remaining: 1 } },
@@ -117,7 +117,7 @@ export const KNOWN_ANSWERS: readonly KnownAnswer[] = [
   },
   {
     name: 'moving window, the documented minute',
-    rule: { type: 'sliding-log', limit: 10, windowMs: 60000 },
+    rule: { algorithm: 'sliding-log', limit: 10, window: 60000 },
     steps: [
       { at: 10000, do: 'hit', cost: 1, expect: { allowed: true } },
       { at: 20000, do: 'hit', cost: 2, expect: { allowed: true } },
@@ -133,7 +133,7 @@ export const KNOWN_ANSWERS: readonly KnownAnswer[] = [
   },
   {
     name: 'sliding window counter, the documented example at 30 s: weighted count 100 of 100',
-    rule: { type: 'sliding-window', limit: 100, windowMs: 60000, anchor: 'clock', round: 'down' },
+    rule: { algorithm: 'sliding-window', limit: 100, window: 60000, anchor: 'clock', round: 'down' },
     steps: [
       { at: 0, do: 'hit', cost: 40, expect: { allowed: true } },
       { at: 60000, do: 'hit', cost: 60, expect: { allowed: true, remaining: 0 } },
@@ -149,7 +149,7 @@ export const KNOWN_ANSWERS: readonly KnownAnswer[] = [
   },
   {
     name: "sliding window counter without rounding (the Go library's formula): 0.8 x 8 + 2 = 8.4 of 10",
-    rule: { type: 'sliding-window', limit: 10, windowMs: 10000, anchor: 'clock', round: 'none' },
+    rule: { algorithm: 'sliding-window', limit: 10, window: 10000, anchor: 'clock', round: 'none' },
     steps: [
       { at: 0, do: 'hit', cost: 8, expect: { allowed: true } },
       { at: 10000, do: 'hit', cost: 2, expect: { allowed: true } },
@@ -161,7 +161,7 @@ export const KNOWN_ANSWERS: readonly KnownAnswer[] = [
   },
   {
     name: 'token bucket: 10 a minute, burst 10 (the Go library)',
-    rule: { type: 'token-bucket', capacity: 10, refill: 10, everyMs: 60000 },
+    rule: { algorithm: 'token-bucket', capacity: 10, refill: 10, every: 60000 },
     steps: [
       { at: 0, do: 'hit', cost: 10, expect: { allowed: true, remaining: 0 } },
       { at: 0, do: 'hit', cost: 1, expect: { allowed: false, retryAfterMs: 6000 } },
@@ -174,7 +174,7 @@ export const KNOWN_ANSWERS: readonly KnownAnswer[] = [
   },
   {
     name: 'token bucket at a rate that does not divide a second',
-    rule: { type: 'token-bucket', capacity: 1, refill: 55, everyMs: 1000 },
+    rule: { algorithm: 'token-bucket', capacity: 1, refill: 55, every: 1000 },
     steps: [
       { at: 0, do: 'hit', cost: 1, expect: { allowed: true, remaining: 0 } },
       { at: 0, do: 'hit', cost: 1, expect: { allowed: false, retryAfterMs: 19 } },
@@ -187,7 +187,7 @@ export const KNOWN_ANSWERS: readonly KnownAnswer[] = [
   },
   {
     name: 'GCRA, one a second with a burst of five (the throttled table)',
-    rule: { type: 'gcra', limit: 1, periodMs: 1000, burst: 5 },
+    rule: { algorithm: 'gcra', limit: 1, period: 1000, burst: 5 },
     steps: [
       { at: 0, do: 'hit', cost: 6, expect: { allowed: false, remaining: 5, resetAfterMs: 0, retryAfterMs: 'never' } },
       { at: 0, do: 'hit', cost: 1, expect: { allowed: true, remaining: 4, resetAfterMs: 1000 } },
@@ -209,7 +209,7 @@ export const KNOWN_ANSWERS: readonly KnownAnswer[] = [
   },
   {
     name: 'token bucket carries fractions: three a second never drifts',
-    rule: { type: 'token-bucket', capacity: 3, refill: 3, everyMs: 1000 },
+    rule: { algorithm: 'token-bucket', capacity: 3, refill: 3, every: 1000 },
     steps: [
       { at: 0, do: 'hit', cost: 3, expect: { allowed: true, remaining: 0 } },
       { at: 333, do: 'hit', cost: 1, expect: { allowed: false, retryAfterMs: 1 } },

@@ -1,44 +1,9 @@
-// What a known answer is, and how to replay one on a limiter.
+// Known answers: their form, and a function that replays one on a limiter.
 
-import { fixedWindow } from '../algorithms/fixed-window/fixed-window.ts'
-import { gcra } from '../algorithms/gcra/gcra.ts'
-import { leakyBucket } from '../algorithms/leaky-bucket/leaky-bucket.ts'
-import { slidingLog } from '../algorithms/sliding-log/sliding-log.ts'
-import { slidingWindow } from '../algorithms/sliding-window/sliding-window.ts'
-import { tokenBucket } from '../algorithms/token-bucket/token-bucket.ts'
+import type { RuleSpec } from '../algorithms/catalogue.ts'
 import type { Decision } from '../core/decision.ts'
-import { SluiceError } from '../core/errors.ts'
 import type { Limiter } from '../core/limiter.ts'
-import type { Rule } from '../core/rule.ts'
 import type { FakeClock } from './fake-clock.ts'
-
-/** A rule as data, with every duration in milliseconds. */
-export type KnownRule =
-  | {
-      readonly type: 'fixed-window'
-      readonly limit: number
-      readonly windowMs: number
-      readonly anchor?: 'first-hit' | 'clock'
-      readonly countDenied?: boolean
-      readonly elastic?: boolean
-    }
-  | { readonly type: 'sliding-log'; readonly limit: number; readonly windowMs: number }
-  | {
-      readonly type: 'sliding-window'
-      readonly limit: number
-      readonly windowMs: number
-      readonly anchor?: 'first-hit' | 'clock'
-      readonly round?: 'down' | 'none'
-    }
-  | {
-      readonly type: 'token-bucket'
-      readonly capacity: number
-      readonly refill: number
-      readonly everyMs: number
-      readonly style?: 'smooth' | 'stepped'
-    }
-  | { readonly type: 'gcra'; readonly limit: number; readonly periodMs: number; readonly burst: number }
-  | { readonly type: 'leaky-bucket'; readonly capacity: number; readonly leak: number; readonly everyMs: number }
 
 export interface KnownDecision {
   readonly allowed: boolean
@@ -46,7 +11,7 @@ export interface KnownDecision {
   /** `'never'` stands for Infinity, which JSON does not have. */
   readonly retryAfterMs?: number | 'never'
   readonly resetAfterMs?: number
-  /** What get() says after the step. */
+  /** Result of get() after the step. */
   readonly used?: number
 }
 
@@ -59,34 +24,9 @@ export type KnownStep = { readonly at: number; readonly key?: string } & (
 
 export interface KnownAnswer {
   readonly name: string
-  readonly rule: KnownRule
+  /** `makeRule` of `sluice/rules` makes it. Every duration is in milliseconds. */
+  readonly rule: RuleSpec
   readonly steps: readonly KnownStep[]
-}
-
-/** The rule that a known answer is about. */
-export function knownRule(rule: KnownRule): Rule {
-  switch (rule.type) {
-    case 'fixed-window': {
-      const { type: _, windowMs: window, ...numbers } = rule
-      return fixedWindow({ ...numbers, window })
-    }
-    case 'sliding-log':
-      return slidingLog({ limit: rule.limit, window: rule.windowMs })
-    case 'sliding-window': {
-      const { type: _, windowMs: window, ...numbers } = rule
-      return slidingWindow({ ...numbers, window })
-    }
-    case 'token-bucket': {
-      const { type: _, everyMs: every, ...numbers } = rule
-      return tokenBucket({ ...numbers, every })
-    }
-    case 'gcra':
-      return gcra({ limit: rule.limit, period: rule.periodMs, burst: rule.burst })
-    case 'leaky-bucket':
-      return leakyBucket({ capacity: rule.capacity, leak: rule.leak, every: rule.everyMs })
-    default:
-      throw new SluiceError('ERR_RULE', `no known rule is of type ${(rule as { type: string }).type}`)
-  }
 }
 
 /** Replays the steps of a known answer on a limiter that its rule was given to; throws at the first answer that differs. */

@@ -2,20 +2,17 @@
 // and the promises of a decision, for every rule.
 
 import { describe as nodeDescribe, test as nodeTest } from 'node:test'
+import { makeRule } from '../algorithms/catalogue.ts'
 import { fixedWindow } from '../algorithms/fixed-window/fixed-window.ts'
-import { gcra } from '../algorithms/gcra/gcra.ts'
-import { leakyBucket } from '../algorithms/leaky-bucket/leaky-bucket.ts'
-import { slidingLog } from '../algorithms/sliding-log/sliding-log.ts'
-import { slidingWindow } from '../algorithms/sliding-window/sliding-window.ts'
-import { tokenBucket } from '../algorithms/token-bucket/token-bucket.ts'
 import type { Decision } from '../core/decision.ts'
 import type { Limiter } from '../core/limiter.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Store } from '../core/store.ts'
 import { createLimiter } from '../create-limiter.ts'
 import { definitionStore } from './definition-store.ts'
+import { everyRule, exampleRule } from './example-rules.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
-import { knownRule, replay } from './known-answers.ts'
+import { replay } from './known-answers.ts'
 import { KNOWN_ANSWERS } from './known-answers-data.ts'
 import { seededRandom } from './random.ts'
 import { walk } from './walk.ts'
@@ -37,26 +34,6 @@ export interface StoreSuiteOptions {
 
 /** Makes a fresh, empty store that takes its time from `clock`. Called once for each test. */
 export type MakeStore = (clock: FakeClock) => Store | Promise<Store>
-
-/** Every rule in every form, with numbers that do not divide each other. */
-export function everyRule(): readonly Rule[] {
-  return [
-    fixedWindow({ limit: 5, window: 1000 }),
-    fixedWindow({ limit: 7, window: 900, anchor: 'clock', name: 'on the clock' }),
-    fixedWindow({ limit: 5, window: 1000, countDenied: true, name: 'counting denied' }),
-    fixedWindow({ limit: 4, window: 700, anchor: 'clock', countDenied: true, name: 'counting denied, on the clock' }),
-    fixedWindow({ limit: 3, window: 800, elastic: true, name: 'elastic' }),
-    slidingLog({ limit: 6, window: 1000 }),
-    slidingWindow({ limit: 9, window: 1000 }),
-    slidingWindow({ limit: 8, window: 700, anchor: 'clock', name: 'sliding on the clock' }),
-    slidingWindow({ limit: 7, window: 900, round: 'none', name: 'without rounding' }),
-    slidingWindow({ limit: 6, window: 800, anchor: 'clock', round: 'none', name: 'without rounding, on the clock' }),
-    tokenBucket({ capacity: 10, refill: 7, every: 1000 }),
-    tokenBucket({ capacity: 9, refill: 4, every: 300, style: 'stepped', name: 'stepped' }),
-    gcra({ limit: 3, period: 1000, burst: 5 }),
-    leakyBucket({ capacity: 6, leak: 11, every: 1700 }),
-  ]
-}
 
 /** Defines the tests. `storeSuite('my store', (clock) => myStore({ clock }))` is all that a store's test file needs. */
 export function storeSuite(name: string, makeStore: MakeStore, options: StoreSuiteOptions = {}): void {
@@ -89,18 +66,23 @@ export function storeSuite(name: string, makeStore: MakeStore, options: StoreSui
     })
   }
 
+  const plain = exampleRule('fixed-window')
+  const log = exampleRule('sliding-log')
+  const sliding = exampleRule('sliding-window')
+
   describe(`store: ${name}`, () => {
     describe('gives the known answers', () => {
       for (const answer of KNOWN_ANSWERS) {
-        limiterTest(answer.name, [knownRule(answer.rule)], (limiter, clock) => replay(answer, limiter, clock))
+        limiterTest(answer.name, [makeRule(answer.rule)], (limiter, clock) => replay(answer, limiter, clock))
       }
     })
 
     describe('answers as the definition does, also when the clock steps back', () => {
       for (const rule of everyRule()) walkTest(rule.name, [rule])
-      walkTest('three rules at once', [everyRule()[0], everyRule()[6], everyRule()[10]])
-      walkTest('a rule that counts denied hits among others', [everyRule()[5], everyRule()[2], everyRule()[12]])
-      walkTest('keys that are strange', [everyRule()[0], everyRule()[11]], STRANGE_KEYS)
+      walkTest('three rules at once', [plain, sliding, exampleRule('token-bucket')])
+      const countingDenied = exampleRule('fixed-window', 'counting denied')
+      walkTest('a rule that counts denied hits among others', [log, countingDenied, exampleRule('gcra')])
+      walkTest('keys that are strange', [plain, exampleRule('token-bucket', 'stepped')], STRANGE_KEYS)
     })
 
     describe('lets exactly the limit through a stampede', () => {
@@ -151,7 +133,6 @@ export function storeSuite(name: string, makeStore: MakeStore, options: StoreSui
         })
       }
 
-      const [plain, , , , , log, sliding] = everyRule()
       limiterTest('of several rules, a denied hit charges none', [plain, log, sliding], async (limiter) => {
         await limiter.hit('k', { cost: 4 })
         equal('denied', (await limiter.hit('k', { cost: 2 })).allowed, false)

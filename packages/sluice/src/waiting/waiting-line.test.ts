@@ -1,10 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, test, vi } from 'vitest'
-import { parseRule } from '../algorithms/parse-rule.ts'
-import { storeGuard } from '../failure/store-health.ts'
-import { createLimiter, fixedWindow, gcra, memoryStore, type Store, waitingLine } from '../index.ts'
+import { createLimiter, fixedWindow, gcra, memoryStore, parseRule, waitingLine } from '../index.ts'
 import { systemClock } from '../stores/system-clock.ts'
-import { definitionStore, fakeClock } from '../testing/index.ts'
+import { definitionStore, failingStore, fakeClock } from '../testing/index.ts'
 
 /** One a second, from a bucket of one. */
 function oneASecond(maxWaiting?: number) {
@@ -337,35 +335,11 @@ test('bad options are refused', async () => {
   await expect(limiter.wait('ada', { timeout: 5 } as object)).rejects.toMatchObject({ code: 'ERR_OPTION' })
 })
 
-/** A store that answers as another does, a turn later, or not at all. */
-function promising(store: Store<'sync'>, fails: () => boolean): Store<'async'> {
-  const later = async <T>(answer: () => T): Promise<T> => {
-    await Promise.resolve()
-    if (fails()) throw new Error('store is gone')
-    return answer()
-  }
-  return {
-    timing: 'async',
-    guard: storeGuard(store.clock),
-    clock: store.clock,
-    tally(rules) {
-      const tally = store.tally(rules)
-      return {
-        ask: (call) => later(() => tally.ask(call)),
-      }
-    },
-    clean: () => later(() => store.clean()),
-    get size() {
-      return later(() => store.size)
-    },
-    close: () => later(() => store.close()),
-  }
-}
-
 describe('on a store that answers with promises', () => {
   test('a failure reaches the one who waits, and the next tries again', async () => {
     let failures = 1
-    const store = promising(definitionStore(fakeClock()), () => failures-- > 0)
+    const store = failingStore(fakeClock())
+    store.plan = () => (failures-- > 0 ? { fail: new Error('store is gone') } : 'answer')
     const limiter = createLimiter({ rules: parseRule('5/second'), store, waiting: waitingLine() })
     const waits = await Promise.allSettled([limiter.wait('ada'), limiter.wait('ada')])
     expect(waits.map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])

@@ -5,7 +5,7 @@
 import type { Call, Charge } from '../core/call.ts'
 import type { TimerClock } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
-import { SluiceError, show } from '../core/errors.ts'
+import { mustBe, SluiceError } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
 import type { MakeWaiting, Waiter, Waiting, WaitingContext } from '../core/waiting.ts'
 import { isWhole } from '../core/whole-numbers.ts'
@@ -25,10 +25,7 @@ export function waitingLine(options: WaitingLineOptions = {}): MakeWaiting {
   checkOptions('waitingLine', options, OPTIONS)
   const { maxWaiting = DEFAULT_MAX_WAITING } = options
   if (!isWhole(maxWaiting, 1)) {
-    throw new SluiceError('ERR_OPTION', `maxWaiting must be a whole number of at least 1, got ${show(maxWaiting)}`, {
-      option: 'maxWaiting',
-      value: maxWaiting,
-    })
+    throw mustBe('ERR_OPTION', 'maxWaiting', 'a whole number of at least 1', maxWaiting)
   }
   return (context) => new WaitingLine(context, maxWaiting)
 }
@@ -39,7 +36,7 @@ interface Line {
   readonly states: Set<string>
   /** In the order in which they came. */
   readonly places: Set<Place>
-  /** Callers that came before the first denial: nobody knows yet that there is no room. */
+  /** Callers that came before the first denial: that there are no units is not known yet. */
   readonly unaware: Set<Place>
   /** Callers whose patience ended during an attempt. They leave at the next denial. */
   readonly overdue: Set<Place>
@@ -48,7 +45,7 @@ interface Line {
   /** Something changed during the attempt: after a denial the caller tries again at once. */
   triesAgain: boolean
   wasDenied: boolean
-  /** When the first in line tries next. */
+  /** Time of the next attempt of the first in line. */
   wakeAtMs: number
   /** Cancels the timer that wakes the first in line. */
   cancelWake: () => void
@@ -199,7 +196,7 @@ export class WaitingLine implements Waiting {
     }
   }
 
-  /** Does with the one who tried what the decision says; → whether somebody may try now. */
+  /** Handles the decision of an attempt. Returns true if the first in line may try now. */
   #answer(line: Line, first: Place, decision: Decision): boolean {
     const { triesAgain } = line
     line.trying = undefined
@@ -296,6 +293,5 @@ function checkSignal(signal: unknown): void {
   const { aborted, addEventListener, removeEventListener } = (signal ?? {}) as Partial<AbortSignal>
   const isSignal = typeof addEventListener === 'function' && typeof removeEventListener === 'function'
   if (isSignal && typeof aborted === 'boolean') return
-  const message = `signal must be an AbortSignal, such as the signal of an AbortController, got ${show(signal)}`
-  throw new SluiceError('ERR_OPTION', message, { option: 'signal', value: signal })
+  throw mustBe('ERR_OPTION', 'signal', 'an AbortSignal, such as the signal of an AbortController', signal)
 }

@@ -30,7 +30,7 @@ export class Place {
   readonly waiter: Waiter
   readonly decision: Promise<Decision>
   hasLeft = false
-  /** When this caller first learned that there is no room. `maxWaitMs` counts from here. */
+  /** Time of the first denial that this caller learned of. `maxWaitMs` counts from here. */
   deniedAtMs: number | undefined
   /** Set while its own attempt is under way: it leaves with this reason if the attempt is denied. */
   leavesWith: { readonly reason: unknown } | undefined

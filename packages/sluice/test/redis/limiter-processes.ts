@@ -3,13 +3,13 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import type { RuleSpec } from '../../src/algorithms/catalogue.ts'
 import type { Decision } from '../../src/index.ts'
-import type { KnownRule } from '../../src/testing/known-answers.ts'
 import { beforeTests, type Later } from './real-redis.ts'
 
 /** Calls to a limiter over these rules, all made at once. */
 export interface Task {
-  readonly rules: readonly KnownRule[]
+  readonly rules: readonly RuleSpec[]
   readonly prefix: string
   readonly batch?: number
   readonly calls: readonly (readonly [method: string, ...args: unknown[]])[]

@@ -51,7 +51,7 @@ describe.each(Object.entries(CLIENTS))('%s', (_, make) => {
     const random = seededRandom()
     const proxy = await startProxy(server.it.port)
     // Connecting takes several round trips, and so lasts for some of the pauses between tries.
-    proxy.weather = { upDelayMs: 4, downDelayMs: 4, jitterMs: 6 }
+    proxy.conditions = { upDelayMs: 4, downDelayMs: 4, jitterMs: 6 }
     const { client, close } = make(proxy.port)
     try {
       const store = redisStore(client, { prefix: freshPrefix() })

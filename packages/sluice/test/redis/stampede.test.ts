@@ -1,7 +1,7 @@
 // Four processes hit the same key at once: exactly the limit passes.
 
 import { describe, expect, test } from 'vitest'
-import type { KnownRule } from '../../src/testing/known-answers.ts'
+import type { RuleSpec } from '../../src/algorithms/catalogue.ts'
 import { limiterProcesses } from './limiter-processes.ts'
 import { freshPrefix, realRedis } from './real-redis.ts'
 
@@ -12,26 +12,26 @@ const HITS_EACH = 500
 const HOUR_MS = 3_600_000
 
 /** Every rule with a limit of 1,000, of which nothing comes back while the test runs. */
-const rules: Readonly<Record<string, KnownRule>> = {
-  'fixed window': { type: 'fixed-window', limit: 1000, windowMs: HOUR_MS },
-  'fixed window that counts denied hits': { type: 'fixed-window', limit: 1000, windowMs: HOUR_MS, countDenied: true },
-  'elastic fixed window': { type: 'fixed-window', limit: 1000, windowMs: HOUR_MS, elastic: true },
-  'sliding log': { type: 'sliding-log', limit: 1000, windowMs: HOUR_MS },
-  'sliding window': { type: 'sliding-window', limit: 1000, windowMs: HOUR_MS },
-  'sliding window without rounding': { type: 'sliding-window', limit: 1000, windowMs: HOUR_MS, round: 'none' },
-  'token bucket': { type: 'token-bucket', capacity: 1000, refill: 1, everyMs: HOUR_MS },
-  'token bucket in steps': { type: 'token-bucket', capacity: 1000, refill: 1, everyMs: HOUR_MS, style: 'stepped' },
-  gcra: { type: 'gcra', limit: 1, periodMs: HOUR_MS, burst: 1000 },
-  'leaky bucket': { type: 'leaky-bucket', capacity: 1000, leak: 1, everyMs: HOUR_MS },
+const rules: Readonly<Record<string, RuleSpec>> = {
+  'fixed window': { algorithm: 'fixed-window', limit: 1000, window: HOUR_MS },
+  'fixed window that counts denied hits': { algorithm: 'fixed-window', limit: 1000, window: HOUR_MS, countDenied: true },
+  'elastic fixed window': { algorithm: 'fixed-window', limit: 1000, window: HOUR_MS, elastic: true },
+  'sliding log': { algorithm: 'sliding-log', limit: 1000, window: HOUR_MS },
+  'sliding window': { algorithm: 'sliding-window', limit: 1000, window: HOUR_MS },
+  'sliding window without rounding': { algorithm: 'sliding-window', limit: 1000, window: HOUR_MS, round: 'none' },
+  'token bucket': { algorithm: 'token-bucket', capacity: 1000, refill: 1, every: HOUR_MS },
+  'token bucket in steps': { algorithm: 'token-bucket', capacity: 1000, refill: 1, every: HOUR_MS, style: 'stepped' },
+  gcra: { algorithm: 'gcra', limit: 1, period: HOUR_MS, burst: 1000 },
+  'leaky bucket': { algorithm: 'leaky-bucket', capacity: 1000, leak: 1, every: HOUR_MS },
 }
 
 /** Every process makes the calls at once, in many commands; → all answers. */
-async function stampede(rules: readonly KnownRule[], prefix: string, calls: readonly (readonly [string, ...unknown[]])[]) {
+async function stampede(rules: readonly RuleSpec[], prefix: string, calls: readonly (readonly [string, ...unknown[]])[]) {
   const replies = await Promise.all(processes.it.map((each) => each.ask({ rules, prefix, batch: 10, calls })))
   return replies.flatMap(({ answers }) => answers)
 }
 
-async function used(rules: readonly KnownRule[], prefix: string): Promise<readonly number[]> {
+async function used(rules: readonly RuleSpec[], prefix: string): Promise<readonly number[]> {
   const { answers } = await processes.it[0].ask({ rules, prefix, calls: [['peek', 'ada', { cost: 0 }]] })
   return answers[0].rules.map(({ limit, remaining }) => limit - remaining)
 }
@@ -57,11 +57,11 @@ describe('of 2,000 hits from four processes at once, exactly 1,000 pass', () => 
 })
 
 test('over several rules the tightest decides, and no rule is charged for a denied hit', async () => {
-  const several: readonly KnownRule[] = [
-    { type: 'fixed-window', limit: 1500, windowMs: HOUR_MS },
-    { type: 'sliding-log', limit: 600, windowMs: HOUR_MS },
-    { type: 'sliding-window', limit: 1200, windowMs: HOUR_MS },
-    { type: 'token-bucket', capacity: 800, refill: 1, everyMs: HOUR_MS },
+  const several: readonly RuleSpec[] = [
+    { algorithm: 'fixed-window', limit: 1500, window: HOUR_MS },
+    { algorithm: 'sliding-log', limit: 600, window: HOUR_MS },
+    { algorithm: 'sliding-window', limit: 1200, window: HOUR_MS },
+    { algorithm: 'token-bucket', capacity: 800, refill: 1, every: HOUR_MS },
   ]
   const prefix = freshPrefix()
   const decisions = await stampede(several, prefix, Array(HITS_EACH).fill(['hit', 'ada']))

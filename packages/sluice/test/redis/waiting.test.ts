@@ -14,7 +14,7 @@ const server = realRedis()
 test('callers that give up, abort and are sent away have not paid, at any latency', async () => {
   const random = seededRandom()
   const proxy = await startProxy(server.it.port)
-  proxy.weather = { upDelayMs: 10, downDelayMs: 30, jitterMs: 30 }
+  proxy.conditions = { upDelayMs: 10, downDelayMs: 30, jitterMs: 30 }
   const client = new Redis(proxy.port, '127.0.0.1')
   const limiter = createLimiter({
     rules: parseRule('12/hour'),

@@ -4,10 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { until } from '../../../../test/servers/redis-server.mjs'
+import type { RuleSpec } from '../../src/algorithms/catalogue.ts'
 import type { Decision } from '../../src/index.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { everyRule } from '../../src/testing/index.ts'
-import type { KnownRule } from '../../src/testing/known-answers.ts'
 import { limiterProcesses } from './limiter-processes.ts'
 import { beforeTests, freshPrefix, patientLimiter, realRedis } from './real-redis.ts'
 
@@ -27,15 +27,15 @@ async function redisNowMs(): Promise<number> {
 
 const WINDOW_MS = 600
 
-const rules: readonly KnownRule[] = [
-  { type: 'fixed-window', limit: 6, windowMs: WINDOW_MS },
-  { type: 'fixed-window', limit: 6, windowMs: WINDOW_MS, anchor: 'clock' },
-  { type: 'sliding-log', limit: 6, windowMs: WINDOW_MS },
-  { type: 'sliding-window', limit: 6, windowMs: WINDOW_MS },
-  { type: 'sliding-window', limit: 6, windowMs: WINDOW_MS, anchor: 'clock' },
-  { type: 'token-bucket', capacity: 6, refill: 6, everyMs: WINDOW_MS },
-  { type: 'token-bucket', capacity: 6, refill: 6, everyMs: WINDOW_MS, style: 'stepped' },
-  { type: 'leaky-bucket', capacity: 6, leak: 6, everyMs: WINDOW_MS },
+const rules: readonly RuleSpec[] = [
+  { algorithm: 'fixed-window', limit: 6, window: WINDOW_MS },
+  { algorithm: 'fixed-window', limit: 6, window: WINDOW_MS, anchor: 'clock' },
+  { algorithm: 'sliding-log', limit: 6, window: WINDOW_MS },
+  { algorithm: 'sliding-window', limit: 6, window: WINDOW_MS },
+  { algorithm: 'sliding-window', limit: 6, window: WINDOW_MS, anchor: 'clock' },
+  { algorithm: 'token-bucket', capacity: 6, refill: 6, every: WINDOW_MS },
+  { algorithm: 'token-bucket', capacity: 6, refill: 6, every: WINDOW_MS, style: 'stepped' },
+  { algorithm: 'leaky-bucket', capacity: 6, leak: 6, every: WINDOW_MS },
 ]
 
 test('the processes disagree about the time by two hours', async () => {
@@ -47,8 +47,8 @@ test('the processes disagree about the time by two hours', async () => {
 
 describe.concurrent('processes whose clocks are an hour slow, right, and an hour fast', () => {
   for (const rule of rules) {
-    const { type, ...numbers } = rule
-    test(`see the same state of ${type} ${JSON.stringify(numbers)}`, async () => {
+    const { algorithm, ...numbers } = rule
+    test(`see the same state of ${algorithm} ${JSON.stringify(numbers)}`, async () => {
       let prefix = ''
       const ask = async (process: number, ...calls: [string, ...unknown[]][]) =>
         (await processes.it[process].ask({ rules: [rule], prefix, calls })).answers

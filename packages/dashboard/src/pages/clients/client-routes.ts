@@ -1,24 +1,24 @@
-// Which routes of a client are worth looking at: those it was asked for, those it was seen on, those that a policy names.
-// The service keeps no list of a client's routes, so this is what can be known.
+// Chooses the routes of a client that are worth showing: requested ones, ones in recent events, and ones that a policy names.
+// The service keeps no list of a client's routes.
 
 import type { PolicySpec } from '../../api/answers.ts'
 
-/** Whether a pattern, exact or with a star at its end, covers a text. */
+/** True if a pattern matches a text. A pattern is exact or ends with a star. */
 export function covers(pattern: string, text: string): boolean {
   return pattern.endsWith('*') ? text.startsWith(pattern.slice(0, -1)) : pattern === text
 }
 
-/** Routes that are written out in policies for this client. */
+/** Routes that policies name in full for this client. */
 export function routesOfPolicies(policies: readonly PolicySpec[], clientId: string): string[] {
   return policies.filter(({ client, route }) => covers(client, clientId) && !route.endsWith('*')).map(({ route }) => route)
 }
 
-/** Each once, in the order given; at most `most`. */
+/** Removes duplicates, keeps the order, and returns at most `most`. */
 export function distinct(routes: readonly string[], most: number): string[] {
   return [...new Set(routes)].slice(0, most)
 }
 
-/** The policy that counts a route together with others, by route. Other routes have no entry. */
+/** By route, the policy that counts it together with other routes. Other routes have no entry. */
 export type SharedBy = ReadonlyMap<string, string>
 
 export function withShared(sharedBy: SharedBy, route: string, policy: string | undefined): SharedBy {
@@ -29,7 +29,7 @@ export function withShared(sharedBy: SharedBy, route: string, policy: string | u
   return changed
 }
 
-/** Routes that share the counters of one, itself first; empty if an earlier route shows them already. */
+/** Routes that share the counters of `route`, itself first. Empty if an earlier route shows these counters already. */
 export function together(route: string, routes: readonly string[], sharedBy: SharedBy): readonly string[] {
   const policy = sharedBy.get(route)
   if (policy === undefined) return [route]

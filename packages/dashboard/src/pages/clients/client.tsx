@@ -1,4 +1,4 @@
-// One client: what it has used of its limits, live, why it was denied, and what an admin can do about it.
+// One client: its usage, live, the reasons of its denials, and the admin's actions.
 
 import { useState } from 'preact/hooks'
 import type { CheckEvent, PoliciesAnswer } from '../../api/answers.ts'

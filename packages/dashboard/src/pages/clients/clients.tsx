@@ -1,4 +1,4 @@
-// Clients: who is busiest and who is limited, and a look at one of them.
+// The clients page: the busiest clients, the most denied clients, and the details of one.
 
 import { useState } from 'preact/hooks'
 import type { TopAnswer } from '../../api/answers.ts'

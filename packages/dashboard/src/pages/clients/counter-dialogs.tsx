@@ -1,4 +1,4 @@
-// What an admin can do to a count, each asked twice: forget it, or give units back. The service writes both into its audit log.
+// Dialogs to reset a count or give units back. Each asks for confirmation, and the service records both in its audit log.
 
 import { useId, useState } from 'preact/hooks'
 import type { UsageAnswer } from '../../api/answers.ts'

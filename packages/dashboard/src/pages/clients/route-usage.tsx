@@ -1,4 +1,4 @@
-// The usage of a client under one policy: on one route, or on all routes together where the policy counts them together.
+// The usage of a client under one policy: on one route, or on all routes that the policy counts together.
 
 import { useEffect, useState } from 'preact/hooks'
 import type { PolicyAnswer, UsageAnswer } from '../../api/answers.ts'
@@ -16,9 +16,9 @@ const POLICY_EVERY_MS = 60_000
 export interface RouteUsageProps {
   readonly clientId: string
   readonly route: string
-  /** All routes that share this one's counters, this one first; empty if another route shows them. */
+  /** All routes that share this route's counters, this one first. Empty if another route shows them. */
   readonly together: readonly string[]
-  /** Called with the policy that counts this route together with others; undefined: with none. */
+  /** Called with the policy that counts this route together with others, or with undefined if there is none. */
   readonly onShared: (policy: string | undefined) => void
 }
 

@@ -1,4 +1,4 @@
-// How much of a rule's limit is used, and when it is all there again.
+// A bar that shows the used part of a rule's limit, and when all of it is free again.
 
 import type { RuleUsage } from '../../api/answers.ts'
 import { fullCount } from '../../words/count-text.ts'

@@ -1,13 +1,13 @@
-// Keys in the audit log, by their names. The log has their ids, because names can be given twice.
+// Names of keys in the audit log. The log holds ids, because two keys may have the same name.
 
 import type { AuditEntry, KeyAnswer } from '../../api/answers.ts'
 
-/** The actor of an entry: a key by its name, anybody else as the log calls them. */
+/** The actor of an entry. A key is shown by its name, any other actor as in the log. */
 export function actorName(actor: string, keys: readonly KeyAnswer[] | undefined): string {
   return keys?.find(({ id }) => id === actor)?.name ?? actor
 }
 
-/** The target of an entry: a key by its name, everything else as the log calls it. */
+/** The target of an entry. A key is shown by its name, any other target as in the log. */
 export function targetName({ action, target }: AuditEntry, keys: readonly KeyAnswer[] | undefined): string {
   const isKey = action.startsWith('key.') || action.startsWith('session.')
   return isKey ? actorName(target, keys) : target

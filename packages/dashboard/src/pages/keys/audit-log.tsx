@@ -1,4 +1,4 @@
-// The audit, newest first: changes with their values before and after, or sign-ins.
+// The audit log, newest first: changes with values before and after, or sign-ins.
 
 import { useState } from 'preact/hooks'
 import type { AuditAnswer, AuditEntry, KeyAnswer } from '../../api/answers.ts'
@@ -121,7 +121,7 @@ function EntryRow({ entry, keys }: { readonly entry: AuditEntry; readonly keys: 
   )
 }
 
-/** A name with the id that the log has for it, where the two differ. */
+/** A name, followed by its id in the log if the two differ. */
 function titleOf(name: string, id: string): string {
   return name === id ? name : `${name} (${id})`
 }
@@ -139,7 +139,7 @@ function entryKey({ time, actor, action, target }: AuditEntry): string {
   return `${time} ${actor} ${action} ${target}`
 }
 
-/** Pages overlap when entries came between two of them. */
+/** Removes duplicates. Two pages overlap if entries were added between the requests. */
 function distinct(entries: readonly AuditEntry[]): readonly AuditEntry[] {
   return [...new Map(entries.map((entry) => [entryKey(entry), entry])).values()]
 }

@@ -1,4 +1,4 @@
-// Making and replacing API keys.
+// Dialogs that create and replace API keys.
 
 import type { ComponentChildren } from 'preact'
 import { useId, useState } from 'preact/hooks'
@@ -98,7 +98,7 @@ interface SecretDialogProps extends DialogProps {
   readonly children: ComponentChildren
 }
 
-/** A form, and once it has worked, the secret: this once. */
+/** A form. After success it shows the secret, once. */
 function SecretDialog({ title, action, make, onClose, children }: SecretDialogProps) {
   const [made, setMade] = useState<NewKeyAnswer>()
   if (made === undefined) {

@@ -1,4 +1,4 @@
-// API keys: made, replaced, revoked. A secret is shown once, when it is made.
+// The list of API keys, with their actions. A secret is shown once, when it is created.
 
 import { useState } from 'preact/hooks'
 import type { KeyAnswer } from '../../api/answers.ts'
@@ -10,14 +10,14 @@ import { ConfirmDialog } from '../../controls/confirm-dialog.tsx'
 import { Icon } from '../../controls/icon.tsx'
 import { agoText, fullTime } from '../../words/time-text.ts'
 import { NewKeyDialog, RotateDialog } from './key-dialogs.tsx'
-import { keyState } from './key-state.ts'
+import { keyValidity } from './key-validity.ts'
 
 export function KeyList({ onChanged }: { readonly onChanged: () => void }) {
   const keys = usePolled<{ readonly keys: readonly KeyAnswer[] }>('/v1/keys', 10_000)
   const [isMaking, setMaking] = useState(false)
   const [rotating, setRotating] = useState<KeyAnswer>()
   const [revoking, setRevoking] = useState<KeyAnswer>()
-  const own = session.value.state === 'in' ? session.value.key.id : ''
+  const own = session.value.status === 'in' ? session.value.key.id : ''
   const nowMs = Date.now()
   const changed = () => {
     keys.again()
@@ -56,7 +56,7 @@ export function KeyList({ onChanged }: { readonly onChanged: () => void }) {
           </thead>
           <tbody>
             {keys.data?.keys.map((key) => {
-              const { tone, text, isAlive } = keyState(key, nowMs)
+              const { tone, text, isAlive } = keyValidity(key, nowMs)
               return (
                 <tr key={key.id}>
                   <td>

@@ -1,4 +1,4 @@
-// API keys, and the audit log.
+// The page of API keys and the audit log.
 
 import { useState } from 'preact/hooks'
 import { isAdmin } from '../../api/session.ts'

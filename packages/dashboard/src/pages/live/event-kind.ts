@@ -1,4 +1,4 @@
-// What became of a check, as the pages tell it apart.
+// The kind of a check's outcome, as the pages distinguish it.
 
 import type { CheckEvent } from '../../api/answers.ts'
 

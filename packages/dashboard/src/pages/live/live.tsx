@@ -1,4 +1,4 @@
-// A tail of decisions, as they are made: filtered, and paused when something is to be read.
+// The live list of decisions, with filters and a pause button.
 
 import { useState } from 'preact/hooks'
 import { withQuery } from '../../api/call.ts'
@@ -23,7 +23,7 @@ const KINDS: readonly (readonly [EventKind | 'all', string])[] = [
   ['allowed', 'Allowed'],
 ]
 
-/** Rows in view; the rest can be had by filtering. */
+/** Number of visible rows. Filters reach the other kept events. */
 const MOST_ROWS = 100
 
 export function Live() {

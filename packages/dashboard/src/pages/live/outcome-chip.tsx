@@ -1,4 +1,4 @@
-// What became of a check, in a word and a colour.
+// The outcome of a check as a word and a colour.
 
 import type { CheckEvent } from '../../api/answers.ts'
 import { type EventKind, kindOf } from './event-kind.ts'

@@ -66,6 +66,6 @@ test.each([
   [{ reason: 'off' }, 'the policy is off'],
   [{ reason: 'store' }, 'the store did not answer'],
   [{ source: 'fallback' }, '19 of 20 left of burst, decided without the store'],
-] as const)('why: %o is told as %s', (changes, said) => {
+] as const)('why: %o is shown as %s', (changes, said) => {
   expect(whyText(event(changes))).toBe(said)
 })

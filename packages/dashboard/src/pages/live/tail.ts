@@ -1,16 +1,16 @@
-// The latest events, newest first, in bounded memory; while paused, new ones wait.
+// The latest events, newest first, in bounded memory. New events wait while the list is paused.
 
 import type { CheckEvent } from '../../api/answers.ts'
 import { type EventKind, kindOf } from './event-kind.ts'
 
-/** An event with a number of its own, so that a row stays the same row. */
+/** An event with a unique number, which keeps its row the same across updates. */
 export interface TailEvent extends CheckEvent {
   readonly number: number
 }
 
 export interface Tail {
   readonly events: readonly TailEvent[]
-  /** Came while paused. */
+  /** Events that arrived while the list is paused. */
   readonly waiting: readonly TailEvent[]
   readonly isPaused: boolean
   /** Checks that the service left out of its sample. */
@@ -18,7 +18,7 @@ export interface Tail {
   readonly count: number
 }
 
-/** How many are kept: more than anybody scrolls through. */
+/** Number of events kept: more than anybody scrolls through. */
 export const MOST_KEPT = 500
 
 export const EMPTY_TAIL: Tail = { events: [], waiting: [], isPaused: false, skipped: 0, count: 0 }
@@ -36,7 +36,7 @@ export function paused(tail: Tail, isPaused: boolean): Tail {
   return { ...tail, isPaused, events: [...tail.waiting, ...tail.events].slice(0, MOST_KEPT), waiting: [] }
 }
 
-/** Those of a kind, with a text in their client, route, policy or rule. */
+/** Events of a kind that contain a text in their client, route, policy or rule. */
 export function matching(events: readonly TailEvent[], kind: EventKind | 'all', text: string): readonly TailEvent[] {
   const wanted = text.trim().toLowerCase()
   return events.filter((event) => {

@@ -1,8 +1,8 @@
-// How long deciding takes, from two readings of a histogram: what lies between them is what happened between them.
+// The time of a decision, from two readings of a histogram. Their difference covers the time between them.
 
 import type { HistogramAnswer } from '../../api/answers.ts'
 
-/** The bound that so large a share stayed below, in seconds; Infinity: above all bounds; undefined: nothing was measured. */
+/** The bound, in seconds, that this share of values stayed below. Infinity: above all bounds. Undefined: no values. */
 export function quantile(
   { bounds, counts }: HistogramAnswer,
   before: HistogramAnswer | undefined,
@@ -19,7 +19,7 @@ export function quantile(
   return Number.POSITIVE_INFINITY
 }
 
-/** '< 50 µs', '< 2.5 ms', '> 1 s', 'none yet': short enough for the card of a figure. */
+/** '< 50 µs', '< 2.5 ms', '> 1 s', 'none yet': short enough for a card. */
 export function latencyText(seconds: number | undefined, highest: number): string {
   if (seconds === undefined) return 'none yet'
   if (seconds === Number.POSITIVE_INFINITY) return `> ${shortSeconds(highest)}`

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { StatsAnswer, StatusAnswer, TopAnswer } from '../../api/answers.ts'
+import { healthSummary, lastMinute } from './health.ts'
 import { latencyText, quantile } from './latency.ts'
-import { lastMinute, verdict } from './verdict.ts'
 
 const nothing = Array<number>(300).fill(0)
 const since_start = { started_at: '', allowed: 0, denied: 0, shadow_denied: 0, errors: 0 }
 
-/** Counts of the last minute, one a second. */
+/** Counts of the last minute, by the second. */
 function statsOf(counts: { allowed?: number; denied?: number; errors?: number }): StatsAnswer {
   const series = (count = 0) => nothing.map((_, i) => (i >= 300 - count ? 1 : 0))
   return {
@@ -25,11 +25,11 @@ const store = { kind: 'redis', up: true, breaker_open: false, failure_mode: 'loc
 const up = { store } as StatusAnswer
 const top: TopAnswer = { clients: [{ client_id: '<b>acme</b>', count: 5, error: 0, minutes: [5] }], unlisted_at_most: 0 }
 
-describe('the verdict', () => {
+describe('the health summary', () => {
   test('looks at the last minute alone', () => {
     expect(lastMinute(statsOf({ allowed: 200 })).allowed).toBe(60)
     const old = { ...statsOf({}), denied: nothing.with(100, 50) }
-    expect(verdict(old, up, top)).toMatchObject({ tone: 'good', title: 'All is quiet' })
+    expect(healthSummary(old, up, top)).toMatchObject({ tone: 'good', title: 'All is quiet' })
   })
 
   test.each([
@@ -38,16 +38,16 @@ describe('the verdict', () => {
     [{ allowed: 40, denied: 20 }, 'warn', '33% of checks are denied'],
     [{ allowed: 60, denied: 60, errors: 1 }, 'bad', '1 check could not be decided'],
   ] as const)('of %o is %s: %s', (counts, tone, title) => {
-    expect(verdict(statsOf(counts), up, top)).toMatchObject({ tone, title })
+    expect(healthSummary(statsOf(counts), up, top)).toMatchObject({ tone, title })
   })
 
   test('names who is affected', () => {
-    expect(verdict(statsOf({ denied: 3 }), up, top).clients).toEqual(['<b>acme</b>'])
+    expect(healthSummary(statsOf({ denied: 3 }), up, top).clients).toEqual(['<b>acme</b>'])
   })
 
   test('puts a store that does not answer first, and says who answers instead', () => {
     const down = { store: { ...store, up: false, failure_mode: 'allow' } } as StatusAnswer
-    expect(verdict(statsOf({ errors: 60 }), down, top)).toMatchObject({
+    expect(healthSummary(statsOf({ errors: 60 }), down, top)).toMatchObject({
       tone: 'bad',
       title: 'The store does not answer',
       text: 'Everything is allowed until it is back.',
@@ -68,7 +68,7 @@ describe('latency', () => {
     expect(quantile({ bounds, counts: [0, 0, 0, 1] }, undefined, 0.5)).toBe(Number.POSITIVE_INFINITY)
   })
 
-  test('is told in the unit that fits', () => {
+  test('is shown in the unit that fits', () => {
     expect([0.00005, 0.0025, 0.25, 1, Number.POSITIVE_INFINITY, undefined].map((seconds) => latencyText(seconds, 1))).toEqual([
       '< 50 µs',
       '< 2.5 ms',

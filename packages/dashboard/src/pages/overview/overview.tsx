@@ -1,4 +1,4 @@
-// Whether something is wrong, what, and who is affected: at a glance, and live.
+// The overview: the health of the service, its latest figures, and the clients that are affected.
 
 import { useMemo, useRef } from 'preact/hooks'
 import type { StatsAnswer, StatusAnswer, TopAnswer } from '../../api/answers.ts'
@@ -14,9 +14,9 @@ import { putQuery, queryValue } from '../../shell/address.ts'
 import { fullCount, shareText, shortCount } from '../../words/count-text.ts'
 import { latencyText, quantile } from './latency.ts'
 import './overview.css'
-import { lastMinute, type Verdict, verdict } from './verdict.ts'
+import { type HealthSummary, healthSummary, lastMinute } from './health.ts'
 
-/** How far back, and how many seconds a step of the chart has. */
+/** Ranges in seconds, and the length of a step of the chart in each. */
 const RANGES = { '300': 2, '900': 5, '3600': 15 } as const
 type Range = keyof typeof RANGES
 
@@ -44,7 +44,7 @@ export function Overview() {
         <Segments label="How far back" choices={RANGE_NAMES} value={range} onChoose={(chosen) => putQuery('seconds', chosen)} />
       </header>
       <AskFailed of={[stats, status, denied] as readonly Polled<unknown>[]} />
-      <VerdictCard verdict={stats.data && status.data && denied.data && verdict(stats.data, status.data, denied.data)} />
+      <HealthCard summary={stats.data && status.data && denied.data && healthSummary(stats.data, status.data, denied.data)} />
       <Figures stats={stats.data} status={status.data} />
       <section class="card chart-card" aria-label="Decisions over time">
         <div class="card-head">
@@ -67,19 +67,19 @@ export function Overview() {
   )
 }
 
-function VerdictCard({ verdict: said }: { readonly verdict: Verdict | undefined }) {
+function HealthCard({ summary }: { readonly summary: HealthSummary | undefined }) {
   return (
-    <section class={`verdict ${said?.tone ?? ''}`} aria-label="How things stand">
-      <Icon name={said === undefined || said.tone === 'good' ? 'check' : 'warning'} />
+    <section class={`health ${summary?.tone ?? ''}`} aria-label="How things stand">
+      <Icon name={summary === undefined || summary.tone === 'good' ? 'check' : 'warning'} />
       <div>
-        <strong aria-live="polite">{said?.title ?? 'Asking the service …'}</strong>
-        <p>{said?.text ?? ' '}</p>
+        <strong aria-live="polite">{summary?.title ?? 'Asking the service …'}</strong>
+        <p>{summary?.text ?? ' '}</p>
       </div>
-      {said !== undefined && said.clients.length > 0 && (
+      {summary !== undefined && summary.clients.length > 0 && (
         <div class="most-denied">
           <span>Denied most in this hour</span>
           <ul>
-            {said.clients.map((client) => (
+            {summary.clients.map((client) => (
               <li key={client}>
                 <a class="clip" href={withQuery('/clients', { client })} title={client}>
                   {client}
@@ -152,7 +152,7 @@ function Figure({ title, value, tone, chip, more }: FigureProps) {
   )
 }
 
-/** What 99% of the checks of the last minute stayed below; of the store, where it is one that has to be asked over a network. */
+/** The time that 99% of the checks of the last minute stayed below. It includes the time of the store. */
 function useLatency(status: StatusAnswer | undefined): string {
   const readings = useRef<{ readonly atMs: number; readonly status: StatusAnswer }[]>([])
   if (status === undefined) return ''

@@ -1,8 +1,8 @@
-// Changes a policy, if it is still what the person has seen: somebody else's change must not be overwritten.
+// Changes a policy only if nobody changed it since it was loaded.
 
 import { ApiError, call } from '../../api/call.ts'
 
-/** `etag` is that of the policy as it was seen; undefined if there is to be none of this name yet. */
+/** `etag` is the policy's ETag when it was loaded. Undefined for a new policy, which must not exist yet. */
 export async function changePolicy(
   method: 'PUT' | 'DELETE',
   name: string,

@@ -1,4 +1,4 @@
-// A change, line by line: what goes and what comes is marked by a sign as well as a colour.
+// A change, line by line. Removed and added lines differ by a sign as well as by colour.
 
 import type { DiffLine } from './line-diff.ts'
 
@@ -6,7 +6,7 @@ const SIGNS = { kept: ' ', removed: '−', added: '+' } as const
 
 export function DiffView({ lines }: { readonly lines: readonly DiffLine[] }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling element must be reachable by keyboard
     <section class="code diff" tabIndex={0} aria-label="What changes">
       {lines.map(({ kind, text }, i) => (
         <div key={`${i} ${text}`} class={kind}>

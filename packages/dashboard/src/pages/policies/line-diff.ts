@@ -1,4 +1,4 @@
-// What became of lines: kept, removed, added. The longest common subsequence decides, so as little as can be is marked.
+// Marks lines as kept, removed or added. Uses the longest common subsequence, so that as few lines as possible are marked.
 
 export interface DiffLine {
   readonly kind: 'kept' | 'removed' | 'added'
@@ -6,7 +6,7 @@ export interface DiffLine {
 }
 
 export function lineDiff(before: readonly string[], after: readonly string[]): DiffLine[] {
-  /** lengths[i][j]: the longest common subsequence of before from i on and after from j on. */
+  /** lengths[i][j] is the length of the longest common subsequence of `before` from line i and `after` from line j. */
   const lengths = Array.from({ length: before.length + 1 }, () => new Array<number>(after.length + 1).fill(0))
   for (let i = before.length - 1; i >= 0; i--) {
     for (let j = after.length - 1; j >= 0; j--) {

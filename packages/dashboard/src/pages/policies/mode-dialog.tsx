@@ -1,4 +1,4 @@
-// From enforce to shadow and back, in one step from the list.
+// Switches a policy between enforce and shadow, from the list.
 
 import type { PolicyAnswer } from '../../api/answers.ts'
 import { ConfirmDialog } from '../../controls/confirm-dialog.tsx'

@@ -1,4 +1,4 @@
-// Policies: the list, searched by the service so that ten thousand are as quick as ten, and the way to one of them.
+// The list of policies. The service runs the search, so that ten thousand policies are as fast as ten.
 
 import { useEffect, useState } from 'preact/hooks'
 import type { PoliciesAnswer, PolicyAnswer } from '../../api/answers.ts'

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import type { PolicySpec } from '../../api/answers.ts'
-import { runRule } from '../../playground/run-rule.ts'
+import { runRule } from '../../lanes/run-rule.ts'
 import { lineDiff } from './line-diff.ts'
 import { draftOf, NEW_POLICY, readEntries, specOf } from './policy-draft.ts'
 import { policyLines } from './policy-yaml.ts'
@@ -42,7 +42,7 @@ describe('a policy that is typed', () => {
     expect(read.every(({ problem }) => problem === undefined)).toBe(true)
   })
 
-  test('is told what is wrong with a rule, and the others stay right', () => {
+  test('shows the error of one rule, and keeps the others valid', () => {
     const [first, second] = readEntries([
       { kind: 'notation', text: '100 per fortnight' },
       { kind: 'options', name: '', draft: { algorithm: 'sliding-log', options: { limit: '0', window: '1m' } } },
@@ -53,7 +53,7 @@ describe('a policy that is typed', () => {
   })
 })
 
-test('a policy as YAML is the same policy, whatever its client and route are called', () => {
+test('a policy as YAML is the same policy, for any names of client and route', () => {
   expect(parse(policyLines(SPEC).join('\n'))).toEqual(SPEC)
   fc.assert(
     fc.property(fc.string({ minLength: 1 }), fc.string({ minLength: 1, unit: 'binary' }), (client, route) => {

@@ -1,12 +1,12 @@
-// A policy as it is being typed, and the way to and from what the service keeps.
-// What must stay true: a policy that is opened and not touched becomes the same policy again.
+// A policy while it is edited, and its conversion from and to the stored form.
+// Invariant: a policy that is opened and not edited converts back to the same policy.
 
 import { parseRule, type Rule, SluiceError } from 'sluice'
-import type { PolicyMode, PolicyRule, PolicySpec } from '../../api/answers.ts'
-import type { OptionValue } from '../../forms/option-form.ts'
-import { ALGORITHMS, isAlgorithm, makeRule, newRule, type RuleDraft, readRule } from '../../rules/rule-form.ts'
+import type { OptionValue, PolicyMode, PolicyRule, PolicySpec } from '../../api/answers.ts'
+import { ALGORITHMS, isAlgorithm } from '../../rules/algorithm-forms.ts'
+import { makeRule, newRule, type RuleDraft, readRule } from '../../rules/rule-form.ts'
 
-/** One entry of a policy's rules: in notation, or with options of its own and perhaps a name. */
+/** One rule of a policy: in notation, or as options with an optional name. */
 export type RuleEntry =
   | { readonly kind: 'notation'; readonly text: string }
   | { readonly kind: 'options'; readonly name: string; readonly draft: RuleDraft }
@@ -61,7 +61,7 @@ function ruleOf(entry: RuleEntry): PolicyRule {
   return { algorithm, ...options, ...(entry.name === '' ? {} : { name: entry.name }) }
 }
 
-/** The rules of one entry as the library makes them, named by their place, as the service does; or why it refuses. */
+/** The rules of one entry, made by the library and named by position as the service does, or the error of the library. */
 export interface ReadEntry {
   readonly rules: readonly Rule[]
   readonly problem: string | undefined

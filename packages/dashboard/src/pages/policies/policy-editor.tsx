@@ -1,4 +1,4 @@
-// One policy: its form, what it would do to a picture of traffic, the change before it is saved, and who changed it before.
+// One policy: its form, a trial with example traffic, the difference before saving, and its history.
 
 import { useId, useMemo, useState } from 'preact/hooks'
 import type { PolicyAnswer, PolicyMode } from '../../api/answers.ts'
@@ -43,9 +43,9 @@ const SCOPE_SAYS: Readonly<Record<PolicyDraft['scope'], string>> = {
 const MOST_RULES = 16
 
 export interface PolicyEditorProps {
-  /** Undefined for a new one. */
+  /** Undefined for a new policy. */
   readonly policy: PolicyAnswer | undefined
-  /** After it was saved or deleted. */
+  /** Called after the policy was saved or deleted. */
   readonly onChanged: () => void
 }
 

@@ -1,4 +1,4 @@
-// Who changed a policy, what and when: from the audit log, for those who may read it.
+// The history of a policy, from the audit log, for keys that may read it.
 
 import type { AuditAnswer, KeyAnswer, PolicySpec } from '../../api/answers.ts'
 import { withQuery } from '../../api/call.ts'

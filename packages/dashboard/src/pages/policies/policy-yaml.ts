@@ -1,4 +1,4 @@
-// A policy as lines of YAML: how people write it in the configuration file, and what a change is shown in.
+// A policy as lines of YAML, as in the configuration file. Differences are shown in this form.
 
 import type { PolicyRule, PolicySpec } from '../../api/answers.ts'
 
@@ -12,7 +12,7 @@ function ruleLines(rule: PolicyRule): string[] {
   return Object.entries(rule).map(([key, value], i) => `${i === 0 ? '  - ' : '    '}${key}: ${scalar(value)}`)
 }
 
-/** Plain where YAML cannot take it for something else, quoted otherwise. */
+/** Writes a value without quotes if YAML reads it as the same value, and with quotes otherwise. */
 function scalar(value: unknown): string {
   if (typeof value !== 'string') return String(value)
   const isPlain = /^[A-Za-z/][A-Za-z0-9/._-]*$/.test(value) && !/^(true|false|null|yes|no|on|off|y|n)$/i.test(value)

@@ -1,8 +1,9 @@
-// One rule of a policy as a form: with options of its own, or in notation.
+// The form of one rule of a policy: by options, or in notation.
 
 import { useId } from 'preact/hooks'
 import { Icon } from '../../controls/icon.tsx'
-import { ALGORITHM_NAMES, ALGORITHMS, type Algorithm, newRule, withAlgorithm } from '../../rules/rule-form.ts'
+import { ALGORITHM_NAMES, ALGORITHMS, type Algorithm } from '../../rules/algorithm-forms.ts'
+import { newRule, withAlgorithm } from '../../rules/rule-form.ts'
 import { RuleOptions } from '../../rules/rule-options.tsx'
 import type { RuleEntry } from './policy-draft.ts'
 

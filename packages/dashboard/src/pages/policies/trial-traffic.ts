@@ -1,12 +1,12 @@
-// Traffic to try a policy with, made to the measure of its rules: half as much again as they let through, for a few windows.
+// Example traffic for a trial of a policy: 1.5 times what its first rule lets through, for a few windows.
 
 import type { Rule } from 'sluice'
-import type { Traffic } from '../../playground/traffic.ts'
+import type { Traffic } from '../../lanes/run-rule.ts'
 
 export interface Trial {
   readonly traffic: Traffic
   readonly lengthMs: number
-  /** The most that passed is looked for in any span of this length. */
+  /** The trial shows the largest number of units that passed in any span of this length. */
   readonly spanMs: number
 }
 
@@ -14,13 +14,13 @@ export type TrialShape = 'steady' | 'bursts' | 'retrying'
 
 const WINDOWS = 4
 
-/** Hits in one window at most; where a limit is larger, each hit costs more. */
+/** Largest number of hits in one window. For larger limits, each hit costs more. */
 const MOST_HITS_A_WINDOW = 240
 
-/** How often somebody who was denied tries again. */
+/** Number of retries of a denied client in one window. */
 const RETRIES_A_WINDOW = 6
 
-/** The measure is the first rule: what it lets through, and in which time. */
+/** Sizes the traffic by the first rule: by its limit and its window. */
 export function trialTraffic([rule]: readonly Rule[], shape: TrialShape): Trial {
   const { limit, windowMs } = rule
   const lengthMs = windowMs * WINDOWS

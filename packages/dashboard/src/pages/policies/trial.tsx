@@ -1,13 +1,13 @@
-// What a change would do to a picture of traffic, before it is saved: the rules as they are and as they would be, under the same hits.
+// A trial of a change before it is saved: the old and the new rules under the same example traffic.
 
 import { useMemo, useRef, useState } from 'preact/hooks'
 import type { Rule } from 'sluice'
 import { useElementWidth } from '../../controls/element-width.ts'
 import { Segments } from '../../controls/segments.tsx'
 import { spokenDuration } from '../../forms/duration-text.ts'
-import { LanePicture } from '../../playground/lane-picture.tsx'
-import { highestColumn, hitColumns } from '../../playground/picture.ts'
-import { type Run, runRule } from '../../playground/run-rule.ts'
+import { LanePicture } from '../../lanes/lane-picture.tsx'
+import { highestColumn, hitColumns } from '../../lanes/picture.ts'
+import { type Run, runRule } from '../../lanes/run-rule.ts'
 import { fullCount, shareText } from '../../words/count-text.ts'
 import { type TrialShape, trialTraffic } from './trial-traffic.ts'
 
@@ -18,9 +18,9 @@ const SHAPES: readonly (readonly [TrialShape, string])[] = [
 ]
 
 export interface TrialProps {
-  /** As they are; empty for a new policy. */
+  /** The stored rules. Empty for a new policy. */
   readonly before: readonly Rule[]
-  /** As they would be; empty while they are wrong. */
+  /** The edited rules. Empty while they are invalid. */
   readonly after: readonly Rule[]
 }
 
@@ -117,5 +117,5 @@ function Lane({ title, rules, run, other, trial: { lengthMs, spanMs }, width }: 
 }
 
 function describe(rules: readonly Rule[]): string {
-  return JSON.stringify(rules.map(({ algorithm, numbers }) => [algorithm, numbers]))
+  return JSON.stringify(rules.map(({ algorithm, parameters }) => [algorithm, parameters]))
 }

@@ -1,4 +1,4 @@
-// Signing in with an API key.
+// The sign-in page, which asks for an API key.
 
 import { useId, useState } from 'preact/hooks'
 import type { ApiError } from '../../api/call.ts'

@@ -2,13 +2,13 @@
 
 import Type from 'typebox'
 import { SERVER_ERROR_CODES } from '../../errors.ts'
+import type { Service } from '../../service.ts'
 import { EXPOSITION_TYPE } from '../../stats/exposition.ts'
 import { failure, success } from '../envelope.ts'
 import { metricsText } from '../metrics.ts'
 import { RecordsState, recordsState } from '../records-view.ts'
 import { type App, content, described, type RouteContext } from '../route-options.ts'
 import { envelope, failureEnvelope } from '../schemas.ts'
-import type { Service } from '../service.ts'
 
 /** `degraded`: the store does not answer, and somebody stands in for it. */
 type Readiness = 'ready' | 'degraded' | 'starting' | 'draining' | 'store-down'

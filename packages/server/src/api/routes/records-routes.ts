@@ -1,13 +1,13 @@
 // Policies and keys that Redis has lost: seen, and put back.
 
 import Type from 'typebox'
+import type { RestoreReport } from '../../service.ts'
 import { againOnConflict } from '../again-on-conflict.ts'
 import { audited } from '../audited.ts'
 import { success } from '../envelope.ts'
 import { namesOf, RecordsView, RestoreView, recordsState, recordsView } from '../records-view.ts'
 import { type App, described, type RouteContext } from '../route-options.ts'
 import { envelope, strict } from '../schemas.ts'
-import type { RestoreReport } from '../service.ts'
 
 const Restore = Type.Object(
   { dry_run: Type.Optional(Type.Boolean({ title: 'true or false', description: 'Only say what would be done.' })) },

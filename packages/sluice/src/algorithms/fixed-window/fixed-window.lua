@@ -2,12 +2,11 @@
 
 -- For most hits there are: on this rule alone, within a live window, and with room. → does such a hit to a key in one go, and
 -- answers it; to any other it does nothing and answers nothing, nor to one that Redis refuses or whose key has lost its expiry.
-local function fixedWindowShortWay(told, nowMs, cost)
-  local _, limit, windowMs, _, elastic = unpack(told)
-  if elastic == 1 then return nil end
+local function fixedWindowShortWay(rule, nowMs, cost)
+  if rule.elastic then return nil end
   local try, format, pack, unpack = redis.pcall, string.format, struct.pack, struct.unpack
-  local mostUsed = limit - cost
-  local latestEnd = nowMs + windowMs
+  local mostUsed = rule.limit - cost
+  local latestEnd = nowMs + rule.windowMs
   return function(key, looksForExpiry)
     local value = try('GET', key)
     if not value or #value ~= 16 then return end
@@ -27,15 +26,8 @@ local function defineFixedWindow()
   local EXPIRES_AT = 1
   local USED = 2
 
-  function fixedWindow.make(numbers)
-    return {
-      width = 2,
-      limit = numbers[1],
-      windowMs = numbers[2],
-      isOnClock = numbers[3] == 1,
-      elastic = numbers[4] == 1,
-      countsDenied = numbers[5] == 1,
-    }
+  function fixedWindow.make(rule)
+    rule.width = 2
   end
 
   local function endOfWindow(rule, nowMs)

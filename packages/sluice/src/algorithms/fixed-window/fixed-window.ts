@@ -1,21 +1,19 @@
 // A count that starts anew with each window. Cells: expiresAt, used.
 
-import { type Duration, durationMs, formatDuration } from '../../core/duration.ts'
+import { type Duration, formatDuration } from '../../core/duration.ts'
 import { SluiceError } from '../../core/errors.ts'
-import { checkOptions } from '../../core/options.ts'
 import {
-  checkRuleChoice,
-  checkRuleFlag,
-  checkRuleNumber,
   type Per,
   type PerOf,
   type PerOption,
   type Rule,
   type RuleOptions,
+  type RuleParameters,
   ruleName,
   rulePer,
   takeByParts,
 } from '../../core/rule.ts'
+import { type KindsOf, readOptions } from '../../core/rule-options.ts'
 import { MAX } from '../../core/whole-numbers.ts'
 
 export interface FixedWindowOptions<P extends PerOption = PerOption> extends RuleOptions<P> {
@@ -33,7 +31,13 @@ export interface FixedWindowOptions<P extends PerOption = PerOption> extends Rul
   readonly elastic?: boolean
 }
 
-const OPTIONS = ['limit', 'window', 'anchor', 'countDenied', 'elastic', 'name', 'per'] as const
+export const FIXED_WINDOW_OPTIONS = {
+  limit: { kind: 'units' },
+  window: { kind: 'duration' },
+  anchor: { kind: 'choice', choices: ['first-hit', 'clock'] },
+  countDenied: { kind: 'flag' },
+  elastic: { kind: 'flag' },
+} as const satisfies KindsOf<FixedWindowOptions>
 
 const EXPIRES_AT = 0
 const USED = 1
@@ -54,15 +58,10 @@ class FixedWindow<P extends Per> implements Rule<P> {
   readonly mostUsed = MAX
   readonly anchor: 'first-hit' | 'clock'
   readonly elastic: boolean
-  readonly numbers: readonly number[]
+  readonly parameters: RuleParameters
 
   constructor(options: FixedWindowOptions) {
-    checkOptions('fixedWindow', options, OPTIONS)
-    const { limit, window, anchor = 'first-hit', countDenied = false, elastic = false } = options
-    checkRuleNumber('fixedWindow', 'limit', limit)
-    checkRuleChoice('fixedWindow', 'anchor', anchor, ['first-hit', 'clock'])
-    checkRuleFlag('fixedWindow', 'countDenied', countDenied)
-    checkRuleFlag('fixedWindow', 'elastic', elastic)
+    const { limit, window: windowMs, anchor, countDenied, elastic } = readOptions('fixedWindow', options, FIXED_WINDOW_OPTIONS)
     if (elastic && anchor === 'clock') {
       throw new SluiceError(
         'ERR_RULE',
@@ -71,14 +70,14 @@ class FixedWindow<P extends Per> implements Rule<P> {
       )
     }
     this.limit = limit
-    this.windowMs = durationMs(window, 'window')
+    this.windowMs = windowMs
     this.anchor = anchor
     this.elastic = elastic
     this.countsDenied = countDenied || elastic
     const extras = `${anchor === 'clock' ? ':clock' : ''}${elastic ? ':elastic' : countDenied ? ':count-denied' : ''}`
     this.per = rulePer(options.per) as P
-    this.name = ruleName(options, `fixed-window:${limit}/${formatDuration(this.windowMs)}${extras}`)
-    this.numbers = [limit, this.windowMs, Number(anchor === 'clock'), Number(elastic), Number(this.countsDenied)]
+    this.name = ruleName(options, `fixed-window:${limit}/${formatDuration(windowMs)}${extras}`)
+    this.parameters = { limit, windowMs, isOnClock: anchor === 'clock', elastic, countsDenied: this.countsDenied }
     Object.freeze(this)
   }
 

@@ -7,18 +7,10 @@ local function defineMeter()
   local PACE = 3
   local DRAIN_PER_TICK = 4
 
-  function meter.make(numbers, name)
-    local isSmooth = name == 'meter'
-    return {
-      width = 4,
-      limit = numbers[1],
-      unitsPerToken = numbers[2],
-      drainPerTick = numbers[3],
-      tickMs = numbers[4],
-      isSmooth = isSmooth,
-      pace = isSmooth and numbers[2] or numbers[4],
-      mostUsed = numbers[5],
-    }
+  function meter.make(rule, name)
+    rule.width = 4
+    rule.isSmooth = name == 'meter'
+    rule.pace = rule.isSmooth and rule.unitsPerToken or rule.tickMs
   end
 
   -- True for cells that `owe` can have written, under any pace.

@@ -5,7 +5,7 @@
 // written; when its ticks began is expiresAt less the ticks that it takes to drain.
 
 import { SluiceError } from '../../core/errors.ts'
-import { type Per, type Rule, takeByParts } from '../../core/rule.ts'
+import { type Per, type Rule, type RuleParameters, takeByParts } from '../../core/rule.ts'
 import { ceilDiv, floorDiv, greatestCommonDivisor, MAX, MAX_DURATION_MS } from '../../core/whole-numbers.ts'
 
 export interface MeterNumbers<P extends Per> {
@@ -43,7 +43,7 @@ export class Meter<P extends Per = Per> implements Rule<P> {
   readonly tickMs: number
   /** What a state written by this rule has as its pace. */
   readonly pace: number
-  readonly numbers: readonly number[]
+  readonly parameters: RuleParameters
 
   constructor({ name, per, of, capacity, capacityName, refill, everyMs, style }: MeterNumbers<P>) {
     const shared = greatestCommonDivisor(refill, everyMs)
@@ -65,7 +65,8 @@ export class Meter<P extends Per = Per> implements Rule<P> {
       )
     }
     this.windowMs = ceilDiv(capacity * this.unitsPerToken, this.drainPerTick) * this.tickMs
-    this.numbers = [capacity, this.unitsPerToken, this.drainPerTick, this.tickMs, this.mostUsed]
+    const { unitsPerToken, drainPerTick, tickMs, mostUsed } = this
+    this.parameters = { limit: capacity, unitsPerToken, drainPerTick, tickMs, mostUsed }
     Object.freeze(this)
   }
 

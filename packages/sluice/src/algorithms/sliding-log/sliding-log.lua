@@ -20,10 +20,6 @@ local function defineSlidingLog()
     return a - b
   end
 
-  function slidingLog.make(numbers)
-    return { limit = numbers[1], windowMs = numbers[2] }
-  end
-
   function slidingLog.load(rule, key)
     local length = redis.call('LLEN', key)
     return { 0, key = key, length = length, first = 0, last = length - 1, read = {}, changed = {}, added = {} }

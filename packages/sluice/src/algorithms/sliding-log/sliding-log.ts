@@ -4,21 +4,22 @@
 // any stretch is the difference of two sums, and every search is by halving: nothing here is linear in the length of the log.
 // Invariant: times never decrease from the oldest entry to the newest, and none is after the last settled `nowMs`.
 
-import { type Duration, durationMs, formatDuration } from '../../core/duration.ts'
-import { checkOptions } from '../../core/options.ts'
+import { type Duration, formatDuration } from '../../core/duration.ts'
 import {
-  checkRuleNumber,
   type Per,
   type PerOf,
   type PerOption,
   type Rule,
-  type RuleLog,
   type RuleOptions,
+  type RuleParameters,
   ruleName,
   rulePer,
   takeByParts,
 } from '../../core/rule.ts'
+import type { RuleLog } from '../../core/rule-log.ts'
+import { type KindsOf, readOptions } from '../../core/rule-options.ts'
 import { MAX } from '../../core/whole-numbers.ts'
+import { LogBlocks } from './log-blocks.ts'
 
 export interface SlidingLogOptions<P extends PerOption = PerOption> extends RuleOptions<P> {
   /** How many units any window lets through. */
@@ -26,7 +27,10 @@ export interface SlidingLogOptions<P extends PerOption = PerOption> extends Rule
   readonly window: Duration
 }
 
-const OPTIONS = ['limit', 'window', 'name', 'per'] as const
+export const SLIDING_LOG_OPTIONS = {
+  limit: { kind: 'units' },
+  window: { kind: 'duration' },
+} as const satisfies KindsOf<SlidingLogOptions>
 
 const EXPIRES_AT = 0
 const BASE = 1
@@ -58,18 +62,18 @@ class SlidingLog<P extends Per> implements Rule<P> {
   readonly width = HEADER
   readonly mostUsed = MAX
   readonly log: RuleLog
-  readonly numbers: readonly number[]
+  readonly parameters: RuleParameters
 
   constructor(options: SlidingLogOptions) {
-    checkOptions('slidingLog', options, OPTIONS)
-    checkRuleNumber('slidingLog', 'limit', options.limit)
-    this.limit = options.limit
-    this.windowMs = durationMs(options.window, 'window')
+    const { limit, window: windowMs } = readOptions('slidingLog', options, SLIDING_LOG_OPTIONS)
+    this.limit = limit
+    this.windowMs = windowMs
     this.per = rulePer(options.per) as P
-    this.name = ruleName(options, `sliding-log:${this.limit}/${formatDuration(this.windowMs)}`)
-    this.numbers = [this.limit, this.windowMs]
+    this.name = ruleName(options, `sliding-log:${limit}/${formatDuration(windowMs)}`)
+    this.parameters = { limit, windowMs }
     const endsAt = (cells: Float64Array, at: number, nowMs: number): number => this.#endsAt(cells, at, nowMs)
-    this.log = { widthToSpend, move, frame, first, end, copy, endsAt }
+    const makeArena: RuleLog['makeArena'] = (budget, onMove) => new LogBlocks(budget, onMove)
+    this.log = { widthToSpend, move, frame, first, end, copy, endsAt, makeArena }
     Object.freeze(this)
   }
 

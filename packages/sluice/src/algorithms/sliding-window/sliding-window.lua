@@ -7,15 +7,8 @@ local function defineSlidingWindow()
   local CURRENT = 3
   local PREVIOUS = 4
 
-  function slidingWindow.make(numbers)
-    return {
-      width = 4,
-      limit = numbers[1],
-      windowMs = numbers[2],
-      isOnClock = numbers[3] == 1,
-      roundsDown = numbers[4] == 1,
-      mostUsed = numbers[5],
-    }
+  function slidingWindow.make(rule)
+    rule.width = 4
   end
 
   -- True for cells that `touch` can have written, under a window of any length.

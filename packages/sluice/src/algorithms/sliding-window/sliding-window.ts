@@ -1,21 +1,20 @@
 // Two counters that stand for a moving window: this window's, and the last one's by the share of it still in view.
 // Cells: expiresAt, start, current, previous.
 
-import { type Duration, durationMs, formatDuration } from '../../core/duration.ts'
+import { type Duration, formatDuration } from '../../core/duration.ts'
 import { SluiceError } from '../../core/errors.ts'
-import { checkOptions } from '../../core/options.ts'
 import {
-  checkRuleChoice,
-  checkRuleNumber,
   type Per,
   type PerOf,
   type PerOption,
   type Rule,
   type RuleOptions,
+  type RuleParameters,
   ruleName,
   rulePer,
   takeByParts,
 } from '../../core/rule.ts'
+import { type KindsOf, readOptions } from '../../core/rule-options.ts'
 import { ceilDiv, floorDiv, MAX } from '../../core/whole-numbers.ts'
 
 export interface SlidingWindowOptions<P extends PerOption = PerOption> extends RuleOptions<P> {
@@ -31,7 +30,12 @@ export interface SlidingWindowOptions<P extends PerOption = PerOption> extends R
   readonly round?: 'down' | 'none'
 }
 
-const OPTIONS = ['limit', 'window', 'anchor', 'round', 'name', 'per'] as const
+export const SLIDING_WINDOW_OPTIONS = {
+  limit: { kind: 'units' },
+  window: { kind: 'duration' },
+  anchor: { kind: 'choice', choices: ['first-hit', 'clock'] },
+  round: { kind: 'choice', choices: ['down', 'none'] },
+} as const satisfies KindsOf<SlidingWindowOptions>
 
 const EXPIRES_AT = 0
 const START = 1
@@ -54,22 +58,18 @@ class SlidingWindow<P extends Per> implements Rule<P> {
   readonly mostUsed: number
   readonly anchor: 'first-hit' | 'clock'
   readonly round: 'down' | 'none'
-  readonly numbers: readonly number[]
+  readonly parameters: RuleParameters
 
   constructor(options: SlidingWindowOptions) {
-    checkOptions('slidingWindow', options, OPTIONS)
-    const { limit, window, anchor = 'first-hit', round = 'down' } = options
-    checkRuleNumber('slidingWindow', 'limit', limit)
-    checkRuleChoice('slidingWindow', 'anchor', anchor, ['first-hit', 'clock'])
-    checkRuleChoice('slidingWindow', 'round', round, ['down', 'none'])
+    const { limit, window: windowMs, anchor, round } = readOptions('slidingWindow', options, SLIDING_WINDOW_OPTIONS)
     this.limit = limit
-    this.windowMs = durationMs(window, 'window')
+    this.windowMs = windowMs
     // Two windows' counts are added, and one is multiplied by the window.
-    this.mostUsed = floorDiv(MAX, Math.max(2, this.windowMs))
+    this.mostUsed = floorDiv(MAX, Math.max(2, windowMs))
     if (limit >= this.mostUsed) {
       throw new SluiceError(
         'ERR_RULE',
-        `slidingWindow multiplies limit and window, and ${limit} × ${this.windowMs} ms passes 2^53: use a smaller one, or fixedWindow`,
+        `slidingWindow multiplies limit and window, and ${limit} × ${windowMs} ms passes 2^53: use a smaller one, or fixedWindow`,
         { option: 'limit', value: limit },
       )
     }
@@ -77,8 +77,9 @@ class SlidingWindow<P extends Per> implements Rule<P> {
     this.round = round
     const extras = `${anchor === 'clock' ? ':clock' : ''}${round === 'none' ? ':no-rounding' : ''}`
     this.per = rulePer(options.per) as P
-    this.name = ruleName(options, `sliding-window:${limit}/${formatDuration(this.windowMs)}${extras}`)
-    this.numbers = [limit, this.windowMs, Number(anchor === 'clock'), Number(round === 'down'), this.mostUsed]
+    this.name = ruleName(options, `sliding-window:${limit}/${formatDuration(windowMs)}${extras}`)
+    const { mostUsed } = this
+    this.parameters = { limit, windowMs, isOnClock: anchor === 'clock', roundsDown: round === 'down', mostUsed }
     Object.freeze(this)
   }
 

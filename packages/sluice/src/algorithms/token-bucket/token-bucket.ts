@@ -1,17 +1,8 @@
 // A bucket of tokens that starts full and fills again with time: bursts up to `capacity`, `refill` per `every` in the long run.
 
-import { type Duration, durationMs, formatDuration } from '../../core/duration.ts'
-import { checkOptions } from '../../core/options.ts'
-import {
-  checkRuleChoice,
-  checkRuleNumber,
-  type PerOf,
-  type PerOption,
-  type Rule,
-  type RuleOptions,
-  ruleName,
-  rulePer,
-} from '../../core/rule.ts'
+import { type Duration, formatDuration } from '../../core/duration.ts'
+import { type PerOf, type PerOption, type Rule, type RuleOptions, ruleName, rulePer } from '../../core/rule.ts'
+import { type KindsOf, readOptions } from '../../core/rule-options.ts'
 import { Meter } from '../meter/meter.ts'
 
 export interface TokenBucketOptions<P extends PerOption = PerOption> extends RuleOptions<P> {
@@ -27,16 +18,16 @@ export interface TokenBucketOptions<P extends PerOption = PerOption> extends Rul
   readonly style?: 'smooth' | 'stepped'
 }
 
-const OPTIONS = ['capacity', 'refill', 'every', 'style', 'name', 'per'] as const
+export const TOKEN_BUCKET_OPTIONS = {
+  capacity: { kind: 'units' },
+  refill: { kind: 'units' },
+  every: { kind: 'duration' },
+  style: { kind: 'choice', choices: ['smooth', 'stepped'] },
+} as const satisfies KindsOf<TokenBucketOptions>
 
 /** Bursts up to `capacity`, and `refill` per `every` in the long run. */
 export function tokenBucket<const P extends PerOption = undefined>(options: TokenBucketOptions<P>): Rule<PerOf<P>> {
-  checkOptions('tokenBucket', options, OPTIONS)
-  const { capacity, refill, every, style = 'smooth' } = options
-  checkRuleNumber('tokenBucket', 'capacity', capacity)
-  checkRuleNumber('tokenBucket', 'refill', refill)
-  checkRuleChoice('tokenBucket', 'style', style, ['smooth', 'stepped'])
-  const everyMs = durationMs(every, 'every')
+  const { capacity, refill, every: everyMs, style } = readOptions('tokenBucket', options, TOKEN_BUCKET_OPTIONS)
   const per = rulePer(options.per as P)
   const name = ruleName(
     options,

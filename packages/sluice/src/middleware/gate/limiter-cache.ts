@@ -40,5 +40,5 @@ export class LimiterCache {
 
 /** The same text for rules that decide alike, and for no others. Values that are no rules are left for the limiter to refuse. */
 function signatureOf(rules: Rules): string {
-  return JSON.stringify([rules].flat().map((rule) => [rule?.algorithm, rule?.name, rule?.per ?? null, rule?.numbers]))
+  return JSON.stringify([rules].flat().map((rule) => [rule?.algorithm, rule?.name, rule?.per ?? null, rule?.parameters]))
 }

@@ -7,8 +7,8 @@ import type { Rule } from '../../core/rule.ts'
 import type { Cost } from '../../core/subject.ts'
 import { createLimiter } from '../../create-limiter.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
+import { everyRule } from '../../testing/example-rules.ts'
 import { type FakeClock, fakeClock } from '../../testing/fake-clock.ts'
-import { everyRule } from '../../testing/store-suite.ts'
 import { GateLimiter } from './gate-limiter.ts'
 import { refund } from './refund.ts'
 import type { Charged } from './request-context.ts'
@@ -21,7 +21,7 @@ interface Request {
 
 function setUp(rules: Rule | readonly Rule[], clock: FakeClock = fakeClock()) {
   const limiter = createLimiter({ rules, store: memoryStore({ clock }) })
-  const prepared = new GateLimiter({ limiter, home: limiter, styles: [] })
+  const prepared = new GateLimiter({ limiter, keptIn: limiter, styles: [] })
   const hit = (cost: Cost = 1): Request => {
     const charged: Charged = { limiter: prepared, key: 'ada', cost, hitAtMs: clock.now(), decision: limiter.hit('ada', { cost }) }
     return { charged, refund: () => refund(charged) }

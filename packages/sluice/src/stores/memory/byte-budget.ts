@@ -1,13 +1,15 @@
 // The bytes that the store's typed arrays take, and that they may take.
 // Invariant: tables and logs together stay within `most`, and neither can starve the other: each is sure of a quarter.
 
-/** Shared slabs are never quite full: see log-arena.ts. So much is kept for the empty parts of them. */
+import type { LogBudget } from '../../core/rule-log.ts'
+
+/** Shared slabs are never quite full: see algorithms/sliding-log/log-blocks.ts. So much is kept for the empty parts of them. */
 const SLACK = 2 ** 20
 
 /** The share that tables or logs alone may take. */
 const SHARE = 3 / 4
 
-export class ByteBudget {
+export class ByteBudget implements LogBudget {
   readonly most: number
   tables = 0
   logs = 0

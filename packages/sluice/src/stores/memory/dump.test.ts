@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parseRule } from '../../algorithms/parse-rule.ts'
-import { createLimiter, fixedWindow, memoryStore, slidingLog } from '../../index.ts'
+import { createLimiter, dumpStore, fixedWindow, memoryStore, restoreStore, slidingLog } from '../../index.ts'
 import { definitionStore, everyRule, fakeClock } from '../../testing/index.ts'
 import { seededRandom } from '../../testing/random.ts'
 import { walk } from '../../testing/walk.ts'
@@ -23,7 +23,7 @@ describe('a store that is restored from a dump', () => {
       await walk(first, defined, clock, random, 200)
       // A dump drops what has ended, so that a clock which steps back does not bring it back.
       definition.clean()
-      const second = createLimiter({ rules: rule, store: memoryStore({ clock, restore: before.dump() }) })
+      const second = createLimiter({ rules: rule, store: restoreStore(dumpStore(before), { clock }) })
       for (let i = 0; i < KEYS; i++) {
         expect(second.peek(`k${i}`)).toEqual(first.peek(`k${i}`))
         expect(second.expiresAt(`k${i}`)).toBe(first.expiresAt(`k${i}`))
@@ -40,7 +40,7 @@ describe('a store that is restored from a dump', () => {
     )
     createLimiter({ rules, store: before }).hit('ada', { cost: 2 })
     createLimiter({ rules: parseRule('5/hour'), store: before }).hit('ada')
-    const store = memoryStore({ clock, restore: before.dump() })
+    const store = restoreStore(dumpStore(before), { clock })
     expect(store.size).toBe(5)
     const limiter = createLimiter({ rules, store })
     expect(limiter.rules.map(({ name }) => limiter.get('ada', { rule: name }))).toEqual([2, 2, 2, 2])
@@ -56,10 +56,10 @@ describe('a store that is restored from a dump', () => {
     const hour = createLimiter({ rules: parseRule('5/hour'), store: before })
     for (const limiter of [second, minute, hour]) limiter.hit('ada')
     clock.advance(1000)
-    const dump = before.dump()
-    expect(memoryStore({ clock, restore: dump }).size).toBe(3)
+    const dump = dumpStore(before)
+    expect(restoreStore(dump, { clock }).size).toBe(3)
     clock.advance(59_000)
-    const after = memoryStore({ clock, restore: dump })
+    const after = restoreStore(dump, { clock })
     expect(after.size).toBe(1)
     expect(createLimiter({ rules: parseRule('5/hour'), store: after }).get('ada')).toBe(1)
   })
@@ -72,7 +72,7 @@ describe('a store that is restored from a dump', () => {
     for (let i = 0; i < 2000; i++) limiter.hit(`light:${i}`)
     limiter.hit('flooder', { cost: 5 })
     expect(limiter.hit('flooder').allowed).toBe(false)
-    const store = memoryStore({ clock, maxKeys: 100, restore: before.dump() })
+    const store = restoreStore(dumpStore(before), { clock, maxKeys: 100 })
     expect(store.size).toBe(100)
     expect(createLimiter({ rules, store }).hit('flooder').allowed).toBe(false)
   })
@@ -81,13 +81,13 @@ describe('a store that is restored from a dump', () => {
     const clock = fakeClock()
     const before = memoryStore({ clock })
     createLimiter({ rules: slidingLog({ limit: 5, window: '1h' }), store: before }).hit('ada')
-    const dump = before.dump()
+    const dump = dumpStore(before)
     const larger = new Uint8Array(dump.length + 13)
     larger.set(dump, 5)
     const part = larger.subarray(5, 5 + dump.length)
     const limiter = createLimiter({
       rules: slidingLog({ limit: 5, window: '1h' }),
-      store: memoryStore({ clock, restore: part }),
+      store: restoreStore(part, { clock }),
     })
     limiter.hit('ada')
     expect(limiter.get('ada')).toBe(2)
@@ -100,7 +100,7 @@ describe('a store that is restored from a dump', () => {
     const rules = fixedWindow({ limit: 1000, window: '1h' })
     const first = createLimiter({ rules, store: before })
     for (let i = 0; i < 100_000; i++) first.inc(`k${i}`, 1 + (i % 97))
-    const second = createLimiter({ rules, store: memoryStore({ clock, restore: before.dump() }) })
+    const second = createLimiter({ rules, store: restoreStore(dumpStore(before), { clock }) })
     for (let i = 100_000; i < 200_000; i++) second.inc(`k${i}`, 1 + (i % 97))
     let wrong = 0
     for (let i = 0; i < 200_000; i++) if (second.get(`k${i}`) !== 1 + (i % 97)) wrong += 1
@@ -113,13 +113,13 @@ describe('a dump that is not whole', () => {
   const before = memoryStore({ clock })
   const limiter = createLimiter({ rules: [parseRule('5/hour'), parseRule('sliding-log 5/hour')], store: before })
   for (let i = 0; i < 5; i++) limiter.hit(`k${i}`)
-  const dump = before.dump()
+  const dump = dumpStore(before)
 
   test('is refused wherever a bit of it has changed', () => {
     for (let i = 0; i < dump.length * 8; i++) {
       const damaged = dump.slice()
       damaged[i >> 3] ^= 1 << (i & 7)
-      expect(() => memoryStore({ clock, restore: damaged })).toThrow(expect.objectContaining({ code: 'ERR_DUMP' }))
+      expect(() => restoreStore(damaged, { clock })).toThrow(expect.objectContaining({ code: 'ERR_DUMP' }))
     }
   })
 
@@ -136,7 +136,7 @@ describe('a dump that is not whole', () => {
       const damaged = dump.slice()
       flip(damaged, a)
       flip(damaged, b)
-      expect(() => memoryStore({ clock, restore: damaged }), `SEED=${random.seed}, bits ${a}, ${b}`).toThrow(
+      expect(() => restoreStore(damaged, { clock }), `SEED=${random.seed}, bits ${a}, ${b}`).toThrow(
         expect.objectContaining({ code: 'ERR_DUMP' }),
       )
     }
@@ -144,24 +144,24 @@ describe('a dump that is not whole', () => {
 
   test('is refused wherever it ends, and where two words have changed places', () => {
     for (let length = 0; length < dump.length; length++) {
-      expect(() => memoryStore({ clock, restore: dump.slice(0, length) })).toThrow(expect.objectContaining({ code: 'ERR_DUMP' }))
+      expect(() => restoreStore(dump.slice(0, length), { clock })).toThrow(expect.objectContaining({ code: 'ERR_DUMP' }))
     }
     const words = new Int32Array(dump.slice().buffer)
     const [a, b] = [words[8], words[9]]
     words.set([b, a], 8)
-    expect(() => memoryStore({ clock, restore: new Uint8Array(words.buffer) })).toThrow(/its checksum is another/)
+    expect(() => restoreStore(new Uint8Array(words.buffer), { clock })).toThrow(/its checksum is another/)
   })
 
   test('is refused if it is of another version, or is none', () => {
     const words = new Int32Array(dump.slice().buffer)
     words[1] = 1
-    expect(() => memoryStore({ clock, restore: new Uint8Array(words.buffer) })).toThrow(/it is of version 1, and this is 2/)
-    expect(() => memoryStore({ clock, restore: new Uint8Array(64) })).toThrow(/does not begin as one/)
-    expect(() => memoryStore({ clock, restore: 'text' as never })).toThrow(expect.objectContaining({ code: 'ERR_OPTION' }))
+    expect(() => restoreStore(new Uint8Array(words.buffer), { clock })).toThrow(/it is of version 1, and this is 2/)
+    expect(() => restoreStore(new Uint8Array(64), { clock })).toThrow(/does not begin as one/)
+    expect(() => restoreStore('text' as never, { clock })).toThrow(expect.objectContaining({ code: 'ERR_OPTION' }))
   })
 })
 
 test('an empty store makes a dump too', () => {
   const clock = fakeClock()
-  expect(memoryStore({ clock, restore: memoryStore({ clock }).dump() }).size).toBe(0)
+  expect(restoreStore(dumpStore(memoryStore({ clock })), { clock }).size).toBe(0)
 })

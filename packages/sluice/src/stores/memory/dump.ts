@@ -5,7 +5,7 @@
 // Invariant: bytes that are not exactly what was written are refused.
 
 import { SluiceError, show } from '../../core/errors.ts'
-import type { LogArena } from './log-arena.ts'
+import type { LogArena } from '../../core/rule-log.ts'
 import { FULL, type Rows } from './rows.ts'
 import { LOG_HANDLE, type Table } from './table.ts'
 
@@ -36,11 +36,13 @@ const SEED = 4
 /** Words before the cells of a state: fingerprint, pressure, width. */
 const STATE_WORDS = 4
 
-export function writeDump(seed: Int32Array, tables: Iterable<Table>, logs: LogArena, nowMs: number): Uint8Array {
+export function writeDump(seed: Int32Array, tables: Iterable<Table>, logs: LogArena | undefined, nowMs: number): Uint8Array {
   const all = [...tables]
   const cellsOf = (table: Table, rows: Rows, row: number): Float64Array => {
     const at = rows.at(row)
-    return table.holdsLogs ? logs.block(rows.cells[at + LOG_HANDLE]) : rows.cells.subarray(at, at + table.width)
+    return table.holdsLogs && logs !== undefined
+      ? logs.block(rows.cells[at + LOG_HANDLE])
+      : rows.cells.subarray(at, at + table.width)
   }
   let length = HEADER_WORDS
   for (const table of all) {
@@ -71,8 +73,8 @@ export function writeDump(seed: Int32Array, tables: Iterable<Table>, logs: LogAr
 /** Throws ERR_DUMP unless the bytes are a whole dump of this version. */
 export function readDump(bytes: unknown): Dump {
   if (!(bytes instanceof Uint8Array))
-    throw new SluiceError('ERR_OPTION', `restore takes what dump() makes, got ${show(bytes)}`, {
-      option: 'restore',
+    throw new SluiceError('ERR_OPTION', `restoreStore takes what dumpStore() makes, got ${show(bytes)}`, {
+      option: 'dump',
       value: bytes,
     })
   if (bytes.length < HEADER_WORDS * 4 || bytes.length % 8 !== 0) throw refused(`it has ${bytes.length} bytes`)
@@ -125,7 +127,7 @@ function checksumOf(words: Int32Array): number {
 }
 
 /** Tables for a word at a time: the n-th has the remainder of each byte that is followed by n bytes of zero. */
-const CRC_TABLES = crcTables()
+const CRC_TABLES = /* @__PURE__ */ crcTables()
 
 function crcTables(): readonly Int32Array[] {
   const POLYNOMIAL = 0xedb88320

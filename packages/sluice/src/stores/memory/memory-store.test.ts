@@ -3,20 +3,22 @@ import { parseRule } from '../../algorithms/parse-rule.ts'
 import {
   createLimiter,
   type Decision,
+  dumpStore,
   fixedWindow,
   type Limiter,
   memoryStore,
   type Rule,
   type RuleLog,
+  restoreStore,
   slidingLog,
   slidingWindow,
   tokenBucket,
 } from '../../index.ts'
-import { definitionStore, everyRule, fakeClock, storeSuite } from '../../testing/index.ts'
+import { definitionStore, everyRule, exampleRule, fakeClock, storeSuite } from '../../testing/index.ts'
 import { seededRandom } from '../../testing/random.ts'
 import { walk } from '../../testing/walk.ts'
 import { MOST_LOOKED } from './eviction.ts'
-import type { MemoryRoom } from './memory-store.ts'
+import type { MemoryState } from './memory-store.ts'
 
 storeSuite('memory', (clock) => memoryStore({ clock }), { steps: 5000 })
 
@@ -85,7 +87,7 @@ describe('many keys', () => {
     const random = seededRandom()
     const clock = fakeClock()
     const store = memoryStore({ clock })
-    const rules = [everyRule()[0], everyRule()[5], everyRule()[10]]
+    const rules = [exampleRule('fixed-window'), exampleRule('sliding-log'), exampleRule('token-bucket')]
     const limiter = createLimiter({ rules, store })
     const defined = createLimiter({ rules, store: definitionStore(clock) })
     for (let round = 0; round < 100; round++) {
@@ -253,7 +255,7 @@ describe('the bound', () => {
     const widths = ['5/hour', 'token-bucket 9/hour', 'sliding-log 9/hour'].flatMap((text) => parseRule(text))
 
     /** The most rows that one hit of a flood has looked at, and the most that hits have on average. */
-    function rowsOfFlood(limiter: Limiter<'sync'>, store: MemoryRoom, keys: number): { most: number; mean: number } {
+    function rowsOfFlood(limiter: Limiter<'sync'>, store: MemoryState, keys: number): { most: number; mean: number } {
       let most = 0
       const start = store.rowsLookedAt
       for (let i = 0; i < keys; i++) {
@@ -269,7 +271,7 @@ describe('the bound', () => {
       const bound = count * (2 * MOST_LOOKED + 2 * count * MOST_MOVED)
 
       test(`a full store, rules of ${count} widths`, () => {
-        const store = memoryStore({ maxKeys: 20_000 }) as MemoryRoom
+        const store = memoryStore({ maxKeys: 20_000 }) as MemoryState
         const { most, mean } = rowsOfFlood(createLimiter({ rules, store }), store, 60_000)
         expect(store.evictions).toBeGreaterThan(100_000 * (count / 3))
         expect(most).toBeLessThan(bound)
@@ -278,7 +280,7 @@ describe('the bound', () => {
 
       test(`a store whose keys have all expired, rules of ${count} widths`, () => {
         const clock = fakeClock()
-        const store = memoryStore({ clock, maxKeys: 20_000 }) as MemoryRoom
+        const store = memoryStore({ clock, maxKeys: 20_000 }) as MemoryState
         const limiter = createLimiter({ rules, store })
         rowsOfFlood(limiter, store, 30_000)
         clock.advance(7_200_000)
@@ -288,7 +290,7 @@ describe('the bound', () => {
       })
 
       test(`a store that is full of keys of other rules, and then of these: ${count} widths`, () => {
-        const store = memoryStore({ maxKeys: 20_000 }) as MemoryRoom
+        const store = memoryStore({ maxKeys: 20_000 }) as MemoryState
         const others = widths.map((rule) => createLimiter({ rules: rule, store }))
         for (const other of others) rowsOfFlood(other, store, 40_000)
         for (let i = 0; i < 19_990; i++) for (const other of others) other.reset(`flood:40000:${39_999 - i}`)
@@ -300,7 +302,7 @@ describe('the bound', () => {
 
     test('many rules of one width, in proportion to their number', () => {
       const most = [10, 50].map((count) => {
-        const store = memoryStore({ maxKeys: 20_000 }) as MemoryRoom
+        const store = memoryStore({ maxKeys: 20_000 }) as MemoryState
         const rules = Array.from({ length: count }, (_, i) => fixedWindow({ limit: 9, window: '1h', name: `rule ${i}` }))
         return rowsOfFlood(createLimiter({ rules, store }), store, 3000).most / count
       })
@@ -309,7 +311,7 @@ describe('the bound', () => {
     })
 
     test('keys that have used all of their limit', () => {
-      const store = memoryStore({ maxKeys: 20_000 }) as MemoryRoom
+      const store = memoryStore({ maxKeys: 20_000 }) as MemoryState
       const { most, mean } = rowsOfFlood(createLimiter({ rules: parseRule('1/hour'), store }), store, 60_000)
       expect(most).toBeLessThan(2 * MOST_LOOKED + MOST_MOVED)
       expect(mean).toBeLessThan(120)
@@ -320,18 +322,18 @@ describe('the bound', () => {
       const store = memoryStore({ clock, maxKeys: 20_000 })
       const limiter = createLimiter({ rules: fixedWindow({ limit: 1000, window: '1h' }), store })
       for (let i = 0; i < 400_000; i++) limiter.hit(`k${i}`)
-      expect((store as MemoryRoom).longestRun).toBeLessThan(200)
+      expect((store as MemoryState).longestRun).toBeLessThan(200)
       // As full as a table may be, and with keys that are denied.
       for (const limit of [1, 1000]) {
         const full = memoryStore({ clock, maxKeys: 91_000 })
         const flooded = createLimiter({ rules: fixedWindow({ limit, window: '1h' }), store: full })
         for (let i = 0; i < 10 * 91_000; i++) flooded.hit(`k${i}`)
-        expect((full as MemoryRoom).longestRun, `a limit of ${limit}`).toBeLessThan(400)
+        expect((full as MemoryState).longestRun, `a limit of ${limit}`).toBeLessThan(400)
       }
       clock.advance(7_200_000)
       for (let i = 0; i < 30_000; i++) {
         limiter.hit(`l${i}`)
-        if (i % 500 === 0) expect((store as MemoryRoom).longestRun).toBeLessThan(400)
+        if (i % 500 === 0) expect((store as MemoryState).longestRun).toBeLessThan(400)
       }
     })
   })
@@ -489,7 +491,7 @@ describe('long logs', () => {
 
   test('one that grows does not free others that are denied, and does not search for ever', () => {
     const clock = fakeClock()
-    const store = memoryStore({ clock, maxBytes: 2 ** 22 }) as MemoryRoom
+    const store = memoryStore({ clock, maxBytes: 2 ** 22 }) as MemoryState
     const limiter = createLimiter({ rules: slidingLog({ limit: 100_000, window: '10h' }), store })
     for (let i = 0; i < 5000; i++) limiter.hit(`denied:${i}`, { cost: 100_000 })
     let most = 0
@@ -534,7 +536,7 @@ describe('long logs', () => {
       clock.advance(1)
     }
     for (let i = 0; i < 1000; i++) limiter.hit(`short:${i}`)
-    const store = memoryStore({ clock, maxBytes: 2 ** 22, restore: before.dump() })
+    const store = restoreStore(dumpStore(before), { clock, maxBytes: 2 ** 22 })
     expect(store.bytes).toBeLessThanOrEqual(2 ** 22)
     expect(store.size).toBe(1000)
   })
@@ -545,7 +547,7 @@ describe('long logs', () => {
     const defined = createLimiter({ rules, store: definitionStore(clock) })
     let store = memoryStore({ clock })
     for (let i = 0; i < 9000; i++) {
-      if (i % 50 === 0) store = memoryStore({ clock, restore: store.dump() })
+      if (i % 50 === 0) store = restoreStore(dumpStore(store), { clock })
       const limiter = createLimiter({ rules, store })
       expect(limiter.hit('k').remaining).toBe(defined.hit('k').remaining)
       clock.advance(1)

@@ -1,43 +1,37 @@
 // The memory store: every key's state in typed arrays of this process. Answers at once; bounded; forgets nothing that limits somebody while it can.
 
 import type { Clock, TimerClock } from '../../core/clock.ts'
-import { SluiceError, show } from '../../core/errors.ts'
+import { mustBe, SluiceError } from '../../core/errors.ts'
 import { checkOptions } from '../../core/options.ts'
 import { type Rule, stateName } from '../../core/rule.ts'
+import type { LogArena, LogOwner, LogRule, RuleLog } from '../../core/rule-log.ts'
 import type { Store } from '../../core/store.ts'
 import { isWhole } from '../../core/whole-numbers.ts'
 import { checkedClock, systemClock } from '../system-clock.ts'
 import { ByteBudget } from './byte-budget.ts'
-import { type Dump, type DumpedState, mostPressing, readDump, writeDump } from './dump.ts'
 import { Eviction } from './eviction.ts'
 import { KeyHash } from './key-hash.ts'
-import { LogArena, type Owner } from './log-arena.ts'
 import { MemoryTally } from './memory-tally.ts'
 import { PlainTally } from './plain-tally.ts'
-import { HEAVY } from './rows.ts'
 import { LOG_HANDLE, Table } from './table.ts'
 
 export interface MemoryStoreOptions {
-  /** Where the time comes from: anything with `now()`. The system's clock unless given. */
+  /** The clock: anything with `now()`. Default: the system's. */
   readonly clock?: Clock
-  /** How many states, one for each rule and key, it holds at most. Default: 1,000,000. */
+  /** The largest number of states, one for each rule and key. Default: 1,000,000. */
   readonly maxKeys?: number
   /** The most bytes that its tables and logs take. Default: 384 for each of `maxKeys`, and at least 64 MiB. */
   readonly maxBytes?: number
-  /** What `dump` of another store has made: the counts to start with. Throws ERR_DUMP if it is not whole. */
-  readonly restore?: Uint8Array
 }
 
 export interface MemoryStore extends Store<'sync'> {
   /** Bytes that its tables and logs take. */
   readonly bytes: number
-  /** All counts that have not ended, for `restore`. It holds the secret that keys are hashed with: keep it as you would a password. */
-  dump(): Uint8Array
   /** Number of states that gave way to others, at `maxKeys` or `maxBytes`, before they had ended. */
   readonly evictions: number
 }
 
-const OPTIONS = ['clock', 'maxKeys', 'maxBytes', 'restore'] as const
+const OPTIONS = ['clock', 'maxKeys', 'maxBytes'] as const
 
 const DEFAULT_MAX_KEYS = 1_000_000
 
@@ -67,31 +61,24 @@ const SEARCHES_A_GROWTH = 1
 const RULES_SEED = Int32Array.of(0x5a17, 0x1ce)
 
 /** A row of a log: when the state ends, and the log's handle. */
-const LOG_ROW_WIDTH = 2
+export const LOG_ROW_WIDTH = 2
 
 /** Keeps counts in this process. `maxKeys` bounds it; the keys themselves are not kept. */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   checkOptions('memoryStore', options, OPTIONS)
-  const { clock, maxKeys = DEFAULT_MAX_KEYS, restore } = options
+  const { clock, maxKeys = DEFAULT_MAX_KEYS } = options
   if (clock !== undefined && typeof clock?.now !== 'function') {
-    throw new SluiceError('ERR_OPTION', `memoryStore needs clock to have a now() method, got ${show(clock)}`, {
-      option: 'clock',
-      value: clock,
-    })
+    throw mustBe('ERR_OPTION', 'clock', 'an object with a now() method', clock)
   }
   checkNumber('maxKeys', maxKeys, 1, MOST_KEYS)
   const { maxBytes = Math.max(LEAST_DEFAULT_BYTES, DEFAULT_BYTES_A_KEY * maxKeys) } = options
   checkNumber('maxBytes', maxBytes, LEAST_BYTES, MOST_BYTES)
-  const dump = restore === undefined ? undefined : readDump(restore)
-  const store = new MemoryState(clock === undefined ? systemClock : checkedClock(clock), maxKeys, maxBytes)
-  if (dump !== undefined) store.restore(dump)
-  return store
+  return new MemoryState(clock === undefined ? systemClock : checkedClock(clock), maxKeys, maxBytes)
 }
 
 function checkNumber(name: string, value: unknown, least: number, most: number): void {
   if (isWhole(value, least, most)) return
-  const message = `memoryStore needs ${name} to be a whole number from ${least} to ${most}, got ${show(value)}`
-  throw new SluiceError('ERR_OPTION', message, { option: name, value })
+  throw mustBe('ERR_OPTION', name, `a whole number from ${least} to ${most}`, value)
 }
 
 export class MemoryState implements MemoryStore {
@@ -100,51 +87,50 @@ export class MemoryState implements MemoryStore {
   readonly keyHash = new KeyHash()
   /** Another hash than the keys', so that no key can stand for a rule. */
   readonly #ruleHash = new KeyHash()
-  readonly #maxKeys: number
-  readonly #budget: ByteBudget
-  readonly #logs: LogArena
+  readonly maxKeys: number
+  readonly budget: ByteBudget
   readonly #eviction: Eviction
   /** One table for each width of a row, and one for logs. */
-  readonly #tables: Table[] = []
+  readonly tables: Table[] = []
+  logs: LogArena | undefined
   #sweeper: ReturnType<typeof setInterval> | undefined
   #closed = false
 
   constructor(clock: TimerClock, maxKeys: number, maxBytes: number) {
     this.clock = clock
-    this.#maxKeys = maxKeys
-    this.#budget = new ByteBudget(maxBytes)
+    this.maxKeys = maxKeys
+    this.budget = new ByteBudget(maxBytes)
     this.#eviction = new Eviction(maxKeys)
-    this.#logs = new LogArena(this.#budget, (owner, handle) => this.#keepHandle(owner, handle))
     this.#ruleHash.setSeed(RULES_SEED)
   }
 
   tally(rules: readonly Rule[]): MemoryTally {
-    if (rules.length > this.#maxKeys) {
-      throw new SluiceError('ERR_OPTION', `maxKeys of ${this.#maxKeys} has no room for the ${rules.length} rules of one key`, {
+    if (rules.length > this.maxKeys) {
+      throw new SluiceError('ERR_OPTION', `maxKeys of ${this.maxKeys} has no room for the ${rules.length} rules of one key`, {
         option: 'maxKeys',
-        value: this.#maxKeys,
+        value: this.maxKeys,
       })
     }
     const isPlain = rules.length === 1 && rules[0].log === undefined
-    return isPlain ? new PlainTally(this, this.#logs, rules) : new MemoryTally(this, this.#logs, rules)
+    return isPlain ? new PlainTally(this, rules) : new MemoryTally(this, rules)
   }
 
   clean(): number {
     const nowMs = this.clock.now()
     let dropped = 0
-    for (const table of this.#tables) dropped += table.clean(nowMs)
+    for (const table of this.tables) dropped += table.clean(nowMs)
     return dropped
   }
 
   get size(): number {
     let size = 0
-    for (const table of this.#tables) size += table.count
+    for (const table of this.tables) size += table.count
     return size
   }
 
   get bytes(): number {
-    let bytes = this.#logs.bytes
-    for (const table of this.#tables) bytes += table.bytes
+    let bytes = this.logs?.bytes ?? 0
+    for (const table of this.tables) bytes += table.bytes
     return bytes
   }
 
@@ -161,53 +147,19 @@ export class MemoryState implements MemoryStore {
   /** Rows looked at so far by searches, sweeps and moves. */
   get rowsLookedAt(): number {
     let looked = 0
-    for (const table of this.#tables) looked += table.looked
+    for (const table of this.tables) looked += table.looked
     return looked
   }
 
   /** The longest run of taken rows: how far a look-up may have to go. */
   get longestRun(): number {
-    return Math.max(0, ...this.#tables.map((table) => table.longestRun))
+    return Math.max(0, ...this.tables.map((table) => table.longestRun))
   }
 
   close(): void {
     this.#closed = true
     clearInterval(this.#sweeper)
     this.#sweeper = undefined
-  }
-
-  dump(): Uint8Array {
-    this.seedKeys()
-    return writeDump(this.keyHash.seed, this.#tables, this.#logs, this.clock.now())
-  }
-
-  /** Starts with the states of a dump that have not ended; where there are too many, with those that have used most. */
-  restore({ seed, states }: Dump): void {
-    this.keyHash.setSeed(seed)
-    const nowMs = this.clock.now()
-    const kept = { [Symbol.iterator]: () => mostPressing(states, this.#maxKeys, nowMs) }
-    // A table is in the order of its fingerprints, so growing it on the way would pile them up at its beginning.
-    const counts = new Map<Table, number>()
-    for (const state of kept) {
-      const table = this.#tableOf(state)
-      counts.set(table, (counts.get(table) ?? 0) + 1)
-    }
-    for (const [table, count] of counts) table.reserve(count)
-    // Heavy states first: where bytes are short, light logs are left out.
-    for (const state of kept) if (state.pressure >= HEAVY) this.#adopt(state, nowMs)
-    for (const state of kept) if (state.pressure < HEAVY) this.#adopt(state, nowMs)
-  }
-
-  #adopt(state: DumpedState, nowMs: number): void {
-    const { lo, hi, cells, isLog } = state
-    if (isLog && !this.#budget.hasLogBytes(cells.byteLength)) return
-    const table = this.#tableOf(state)
-    this.makeRoom(table, 1, nowMs)
-    table.prepare(1, nowMs)
-    const row = table.claim(lo, hi, this.countClaims(1))
-    const rows = table.rowsFor(hi)
-    rows.cells.set(isLog ? [cells[0], this.#logs.adopt(cells, state)] : cells, rows.at(row))
-    rows.pressure[row] = state.pressure
   }
 
   /** Takes a random seed for the keys: at the first call and not before, because some runtimes have random numbers only in a request. */
@@ -222,7 +174,7 @@ export class MemoryState implements MemoryStore {
   }
 
   tableFor(rule: Rule): Table {
-    return rule.log === undefined ? this.#table(rule.width, false) : this.#table(LOG_ROW_WIDTH, true)
+    return rule.log === undefined ? this.table(rule.width, false) : this.table(LOG_ROW_WIDTH, true)
   }
 
   /** Makes room for so many more states in a table: what has expired goes first, then the rows that have used the least. */
@@ -231,9 +183,9 @@ export class MemoryState implements MemoryStore {
     for (let left = SEARCHES_A_STATE * states; left > 0; left--) {
       // A table that may not grow any more gives up rows of its own.
       if (!table.hasRoom(states)) this.#eviction.makeRoom([table], nowMs)
-      else if (this.size + states > this.#maxKeys) this.#eviction.makeRoom(this.#tables, nowMs)
+      else if (this.size + states > this.maxKeys) this.#eviction.makeRoom(this.tables, nowMs)
       else return
-      for (const each of this.#tables) each.tend(nowMs)
+      for (const each of this.tables) each.tend(nowMs)
     }
   }
 
@@ -248,28 +200,34 @@ export class MemoryState implements MemoryStore {
   }
 
   #makeBytes(bytes: number, nowMs: number, searches: number, sparesFull: boolean): void {
-    if (this.#budget.hasLogBytes(bytes)) return
-    const logs = this.#tables.filter(({ holdsLogs }) => holdsLogs)
-    for (let left = searches; left > 0 && !this.#budget.hasLogBytes(bytes); left--) {
+    if (this.budget.hasLogBytes(bytes)) return
+    const logs = this.tables.filter(({ holdsLogs }) => holdsLogs)
+    for (let left = searches; left > 0 && !this.budget.hasLogBytes(bytes); left--) {
       this.#eviction.makeRoom(logs, nowMs, sparesFull)
     }
   }
 
+  /** The place of all logs, which the first rule that keeps logs brings. */
+  logsOf({ log }: LogRule): LogArena {
+    return this.openLogs(log.makeArena)
+  }
+
+  openLogs(makeArena: RuleLog['makeArena']): LogArena {
+    this.logs ??= makeArena(this.budget, (owner, handle) => this.#keepHandle(owner, handle))
+    return this.logs
+  }
+
   /** Lets the row of a log know that the log has another handle. */
-  #keepHandle({ lo, hi }: Owner, handle: number): void {
-    const rows = this.#table(LOG_ROW_WIDTH, true).rowsFor(hi)
+  #keepHandle({ lo, hi }: LogOwner, handle: number): void {
+    const rows = this.table(LOG_ROW_WIDTH, true).rowsFor(hi)
     rows.cells[rows.at(rows.find(lo, hi)) + LOG_HANDLE] = handle
   }
 
-  #tableOf({ isLog, cells }: DumpedState): Table {
-    return this.#table(isLog ? LOG_ROW_WIDTH : cells.length, isLog)
-  }
-
-  #table(width: number, isLog: boolean): Table {
-    let table = this.#tables.find((each) => each.width === width && each.holdsLogs === isLog)
+  table(width: number, isLog: boolean): Table {
+    let table = this.tables.find((each) => each.width === width && each.holdsLogs === isLog)
     if (table === undefined) {
-      table = new Table({ width, maxRows: this.#maxKeys, budget: this.#budget, logs: isLog ? this.#logs : undefined })
-      this.#tables.push(table)
+      table = new Table({ width, maxRows: this.maxKeys, budget: this.budget, logs: isLog ? this.logs : undefined })
+      this.tables.push(table)
     }
     return table
   }
@@ -289,7 +247,7 @@ export class MemoryState implements MemoryStore {
       // A hit tells its caller of a broken clock; a timer has nobody to tell.
       return
     }
-    for (const table of this.#tables) table.sweep(nowMs, this.#eviction.epoch, SWEEP_SHARE, MOST_SWEPT)
+    for (const table of this.tables) table.sweep(nowMs, this.#eviction.epoch, SWEEP_SHARE, MOST_SWEPT)
     if (this.size > 0) return
     clearInterval(this.#sweeper)
     this.#sweeper = undefined

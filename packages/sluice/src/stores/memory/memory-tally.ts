@@ -4,9 +4,9 @@
 import type { Call, Charge, Figures } from '../../core/call.ts'
 import { type Decision, decide } from '../../core/decision.ts'
 import type { Rule } from '../../core/rule.ts'
+import type { LogArena, LogRule } from '../../core/rule-log.ts'
 import { type State, type States, step } from '../../core/step.ts'
 import type { Tally } from '../../core/store.ts'
-import type { LogArena, LogRule } from './log-arena.ts'
 import type { MemoryState } from './memory-store.ts'
 import { PINNED, pressurePerUnit, type Rows } from './rows.ts'
 import { LOG_HANDLE, type Table } from './table.ts'
@@ -27,7 +27,7 @@ interface Place {
   rows: Rows
   /** The key's row in `rows`; negative if it has none. */
   row: number
-  /** Where the state is: in the row, or for a log in its block. */
+  /** Place of the state: in the row, or for a log in its block. */
   cells: Float64Array
   at: number
 }
@@ -36,8 +36,10 @@ interface Place {
 type ReusedCharge = { -readonly [K in keyof Charge]: Charge[K] }
 
 export class MemoryTally implements Tally<'sync'>, States {
+  readonly countsDenied: boolean
   readonly #state: MemoryState
-  readonly #logs: LogArena
+  /** There if one of the rules keeps logs. */
+  readonly #logs: LogArena | undefined
   readonly #rules: readonly Rule[]
   /** One for each rule. */
   readonly #places: readonly Place[]
@@ -50,10 +52,14 @@ export class MemoryTally implements Tally<'sync'>, States {
   /** The call at hand, and the place of each of its charges. */
   #charges: readonly Charge[] = []
   #asked: readonly Place[] = []
+  /** True if every charge has its row. */
+  #isWhole = false
 
-  constructor(state: MemoryState, logs: LogArena, rules: readonly Rule[]) {
+  constructor(state: MemoryState, rules: readonly Rule[]) {
+    this.countsDenied = rules.some(({ countsDenied }) => countsDenied)
     this.#state = state
-    this.#logs = logs
+    const log = rules.find((rule) => rule.log !== undefined)
+    this.#logs = log && state.logsOf(log as LogRule)
     this.#rules = rules
     this.#places = rules.map((rule) => place(state, rule))
     this.#tables = [...new Set(this.#places.map(({ table }) => table))]
@@ -109,10 +115,17 @@ export class MemoryTally implements Tally<'sync'>, States {
    * their logs. Rows may move. Others may be evicted, never those of the call.
    */
   prepare(all: boolean, nowMs: number): void {
+    if (this.#isWhole && this.#logs === undefined) return
     let lacking = 0
     for (const { row, rule } of this.#asked) if (row < 0 && (all || rule.countsDenied)) lacking += 1
     if (lacking > 0) this.#claim(nowMs, all, lacking)
-    for (const place of this.#asked) if (place.rule.log !== undefined && place.row >= 0) this.#fitLog(place, nowMs)
+    if (this.#logs !== undefined)
+      for (const place of this.#asked) if (place.rule.log !== undefined && place.row >= 0) this.#fitLog(place, nowMs)
+    if (lacking > 0 || this.#logs !== undefined) for (const place of this.#asked) if (place.row >= 0) this.#locate(place)
+  }
+
+  prepared(i: number): State {
+    return this.#asked[i]
   }
 
   save(i: number, used: number): void {
@@ -130,12 +143,18 @@ export class MemoryTally implements Tally<'sync'>, States {
     if (row >= 0) table.drop(rows, row)
   }
 
+  /** Asked for only where a rule keeps logs. */
+  get #arena(): LogArena {
+    return this.#logs as LogArena
+  }
+
   /** Finds the rows of the call at hand. */
   #find(): void {
     const { keyHash } = this.#state
     const charges = this.#charges
     this.#state.seedKeys()
     let keyHi = 0
+    this.#isWhole = true
     for (let i = 0; i < charges.length; i++) {
       const place = this.#asked[i]
       const { key } = charges[i]
@@ -144,6 +163,7 @@ export class MemoryTally implements Tally<'sync'>, States {
       place.lo = notEmpty(keyHash.lo ^ place.ruleLo, place.hi)
       place.rows = place.table.rowsFor(place.hi)
       place.row = place.rows.find(place.lo, place.hi)
+      if (place.row < 0) this.#isWhole = false
     }
   }
 
@@ -163,26 +183,26 @@ export class MemoryTally implements Tally<'sync'>, States {
       const rows = table.rowsFor(hi)
       // Without an end it would count as expired while space is made for other logs.
       rows.pressure[row] = PINNED
-      if (rule.log !== undefined) rows.cells[rows.at(row) + LOG_HANDLE] = this.#logs.allocate(rule as LogRule, place)
+      if (rule.log !== undefined) rows.cells[rows.at(row) + LOG_HANDLE] = this.#arena.allocate(rule as LogRule, place)
     }
     this.#find()
   }
 
   #makeLogRoom(lacking: number, nowMs: number): void {
     const log = this.#asked.find(({ rule }) => rule.log !== undefined)
-    if (log !== undefined) this.#state.makeLogRoom(lacking * this.#logs.smallestBytes(log.rule as LogRule), nowMs)
+    if (log !== undefined) this.#state.makeLogRoom(lacking * this.#arena.smallestBytes(log.rule as LogRule), nowMs)
   }
 
   /** Lets a log move to a larger block where one more entry would not fit, and to a smaller one where far more would. */
   #fitLog(place: Place, nowMs: number): void {
     const rule = place.rule as LogRule
-    const bytes = this.#logs.bytesToFit(rule, handleOf(place))
+    const bytes = this.#arena.bytesToFit(rule, handleOf(place))
     if (bytes > 0) {
       pin(this.#asked)
       this.#state.makeGrowthRoom(bytes, nowMs)
       this.#find()
     }
-    const handle = this.#logs.fit(rule, handleOf(place), place)
+    const handle = this.#arena.fit(rule, handleOf(place), place)
     place.rows.cells[place.rows.at(place.row) + LOG_HANDLE] = handle
   }
 
@@ -195,8 +215,8 @@ export class MemoryTally implements Tally<'sync'>, States {
       place.at = rowAt
     } else {
       const handle = rows.cells[rowAt + LOG_HANDLE]
-      place.cells = this.#logs.cells(handle)
-      place.at = this.#logs.at(handle)
+      place.cells = this.#arena.cells(handle)
+      place.at = this.#arena.at(handle)
     }
   }
 

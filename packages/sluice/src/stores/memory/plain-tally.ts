@@ -5,7 +5,6 @@ import type { TimerClock } from '../../core/clock.ts'
 import { type Decision, SingleDecision } from '../../core/decision.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { KeyHash } from './key-hash.ts'
-import type { LogArena } from './log-arena.ts'
 import type { MemoryState } from './memory-store.ts'
 import { MemoryTally, notEmpty } from './memory-tally.ts'
 import { pressurePerUnit } from './rows.ts'
@@ -21,8 +20,8 @@ export class PlainTally extends MemoryTally {
   readonly #ruleHi: number
   readonly #pressurePerUnit: number
 
-  constructor(state: MemoryState, logs: LogArena, rules: readonly Rule[]) {
-    super(state, logs, rules)
+  constructor(state: MemoryState, rules: readonly Rule[]) {
+    super(state, rules)
     this.#state = state
     this.#clock = state.clock
     this.#keyHash = state.keyHash

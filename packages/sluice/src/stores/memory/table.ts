@@ -2,8 +2,8 @@
 // Invariant: while rows move to a table of another size, rows whose home in the old one lies before `frontier` are in the new
 // one and all others in the old one, so a look-up reads one table only. The row before `frontier` is empty.
 
+import type { LogArena } from '../../core/rule-log.ts'
 import type { ByteBudget } from './byte-budget.ts'
-import type { LogArena } from './log-arena.ts'
 import { bytesOfRows, PINNED, Rows } from './rows.ts'
 import type { Victims } from './victims.ts'
 

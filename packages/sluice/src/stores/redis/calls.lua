@@ -49,24 +49,18 @@ local function defineCalls(toldSets, nowMs, graceMs)
     end
   end
 
-  -- An algorithm is defined when a rule needs it.
-  local DEFINE = {
-    ['fixed-window'] = defineFixedWindow,
-    ['sliding-log'] = defineSlidingLog,
-    ['sliding-window'] = defineSlidingWindow,
-    meter = defineMeter,
-    ['stepped-meter'] = defineMeter,
-  }
-
   local algorithms = {}
 
-  local function makeRule(name, numbers)
+  -- A rule is its parameters by name, and what its algorithm adds. An algorithm is defined when a rule needs it.
+  local function makeRule(told)
+    local name = told[1]
+    local rule, define = translationOf(told)
     local algorithm = algorithms[name]
     if not algorithm then
-      algorithm = DEFINE[name]()
+      algorithm = define()
       algorithms[name] = algorithm
     end
-    local rule = algorithm.make(numbers, name)
+    if algorithm.make then algorithm.make(rule, name) end
     rule.algorithm = algorithm
     rule.cells = rule.width and { 0, 0, 0, 0 }
     rule.load = algorithm.load or loadCells
@@ -79,7 +73,7 @@ local function defineCalls(toldSets, nowMs, graceMs)
   local function setOf(index)
     if not sets[index] then
       local set = {}
-      for i, told in ipairs(toldSets[index]) do set[i] = makeRule(table.remove(told, 1), told) end
+      for i, told in ipairs(toldSets[index]) do set[i] = makeRule(told) end
       sets[index] = set
     end
     return sets[index]

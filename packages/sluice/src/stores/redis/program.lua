@@ -1,7 +1,7 @@
 -- Decides a list of calls, each over one or several rules, in one atomic step on Redis' own clock.
 -- KEYS: for each call, in order, one key a rule of its set, all of one hash slot; after them, if `nth` is set, where it is
 -- noted which commands of this sender have been executed.
--- ARGV[1]: JSON of { sets, runs, now?, nth?, sentAs? }: sets as lists of rules, a rule as its algorithm and numbers; runs of
+-- ARGV[1]: JSON of { sets, runs, now?, nth?, sentAs? }: sets as lists of rules, a rule as its algorithm and parameters; runs of
 -- calls that are alike as op, set, amount and how many, one after another; nth counts the commands of a sender, and sentAs is
 -- the nth under which the same calls were sent before.
 -- Answers JSON of a list of whole numbers, of each call in order; −1 stands for Infinity. A call that failed, before it wrote
@@ -70,8 +70,11 @@ local firstKey = 0
 for i = 1, #runs, 4 do
   local op, setIndex, amount, count = runs[i], runs[i + 1], runs[i + 2], runs[i + 3]
   local set = request.sets[setIndex]
-  local isShort = op == 'hit' and #set == 1 and set[1][1] == 'fixed-window'
-  local shortWay = isShort and fixedWindowShortWay(set[1], nowMs, amount)
+  local shortWay
+  if op == 'hit' and #set == 1 then
+    local rule, _, shortWayOf = translationOf(set[1])
+    shortWay = shortWayOf and shortWayOf(rule, nowMs, amount)
+  end
   for _ = 1, count do
     at = at + 1
     answers[at] = shortWay and shortWay(KEYS[firstKey + 1], at % 16 == 1) or longWay(op, setIndex, amount, firstKey)

@@ -1,6 +1,15 @@
-// Made by scripts/build-redis-program.mjs from the .lua files beside the definitions. Change those, then run it.
+// Made by scripts/build-redis-program.mjs from the rule catalogue and the .lua files beside the definitions. Change those, then run it.
 
-export const PROGRAM_SHA1 = 'ef47d0e1b7548227f314c64f329c1d11f8b70526'
+/** Names of a rule's parameters in the order in which the program reads them, by algorithm. */
+export const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
+  'fixed-window': ['limit', 'windowMs', 'isOnClock', 'elastic', 'countsDenied'],
+  'sliding-log': ['limit', 'windowMs'],
+  'sliding-window': ['limit', 'windowMs', 'isOnClock', 'roundsDown', 'mostUsed'],
+  meter: ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed'],
+  'stepped-meter': ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed'],
+}
+
+export const PROGRAM_SHA1 = 'a71a98ac87dfc4acb91b69d84e6f97ba1c653883'
 
 export const PROGRAM = `local MAX = 9007199254740991
 local INFINITY = math.huge
@@ -16,12 +25,11 @@ end
 local function isWhole(number)
 return number >= 0 and number <= MAX and number % 1 == 0
 end
-local function fixedWindowShortWay(told, nowMs, cost)
-local _, limit, windowMs, _, elastic = unpack(told)
-if elastic == 1 then return nil end
+local function fixedWindowShortWay(rule, nowMs, cost)
+if rule.elastic then return nil end
 local try, format, pack, unpack = redis.pcall, string.format, struct.pack, struct.unpack
-local mostUsed = limit - cost
-local latestEnd = nowMs + windowMs
+local mostUsed = rule.limit - cost
+local latestEnd = nowMs + rule.windowMs
 return function(key, looksForExpiry)
 local value = try('GET', key)
 if not value or #value ~= 16 then return end
@@ -38,15 +46,8 @@ local function defineFixedWindow()
 local fixedWindow = {}
 local EXPIRES_AT = 1
 local USED = 2
-function fixedWindow.make(numbers)
-return {
-width = 2,
-limit = numbers[1],
-windowMs = numbers[2],
-isOnClock = numbers[3] == 1,
-elastic = numbers[4] == 1,
-countsDenied = numbers[5] == 1,
-}
+function fixedWindow.make(rule)
+rule.width = 2
 end
 local function endOfWindow(rule, nowMs)
 if rule.isOnClock then
@@ -84,117 +85,6 @@ cells[USED] = math.max(0, cells[USED] - cost)
 end
 return fixedWindow
 end
-local function defineSlidingWindow()
-local slidingWindow = {}
-local EXPIRES_AT = 1
-local START = 2
-local CURRENT = 3
-local PREVIOUS = 4
-function slidingWindow.make(numbers)
-return {
-width = 4,
-limit = numbers[1],
-windowMs = numbers[2],
-isOnClock = numbers[3] == 1,
-roundsDown = numbers[4] == 1,
-mostUsed = numbers[5],
-}
-end
-function slidingWindow.isSound(rule, cells)
-local length = cells[EXPIRES_AT] - cells[START]
-local current = cells[CURRENT]
-local windowMs = current > 0 and length / 2 or length
-return windowMs >= 1 and windowMs % 1 == 0 and current * windowMs <= MAX and cells[PREVIOUS] * windowMs <= MAX
-end
-local function startOfWindow(rule, nowMs)
-if rule.isOnClock then return nowMs - nowMs % rule.windowMs end
-return nowMs
-end
-local function longestView(rule, count, room)
-if count <= room then return rule.windowMs end
-if rule.roundsDown then return ceilDiv((room + 1) * rule.windowMs, count) - 1 end
-return floorDiv(room * rule.windowMs, count)
-end
-local function touch(rule, cells)
-if cells[CURRENT] > 0 then
-cells[EXPIRES_AT] = cells[START] + 2 * rule.windowMs
-elseif cells[PREVIOUS] > 0 then
-cells[EXPIRES_AT] = cells[START] + rule.windowMs
-else
-cells[EXPIRES_AT] = 0
-cells[START] = 0
-end
-end
-function slidingWindow.settle(rule, cells, nowMs)
-local expiresAt = cells[EXPIRES_AT]
-if expiresAt == 0 then return end
-local start = cells[START]
-local current = cells[CURRENT]
-local previous = cells[PREVIOUS]
-local writtenWindowMs = current > 0 and (expiresAt - start) / 2 or expiresAt - start
-if writtenWindowMs ~= rule.windowMs then
-local elapsed = math.max(0, nowMs - start)
-local used = 0
-if elapsed < writtenWindowMs then
-used = current + ceilDiv(previous * (writtenWindowMs - elapsed), writtenWindowMs)
-elseif nowMs < expiresAt then
-used = ceilDiv(current * (2 * writtenWindowMs - elapsed), writtenWindowMs)
-end
-return slidingWindow.put(rule, cells, nowMs, math.min(used, rule.mostUsed))
-end
-local passed = floorDiv(nowMs - start, rule.windowMs)
-if passed < 0 and rule.isOnClock then
-return slidingWindow.put(rule, cells, nowMs, math.min(current + previous, rule.mostUsed))
-end
-if passed < 0 then
-cells[START] = nowMs
-elseif passed == 1 then
-cells[START] = start + rule.windowMs
-cells[PREVIOUS] = current
-cells[CURRENT] = 0
-elseif passed > 1 then
-cells[PREVIOUS] = 0
-cells[CURRENT] = 0
-end
-touch(rule, cells)
-end
-function slidingWindow.waitMs(rule, cells, nowMs, cost)
-local limit = rule.limit
-local windowMs = rule.windowMs
-if cost > limit then return INFINITY end
-local current = cells[CURRENT]
-local previous = cells[PREVIOUS]
-local elapsed = cells[EXPIRES_AT] == 0 and 0 or nowMs - cells[START]
-local room = limit - cost - current
-if room >= 0 then return math.max(0, windowMs - longestView(rule, previous, room) - elapsed) end
-return windowMs - elapsed + windowMs - longestView(rule, current, limit - cost)
-end
-function slidingWindow.spend(rule, cells, nowMs, cost)
-if cells[EXPIRES_AT] == 0 then cells[START] = startOfWindow(rule, nowMs) end
-cells[CURRENT] = math.min(cells[CURRENT] + cost, rule.mostUsed)
-touch(rule, cells)
-end
-function slidingWindow.used(rule, cells, nowMs)
-local previous = cells[PREVIOUS]
-if previous == 0 then return cells[CURRENT] end
-local inView = previous * (rule.windowMs - (nowMs - cells[START]))
-if rule.roundsDown then return cells[CURRENT] + floorDiv(inView, rule.windowMs) end
-return cells[CURRENT] + ceilDiv(inView, rule.windowMs)
-end
-function slidingWindow.put(rule, cells, nowMs, used)
-cells[START] = startOfWindow(rule, nowMs)
-cells[CURRENT] = used
-cells[PREVIOUS] = 0
-touch(rule, cells)
-end
-function slidingWindow.refund(rule, cells, nowMs, cost)
-local fromCurrent = math.min(cost, cells[CURRENT])
-cells[CURRENT] = cells[CURRENT] - fromCurrent
-cells[PREVIOUS] = math.max(0, cells[PREVIOUS] - (cost - fromCurrent))
-touch(rule, cells)
-end
-return slidingWindow
-end
 local function defineSlidingLog()
 local slidingLog = {}
 local EXPIRES_AT = 1
@@ -206,9 +96,6 @@ end
 local function minus(a, b)
 if a < b then return a - b + MAX + 1 end
 return a - b
-end
-function slidingLog.make(numbers)
-return { limit = numbers[1], windowMs = numbers[2] }
 end
 function slidingLog.load(rule, key)
 local length = redis.call('LLEN', key)
@@ -370,24 +257,120 @@ redis.call('PEXPIRE', key, ttlMs)
 end
 return slidingLog
 end
+local function defineSlidingWindow()
+local slidingWindow = {}
+local EXPIRES_AT = 1
+local START = 2
+local CURRENT = 3
+local PREVIOUS = 4
+function slidingWindow.make(rule)
+rule.width = 4
+end
+function slidingWindow.isSound(rule, cells)
+local length = cells[EXPIRES_AT] - cells[START]
+local current = cells[CURRENT]
+local windowMs = current > 0 and length / 2 or length
+return windowMs >= 1 and windowMs % 1 == 0 and current * windowMs <= MAX and cells[PREVIOUS] * windowMs <= MAX
+end
+local function startOfWindow(rule, nowMs)
+if rule.isOnClock then return nowMs - nowMs % rule.windowMs end
+return nowMs
+end
+local function longestView(rule, count, room)
+if count <= room then return rule.windowMs end
+if rule.roundsDown then return ceilDiv((room + 1) * rule.windowMs, count) - 1 end
+return floorDiv(room * rule.windowMs, count)
+end
+local function touch(rule, cells)
+if cells[CURRENT] > 0 then
+cells[EXPIRES_AT] = cells[START] + 2 * rule.windowMs
+elseif cells[PREVIOUS] > 0 then
+cells[EXPIRES_AT] = cells[START] + rule.windowMs
+else
+cells[EXPIRES_AT] = 0
+cells[START] = 0
+end
+end
+function slidingWindow.settle(rule, cells, nowMs)
+local expiresAt = cells[EXPIRES_AT]
+if expiresAt == 0 then return end
+local start = cells[START]
+local current = cells[CURRENT]
+local previous = cells[PREVIOUS]
+local writtenWindowMs = current > 0 and (expiresAt - start) / 2 or expiresAt - start
+if writtenWindowMs ~= rule.windowMs then
+local elapsed = math.max(0, nowMs - start)
+local used = 0
+if elapsed < writtenWindowMs then
+used = current + ceilDiv(previous * (writtenWindowMs - elapsed), writtenWindowMs)
+elseif nowMs < expiresAt then
+used = ceilDiv(current * (2 * writtenWindowMs - elapsed), writtenWindowMs)
+end
+return slidingWindow.put(rule, cells, nowMs, math.min(used, rule.mostUsed))
+end
+local passed = floorDiv(nowMs - start, rule.windowMs)
+if passed < 0 and rule.isOnClock then
+return slidingWindow.put(rule, cells, nowMs, math.min(current + previous, rule.mostUsed))
+end
+if passed < 0 then
+cells[START] = nowMs
+elseif passed == 1 then
+cells[START] = start + rule.windowMs
+cells[PREVIOUS] = current
+cells[CURRENT] = 0
+elseif passed > 1 then
+cells[PREVIOUS] = 0
+cells[CURRENT] = 0
+end
+touch(rule, cells)
+end
+function slidingWindow.waitMs(rule, cells, nowMs, cost)
+local limit = rule.limit
+local windowMs = rule.windowMs
+if cost > limit then return INFINITY end
+local current = cells[CURRENT]
+local previous = cells[PREVIOUS]
+local elapsed = cells[EXPIRES_AT] == 0 and 0 or nowMs - cells[START]
+local room = limit - cost - current
+if room >= 0 then return math.max(0, windowMs - longestView(rule, previous, room) - elapsed) end
+return windowMs - elapsed + windowMs - longestView(rule, current, limit - cost)
+end
+function slidingWindow.spend(rule, cells, nowMs, cost)
+if cells[EXPIRES_AT] == 0 then cells[START] = startOfWindow(rule, nowMs) end
+cells[CURRENT] = math.min(cells[CURRENT] + cost, rule.mostUsed)
+touch(rule, cells)
+end
+function slidingWindow.used(rule, cells, nowMs)
+local previous = cells[PREVIOUS]
+if previous == 0 then return cells[CURRENT] end
+local inView = previous * (rule.windowMs - (nowMs - cells[START]))
+if rule.roundsDown then return cells[CURRENT] + floorDiv(inView, rule.windowMs) end
+return cells[CURRENT] + ceilDiv(inView, rule.windowMs)
+end
+function slidingWindow.put(rule, cells, nowMs, used)
+cells[START] = startOfWindow(rule, nowMs)
+cells[CURRENT] = used
+cells[PREVIOUS] = 0
+touch(rule, cells)
+end
+function slidingWindow.refund(rule, cells, nowMs, cost)
+local fromCurrent = math.min(cost, cells[CURRENT])
+cells[CURRENT] = cells[CURRENT] - fromCurrent
+cells[PREVIOUS] = math.max(0, cells[PREVIOUS] - (cost - fromCurrent))
+touch(rule, cells)
+end
+return slidingWindow
+end
 local function defineMeter()
 local meter = {}
 local EXPIRES_AT = 1
 local DEBT = 2
 local PACE = 3
 local DRAIN_PER_TICK = 4
-function meter.make(numbers, name)
-local isSmooth = name == 'meter'
-return {
-width = 4,
-limit = numbers[1],
-unitsPerToken = numbers[2],
-drainPerTick = numbers[3],
-tickMs = numbers[4],
-isSmooth = isSmooth,
-pace = isSmooth and numbers[2] or numbers[4],
-mostUsed = numbers[5],
-}
+function meter.make(rule, name)
+rule.width = 4
+rule.isSmooth = name == 'meter'
+rule.pace = rule.isSmooth and rule.unitsPerToken or rule.tickMs
 end
 function meter.isSound(rule, cells)
 local debt = cells[DEBT]
@@ -453,6 +436,13 @@ owe(rule, cells, sinceOf(rule, cells, nowMs), math.max(0, cells[DEBT] - cost * r
 end
 return meter
 end
+local function translationOf(told)
+local name = told[1]
+if name == 'fixed-window' then return { limit = told[2], windowMs = told[3], isOnClock = told[4], elastic = told[5], countsDenied = told[6] }, defineFixedWindow, fixedWindowShortWay end
+if name == 'sliding-log' then return { limit = told[2], windowMs = told[3] }, defineSlidingLog, nil end
+if name == 'sliding-window' then return { limit = told[2], windowMs = told[3], isOnClock = told[4], roundsDown = told[5], mostUsed = told[6] }, defineSlidingWindow, nil end
+if name == 'meter' or name == 'stepped-meter' then return { limit = told[2], unitsPerToken = told[3], drainPerTick = told[4], tickMs = told[5], mostUsed = told[6] }, defineMeter, nil end
+end
 local function defineCalls(toldSets, nowMs, graceMs)
 local KEYS = KEYS
 local call = redis.call
@@ -493,21 +483,16 @@ elseif value ~= rule.loaded then
 call('SET', key, value, 'KEEPTTL')
 end
 end
-local DEFINE = {
-['fixed-window'] = defineFixedWindow,
-['sliding-log'] = defineSlidingLog,
-['sliding-window'] = defineSlidingWindow,
-meter = defineMeter,
-['stepped-meter'] = defineMeter,
-}
 local algorithms = {}
-local function makeRule(name, numbers)
+local function makeRule(told)
+local name = told[1]
+local rule, define = translationOf(told)
 local algorithm = algorithms[name]
 if not algorithm then
-algorithm = DEFINE[name]()
+algorithm = define()
 algorithms[name] = algorithm
 end
-local rule = algorithm.make(numbers, name)
+if algorithm.make then algorithm.make(rule, name) end
 rule.algorithm = algorithm
 rule.cells = rule.width and { 0, 0, 0, 0 }
 rule.load = algorithm.load or loadCells
@@ -518,7 +503,7 @@ local sets = {}
 local function setOf(index)
 if not sets[index] then
 local set = {}
-for i, told in ipairs(toldSets[index]) do set[i] = makeRule(table.remove(told, 1), told) end
+for i, told in ipairs(toldSets[index]) do set[i] = makeRule(told) end
 sets[index] = set
 end
 return sets[index]
@@ -645,8 +630,11 @@ local firstKey = 0
 for i = 1, #runs, 4 do
 local op, setIndex, amount, count = runs[i], runs[i + 1], runs[i + 2], runs[i + 3]
 local set = request.sets[setIndex]
-local isShort = op == 'hit' and #set == 1 and set[1][1] == 'fixed-window'
-local shortWay = isShort and fixedWindowShortWay(set[1], nowMs, amount)
+local shortWay
+if op == 'hit' and #set == 1 then
+local rule, _, shortWayOf = translationOf(set[1])
+shortWay = shortWayOf and shortWayOf(rule, nowMs, amount)
+end
 for _ = 1, count do
 at = at + 1
 answers[at] = shortWay and shortWay(KEYS[firstKey + 1], at % 16 == 1) or longWay(op, setIndex, amount, firstKey)

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { CLUSTER, type Connected, clientFor, SINGLE } from '../../../test/redis/clients.ts'
 import { beforeTests, freshPrefix, patientLimiter, realCluster, realRedis } from '../../../test/redis/real-redis.ts'
 import { createLimiter, type Decision, fixedWindow, type Limiter, slidingLog, tokenBucket } from '../../index.ts'
-import { definitionStore, everyRule, fakeClock } from '../../testing/index.ts'
+import { definitionStore, everyRule, exampleRule, fakeClock } from '../../testing/index.ts'
 import { seededRandom } from '../../testing/random.ts'
 import { slotOf } from './hash-slot.ts'
 import type { SendCommand } from './redis-client.ts'
@@ -71,7 +71,8 @@ describe('calls of one turn', () => {
     const clock = fakeClock()
     const { store, commands } = await tellingStore({ clock, batch: 1024 })
     const random = seededRandom()
-    const sets = [[five], everyRule(), everyRule().slice(4, 7), [tokenBucket({ capacity: 3, refill: 1, every: '1s' })]]
+    const several = [exampleRule('fixed-window', 'elastic'), exampleRule('sliding-log'), exampleRule('sliding-window')]
+    const sets = [[five], everyRule(), several, [tokenBucket({ capacity: 3, refill: 1, every: '1s' })]]
     const tested = sets.map((rules) => patientLimiter(rules, store))
     const definition = definitionStore(clock)
     const defined = sets.map((rules) => createLimiter({ rules, store: definition }))

@@ -14,6 +14,7 @@ import { type Connection, connectionOf, type RedisClient } from './redis-client.
 import { storeError } from './redis-errors.ts'
 import { RedisKeys } from './redis-keys.ts'
 import type { Numbers } from './redis-numbers.ts'
+import { programArguments } from './rule-arguments.ts'
 
 export interface RedisStoreOptions {
   /** What the names of all keys begin with. Default: `sluice`. */
@@ -27,9 +28,6 @@ export interface RedisStoreOptions {
 export interface RedisStore extends Store<'async'> {}
 
 const OPTIONS = ['prefix', 'clock', 'batch'] as const
-
-/** The algorithms that the program holds a translation of. */
-const TRANSLATED: readonly string[] = ['fixed-window', 'sliding-log', 'sliding-window', 'meter', 'stepped-meter']
 
 /**
  * Larger ones save little, keep Redis from its other clients for longer, and leave it idle while the answers are read: with two
@@ -121,20 +119,14 @@ class RedisTally implements Tally<'async'> {
   readonly partOf?: (key: string) => string
 
   constructor(connection: Connection, calls: RedisBatch, keys: RedisKeys, rules: readonly Rule[]) {
-    for (const { algorithm } of rules) {
-      if (TRANSLATED.includes(algorithm)) continue
-      throw new SluiceError(
-        'ERR_RULE',
-        `the Redis program does not know the algorithm ${show(algorithm)}: it knows ${TRANSLATED.join(', ')}`,
-      )
-    }
     this.#calls = calls
     this.#keys = keys
     this.#rules = rules
     this.#ends = rules.map((rule) => keys.endOf(rule))
     this.#singleEnds = this.#ends.map((end) => [end])
-    this.#set = JSON.stringify(rules.map(({ algorithm, numbers }) => [algorithm, ...numbers]))
-    this.#singleSets = rules.map(({ algorithm, numbers }) => JSON.stringify([[algorithm, ...numbers]]))
+    const told = rules.map(programArguments)
+    this.#set = JSON.stringify(told)
+    this.#singleSets = told.map((each) => JSON.stringify([each]))
     if (connection.isCluster) this.partOf = (key) => connection.nodeOf?.(slotOf(keys.startOf(key) + this.#ends[0])) ?? ''
   }
 

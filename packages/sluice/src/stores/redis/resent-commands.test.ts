@@ -31,12 +31,12 @@ async function runsOn(server: RedisServer): Promise<number> {
 /** Makes a call whose answer is lost after the server has executed it, and with it the connection. */
 async function loseAnswer<T>(server: RedisServer, proxy: TcpProxy, call: () => Promise<T>) {
   await server.cli('CONFIG', 'RESETSTAT')
-  proxy.weather = { loseDown: true }
+  proxy.conditions = { loseDown: true }
   const answer = call()
   answer.catch(() => {})
   await until('the program to have run', async () => (await runsOn(server)) > 0)
   const reconnect = () => {
-    proxy.weather = {}
+    proxy.conditions = {}
     proxy.reset()
   }
   return { answer, reconnect }
@@ -202,13 +202,13 @@ describe('a lost answer', () => {
     await limiter.peek('ada')
     const hits = (count: number) => Promise.allSettled(Array.from({ length: count }, () => limiter.hit('ada')))
     await server.it.cli('CONFIG', 'RESETSTAT')
-    proxy.it.weather = { loseDown: true }
+    proxy.it.conditions = { loseDown: true }
     const executed = hits(40)
     await until('the first half to be executed', async () => (await runsOn(server.it)) === 40)
-    proxy.it.weather = { loseUp: true, loseDown: true }
+    proxy.it.conditions = { loseUp: true, loseDown: true }
     const notExecuted = hits(40)
     await new Promise(setImmediate)
-    proxy.it.weather = {}
+    proxy.it.conditions = {}
     proxy.it.reset()
     expect((await executed).map(({ status }) => status)).toEqual(Array(40).fill('rejected'))
     expect((await notExecuted).map(({ status }) => status)).toEqual(Array(40).fill('fulfilled'))

@@ -35,7 +35,7 @@ export function failingStoreSuite(framework: Framework): void {
     const { ask, errors } = await serve({ store: redisStore(client), rules: parseRule('2/minute'), ...options })
     const before = await ask()
     expect(before).toMatchObject({ status: 200, headers: { ratelimit: '"fixed-window:2/1m";r=1;t=60' } })
-    proxy.weather = { loseDown: true }
+    proxy.conditions = { loseDown: true }
     return { after: [await ask(), await ask(), await ask()], errors }
   }
 
@@ -73,7 +73,7 @@ export function failingStoreSuite(framework: Framework): void {
       mode: 'shadow',
       onShadowDenied: () => {},
     })
-    proxy.weather = { loseDown: true }
+    proxy.conditions = { loseDown: true }
     expect((await ask()).status).toBe(200)
   })
 }

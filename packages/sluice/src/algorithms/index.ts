@@ -1,0 +1,15 @@
+// The door `sluice/rules`: what there is to know of every rule, for programs that show, read or write rules.
+
+export type {
+  ChoiceFacts,
+  DurationFacts,
+  FlagFacts,
+  OptionFacts,
+  RateOptions,
+  RuleFacts,
+  Translation,
+  UnitsFacts,
+} from '../core/rule-facts.ts'
+export { OPTION_BOUNDS } from '../core/rule-facts.ts'
+export { type Algorithm, findRuleFacts, makeRule, type RuleSpec, ruleCatalogue } from './catalogue.ts'
+export { NOTATION_UNITS, type NotationParts, readNotation } from './notation.ts'

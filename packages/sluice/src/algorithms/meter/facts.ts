@@ -1,0 +1,10 @@
+// The translation of the meter, which token bucket, GCRA and leaky bucket share.
+
+import type { Translation } from '../../core/rule-facts.ts'
+
+export const meterTranslation: Translation = {
+  algorithms: ['meter', 'stepped-meter'],
+  file: 'meter/meter.lua',
+  define: 'defineMeter',
+  parameters: ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed'],
+}

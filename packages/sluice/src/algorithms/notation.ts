@@ -1,0 +1,89 @@
+// The notation people know, taken apart: '100/minute', '10 per 2 hours', '5/second; 100/minute'. Which algorithms there are is
+// not known here: see parse-rule.ts.
+
+import { SluiceError, show } from '../core/errors.ts'
+import { nearest } from '../core/options.ts'
+
+/** The parts of one rule in notation: so many units per so long, of which a burst may come at once. */
+export interface NotationParts {
+  readonly algorithm: string
+  readonly limit: number
+  readonly windowMs: number
+  /** Undefined if the notation names none. */
+  readonly burst: number | undefined
+  /** The text that was read, for error messages. */
+  readonly text: string
+}
+
+const DEFAULT_ALGORITHM = 'fixed-window'
+
+export interface NotationUnit {
+  /** Every spelling. The first is the shortest. */
+  readonly names: readonly string[]
+  readonly ms: number
+}
+
+const DAY_MS = 86_400_000
+
+export const NOTATION_UNITS: readonly NotationUnit[] = [
+  unit(['ms', 'millisecond'], 1),
+  unit(['s', 'sec', 'second'], 1000),
+  unit(['m', 'min', 'minute'], 60_000),
+  unit(['h', 'hr', 'hour'], 3_600_000),
+  unit(['d', 'day'], DAY_MS),
+  unit(['w', 'week'], 7 * DAY_MS),
+  // As other libraries count them: thirty days, and twelve such months.
+  unit(['month'], 30 * DAY_MS),
+  unit(['year'], 360 * DAY_MS),
+]
+
+/** algorithm? limit ('/' or 'per') count? unit ('burst' number)? with one space where there were any, so that it is read in one go. */
+const SHAPE = /^(?:([a-z][a-z-]*) )?(\d+)(?: ?\/ ?| per )(?:(\d+) ?)?([a-z]+)(?: burst (\d+))?$/
+
+const MOST_CHARACTERS = 1000
+
+/** Takes a notation apart: `;` `,` or `|` stands between several rules. Throws ERR_NOTATION if it cannot be read. */
+export function readNotation(notation: string): readonly NotationParts[] {
+  if (typeof notation !== 'string' || notation.length > MOST_CHARACTERS) {
+    throw new SluiceError('ERR_NOTATION', `a rule in notation is a string of up to 1,000 characters, got ${show(notation)}`)
+  }
+  return notation.split(/[;,|]/).map((part) => readOne(part.trim()))
+}
+
+function readOne(text: string): NotationParts {
+  const parts = SHAPE.exec(text.toLowerCase().replace(/\s+/g, ' '))
+  if (parts === null) {
+    throw new SluiceError('ERR_NOTATION', `a rule in notation is such as '100/minute' or '10 per 2 hours', got ${show(text)}`)
+  }
+  const [, algorithm = DEFAULT_ALGORITHM, limit, count = '1', name, burst] = parts
+  const unit = NOTATION_UNITS.find(({ names }) => names.includes(name))
+  if (unit === undefined)
+    throw unknownWord(
+      'unit',
+      name,
+      NOTATION_UNITS.flatMap(({ names }) => names),
+      text,
+    )
+  return {
+    algorithm,
+    limit: Number(limit),
+    windowMs: Number(count) * unit.ms,
+    burst: burst === undefined ? undefined : Number(burst),
+    text,
+  }
+}
+
+/** The error about a word that stands in the place of `part`, with the nearest known one. */
+export function unknownWord(part: 'algorithm' | 'unit', word: string, known: readonly string[], text: string): SluiceError {
+  const near = nearest(word, known)
+  const hint = near === undefined ? `there is ${known.join(', ')}` : `did you mean ${near}?`
+  return new SluiceError('ERR_NOTATION', `no ${part} is called ${show(word)}, in ${show(text)}: ${hint}`, {
+    option: part,
+    value: word,
+  })
+}
+
+/** A unit with its plurals. */
+function unit(names: readonly string[], ms: number): NotationUnit {
+  return { names: names.flatMap((name) => (name.length > 1 && name !== 'ms' ? [name, `${name}s`] : [name])), ms }
+}

@@ -1,0 +1,81 @@
+// The options of a rule: which there are, of which kind, and the check that every maker makes with them.
+// Invariant: this is all that a maker needs to know of its options. Labels and help texts stand in the rule's facts, which no
+// maker imports, so that a program carries them only if it shows them.
+
+import { type Duration, durationMs } from './duration.ts'
+import { SluiceError, show } from './errors.ts'
+import { checkOptions } from './options.ts'
+import type { RuleOptions } from './rule.ts'
+import { isWhole } from './whole-numbers.ts'
+
+/** A whole number of at least 1. Required, unless `sameAs` names the option that it equals by default. */
+export interface UnitsKind {
+  readonly kind: 'units'
+  readonly sameAs?: string
+}
+
+/** Required. */
+export interface DurationKind {
+  readonly kind: 'duration'
+}
+
+/** One of several words. The first is the default. */
+export interface ChoiceKind<C extends string = string> {
+  readonly kind: 'choice'
+  readonly choices: readonly C[]
+}
+
+/** True or false. False is the default. */
+export interface FlagKind {
+  readonly kind: 'flag'
+}
+
+export type OptionKind = UnitsKind | DurationKind | ChoiceKind | FlagKind
+
+export type OptionKinds = Readonly<Record<string, OptionKind>>
+
+/** The table of kinds that fits an interface of options: each name once, of a kind that can have its values. */
+export type KindsOf<O extends RuleOptions> = {
+  readonly [N in Exclude<keyof O, keyof RuleOptions>]-?: KindOf<NonNullable<O[N]>>
+}
+
+type KindOf<V> = [V] extends [boolean] ? FlagKind : number extends V ? UnitsKind | DurationKind : ChoiceKind<V & string>
+
+/** Options after the check: defaults are filled in, and durations are milliseconds. */
+export type ReadOptions<K extends OptionKinds> = { readonly [N in keyof K]: ReadValue<K[N]> }
+
+type ReadValue<K extends OptionKind> = K extends ChoiceKind<infer C> ? C : K extends FlagKind ? boolean : number
+
+/** Checks the options of a rule and fills in defaults. `of` is the maker's name, for error messages. */
+export function readOptions<K extends OptionKinds>(of: string, options: RuleOptions, kinds: K): ReadOptions<K> {
+  checkOptions(of, options, [...Object.keys(kinds), 'name', 'per'])
+  const given = options as Readonly<Record<string, unknown>>
+  const read: Record<string, unknown> = {}
+  for (const [name, kind] of Object.entries(kinds)) read[name] = readOption(of, name, given, kind)
+  return read as ReadOptions<K>
+}
+
+function readOption(of: string, name: string, given: Readonly<Record<string, unknown>>, option: OptionKind): unknown {
+  const value = given[name]
+  switch (option.kind) {
+    case 'duration':
+      return durationMs(value as Duration, name)
+    case 'units': {
+      const units = value === undefined && option.sameAs !== undefined ? given[option.sameAs] : value
+      if (isWhole(units, 1)) return units
+      return refuse(of, name, units, 'a whole number of at least 1')
+    }
+    case 'choice':
+      if (value === undefined) return option.choices[0]
+      if (option.choices.includes(value as string)) return value
+      return refuse(of, name, value, option.choices.map((choice) => `'${choice}'`).join(' or '))
+    case 'flag':
+      if (value === undefined) return false
+      if (typeof value === 'boolean') return value
+      return refuse(of, name, value, 'true or false')
+  }
+}
+
+function refuse(of: string, option: string, value: unknown, expected: string): never {
+  throw new SluiceError('ERR_RULE', `${of} needs ${option} to be ${expected}, got ${show(value)}`, { option, value })
+}

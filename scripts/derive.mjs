@@ -1,0 +1,21 @@
+// Writes everything that is made from the rule catalogue, and builds: the Redis program, the tables in the documents, the description
+// of the API, the schema of the configuration, and the pages.
+
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+const STEPS = [
+  ['scripts/build-redis-program.mjs'],
+  ['scripts/write-rule-tables.mjs'],
+  ['node_modules/typescript/bin/tsc', '-b'],
+  ['packages/server/scripts/write-openapi.mjs'],
+  ['packages/server/scripts/write-config-schema.mjs'],
+  ['scripts/build-dashboard.mjs'],
+]
+
+for (const step of STEPS) {
+  const { status } = spawnSync(process.execPath, step, { cwd: root, stdio: 'inherit' })
+  if (status !== 0) process.exit(1)
+}

@@ -1,0 +1,14 @@
+// The rule catalogue of a source tree, for scripts that write what is derived from it: read from the sources, so that it needs no build.
+
+import { join } from 'node:path'
+import { build } from 'esbuild'
+
+/**
+ * @param {string} sources The folder `src` of the library.
+ * @returns {Promise<typeof import('sluice/rules')>}
+ */
+export async function readCatalogue(sources) {
+  const entry = join(sources, 'algorithms', 'index.ts')
+  const { outputFiles } = await build({ entryPoints: [entry], bundle: true, format: 'esm', write: false })
+  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`)
+}

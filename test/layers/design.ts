@@ -1,0 +1,121 @@
+// The intended design of every package: which room may import from which. Code that breaks it is an exception with a reason, or wrong.
+
+export interface Exception {
+  readonly file: string
+  readonly to: string
+  readonly reason: string
+}
+
+/** Rooms by name, each with the rooms that it may import from besides itself. A room that does not exist yet is fine. */
+export type Rooms = Readonly<Record<string, readonly string[]>>
+
+export interface PackageDesign {
+  readonly rooms: Rooms
+  /** Invariant: each is needed. One that is not needed any more fails the test. */
+  readonly exceptions: readonly Exception[]
+}
+
+/** core ← algorithms ← engines ← stores, core ← failure, core ← http ← middleware. Doors for users stand on top. */
+const library: PackageDesign = {
+  rooms: {
+    core: [],
+    algorithms: ['core'],
+    failure: ['core'],
+    engines: ['core', 'algorithms', 'failure'],
+    stores: ['core', 'algorithms', 'engines', 'failure'],
+    'create-limiter.ts': ['core', 'algorithms', 'failure', 'engines', 'stores'],
+    http: ['core'],
+    middleware: ['core', 'http', 'create-limiter.ts'],
+    testing: ['core', 'algorithms', 'failure', 'engines', 'stores', 'create-limiter.ts', 'http', 'middleware'],
+    'index.ts': ['core', 'algorithms', 'failure', 'engines', 'stores', 'create-limiter.ts'],
+  },
+  exceptions: [{ file: 'middleware/plans.ts', to: 'stores', reason: 'A plan makes the store that its limiters share.' }],
+}
+
+/** Subjects at the bottom know nothing of each other's protocols. `service.ts` joins them; doors stand on it and never below it. */
+const server: PackageDesign = {
+  rooms: {
+    'errors.ts': [],
+    'version.ts': [],
+    stats: [],
+    input: ['errors.ts'],
+    data: ['errors.ts'],
+    keys: ['errors.ts', 'input', 'data'],
+    policies: ['errors.ts', 'input', 'data'],
+    audit: ['input', 'data'],
+    config: ['errors.ts', 'input', 'policies'],
+    log: ['config'],
+    decide: ['policies', 'stats'],
+    redis: ['errors.ts', 'input', 'config', 'data', 'keys', 'audit'],
+    'service.ts': ['audit', 'decide', 'keys', 'policies', 'stats'],
+    web: ['errors.ts', 'keys'],
+    api: ['errors.ts', 'version.ts', 'input', 'keys', 'policies', 'audit', 'decide', 'stats', 'service.ts', 'web'],
+    'keeping.ts': ['errors.ts', 'config', 'log', 'data', 'audit', 'redis', 'service.ts'],
+    'serve.ts': [
+      'errors.ts',
+      'version.ts',
+      'config',
+      'log',
+      'keys',
+      'policies',
+      'decide',
+      'stats',
+      'service.ts',
+      'keeping.ts',
+      'api',
+    ],
+    'run-until-signal.ts': ['serve.ts'],
+    client: [],
+    cli: ['errors.ts', 'version.ts', 'input', 'keys', 'policies', 'config', 'client', 'serve.ts', 'run-until-signal.ts'],
+    'index.ts': ['errors.ts', 'config', 'policies', 'serve.ts', 'run-until-signal.ts'],
+  },
+  exceptions: [
+    ...['client/answers.ts', 'client/client.ts'].flatMap((file) =>
+      ['keys', 'policies'].map((to) => ({ file, to, reason: 'Types of the HTTP API, which has no contract of its own yet.' })),
+    ),
+    ...['audit', 'data', 'redis'].map((to) => ({
+      file: 'cli/offline-key.ts',
+      to,
+      reason: 'Makes a key without the service, for somebody who has lost every admin key.',
+    })),
+  ],
+}
+
+/** theme, words, api ← controls ← what is typed, drawn and stands around ← pages and the playground, which do not know each other. */
+const dashboard: PackageDesign = {
+  rooms: {
+    theme: [],
+    words: [],
+    api: [],
+    controls: ['theme', 'words', 'api'],
+    forms: ['words', 'api', 'controls'],
+    rules: ['words', 'api', 'controls', 'forms'],
+    charts: ['theme', 'words', 'api', 'controls'],
+    lanes: ['words', 'controls', 'forms'],
+    shell: ['theme', 'words', 'api', 'controls'],
+    playground: ['words', 'controls', 'forms', 'rules', 'lanes'],
+    pages: ['words', 'api', 'controls', 'forms', 'rules', 'charts', 'lanes', 'shell'],
+    'playground-alone.tsx': ['theme', 'controls', 'shell', 'playground'],
+    'main.tsx': ['theme', 'api', 'shell', 'pages', 'playground'],
+  },
+  exceptions: [],
+}
+
+/** report ← rounds ← one folder for each bench, which do not know each other. `..` is the repository's own servers and scripts. */
+const bench: PackageDesign = {
+  rooms: {
+    'quota.mjs': [],
+    'rules.mjs': ['quota.mjs'],
+    report: [],
+    rounds: ['report'],
+    memory: ['quota.mjs', 'rules.mjs', 'report', 'rounds'],
+    redis: ['quota.mjs', 'rules.mjs', 'report', 'rounds', '..'],
+    http: ['quota.mjs', 'report', 'rounds'],
+    service: ['report', 'rounds', '..'],
+    'bench.mjs': ['report', 'rounds', 'memory', 'redis', 'http', 'service'],
+  },
+  exceptions: [],
+}
+
+/** By folder in packages. */
+export const DESIGN: Readonly<Record<string, PackageDesign>> = { sluice: library, server, dashboard, bench }
