@@ -1,8 +1,6 @@
-// Express: one limit for all routes, and another for failed logins. Try:
+// Express: a limit for all routes, and one of its own for failed logins. Try:
 //   curl -i http://127.0.0.1:3000/
 //   curl -i http://127.0.0.1:3000/login -d account=ada -d password=guess
-
-/** @import { Request } from 'express' */
 
 import express from 'express'
 import { fixedWindow, parseRule } from 'sluice'
@@ -15,9 +13,9 @@ app.use(express.urlencoded({ extended: false }))
 const guesses = expressLimiter({
   rules: [
     fixedWindow({ limit: 3, window: '15m', name: 'guesses', per: ['account', 'address'] }),
-    fixedWindow({ limit: 20, window: '15m', name: 'guesses from one address', per: 'address' }),
+    fixedWindow({ limit: 20, window: '15m', name: 'from one address', per: 'address' }),
   ],
-  key: (/** @type {Request} */ req, { address }) => ({ account: req.body.account, address: address.key }),
+  key: (req, { address }) => ({ account: req.body.account, address: address.key }),
   charge: (status) => status === 401,
 })
 
@@ -29,6 +27,5 @@ app.post('/login', guesses, (req, res) => {
 })
 
 const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  console.log(`listening on http://127.0.0.1:${port}/`)
+  console.log(`listening on http://127.0.0.1:${server.address().port}/`)
 })

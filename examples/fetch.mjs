@@ -1,5 +1,5 @@
-// A handler from Request to Response. `Deno.serve(handler)` and `Bun.serve({ fetch: handler })` accept it unchanged. Workers and
-// Next.js also need `peer`, which reads the client's address. Here Node serves it. Try:
+// A handler from Request to Response. `Deno.serve(handler)` and `Bun.serve({ fetch: handler })` take it as it is, and so do Workers and
+// Next.js, once `peer` says where they have the client's address. Here, Node serves it. Try:
 //   curl -i http://127.0.0.1:3000/
 
 import { serve } from '@hono/node-server'

@@ -33,6 +33,16 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   'sluice/fetch': ['fetchLimiter'],
   'sluice/node': ['nodeLimiter'],
   'sluice/nest': ['RateLimit', 'nestLimiter'],
+  'sluice/engines': [
+    'compareAndSwapStore',
+    'decodeCells',
+    'encodeCells',
+    'inPlaceStore',
+    'nameOfKey',
+    'nameOfState',
+    'sortByCode',
+    'transactionStore',
+  ],
   'sluice/testing': [
     'KNOWN_ANSWERS',
     'definitionStore',

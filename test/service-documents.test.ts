@@ -150,7 +150,7 @@ test('the exit codes of the command line are those of its reference', async () =
 test('the options of createClient are those of its reference', async () => {
   const rows = [...read('docs/reference/client.md').matchAll(/^\| `(\w+)` +\| [^|]+ \| [^|]+ \|$/gm)].map(([, name]) => name)
   const { createClient } = await import('sluice-server/client')
-  expect(() => createClient({ nothing: 1 } as never)).toThrow(`there is ${rows.join(', ')}`)
+  expect(() => createClient({ nothing: 1 } as never)).toThrow(`the options are ${rows.join(', ')}`)
 })
 
 function read(document: string): string {

@@ -1,7 +1,7 @@
 // The rules that the benches measure: all of the catalogue. Quotas are out of reach, except those of a rule that keeps a log:
 // it keeps an entry for each hit it allowed, so it is shown with limits that somebody would set.
 
-import { fixedWindow } from 'sluice'
+import { fixedWindow, gcra, leakyBucket, tokenBucket } from 'sluice'
 import { ruleCatalogue } from 'sluice/rules'
 import { ROOMY_QUOTA } from './quota.mjs'
 
@@ -24,16 +24,25 @@ function withQuota({ make, rate }, quota) {
   return make(/** @type {never} */ ({ [rate.units]: quota.limit, [rate.every]: quota.windowMs, ...burst }))
 }
 
-const rules = ruleCatalogue.map((facts) => ({ facts, roomy: withQuota(facts, ROOMY_QUOTA) }))
+/** A hit on a meter drains for minutes. At a faster rate it would have ended before the next hit on its key, which would find no state. */
+const SLOW_CAPACITY = 1_000_000
+const SLOW_REFILL = 7
+
+/** The meters, with states that no run outlives. @type {Record<string, Rule>} */
+export const METERS = {
+  tokenBucket: tokenBucket({ capacity: SLOW_CAPACITY, refill: SLOW_REFILL, every: windowMs }),
+  gcra: gcra({ limit: SLOW_REFILL, period: windowMs, burst: SLOW_CAPACITY }),
+  leakyBucket: leakyBucket({ capacity: SLOW_CAPACITY, leak: SLOW_REFILL, every: windowMs }),
+}
+
+const RULES = ruleCatalogue.map((facts) => ({ facts, roomy: METERS[facts.call] ?? withQuota(facts, ROOMY_QUOTA) }))
 
 /** Every rule of ours, those that keep a log last. @type {Record<string, Rule>} */
 export const EVERY_RULE = Object.fromEntries([
-  ...rules.filter(({ roomy }) => roomy.log === undefined).map(({ facts, roomy }) => [facts.call, roomy]),
-  ...rules
-    .filter(({ roomy }) => roomy.log !== undefined)
-    .flatMap(({ facts }) =>
-      Object.entries(LOG_QUOTAS).map(([words, quota]) => [`${facts.call}, ${words}`, withQuota(facts, quota)]),
-    ),
+  ...RULES.filter(({ roomy }) => roomy.log === undefined).map(({ facts, roomy }) => [facts.call, roomy]),
+  ...RULES.filter(({ roomy }) => roomy.log !== undefined).flatMap(({ facts }) =>
+    Object.entries(LOG_QUOTAS).map(([words, quota]) => [`${facts.call}, ${words}`, withQuota(facts, quota)]),
+  ),
 ])
 
 /**

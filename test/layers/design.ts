@@ -50,7 +50,7 @@ const server: PackageDesign = {
     'service.ts': ['audit', 'decide', 'keys', 'policies', 'stats'],
     web: ['errors.ts', 'keys'],
     api: ['errors.ts', 'version.ts', 'input', 'keys', 'policies', 'audit', 'decide', 'stats', 'service.ts', 'web'],
-    'keeping.ts': ['errors.ts', 'config', 'log', 'data', 'audit', 'redis', 'service.ts'],
+    'storage.ts': ['errors.ts', 'config', 'log', 'data', 'audit', 'redis', 'service.ts'],
     'serve.ts': [
       'errors.ts',
       'version.ts',
@@ -61,7 +61,7 @@ const server: PackageDesign = {
       'decide',
       'stats',
       'service.ts',
-      'keeping.ts',
+      'storage.ts',
       'api',
     ],
     'run-until-signal.ts': ['serve.ts'],

@@ -83,7 +83,7 @@ export class WorkspaceCopy {
         cwd: this.folder,
         env: { ...process.env, NODE_OPTIONS: '', ...env },
         maxBuffer: 2 ** 26,
-        timeout: 60_000,
+        timeout: 110_000,
       })
       return stdout
     } catch (error) {

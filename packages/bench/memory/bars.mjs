@@ -6,6 +6,8 @@ import { median, medianRatio } from '../rounds/results.mjs'
 import * as bytesAKey from './tasks/bytes-a-key.mjs'
 import * as flood from './tasks/flood.mjs'
 import * as hitRate from './tasks/hit-rate.mjs'
+import * as meters from './tasks/meters.mjs'
+import * as severalRules from './tasks/several-rules.mjs'
 import * as worstHit from './tasks/worst-hit.mjs'
 
 /** @import { Bar } from '../report/bars.mjs' */
@@ -22,12 +24,15 @@ const FLOOR = 'bare-map'
 export function memoryBars(plan, results) {
   const bars = {
     [hitRate.name]: () => [
-      ...hitRateBars(plan, results, { keys: 1_000_000, atLeastPeers: 4, atLeastFloor: 2 }),
+      ...hitRateBars(plan, results, { keys: 1_000_000, atLeastPeers: 4, atLeastFloor: 3 }),
       ...hitRateBars(plan, results, { keys: 1_000, atLeastPeers: 1.5, atLeastFloor: 0.9 }),
+      ...hitRateBars(plan, results, { keys: 1, atLeastPeers: 1.5, atLeastFloor: 0.9 }),
     ],
-    [bytesAKey.name]: () => bytesBars(plan, results, { atMostBytes: 72, atMostPeers: 1 / 3 }),
+    [bytesAKey.name]: () => bytesBars(plan, results, { atMostBytes: 56, atMostPeers: 1 / 3 }),
     [worstHit.name]: () => [worstHitBar(results, { atMostFloor: 1 / 10 })],
     [flood.name]: () => floodBars(results, { atLeastBefore: 0.5, atMostMs: 5 }),
+    [meters.name]: () => meterBars(results, { atMostFixedWindow: 1.15, atMostBytes: 64 }),
+    [severalRules.name]: () => [severalRulesBar(results, { keys: 1_000, rules: 4, atMostOneRule: 3 })],
   }
   return Object.entries(bars).flatMap(([task, barsOfTask]) => (results.tasks.has(task) ? barsOfTask() : []))
 }
@@ -90,6 +95,39 @@ function floodBars(results, { atLeastBefore, atMostMs }) {
       atMost(atMostMs, read('worstMs'), { work: `worst hit, ${work}`, unit: ' ms', of: '' }),
     ]
   })
+}
+
+/**
+ * @param {Results} results
+ * @param {{ atMostFixedWindow: number, atMostBytes: number }} bar
+ */
+function meterBars(results, { atMostFixedWindow, atMostBytes }) {
+  const { name, bytesGroup, timeGroups } = meters
+  return meters.meters.flatMap((rule) => [
+    ...timeGroups.map((group) =>
+      atMost(atMostFixedWindow, results.median([name, group, rule, 'ratio']), {
+        work: `time of ${rule}, ${group}`,
+        unit: '×',
+        of: ' the fixed window',
+      }),
+    ),
+    atMost(atMostBytes, results.median([name, bytesGroup, rule, 'bytesAKey']), {
+      work: `${rule}, ${bytesGroup}`,
+      unit: '',
+      of: '',
+    }),
+  ])
+}
+
+/**
+ * @param {Results} results
+ * @param {{ keys: number, rules: number, atMostOneRule: number }} bar
+ */
+function severalRulesBar(results, { keys, rules, atMostOneRule }) {
+  const group = keyCount(keys)
+  const read = (/** @type {number} */ count) => /** @type {const} */ ([severalRules.name, group, String(count), 'hitsPerSecond'])
+  const ratio = results.medianRatio(read(1), read(rules))
+  return atMost(atMostOneRule, ratio, { work: `time of ${rules} rules, ${group}`, unit: '×', of: ' one rule' })
 }
 
 /**

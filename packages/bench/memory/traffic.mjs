@@ -50,7 +50,7 @@ export function assertHolds(limiter, keys) {
  * @param {{ keys: number } & Timing} work
  */
 export async function hitForAWhile(limiter, isAsync, { keys, warmUpMs, timedMs }) {
-  const walk = { state: 0x9e3779b9 | 0 }
+  const walk = newWalk()
   await hitFor(warmUpMs / 2, HITS_PER_FIRST_CHUNK)
   await hitFor(warmUpMs / 2, HITS_PER_CHUNK)
   return hitFor(timedMs, HITS_PER_CHUNK)
@@ -75,6 +75,11 @@ export async function hitForAWhile(limiter, isAsync, { keys, warmUpMs, timedMs }
 
 /** A xorshift32 generator between two chunks. @typedef {{ state: number }} Walk */
 
+/** @returns {Walk} */
+export function newWalk() {
+  return { state: 0x9e3779b9 | 0 }
+}
+
 /**
  * @param {Limiter} limiter
  * @param {Walk} walk
@@ -82,7 +87,7 @@ export async function hitForAWhile(limiter, isAsync, { keys, warmUpMs, timedMs }
  * @param {number} hits
  * @returns {number} how many were allowed
  */
-function syncChunk({ hit, isAllowed }, walk, keys, hits) {
+export function syncChunk({ hit, isAllowed }, walk, keys, hits) {
   let x = walk.state
   let allowed = 0
   for (let i = 0; i < hits; i++) {

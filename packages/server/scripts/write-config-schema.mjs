@@ -1,4 +1,4 @@
-// Writes the JSON Schema of the configuration file, which editors read, from the table of options.
+// Writes the JSON Schema of the configuration file from the table of options. Editors use it.
 
 import { writeFileSync } from 'node:fs'
 import { publishedSchema } from '../dist/config/config-file.js'

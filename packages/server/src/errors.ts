@@ -1,48 +1,51 @@
-// Every way the service refuses or fails, apart from being over a limit, which is an answer.
-// Codes are for ever: programs match on them. Messages are for people: what is wrong, the value, what is expected.
+// Every error of the service. Being over a limit is an answer, not an error.
+// Codes never change, because programs match on them. Messages are for people: the problem, the value, and the expected form.
 
-/** Every code, with the HTTP status that it becomes and what it means. */
+/** Every code with its HTTP status and its meaning. */
 export const SERVER_ERROR_CODES = {
-  ERR_INPUT: { status: 400, meaning: 'What came in is not of the form that is expected.' },
+  ERR_INPUT: { status: 400, meaning: 'The input does not have the expected form.' },
   ERR_POLICY_UNKNOWN: { status: 404, meaning: 'No policy has that name.' },
   ERR_POLICY_TAKEN: { status: 409, meaning: 'Another policy has the same client and route.' },
-  ERR_POLICY_FROM_FILE: { status: 409, meaning: 'The policy comes from the configuration file and is changed there.' },
+  ERR_POLICY_FROM_FILE: { status: 409, meaning: 'The policy comes from the configuration file and can only be changed there.' },
   ERR_POLICY_BUILT_IN: { status: 409, meaning: 'The built-in default can be replaced, not deleted.' },
   ERR_KEY_UNKNOWN: { status: 404, meaning: 'No API key has that id.' },
-  ERR_KEY_TAKEN: { status: 409, meaning: 'The name is in use by keys that are alive.' },
-  ERR_KEY_LAST: { status: 409, meaning: 'It is the last key that can administer, and is revoked only by force.' },
-  ERR_FULL: { status: 409, meaning: 'There are as many as there may be.' },
+  ERR_KEY_TAKEN: { status: 409, meaning: 'The name is in use by a valid key.' },
+  ERR_KEY_LAST: { status: 409, meaning: 'It is the last key with the scope admin. It is revoked only with force.' },
+  ERR_FULL: { status: 409, meaning: 'The maximum number is reached.' },
   ERR_CONFIG: { status: 500, meaning: 'The configuration cannot work.' },
   ERR_DATA_LOCKED: { status: 500, meaning: 'Another process uses the data folder.' },
   ERR_DATA_DAMAGED: { status: 500, meaning: 'A file of the data folder is damaged.' },
-  ERR_DATA_VERSION: { status: 500, meaning: 'A file of the data folder was written by a later version.' },
+  ERR_DATA_VERSION: { status: 500, meaning: 'A file of the data folder was written by a newer version.' },
   ERR_PRECONDITION: { status: 412, meaning: 'The policy is not what If-Match or If-None-Match expects.' },
   ERR_CONFLICT: { status: 409, meaning: 'Another instance made a change at the same moment.' },
-  ERR_RECORDS_LOST: { status: 503, meaning: 'Redis lost policies or keys: nothing can be changed until they are restored.' },
-  ERR_RECORDS_BEHIND: { status: 409, meaning: 'Another instance knows more of what Redis lost: restore from that one.' },
-  ERR_UNAUTHENTICATED: { status: 401, meaning: 'The API key is missing, not known, revoked or expired.' },
-  ERR_FORBIDDEN: { status: 403, meaning: 'The API key has not the scope that this needs.' },
+  ERR_RECORDS_LOST: { status: 503, meaning: 'Redis lost policies or keys. Nothing can be changed until they are restored.' },
+  ERR_RECORDS_BEHIND: { status: 409, meaning: 'Another instance knows more of the lost changes. Restore from that instance.' },
+  ERR_UNAUTHENTICATED: { status: 401, meaning: 'The API key is missing, unknown, revoked or expired.' },
+  ERR_FORBIDDEN: { status: 403, meaning: 'The API key lacks the scope that this needs.' },
   ERR_AUTH_LIMITED: { status: 429, meaning: 'Too many requests without a valid API key came from this address.' },
-  ERR_SIGN_IN_LIMITED: { status: 429, meaning: 'Too many sign-ins to the pages came with this API key.' },
+  ERR_SIGN_IN_LIMITED: { status: 429, meaning: 'This API key was used for too many sign-ins to the dashboard.' },
   ERR_NOT_FOUND: { status: 404, meaning: 'There is nothing at this path.' },
-  ERR_METHOD: { status: 405, meaning: 'The path is there, and does not take this method; Allow has those that it takes.' },
+  ERR_METHOD: {
+    status: 405,
+    meaning: 'The path exists but does not accept this method. Allow lists the methods that it accepts.',
+  },
   ERR_TOO_SLOW: { status: 408, meaning: 'The request did not arrive in time.' },
-  ERR_TOO_LARGE: { status: 413, meaning: 'The body is larger than it may be.' },
-  ERR_HEADERS_TOO_LARGE: { status: 431, meaning: 'The headers are larger than they may be.' },
+  ERR_TOO_LARGE: { status: 413, meaning: 'The body is too large.' },
+  ERR_HEADERS_TOO_LARGE: { status: 431, meaning: 'The headers are too large.' },
   ERR_MEDIA_TYPE: { status: 415, meaning: 'The body is not JSON.' },
-  ERR_BUSY: { status: 503, meaning: 'Too many are doing this already.' },
+  ERR_BUSY: { status: 503, meaning: 'Too many streams or sessions are open already.' },
   ERR_NOT_READY: { status: 503, meaning: 'The service is starting or stopping.' },
-  ERR_STORE: { status: 503, meaning: 'The store did not answer, and nobody may stand in for it.' },
-  ERR_INTERNAL: { status: 500, meaning: 'Something went wrong that should not.' },
-  ERR_AUDIT: { status: 500, meaning: 'The change was made, but could not be written into the audit log.' },
-  ERR_DATA_WRITE: { status: 503, meaning: 'The change could not be kept, so it was not made.' },
+  ERR_STORE: { status: 503, meaning: 'The store did not answer, and there is no fallback.' },
+  ERR_INTERNAL: { status: 500, meaning: 'An unexpected error occurred.' },
+  ERR_AUDIT: { status: 500, meaning: 'The change was made, but could not be written to the audit log.' },
+  ERR_DATA_WRITE: { status: 503, meaning: 'The change could not be stored, so it was not made.' },
 } as const
 
 export type ServerErrorCode = keyof typeof SERVER_ERROR_CODES
 
-/** One thing that is wrong with what came in. */
+/** One problem with the input. */
 export interface Problem {
-  /** Where: `rules[0].limit`; empty for the whole. */
+  /** The place: `rules[0].limit`; empty for the whole input. */
   readonly at: string
   readonly message: string
 }
@@ -50,7 +53,7 @@ export interface Problem {
 export class ServerError extends Error {
   override readonly name = 'ServerError'
   readonly code: ServerErrorCode
-  /** For ERR_INPUT: everything that is wrong, not only the first. */
+  /** For ERR_INPUT: all problems, not only the first. */
   readonly problems: readonly Problem[]
 
   constructor(

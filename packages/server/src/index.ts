@@ -1,4 +1,4 @@
-// The package's front door. The service itself is the `sluice` command.
+// Entry point of the package. The service itself is the `sluice` command.
 
 export { type Config, type ConfigSources, type LoadedConfig, loadConfig } from './config/config.ts'
 export { type Problem, SERVER_ERROR_CODES, ServerError, type ServerErrorCode } from './errors.ts'

@@ -1,14 +1,14 @@
-// Runs the service as a process: until somebody says stop.
+// Runs the service as a process until a signal stops it.
 
 import type { RunningService } from './serve.ts'
 
-/** Starts the service. Once the signal is aborted, it may give the start up by throwing the reason of the signal. */
+/** Starts the service. If the signal is aborted, it may cancel the start by throwing the signal's reason. */
 export type StartService = (signal: AbortSignal) => Promise<RunningService>
 
 /**
- * Resolves when a signal has stopped the service and all is saved. SIGTERM and SIGINT drain first; a second
- * one ends the process at once. SIGHUP reads the certificate and the policies of the configuration file again.
- * Given a function, it listens to signals during the start as well: SIGTERM and SIGINT end the start, SIGHUP is obeyed after it.
+ * Resolves when a signal has stopped the service and everything is saved. SIGTERM and SIGINT drain first; a second
+ * one ends the process immediately. SIGHUP reloads the certificate and the policies of the configuration file.
+ * With a function as argument, signals also work during the start: SIGTERM and SIGINT cancel it, SIGHUP is handled after it.
  */
 export async function runUntilSignal(run: RunningService | StartService): Promise<void> {
   const stopping = new AbortController()
@@ -21,10 +21,10 @@ export async function runUntilSignal(run: RunningService | StartService): Promis
   }
   const reload = (): void => {
     if (service === undefined) isReloadDue = true
-    // The service logs what it reloaded, and also why it could not.
+    // The service logs success and failure of the reload itself.
     else void service.reload().catch(() => {})
   }
-  const told = new Promise<void>((resolve) => {
+  const stopRequested = new Promise<void>((resolve) => {
     signal.addEventListener('abort', () => resolve())
   })
   process.on('SIGTERM', stop)
@@ -37,6 +37,6 @@ export async function runUntilSignal(run: RunningService | StartService): Promis
     throw error
   }
   if (isReloadDue) reload()
-  await told
+  await stopRequested
   await service.close()
 }

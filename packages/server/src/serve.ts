@@ -1,5 +1,5 @@
-// The service: puts configuration, store, policies, keys and the API together, and takes them apart again in order.
-// What must stay true: whatever was acknowledged is kept, and what is under way when it stops is answered.
+// The service: assembles configuration, store, policies, keys and the API, and closes them in order.
+// Invariant: everything acknowledged is durable, and open requests are answered before the service stops.
 
 import { X509Certificate } from 'node:crypto'
 import type { Server as TlsServer } from 'node:https'
@@ -14,88 +14,87 @@ import { readTlsFiles, type TlsFiles } from './config/tls-files.ts'
 import { type FileEvent, WatchedFile } from './config/watched-file.ts'
 import { Decider } from './decide/decider.ts'
 import { ServerError } from './errors.ts'
-import { type Keeping, openKeeping } from './keeping.ts'
 import { KeyRing, type NewApiKey } from './keys/key-ring.ts'
 import { type Logger, makeLogger } from './log/logger.ts'
 import { PolicyKeeper } from './policies/policy-keeper.ts'
 import type { Service, ServiceStatus } from './service.ts'
 import { Stats } from './stats/stats.ts'
+import { openStorage, type ServiceStorage } from './storage.ts'
 import { VERSION } from './version.ts'
 
 export interface ServeOptions {
   readonly config: Config
-  /** The file that the configuration came from, if there is one: its policies are watched. */
+  /** The configuration file, if there is one. Its policies are reloaded when it changes. */
   readonly file?: ConfigFile | undefined
   readonly logger?: Logger
-  /** Gets the admin key that a first start makes. It is shown this once. Default: written to standard output. */
+  /** Called with the admin key of the first start, which is shown only once. Default: prints it to standard output. */
   readonly onFirstKey?: (secret: string) => void
-  /** Gives the start up, until the service listens: `serve` releases everything and throws the reason of the signal. */
+  /** Cancels the start until the service listens: `serve` releases everything and throws the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
 
 export interface RunningService {
-  /** Such as `http://127.0.0.1:8080`, or `unix:/run/sluice.sock`. */
+  /** For example `http://127.0.0.1:8080` or `unix:/run/sluice.sock`. */
   readonly address: string
-  /** Where administration is: the same, unless it listens apart. */
+  /** The address of administration: `address`, unless it has a listener of its own. */
   readonly adminAddress: string
-  /** Resolves when policies and keys are there. At once, but for a Redis that does not answer. */
+  /** Resolves when policies and keys are loaded. Only a Redis that does not answer delays this. */
   readonly ready: Promise<void>
-  /** The reason why the service is not ready yet, such as `Redis does not answer`; undefined once it has been ready. */
+  /** The reason why the service is not ready yet, such as `Redis does not answer`. Undefined once it has been ready. */
   trouble(): string | undefined
-  /** Reads the certificate and the policies of the configuration file again, and logs what was read. */
+  /** Reloads the certificate and the policies of the configuration file, and logs the result. */
   reload(): Promise<void>
-  /** Finishes what is under way, saves the counters, and stops. */
+  /** Drains, saves the counters and stops. */
   close(): Promise<void>
 }
 
-/** How long a start waits for Redis before it goes on, not ready. */
+/** Time that a start waits for Redis before it continues unready. */
 const LOAD_MS = 5000
 
-/** Between tries to make the first key, while Redis lacks records that another instance knows. */
+/** Pause between attempts to create the first key, while Redis lacks records that another instance knows. */
 const FIRST_KEY_AGAIN_MS = 500
 
-/** Requests that are under way may take so long once no new ones come in. */
+/** Time limit for open requests after the listeners have stopped. */
 const FINISH_MS = 10_000
 
-/** Starts the service. */
 export async function serve(options: ServeOptions): Promise<RunningService> {
   const { config, signal } = options
   signal?.throwIfAborted()
   refusePublic(config)
-  // First: a service that cannot speak TLS makes neither a folder nor a key.
+  // First, so that a service without usable TLS files creates neither a folder nor a key.
   const tls = await readTlsFiles(config)
   const logger = options.logger ?? makeLogger(config.logLevel)
   const stats = new Stats()
   const status: ServiceStatus = { state: 'starting' }
   let decider: Decider | undefined
-  const keeping = await openKeeping({ config, logger, onStore: (isUp) => decider?.health.heard(isUp) })
-  const closing: (() => Promise<unknown>)[] = [() => keeping.close()]
+  const storage = await openStorage({ config, logger, onStore: (isUp) => decider?.health.report(isUp) })
+  const closing: (() => Promise<unknown>)[] = [() => storage.close()]
   try {
-    const policies = new PolicyKeeper(keeping.records, ({ name, error }) =>
+    const policies = new PolicyKeeper(storage.records, ({ name, error }) =>
       logger.error({ err: error, policy: name }, 'a policy cannot be read and is not in force'),
     )
-    const keys = new KeyRing(keeping.records, Date.now, ({ id, error }) =>
+    const keys = new KeyRing(storage.records, Date.now, ({ id, error }) =>
       logger.error({ err: error, key: id }, 'an API key cannot be read and does not work'),
     )
-    // When keys were last used is worth a try, not more.
+    // A failure is only logged: the times of last use are not essential.
     closing.unshift(() =>
-      keys.close().catch((error: unknown) => logger.warn({ err: error }, 'when keys were last used is not kept')),
+      keys.close().catch((error: unknown) => logger.warn({ err: error }, 'the times of last use of keys could not be stored')),
     )
     closing.unshift(async () => policies.close())
     const file = options.file && watchFile(options.file, policies, stats, logger)
     await file?.start()
     if (file !== undefined) closing.unshift(() => file.stop())
     const failure = { then: config.failureMode, timeoutMs: config.failureTimeoutMs }
-    const standInKeys = config.failureMaxKeys
-    decider = new Decider({ store: keeping.store, failure, standInKeys, policies: policies.book, stats })
+    const fallbackKeys = config.failureMaxKeys
+    decider = new Decider({ store: storage.store, failure, fallbackKeys, policies: policies.book, stats })
     closing.unshift(async () => decider?.close())
     const { keysRequired, insecureAllowUnauthenticated: anyHost, trustedProxies } = config
-    const { facts, care, audit } = keeping
+    const { storeFacts, maintenance, audit } = storage
     const service: Service = {
       version: VERSION,
       status,
-      store: facts,
-      records: care,
+      storeFacts,
+      records: maintenance,
       decider,
       stats,
       policies,
@@ -111,13 +110,13 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
       if (status.state === 'starting') status.state = 'ready'
     }
     const startFromCopy = async (): Promise<void> => {
-      if (status.state !== 'starting' || !(await keeping.hasCopy())) return
+      if (status.state !== 'starting' || !(await storage.hasCopy())) return
       becomeReady()
-      decider?.health.heard(false)
-      logger.warn(`${keeping.trouble()}: starting with the policies and keys that it had when they were last seen`)
+      decider?.health.report(false)
+      logger.warn(`${storage.trouble()}: starting with the local copy of policies and keys`)
     }
     let isLoaded = false
-    const loaded = keeping.loaded.then(() => {
+    const loaded = storage.loaded.then(() => {
       isLoaded = true
       if (!keysRequired || keys.list().length > 0) becomeReady()
     })
@@ -129,25 +128,25 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     const listeners = await listen(config, service, tls)
     const closeOptions = { delayMs: config.drainDelay, withinMs: FINISH_MS }
     closing.unshift(() => Promise.all(listeners.map(({ built }) => built.close(closeOptions))))
-    await keeping.started()
-    // After listening: a start that fails at a port that is taken makes no key.
+    await storage.started()
+    // After listening, so that a start that fails at a port in use creates no key.
     const ready = loaded.then(async () => {
-      if (keysRequired) await makeFirstKey(keeping, keys, options.onFirstKey ?? printKey)
+      if (keysRequired) await makeFirstKey(storage, keys, options.onFirstKey ?? printKey)
       becomeReady()
     })
     ready.catch((error: unknown) => logger.error({ err: error }, 'the service cannot become ready'))
     await Promise.race([ready, late])
     giveUp(signal, ready)
     await startFromCopy()
-    if (status.state === 'starting') logger.warn(`${keeping.trouble()}: listening, but not ready until that is put right`)
+    if (status.state === 'starting') logger.warn(`${storage.trouble()}: listening, but not ready until this is resolved`)
     const [{ address }] = listeners
     const adminAddress = listeners.at(-1)?.address ?? address
-    logger.info({ address, adminAddress, store: facts.kind, policies: policies.book.size }, 'listening')
+    logger.info({ address, adminAddress, store: storeFacts.kind, policies: policies.book.size }, 'listening')
 
     let closed: Promise<void> | undefined
     const close = async (): Promise<void> => {
       status.state = 'draining'
-      for (const { built } of listeners) built.tellToLeave()
+      for (const { built } of listeners) built.beginDrain()
       logger.info({ drainDelayMs: config.drainDelay }, 'draining: requests are still answered')
       await pause(config.drainDelay)
       for (const step of closing) await step()
@@ -157,9 +156,9 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
       address,
       adminAddress,
       ready,
-      trouble: () => (status.state === 'starting' ? keeping.trouble() : undefined),
+      trouble: () => (status.state === 'starting' ? storage.trouble() : undefined),
       reload: async () => {
-        // A certificate that cannot be used does not keep policies from being read.
+        // A certificate that cannot be used must not prevent reloading the policies.
         const failure = await reloadTls(config, listeners, logger)
         await file?.reload()
         if (config.tlsCert === undefined && file === undefined) {
@@ -179,7 +178,7 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
   }
 }
 
-/** Throws if the start was given up. What it has begun may fail from now on. */
+/** Throws if the start was cancelled. Ignores later failures of `begun`. */
 function giveUp(signal: AbortSignal | undefined, begun: Promise<void>): void {
   if (!signal?.aborted) return
   begun.catch(() => {})
@@ -193,19 +192,19 @@ function refusePublic({ listen, adminListen, keysRequired, insecureAllowUnauthen
   throw new ServerError('ERR_CONFIG', `others can reach ${showListen(reachable)}, and no API key is required`)
 }
 
-/** On a first start, somebody has to be let in. */
-async function makeFirstKey(keeping: Keeping, keys: KeyRing, onFirstKey: (secret: string) => void): Promise<void> {
-  if (keys.list().length > 0 || !(await keeping.isFirst())) return
+/** Creates the admin key of a first start. */
+async function makeFirstKey(storage: ServiceStorage, keys: KeyRing, onFirstKey: (secret: string) => void): Promise<void> {
+  if (keys.list().length > 0 || !(await storage.isFirst())) return
   const made = await createUnlessLost(keys)
   if (made === undefined) return
   const { key, secret } = made
-  // First of all: it cannot be shown later.
+  // First, because the secret cannot be shown later.
   onFirstKey(secret)
   const after = { name: key.name, scopes: key.scopes }
-  await keeping.audit.append({ actor: 'first-start', action: 'key.create', target: key.id, after })
+  await storage.audit.append({ actor: 'first-start', action: 'key.create', target: key.id, after })
 }
 
-/** Another instance may know of keys that Redis has lost: then they come back, and no first key is made. */
+/** Another instance may know keys that Redis has lost. Once they are restored, no first key is created. */
 async function createUnlessLost(keys: KeyRing): Promise<NewApiKey | undefined> {
   while (keys.list().length === 0) {
     try {
@@ -227,7 +226,7 @@ function watchFile(file: ConfigFile, { book }: PolicyKeeper, stats: Stats, logge
   const onEvent = (event: FileEvent): void => {
     stats.configRead(event.kind === 'taken')
     if (event.kind === 'taken') logger.info(event, 'the configuration file was read')
-    else logger.error({ problem: event.message }, 'the configuration file cannot be used: what was in force stays so')
+    else logger.error({ problem: event.message }, 'the configuration file cannot be used: the previous policies stay in force')
   }
   return new WatchedFile({ file, book, onEvent })
 }
@@ -267,7 +266,7 @@ function isTaken(error: unknown): error is NodeJS.ErrnoException {
   return (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
 }
 
-/** An error of the operating system still: the command prints its message alone. */
+/** Keeps `code` and `syscall`, so that the command prints only the message, as for any error of the operating system. */
 function takenAddress({ code, syscall }: NodeJS.ErrnoException, address: ListenAddress, flag: string): Error {
   const message = `${showListen(address)} is in use by another process: choose another with ${flag}`
   return Object.assign(new Error(message), { code, syscall })
@@ -284,17 +283,17 @@ async function open(app: App, address: ListenAddress, scheme: string): Promise<s
   return `${scheme}://${showListen({ host: address.host, port: bound.port })}`
 }
 
-/** Puts the certificate in use for new connections; → why it cannot be used, if so. Open connections keep the one that they have. */
+/** Uses the certificate for new connections; open connections keep theirs. Returns the error if it cannot be used. */
 async function reloadTls(config: Config, listeners: readonly Listener[], logger: Logger): Promise<Error | undefined> {
   try {
     const tls = await readTlsFiles(config)
     if (tls === undefined) return undefined
     const { subject, validTo } = new X509Certificate(tls.cert)
     for (const { built } of listeners) (built.app.server as unknown as TlsServer).setSecureContext(tls)
-    logger.info({ certificate: config.tlsCert, subject, validTo }, 'the certificate was read again')
+    logger.info({ certificate: config.tlsCert, subject, validTo }, 'the certificate was reloaded')
     return undefined
   } catch (error) {
-    logger.error({ err: error, certificate: config.tlsCert }, 'the certificate cannot be used: the one in use stays so')
+    logger.error({ err: error, certificate: config.tlsCert }, 'the certificate cannot be used: the previous one stays in use')
     return error as Error
   }
 }

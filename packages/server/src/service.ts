@@ -1,4 +1,4 @@
-// What the API stands on: everything that a request may need, made once.
+// Dependencies of the API: everything that a request may need, created once.
 
 import type { Logger } from 'pino'
 import type { AuditTrail } from './audit/audit-trail.ts'
@@ -7,30 +7,30 @@ import type { KeyRing } from './keys/key-ring.ts'
 import type { PolicyKeeper } from './policies/policy-keeper.ts'
 import type { Stats } from './stats/stats.ts'
 
-/** `starting`: policies and keys are not there yet. `draining`: what is under way is finished, nothing else is wanted. */
+/** `starting`: policies and keys are not loaded yet. `draining`: open requests are finished, and new ones are not wanted. */
 export type ServiceState = 'starting' | 'ready' | 'draining'
 
 export interface ServiceStatus {
   state: ServiceState
 }
 
-/** What is told of the store. */
+/** Facts about the store, for status and metrics. */
 export interface StoreFacts {
   readonly kind: 'memory' | 'redis'
-  /** How many states it holds, and how many gave way to others before they had ended; undefined where it is not the one who knows. */
+  /** Number of states and number of evictions. Undefined if the store cannot tell. */
   size(): number | undefined
   evictions(): number | undefined
-  /** Who answers when it does not. */
+  /** The fallback if the store does not answer. */
   readonly failureMode: 'local' | 'allow' | 'deny' | 'throw'
 }
 
 /** Redis lacks changes of policies and keys that an instance has seen. */
 export interface RecordsLoss {
   readonly sinceMs: number
-  /** The last change that this instance knows, and the last that Redis has. */
+  /** Number of the last change that this instance knows, and of the last change in Redis. */
   readonly known: number
   readonly found: number
-  /** The instance that knows most, if it is another. */
+  /** The instance that knows the most changes, if it is not this one. */
   readonly knownBy: string | undefined
 }
 
@@ -39,7 +39,7 @@ export interface RecordName {
   readonly id: string
 }
 
-/** Records of a restore, by what becomes of them. */
+/** Records of a restore, grouped by their outcome. */
 export interface RestoreReport {
   readonly written: readonly RecordName[]
   readonly revoked: readonly RecordName[]
@@ -48,10 +48,10 @@ export interface RestoreReport {
   readonly isExact: boolean
 }
 
-/** The state of the records, policies and keys, and the way to put them back. */
-export interface RecordsCare {
+/** The state of the records (policies and keys), and the restore of lost ones. */
+export interface RecordsMaintenance {
   loss(): RecordsLoss | undefined
-  /** Records that are there and cannot be read. */
+  /** Records that exist and cannot be read. */
   unreadable(): readonly RecordName[]
   /** Undefined if nothing was lost. */
   restore(options: { readonly dryRun: boolean }): Promise<RestoreReport | undefined>
@@ -60,17 +60,17 @@ export interface RecordsCare {
 export interface Service {
   readonly version: string
   readonly status: ServiceStatus
-  readonly store: StoreFacts
-  readonly records: RecordsCare
+  readonly storeFacts: StoreFacts
+  readonly records: RecordsMaintenance
   readonly decider: Decider
   readonly stats: Stats
   readonly policies: PolicyKeeper
   readonly keys: KeyRing
   readonly audit: Pick<AuditTrail, 'append' | 'read'>
   readonly logger: Logger
-  /** Whether requests need an API key. */
+  /** True if requests need an API key. */
   readonly keysRequired: boolean
-  /** Whether, where they need none, they may call the service by any name. */
+  /** Used only without required keys. True if the Host header may have any value. */
   readonly anyHost: boolean
   readonly trustedProxies: readonly string[]
 }

@@ -1,4 +1,4 @@
-// The version of this package, as its manifest has it.
+// The version of this package, from package.json.
 
 import { readFileSync } from 'node:fs'
 

@@ -39,7 +39,7 @@ describe('policies', () => {
     expect((await call('DELETE', '/v1/policies/gold')).body.meta).toMatchObject({ code: 404, error: 'ERR_POLICY_UNKNOWN' })
   })
 
-  test('are changed only if they are what is expected, where somebody expects something', async () => {
+  test('are changed only if they match the precondition', async () => {
     const { call } = await startService()
     const put = (limit: number, headers: Record<string, string> = {}) =>
       call('PUT', '/v1/policies/gold', { client: 'acme', rules: `${limit}/minute` }, headers)
@@ -102,7 +102,7 @@ describe('policies', () => {
     expect((await call('GET', '/v1/policies')).body.data.total).toBe(2)
   })
 
-  test('the default can be replaced, and deleting it brings the built-in one back', async () => {
+  test('the default can be replaced, and deleting the replacement restores the built-in one', async () => {
     const { call } = await startService()
     await call('PUT', '/v1/policies/default', { rules: '3/hour' })
     expect((await call('POST', '/v1/check', { client_id: 'ada', route: '/a' })).body.data.limit).toBe(3)
@@ -113,7 +113,7 @@ describe('policies', () => {
 })
 
 describe('keys', () => {
-  test('are made, listed without their secrets, used, rotated and revoked', async () => {
+  test('are created, listed without their secrets, used, rotated and revoked', async () => {
     const { call } = await startService()
     const made = await call('POST', '/v1/keys', { name: 'shop', scopes: ['check'] })
     expect(made.status).toBe(201)
@@ -155,8 +155,8 @@ describe('keys', () => {
     [{ name: 'x', scopes: [] }, 'scopes must be a list of check, read and admin'],
     [{ name: 'x', scopes: ['chekc'] }, 'did you mean check?'],
     [{ name: 'x', scopes: ['check'], expires_at: 'tomorrow' }, 'expires_at must be a time such as'],
-    [{ name: 'x', scopes: ['check'], expires_at: '2027-13-45T00:00:00Z' }, 'expires_at must be a time that exists'],
-    [{ name: 'x', scopes: ['check'], expires_at: '2020-01-01T00:00:00Z' }, 'must be a time to come'],
+    [{ name: 'x', scopes: ['check'], expires_at: '2027-13-45T00:00:00Z' }, 'expires_at must be a valid time'],
+    [{ name: 'x', scopes: ['check'], expires_at: '2020-01-01T00:00:00Z' }, 'must be in the future'],
   ])('refuse %o', async (body, message) => {
     const { call } = await startService()
     const answer = await call('POST', '/v1/keys', body)
@@ -192,7 +192,7 @@ describe('scopes', () => {
     ],
   } as const
 
-  test('a key may do what its scope says and nothing else; admin may do everything', async () => {
+  test('a key may do only what its scopes allow; admin may do everything', async () => {
     const { call } = await startService()
     const secrets: Record<string, string> = {}
     for (const scope of ['check', 'read', 'admin']) {
@@ -212,7 +212,7 @@ describe('scopes', () => {
 })
 
 describe('counters', () => {
-  test('are looked at, given back, set and forgotten', async () => {
+  test('are read, refunded, set and reset', async () => {
     const { call } = await startService()
     const pair = { client_id: 'ada', route: '/a' }
     await call('PUT', '/v1/policies/two', { client: 'ada', rules: ['10/minute', '100/day'] })
@@ -248,13 +248,13 @@ describe('counters', () => {
     expect((await call('POST', '/v1/check', pair)).body.data).toMatchObject({ status: 'Allow', remain: 9 })
   })
 
-  test('looking spends nothing', async () => {
+  test('reading spends nothing', async () => {
     const { call } = await startService()
     for (let i = 0; i < 200; i++) await call('GET', '/v1/usage?client_id=ada&route=/a')
     expect((await call('POST', '/v1/check', { client_id: 'ada', route: '/a' })).body.data.remain).toBe(99)
   })
 
-  test('a rule that is not there is refused', async () => {
+  test('an unknown rule is refused', async () => {
     const { call } = await startService()
     const { status, body } = await call('POST', '/v1/set', { client_id: 'a', route: '/a', used: 1, rule: 'nope' })
     expect(status).toBe(400)
@@ -262,7 +262,7 @@ describe('counters', () => {
   })
 })
 
-test('the audit log has every administrative change, newest first, with who and from where, and no secret', async () => {
+test('the audit log has every administrative change, newest first, with actor and address, and no secret', async () => {
   const { call, key } = await startService()
   await call('PUT', '/v1/policies/gold', { client: 'a', rules: '1/s' })
   await call('PUT', '/v1/policies/gold', { client: 'a', rules: '2/s' })

@@ -1,4 +1,4 @@
-// What proxies ask before they forward.
+// Requests of proxies before they forward.
 
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
@@ -12,7 +12,7 @@ const FORWARDED = {
 }
 
 describe('GET /v1/authorize', () => {
-  test('answers 200 or 429 without a body, with headers that tell', async () => {
+  test('answers 200 or 429 without a body, with rate limit headers', async () => {
     const { call } = await startService()
     await call('PUT', '/v1/policies/orders', { route: '/orders', rules: '1/hour' })
     const allowed = await call('GET', '/v1/authorize', undefined, FORWARDED)
@@ -26,7 +26,7 @@ describe('GET /v1/authorize', () => {
     expect((await call('GET', '/v1/authorize?deny_status=200', undefined, FORWARDED)).status).toBe(400)
   })
 
-  test('counts the address that the proxy saw; under the built-in policy over all its paths, so new paths buy nothing', async () => {
+  test('counts the address that the proxy saw; under the built-in policy over all its paths, so that new paths give no new limit', async () => {
     const { call } = await startService()
     const statuses: number[] = []
     for (let i = 0; i < 150; i++) {
@@ -41,7 +41,7 @@ describe('GET /v1/authorize', () => {
     expect((await call('GET', '/v1/authorize', undefined, FORWARDED)).status).toBe(200)
   })
 
-  test('under a policy of your own its scope says what is counted', async () => {
+  test('under a policy of your own, its scope determines what is counted', async () => {
     const { call } = await startService()
     const ask = async (uri: string) =>
       (await call('GET', '/v1/authorize', undefined, { ...FORWARDED, 'x-forwarded-uri': uri })).status
@@ -55,7 +55,7 @@ describe('GET /v1/authorize', () => {
     expect([await ask('/a'), await ask('/b'), await ask('/a')]).toEqual([200, 200, 429])
   })
 
-  test('a route that the proxy names is counted by itself, as a check is', async () => {
+  test('a route that the proxy names is counted by itself, like a check', async () => {
     const { call } = await startService()
     for (const route of ['one', 'two']) await call('GET', `/v1/authorize?route=${route}`, undefined, FORWARDED)
     await call('POST', '/v1/check', { client_id: '203.0.113.7', route: 'one' })
@@ -64,7 +64,7 @@ describe('GET /v1/authorize', () => {
     expect((await call('GET', '/v1/usage?client_id=203.0.113.7&route=*')).body.data.rules[0].used).toBe(0)
   })
 
-  test('spellings of a path are one if the query says so', async () => {
+  test('spellings of a path are combined if the query says so', async () => {
     const { call } = await startService()
     await call('PUT', '/v1/policies/all', { client: '203.0.113.7', rules: '1/hour' })
     const ask = async (uri: string, query = '') =>
@@ -76,7 +76,7 @@ describe('GET /v1/authorize', () => {
     expect(await ask('/a', '?fold=lower')).toBe(400)
   })
 
-  test('users whose header is long are told apart, and what they count under says so', async () => {
+  test('users with long headers are distinguished, and counted under a shortened id', async () => {
     const { call } = await startService()
     const token = `eyJhbGciOiJSUzI1NiJ9.${'a'.repeat(1000)}`
     const ask = (user: string) => call('GET', '/v1/authorize?client_header=X-User', undefined, { ...FORWARDED, 'x-user': user })
@@ -87,12 +87,12 @@ describe('GET /v1/authorize', () => {
     expect([await used(idOf(`${token}1`)), await used(idOf(`${token}2`)), await used('b'.repeat(256))]).toEqual([1, 2, 1])
   })
 
-  test('users whose header is not UTF-8 are told apart, from each other and from those whose header is', async () => {
+  test('users whose header is not UTF-8 are distinguished from each other and from those with UTF-8', async () => {
     const { call } = await startService()
     const bytes = (...values: number[]) => Buffer.from([...Buffer.from('caf'), ...values])
     const users = [bytes(0xc3, 0xa9), bytes(0xe9), bytes(0xe9), bytes(0xe8), bytes(0xef, 0xbf, 0xbd)]
     for (const user of users) {
-      // A header travels as one byte for each character.
+      // A header is sent as one byte for each character.
       const headers = { ...FORWARDED, 'x-user': user.toString('latin1') }
       expect((await call('GET', '/v1/authorize?client_header=X-User', undefined, headers)).status).toBe(200)
     }
@@ -102,14 +102,14 @@ describe('GET /v1/authorize', () => {
     expect(await Promise.all(['café', 'caf\ufffd', idOf(users[1]), idOf(users[3])].map(used))).toEqual([1, 1, 2, 1])
   })
 
-  test('a header counts wherever it stands, also behind many others', async () => {
+  test('a header is found even behind many others', async () => {
     const { call } = await startService()
     const filler = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`x-filler-${i}`, `${i}`]))
     await call('GET', '/v1/authorize?client_header=X-Last', undefined, { ...FORWARDED, ...filler, 'x-last': 'ada' })
     expect((await call('GET', '/v1/usage?client_id=ada&route=*')).body.data.rules[0].used).toBe(1)
   })
 
-  test('nothing that the client itself sends in front changes whom it counts', async () => {
+  test('no header of the client itself changes which client is counted', async () => {
     const { call } = await startService()
     for (const spoofed of ['198.51.100.1, 203.0.113.7', '198.51.100.2,127.0.0.1,203.0.113.7', 'garbage, 203.0.113.7:4711']) {
       await call('GET', '/v1/authorize', undefined, { ...FORWARDED, 'x-forwarded-for': spoofed })
@@ -117,13 +117,13 @@ describe('GET /v1/authorize', () => {
     expect((await call('GET', '/v1/usage?client_id=203.0.113.7&route=*')).body.data.rules[0].used).toBe(3)
   })
 
-  test('looks through further proxies that are trusted', async () => {
+  test('trusted proxies are skipped', async () => {
     const { call } = await startService({ flags: { trustedProxies: '10.0.0.0/8' } })
     await call('GET', '/v1/authorize', undefined, { ...FORWARDED, 'x-forwarded-for': '203.0.113.7, 10.1.2.3' })
     expect((await call('GET', '/v1/usage?client_id=203.0.113.7&route=*')).body.data.rules[0].used).toBe(1)
   })
 
-  test('an IPv6 client is its network', async () => {
+  test('an IPv6 client is counted by its network', async () => {
     const { call } = await startService()
     await call('GET', '/v1/authorize', undefined, { ...FORWARDED, 'x-forwarded-for': '2001:db8:1:2::3' })
     await call('GET', '/v1/authorize', undefined, { ...FORWARDED, 'x-forwarded-for': '2001:db8:1:2:ffff::9' })
@@ -131,7 +131,7 @@ describe('GET /v1/authorize', () => {
     expect((await call('GET', `/v1/usage?client_id=${client}&route=*`)).body.data.rules[0].used).toBe(2)
   })
 
-  test('can be told whom to count and what the route is', async () => {
+  test('the query can set the client and the route', async () => {
     const { call } = await startService()
     await call('PUT', '/v1/policies/default', { rules: '100/minute' })
     const used = async (client: string, route: string) =>
@@ -151,7 +151,7 @@ describe('GET /v1/authorize', () => {
     expect(await used('203.0.113.7', '/nginx/y')).toBe(1)
   })
 
-  test('says what the proxy leaves out', async () => {
+  test('names a header that the proxy does not send', async () => {
     const { call } = await startService()
     const { 'x-forwarded-for': _, ...noAddress } = FORWARDED
     const { 'x-forwarded-uri': __, ...noUri } = FORWARDED

@@ -19,7 +19,7 @@ async function started(options?: ConstructorParameters<typeof SluiceService>[0])
 }
 
 async function redisStarted(): Promise<RedisServer> {
-  // Policies and keys live in it: it has to keep them.
+  // Policies and keys are stored in it, so it must be durable.
   const redis = await startRedis('--appendonly', 'yes', '--appendfsync', 'always')
   onTestFinished(() => redis.stop())
   return redis
@@ -31,19 +31,19 @@ function clientOf(service: SluiceService) {
   return client
 }
 
-/** A limit whose window cannot end while a test runs. */
+/** A limit whose window cannot end during a test. */
 const HOURLY = { algorithm: 'fixed-window', limit: 5, window: '1h' } as const
 
 const stores = [
   { store: 'memory', args: async (): Promise<string[]> => [] },
   {
     store: 'redis',
-    // Patient: on a busy machine the counters that would stand in for Redis would be seen as wrong.
+    // A long timeout: on a busy machine the fallback counters would look like errors.
     args: async () => ['--store', `redis://127.0.0.1:${(await redisStarted()).port}`, '--failure-timeout-ms', '10000'],
   },
 ]
 
-test('it starts, decides, denies at the limit, takes new policies and keys at once, and stops', async () => {
+test('it starts, decides, denies at the limit, applies new policies and keys immediately, and stops', async () => {
   const service = await started()
   expect(await service.sluice('health')).toEqual({ code: 0, stdout: 'ready, counts in memory\n', stderr: '' })
 
@@ -83,7 +83,7 @@ test('it starts, decides, denies at the limit, takes new policies and keys at on
 })
 
 describe.each(stores)('on the $store store', ({ args }) => {
-  test('a restart keeps policies, keys and what was used', async () => {
+  test('a restart keeps policies, keys and usage', async () => {
     const service = await started({ args: await args() })
     const client = clientOf(service)
     await client.policies.put({ name: 'tight', client: 'acme', rules: HOURLY })
@@ -100,7 +100,7 @@ describe.each(stores)('on the $store store', ({ args }) => {
     expect(decisions.map(({ allowed }) => allowed)).toEqual([true, true, false])
   })
 
-  test('SIGTERM under load: every check that was counted was answered', async () => {
+  test('SIGTERM under load: every counted check was answered', async () => {
     const service = await started({ args: await args() })
     const wide = { algorithm: 'fixed-window', limit: 1_000_000, window: '1h' } as const
     await clientOf(service).policies.put({ name: 'wide', client: 'busy', rules: wide })
@@ -123,7 +123,7 @@ describe.each(stores)('on the $store store', ({ args }) => {
     expect(usage.rules[0].used).toBe(answered)
   })
 
-  test('a stampede of clients that gather their checks lets exactly the limit through', async () => {
+  test('a stampede of clients with batches lets exactly the limit through', async () => {
     const service = await started({ args: await args() })
     const clients = Array.from({ length: 4 }, () => clientOf(service))
     await clients[0].policies.put({
@@ -145,7 +145,7 @@ describe.each(stores)('on the $store store', ({ args }) => {
 })
 
 describe('kill -9', () => {
-  test('loses no policy and no key that was acknowledged, and starts again from what it finds', async () => {
+  test('loses no acknowledged policy or key, and starts again from its files', async () => {
     const service = await started({ args: ['--log-level', 'warn'] })
     const policies = new Map<string, number>()
     const keys: string[] = []
@@ -179,7 +179,7 @@ describe('kill -9', () => {
     const client = clientOf(service)
     for (const [name, limit] of policies) {
       const [rule] = [(await client.policies.get(name)).rules].flat()
-      // What was under way when it was killed may be there as well: then it is newer.
+      // A change that was being written during the kill may be there as well. Then it is newer.
       expect((rule as { limit: number }).limit, name).toBeGreaterThanOrEqual(limit)
     }
     for (const secret of keys) {
@@ -195,7 +195,7 @@ describe('two instances on one Redis', () => {
     const args = ['--store', `redis://127.0.0.1:${redis.port}`, ...more]
     const one = await started({ args })
     const other = await started({ args })
-    // The first to start has made the one key there is.
+    // The first instance to start has created the only key.
     writeFileSync(other.keyFile, one.key)
     return { redis, one, other }
   }
@@ -242,7 +242,7 @@ describe('two instances on one Redis', () => {
     expect(took.filter((ms) => ms < 1000).length).toBeGreaterThanOrEqual(3)
   })
 
-  test('Redis is killed: each answers by itself, tells so, and comes back', async () => {
+  test('Redis is killed: each instance decides by itself, reports it, and recovers', async () => {
     const { redis, one, other } = await two()
     const client = clientOf(one)
     await client.policies.put({ name: 'tight', client: 'acme', rules: '3/hour' })
@@ -272,7 +272,7 @@ describe('two instances on one Redis', () => {
     expect((await one.call('GET', '/metrics')).body).toMatch(/^sluice_store_up\S* 1$/m)
   }, 60_000)
 
-  test('with failure mode throw, nobody stands in, and that is said', async () => {
+  test('with failure mode throw there is no fallback, and that is reported', async () => {
     const { redis, one } = await two('--failure-mode', 'throw')
     await redis.kill()
     const client = clientOf(one)
@@ -290,7 +290,7 @@ describe('two instances on one Redis', () => {
 })
 
 describe('starting', () => {
-  test('the first start gives one admin key, in a file that only its owner can read', async () => {
+  test('the first start creates one admin key, in a file that only its owner can read', async () => {
     const service = await started()
     expect(statSync(service.keyFile).mode & 0o777).toBe(0o600)
     expect(service.stderr).toContain(`The admin key is in ${service.keyFile}.`)
@@ -302,7 +302,7 @@ describe('starting', () => {
     expect(service.stderr).toContain(`The admin key is in ${service.keyFile}.`)
   })
 
-  test('without a file the key is printed once, and the line to paste works', async () => {
+  test('without a file the key is printed once, and the printed command works', async () => {
     const service = await started({ keepsKey: false })
     const [secret] = /sluice_\S+/.exec(service.stderr) ?? []
     expect(service.stderr).toContain('The admin key, shown only now:')
@@ -315,7 +315,7 @@ describe('starting', () => {
     expect(service.stderr).toContain('"Api-Key: $SLUICE_API_KEY"')
   })
 
-  test('a folder that another process uses is refused, with what to do', async () => {
+  test('a folder in use by another process is refused, with a hint', async () => {
     const service = await started()
     const second = await sluice(['serve', '--listen', '127.0.0.1:0', '--data-folder', service.dataFolder])
     expect(second.code).toBe(1)
@@ -323,7 +323,7 @@ describe('starting', () => {
     expect(second.stderr).not.toMatch(/\n\s+at /)
   })
 
-  test('a port that is taken is said with the option to change, and no key is made', async () => {
+  test('a port in use is reported with the option to change, and no key is created', async () => {
     const service = await started()
     const port = new URL(service.url).port
     const dataFolder = join(service.folder, 'other')
@@ -335,26 +335,26 @@ describe('starting', () => {
     const apart = ['--listen', '127.0.0.1:0', '--admin-listen', port]
     const third = await sluice(['serve', ...apart, '--data-folder', dataFolder])
     expect(third.stderr).toMatch(/ is in use by another process: choose another with --admin-listen\n$/)
-    // The next start is still the first: it gives a key.
+    // The next start is still the first one, so it creates a key.
     const next = await started({ keepsKey: false, args: ['--data-folder', dataFolder] })
     expect(next.stderr).toContain('The admin key, shown only now:')
   })
 
-  test('a first start without Redis says that the admin key comes later, and then gives it', async () => {
+  test('a first start without Redis announces that the admin key comes later, and then prints it', async () => {
     const redis = await redisStarted()
     await redis.kill()
     const args = ['--store', `redis://127.0.0.1:${redis.port}`]
     const service = await started({ keepsKey: false, args })
     await until('it says what to expect', async () => service.stderr.includes('Try it:'))
     expect(service.stderr).toContain(
-      'Redis does not answer. If this is the first start, the admin key is printed here when the service is ready.',
+      'Redis does not answer. If this is the first start, the admin key will be printed here when the service is ready.',
     )
     expect(service.stderr).not.toContain('was given at the first start')
     await redis.start()
     await until('the key is printed', async () => /shown only now:\n\n {2}sluice_\w+/.test(service.stderr))
   })
 
-  test('administration can listen apart', async () => {
+  test('administration can have its own listener', async () => {
     const service = await started({ args: ['--admin-listen', '127.0.0.1:0', '--log-level', 'info'] })
     await until('the first line of the log', async () => service.stdout.includes('\n'))
     const { adminAddress } = JSON.parse(service.stdout.split('\n')[0])
@@ -377,7 +377,7 @@ describe('starting', () => {
     expect(existsSync(socket)).toBe(false)
   })
 
-  test('a configuration file is served, watched, and kept as it was when it is wrong', async () => {
+  test('a configuration file is applied, watched, and kept in its last valid form', async () => {
     const { folder } = await started()
     const path = join(folder, 'sluice.yaml')
     writeFileSync(path, 'policies:\n  - { name: gold, client: acme, rules: 7/hour }\n')
@@ -394,7 +394,7 @@ describe('starting', () => {
   })
 })
 
-test('SIGTERM in the middle of a request: it is answered, and nothing new is taken', async () => {
+test('SIGTERM in the middle of a request: it is answered, and no new request is accepted', async () => {
   const service = await started()
   const { hostname, port } = new URL(service.url)
   const body = JSON.stringify({ client_id: 'acme', route: '/v1/orders' })
@@ -438,7 +438,7 @@ test('no key is ever in the log', async () => {
   expect(service.stdout + service.stderr).not.toContain(readFileSync(service.keyFile, 'utf8').trim())
 })
 
-/** Whether a check, on a connection of its own, was decided. */
+/** True if a check, on a connection of its own, was decided. */
 function isAnswered(url: string, key: string, body: unknown): Promise<boolean> {
   return new Promise((resolve) => {
     const text = JSON.stringify(body)
@@ -453,7 +453,7 @@ function isAnswered(url: string, key: string, body: unknown): Promise<boolean> {
   })
 }
 
-test('--version loads little more than what reads the command line', async () => {
+test('--version loads little more than the parser of the command line', async () => {
   // Node's coverage report lists every script that was loaded.
   const folder = temporaryFolder()
   const { code, stdout } = await sluice(['--version'], { env: { NODE_V8_COVERAGE: folder } })

@@ -1,10 +1,10 @@
-// Certificates that sign themselves, for tests of TLS.
+// Self-signed certificates for tests of TLS.
 
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { temporaryFolder } from './temporary-folder.ts'
 
-/** `subject` such as `IP:127.0.0.1` or `DNS:sluice.example`. */
+/** `subject` is, for example, `IP:127.0.0.1` or `DNS:sluice.example`. */
 export function certificate(subject = 'IP:127.0.0.1'): { readonly cert: string; readonly key: string } {
   const folder = temporaryFolder()
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]

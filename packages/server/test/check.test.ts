@@ -17,7 +17,7 @@ describe('POST /v1/check', () => {
     expect(headers.get('ratelimit')).toBe('"rule-1";r=99;t=41')
   })
 
-  test('denies with 200, and says when to come back', async () => {
+  test('denies with 200, and has the time to wait', async () => {
     const { call } = await startService()
     await call('PUT', '/v1/policies/tight', { client: 'ada', rules: '2/hour' })
     for (const remain of [1, 0]) {
@@ -30,7 +30,7 @@ describe('POST /v1/check', () => {
     expect(headers.get('retry-after')).toBe('3600')
   })
 
-  test('rounds the seconds up, and starts anew with the window', async () => {
+  test('rounds the seconds up, and starts again with the window', async () => {
     const { call } = await startService()
     const check = async () => (await call('POST', '/v1/check', { client_id: 'ada', route: '/a', cost: 100 })).body.data
     expect(await check()).toMatchObject({ status: 'Allow', reset_in_second: 41 })
@@ -52,7 +52,7 @@ describe('POST /v1/check', () => {
     expect(headers.get('retry-after')).toBeNull()
   })
 
-  test('counts clients and routes apart, whatever is in their names', async () => {
+  test('counts clients and routes separately, whatever their names contain', async () => {
     const { call } = await startService()
     const pairs = [
       ['ada', '/orders'],
@@ -92,7 +92,7 @@ describe('POST /v1/check', () => {
     expect(answer.body.meta.message).toContain(message)
   })
 
-  test('nothing is counted by what is refused', async () => {
+  test('a refused request counts nothing', async () => {
     const { call } = await startService()
     await call('POST', '/v1/check', { client_id: 'ada', route: '/a', cost: -5 })
     await call('POST', '/v1/check', { client_id: 'ada', route: '/a' }, { 'api-key': 'wrong' })
@@ -100,7 +100,7 @@ describe('POST /v1/check', () => {
   })
 })
 
-test('the door of its own and the route answer alike', async () => {
+test('the check door and the route answer alike', async () => {
   const { call, key } = await startService()
   await call('PUT', '/v1/policies/shadowed', { client: 'shadow', rules: '1/hour', mode: 'shadow' })
   await call('PUT', '/v1/policies/off', { client: 'off', rules: '1/hour', mode: 'off' })
@@ -132,7 +132,7 @@ test('the door of its own and the route answer alike', async () => {
     ],
   ]
   for (const [body, headers] of requests) {
-    // The route first, which takes any spelling, for one client; then the door for another that is like it.
+    // First the route, which accepts any spelling, for one client; then the door for a similar client.
     const named = (suffix: string): unknown =>
       typeof body === 'object' ? { ...body, route: 'route' in (body as object) ? `/${suffix}` : undefined } : body
     const route = await call('POST', '/v1/chec%6B', named('route'), headers)
@@ -149,7 +149,7 @@ test('the door of its own and the route answer alike', async () => {
 })
 
 describe('policies decide', () => {
-  test('the most specific one, at once after it changed, and what was used stays used', async () => {
+  test('the most specific one, immediately after a change, and usage is kept', async () => {
     const { call } = await startService()
     const check = async (client_id: string, route: string) => (await call('POST', '/v1/check', { client_id, route })).body.data
     await check('ada', '/orders')
@@ -178,7 +178,7 @@ describe('policies decide', () => {
     expect(await check('bob', '/search/b')).toMatchObject({ remain: 2 })
   })
 
-  test('shadow counts and allows and says so; off does not count', async () => {
+  test('shadow counts, allows and reports; off does not count', async () => {
     const { call } = await startService()
     await call('PUT', '/v1/policies/watch', { client: 'ada', rules: '1/hour', mode: 'shadow' })
     const check = async () => call('POST', '/v1/check', { client_id: 'ada', route: '/a' })
@@ -196,7 +196,7 @@ describe('policies decide', () => {
 })
 
 describe('the older endpoints', () => {
-  test('check and set, in the shapes that callers know', async () => {
+  test('check and set, in their documented shapes', async () => {
     const { call } = await startService()
     const headers = { 'x-client-id': 'ada' }
     const first = await call('POST', '/api/v1/rate/fixed-window', { route: '/orders' }, headers)
@@ -208,11 +208,11 @@ describe('the older endpoints', () => {
       remain: 0,
     })
     expect((await call('POST', '/api/v1/rate/fixed-window', { route: '/orders' }, headers)).body.data.status).toBe('Deny')
-    // The same counter as that of the newer form.
+    // The same counter as in the newer form.
     expect((await call('POST', '/v1/check', { client_id: 'ada', route: '/orders' })).body.data.status).toBe('Deny')
   })
 
-  test('setting twice changes the one policy, keeps its mode, and has a name that tells nothing of the client', async () => {
+  test('setting twice changes the one policy, keeps its mode, and has a name that does not reveal the client', async () => {
     const { call } = await startService()
     const headers = { 'x-client-id': 'secret-client' }
     await call('PUT', '/api/v1/rate/fixed-window/set', { route: '/a', limit: 5, window: 60 }, headers)
@@ -230,7 +230,7 @@ describe('the older endpoints', () => {
     [{}, { 'x-client-id': 'ada' }, 'route is missing'],
     [{ route: '/a', limit: 0, window: 60 }, { 'x-client-id': 'ada' }, 'limit must be a whole number of at least 1, got 0'],
     [{ route: '/a', limit: 5, window: 1.5 }, { 'x-client-id': 'ada' }, 'window must be whole seconds'],
-    [{ route: '/a*', limit: 5, window: 60 }, { 'x-client-id': 'ada' }, '"/a*" stands for several'],
+    [{ route: '/a*', limit: 5, window: 60 }, { 'x-client-id': 'ada' }, '"/a*" is a pattern for several'],
   ])('refuse %o %o', async (body, headers, message) => {
     const { call } = await startService()
     const path = 'limit' in body ? '/api/v1/rate/fixed-window/set' : '/api/v1/rate/fixed-window'
@@ -264,7 +264,7 @@ describe('the older endpoints', () => {
 })
 
 describe('POST /v1/check/batch', () => {
-  test('decides each in order, as single checks would be', async () => {
+  test('decides each check in order, like single checks', async () => {
     const { call } = await startService()
     await call('PUT', '/v1/policies/tight', { client: 'tight', rules: '1/hour' })
     const checks = [
@@ -283,7 +283,7 @@ describe('POST /v1/check/batch', () => {
     ])
   })
 
-  test('takes a thousand, and no more', async () => {
+  test('accepts a thousand checks, and no more', async () => {
     const { call } = await startService()
     const checks = Array.from({ length: 1000 }, (_, i) => ({ client_id: `client-${i}`, route: '/a' }))
     expect((await call('POST', '/v1/check/batch', { checks })).body.data.results).toHaveLength(1000)
@@ -293,7 +293,7 @@ describe('POST /v1/check/batch', () => {
     expect((await call('POST', '/v1/check/batch', { checks: [] })).status).toBe(400)
   })
 
-  test('one bad check refuses all of them and counts none', async () => {
+  test('one invalid check refuses all of them and counts none', async () => {
     const { call } = await startService()
     const { status, body } = await call('POST', '/v1/check/batch', {
       checks: [{ client_id: 'ada', route: '/a' }, { client_id: 'ada' }],

@@ -1,4 +1,4 @@
-// The client library against the real service: every method, in its own words.
+// The client library against the real service: every method.
 
 import { expect, onTestFinished, test } from 'vitest'
 import { LONGEST_CLIENT_ID, LONGEST_ROUTE } from '../src/client/check-json.ts'
@@ -56,7 +56,7 @@ test('check, checkMany, usage, refund, set, reset', async () => {
   await expect(client.set({ ...acme, used: 2, rule: 'brust' })).rejects.toMatchObject({ status: 400 })
 })
 
-test('what the client lets pass, the service takes', async () => {
+test('a check that passes the client is accepted by the service', async () => {
   const client = await startClient()
   const longest = {
     clientId: '€'.repeat(LONGEST_CLIENT_ID),
@@ -70,7 +70,7 @@ test('what the client lets pass, the service takes', async () => {
   expect((await client.checkMany(many)).every(({ allowed }) => allowed)).toBe(true)
 })
 
-test('half a character is refused before it is sent, so that the rest of its batch is decided', async () => {
+test('a lone surrogate is refused before it is sent, so that the rest of its batch is decided', async () => {
   const client = await startClient()
   const half = client.check({ clientId: 'ada\ud800', route: '/a' })
   const whole = client.check({ clientId: 'ada', route: '/a' })
@@ -78,7 +78,7 @@ test('half a character is refused before it is sent, so that the rest of its bat
   expect((await whole).allowed).toBe(true)
 })
 
-test('policies that somebody else has changed are not overwritten', async () => {
+test('changes of policies by others are not overwritten', async () => {
   const client = await startClient()
   const gold = { name: 'gold', client: 'acme', rules: '5/second' }
   const isRefused = { code: 'ERR_PRECONDITION', status: 412 }
@@ -155,7 +155,7 @@ test('stats, top and health', async () => {
   expect(await client.health()).toEqual({ isReady: true, state: 'ready', store: 'memory', records: 'kept' })
 })
 
-test('a wrong key is refused in words', async () => {
+test('a wrong key is refused with a clear message', async () => {
   const { address } = await startService()
   const client = createClient({ url: address, apiKey: 'sluice_wrong' })
   onTestFinished(() => client.close())

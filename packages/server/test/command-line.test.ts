@@ -1,4 +1,4 @@
-// The `sluice` command against the real service: what it prints, and what it ends with.
+// The `sluice` command against the real service: its output and its exit codes.
 
 import { once } from 'node:events'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -32,7 +32,7 @@ async function sluice(args: readonly string[], { env = {}, input = '', isTTY = f
   return { code, stdout: writtenTo(stdout), stderr: writtenTo(stderr) }
 }
 
-/** Runs a command that must succeed; → what it printed. */
+/** Runs a command that must succeed. Returns its output. */
 async function printed(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await sluice(args)
   expect({ code, stderr }, args.join(' ')).toEqual({ code: 0, stderr: '' })
@@ -46,7 +46,7 @@ function file(name: string, content: string): string {
 }
 
 describe('check', () => {
-  test('says what was decided, and ends with it', async () => {
+  test('prints the decision, and has a matching exit code', async () => {
     expect(await sluice(['check', 'acme', '/v1/orders'])).toEqual({
       code: 0,
       stdout: 'Allow  99 of 100 left, all free again in 41 s\n',
@@ -76,7 +76,7 @@ describe('check', () => {
     )
   })
 
-  test('many from a file, or from the standard input', async () => {
+  test('many from a file, or from standard input', async () => {
     await printed('policies', 'set', 'three', '--client', 'acme', '--rule', '3/hour')
     const lines = ['acme', 'bob', 'acme', 'acme', 'acme'].map((client_id) => JSON.stringify({ client_id, route: '/' }))
     expect(await sluice(['check', '--file', file('checks.jsonl', lines.join('\n'))])).toEqual({
@@ -97,7 +97,7 @@ describe('check', () => {
     ])
   })
 
-  test('shows how far it is, where there is a terminal', async () => {
+  test('shows its progress on a terminal', async () => {
     const lines = Array.from({ length: 2500 }, (_, i) => JSON.stringify({ client_id: `c${i}`, route: '/' }))
     const { stdout, stderr } = await sluice(['check', '--file', file('checks.jsonl', lines.join('\n'))], { isTTY: true })
     expect(stdout).toBe('2,500 allowed, 0 denied\n')
@@ -110,7 +110,7 @@ describe('check', () => {
       ['{', 'is not JSON'],
       ['{"client_id":"acme"}', 'a check needs client_id and route'],
       ['{"client_id":"acme","route":"/","cost":0}', 'cost must be a whole number of at least 1, got 0'],
-      ['{"client_id":"acme","route":"/","price":1}', 'there is no "price" in a check: there is client_id, route and cost'],
+      ['{"client_id":"acme","route":"/","price":1}', 'a check has no field "price": it has client_id, route and cost'],
     ]) {
       const path = file('checks.jsonl', `${good}\n${bad}\n`)
       expect(await sluice(['check', '--file', path])).toEqual({ code: 2, stdout: '', stderr: `${path}:2: ${message}\n` })
@@ -143,9 +143,9 @@ test('usage and reset', async () => {
 })
 
 describe('policies', () => {
-  test('set does not undo what somebody else changes at the same moment', async () => {
+  test('set does not overwrite a change by somebody else at the same moment', async () => {
     await printed('policies', 'set', 'gold', '--client', 'acme', '--rule', '20/second')
-    // Between reading the policy and writing it.
+    // Between reading and writing the policy.
     const between = createServer(async (request, response) => {
       const headers = { 'if-match': request.headers['if-match'] ?? '*' }
       const written = request.method === 'PUT' ? await text(request) : undefined
@@ -163,7 +163,7 @@ describe('policies', () => {
     expect((await service.call('GET', '/v1/policies/gold')).body.data).toMatchObject({ rules: ['30/second'], mode: 'enforce' })
   })
 
-  test('set adds, and changes only what is given', async () => {
+  test('set adds a policy, or changes only the given options', async () => {
     const gold = [
       'policies:',
       '  - name: gold',
@@ -200,7 +200,7 @@ describe('policies', () => {
     expect(await sluice(['policies', 'get', 'gold'])).toEqual({ code: 4, stdout: '', stderr: 'no policy is called "gold"\n' })
   })
 
-  test('what is exported can be imported, and served', async () => {
+  test('exported policies can be imported, and used with --config', async () => {
     const policies = Array.from(
       { length: 30 },
       (_, i) => `  - { name: p${String(i).padStart(2, '0')}, client: "c${i}", rules: ${i + 1}/minute }`,
@@ -227,7 +227,7 @@ describe('policies', () => {
     expect(JSON.parse(await printed('policies', 'import', json, '--json'))).toEqual({ imported: 30 })
   })
 
-  test('a file with a mistake changes nothing, and every mistake is said', async () => {
+  test('a file with mistakes changes nothing, and every mistake is reported', async () => {
     const path = file(
       'policies.yaml',
       'policies:\n  - { name: a, client: a, rules: 1/s }\n  - { name: b, client: b, ruls: 1/s }\n  - { name: c, client: c, rules: often }\n',
@@ -243,7 +243,7 @@ describe('policies', () => {
     })
   })
 
-  test('an import that the service refuses half-way says how far it came', async () => {
+  test('an import that the service refuses half-way reports the number of imported policies', async () => {
     await printed('policies', 'set', 'taken', '--client', 'c', '--rule', '1/s')
     const path = file('policies.yaml', 'policies:\n  - { name: other, client: c, rules: 1/s }\n')
     expect(await sluice(['policies', 'import', path])).toMatchObject({
@@ -253,10 +253,10 @@ describe('policies', () => {
   })
 
   test.each([
-    [['policies', 'set', 'x'], 'say what to set: --client, --route, --rule, --mode, --scope or --file'],
+    [['policies', 'set', 'x'], 'name what to set: --client, --route, --rule, --mode, --scope or --file'],
     [
       ['policies', 'set', 'p1', '--rule', '5/minute'],
-      'say which requests the policy p1 is for, with --client or --route: the policy for all of them is called default',
+      'name the requests that the policy p1 is for, with --client or --route: the policy for all requests is called default',
     ],
     [['policies', 'set', 'x', '--mode', 'off'], 'there is no policy x yet: a new one needs --rule or --file'],
     [
@@ -281,14 +281,14 @@ describe('policies', () => {
     ],
     [
       ['keys', 'create', 'x', '--expires', 'soon'],
-      "error: option '--expires <time>' argument 'soon' is invalid. It must be a time such as 2027-01-31T00:00:00Z, or such as '90d' from now.",
+      "error: option '--expires <time>' argument 'soon' is invalid. It must be a time such as 2027-01-31T00:00:00Z, or a duration from now such as '90d'.",
     ],
   ])('%j is refused', async (args, message) => {
     expect(await sluice(args)).toEqual({ code: 2, stdout: '', stderr: `${message}\n` })
   })
 })
 
-test('keys are made, listed, replaced and revoked', async () => {
+test('keys are created, listed, rotated and revoked', async () => {
   advance(1)
   const {
     code,
@@ -297,7 +297,7 @@ test('keys are made, listed, replaced and revoked', async () => {
   } = await sluice(['keys', 'create', 'shop', '--scope', 'check', '--scope', 'read', '--expires', '90d'])
   expect(code).toBe(0)
   expect(secret).toMatch(/^sluice_\w+\n$/)
-  expect(stderr).toMatch(/^\w+ \(shop\), check, read, until 2027-04-15T08:00:19.001Z\nIts secret is shown this once:\n$/)
+  expect(stderr).toMatch(/^\w+ \(shop\), check, read, until 2027-04-15T08:00:19.001Z\nThe secret is shown only once:\n$/)
   const id = stderr.split(' ')[0]
   const env = { SLUICE_API_KEY: secret }
   expect((await sluice(['check', 'acme', '/'], { env })).code).toBe(0)
@@ -311,13 +311,13 @@ test('keys are made, listed, replaced and revoked', async () => {
     'name scopes state created last used',
     'shop check,read revoked 2027-01-15 never',
     'shop check,read until 2027-01-15 2027-01-15 2027-01-15',
-    'first-admin admin alive 2027-01-15 2027-01-15',
+    'first-admin admin valid 2027-01-15 2027-01-15',
     '',
   ])
   expect(listed).not.toContain(secret.trim())
 })
 
-test('a key has the scopes that were asked for, and no others; check if none were', async () => {
+test('a key has exactly the requested scopes; check by default', async () => {
   const scopesOf = async (...args: string[]) => JSON.parse(await printed('keys', 'create', ...args, '--json')).scopes
   expect(await scopesOf('looks', '--scope', 'read')).toEqual(['read'])
   expect(await scopesOf('rules', '--scope', 'admin')).toEqual(['admin'])
@@ -328,7 +328,11 @@ test('a key has the scopes that were asked for, and no others; check if none wer
 test('the last admin key is revoked only with --force', async () => {
   const [{ id }] = JSON.parse(await printed('keys', 'list', '--json'))
   const refused = await sluice(['keys', 'revoke', id])
-  expect(refused).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('is the last that can administer') })
+  expect(refused).toMatchObject({
+    code: 4,
+    stdout: '',
+    stderr: expect.stringContaining('is the last valid key with the scope admin'),
+  })
   expect(refused.stderr).toContain('--force')
   expect(await printed('keys', 'revoke', id, '--force')).toBe(`${id} (first-admin) is revoked\n`)
 })
@@ -349,7 +353,7 @@ test('a key is read from a file, and never from the command line', async () => {
   expect(await sluice(['check', 'acme', '/'], { env: { SLUICE_API_KEY: 'with space' } })).toMatchObject({ code: 2 })
 })
 
-test('without any admin key, one is made in the data folder while the service is stopped', async () => {
+test('without any admin key, one is created in the data folder while the service is stopped', async () => {
   const { folder } = service
   const running = await sluice(['keys', 'create', 'rescue', '--scope', 'admin', '--data-folder', folder])
   expect(running).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/is in use by process \d+/) })
@@ -367,7 +371,7 @@ test('without any admin key, one is made in the data folder while the service is
   })
 })
 
-test('a service that is not there is said in words', async () => {
+test('an unreachable service is reported with a clear message', async () => {
   const env = { SLUICE_URL: 'http://127.0.0.1:1' }
   expect(await sluice(['check', 'acme', '/'], { env })).toEqual({
     code: 3,
@@ -381,7 +385,7 @@ test('a service that is not there is said in words', async () => {
   })
 })
 
-test('a service that takes too long is said so, with what to try', async () => {
+test('a service that takes too long is reported with a hint', async () => {
   const silent = createServer(() => {})
   silent.listen(0, '127.0.0.1')
   await once(silent, 'listening')
@@ -397,7 +401,7 @@ test('a service that takes too long is said so, with what to try', async () => {
   })
 })
 
-test('a command that needs another one after it prints its help, and ends with 2', async () => {
+test('a command that needs a subcommand prints its help, and ends with 2', async () => {
   for (const args of [[], ['config'], ['policies'], ['keys'], ['records']]) {
     const { code, stdout, stderr } = await sluice(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -406,21 +410,19 @@ test('a command that needs another one after it prints its help, and ends with 2
   expect(await sluice(['help', 'keys'])).toMatchObject({ code: 0, stdout: expect.stringContaining('Usage: sluice keys') })
 })
 
-test('a failure of TLS is said as such, with what to try, and not as a service that does not run', async () => {
+test('a failure of TLS is reported as such with a hint, and not as a service that is down', async () => {
   const { cert, key } = certificate('DNS:sluice.example')
   const overTls = await startService({ flags: { tlsCert: cert, tlsKey: key } })
   const asked = async (url: string) => (await sluice(['check', 'acme', '/', '--url', url])).stderr
   expect(await asked(overTls.address)).toMatch(
     /self-signed certificate.*\nThe certificate is not trusted\. .*NODE_EXTRA_CA_CERTS\.\n$/,
   )
-  expect(await asked(overTls.address.replace('https', 'http'))).toMatch(
-    /broke: .*\nIf the service speaks TLS, .* https:\/\/\.\n$/,
-  )
-  expect(await asked(service.address.replace('http', 'https'))).toMatch(/\nTLS could not be agreed on\. .* http:\/\/\.\n$/)
-  expect(await asked('http://nobody.invalid')).toMatch(/nobody\.invalid\nIs the name right\?\n$/)
+  expect(await asked(overTls.address.replace('https', 'http'))).toMatch(/broke: .*\nIf the service uses TLS, .* https:\/\/\.\n$/)
+  expect(await asked(service.address.replace('http', 'https'))).toMatch(/\nThe TLS handshake failed\. .* http:\/\/\.\n$/)
+  expect(await asked('http://nobody.invalid')).toMatch(/nobody\.invalid\nIs the host name right\?\n$/)
 })
 
-test('what others have named cannot steer the terminal', async () => {
+test('names chosen by others cannot control the terminal', async () => {
   const evil = 'a\x1b]0;owned\x07\x1b[2J\u202e\nb'
   await printed('policies', 'set', 'none', '--client', 'a*', '--rule', '1/hour')
   for (let i = 0; i < 3; i++) await sluice(['check', evil, evil])
@@ -438,7 +440,7 @@ test('what others have named cannot steer the terminal', async () => {
 })
 
 describe('config', () => {
-  test('validate says everything that is wrong, and where', async () => {
+  test('validate reports all problems with their place', async () => {
     const path = file('sluice.yaml', 'listen: 127.0.0.1:99999\nlogLevel: lowd\npolices: []\n')
     const { code, stdout, stderr } = await sluice(['config', 'validate', '--config', path])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -451,7 +453,7 @@ describe('config', () => {
     expect(await printed('config', 'validate')).toBe('The configuration is valid.\n')
   })
 
-  test('files of TLS that cannot be used are refused with their option, before anything is made', async () => {
+  test('unusable TLS files are refused with their option, before anything is created', async () => {
     const { cert, key } = certificate()
     const other = certificate()
     const text = file('text.pem', 'nonsense')
@@ -475,7 +477,7 @@ describe('config', () => {
     expect(await printed('config', 'validate', '--tls-cert', cert, '--tls-key', key)).toBe('The configuration is valid.\n')
   })
 
-  test('print says where each value came from, and no password', async () => {
+  test('print shows the origin of each value, and no password', async () => {
     const path = file('sluice.yaml', 'maxKeys: 5000\n')
     const env = { SLUICE_STORE: 'redis://user:hunter2@redis:6379' }
     const { code, stdout } = await sluice(['config', 'print', '--config', path, '--log-level', 'warn'], { env })
@@ -494,13 +496,13 @@ describe('config', () => {
     })
   })
 
-  test('schema is the one that the package publishes', async () => {
+  test('schema equals the published one', async () => {
     const published = readFileSync(new URL('../config.schema.json', import.meta.url), 'utf8')
     expect(JSON.parse(await printed('config', 'schema'))).toMatchObject({ properties: JSON.parse(published).properties })
   })
 })
 
-test('an admin key file that cannot or must not be written is refused before anything is made', async () => {
+test('an admin key file that cannot or must not be written is refused before anything is created', async () => {
   const folder = temporaryFolder()
   const dataFolder = join(folder, 'data')
   const refused = async (...flags: string[]) => {
@@ -510,13 +512,13 @@ test('an admin key file that cannot or must not be written is refused before any
   }
   expect(await refused('--admin-key-file', folder)).toBe(`--admin-key-file ${folder} is a folder: name a file\n`)
   const notes = file('notes.txt', 'do not lose this')
-  expect(await refused('--admin-key-file', notes)).toContain('holds something else than an API key of Sluice')
+  expect(await refused('--admin-key-file', notes)).toContain('contains something other than an API key of Sluice')
   expect(readFileSync(notes, 'utf8')).toBe('do not lose this')
   expect(await refused('--admin-key-file', join(notes, 'key'))).toContain('cannot be used: ')
   expect(await refused('--show-key')).toBe('--show-key shows the key of a file: name the file with --admin-key-file\n')
 })
 
-test('a large YAML file is announced before it is read, a small one is not', async () => {
+test('a notice is printed before reading a large YAML file, but not for a small one', async () => {
   const policies = Array.from(
     { length: 4000 },
     (_, i) => `  - { name: p${i}, client: ${'c'.repeat(100)}${i}, rules: 5/minute }\n`,
@@ -525,7 +527,7 @@ test('a large YAML file is announced before it is read, a small one is not', asy
   const { code, stderr } = await sluice(['config', 'validate', '--config', large])
   expect({ code, stderr }).toEqual({
     code: 0,
-    stderr: `Reading ${large}, 0.6 MB of YAML. As JSON it would be read many times as fast.\n`,
+    stderr: `Reading ${large}, 0.6 MB of YAML. JSON would be read many times faster.\n`,
   })
   const refused = await sluice(['policies', 'import', large], { env: { SLUICE_URL: 'http://127.0.0.1:1' } })
   expect(refused.stderr).toContain(`Reading ${large}, 0.6 MB`)
@@ -533,7 +535,7 @@ test('a large YAML file is announced before it is read, a small one is not', asy
   expect(await sluice(['config', 'validate', '--config', small])).toMatchObject({ code: 0, stderr: '' })
 })
 
-test('top shows rates and who is limited, once where there is no terminal', async () => {
+test('top shows rates and denied clients, once without a terminal', async () => {
   await printed('policies', 'set', 'tight', '--client', 'acme', '--rule', '10/hour')
   const checks = Array.from({ length: 40 }, () => JSON.stringify({ client_id: 'acme', route: '/' })).join('\n')
   await sluice(['check', '--file', '-'], { input: checks })
@@ -547,7 +549,7 @@ test('top shows rates and who is limited, once where there is no terminal', asyn
   expect(json).toMatchObject({ health: { state: 'ready' }, limited: { clients: [{ clientId: 'acme', count: 30 }] } })
 })
 
-test('top is drawn again and again on a terminal, until q', async () => {
+test('top is redrawn on a terminal until q is pressed', async () => {
   const raw: boolean[] = []
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (isRaw: boolean) => raw.push(isRaw) })
   const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 40, rows: 10 })
@@ -565,7 +567,7 @@ test('top is drawn again and again on a terminal, until q', async () => {
   for (const line of drawn.split('\r\n')) expect(line.split('\x1b')[0].length).toBeLessThanOrEqual(40)
 })
 
-test('every command explains itself, with an example', async () => {
+test('every command has help with an example', async () => {
   const program = await buildProgram({
     stdin: Readable.from([]),
     stdout: new PassThrough(),

@@ -1,4 +1,4 @@
-// What strangers may send: slow, large, malformed, deep, endless, with wrong keys. Over real sockets.
+// Hostile requests over real sockets: slow, large, malformed, deeply nested, endless, with wrong keys.
 
 import { connect, type Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
@@ -17,7 +17,7 @@ function closed(socket: Socket): Promise<void> {
   })
 }
 
-/** Sends text on a socket of its own; → all that comes back until the service closes it, and how long that took. */
+/** Sends text on a new socket. Returns the response until the service closes the socket, and the time that this took. */
 async function send(address: string, text: string | Buffer): Promise<{ answer: string; tookMs: number }> {
   const startMs = performance.now()
   const socket = open(address)
@@ -34,21 +34,21 @@ const post = (body: string, headers: string[] = []) =>
   ['POST /v1/check HTTP/1.1', 'Host: x', 'Content-Type: application/json', 'Connection: close', ...headers, '', body].join('\r\n')
 
 describe('bodies', () => {
-  test('one that says it is too large is refused before it is sent', async () => {
+  test('one with a Content-Length that is too large is refused before it is sent', async () => {
     const { address, key } = await startService()
     const { answer } = await send(address, post('', [`Api-Key: ${key}`, 'Content-Length: 1000000']))
     expect(answer).toContain('413 Payload Too Large')
     expect(answer).toContain('"error":"ERR_TOO_LARGE"')
   })
 
-  test('one that turns out too large is refused on the way', async () => {
+  test('one that becomes too large is refused while it is sent', async () => {
     const { address, key } = await startService()
     const chunk = `4000\r\n${'x'.repeat(0x4000)}\r\n`
     const { answer } = await send(address, post(chunk.repeat(3), [`Api-Key: ${key}`, 'Transfer-Encoding: chunked']))
     expect(answer).toContain('413 Payload Too Large')
   })
 
-  test('one that is deep is refused quickly, in the door and in the routes', async () => {
+  test('one that is nested too deeply is refused quickly, by the check door and by the routes', async () => {
     const { call } = await startService()
     const deep = `${'[{"a":'.repeat(2000)}1${'}]'.repeat(2000)}`
     for (const path of ['/v1/check', '/v1/chec%6B', '/v1/check/batch']) {
@@ -59,7 +59,7 @@ describe('bodies', () => {
     }
   })
 
-  test('one that is not UTF-8, or has half a character, is refused: else different ids would be counted as one', async () => {
+  test('one with invalid UTF-8 or a lone surrogate is refused, since different ids would be counted as one', async () => {
     const { address, adminAddress, key } = await startService()
     const bodies = [
       Buffer.concat([Buffer.from('{"client_id":"a'), Buffer.from([0xff]), Buffer.from('","route":"/a"}')]),
@@ -87,7 +87,7 @@ describe('bodies', () => {
 })
 
 describe('HTTP itself', () => {
-  test('what is not HTTP is answered 400 in the envelope, and the connection is closed', async () => {
+  test('input that is not HTTP is answered 400 in the envelope, and the connection is closed', async () => {
     const { address } = await startService()
     for (const text of [
       'hello\r\n\r\n',
@@ -114,13 +114,13 @@ describe('HTTP itself', () => {
     expect(answer).toContain('ERR_HEADERS_TOO_LARGE')
   })
 
-  test('a path that cannot be decoded, or that nobody has, is answered in the envelope', async () => {
+  test('a path that cannot be decoded, or that is unknown, is answered in the envelope', async () => {
     const { call } = await startService()
     expect((await call('GET', '/v1/policies/%ff')).body.meta).toMatchObject({ code: 400, error: 'ERR_INPUT' })
     expect((await call('GET', '/nope')).body.meta).toMatchObject({ code: 404, error: 'ERR_NOT_FOUND' })
   })
 
-  test('a path that takes other methods is answered 405, with those that it takes', async () => {
+  test('a path with another method is answered 405, with the allowed methods', async () => {
     const { call } = await startService()
     const cases = [
       ['PATCH', '/v1/check', 'POST'],
@@ -141,7 +141,7 @@ describe('HTTP itself', () => {
     }
   })
 
-  test('headers are read however many there are, in the door and in the routes', async () => {
+  test('any number of headers is read, by the check door and by the routes', async () => {
     const { address, key, call } = await startService()
     const filler = Array.from({ length: 1000 }, (_, i) => `X-${i}: 1`)
     const body = '{"client_id":"a","route":"/a"}'
@@ -157,7 +157,7 @@ describe('HTTP itself', () => {
     expect((await call('GET', '/v1/policies/orders')).body.data.rules).toEqual(['2/hour'])
   })
 
-  test('a number in a query is written in digits', async () => {
+  test('a number in a query must be written in digits', async () => {
     const { call } = await startService()
     for (const limit of [
       'true',
@@ -182,7 +182,7 @@ describe('HTTP itself', () => {
     expect((await call('GET', '/v1/usage?client_id=ada&route=/a&cost=10')).status).toBe(200)
   })
 
-  test('a query that is not UTF-8 is refused: else different ids would be counted as one', async () => {
+  test('a query that is not UTF-8 is refused, since different ids would be counted as one', async () => {
     const { address, call, key } = await startService()
     const ask = async (path: string) => {
       const head = Buffer.from(`GET ${path} HTTP/1.1\r\nHost: x\r\nApi-Key: ${key}\r\nConnection: close\r\n\r\n`, 'latin1')
@@ -202,7 +202,7 @@ describe('HTTP itself', () => {
     expect((await call('GET', `/v1/usage?route=/a&client_id=${encodeURIComponent('café 😀%')}`)).body.data.rules[0].used).toBe(1)
   })
 
-  test('slow headers and a slow body are cut off in time, while others are served', async () => {
+  test('slow headers and a slow body are cut off in time, while other requests are served', async () => {
     const { address, call, key } = await startService()
     const slow = Array.from({ length: 200 }, () => open(address))
     const dribble = setInterval(() => {
@@ -246,7 +246,7 @@ describe('keys', () => {
     expect(response.status).toBe(200)
   })
 
-  test('failures are limited by address; a valid key still gets in; time forgives', async () => {
+  test('failures are limited by address; a valid key still passes; the limit recovers with time', async () => {
     const { call } = await startService()
     const guess = async () => call('POST', '/v1/check', { client_id: 'a', route: '/a' }, { 'api-key': 'guess' })
     for (let i = 0; i < 20; i++) expect((await guess()).status).toBe(401)
@@ -259,7 +259,7 @@ describe('keys', () => {
     expect((await guess()).status).toBe(401)
   })
 
-  test('a flood of addresses behind a trusted proxy is told apart', async () => {
+  test('addresses behind a trusted proxy are limited separately', async () => {
     const { call } = await startService({ flags: { trustedProxies: '127.0.0.1' } })
     const guess = async (from: string) =>
       (await call('GET', '/v1/keys', undefined, { 'api-key': 'guess', 'x-forwarded-for': from })).status
@@ -269,7 +269,7 @@ describe('keys', () => {
   })
 })
 
-describe('where no key is required', () => {
+describe('without required keys', () => {
   const hostOf = async (address: string, host: string) => {
     const { answer } = await send(address, `GET /v1/stats HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
     return answer.split(' ')[1]
@@ -316,12 +316,12 @@ describe('where no key is required', () => {
     expect((await send(address, check)).answer).toContain(expected)
     const used = (await call('GET', '/v1/usage?client_id=ada&route=/a')).body.data.rules[0].used
     expect(used).toBe(passes ? 2 : 0)
-    // A proxy that hands on its client's headers says what it asks about, which a page cannot.
+    // A proxy that passes on its client's headers also sends the path, which a page cannot do.
     const asked = ['X-Forwarded-For: 203.0.113.7', 'X-Forwarded-Uri: /a']
     expect((await get('/v1/authorize', asked)).answer).toContain('200 OK')
   })
 
-  test('with leave to be reached by anybody it goes by any name', async () => {
+  test('with insecureAllowUnauthenticated any host name is accepted', async () => {
     const { address } = await startService({ flags: { keysRequired: 'false', insecureAllowUnauthenticated: 'true' } })
     expect(await hostOf(address, 'sluice.internal')).toBe('200')
   })

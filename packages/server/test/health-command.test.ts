@@ -1,4 +1,4 @@
-// `sluice health` asks the service that the configuration describes, wherever and however that listens.
+// `sluice health` asks the service of the configuration, on any address and protocol.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
@@ -36,12 +36,12 @@ test('it asks the address of a flag, a variable or a file', async () => {
   expect(await health([], { SLUICE_CONFIG: file })).toEqual(READY)
 })
 
-test('it asks the machine itself where the service listens on every address', async () => {
+test('it asks loopback if the service listens on every address', async () => {
   const { port } = new URL((await startService({ flags: { listen: '0.0.0.0:0' } })).address)
   expect(await health([], { SLUICE_LISTEN: `0.0.0.0:${port}` })).toEqual(READY)
 })
 
-test('it speaks TLS where the service does, also if the certificate names somebody else', async () => {
+test('it uses TLS if the service does, even if the certificate has another name', async () => {
   const { cert, key } = certificate('DNS:sluice.example')
   const tls = { SLUICE_TLS_CERT: cert, SLUICE_TLS_KEY: key }
   const { host } = new URL((await startService({ flags: { tlsCert: cert, tlsKey: key } })).address)
@@ -83,18 +83,18 @@ test('--url and SLUICE_URL come before the configuration', async () => {
   expect(await health(['--url', address], nobody)).toEqual(READY)
 })
 
-test('a configuration that is wrong, or leaves the port open, is said', async () => {
+test('an invalid configuration, or one without a fixed port, is reported', async () => {
   expect(await health(['--listen', 'nowhere'])).toMatchObject({ code: 2, stderr: expect.stringContaining('listen must be') })
   expect(await health(['--listen', '127.0.0.1:0'])).toMatchObject({ code: 2, stderr: expect.stringContaining('--url') })
 })
 
-test('policies of the file are not read, which takes long where they are many', async () => {
+test('policies of the file are not read, since that is slow for many policies', async () => {
   const { host } = new URL((await startService()).address)
   const policies = 'policies:\n- name: a\n  rules: not a rule\n\n  # a remark\n  client: b\n'
   for (const text of [`listen: ${host}\n${policies}`, `${policies}listen: ${host}\n`, `${policies}"listen": ${host}\n`]) {
     expect(await health(['--config', configFile(text)]), text).toEqual(READY)
   }
-  // Where they cannot be cut out, the whole text is parsed.
+  // If the policies cannot be cut out, the whole text is parsed.
   expect(await health(['--config', configFile(`{ policies: [{ name: a }],\nlisten: "${host}" }\n`)])).toEqual(READY)
   expect(await health(['--config', configFile(`x: &a 5\n${policies}`)])).toMatchObject({
     code: 2,

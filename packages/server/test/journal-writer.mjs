@@ -1,5 +1,5 @@
-// A process that changes records as fast as it can and says so on standard output, until it is killed.
-// `try <id> <version> put|drop` before each change and `ok <id> <version>` once it is acknowledged; versions only grow.
+// Changes records as fast as possible and prints each step to standard output, until it is killed.
+// Prints `try <id> <version> put|drop` before each change and `ok <id> <version>` after its commit. Versions only grow.
 
 import { writeSync } from 'node:fs'
 import { DataFolder } from '../dist/data/data-folder.js'

@@ -1,4 +1,4 @@
-// The last key that can administer: it is not revoked by accident, on one instance or on several, and there is a way back if it is lost.
+// The last key with the scope admin: it is not revoked by accident, on one instance or on several, and it can be replaced if it is lost.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { fakeClock } from 'sluice/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type RedisServer, startRedis } from '../../../test/servers/redis-server.mjs'
 import { sluice, startSluice } from '../../../test/servers/sluice-service.mjs'
-import { againOnConflict } from '../src/api/again-on-conflict.ts'
+import { retryOnConflict } from '../src/api/retry-on-conflict.ts'
 import { Journal } from '../src/data/journal.ts'
 import { KeyRing } from '../src/keys/key-ring.ts'
 import { RECORD_KEYS } from '../src/redis/records-programs.ts'
@@ -31,7 +31,7 @@ describe('one instance', () => {
     return { ring, clock, journal }
   }
 
-  test('keeps the last admin key alive, unless it is forced', async () => {
+  test('keeps the last admin key valid, unless force is given', async () => {
     const { ring, journal } = await ringIn(temporaryFolder())
     await ring.create({ name: 'shop', scopes: ['check', 'read'] })
     const { key, secret } = await ring.create(admin('only'))
@@ -40,11 +40,11 @@ describe('one instance', () => {
     expect(journal.all('key').get(key.id)).not.toHaveProperty('revokedAt')
     await ring.revoke(key.id, { force: true })
     expect(ring.verify(secret)).toBeUndefined()
-    // One that is revoked already is revoked again without harm.
+    // Revoking a revoked key again is harmless.
     await expect(ring.revoke(key.id)).resolves.toMatchObject({ id: key.id })
   })
 
-  test('counts only keys that can still administer: not expired, not revoked', async () => {
+  test('counts only valid admin keys: not expired, not revoked', async () => {
     const { ring, clock } = await ringIn(temporaryFolder())
     const brief = await ring.create({ ...admin('brief'), expiresAt: clock.now() + 1000 })
     const lasting = await ring.create(admin('lasting'))
@@ -56,7 +56,7 @@ describe('one instance', () => {
     await expect(ring.revoke(third.key.id)).rejects.toMatchObject(isLast)
   })
 
-  test('of two that are revoked at once, one lives', async () => {
+  test('of two that are revoked at once, one stays valid', async () => {
     const { ring } = await ringIn(temporaryFolder())
     const made = [await ring.create(admin('a')), await ring.create(admin('b'))]
     const results = await Promise.allSettled(made.map(({ key }) => ring.revoke(key.id)))
@@ -64,7 +64,7 @@ describe('one instance', () => {
     expect(made.map(({ secret }) => ring.verify(secret) !== undefined)).toEqual([false, true])
   })
 
-  test('a forced revocation that could not be kept is not taken back by one without force', async () => {
+  test('a forced revocation that could not be committed is not undone by one without force', async () => {
     let isOurs = true
     const { ring } = await ringIn(temporaryFolder(), async () => isOurs)
     const { key, secret } = await ring.create(admin('only'))
@@ -75,7 +75,7 @@ describe('one instance', () => {
     expect(ring.verify(secret)).toBeUndefined()
   })
 
-  test('the API says so with 409, and takes force', async () => {
+  test('the API answers 409, and accepts force', async () => {
     const { call } = await startService()
     const [{ id }] = (await call('GET', '/v1/keys')).body.data.keys
     const refused = await call('DELETE', `/v1/keys/${id}`)
@@ -97,12 +97,12 @@ describe('several instances on Redis', () => {
   })
   afterAll(() => redis.stop())
 
-  /** One that does not follow looks only when it is told to. */
+  /** An instance that does not follow polls only on demand. */
   async function instance({ follows = true } = {}) {
     const connection = new RedisConnection({ kind: 'redis', urls: [`redis://127.0.0.1:${redis.port}`] }, () => {})
     await connection.connect()
     const records = new RedisRecords({ send: connection.send })
-    await (follows ? records.start() : records.look())
+    await (follows ? records.start() : records.poll())
     const ring = new KeyRing(records)
     onTestFinished(async () => {
       await ring.close().catch(() => {})
@@ -112,26 +112,26 @@ describe('several instances on Redis', () => {
     return { records, ring }
   }
 
-  test('that revoke two keys at once leave one, whatever they hear of each other and when', async () => {
+  test('that revoke two keys at once leave one, for any order of their changes', async () => {
     const instances = [await instance(), await instance()]
     let both = 0
     for (let round = 0; round < 40; round++) {
       const [{ ring }] = instances
-      const make = (name: string) => againOnConflict(() => ring.create(admin(name)))
+      const make = (name: string) => retryOnConflict(() => ring.create(admin(name)))
       const made = [await make(`a${round}`), await make(`b${round}`)]
       const others = ring.list().filter(({ id }) => made.every(({ key }) => key.id !== id))
-      for (const { id } of others) await againOnConflict(() => ring.revoke(id))
-      await Promise.all(instances.map(({ records }) => records.look()))
-      // A look in the middle, at another moment each time, hears of the other's revocation before the own one is kept.
+      for (const { id } of others) await retryOnConflict(() => ring.revoke(id))
+      await Promise.all(instances.map(({ records }) => records.poll()))
+      // A poll at another moment each time sees the other instance's revocation before the own one is committed.
       const results = await Promise.allSettled(
         instances.map(async (each, i) => {
           if (i === 1 && round % 4 > 1) await pause(round % 3)
-          const revoked = againOnConflict(() => each.ring.revoke(made[i].key.id))
-          if (round % 2 === 1) for (let n = 0; n < 3; n++) each.records.look().catch(() => {})
+          const revoked = retryOnConflict(() => each.ring.revoke(made[i].key.id))
+          if (round % 2 === 1) for (let n = 0; n < 3; n++) each.records.poll().catch(() => {})
           return revoked
         }),
       )
-      await Promise.all(instances.map(({ records }) => records.look()))
+      await Promise.all(instances.map(({ records }) => records.poll()))
       const revoked = results.filter(({ status }) => status === 'fulfilled').length
       both += revoked
       expect(revoked).toBeLessThanOrEqual(1)
@@ -141,59 +141,59 @@ describe('several instances on Redis', () => {
     expect(both).toBeGreaterThan(0)
   })
 
-  test('a revocation that waits behind news of another one is held against it', async () => {
+  test('a revocation that waits behind a change of another instance is validated against it', async () => {
     const [one, two] = [await instance(), await instance()]
     const a = await one.ring.create(admin('a'))
     const b = await one.ring.create(admin('b'))
-    await two.records.look()
+    await two.records.poll()
     await one.ring.revoke(a.key.id)
-    // The look stands before the commit, so the commit itself finds nothing that it has not seen.
-    const looked = two.records.look()
+    // The poll is queued before the commit, so the commit itself finds no unseen change.
+    const looked = two.records.poll()
     await expect(two.ring.revoke(b.key.id)).rejects.toMatchObject(isLast)
     await looked
     expect(two.ring.verify(b.secret)).toMatchObject({ id: b.key.id })
   })
 
-  test('two revoke different keys while records are lost: after the restore one key lives', async () => {
+  test('two instances revoke different keys while records are lost: after the restore one key is valid', async () => {
     const [one, two] = [await instance({ follows: false }), await instance({ follows: false })]
     const a = await one.ring.create(admin('a'))
     const b = await one.ring.create(admin('b'))
-    await two.records.look()
+    await two.records.poll()
     await redis.cli('FLUSHALL')
-    for (const { records } of [one, two]) await records.look()
+    for (const { records } of [one, two]) await records.poll()
     await expect(one.ring.revoke(a.key.id)).rejects.toMatchObject({ code: 'ERR_RECORDS_LOST' })
     await expect(two.ring.revoke(b.key.id)).rejects.toMatchObject({ code: 'ERR_RECORDS_LOST' })
     expect(await one.records.restore({ dryRun: false })).toMatchObject({ revoked: [{ kind: 'key', id: a.key.id }] })
-    await two.records.look()
-    await two.records.settle()
-    await one.records.look()
+    await two.records.poll()
+    await two.records.writeOwed()
+    await one.records.poll()
     for (const { ring } of [one, two]) {
       expect(ring.verify(a.secret)).toBeUndefined()
       expect(ring.verify(b.secret)).toMatchObject({ id: b.key.id })
     }
-    // It is kept: nothing takes it back, also if no other key is left.
+    // It is committed: nothing undoes it, even if no other key is left.
     await two.ring.revoke(b.key.id, { force: true })
-    await one.records.look()
+    await one.records.poll()
     await expect(one.ring.revoke(a.key.id)).resolves.toMatchObject({ id: a.key.id })
     expect(one.ring.verify(a.secret)).toBeUndefined()
   })
 
-  test('a revocation that was refused is made when Redis has everything again by itself', async () => {
+  test('a refused revocation is committed when Redis has everything again by itself', async () => {
     const [one, two] = [await instance({ follows: false }), await instance({ follows: false })]
     await one.ring.create(admin('a'))
     const b = await one.ring.create(admin('b'))
-    await two.records.look()
+    await two.records.poll()
     await redis.cli('RENAME', RECORD_KEYS[1], 'elsewhere')
-    await one.records.look()
+    await one.records.poll()
     await expect(one.ring.revoke(b.key.id)).rejects.toMatchObject({ code: 'ERR_RECORDS_LOST' })
     await redis.cli('RENAME', 'elsewhere', RECORD_KEYS[1])
-    await one.records.look()
-    await one.records.settle()
-    await two.records.look()
+    await one.records.poll()
+    await one.records.writeOwed()
+    await two.records.poll()
     for (const { ring } of [one, two]) expect(ring.verify(b.secret)).toBeUndefined()
   })
 
-  test('the way back makes a key that works, in Redis, at once on instances that run', async () => {
+  test('keys create --store creates a valid key in Redis, usable immediately on running instances', async () => {
     const store = `redis://127.0.0.1:${redis.port}`
     const service = await startSluice({ args: ['--store', store] })
     onTestFinished(() => service.remove())
@@ -202,7 +202,7 @@ describe('several instances on Redis', () => {
     expect((await service.call('GET', '/v1/keys')).status).toBe(401)
     await vi.waitFor(() => expect(existsSync(join(service.dataFolder, 'redis-copy.jsonl'))).toBe(true), 20_000)
     const elsewhere = await sluice(['keys', 'create', 'rescue', '--scope', 'admin', '--data-folder', service.dataFolder])
-    expect(elsewhere).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('say with --store which one') })
+    expect(elsewhere).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('name that Redis with --store') })
     const made = await sluice(['keys', 'create', 'rescue', '--scope', 'admin', '--store', store])
     expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/^sluice_\w+\n$/) })
     const headers = { 'api-key': made.stdout.trim() }

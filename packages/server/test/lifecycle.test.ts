@@ -1,4 +1,4 @@
-// Starting, stopping and starting again: what is kept, what is finished, what is refused.
+// Starting, stopping and restarting: what is kept, finished and refused.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ import { advance, callService, startService } from './running-service.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 describe('a restart', () => {
-  test('keeps policies, keys and, after a stop in peace, counters', async () => {
+  test('keeps policies, keys and, after a planned stop, counters', async () => {
     const folder = temporaryFolder()
     const first = await startService({ folder })
     await first.call('PUT', '/v1/policies/tight', { client: 'ada', rules: '5/hour' })
@@ -37,7 +37,7 @@ describe('a restart', () => {
     })
   })
 
-  test('only the first start makes a key', async () => {
+  test('only the first start creates a key', async () => {
     const folder = temporaryFolder()
     const onFirstKey = vi.fn()
     const first = await startService({ folder, onFirstKey })
@@ -54,7 +54,7 @@ describe('a restart', () => {
 })
 
 describe('a stop', () => {
-  test('says not ready first, and finishes what is under way', async () => {
+  test('answers not ready first, and finishes open requests', async () => {
     const service = await startService({ flags: { drainDelay: '300ms' } })
     const { hostname, port } = new URL(service.address)
     const body = JSON.stringify({ client_id: 'ada', route: '/a' })
@@ -79,13 +79,13 @@ describe('a stop', () => {
     expect((await callService(service.address, service.key, 'GET', '/livez')).status).toBe(200)
     await pause(400)
     half.end(body.slice(10))
-    // Begun before the stop, so not told to close: it just ends.
+    // It began before the stop, so it has no Connection: close.
     expect((await answered).status).toBe(200)
     await stopped
     await expect(callService(service.address, service.key, 'GET', '/livez')).rejects.toThrow()
   })
 
-  test('new connections are accepted and answered during the drain delay, and told to close', async () => {
+  test('new connections are accepted and answered during the drain delay, with Connection: close', async () => {
     const service = await startService({ flags: { drainDelay: '2s' } })
     const stopped = service.close()
     const fresh = () => answerOn(service, new Agent({ keepAlive: true }))
@@ -94,7 +94,7 @@ describe('a stop', () => {
     await expect(fresh()).rejects.toThrow('ECONNREFUSED')
   })
 
-  test('a request on an idle connection is answered also after the service has stopped listening', async () => {
+  test('a request on an idle connection is answered even after the service has stopped listening', async () => {
     const service = await startService({ flags: { drainDelay: '1s' } })
     const kept = new Agent({ keepAlive: true, maxSockets: 1 })
     onTestFinished(() => kept.destroy())
@@ -110,7 +110,7 @@ describe('a stop', () => {
     await stopped
   })
 
-  test('under load loses nothing: clients ask until they are told to go, and every request is answered and counted', async () => {
+  test('under load loses nothing: clients send until they get Connection: close, and every request is answered and counted', async () => {
     const service = await startService({ flags: { drainDelay: '300ms' } })
     await service.call('PUT', '/v1/policies/default', { rules: '1000000/hour' })
     const { hostname, port } = new URL(service.address)
@@ -118,7 +118,7 @@ describe('a stop', () => {
     const body = JSON.stringify({ client_id: 'ada', route: '/a' })
     const headers = { 'api-key': service.key, 'content-type': 'application/json', 'content-length': body.length }
     let allowed = 0
-    /** → whether the service wants more. */
+    /** Returns false after Connection: close. */
     const ask = (): Promise<boolean> =>
       new Promise((resolve, reject) => {
         const sent = request({ hostname, port, agent, method: 'POST', path: '/v1/check', headers }, (response) => {
@@ -142,7 +142,7 @@ describe('a stop', () => {
   })
 })
 
-/** Asks through an agent; → the status, and whether the connection is kept. */
+/** Sends a request through an agent. Returns the status, and true if the connection is kept. */
 function answerOn(service: { readonly address: string }, agent: Agent): Promise<unknown> {
   return new Promise((resolve, reject) => {
     get(`${service.address}/livez`, { agent }, (response) => {
@@ -153,7 +153,7 @@ function answerOn(service: { readonly address: string }, agent: Agent): Promise<
 }
 
 describe('listeners', () => {
-  test('administration can be split off, and health is on both', async () => {
+  test('administration can have its own listener, and health is on both', async () => {
     const { address, adminAddress, key } = await startService({ flags: { adminListen: '127.0.0.1:0' } })
     expect(address).not.toBe(adminAddress)
     const status = async (where: string, method: string, path: string, body?: unknown) =>
@@ -180,7 +180,7 @@ describe('listeners', () => {
     )
   })
 
-  test('without keys on loopback, anybody may do everything, and no key is made', async () => {
+  test('without keys on loopback, anybody may do everything, and no key is created', async () => {
     const onFirstKey = vi.fn()
     const { call } = await startService({ flags: { keysRequired: 'false' }, onFirstKey })
     expect((await call('GET', '/v1/keys', undefined, { 'api-key': '' })).body.data.keys).toEqual([])
@@ -197,7 +197,7 @@ describe('listeners', () => {
     expect(status).toBe(200)
   })
 
-  test('a socket file that a killed process left behind is not in the way, but one in use is', async () => {
+  test('a socket file of a killed process is replaced, but one in use is not', async () => {
     const socket = join(temporaryFolder(), 'sluice.sock')
     const left = spawnSync(process.execPath, [
       '-e',
@@ -209,7 +209,7 @@ describe('listeners', () => {
     await expect(startService({ flags: { listen: `unix:${socket}` } })).rejects.toThrow('is in use by another process')
   })
 
-  test('a socket file in a folder that does not exist, or that is none, is refused with the name of the folder', async () => {
+  test('a socket file in a folder that does not exist, or in a file, is refused with the name of the folder', async () => {
     const folder = temporaryFolder()
     const file = join(folder, 'file')
     writeFileSync(file, '')
@@ -225,14 +225,14 @@ describe('listeners', () => {
     })
   })
 
-  test('a socket file works up to the longest path that the system takes', async () => {
+  test('a socket file works up to the maximum length of the system', async () => {
     const folder = temporaryFolder()
     const socket = join(folder, 'x'.repeat(MOST_SOCKET_BYTES - Buffer.byteLength(folder) - 1))
     await startService({ flags: { listen: `unix:${socket}` } })
     expect(existsSync(socket)).toBe(true)
   })
 
-  test('a file at the place of the socket is refused and stays, whatever its kind', async () => {
+  test('another file at the place of the socket is refused and kept, whatever its kind', async () => {
     const folder = temporaryFolder()
     const file = join(folder, 'notes.txt')
     writeFileSync(file, 'notes')
@@ -246,7 +246,7 @@ describe('listeners', () => {
     expect(lstatSync(join(folder, 'link')).isSymbolicLink()).toBe(true)
   })
 
-  test('TLS by files, which are read again when told to', async () => {
+  test('TLS with certificate files, which are reloaded on demand', async () => {
     const folder = temporaryFolder()
     const make = (name: string): string => {
       const args = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
@@ -299,7 +299,7 @@ test('the policies of a configuration file are in force, and follow the file', a
 })
 
 describe('a reload', () => {
-  /** A service that logs to a list; → what a reload adds to it. */
+  /** A service that logs to a list. Returns the lines that a reload adds. */
   const reloading = async (flags: Record<string, string> = {}) => {
     const lines: string[] = []
     const logger = makeLogger('info', { write: (line: string) => lines.push(line) })
@@ -311,7 +311,7 @@ describe('a reload', () => {
     }
   }
 
-  test('that has nothing to read says so', async () => {
+  test('without anything to read logs that', async () => {
     const reload = await reloading()
     expect(await reload()).toEqual([expect.objectContaining({ level: 'info', msg: expect.stringMatching(/^nothing to reload/) })])
   })
@@ -327,13 +327,13 @@ describe('a reload', () => {
     ])
     writeFileSync(cert, 'nonsense')
     expect(await reload()).toEqual([
-      expect.objectContaining({ level: 'error', certificate: cert, msg: expect.stringContaining('stays so') }),
+      expect.objectContaining({ level: 'error', certificate: cert, msg: expect.stringContaining('stays in use') }),
       expect.objectContaining({ level: 'info', msg: 'the configuration file was read' }),
     ])
   })
 })
 
-test('nothing secret reaches the log, whatever happens', async () => {
+test('no secret reaches the log', async () => {
   const lines: string[] = []
   const logger = makeLogger('trace', { write: (line: string) => lines.push(line) })
   const service = await startService({ logger })

@@ -1,4 +1,4 @@
-// A Redis that lost policies and keys: what two instances answer, say and put back.
+// A Redis that lost policies and keys: the answers, reports and restores of two instances.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { RECORD_KEYS } from '../src/redis/records-programs.ts'
 import { startService, type TestService, type TestServiceOptions } from './running-service.ts'
 import { writtenTo } from './written-to.ts'
 
-/** Runs a command against a service; → what it printed and ended with. */
+/** Runs a command against a service. Returns its output and exit code. */
 async function sluice({ address, key }: TestService, ...args: string[]) {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()].map((stream) => Object.assign(stream, { isTTY: false }))
   const env = { SLUICE_URL: address, SLUICE_API_KEY: key }
@@ -42,7 +42,7 @@ const recordsOf = async ({ call }: TestService) => (await call('GET', '/readyz')
 const isLost = (service: TestService) => until('the loss to be noticed', async () => (await recordsOf(service)) === 'lost')
 const isKept = (service: TestService) => until('the records to be back', async () => (await recordsOf(service)) === 'kept')
 
-/** Two instances that know a policy, a key that is alive and one that is revoked. */
+/** Two instances that know a policy, a valid key and a revoked key. */
 async function two() {
   const redis = await ownRedis()
   const a = await onRedis(redis.port)
@@ -60,7 +60,7 @@ async function two() {
   return { redis, a, b, shop, leaked, check }
 }
 
-test('is answered as before, said everywhere, and put right by one command that is audited', async () => {
+test('checks are decided as before, the loss is reported everywhere, and one audited command restores the records', async () => {
   const { redis, a, b, shop, leaked, check } = await two()
   await redis.cli('FLUSHALL')
   await Promise.all([isLost(a), isLost(b)])
@@ -80,7 +80,7 @@ test('is answered as before, said everywhere, and put right by one command that 
   }
   expect(await sluice(a, 'records', 'status')).toMatchObject({
     code: 4,
-    stdout: expect.stringMatching(/^Redis lost policies or keys, noticed 20.*\nPut them back with: sluice records restore\n$/),
+    stdout: expect.stringMatching(/^Redis lost policies or keys, noticed 20.*\nRestore them with: sluice records restore\n$/),
   })
   expect((await sluice(a, 'health')).stdout).toBe(
     'ready, counts in redis; policies or keys were lost: see sluice records status\n',
@@ -108,7 +108,7 @@ test('is answered as before, said everywhere, and put right by one command that 
   expect((await b.call('GET', '/metrics')).body).toContain('sluice_records_lost 0\n')
 })
 
-test('an instance that starts meanwhile: with its copy it is ready, without one it waits and makes no first key', async () => {
+test('an instance that starts meanwhile: with its copy it is ready, without one it waits and creates no first key', async () => {
   const { redis, a, b, shop, check } = await two()
   await b.close()
   await redis.cli('FLUSHALL')
@@ -123,9 +123,9 @@ test('an instance that starts meanwhile: with its copy it is ready, without one 
     body: { data: { state: 'starting', records: 'lost' } },
   })
   expect(fresh.lines.map(({ msg }) => msg)).toContain(
-    'Redis lost policies and keys, and this instance knows none: listening, but not ready until that is put right',
+    'Redis lost policies and keys, and this instance knows none: listening, but not ready until this is resolved',
   )
-  // The one that closed may have made a change last that the other has not seen: then only that one can restore.
+  // The closed instance may have made a change that the other has not seen. Then only that one can restore.
   const answers = []
   for (const each of [a, again]) answers.push(await each.call('POST', '/v1/records/restore', {}))
   expect(answers.some(({ status }) => status === 200)).toBe(true)
@@ -134,7 +134,7 @@ test('an instance that starts meanwhile: with its copy it is ready, without one 
   expect(onFirstKey).not.toHaveBeenCalled()
 })
 
-test('a copy that was good stays, through a loss and a stop; a key that was revoked meanwhile is refused where it was revoked', async () => {
+test('a good copy is kept through a loss and a stop; a key that was revoked meanwhile is refused where it was revoked', async () => {
   const { redis, a, b, shop, check } = await two()
   await b.close()
   const copy = join(b.folder, 'redis-copy.jsonl')
@@ -149,7 +149,7 @@ test('a copy that was good stays, through a loss and a stop; a key that was revo
   expect(readFileSync(copy, 'utf8')).toBe(whole)
 })
 
-test('a revocation that was refused then is made by the restore, and holds everywhere', async () => {
+test('a revocation that was refused meanwhile is committed by the restore, and applies everywhere', async () => {
   const { redis, a, b, shop, check } = await two()
   await redis.cli('FLUSHALL')
   await Promise.all([isLost(a), isLost(b)])
@@ -162,7 +162,7 @@ test('a revocation that was refused then is made by the restore, and holds every
   expect((await check(fresh, shop.secret)).status).toBe(401)
 })
 
-test('an instance that comes back with an older copy refuses keys that another knows to be revoked', async () => {
+test('an instance that returns with an older copy refuses keys that another knows to be revoked', async () => {
   const { redis, a, b, shop, check } = await two()
   await b.close()
   expect((await a.call('DELETE', `/v1/keys/${shop.key.id}`)).status).toBe(200)
@@ -174,7 +174,7 @@ test('an instance that comes back with an older copy refuses keys that another k
   expect((await check(again, shop.secret)).status).toBe(401)
 })
 
-test('a key that is to be made in such a Redis is refused at once, with the reason', async () => {
+test('creating a key in such a Redis is refused immediately, with the reason', async () => {
   const { redis, a } = await two()
   await redis.cli('FLUSHALL')
   await isLost(a)
@@ -186,7 +186,7 @@ test('a key that is to be made in such a Redis is refused at once, with the reas
   })
 })
 
-test('two that are asked to restore at once: one does, and it is in the audit log once', async () => {
+test('of two restores at once, one runs, and it is in the audit log once', async () => {
   const { redis, a, b } = await two()
   await redis.cli('FLUSHALL')
   await Promise.all([isLost(a), isLost(b)])
@@ -202,11 +202,11 @@ test('an instance that knows less names the one to restore from', async () => {
   await redis.cli('SET', said, '999 process 7 on elsewhere, since 2026-01-02T03:04:05.000Z', 'PX', '60000')
   await isLost(a)
   expect((await sluice(a, 'records', 'status')).stdout).toMatch(
-    /\nPut them back with: sluice records restore --url <that instance>\. It is process 7 on elsewhere, since 2026\S+\.\n$/,
+    /\nRestore them with: sluice records restore --url <that instance>\. It is process 7 on elsewhere, since 2026\S+\.\n$/,
   )
 })
 
-test('restoring needs the scope admin, looking the scope read, and what is in memory is never lost', async () => {
+test('restoring needs the scope admin, reading the scope read, and records in memory are never lost', async () => {
   const service = await startService()
   const read = (await service.call('POST', '/v1/keys', { name: 'r', scopes: ['read'] })).body.data.secret
   const asReader = { 'api-key': read }
@@ -222,8 +222,8 @@ test('restoring needs the scope admin, looking the scope read, and what is in me
   expect((await service.call('GET', '/v1/audit?target=redis')).body.data.entries).toEqual([])
 })
 
-describe('a Redis that is there', () => {
-  test('with records that cannot be read: the service starts, names them, refuses the keys, and goes on', async () => {
+describe('a reachable Redis', () => {
+  test('with unreadable records: the service starts, names them, refuses the keys, and goes on', async () => {
     const redis = await ownRedis()
     const first = await onRedis(redis.port)
     await first.call('PUT', '/v1/policies/seven', { client: 'ada', rules: '7/hour' })
@@ -253,12 +253,12 @@ describe('a Redis that is there', () => {
     expect((await service.call('GET', '/metrics')).body).toContain('sluice_records_unreadable 2\n')
   })
 
-  test('but does not take the password: that is what is said, not that it does not answer', async () => {
+  test('that refuses the password: the log says so, and not that Redis does not answer', async () => {
     const redis = await ownRedis()
     await redis.cli('CONFIG', 'SET', 'requirepass', 'right')
     const service = await onRedis(redis.port, { flags: { store: `redis://:wrong@127.0.0.1:${redis.port}` } })
     const said = service.lines.map(({ msg }) => msg).join('\n')
-    expect(said).toMatch(/Redis refuses the login \(WRONGPASS .*\): listening, but not ready until that is put right/)
+    expect(said).toMatch(/Redis refuses the login \(WRONGPASS .*\): listening, but not ready until this is resolved/)
     expect(said).not.toContain('does not answer')
     expect((await service.call('GET', '/readyz')).body.data.state).toBe('starting')
   })

@@ -1,4 +1,4 @@
-// Thousands of policies in use, and Redis killed: the counters that stand in for it limit every one of them.
+// Thousands of policies in use, and Redis killed: the fallback counters limit every one of them.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { temporaryFolder } from './temporary-folder.ts'
 const POLICIES = 10_000
 const A_BATCH = 1000
 
-/** Each policy lets its client pass once a day. */
+/** Each policy allows its client once a day. */
 async function withPolicies(flags: Record<string, string>) {
   const redis = await startRedis()
   onTestFinished(() => redis.stop())
@@ -22,7 +22,7 @@ async function withPolicies(flags: Record<string, string>) {
   return { redis, service }
 }
 
-/** Checks the client of each policy once, all at the same time; → how many were allowed. */
+/** Checks the client of each policy once, all at the same time. Returns the number of allowed checks. */
 async function round({ call }: TestService): Promise<number> {
   const batches = Array.from({ length: POLICIES / A_BATCH }, (_, batch) =>
     Array.from({ length: A_BATCH }, (_, i) => ({ client_id: `c${batch * A_BATCH + i}`, route: '/a' })),
@@ -38,7 +38,7 @@ async function fallbacks({ call }: TestService): Promise<number> {
   return Number(/sluice_fallback_decisions_total\{mode="local"\} (\d+)/.exec(metrics)?.[1])
 }
 
-test('the first use of 10,000 policies at once is decided by Redis; when it is killed, each is limited all the same', async () => {
+test('the first use of 10,000 policies at once is decided by Redis; when Redis is killed, each is still limited', async () => {
   const { redis, service } = await withPolicies({ failureTimeoutMs: '2000' })
   expect(await round(service)).toBe(POLICIES)
   expect(await fallbacks(service)).toBe(0)
@@ -48,7 +48,7 @@ test('the first use of 10,000 policies at once is decided by Redis; when it is k
   expect(await fallbacks(service)).toBe(3 * POLICIES)
 }, 60_000)
 
-test('the bound of the counters that stand in is an option of its own', async () => {
+test('the maximum of fallback counters is an option of its own', async () => {
   const { redis, service } = await withPolicies({ failureMaxKeys: '500', maxKeys: '1000000' })
   await redis.kill()
   await round(service)

@@ -1,4 +1,4 @@
-// The committed description of the API is that of its routes, and answers are what it says.
+// openapi.json equals the routes, and answers match it.
 
 import { readFileSync } from 'node:fs'
 import type { TSchema } from 'typebox'
@@ -9,7 +9,7 @@ import { startService } from './running-service.ts'
 
 const committed = JSON.parse(readFileSync(new URL('../openapi.json', import.meta.url), 'utf8'))
 
-test('openapi.json is that of the routes (if not: node packages/server/scripts/write-openapi.mjs)', async () => {
+test('openapi.json equals the routes (if not: node packages/server/scripts/write-openapi.mjs)', async () => {
   expect(JSON.parse(JSON.stringify(await describeApi()))).toEqual(committed)
 })
 
@@ -34,7 +34,7 @@ test('it is OpenAPI 3.1, every operation has a summary and a tag, and every refe
   for (const [, name] of references) expect(committed.components.schemas).toHaveProperty(name)
 })
 
-test('the service serves it, and a page made from it that needs nothing else', async () => {
+test('the service serves it, and a page made from it that loads nothing else', async () => {
   const { call } = await startService()
   expect((await call('GET', '/openapi.json', undefined, { 'api-key': '' })).body).toEqual(committed)
   const { body, headers } = await call('GET', '/docs', undefined, { 'api-key': '' })
@@ -43,7 +43,7 @@ test('the service serves it, and a page made from it that needs nothing else', a
   expect(headers.get('content-security-policy')).toContain("default-src 'none'")
 })
 
-test('answers are of the form that is described', async () => {
+test('answers match their description', async () => {
   const { call } = await startService()
   await call('PUT', '/v1/policies/two', { client: 'ada', rules: ['1/minute', '100/day'], mode: 'shadow' })
   const calls = [
@@ -80,7 +80,7 @@ test('answers are of the form that is described', async () => {
   }
 })
 
-test('events are of the form that is described', async () => {
+test('events match their description', async () => {
   const service = await startService()
   await service.call('PUT', '/v1/policies/none', { route: '/none', rules: '1/hour' })
   for (let i = 0; i < 2; i++) await service.call('POST', '/v1/check', { client_id: 'ada', route: '/none' })
@@ -101,7 +101,7 @@ test('events are of the form that is described', async () => {
   }
 })
 
-/** A schema with what its references stand for. */
+/** Replaces references in a schema. */
 function inPlace(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inPlace)
   if (value === null || typeof value !== 'object') return value

@@ -1,4 +1,4 @@
-// Requests that arrive together on one connection: each that is counted is answered.
+// Pipelined requests on one connection: each counted request is answered.
 
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -12,7 +12,7 @@ function check(key: string, ...headers: string[]): string {
   return `POST /v1/check HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n${BODY}`
 }
 
-/** Sends the parts, each in a packet of its own, and reads until the service ends the connection; → the status of each answer. */
+/** Sends each part in its own packet, and reads until the service closes the connection. Returns the status of each answer. */
 function statusesOf({ address }: TestService, ...parts: string[]): Promise<string[]> {
   const { hostname, port } = new URL(address)
   return new Promise((resolve) => {
@@ -36,7 +36,7 @@ async function used({ call }: TestService): Promise<number> {
   return (await call('GET', '/v1/usage?client_id=ada&route=/a')).body.data.rules[0].used
 }
 
-test('during the drain, nothing that comes after an answer that closes the connection is counted', async () => {
+test('during the drain, no request after an answer with Connection: close is counted', async () => {
   const service = await startService({ flags: { drainDelay: '3s' } })
   const stopped = service.close()
   expect(await statusesOf(service, check(service.key).repeat(5))).toEqual(['200'])
@@ -47,7 +47,7 @@ test('during the drain, nothing that comes after an answer that closes the conne
   await stopped
 })
 
-test('nothing that comes after a request with Connection: close is counted, and that request is answered', async () => {
+test('no request after one with Connection: close is counted, and that one is answered', async () => {
   const service = await startService()
   const { key } = service
   const last = check(key, 'Connection: close')
@@ -57,7 +57,7 @@ test('nothing that comes after a request with Connection: close is counted, and 
   expect(await used(service)).toBe(3)
 })
 
-test('requests that came before something that is not HTTP are answered before it is refused', async () => {
+test('requests before input that is not HTTP are answered before it is refused', async () => {
   const service = await startService()
   const { key } = service
   expect(await statusesOf(service, `${check(key).repeat(3)}nonsense\r\n\r\n`, 'more', 'and more')).toEqual([
@@ -74,17 +74,17 @@ test('requests that came before something that is not HTTP are answered before i
   expect(await used(service)).toBe(4)
 })
 
-test('a stop does not wait for answers of a connection that is gone', async () => {
+test('a stop does not wait for answers on a closed connection', async () => {
   const service = await startService()
   const { hostname, port } = new URL(service.address)
   const socket = connect(Number(port), hostname)
-  // The stream never ends, so the answer behind it never has its turn.
+  // The stream never ends, so the queued answer behind it is never sent.
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nApi-Key: ${service.key}\r\n\r\n`
   socket.write(get('/v1/events') + get('/livez'))
   await once(socket, 'data')
   socket.destroy()
   const startMs = performance.now()
   await service.close()
-  // Requests under way may take ten seconds.
+  // Open requests may take ten seconds.
   expect(performance.now() - startMs).toBeLessThan(8000)
 })

@@ -1,4 +1,4 @@
-// The built service as a process: signals, certificates, and the kinds of Redis that need more than one process.
+// The built service as a process: signals, certificates, and Redis setups with several processes.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,11 +19,11 @@ interface Running {
   readonly address: string
   readonly key: string
   readonly lines: readonly string[]
-  /** Resolves to how the process ended. */
+  /** Resolves to the exit code and signal of the process. */
   readonly ended: Promise<number | string>
 }
 
-/** Starts the service; options are given as environment variables without SLUICE_. */
+/** Starts the service. Options are environment variables without the prefix SLUICE_. */
 async function start(options: Record<string, string>, key = ''): Promise<Running> {
   const settings = Object.fromEntries(
     Object.entries(options).map(([name, value]) => [name.startsWith('NODE') ? name : `SLUICE_${name}`, value]),
@@ -45,7 +45,7 @@ const COMMAND = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url))
 
 const CHECK = { client_id: 'ada', route: '/a' }
 
-test('SIGTERM stops in peace with exit code 0, and the counters are there at the next start', async () => {
+test('SIGTERM stops with exit code 0 and saves the counters for the next start', async () => {
   const options = { DATA_FOLDER: temporaryFolder() }
   const first = await start(options)
   await callService(first.address, first.key, 'PUT', '/v1/policies/tight', { client: 'ada', rules: '5/hour' })
@@ -59,7 +59,7 @@ test('SIGTERM stops in peace with exit code 0, and the counters are there at the
   expect(body.data).toMatchObject({ limit: 5, remain: 3 })
 })
 
-test('killed with -9 it forgets counters and nothing else', async () => {
+test('killed with -9 it loses the counters and nothing else', async () => {
   const options = { DATA_FOLDER: temporaryFolder() }
   const first = await start(options)
   await callService(first.address, first.key, 'PUT', '/v1/policies/tight', { client: 'ada', rules: '5/hour' })
@@ -71,16 +71,16 @@ test('killed with -9 it forgets counters and nothing else', async () => {
   expect(body.data).toMatchObject({ limit: 5, remain: 4 })
 })
 
-test('SIGHUP leaves a line in the log, and the service runs on', async () => {
+test('SIGHUP writes a line to the log, and the service keeps running', async () => {
   const { child, address, key, lines } = await start({ DATA_FOLDER: temporaryFolder(), LOG_LEVEL: 'info' })
   child.kill('SIGHUP')
   await until('the line', async () => lines.some((line) => line.includes('nothing to reload')))
   expect((await callService(address, key, 'GET', '/livez')).status).toBe(200)
 })
 
-test('a second signal ends it at once, whatever is under way', async () => {
+test('a second signal ends it immediately, even with open requests', async () => {
   const { child, address, key, ended } = await start({ DATA_FOLDER: temporaryFolder() })
-  // A request that never ends holds a stop up.
+  // A request that never ends delays a stop.
   const { hostname, port } = new URL(address)
   const { connect } = await import('node:net')
   const socket = connect(Number(port), hostname)
@@ -97,7 +97,7 @@ test('a second signal ends it at once, whatever is under way', async () => {
   expect(performance.now() - startMs).toBeLessThan(5000)
 })
 
-/** `sluice serve` while it waits for a Redis that is not there. */
+/** `sluice serve` while it waits for a Redis that does not answer. */
 async function starting(folder: string) {
   const store = `redis://127.0.0.1:${await freePort()}`
   const command = [COMMAND, 'serve', '--listen', '127.0.0.1:0', '--store', store, '--data-folder', folder]
@@ -129,7 +129,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
   },
 )
 
-test('SIGHUP during the start is obeyed after it', async () => {
+test('SIGHUP during the start is handled after it', async () => {
   const { child, ended, output } = await starting(temporaryFolder())
   child.kill('SIGHUP')
   await until(
@@ -141,7 +141,7 @@ test('SIGHUP during the start is obeyed after it', async () => {
   expect(await ended).toBe(0)
 })
 
-test('rediss:// speaks TLS to Redis', async () => {
+test('rediss:// uses TLS to Redis', async () => {
   const { cert, key } = certificate()
   const tlsPort = await freePort()
   const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', cert, '--tls-auth-clients', 'no']
@@ -159,7 +159,7 @@ test('rediss:// speaks TLS to Redis', async () => {
   expect(Number(await redis.cli('DBSIZE'))).toBeGreaterThan(2)
 })
 
-test('sentinels say where Redis is, also after a failover', async () => {
+test('sentinels tell the address of Redis, also after a failover', async () => {
   const primary = await startRedis()
   const replica = new RedisServer(await freePort(), ['--replicaof', '127.0.0.1', String(primary.port)])
   onTestFinished(async () => {

@@ -1,4 +1,4 @@
-// The service on Redis: two instances that share every limit, policies and keys; and what happens when Redis goes.
+// The service on Redis: two instances that share limits, policies and keys; and the behaviour while Redis does not answer.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ beforeEach(async () => {
 })
 afterAll(() => redis.stop())
 
-/** On a busy machine Redis may take long, and the counters that then stand in would be seen as wrong. */
+/** On a busy machine Redis may be slow, and the fallback counters would look like errors. */
 const PATIENT = { failureTimeoutMs: '10000' }
 
 async function onRedis(options: TestServiceOptions = {}): Promise<TestService> {
@@ -26,7 +26,7 @@ async function onRedis(options: TestServiceOptions = {}): Promise<TestService> {
     ...options,
     flags: { store: `redis://127.0.0.1:${redis.port}`, ...PATIENT, ...options.flags },
   })
-  // Redis' clock rules the counters, so that of this process need not stand still.
+  // Counters use the clock of Redis, so the clock of this process need not stand still.
   vi.useRealTimers()
   return service
 }
@@ -37,7 +37,7 @@ async function twoInstances(): Promise<readonly [TestService, TestService]> {
 }
 
 describe('two instances', () => {
-  test('share every limit exactly, whichever is asked', async () => {
+  test('share every limit exactly, whichever instance is asked', async () => {
     const [a, b] = await twoInstances()
     await a.call('PUT', '/v1/policies/hundred', { client: 'ada', rules: '100/hour' })
     await until('both to know the policy', async () => (await b.call('GET', '/v1/policies/hundred')).status === 200)
@@ -48,7 +48,7 @@ describe('two instances', () => {
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
   })
 
-  test('policies and keys made on one are live on the other within a second, and a revoked key is dead there', async () => {
+  test('policies and keys created on one are valid on the other within a second, and a revoked key is refused there', async () => {
     const [a, b] = await twoInstances()
     const within = async (what: string, holds: () => Promise<boolean>) => until(what, holds, 1000)
     await a.call('PUT', '/v1/policies/tight', { client: 'ada', rules: '7/hour' })
@@ -77,7 +77,7 @@ describe('two instances', () => {
     })
   })
 
-  test('a policy has the same tag on both; of two who change it at once, each expecting the same, one is refused', async () => {
+  test('a policy has the same ETag on both; of two changes at once with the same precondition, one is refused', async () => {
     const [a, b] = await twoInstances()
     for (let round = 1; round <= 10; round++) {
       const { etag } = (await a.call('PUT', '/v1/policies/p', { client: 'c', rules: `${round}/s` })).body.data
@@ -89,7 +89,7 @@ describe('two instances', () => {
     }
   })
 
-  test('only one makes the first key, and both write one audit log', async () => {
+  test('only one creates the first key, and both write to one audit log', async () => {
     const onFirstKey = vi.fn()
     const flags = { store: `redis://127.0.0.1:${redis.port}` }
     const [a, b] = await Promise.all([startService({ flags, onFirstKey }), startService({ flags, onFirstKey })])
@@ -112,7 +112,7 @@ describe('two instances', () => {
   })
 })
 
-test('what was done to one policy is found in the audit log behind thousands of other changes', async () => {
+test('changes of one policy are found in the audit log behind thousands of other changes', async () => {
   const { call } = await onRedis()
   await call('PUT', '/v1/policies/rare', { client: 'rare', rules: '1/s' })
   const others = `for i = 1, 2500 do
@@ -129,7 +129,7 @@ test('what was done to one policy is found in the audit log behind thousands of 
   expect(actionsOf(second)).toEqual(['policy.put'])
 })
 
-test('a batch is one call to Redis, and answers as single checks do', async () => {
+test('a batch is one call to Redis, and answers like single checks', async () => {
   const { call } = await onRedis()
   await call('PUT', '/v1/policies/off', { client: 'off', rules: '1/s', mode: 'off' })
   const calls = async () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.cli('INFO', 'commandstats'))?.[1] ?? 0)
@@ -144,7 +144,7 @@ test('a batch is one call to Redis, and answers as single checks do', async () =
   expect(body.data.results[501]).toMatchObject({ status: 'Allow', remain: 98 })
 })
 
-test('counters and all the rest survive a restart of the service', async () => {
+test('counters and all records survive a restart of the service', async () => {
   const first = await onRedis()
   await first.call('PUT', '/v1/policies/tight', { client: 'ada', rules: '5/hour' })
   await first.call('POST', '/v1/check', { client_id: 'ada', route: '/a', cost: 2 })
@@ -156,7 +156,7 @@ test('counters and all the rest survive a restart of the service', async () => {
   })
 })
 
-describe('when Redis goes', () => {
+describe('when Redis does not answer', () => {
   async function withRedis(flags: Record<string, string> = {}) {
     const own = await startRedis()
     onTestFinished(() => own.stop())
@@ -165,7 +165,7 @@ describe('when Redis goes', () => {
     return { own, service }
   }
 
-  test('local counters answer, readiness and metrics tell, and it recovers by itself', async () => {
+  test('local counters decide, readiness and metrics report it, and it recovers by itself', async () => {
     const { own, service } = await withRedis()
     const check = async () => service.call('POST', '/v1/check', { client_id: 'ada', route: '/a' })
     expect((await check()).body.data.remain).toBe(99)
@@ -208,7 +208,7 @@ describe('when Redis goes', () => {
     expect((await service.call('GET', '/livez')).status).toBe(200)
   })
 
-  test('a start without it listens, is not ready, and becomes so when it comes', async () => {
+  test('a start without Redis listens, is not ready, and becomes ready when Redis answers', async () => {
     const own = await startRedis()
     onTestFinished(() => own.stop())
     await own.kill()
@@ -224,7 +224,7 @@ describe('when Redis goes', () => {
     expect(onFirstKey).toHaveBeenCalledTimes(1)
   })
 
-  test('a start without it goes on with the policies and keys that were last known, also if it comes back empty', async () => {
+  test('a start without Redis uses the last known policies and keys, even if Redis comes back empty', async () => {
     const { own, service: before } = await withRedis()
     const { folder, key } = before
     await before.call('PUT', '/v1/policies/seven', { client: 'ada', rules: '7/hour' })
@@ -246,7 +246,7 @@ describe('when Redis goes', () => {
     expect((await service.call('DELETE', '/v1/policies/seven')).body.meta).toMatchObject({ code: 503, error: 'ERR_RECORDS_LOST' })
   })
 
-  test('a copy of another Redis, or one that is not whole, is not used', async () => {
+  test('a copy of another Redis, or an incomplete one, is not used', async () => {
     const { own, service: before } = await withRedis()
     await before.call('PUT', '/v1/policies/seven', { client: 'ada', rules: '7/hour' })
     await before.close()
@@ -267,7 +267,7 @@ describe('when Redis goes', () => {
     expect(readFileSync(copy)).toEqual(whole)
   })
 
-  test('a copy of another Redis is moved aside, not overwritten; one of a later version is left alone', async () => {
+  test('a copy of another Redis is moved aside, not overwritten; one of a newer version is not touched', async () => {
     const [first, second] = [await withRedis(), await withRedis()]
     const { folder } = first.service
     await first.service.call('PUT', '/v1/policies/seven', { client: 'ada', rules: '7/hour' })
@@ -290,7 +290,7 @@ describe('when Redis goes', () => {
     expect(readFileSync(copy, 'utf8')).toBe(later)
   })
 
-  test('a stop without it is not held up', async () => {
+  test('a stop without Redis is not delayed', async () => {
     const { own, service } = await withRedis()
     await own.kill()
     await pause(50)
@@ -300,7 +300,7 @@ describe('when Redis goes', () => {
   })
 })
 
-test('a cluster by several addresses: limits are exact, and policies and keys are shared', async () => {
+test('a cluster with several addresses: limits are exact, and policies and keys are shared', async () => {
   const cluster = await startCluster()
   onTestFinished(async () => {
     await cluster.stop()

@@ -1,4 +1,4 @@
-// The reference of the service is held to the code.
+// The reference of the service equals the code.
 
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'

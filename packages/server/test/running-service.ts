@@ -5,7 +5,7 @@ import { loadConfig } from '../src/config/config.ts'
 import { type RunningService, type ServeOptions, serve } from '../src/serve.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-/** What the clock says when a service starts: 41 seconds before a full minute. It stands still until a test moves it. */
+/** Start time of the test clock: 41 seconds before a full minute. The clock stands still until a test moves it. */
 export const START = Date.parse('2027-01-15T08:00:19.000Z')
 
 export function advance(ms: number): void {
@@ -15,7 +15,7 @@ export function advance(ms: number): void {
 export interface Answered {
   readonly status: number
   readonly headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at all kinds of bodies
+  // biome-ignore lint/suspicious/noExplicitAny: tests read all kinds of bodies
   readonly body: any
 }
 
@@ -23,15 +23,15 @@ export interface TestService extends RunningService {
   /** The admin key of the first start. */
   readonly key: string
   readonly folder: string
-  /** Calls the service with the admin key, unless the headers say otherwise. */
+  /** Calls the service with the admin key by default. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answered>
 }
 
 export interface TestServiceOptions extends Omit<ServeOptions, 'config' | 'file'> {
   readonly flags?: Readonly<Record<string, string | boolean>>
-  /** A folder that outlives the service; a new one unless given. */
+  /** A folder that outlives the service. Default: a new one. */
   readonly folder?: string
-  /** The admin key, where it is not a first start. */
+  /** The admin key, if this is not a first start. */
   readonly key?: string
 }
 

@@ -1,4 +1,4 @@
-// The built service as a process of its own: what it prints is read by the tests.
+// Runs the built service as a separate process. Tests read its output.
 
 import { loadConfig, runUntilSignal, serve } from '../dist/index.js'
 

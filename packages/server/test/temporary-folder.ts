@@ -1,4 +1,4 @@
-// A folder for one test, gone after it.
+// A folder for one test. It is removed afterwards.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// The web side over real sockets: signing in and out, what a session may do, and the pages with their headers.
+// The web side over real sockets: signing in and out, sessions, and the pages with their headers.
 
 import { expect, test } from 'vitest'
 import { buildDashboard } from '../../../scripts/build-dashboard.mjs'
@@ -6,7 +6,7 @@ import { advance, startService, type TestService } from './running-service.ts'
 
 const SAME_SITE = { 'sec-fetch-site': 'same-origin' }
 
-/** Calls without a key, as a browser does that holds the cookie. */
+/** Calls the service like a browser: with a cookie and without a key. */
 async function callAsPage(
   service: TestService,
   cookie: string,
@@ -34,7 +34,7 @@ async function keyWith(service: TestService, scope: string): Promise<string> {
   return body.data.secret
 }
 
-test('a session can do what its key can, until it is ended', async () => {
+test('a session may do what its key may do, until it ends', async () => {
   const service = await startService()
   const cookie = await signIn(service)
   const asked = await callAsPage(service, cookie, 'GET', '/v1/session')
@@ -48,7 +48,7 @@ test('a session can do what its key can, until it is ended', async () => {
   expect((await callAsPage(service, cookie, 'GET', '/v1/session')).body.data.key).toBeNull()
 })
 
-test('a read key signs in to look, not to touch; a check key not at all', async () => {
+test('a read key can sign in and read, but not change anything; a check key cannot sign in', async () => {
   const service = await startService()
   const cookie = await signIn(service, await keyWith(service, 'read'))
   expect((await callAsPage(service, cookie, 'GET', '/v1/stats')).status).toBe(200)
@@ -60,7 +60,7 @@ test('a read key signs in to look, not to touch; a check key not at all', async 
   expect(refused.headers.get('set-cookie')).toBeNull()
 })
 
-test('a session of a revoked key is over', async () => {
+test('a session of a revoked key has ended', async () => {
   const service = await startService()
   const cookie = await signIn(service, await keyWith(service, 'read'))
   const { body } = await service.call('GET', '/v1/keys')
@@ -84,7 +84,7 @@ test('another site cannot make a browser use the session', async () => {
   expect((await callAsPage(service, cookie, 'POST', '/v1/reset', reset)).status).toBe(200)
 })
 
-test('a session cannot make sessions: the cap of twelve hours and signing out hold', async () => {
+test('a session cannot create sessions, so the maximum of twelve hours and signing out hold', async () => {
   const service = await startService()
   const cookie = await signIn(service)
   const minted = await callAsPage(service, cookie, 'POST', '/v1/session')
@@ -106,12 +106,12 @@ test.each([
   const stream = await fetch(`${service.adminAddress}/v1/events`, { headers })
   expect(stream.status).toBe(200)
   await end(service, cookie)
-  // It would go on for ever, and the test would time out.
+  // Otherwise the stream would never end, and the test would time out.
   expect(await stream.text()).toContain('nothing was denied yet')
   expect((await fetch(`${service.adminAddress}/v1/events`, { headers })).status).toBe(401)
 })
 
-test('signing in is limited for each key, ends no session of others, and pushes no change out of the audit log', async () => {
+test('sign-ins are limited for each key, end no session of others, and displace no change in the audit log', async () => {
   const service = await startService()
   const cookie = await signIn(service)
   const read = await keyWith(service, 'read')
@@ -133,7 +133,7 @@ test('signing in is limited for each key, ends no session of others, and pushes 
   expect(await actionsOf('?of=sign-ins')).toEqual(Array(31).fill('session.start'))
 })
 
-test('guessing keys is limited and written down', async () => {
+test('guessing keys is limited and audited', async () => {
   const service = await startService()
   const tries = []
   for (let i = 0; i < 25; i++)
@@ -146,7 +146,7 @@ test('guessing keys is limited and written down', async () => {
   expect(JSON.stringify(body)).not.toContain('sluice_guess')
 })
 
-test('what is given back on the pages is audited, what programs give back is not', async () => {
+test('a refund on the dashboard is audited, a refund by a program is not', async () => {
   const service = await startService()
   const cookie = await signIn(service)
   await service.call('POST', '/v1/check', { client_id: 'ada', route: '/', cost: 3 })
@@ -159,7 +159,7 @@ test('what is given back on the pages is audited, what programs give back is not
   ])
 })
 
-test('a key that is no admin cannot fill the audit log with what it gives back', async () => {
+test('a key without the scope admin cannot fill the audit log with refunds', async () => {
   const service = await startService()
   const { body } = await service.call('POST', '/v1/keys', { name: 'both', scopes: ['check', 'read'] })
   const cookie = await signIn(service, body.data.secret)
@@ -174,7 +174,7 @@ test('a service without keys needs no sign-in', async () => {
   expect(body.data).toMatchObject({ key: { name: 'anybody', scopes: ['admin'] }, keys_required: false })
 })
 
-test('with administration apart, its listener has the pages, the sessions and the refund, and the other has no page', async () => {
+test('with a separate administration, its listener has the pages, the sessions and the refund, and the other has no page', async () => {
   await buildDashboard()
   const service = await startService({ flags: { adminListen: '127.0.0.1:0' } })
   const cookie = await signIn(service)
@@ -183,7 +183,7 @@ test('with administration apart, its listener has the pages, the sessions and th
   expect((await fetch(`${service.address}/`)).status).toBe(404)
 })
 
-test('the status tells how the store does', async () => {
+test('the status reports the state of the store', async () => {
   const service = await startService()
   await service.call('POST', '/v1/check', { client_id: 'ada', route: '/' })
   const { body } = await service.call('GET', '/v1/status')
@@ -198,7 +198,7 @@ test('the status tells how the store does', async () => {
   expect(counts.reduce((sum: number, count: number) => sum + count, 0)).toBe(1)
 })
 
-test('the pages come with strict headers, and nothing else of the folder does', async () => {
+test('the pages have strict headers, and nothing else of the folder is served', async () => {
   await buildDashboard()
   const service = await startService()
   const page = await fetch(`${service.adminAddress}/policies?name=x`)
@@ -240,7 +240,7 @@ test('the pages come with strict headers, and nothing else of the folder does', 
   }
 })
 
-test('an address that nobody serves is a page for browsers, and JSON for all others', async () => {
+test('an unknown address is a page for browsers, and JSON for others', async () => {
   await buildDashboard()
   const service = await startService({ flags: { adminListen: '127.0.0.1:0' } })
   const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
@@ -270,7 +270,7 @@ test('an address that nobody serves is a page for browsers, and JSON for all oth
     'text/html;q=0.2, application/json',
   ])
     expect([accept, await ask(accept)]).toMatchObject([accept, { status: 404, type: 'application/json' }])
-  // The answers of the API itself stay JSON, and so does all that is served where there are no pages.
+  // The answers of the API itself stay JSON, and so does everything that is served without pages.
   expect(await ask(browser, { path: '/v1/policies' })).toMatchObject({ status: 401, type: 'application/json' })
   expect(await ask(browser, { method: 'POST' })).toMatchObject({ status: 404, type: 'application/json' })
   expect(await ask(browser, { address: service.address })).toMatchObject({ status: 404, type: 'application/json' })

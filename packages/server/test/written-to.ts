@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 
-/** All that was written to a stream since it was last asked for. */
+/** Returns the text written to a stream since the last call. */
 export function writtenTo(stream: Readable): string {
   let text = ''
   for (let chunk = stream.read(); chunk !== null; chunk = stream.read()) text += chunk

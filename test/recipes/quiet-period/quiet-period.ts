@@ -1,7 +1,7 @@
 // At most `limit` units until the key has been quiet for a while. Cells: expiresAt, used.
 
 import { type Duration, formatDuration } from '../../core/duration.ts'
-import { type Rule, type RuleOptions, type RuleParameters, ruleName, takeByParts } from '../../core/rule.ts'
+import { type Per, type Rule, type RuleOptions, type RuleParameters, ruleName, rulePer, takeByParts } from '../../core/rule.ts'
 import { type KindsOf, readOptions } from '../../core/rule-options.ts'
 import { MAX } from '../../core/whole-numbers.ts'
 
@@ -28,6 +28,7 @@ export function quietPeriod(options: QuietPeriodOptions): Rule {
 class QuietPeriod implements Rule {
   readonly algorithm = 'quiet-period'
   readonly name: string
+  readonly per: Per
   readonly limit: number
   readonly windowMs: number
   readonly countsDenied = false
@@ -41,7 +42,8 @@ class QuietPeriod implements Rule {
     this.limit = limit
     this.windowMs = windowMs
     this.restarts = from === 'last-hit'
-    this.name = ruleName(options.name, `quiet-period:${limit}/${formatDuration(windowMs)}${this.restarts ? '' : ':first-hit'}`)
+    this.per = rulePer(options.per)
+    this.name = ruleName(options, `quiet-period:${limit}/${formatDuration(windowMs)}${this.restarts ? '' : ':first-hit'}`)
     this.parameters = { limit, windowMs, restarts: this.restarts }
     Object.freeze(this)
   }

@@ -39,7 +39,7 @@ export async function measure({ contestant }) {
 }
 
 /** Heap and buffers in use after a full collection. `external` contains `arrayBuffers`. */
-function heldBytes() {
+export function heldBytes() {
   const collect = globalThis.gc
   if (collect === undefined) throw new Error('needs node --expose-gc')
   collect()

@@ -2,10 +2,11 @@
 // place of another, which must cost no more than making it.
 // Each hit past the bound is timed by itself as well; making its key is not in that time.
 
-import { createLimiter, fixedWindow, memoryStore, slidingLog, tokenBucket } from 'sluice'
+import { createLimiter, fixedWindow, memoryStore, slidingLog } from 'sluice'
 import { ROOMY_QUOTA } from '../../quota.mjs'
 import { keyCount, milliseconds, perSecond, times } from '../../report/numbers.mjs'
 import { median } from '../../rounds/results.mjs'
+import { METERS } from '../../rules.mjs'
 
 /** @import { Rule } from 'sluice' */
 /** @import { Table } from '../../report/table.mjs' */
@@ -21,11 +22,7 @@ const { limit, windowMs } = ROOMY_QUOTA
 const BOUNDS = [1_000_000, 50_000]
 
 /** Rules whose states differ in width. */
-const RULES = [
-  fixedWindow({ limit, window: windowMs }),
-  tokenBucket({ capacity: limit, refill: limit, every: windowMs }),
-  slidingLog({ limit: 100, window: windowMs }),
-]
+const RULES = [fixedWindow({ limit, window: windowMs }), METERS.tokenBucket, slidingLog({ limit: 100, window: windowMs })]
 
 /** Every bound with each number of widths: what is measured, and what the bars are about. */
 export const floods = BOUNDS.flatMap((maxKeys) =>

@@ -1,5 +1,5 @@
-// The HTTP side of the service: Fastify with the routes of one or both planes, strict about time, size and form.
-// What must stay true: what every check runs stays lean. No logger for each request, no hook that the route does not need.
+// The HTTP side of the service: Fastify with the routes of one or both planes, and strict bounds for time, size and form.
+// Invariant: the path that every check takes stays short. It has no logger for each request and no hook that its route does not need.
 
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -12,7 +12,7 @@ import { BuiltPages } from '../web/page-routes.ts'
 import { Authentication } from './authentication.ts'
 import { CheckDoor, isCheck } from './check-door.ts'
 import { answerErrors, sendError } from './error-answers.ts'
-import { httpServer, UnderWay } from './http-server.ts'
+import { httpServer, OpenRequests } from './http-server.ts'
 import { parseJson } from './json-body.ts'
 import { ListenerDrain } from './listener-drain.ts'
 import { parseQuery } from './query-text.ts'
@@ -33,35 +33,35 @@ import { statsRoutes } from './routes/stats-routes.ts'
 import { statusRoute } from './routes/status-route.ts'
 import { validatorCompiler } from './validation.ts'
 
-/** What a listener serves: deciding, or everything else, or both. Health is everywhere. */
+/** The set of routes that a listener serves. `deciding`: checks. `administration`: everything else. Both serve health. */
 export type Plane = 'deciding' | 'administration'
 
 export interface AppOptions {
   readonly service: Service
   readonly planes: readonly Plane[]
   readonly tls?: TlsOptions | undefined
-  /** Called before the routes are made. */
+  /** Called before the routes are added. */
   readonly before?: (app: App) => void
 }
 
 const BODY_BYTES = 16 * 1024
 
 export interface CloseOptions {
-  /** The drain delay, on which the steps of listener-drain.ts depend. */
+  /** The drain delay. The steps of listener-drain.ts depend on it. */
   readonly delayMs: number
   readonly withinMs: number
 }
 
 export interface BuiltApp {
   readonly app: App
-  /** From now on each answer ends its connection. */
-  tellToLeave(): void
-  /** Stops listening, answers requests that are under way, for at most `withinMs`, and ends all connections. */
+  /** From this call on, each response closes its connection. */
+  beginDrain(): void
+  /** Stops listening, answers open requests for at most `withinMs`, then closes all connections. */
   close(options: CloseOptions): Promise<void>
 }
 
 export function buildApp({ service, planes, tls, before }: AppOptions): BuiltApp {
-  const underWay = new UnderWay()
+  const openRequests = new OpenRequests()
   const drain = new ListenerDrain()
   const isLogging = service.logger.isLevelEnabled('debug')
   const authentication = new Authentication(service)
@@ -70,7 +70,7 @@ export function buildApp({ service, planes, tls, before }: AppOptions): BuiltApp
     serverFactory: (route) => {
       const server = httpServer((request, response) => {
         if (drain.hasBegun && !drain.takes(request, response)) return
-        underWay.begin(response)
+        openRequests.add(response)
         if (isLogging) logWhenDone(service.logger, request, response)
         if (door !== undefined && isCheck(request)) door.answer(request, response)
         else route(request, response)
@@ -83,7 +83,7 @@ export function buildApp({ service, planes, tls, before }: AppOptions): BuiltApp
     genReqId: requestIds(),
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    // http-server.ts answers these. Fastify's own handler would end the connection before.
+    // http-server.ts answers these errors. Fastify's own handler would close the connection first.
     clientErrorHandler: () => {},
     routerOptions: { maxParamLength: 256, querystringParser: parseQuery },
     frameworkErrors: (error, _request, reply) => sendError(reply, error, service.logger, 'a path'),
@@ -103,21 +103,26 @@ export function buildApp({ service, planes, tls, before }: AppOptions): BuiltApp
   answerErrors(app as never, service.logger, pages)
   before?.(app)
   addRoutes(app, { service, authentication }, planes, pages)
-  return { app, tellToLeave: () => drain.tell(), close: (options) => close(app, drain, underWay, options) }
+  return { app, beginDrain: () => drain.begin(), close: (options) => close(app, drain, openRequests, options) }
 }
 
-async function close(app: App, drain: ListenerDrain, underWay: UnderWay, { delayMs, withinMs }: CloseOptions): Promise<void> {
+async function close(
+  app: App,
+  drain: ListenerDrain,
+  openRequests: OpenRequests,
+  { delayMs, withinMs }: CloseOptions,
+): Promise<void> {
   await drain.stopAccepting(delayMs)
   const closed = app.close()
-  // Node tells nothing of an answer that waits behind another one when their connection ends. Hence the second condition.
-  await Promise.race([underWay.none(), drain.allEnded(), pause(withinMs, undefined, { ref: false })])
-  // A server that closes no longer ends connections that are slow.
+  // If a connection ends, Node emits no event for a response that is queued behind another one. `allEnded` covers that case.
+  await Promise.race([openRequests.allDone(), drain.allEnded(), pause(withinMs, undefined, { ref: false })])
+  // A server that is closing does not time out slow connections any more.
   drain.closeAllConnections()
   await closed
 }
 
 function addRoutes(app: App, context: RouteContext, planes: readonly Plane[], pages: BuiltPages | undefined): void {
-  // After what `before` asked for, so that whoever describes the routes sees them.
+  // Registered as a plugin, so that plugins added by `before` (the API's description) see the routes.
   app.register((routes, _options, done) => {
     healthRoutes(routes as App, context)
     if (planes.includes('deciding')) {
@@ -148,7 +153,7 @@ const ADMINISTRATION = [
   statusRoute,
 ]
 
-/** A line for each request, where somebody asked for that much. */
+/** Logs one line for each request. Used at log level debug only. */
 function logWhenDone(logger: Logger, { method, url = '' }: IncomingMessage, response: ServerResponse): void {
   const startMs = performance.now()
   const [path] = url.split('?')
@@ -157,7 +162,7 @@ function logWhenDone(logger: Logger, { method, url = '' }: IncomingMessage, resp
   })
 }
 
-/** Ids that differ between instances and starts. */
+/** Ids are unique across instances and restarts. */
 function requestIds(): () => string {
   const start = randomBytes(6).toString('base64url')
   let count = 0

@@ -1,11 +1,11 @@
-// Writes an administrative change into the audit log, with who made it and from where.
+// Writes an administrative change to the audit log, with the actor and the address.
 
 import type { FastifyRequest } from 'fastify'
 import type { AuditEntry } from '../audit/audit-entry.ts'
 import { messageOf, ServerError } from '../errors.ts'
 import type { RouteContext } from './route-options.ts'
 
-/** Resolves when the entry is safe. The change itself has been made by then. */
+/** Resolves when the entry is on disk or in Redis. The change itself is already made at that point. */
 export async function audited(
   { service, authentication }: RouteContext,
   request: FastifyRequest,

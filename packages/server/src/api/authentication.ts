@@ -1,6 +1,6 @@
-// Authentication: an API key in `Api-Key` or `Authorization: Bearer`, or the session of somebody who signed in to the pages.
-// Invariant: it runs before a body is read or a counter touched. An address that fails too often is answered with less work;
-// a valid key is let in all the same, so that nobody can lock out others who share an address. A session cannot make sessions.
+// Authentication: an API key in `Api-Key` or `Authorization: Bearer`, or the session of a person who signed in to the dashboard.
+// Invariant: authentication runs before a body is read or a counter is touched. An address that fails too often gets a cheaper refusal.
+// A valid key always passes, so that nobody can lock out others behind the same address. A session cannot create sessions.
 
 import type { IncomingMessage } from 'node:http'
 import { isIPv4 } from 'node:net'
@@ -9,7 +9,7 @@ import { createLimiter, memoryStore, tokenBucket } from 'sluice'
 import { clientAddress } from 'sluice/http'
 import { ServerError, type ServerErrorCode } from '../errors.ts'
 import { show } from '../input/near-word.ts'
-import { isAlive } from '../keys/api-key.ts'
+import { isValid } from '../keys/api-key.ts'
 import { type ApiKey, mayUse, type Scope } from '../keys/key-ring.ts'
 import type { Service } from '../service.ts'
 import { isFromOtherSite } from '../web/same-origin.ts'
@@ -18,14 +18,14 @@ import { requestHeader } from './request-header.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whose key was presented. */
+    /** The key of the request: the presented one, or the one of its session. */
     apiKey: ApiKey
   }
 }
 
 export type AuthenticationHook = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void
 
-/** A request that may not pass, with what its answer has to say in headers. */
+/** A request that is refused, with headers for its response. */
 export class Refusal extends ServerError {
   readonly headers: Readonly<Record<string, string>>
 
@@ -35,13 +35,13 @@ export class Refusal extends ServerError {
   }
 }
 
-/** Who asks a service that needs no keys. */
+/** The caller of a service that requires no keys. */
 const ANYBODY: ApiKey = { id: 'anybody', name: 'anybody', scopes: ['admin'], createdAt: 0 }
 
-/** Headers with which a proxy says what it asks about. */
+/** Headers in which a proxy names the path of the request that it asks about. */
 const PROXY_HEADERS = ['x-forwarded-uri', 'x-original-uri'] as const
 
-/** How often an address may fail: a misspelt key in a script is told so, a list of guesses is not worked through. */
+/** Failures that an address may have. A script with a misspelt key gets a clear message; guessing keys is slowed down. */
 const FAILURES = { capacity: 20, refill: 20, every: '1m' } as const
 const MOST_ADDRESSES = 10_000
 
@@ -49,7 +49,7 @@ export class Authentication {
   readonly #service: Service
   readonly #failures = createLimiter({ rules: tokenBucket(FAILURES), store: memoryStore({ maxKeys: MOST_ADDRESSES }) })
   readonly #address: (request: IncomingMessage) => string
-  /** Of those who signed in to the pages. */
+  /** Sessions of people who signed in to the dashboard. */
   readonly sessions: Sessions
 
   constructor(service: Service) {
@@ -59,17 +59,16 @@ export class Authentication {
     this.#address = ({ socket, headers }) => read(socket.remoteAddress, headers).key
   }
 
-  /** The address that a request came from. */
   addressOf(request: IncomingMessage): string {
     return this.#address(request)
   }
 
-  /** The key that was presented, or that the session stands for; throws unless it is alive and has the scope. */
+  /** Returns the presented key, or the key of the session. Throws unless it is valid and has the scope. */
   authenticate(request: IncomingMessage, scope: Scope): ApiKey {
     return this.#authenticate(request, scope, true)
   }
 
-  /** The same, and a session is not enough. */
+  /** Like `authenticate`, but accepts no session. */
   authenticateByKey(request: IncomingMessage, scope: Scope): ApiKey {
     return this.#authenticate(request, scope, false)
   }
@@ -93,23 +92,23 @@ export class Authentication {
     )
   }
 
-  /** True if a request that was let in with a key would be let in again. Asking does not count as use of a session. */
-  isStillIn(request: IncomingMessage, { id }: ApiKey): boolean {
+  /** True if the key of an earlier request is still valid. This check does not count as use of a session. */
+  isStillValid(request: IncomingMessage, { id }: ApiKey): boolean {
     const { keysRequired, keys, stats } = this.#service
     if (!keysRequired) return true
-    if (presentedKey(request) === undefined) return this.sessions.isAlive(request)
+    if (presentedKey(request) === undefined) return this.sessions.isValid(request)
     const key = keys.get(id)
-    return key !== undefined && isAlive(key, stats.now())
+    return key !== undefined && isValid(key, stats.now())
   }
 
-  /** Whether a person did it, on the pages, and not a program with a key. */
+  /** True if the request came from a person on the dashboard, false if it came from a program with a key. */
   isFromPages(request: IncomingMessage): boolean {
     return (
       presentedKey(request) === undefined && (this.#service.keysRequired || request.headers['sec-fetch-site'] === 'same-origin')
     )
   }
 
-  /** A hook that lets those pass who have the scope. */
+  /** Returns a hook that refuses requests without the scope. */
   requires(scope: Scope): AuthenticationHook {
     return (request, _reply, done) => {
       try {
@@ -121,7 +120,7 @@ export class Authentication {
     }
   }
 
-  /** Where no key is asked for, a page of another site must not get in by a name of its own that leads to this machine. */
+  /** Without keys: blocks DNS rebinding, where a foreign site points a host name of its own to this machine. */
   #checkHost({ headers: { host } }: IncomingMessage): void {
     if (this.#service.anyHost || host === undefined || isLocalHost(host)) return
     throw new ServerError(
@@ -130,12 +129,12 @@ export class Authentication {
     )
   }
 
-  /** Where no key is asked for, a page of another site must not spend or read, not even by an image whose address is one of ours. */
+  /** Without keys: blocks requests from pages of other sites, which could spend units even through an image URL. */
   #checkSite(request: IncomingMessage): void {
-    // A proxy that asks for its client may send the client's own headers along. No page can set these two on a request to another site.
+    // A proxy may forward the client's own headers. A page cannot set these two headers on a request to another site.
     if (PROXY_HEADERS.some((name) => requestHeader(request, name) !== undefined)) return
     const site = requestHeader(request, 'sec-fetch-site')
-    // Behind a proxy that writes its own Host, an origin says nothing.
+    // If a proxy rewrites Host, comparing it with Origin proves nothing.
     const origin = this.#service.anyHost ? undefined : requestHeader(request, 'origin')
     if (site === undefined && origin === undefined) return
     const host = requestHeader(request, 'host')
@@ -163,7 +162,7 @@ export class Authentication {
   }
 }
 
-/** Names that no other site can have, with or without a port. */
+/** True for names that a foreign site cannot own. The port is optional. */
 function isLocalHost(host: string): boolean {
   const name = host.replace(/:\d+$/, '').toLowerCase()
   return name === 'localhost' || name.endsWith('.localhost') || name.startsWith('[') || isIPv4(name)

@@ -1,30 +1,30 @@
-// What a check is answered, written by hand: every check runs this.
+// The response bodies of checks. Written by hand instead of JSON.stringify, because every check runs this.
 
-import type { Verdict } from '../decide/decider.ts'
+import type { CheckResult } from '../decide/decider.ts'
 
 const BEFORE = '{"meta":{"message":"success","code":200,"status":"ok"},"data":'
 
-/** The whole body of a check's answer. */
-export function checkAnswer(verdict: Verdict): string {
-  return `${BEFORE}${answerData(verdict)}}`
+/** Body of the response to one check. */
+export function checkAnswer(result: CheckResult): string {
+  return `${BEFORE}${answerData(result)}}`
 }
 
-/** The whole body of a batch's answer. */
+/** Body of the response to a batch. */
 export function batchAnswer(answers: readonly string[]): string {
   return `${BEFORE}{"results":[${answers.join()}]}}`
 }
 
-/** The `data` of a check's answer. */
-export function answerData({ allowed, isShadowDenied, decision }: Verdict): string {
+/** The `data` of the response to one check. */
+export function answerData({ allowed, isShadowDenied, decision }: CheckResult): string {
   const { limit, remaining, resetAfterMs } = decision
   const numbers = `"limit":${limit},"remain":${remaining},"reset_in_second":${Math.ceil(resetAfterMs / 1000)}`
   return `{"status":"${allowed ? 'Allow' : 'Deny'}",${numbers}${isShadowDenied ? ',"shadow_denied":true' : ''}}`
 }
 
-/** What one check of a batch is answered. There is no header to tell it when to come again. */
-export function resultData(verdict: Verdict): string {
-  const data = answerData(verdict)
-  if (verdict.allowed) return data
-  const { retryAfterMs } = verdict.decision
+/** One result of a batch. It includes `retry_after_ms`, since a batch has no Retry-After header for each check. */
+export function resultData(result: CheckResult): string {
+  const data = answerData(result)
+  if (result.allowed) return data
+  const { retryAfterMs } = result.decision
   return `${data.slice(0, -1)},"retry_after_ms":${retryAfterMs === Number.POSITIVE_INFINITY ? null : retryAfterMs}}`
 }

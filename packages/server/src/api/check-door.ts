@@ -1,9 +1,9 @@
-// `POST /v1/check` straight from node:http: the same steps as its route, without a framework between them.
-// What must stay true: what it answers is what the route answers, byte for byte; a test sends both the same requests.
+// `POST /v1/check` directly on node:http: the same steps as its route, without Fastify.
+// Invariant: the response equals the route's response byte for byte. A test sends the same requests to both.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Compile } from 'typebox/compile'
-import type { Verdict } from '../decide/decider.ts'
+import type { CheckResult } from '../decide/decider.ts'
 import { ServerError } from '../errors.ts'
 import type { Service } from '../service.ts'
 import type { Authentication } from './authentication.ts'
@@ -18,7 +18,7 @@ import { inputError } from './validation.ts'
 
 const JSON_BODY = /^application\/json\s*(;|$)/i
 
-/** Exactly as clients write it; any other spelling takes the route. */
+/** True for the usual spelling of a check. Any other spelling takes the route. */
 export function isCheck({ url, method }: IncomingMessage): boolean {
   return url === '/v1/check' && method === 'POST'
 }
@@ -28,7 +28,7 @@ export class CheckDoor {
   readonly #authentication: Authentication
   readonly #mostBytes: number
   readonly #check = Compile(Check)
-  #decided: { readonly response: ServerResponse; readonly verdict: Verdict }[] = []
+  #decided: { readonly response: ServerResponse; readonly result: CheckResult }[] = []
 
   constructor(service: Service, authentication: Authentication, mostBytes: number) {
     this.#service = service
@@ -36,7 +36,7 @@ export class CheckDoor {
     this.#mostBytes = mostBytes
   }
 
-  /** Answers a request for which `isCheck` holds. */
+  /** Precondition: `isCheck(request)` is true. */
   answer(request: IncomingMessage, response: ServerResponse): void {
     try {
       this.#authentication.authenticate(request, 'check')
@@ -68,10 +68,10 @@ export class CheckDoor {
     try {
       const check = parseJson(body)
       if (!this.#check.Check(check)) throw inputError(Check, check, 'the body')
-      const verdict = this.#service.decider.check(check.client_id, check.route, check.cost ?? 1)
-      if (!(verdict instanceof Promise)) this.#send(response, verdict)
+      const result = this.#service.decider.check(check.client_id, check.route, check.cost ?? 1)
+      if (!(result instanceof Promise)) this.#send(response, result)
       else {
-        verdict.then(
+        result.then(
           (decided) => this.#send(response, decided),
           (error: unknown) => this.#fail(response, error),
         )
@@ -82,22 +82,22 @@ export class CheckDoor {
   }
 
   /**
-   * Answers what was decided, together with all else that is decided in this turn of the event loop. A caller who waits for one answer
-   * after the other sleeps in between, and waking it takes longer than a decision; so it is woken once.
+   * Queues the response. All responses of one turn of the event loop are sent together. A caller that waits for several responses
+   * sleeps between them, and waking it takes longer than a decision. So it is woken once.
    */
-  #send(response: ServerResponse, verdict: Verdict): void {
+  #send(response: ServerResponse, result: CheckResult): void {
     if (this.#decided.length === 0) setImmediate(() => this.#sendDecided())
-    this.#decided.push({ response, verdict })
+    this.#decided.push({ response, result })
   }
 
   #sendDecided(): void {
     const decided = this.#decided
     this.#decided = []
-    for (const { response, verdict } of decided) {
-      const body = checkAnswer(verdict)
-      const headers: Record<string, string | number> = rateLimitHeaders(verdict)
+    for (const { response, result } of decided) {
+      const body = checkAnswer(result)
+      const headers: Record<string, string | number> = rateLimitHeaders(result)
       headers['content-type'] = JSON_TYPE
-      // All of it is ASCII.
+      // The body is ASCII, so its length in characters is its length in bytes.
       headers['content-length'] = body.length
       response.writeHead(200, headers)
       response.end(body)

@@ -1,4 +1,4 @@
-// The API's description as a page: plain HTML, nothing fetched from elsewhere, no script.
+// The API's description as an HTML page. It loads nothing from other hosts and has no script.
 
 interface Schema {
   readonly type?: string | readonly string[]
@@ -29,7 +29,7 @@ interface Operation {
   >
 }
 
-/** As much of an OpenAPI document as the page shows. */
+/** The parts of an OpenAPI document that the page shows. */
 export interface Description {
   readonly info: { readonly title: string; readonly version: string; readonly description?: string }
   readonly tags?: readonly { readonly name: string; readonly description?: string }[]
@@ -86,7 +86,7 @@ function section({ path, method, operation }: { path: string; method: string; op
   return `<section>${parts.join('')}</section>`
 }
 
-/** The same, with what references stand for in their place. */
+/** Returns the value with every `$ref` replaced by its schema. */
 function resolved(value: unknown, schemas: Readonly<Record<string, Schema>>): unknown {
   if (Array.isArray(value)) return value.map((item) => resolved(item, schemas))
   if (value === null || typeof value !== 'object') return value
@@ -95,7 +95,7 @@ function resolved(value: unknown, schemas: Readonly<Record<string, Schema>>): un
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, resolved(inner, schemas)]))
 }
 
-/** The properties of an object, those of objects inside it included. */
+/** Table rows for the properties of an object, including nested ones. */
 function rowsOf(schema: Schema, prefix = ''): string[] {
   const { properties = {}, required = [] } = schema
   return Object.entries(properties).flatMap(([name, property]) => {

@@ -1,4 +1,4 @@
-// The form of every answer: `meta` says how it went, `data` is what was asked for, null if it went wrong.
+// The form of every JSON response: `meta` has the outcome, `data` has the result. `data` is null after an error.
 
 import type { Problem } from '../errors.ts'
 
@@ -9,18 +9,18 @@ export interface SuccessMeta {
 }
 
 export interface ErrorMeta {
-  /** For people: what is wrong, the value, what is expected. */
+  /** For people: the problem, the value, and the expected form. */
   readonly message: string
   /** The HTTP status. */
   readonly code: number
   readonly status: 'error'
   /** For programs: one of the error codes. */
   readonly error: string
-  /** For ERR_INPUT: everything that is wrong, and where. */
+  /** For ERR_INPUT: every problem with its place. */
   readonly problems?: readonly Problem[]
 }
 
-/** What is sent with an answer in JSON. */
+/** The Content-Type of JSON responses. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
 export function success<T>(data: T, code = 200): { readonly meta: SuccessMeta; readonly data: T } {

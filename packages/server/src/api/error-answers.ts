@@ -1,5 +1,5 @@
-// Errors as answers: every error becomes one of the service's codes, in the envelope of every other answer.
-// Invariant: nothing about the inside of the service reaches a caller, and only errors that were not foreseen are logged as such.
+// Turns errors into responses: every error gets one of the service's codes, in the same envelope as other responses.
+// Invariant: a response reveals nothing internal, and only unexpected errors are logged as errors.
 
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify'
@@ -12,7 +12,7 @@ import { failure, JSON_TYPE } from './envelope.ts'
 import { UnusableBody } from './json-body.ts'
 import { KnownPaths } from './known-paths.ts'
 
-/** Fastify's own refusals that a request can bring about. */
+/** Errors of Fastify that a request can cause. */
 const FROM_FASTIFY: Readonly<Record<string, readonly [ServerErrorCode, string]>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['ERR_TOO_LARGE', 'the body is too large'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['ERR_MEDIA_TYPE', 'the body must be JSON: send it with Content-Type: application/json'],
@@ -26,20 +26,20 @@ export interface ErrorAnswer {
   readonly body: string
 }
 
-/** What to answer to an error. */
+/** Returns the response for an error. Logs unexpected errors. */
 export function errorAnswer(error: unknown, logger: Logger, where: string): ErrorAnswer {
   const known = asServerError(error)
   const { status, code, message, problems } = known
   if (status === 500) logger.error({ err: error, where }, 'a request failed')
   const body = JSON.stringify(failure(status, code, message, problems))
   const headers: Record<string, string | number> = { 'content-type': JSON_TYPE, 'content-length': Buffer.byteLength(body) }
-  // The rest of what is too large is not read, so nothing else can come on this connection. After any other body that it cannot use
-  // Fastify closes it as well, and what has no Fastify around it does the same.
+  // The rest of a body that is too large is not read, so the connection cannot be reused. Fastify closes it after any other unusable
+  // body as well. The check door, which runs without Fastify, does the same.
   if (code === 'ERR_TOO_LARGE' || known instanceof UnusableBody) headers.connection = 'close'
   return { status, headers: known instanceof Refusal ? { ...headers, ...known.headers } : headers, body }
 }
 
-/** Before the routes are made. `pages` answers browsers that ask for an address that nobody serves. */
+/** Call before routes are added. `pages` answers browsers that request an unknown address. */
 export function answerErrors(app: FastifyInstance, logger: Logger, pages?: Pick<BuiltPages, 'answerNotFound'>): void {
   const paths = new KnownPaths()
   app.addHook('onRoute', (route) => paths.add(route))
@@ -59,7 +59,7 @@ export function sendError(reply: FastifyReply, error: unknown, logger: Logger, w
   return reply.code(status).headers(headers).send(body)
 }
 
-/** Every error as one of the service's own. */
+/** Maps any error to an error of the service. */
 function asServerError(error: unknown): ServerError {
   if (error instanceof ServerError) return error
   if (error instanceof SluiceError) {
@@ -70,10 +70,10 @@ function asServerError(error: unknown): ServerError {
   const known = FROM_FASTIFY[code]
   if (known !== undefined) return new ServerError(known[0], known[1], { cause: error })
   if (statusCode >= 400 && statusCode < 500) return new ServerError('ERR_INPUT', message, { cause: error })
-  return new ServerError('ERR_INTERNAL', 'something went wrong here: the log says what', { cause: error })
+  return new ServerError('ERR_INTERNAL', 'an unexpected error occurred: the log of the service has the reason', { cause: error })
 }
 
-/** What cannot be read as HTTP, or not in time, is answered on the bare socket. */
+/** Answers on the bare socket. Used for input that is not HTTP or arrives too late. */
 export function answerBadHttp(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
@@ -84,7 +84,7 @@ export function answerBadHttp(error: NodeJS.ErrnoException, socket: Socket): voi
   const body = JSON.stringify(failure(status, code, code === 'ERR_INPUT' ? 'this is not HTTP' : meaning))
   const headers = [`Content-Type: ${JSON_TYPE}`, `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close']
   socket.write(`HTTP/1.1 ${status} ${STATUS_TEXTS[status]}\r\n${headers.join('\r\n')}\r\n\r\n${body}`)
-  // An end alone would leave the connection to a peer that never ends its own side.
+  // `end` alone would keep the connection open until the peer closes its side.
   socket.destroySoon()
 }
 

@@ -1,20 +1,20 @@
-// The route of a request that a proxy asks about.
-// Invariant: two spellings of one path are one route.
+// Route of a request that a proxy asks about.
+// Invariant: different spellings of one path give one route.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { type PathFold, plainPath } from 'sluice/http'
 import { LONGEST_ROUTE } from './schemas.ts'
 
-/** What may stand before the path in a route. */
+/** Parts of the request that may precede the path in a route. */
 export type RoutePart = 'method' | 'host'
 
 export interface RouteForm {
   readonly parts: readonly RoutePart[]
-  /** Spellings of the path that are taken for one. */
+  /** Differences in spelling to ignore. */
   readonly fold: readonly PathFold[]
 }
 
-/** The route of the forwarded request; undefined if the proxy does not tell its path. */
+/** Returns undefined if the proxy does not send the path. */
 export function forwardedRoute(headers: IncomingHttpHeaders, { parts, fold }: RouteForm): string | undefined {
   const uri = one(headers['x-forwarded-uri'] ?? headers['x-original-uri'])
   if (uri === undefined) return undefined

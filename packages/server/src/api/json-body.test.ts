@@ -18,7 +18,7 @@ test('brackets side by side, or inside text, are not depth', () => {
   expect(parseJson('{"\\\\":[[[[[[[1]]]]]]]}')).toBeDefined()
 })
 
-test('depth is that of the value, whatever stands in quotes', () => {
+test('only the depth of the value counts, not text in quotes', () => {
   const depthOf = (value: unknown): number =>
     value !== null && typeof value === 'object' ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0
   const text = fc.string({ unit: fc.constantFrom('"', '\\', '{', '[', ']', '}', 'a') })
@@ -41,12 +41,12 @@ test('depth is that of the value, whatever stands in quotes', () => {
   )
 })
 
-test('what is not JSON is refused with the reason', () => {
+test('text that is not JSON is refused with the reason', () => {
   expect(() => parseJson('{"a":')).toThrow(/^the body is not JSON: /)
   expect(() => parseJson('  ')).toThrow('the body is not JSON: it is empty')
 })
 
-test('text stays what it is, and what is no text is refused', () => {
+test('text is kept exactly, and invalid Unicode is refused', () => {
   for (const text of ['"\\ud83d\\ude00"', '"\\\\ud800"', '"ä\u{1f600}"', '{"\\u00e4":["\\ufffd"]}'])
     expect(parseJson(text)).toEqual(JSON.parse(text))
   for (const text of ['"\\ud800"', '["\\ude00\\ud83d"]', '{"\\udfff":1}', '{"a":{"b":["c","\\uD83d x"]}}']) {

@@ -1,10 +1,10 @@
-// Bodies: JSON, not nested deeper than anybody means it, and all of it text.
-// Invariant: two different ids stay different. Bytes that are not UTF-8, and halves of characters, would all become the same sign.
+// Parses bodies: JSON of bounded depth, and valid Unicode.
+// Invariant: two different ids stay different. Invalid UTF-8 and lone surrogates would all decode to the same character (U+FFFD).
 
 import { isUtf8 } from 'node:buffer'
 import { ServerError } from '../errors.ts'
 
-/** How deep lists and objects may be nested. */
+/** Maximum nesting of arrays and objects. */
 export const MOST_DEPTH = 8
 
 const QUOTE = 0x22
@@ -14,16 +14,16 @@ const CLOSE_LIST = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** A body that is not what it was sent as: who knows what its sender will send next. */
+/** A body that cannot be used. The connection is closed, because the next bytes on it cannot be trusted. */
 export class UnusableBody extends ServerError {}
 
-/** An escape of half a character; it may have its other half beside it. */
+/** An escaped surrogate. Its other half may stand beside it. */
 const HALF_ESCAPED = /\\u[dD][89a-fA-F]/
 
-/** Half a character without its other half. */
+/** A lone surrogate. */
 const HALF = /\p{Surrogate}/u
 
-/** Reads a body; throws ERR_INPUT. */
+/** Throws ERR_INPUT. */
 export function parseJson(body: Buffer): unknown {
   if (!isUtf8(body)) throw new UnusableBody('ERR_INPUT', 'the body is not UTF-8')
   const text = body.toString('utf8')
@@ -41,14 +41,14 @@ export function parseJson(body: Buffer): unknown {
   return value
 }
 
-/** True if a name or text in a value, which is not deep, has half a character. */
+/** True if a property name or a text contains a lone surrogate. The depth of `value` is already bounded. */
 function hasHalf(value: unknown): boolean {
   if (typeof value === 'string') return HALF.test(value)
   if (value === null || typeof value !== 'object') return false
   return Object.entries(value).some(([name, inner]) => HALF.test(name) || hasHalf(inner))
 }
 
-/** How many lists and objects could begin in the text, those that only stand in quotes included; more than MOST_DEPTH are not all counted. */
+/** Upper bound for the depth: counts opening brackets, including those in quotes. Stops counting above MOST_DEPTH. */
 function opens(text: string): number {
   let count = 0
   for (const sign of '{[') {
@@ -57,7 +57,7 @@ function opens(text: string): number {
   return count
 }
 
-/** Looks at the text, so that nothing is built from what is refused. */
+/** Scans the text, so that nothing is built from a body that is refused. */
 function isTooDeep(text: string): boolean {
   let depth = 0
   for (let i = 0; i < text.length; i++) {
@@ -74,7 +74,7 @@ function isTooDeep(text: string): boolean {
   return false
 }
 
-/** Where the quotes end that begin at `start`; if they do not, where the text does. */
+/** Returns the index of the closing quote for the opening quote at `start`, or the end of the text if there is none. */
 function endOfQuoted(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let escapes = 0

@@ -1,6 +1,6 @@
-// The paths of all routes and the methods that they take, for requests that no route takes.
+// The paths of all routes with their methods. Used to answer requests that match no route.
 
-/** As Fastify tells of a route. */
+/** The part of Fastify's route options that is used here. */
 interface AddedRoute {
   readonly url: string
   readonly method: string | readonly string[]
@@ -15,7 +15,7 @@ export class KnownPaths {
     this.#methods.set(url, methods)
   }
 
-  /** The methods that a path takes, in order; none if nothing is there. */
+  /** Returns the sorted methods of a path, or an empty list for an unknown path. */
   methodsOf(path: string): readonly string[] {
     const segments = decoded(path).split('/')
     const methods = [...this.#methods].flatMap(([url, each]) => (fits(url.split('/'), segments) ? [...each] : []))
@@ -23,12 +23,12 @@ export class KnownPaths {
   }
 }
 
-/** True if the segments of a path are those of a route, where `:name` stands for one that is not empty. */
+/** True if the path matches the route. `:name` matches one segment that is not empty. */
 function fits(route: readonly string[], path: readonly string[]): boolean {
   return route.length === path.length && route.every((part, i) => (part.startsWith(':') ? path[i] !== '' : part === path[i]))
 }
 
-/** As the router reads it; what cannot be decoded fits nothing but a parameter. */
+/** Decodes like the router. A path that cannot be decoded stays as it is and matches only a parameter. */
 function decoded(path: string): string {
   try {
     return decodeURI(path)

@@ -1,34 +1,34 @@
-// The end of one listener, in steps that lose no request:
+// Stops one listener in steps that lose no request:
 //
-// | step      | new connections | answers say        | why                                                                          |
+// | step      | new connections | responses say      | reason                                                                       |
 // | --------- | --------------- | ------------------ | ---------------------------------------------------------------------------- |
-// | telling   | accepted        | Connection: close  | clients move to other instances, while load balancers notice                  |
-// | settling  | accepted        | nothing            | clients keep the connection that they have, so that few make new ones          |
-// | leaving   | refused         | Connection: close  | a request that is on its way on an idle connection still arrives and is answered |
+// | telling   | accepted        | Connection: close  | clients move to other instances, and load balancers notice                    |
+// | settling  | accepted        | nothing            | clients keep their connections, so few new ones are opened                     |
+// | leaving   | refused         | Connection: close  | a request that is already on its way on an idle connection is still answered   |
 //
-// Settling comes before the listening socket closes: the kernel resets connections that it has taken and the process has not
-// accepted yet, with the requests that are already in them. A refused connection loses nothing, since nothing was sent.
+// Settling comes before the listening socket closes. On close, the kernel resets connections that the process has not accepted
+// yet, and loses the requests in them. A refused connection loses nothing, since no request was sent.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 
-/** Settling ends when no connection came for this long. A busy machine takes longer than a lull, hence the generous bound. */
+/** Settling ends after this time without a new connection. A busy machine is rarely quiet, so there is an upper bound. */
 const QUIET_MS = 25
 const MOST_SETTLING_MS = 2000
 
-/** Leaving ends when no request came for as long as the drain delay, within these bounds, or all connections have ended. */
+/** Leaving ends after a pause between requests as long as the drain delay (within these bounds), or when all connections are closed. */
 const LEAST_LULL_MS = 100
 const MOST_LULL_MS = 1000
 const MOST_LEAVING_MS = 3000
 const LOOK_EVERY_MS = 10
 
 export class ListenerDrain {
-  /** True from the first step on: then `takes` is called for each request. */
+  /** True from the first step on. Then `takes` must be called for each request. */
   hasBegun = false
-  /** True while each answer ends its connection. */
+  /** True while each response closes its connection. */
   #closesConnections = false
-  /** Connections that an earlier answer ends. */
+  /** Connections that an earlier response closes. */
   readonly #leaving = new WeakSet<Socket>()
   readonly #servers: Server[] = []
   readonly #closed: Promise<unknown>[] = []
@@ -43,7 +43,7 @@ export class ListenerDrain {
     })
   }
 
-  /** False for a request that comes after an answer with `Connection: close`: nobody would read its answer, so it must not count. */
+  /** Returns false for a request after a response with `Connection: close`: its response would not be read, so it must not be counted. */
   takes(request: IncomingMessage, response: ServerResponse): boolean {
     const { socket } = request
     if (this.#leaving.has(socket)) {
@@ -58,8 +58,8 @@ export class ListenerDrain {
     return true
   }
 
-  /** Begins the first step. It lasts until `stopAccepting` is called. */
-  tell(): void {
+  /** Starts the step "telling". It lasts until `stopAccepting` is called. */
+  begin(): void {
     this.hasBegun = true
     this.#closesConnections = true
   }
@@ -70,18 +70,18 @@ export class ListenerDrain {
   }
 
   /**
-   * Settles, stops listening, and resolves when all connections have ended or those that are left had their time.
-   * Without a delay it does not settle.
+   * Runs the steps "settling" and "leaving". Resolves when all connections are closed or the time for leaving is over.
+   * With a delay of 0 there is no settling.
    */
   async stopAccepting(delayMs: number): Promise<void> {
     this.hasBegun = true
     this.#closesConnections = false
     if (delayMs > 0) await this.#settle()
     this.#closesConnections = true
-    // The close of node:http would also end idle connections, at once.
+    // The close method of node:http would also close idle connections immediately.
     for (const server of this.#servers) NetServer.prototype.close.call(server)
     await this.#leave(Math.max(LEAST_LULL_MS, Math.min(delayMs, MOST_LULL_MS)))
-    // Requests that have arrived are read before their connections count as idle.
+    // Reads requests that have already arrived, before their connections count as idle.
     await turn()
   }
 
@@ -90,7 +90,7 @@ export class ListenerDrain {
     while (performance.now() < endMs) {
       const before = this.#accepted
       await pause(QUIET_MS)
-      // Timers come before sockets in a turn of the event loop. On a busy machine, connections may be waiting to be accepted.
+      // Timers run before sockets in a turn of the event loop. On a busy machine, connections may still wait to be accepted.
       await turn()
       if (this.#accepted === before) return
     }

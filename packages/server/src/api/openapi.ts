@@ -1,4 +1,4 @@
-// Makes the OpenAPI document of all routes. A running service does not use it: it serves the document that was made with this.
+// Generates the OpenAPI document from the routes. It runs at build time; a running service serves the generated file.
 
 import swagger from '@fastify/swagger'
 import { pino } from 'pino'
@@ -8,23 +8,23 @@ import { VERSION } from '../version.ts'
 import { buildApp } from './app.ts'
 
 const TAGS = [
-  { name: 'deciding', description: 'May this pass? What other services ask.' },
-  { name: 'counters', description: 'What was counted, by hand.' },
-  { name: 'policies', description: 'Which requests get which rules.' },
+  { name: 'deciding', description: 'Checks: other services ask whether a request may pass.' },
+  { name: 'counters', description: 'Read and change what was counted.' },
+  { name: 'policies', description: 'Policies: which requests get which rules.' },
   { name: 'keys', description: 'API keys.' },
-  { name: 'figures', description: 'What is going on.' },
-  { name: 'operations', description: 'For those who run the service.' },
-  { name: 'older', description: 'Two endpoints in the form that older callers know.' },
+  { name: 'figures', description: 'Statistics of this instance.' },
+  { name: 'operations', description: 'Health, metrics and status, for operators.' },
+  { name: 'older', description: 'Two endpoints in the older form, for existing callers.' },
 ]
 
 const DESCRIPTION = `Sluice decides whether a client may do something now, under policies that you set.
 
-Every answer is JSON of one form: \`meta\` says how it went, \`data\` is what was asked for. What goes wrong has a code for programs in \`meta.error\` and words for people in \`meta.message\`.
+Every answer is JSON of one form: \`meta\` has the outcome and \`data\` has the result. After an error, \`meta.error\` has a code for programs and \`meta.message\` has a message for people.
 
-Send your API key as \`Api-Key\`, or as \`Authorization: Bearer\`. A key has one or several scopes: \`check\` decides, \`read\` reads usage, policies and figures, \`admin\` may do everything.`
+Send your API key as \`Api-Key\`, or as \`Authorization: Bearer\`. A key has one or several scopes: \`check\` decides; \`read\` reads usage, policies and statistics; \`admin\` may do everything.`
 
 export async function describeApi(): Promise<object> {
-  // The routes are made, never called: they need nothing but figures to hold on to.
+  // The routes are added but never called, so a stub of the service is enough.
   const logger = pino({ level: 'silent' })
   const service = { stats: new Stats(), logger, trustedProxies: [], decider: {}, policies: {}, keys: {} } as unknown as Service
   const { app } = buildApp({
@@ -58,7 +58,7 @@ export async function describeApi(): Promise<object> {
   }
 }
 
-/** Moves every schema that has a name to `schemas`, and leaves a reference to it. */
+/** Moves every named schema to `schemas` and returns the value with references to them. */
 function share(value: unknown, schemas: Record<string, unknown>): unknown {
   if (Array.isArray(value)) return value.map((item) => share(item, schemas))
   if (value === null || typeof value !== 'object') return value

@@ -1,5 +1,5 @@
-// What a policy is known by to those who change it only if it is still what they have seen: ETag, If-Match, If-None-Match.
-// What must stay true: the same policy has the same tag on every instance, and two different ones have different tags.
+// ETags of policies, for conditional changes with If-Match and If-None-Match.
+// Invariant: one policy has the same ETag on every instance, and two different policies have different ETags.
 
 import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -7,7 +7,7 @@ import { ServerError } from '../errors.ts'
 import { show } from '../input/near-word.ts'
 import type { Policy } from '../policies/policy.ts'
 
-/** Enough of the hash for as many policies as there will ever be. */
+/** 22 base64url characters hold 132 bits of the hash. */
 const TAG_CHARACTERS = 22
 
 export function etagOf({ spec, source }: Policy): string {
@@ -17,7 +17,7 @@ export function etagOf({ spec, source }: Policy): string {
   return `"${hash.slice(0, TAG_CHARACTERS)}"`
 }
 
-/** Throws ERR_PRECONDITION unless the policy is what the request expects; undefined is one that is not there. */
+/** Throws ERR_PRECONDITION unless the policy is as the request expects. `policy` is undefined if there is none. */
 export function checkExpected(headers: IncomingHttpHeaders, name: string, policy: Policy | undefined): void {
   const { 'if-match': expected, 'if-none-match': unexpected } = headers
   if (expected !== undefined && !names(expected, policy)) {
@@ -29,7 +29,7 @@ export function checkExpected(headers: IncomingHttpHeaders, name: string, policy
   }
 }
 
-/** Whether a list of tags, or `*` for any, names the policy. */
+/** True if the list of ETags, or `*` for any, includes the policy's ETag. */
 function names(tags: string, policy: Policy | undefined): boolean {
   if (policy === undefined) return false
   const tag = etagOf(policy)

@@ -1,12 +1,12 @@
-// Queries as objects of text.
-// Invariant: two texts that differ once they are decoded never become one, as they would if U+FFFD stood for bytes that are not UTF-8.
+// Parses query strings.
+// Invariant: two different queries never decode to the same text. Replacing invalid UTF-8 by U+FFFD would break this.
 
 import { type ParsedUrlQuery, parse } from 'node:querystring'
 
-/** Stands for a query that cannot be decoded. The validation refuses it, since a parser of queries must not throw. */
+/** Stands for a query that cannot be decoded. Validation refuses it, since Fastify's query parser must not throw. */
 export const UNREADABLE_QUERY: ParsedUrlQuery = Object.freeze({})
 
-/** Parameters that are left out could be the ones that matter. The size of the headers bounds their number. */
+/** No bound by count: dropping parameters could change the meaning. The size of the headers bounds them. */
 const ANY_COUNT = 0
 
 export function parseQuery(query: string): ParsedUrlQuery {
@@ -15,7 +15,7 @@ export function parseQuery(query: string): ParsedUrlQuery {
 
 const PLAIN = /^[!-$&-~]*$/
 
-/** True if all of it is ASCII, and its escapes are UTF-8. */
+/** True if the query is ASCII and its escapes are UTF-8. */
 function isEncoded(query: string): boolean {
   if (PLAIN.test(query)) return true
   if (!/^[!-~]*$/.test(query)) return false

@@ -1,9 +1,9 @@
-// What the headers of an answer say about a decision.
+// The response headers that describe a decision.
 
-import type { Verdict } from '../decide/decider.ts'
+import type { CheckResult } from '../decide/decider.ts'
 
-/** RateLimit, RateLimit-Policy and, for those who are denied, Retry-After. A policy that is off has no limit to tell of. */
-export function rateLimitHeaders({ policy, decision, isShadowDenied, responder }: Verdict): Record<string, string> {
+/** RateLimit, RateLimit-Policy and, after a denial, Retry-After. A policy with mode `off` has no limit, so no headers. */
+export function rateLimitHeaders({ policy, decision, isShadowDenied, responder }: CheckResult): Record<string, string> {
   if (policy.mode === 'off') return {}
   const headers = responder.headers(decision)
   if (isShadowDenied) delete headers['Retry-After']

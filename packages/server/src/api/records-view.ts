@@ -1,13 +1,14 @@
-// The state of the records, policies and keys, as the API tells it.
+// The state of the records (policies and keys) in the API's form.
 
 import Type, { type Static } from 'typebox'
 import type { RecordName, Service } from '../service.ts'
 
-/** Names in one list: enough to recognise what happened, however many records there are. */
+/** Names in one list at most. Enough to recognise what happened, however many records there are. */
 const MOST_NAMES = 100
 
 export const RecordsState = Type.Enum(['kept', 'lost'], {
-  description: '`lost`: Redis lacks changes of policies and keys that an instance has seen, and nothing can be changed.',
+  description:
+    '`lost`: Redis lacks changes of policies and keys that an instance has seen. No changes are accepted until a restore.',
 })
 
 const RecordNames = Type.Object({
@@ -24,11 +25,11 @@ const Maybe = {
 
 export const RecordsView = Type.Object({
   state: RecordsState,
-  since: Type.Union(Maybe.time.anyOf, { description: 'When the loss was noticed; null: nothing is lost.' }),
+  since: Type.Union(Maybe.time.anyOf, { description: 'Time when the loss was noticed; null if nothing is lost.' }),
   known_changes: Type.Union(Maybe.count.anyOf, { description: 'The number of the last change that this instance knows.' }),
   found_changes: Type.Union(Maybe.count.anyOf, { description: 'The number of the last change that Redis has.' }),
   known_by: Type.Union([Type.String(), Type.Null()], {
-    description: 'The instance to restore from, if another one knows more than this one.',
+    description: 'The instance to restore from, if another instance knows more changes than this one.',
   }),
   unreadable: RecordNames,
 })
@@ -37,13 +38,15 @@ export const RestoreView = Type.Object({
   state: RecordsState,
   dry_run: Type.Boolean(),
   written: Type.Object(RecordNames.properties, { description: 'Records that Redis lacked or had in an earlier form.' }),
-  revoked: Type.Object(RecordNames.properties, { description: 'Of those, keys that Redis would have let in.' }),
+  revoked: Type.Object(RecordNames.properties, { description: 'The keys among `written` that Redis would have accepted.' }),
   removed: Type.Object(RecordNames.properties, {
-    description: 'Records that Redis had and that were deleted, or whose patterns another policy has taken.',
+    description: 'Records in Redis that were deleted before the loss, or whose patterns another policy has taken.',
   }),
-  kept: Type.Object(RecordNames.properties, { description: 'Records that were changed after the loss: they stay so.' }),
+  kept: Type.Object(RecordNames.properties, {
+    description: 'Records that were changed after the loss. They are not overwritten.',
+  }),
   exact: Type.Boolean({
-    description: 'False: changes after the loss are no longer all known, so each record that Redis has counts as one.',
+    description: 'False if the changes after the loss are not all known. Then every record in Redis counts as changed.',
   }),
 })
 
@@ -51,7 +54,7 @@ export function recordsState({ records }: Service): 'kept' | 'lost' {
   return records.loss() === undefined ? 'kept' : 'lost'
 }
 
-/** Records that are there and cannot be used, wherever that was found. */
+/** Records that exist and cannot be used, from every source. */
 export function unreadableRecords({ records, policies, keys }: Service): readonly RecordName[] {
   return [
     ...records.unreadable(),

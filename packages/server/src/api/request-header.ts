@@ -1,9 +1,9 @@
-// One header of a request, for what every check runs: Node makes an object of all headers the first time that `headers` is read, and
-// that takes longer than to decide.
+// Reads one header of a request. The first access to Node's `headers` builds an object of all headers, which takes longer than a
+// decision, so checks use this instead.
 
 import type { IncomingMessage } from 'node:http'
 
-/** The first of that name, which is given in lower case. */
+/** Returns the first header with this name. `name` must be lower case. */
 export function requestHeader({ rawHeaders }: IncomingMessage, name: string): string | undefined {
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const header = rawHeaders[i]

@@ -1,4 +1,4 @@
-// The facts about a route, in one place: its scope, its name in the API's description, its answers.
+// The description of a route in one place: its scope, its name in the OpenAPI document, its responses.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, FastifyTypeProvider, RawServerDefault } from 'fastify'
@@ -8,14 +8,14 @@ import type { Service } from '../service.ts'
 import type { Authentication } from './authentication.ts'
 import { Failure } from './schemas.ts'
 
-/** What a schema describes is what a handler gets. */
+/** Derives the type of a handler's input from its schema. */
 export interface SchemaTypes extends FastifyTypeProvider {
   validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown
 }
 
 export type App = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, SchemaTypes>
 
-/** What the routes are made of. */
+/** Dependencies of the routes. */
 export interface RouteContext {
   readonly service: Service
   readonly authentication: Authentication
@@ -23,18 +23,18 @@ export interface RouteContext {
 
 export interface Described {
   readonly tag: 'deciding' | 'counters' | 'policies' | 'keys' | 'figures' | 'operations' | 'older'
-  /** The name of the operation, for programs that are made from the API's description. It does not change. */
+  /** The operationId, for generated clients. It never changes. */
   readonly id: string
   readonly summary: string
   readonly description?: string
-  /** The scope that a key needs; none: anybody may call it. */
+  /** The scope that a key needs; undefined if no key is needed. */
   readonly scope?: Scope
-  /** The answer if all went well, by its status; and the statuses of failures. */
+  /** Success responses by status, and statuses of failures. */
   readonly answers: Readonly<Record<number, TSchema | Content>>
   readonly failures?: readonly number[]
 }
 
-/** An answer that is not JSON. */
+/** A response that is not JSON. */
 export interface Content {
   readonly description: string
   readonly content: Readonly<Record<string, { readonly schema: TSchema }>>
@@ -47,7 +47,7 @@ export function content(type: string, description: string, schema: TSchema = Typ
 /** Statuses that any request may get. */
 const ALWAYS = [431]
 
-/** The parts of a route's schema that describe it. */
+/** Returns the descriptive parts of a route's schema. */
 export function described({ tag, id, summary, description, scope, answers, failures = [] }: Described) {
   const refused = [...failures, ...(scope === undefined ? [] : [401, 403, 429]), ...ALWAYS]
   return {

@@ -1,4 +1,4 @@
-// The forms of what comes in and goes out, for validation and for the API's own description.
+// Schemas of requests and responses, for validation and for the OpenAPI document.
 
 import Type, { type TSchema } from 'typebox'
 import { PolicySpecSchema } from '../policies/policy-schema.ts'
@@ -8,22 +8,26 @@ export const strict = { additionalProperties: false } as const
 export const LONGEST_CLIENT_ID = 256
 export const LONGEST_ROUTE = 2048
 
-/** What a schema is called in the API's description, where it stands once however often it is used. */
+/** Gives a schema a name. In the OpenAPI document a named schema stands once, and uses refer to it. */
 export const named = (name: string) => ({ 'x-name': name })
 
-/** Checks that travel in one batch at most. */
+/** Maximum number of checks in a batch. */
 export const MOST_CHECKS = 1000
 
 const text = (most: number) => ({ title: `text of 1 to ${most} characters`, minLength: 1, maxLength: most })
 
-export const ClientId = Type.String({ ...text(LONGEST_CLIENT_ID), description: 'Whom to count.', examples: ['acme'] })
-export const Route = Type.String({ ...text(LONGEST_ROUTE), description: 'What is asked for.', examples: ['/v1/orders'] })
+export const ClientId = Type.String({ ...text(LONGEST_CLIENT_ID), description: 'The client to count.', examples: ['acme'] })
+export const Route = Type.String({
+  ...text(LONGEST_ROUTE),
+  description: 'The route that is requested.',
+  examples: ['/v1/orders'],
+})
 
 const MOST_UNITS = Number.MAX_SAFE_INTEGER
 
 export const Cost = Type.Integer({
   title: 'a whole number of at least 1',
-  description: 'How many units to spend; 1 by default.',
+  description: 'Units to spend; 1 by default.',
   minimum: 1,
   maximum: MOST_UNITS,
 })
@@ -44,7 +48,7 @@ export const SetCount = Type.Object(
     client_id: ClientId,
     route: Route,
     used: Type.Integer({ title: 'a whole number of at least 0', minimum: 0, maximum: MOST_UNITS }),
-    rule: Type.Optional(Type.String({ ...text(64), description: 'Which rule, by name; the first by default.' })),
+    rule: Type.Optional(Type.String({ ...text(64), description: 'Name of the rule; the first rule by default.' })),
   },
   strict,
 )
@@ -55,9 +59,9 @@ export const Whole = Type.Integer({ minimum: 0 })
 export const Answer = Type.Object(
   {
     status: Status,
-    limit: Type.Integer({ minimum: 1, description: 'The quota of the rule that speaks.' }),
+    limit: Type.Integer({ minimum: 1, description: 'The limit of the rule that decided.' }),
     remain: Type.Integer({ minimum: 0, description: 'Whole units left now.' }),
-    reset_in_second: Type.Integer({ minimum: 0, description: 'Until nothing is counted any more; rounded up.' }),
+    reset_in_second: Type.Integer({ minimum: 0, description: 'Seconds until nothing is counted any more, rounded up.' }),
     shadow_denied: Type.Optional(
       Type.Literal(true, { description: 'The rules deny this; it is allowed because the policy is in shadow mode.' }),
     ),
@@ -65,17 +69,17 @@ export const Answer = Type.Object(
   named('Answer'),
 )
 
-/** One of a batch: also one that could not be decided. */
+/** One result of a batch, including a check that could not be decided. */
 export const BatchResult = Type.Union([
   Type.Object({
     ...Answer.properties,
     retry_after_ms: Type.Optional(
       Type.Union([Whole, Type.Null()], {
-        description: 'For Deny: after how long this cost passes if nobody else asks; null: never.',
+        description: 'For Deny: milliseconds until this cost passes if no other check comes first; null if never.',
       }),
     ),
   }),
-  Type.Object({ status: Type.Literal('Error'), message: Type.String({ description: 'Why the store could not be asked.' }) }),
+  Type.Object({ status: Type.Literal('Error'), message: Type.String({ description: 'Why the store could not decide.' }) }),
 ])
 
 export const RuleUsage = Type.Object({
@@ -84,16 +88,16 @@ export const RuleUsage = Type.Object({
   used: Whole,
   remain: Whole,
   reset_in_second: Whole,
-  retry_after_ms: Type.Union([Whole, Type.Null()], { description: '0: passes now; null: never.' }),
+  retry_after_ms: Type.Union([Whole, Type.Null()], { description: '0 if the cost passes now; null if it never passes.' }),
 })
 
 export const Usage = Type.Object(
   {
     client_id: Type.String(),
     route: Type.String(),
-    policy: Type.String({ description: 'The policy that covers them.' }),
+    policy: Type.String({ description: 'The policy for this client and route.' }),
     mode: Type.Enum(['enforce', 'shadow', 'off']),
-    status: Type.Enum(['Allow', 'Deny'], { description: 'What a check of this cost would be answered now.' }),
+    status: Type.Enum(['Allow', 'Deny'], { description: 'The answer that a check of this cost would get now.' }),
     rules: Type.Array(RuleUsage),
   },
   named('Usage'),
@@ -104,12 +108,12 @@ export const Counted = Type.Object(
     client_id: Type.String(),
     route: Type.String(),
     policy: Type.String(),
-    used: Type.Integer({ minimum: 0, description: 'Units used now, of the rule that was named or the first.' }),
+    used: Type.Integer({ minimum: 0, description: 'Units used now, of the named rule or the first rule.' }),
   },
   named('Counted'),
 )
 
-/** A policy's spec as it comes in: its name is that of the path. */
+/** A policy's spec in a request. Its name comes from the path. */
 const { name: PolicyName, rules, ...properties } = PolicySpecSchema.properties
 
 export { PolicyName }
@@ -126,8 +130,8 @@ export const PolicyView = Type.Object(
     name: PolicyName,
     ...properties,
     rules: Rules,
-    source: Type.Enum(['built-in', 'api', 'file'], { description: 'Where it was made.' }),
-    etag: Type.String({ description: 'Changes when the policy does; for `If-Match`, quotes and all.' }),
+    source: Type.Enum(['built-in', 'api', 'file'], { description: 'The source of the policy.' }),
+    etag: Type.String({ description: 'Changes when the policy changes. For `If-Match`, including the quotes.' }),
   },
   named('Policy'),
 )
@@ -167,19 +171,22 @@ export const NewKey = Type.Object(
 export const Rotation = Type.Object(
   {
     grace_in_second: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 31_536_000, description: 'How long the key that is replaced lives on.' }),
+      Type.Integer({ minimum: 0, maximum: 31_536_000, description: 'Seconds for which the replaced key stays valid.' }),
     ),
     expires_at: Type.Optional(ExpiresAt),
   },
   strict,
 )
 
-export const KeyWithSecret = Type.Object({ key: KeyView, secret: Type.String({ description: 'Shown this once, and not kept.' }) })
+export const KeyWithSecret = Type.Object({
+  key: KeyView,
+  secret: Type.String({ description: 'Shown only once, and not stored.' }),
+})
 
 export const AuditEntry = Type.Object(
   {
     time: Time,
-    actor: Type.String({ description: 'The id of the key that was used, or who else it was.' }),
+    actor: Type.String({ description: 'The id of the key that was used, or another actor such as `cli`.' }),
     action: Type.String(),
     target: Type.String(),
     before: Type.Optional(Type.Unknown()),
@@ -190,13 +197,13 @@ export const AuditEntry = Type.Object(
   named('AuditEntry'),
 )
 
-const Series = Type.Array(Whole, { description: 'One count a second, oldest first.' })
+const Series = Type.Array(Whole, { description: 'One count for each second, oldest first.' })
 
 const counts = { allowed: Whole, denied: Whole, shadow_denied: Whole, errors: Whole }
 
 export const StatsView = Type.Object({
   from: Type.Integer({ description: 'The first second of the series, in seconds since the epoch.' }),
-  seconds: Type.Integer({ description: 'How many seconds the series have.' }),
+  seconds: Type.Integer({ description: 'Length of the series in seconds.' }),
   allowed: Series,
   denied: Series,
   shadow_denied: Series,
@@ -212,20 +219,20 @@ export const TopView = Type.Object({
   clients: Type.Array(
     Type.Object({
       client_id: Type.String(),
-      count: Type.Integer({ description: 'At most so many checks in the last hour.' }),
-      error: Type.Integer({ description: 'By how much the count may be too high.' }),
+      count: Type.Integer({ description: 'Checks in the last hour. Never too low.' }),
+      error: Type.Integer({ description: 'The most by which `count` may be too high.' }),
       minutes: Type.Array(Type.Integer(), {
-        description: 'The checks of each minute of the last hour, oldest first, of those that were counted for sure.',
+        description: 'Checks of each minute of the last hour, oldest first. Checks in `error` are not included.',
       }),
     }),
   ),
-  unlisted_at_most: Type.Integer({ description: 'No client that is not listed had more checks than this.' }),
+  unlisted_at_most: Type.Integer({ description: 'Upper bound for the count of any client that is not listed.' }),
 })
 
-/** A page's cursor, as the page before it said. */
+/** The cursor of a page: the `next` of the previous page. */
 export const Cursor = Type.String({ maxLength: 256 })
 
-export const Next = Type.Union([Type.String(), Type.Null()], { description: 'Where the next page begins; null on the last.' })
+export const Next = Type.Union([Type.String(), Type.Null()], { description: 'The cursor of the next page; null on the last.' })
 
 export function envelope<T extends TSchema>(data: T, description: string, code = 200) {
   const meta = Type.Object({ message: Type.Literal('success'), code: Type.Literal(code), status: Type.Literal('ok') })
@@ -233,19 +240,19 @@ export function envelope<T extends TSchema>(data: T, description: string, code =
 }
 
 const FailureMeta = Type.Object({
-  message: Type.String({ description: 'What is wrong, the value, what is expected.' }),
+  message: Type.String({ description: 'For people: the problem, the value, and the expected form.' }),
   code: Type.Integer({ description: 'The HTTP status.' }),
   status: Type.Literal('error'),
-  error: Type.String({ description: 'For programs.', examples: ['ERR_INPUT'] }),
+  error: Type.String({ description: 'A code for programs.', examples: ['ERR_INPUT'] }),
   problems: Type.Optional(Type.Array(Type.Object({ at: Type.String(), message: Type.String() }))),
 })
 
 export const Failure = Type.Object(
   { meta: FailureMeta, data: Type.Null() },
-  { description: 'It went wrong.', ...named('Failure') },
+  { description: 'The request failed.', ...named('Failure') },
 )
 
-/** A failure that has something to tell beside what is wrong. */
+/** A failure with data of its own. */
 export function failureEnvelope<T extends TSchema>(data: T, description: string) {
   return Type.Object({ meta: FailureMeta, data }, { description })
 }

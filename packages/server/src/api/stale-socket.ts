@@ -1,5 +1,5 @@
-// A process that was killed leaves its socket file behind, and nobody else can listen there until the file is gone.
-// Invariant: only a socket that nobody answers on is removed. A file of any other kind is somebody's data.
+// Removes the socket file of a process that was killed. No other process can listen there until the file is gone.
+// Invariant: only a socket that refuses connections is removed. A file of any other kind is left alone.
 
 import { lstat, rm, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
@@ -14,12 +14,15 @@ export async function removeStaleSocket(path: string): Promise<void> {
   })
   if (found === undefined) return
   if (!found.isSocket()) {
-    throw new ServerError('ERR_CONFIG', `cannot listen on unix:${path}: there is something that is not a socket, and it stays`)
+    throw new ServerError(
+      'ERR_CONFIG',
+      `cannot listen on unix:${path}: a file that is not a socket is there, and it is not removed`,
+    )
   }
   if (await refuses(path)) await rm(path, { force: true })
 }
 
-/** The system's own error would say that access is denied. */
+/** Reports the missing folder, because the system's own error says "access denied". */
 async function refuseMissingFolder(path: string): Promise<void> {
   const folder = dirname(path)
   const problem = await stat(folder).then(

@@ -1,4 +1,4 @@
-// Holds what comes in against the schemas of a route: a compiled check for what is right, and words for what is not.
+// Validates requests against the schemas of a route: a compiled check for valid input, and readable messages for invalid input.
 
 import type { FastifySchemaCompiler } from 'fastify'
 import type { TObject, TSchema } from 'typebox'
@@ -31,12 +31,12 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, http
   }
 }
 
-const NOT_ENCODED = 'the query: every character beyond ASCII, and %, has to be written as %XX for each byte of its UTF-8'
+const NOT_ENCODED = 'the query: write every character beyond ASCII, and every %, as %XX for each byte of its UTF-8'
 
-/** Numbers as paths and queries write them: digits without leading zeros, and nothing that has to be interpreted. */
+/** Canonical decimal numbers only: no leading zeros, no exponents. */
 const DIGITS = /^(?:0|-?[1-9]\d{0,15})$/
 
-/** A path or query is text. Whole numbers are read from it where the schema wants them; anything else stays text, and is refused as such. */
+/** Converts text to whole numbers where the schema wants numbers. Other text stays text, and validation refuses it. */
 function withNumbers(text: Readonly<Record<string, unknown>>, { properties }: TObject): Record<string, unknown> {
   const read = ([name, value]: [string, unknown]): [string, unknown] => {
     const isNumber = typeof value === 'string' && DIGITS.test(value) && wantsNumber(properties[name])
@@ -49,17 +49,17 @@ function wantsNumber(schema: (TSchema & { type?: string; enum?: readonly unknown
   return schema?.type === 'integer' || schema?.enum?.some((choice) => typeof choice === 'number') === true
 }
 
-/** ERR_INPUT, with all that is wrong. */
+/** Returns ERR_INPUT with all problems. */
 export function inputError(schema: TSchema, value: unknown, what: string): ServerError {
   try {
     refuse(what, problemsIn(schema, value))
   } catch (error) {
     return error as ServerError
   }
-  return new ServerError('ERR_INPUT', `${what} is not of the form that is expected`)
+  return new ServerError('ERR_INPUT', `${what} does not have the expected form`)
 }
 
-/** Of all headers, those that the schema names. */
+/** Returns only the headers that the schema names. */
 function pick(headers: Readonly<Record<string, unknown>>, { properties }: TObject): Record<string, unknown> {
   const names = Object.keys(properties).filter((name) => headers[name] !== undefined)
   return Object.fromEntries(names.map((name) => [name, headers[name]]))

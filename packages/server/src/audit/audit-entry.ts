@@ -1,12 +1,12 @@
-// An entry of the audit, and how entries are read, wherever they are kept.
+// An audit entry, and the options to read entries from a folder or from Redis.
 
-/** `changes`: administrative changes, which only admins can make. `sign-ins`: to the pages, refused ones included. */
+/** `changes`: administrative changes, which only admins can make. `sign-ins`: sign-ins to the dashboard, including refused ones. */
 export type AuditPart = 'changes' | 'sign-ins'
 
 export interface AuditEntry {
   /** ISO 8601, UTC. */
   readonly time: string
-  /** The id of the key that was used, or who else acted: `cli`, `file`. */
+  /** The id of the key that was used, or another actor: `cli`, `file`. */
   readonly actor: string
   /** Such as `policy.put`, `policy.delete`, `key.create`, `key.revoke`, `counter.reset`, `session.start`. */
   readonly action: string
@@ -18,23 +18,23 @@ export interface AuditEntry {
 }
 
 export interface AuditReadOptions {
-  /** The `next` of the page before; the newest entries unless given. */
+  /** The `next` of the previous page. Default: the newest entries. */
   readonly before?: string
-  /** The most entries of the page: 1 to 1,000. Default: 100. */
+  /** Entries of the page at most: 1 to 1,000. Default: 100. */
   readonly limit?: number
-  /** Only what was done to this: a policy by its name, a key by its id, or a client and a route with a space between. */
+  /** Only entries about this target: a policy's name, a key's id, or a client and a route separated by a space. */
   readonly target?: string
 }
 
 export interface AuditPage {
-  /** Newest first. Where a target is rare there may be fewer than there could be, and still a next page. */
+  /** Newest first. With a rare target, a page may have fewer entries than `limit` and still have a next page. */
   readonly entries: readonly AuditEntry[]
   /** The `before` of the next page; undefined if this is the last. */
   readonly next: string | undefined
 }
 
-/** Entries of one page at most. */
+/** Maximum number of entries in a page. */
 export const MOST_READ = 1000
 
-/** Entries that are looked at for one page, however few of them are wanted. */
+/** Maximum number of entries that are read for one page, however few match the target. */
 export const MOST_LOOKED_AT = 20_000

@@ -15,7 +15,7 @@ async function logIn(folder: string, options: AuditLogOptions = {}): Promise<Aud
 
 const entry = (n: number) => ({ actor: 'k1', action: 'policy.put', target: `p${n}`, after: { text: 'ä'.repeat(n % 50) } })
 
-/** Every page, from the newest on. */
+/** Reads every page, newest first. */
 async function pagesOf(log: AuditLog, limit: number): Promise<AuditPage[]> {
   const pages = [await log.read({ limit })]
   for (let next = pages[0].next; next !== undefined; next = pages.at(-1)?.next)
@@ -25,7 +25,7 @@ async function pagesOf(log: AuditLog, limit: number): Promise<AuditPage[]> {
 
 const targetsOf = (pages: readonly AuditPage[]): string[] => pages.flatMap(({ entries }) => entries.map(({ target }) => target))
 
-test('what was done to one target is found among the rest, page by page, without looking at all of it at once', async () => {
+test('entries about one target are found page by page, with a bounded number of reads', async () => {
   const log = await logIn(temporaryFolder())
   const rare = { actor: 'k1', action: 'policy.put', target: 'rare' }
   await log.append({ ...rare, action: 'policy.delete' })
@@ -39,7 +39,7 @@ test('what was done to one target is found among the rest, page by page, without
 })
 
 describe('an entry', () => {
-  test('has the time and what was said, and comes back whole', async () => {
+  test('has the time and its fields, and is read back unchanged', async () => {
     const clock = fakeClock(Date.UTC(2025, 0, 2, 3, 4, 5, 6))
     const log = await logIn(temporaryFolder(), { now: clock.now })
     const said = {
@@ -55,7 +55,7 @@ describe('an entry', () => {
     expect(await log.read()).toEqual({ entries: [{ time: '2025-01-02T03:04:05.006Z', ...said }], next: undefined })
   })
 
-  test('is there after a restart, in a file that only its owner can read', async () => {
+  test('survives a restart, in a file that only its owner can read', async () => {
     const folder = join(temporaryFolder(), 'audit')
     const log = await logIn(folder)
     await log.append(entry(1))
@@ -67,7 +67,7 @@ describe('an entry', () => {
     expect(statSync(join(folder, 'audit-000001.jsonl')).mode & 0o777).toBe(0o600)
   })
 
-  test('that was torn by a crash is cut off, and the next one is a line of its own', async () => {
+  test('that was torn by a crash is removed, and the next one starts on a new line', async () => {
     const folder = temporaryFolder()
     const log = await logIn(folder)
     await log.append(entry(1))
@@ -80,14 +80,14 @@ describe('an entry', () => {
 })
 
 describe('pages', () => {
-  test('have every entry once, newest first, over all files, whatever their size', async () => {
+  test('contain every entry once, newest first, over all files, for any page size', async () => {
     const log = await logIn(temporaryFolder(), { maxBytes: 2000, maxFiles: 100 })
     for (let i = 0; i < 200; i++) await log.append(entry(i))
     const expected = Array.from({ length: 200 }, (_, i) => `p${199 - i}`)
     for (const limit of [1, 7, 100, 1000]) expect(targetsOf(await pagesOf(log, limit))).toEqual(expected)
   })
 
-  test('go on where they were while new entries come and files turn over', async () => {
+  test('continue at their cursor while entries are added and files are rotated', async () => {
     const log = await logIn(temporaryFolder(), { maxBytes: 1000, maxFiles: 100 })
     for (let i = 0; i < 20; i++) await log.append(entry(i))
     const first = await log.read({ limit: 5 })
@@ -104,7 +104,7 @@ describe('pages', () => {
     expect(entries.map(({ target }) => target.length)).toEqual(sizes.reverse())
   })
 
-  test('of an empty log are empty, and a cursor that is none is refused', async () => {
+  test('of an empty log are empty, and an invalid cursor is refused', async () => {
     const log = await logIn(temporaryFolder())
     expect(await log.read()).toEqual({ entries: [], next: undefined })
     for (const before of ['', 'x', '1', '1-', '-1', '1-2-3', '../../x-1']) {
@@ -112,7 +112,7 @@ describe('pages', () => {
     }
   })
 
-  test('from a cursor into the middle of a line, or beyond the end, do no harm', async () => {
+  test('accept a cursor in the middle of a line, or beyond the end', async () => {
     const log = await logIn(temporaryFolder())
     for (let i = 0; i < 3; i++) await log.append(entry(i))
     expect(targetsOf([await log.read({ before: '1-130' })])).toEqual(['p0'])
@@ -121,7 +121,7 @@ describe('pages', () => {
   })
 })
 
-test('no more than so many files are kept, the newest', async () => {
+test('only the newest files are kept, up to the maximum', async () => {
   const folder = temporaryFolder()
   writeFileSync(join(folder, 'other.txt'), 'not ours')
   const log = await logIn(folder, { maxBytes: 500, maxFiles: 3 })
@@ -134,7 +134,7 @@ test('no more than so many files are kept, the newest', async () => {
   expect(readdirSync(folder)).toContain('other.txt')
 })
 
-test('entries of the same time are written together, in their order', async () => {
+test('entries of the same moment are written together, in order', async () => {
   const log = await logIn(temporaryFolder())
   await Promise.all(Array.from({ length: 300 }, (_, i) => log.append(entry(i))))
   expect(targetsOf(await pagesOf(log, 1000))).toEqual(Array.from({ length: 300 }, (_, i) => `p${299 - i}`))
@@ -144,7 +144,7 @@ describe('by age', () => {
   const DAY_MS = 86_400_000
   const monthly = { keepMs: 80 * DAY_MS, maxBytes: 1_000_000, maxFiles: 10 }
 
-  test('entries are kept as long as they should be, and not much longer', async () => {
+  test('entries are kept for the configured time, and not much longer', async () => {
     const folder = temporaryFolder()
     const clock = fakeClock(Date.UTC(2027, 0, 1))
     const log = await logIn(folder, { ...monthly, now: clock.now })
@@ -159,7 +159,7 @@ describe('by age', () => {
     expect(readdirSync(folder).length).toBeLessThanOrEqual(10)
   })
 
-  test('what is too old goes at a start as well, and the age of a file survives it', async () => {
+  test('old files are removed at a start too, and the age of a file survives a restart', async () => {
     const folder = temporaryFolder()
     const clock = fakeClock(Date.UTC(2027, 0, 1))
     for (const [i, days] of [9, 9, 9, 200].entries()) {
@@ -185,7 +185,7 @@ describe('by age', () => {
   })
 })
 
-test('sign-ins have a log of their own: however many there are, no change goes', async () => {
+test('sign-ins have a log of their own, and never displace a change', async () => {
   const folder = temporaryFolder()
   const trail = await AuditTrail.open(folder)
   onTestFinished(() => trail.close())

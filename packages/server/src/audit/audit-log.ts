@@ -1,6 +1,6 @@
-// One log of the audit in a folder: entries in lines of JSON that are only ever added.
-// Invariant: files are numbered and keep their names, so a cursor, which is a file and a place in it, stays good until the file is
-// gone; there are never more than `maxFiles` of them; a file goes when all its entries are older than `keepMs`.
+// One audit log in a folder: append-only files with one entry of JSON on each line.
+// Invariant: files are numbered and keep their names, so a cursor (a file and a position in it) stays valid until the file is
+// removed. There are at most `maxFiles` files. A file is removed when all its entries are older than `keepMs`.
 
 import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,13 +13,13 @@ import { firstLine } from './first-line.ts'
 import { linesBefore } from './lines-before.ts'
 
 export interface AuditLogOptions {
-  /** The name of its files, before their number. Default: `audit`. */
+  /** Prefix of the file names. Default: `audit`. */
   readonly name?: string
-  /** A file that has grown to this size is the last but one. Default: 10,000,000. */
+  /** A new file is started when the current one reaches this size. Default: 10,000,000. */
   readonly maxBytes?: number
-  /** How many files are kept. Default: 10. */
+  /** Maximum number of files. Default: 10. */
   readonly maxFiles?: number
-  /** Entries are kept for this time, if there is room, and go within an eighth of it more. Default: a year. */
+  /** Entries are removed at this age or up to an eighth later, or earlier if `maxFiles` is reached. Default: a year. */
   readonly keepMs?: number
   readonly now?: () => number
 }
@@ -28,7 +28,7 @@ const CURSOR = /^(\d{1,6})-(\d{1,15})$/
 
 const YEAR_MS = 365 * 86_400_000
 
-/** Files that a log of slow growth has: fewer than `maxFiles`, so that they go by their age. */
+/** Number of files for a log that grows slowly. It is below `maxFiles`, so that such files are removed by age and not by number. */
 const FILES_BY_AGE = 8
 
 export class AuditLog {
@@ -40,7 +40,7 @@ export class AuditLog {
   readonly #entries = new GroupCommit<string>((lines) => this.#write(lines.join('')))
   #number: number
   #file: AppendFile
-  /** The time of the file's first entry. */
+  /** Time of the first entry in the current file. */
   #sinceMs: number
 
   private constructor(files: NumberedFiles, number: number, file: AppendFile, options: AuditLogOptions) {
@@ -54,7 +54,7 @@ export class AuditLog {
     this.#sinceMs = this.#now()
   }
 
-  /** Opens the log in a folder, which is made if there is none and belongs to this process. */
+  /** Opens the log in a folder and creates the folder if needed. Precondition: this process owns the folder. */
   static async open(folder: string, options: AuditLogOptions = {}): Promise<AuditLog> {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const files = new NumberedFiles(folder, options.name ?? 'audit')
@@ -68,7 +68,7 @@ export class AuditLog {
     return log
   }
 
-  /** Adds an entry, with the time; resolves when it is safe. */
+  /** Adds an entry with the current time. Resolves when it is on disk. */
   append(entry: Omit<AuditEntry, 'time'>): Promise<void> {
     const { actor, action, target, before, after, requestId, address } = entry
     const time = new Date(this.#now()).toISOString()
@@ -116,7 +116,7 @@ export class AuditLog {
     await syncFolder(this.#files.folder)
   }
 
-  /** Removes files beyond the number that is kept, and those whose entries are all too old: older than the first of the next file. */
+  /** Removes files above the maximum number, and files whose next file starts with an entry that is too old. */
   async #dropOld(): Promise<void> {
     const oldestMs = this.#now() - this.#keepMs
     const numbers = await this.#files.numbers()
@@ -143,14 +143,14 @@ class NumberedFiles {
     return join(this.folder, `${this.#name}-${String(number).padStart(6, '0')}.jsonl`)
   }
 
-  /** The numbers of the files there are, in order. */
+  /** Returns the numbers of the existing files, ascending. */
   async numbers(): Promise<number[]> {
     const names = await readdir(this.folder)
     const pattern = new RegExp(`^${this.#name}-(\\d{6})\\.jsonl$`)
     return names.flatMap((name) => pattern.exec(name)?.slice(1).map(Number) ?? []).sort((a, b) => a - b)
   }
 
-  /** When the first entry of a file was made; undefined if it has none that can be read. */
+  /** Returns the time of the first entry of a file, or undefined if the file has no readable entry. */
   async startMs(number: number): Promise<number | undefined> {
     const line = await firstLine(this.path(number))
     const timeMs = Date.parse(line === undefined ? '' : (readEntry(line)?.time ?? ''))
@@ -158,7 +158,7 @@ class NumberedFiles {
   }
 }
 
-/** Cuts off what a process that ended while writing has left of a line. */
+/** Removes an incomplete last line, left by a process that ended while writing. */
 async function dropTornLine(file: AppendFile): Promise<void> {
   const reader = await open(file.path)
   try {

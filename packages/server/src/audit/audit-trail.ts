@@ -1,22 +1,22 @@
-// The audit: changes and sign-ins, in logs of their own.
-// Invariant: an entry that a key without the scope admin can cause never pushes out a change.
+// The audit trail: one log for changes and one for sign-ins.
+// Invariant: an entry that a key without the scope `admin` can cause never displaces a change.
 
 import type { AuditEntry, AuditPage, AuditPart, AuditReadOptions } from './audit-entry.ts'
 import { AuditLog } from './audit-log.ts'
 
-/** A log: in a folder, or in Redis. */
+/** A log in a folder or in Redis. */
 export interface Log {
   append(entry: Omit<AuditEntry, 'time'>): Promise<void>
   read(options?: AuditReadOptions): Promise<AuditPage>
   close(): Promise<void>
 }
 
-/** Entries are kept for so many days, if there is room. Sign-ins hold the addresses of people. */
+/** Days for which entries are kept, if there is space. Sign-ins contain addresses of people, so they are kept for a shorter time. */
 export const KEEP_DAYS: Readonly<Record<AuditPart, number>> = { changes: 365, 'sign-ins': 90 }
 
 export const DAY_MS = 86_400_000
 
-/** Ten files of this size: some ten thousands of sign-ins. */
+/** Ten files of this size hold some ten thousand sign-ins. */
 const SIGN_IN_BYTES = 1_000_000
 
 export class AuditTrail {
@@ -38,7 +38,7 @@ export class AuditTrail {
     return new AuditTrail({ changes, 'sign-ins': signIns })
   }
 
-  /** Adds an entry, with the time; resolves when it is safe. */
+  /** Adds an entry with the current time. Resolves when it is on disk or in Redis. */
   append(entry: Omit<AuditEntry, 'time'>): Promise<void> {
     return this.#logs[entry.action.startsWith('session.') ? 'sign-ins' : 'changes'].append(entry)
   }

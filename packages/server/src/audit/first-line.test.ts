@@ -18,6 +18,6 @@ test.each([
   expect(await firstLine(path)).toBe(line)
 })
 
-test('of a file that is not there', async () => {
+test('of a file that does not exist', async () => {
   expect(await firstLine(join(temporaryFolder(), 'none'))).toBeUndefined()
 })

@@ -1,4 +1,4 @@
-// The first line of a file, without reading more of it than that.
+// Reads the first line of a file, and no more of it.
 
 import { open } from 'node:fs/promises'
 
@@ -6,10 +6,10 @@ const NEWLINE = 0x0a
 
 const BYTES_AT_A_TIME = 4096
 
-/** A line that is longer is none of ours: a body that is written down has 16 KiB at most. */
+/** Longer lines are not ours: an audited body has at most 16 KiB. */
 const LONGEST_LINE = 1_000_000
 
-/** Undefined if the file has no whole line, or is gone. */
+/** Returns undefined if the file has no complete line or does not exist. */
 export async function firstLine(path: string): Promise<string | undefined> {
   const file = await open(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined

@@ -1,4 +1,4 @@
-// The lines of a file, last one first, without reading more of it than is asked for.
+// Reads the lines of a file from the end, and no more of it than needed.
 
 import { open } from 'node:fs/promises'
 
@@ -8,11 +8,11 @@ const BYTES_AT_A_TIME = 65_536
 
 export interface PlacedLine {
   readonly line: string
-  /** Where it starts, in bytes. */
+  /** Offset of the line in bytes. */
   readonly start: number
 }
 
-/** The lines that end at or before byte `end`, or the file's own end. A file that is gone has none. */
+/** Yields the lines that end at or before byte `end`, last one first. Yields nothing if the file does not exist. */
 export async function* linesBefore(path: string, end: number): AsyncGenerator<PlacedLine> {
   const file = await open(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
@@ -22,7 +22,7 @@ export async function* linesBefore(path: string, end: number): AsyncGenerator<Pl
   try {
     const { size } = await file.stat()
     let from = Math.min(end, size)
-    /** What was read and not yet given, from byte `from` on. */
+    /** Bytes that were read and not yielded yet, starting at byte `from` of the file. */
     let bytes: Buffer = Buffer.alloc(0)
     for (;;) {
       let newline = bytes.length > 1 ? bytes.lastIndexOf(NEWLINE, bytes.length - 2) : -1
@@ -43,7 +43,7 @@ export async function* linesBefore(path: string, end: number): AsyncGenerator<Pl
   }
 }
 
-/** A line without the newline at its end. */
+/** Decodes a line without its final newline. */
 function textOf(bytes: Buffer, start: number): string {
   return bytes.toString('utf8', start, bytes.length - 1)
 }

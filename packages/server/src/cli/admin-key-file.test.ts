@@ -5,7 +5,7 @@ import { temporaryFolder } from '../../test/temporary-folder.ts'
 import { makeKeyText } from '../keys/key-text.ts'
 import { AdminKeyFile } from './admin-key-file.ts'
 
-test('folders above the file are made, and only the owner can read the key', () => {
+test('missing folders are created, and only the owner can read the key', () => {
   const path = join(temporaryFolder(), 'a', 'b', 'admin-key')
   const file = new AdminKeyFile(path, false)
   file.check()
@@ -26,7 +26,7 @@ test('an empty file and an earlier key may be replaced, anything else may not', 
   }
   for (const content of [`${text}\n${text}\n`, `${text.slice(0, -1)}!`, 'x'.repeat(100_000)]) {
     writeFileSync(path, content)
-    expect(check).toThrow('holds something else than an API key of Sluice')
+    expect(check).toThrow('contains something other than an API key of Sluice')
   }
 })
 
@@ -34,7 +34,7 @@ test('a write that fails leaves no key behind', () => {
   const path = join(temporaryFolder(), 'admin-key')
   const file = new AdminKeyFile(path, false)
   file.check()
-  // It became a folder after the check.
+  // The path became a folder after the check.
   mkdirSync(path)
   expect(() => file.write(makeKeyText().text)).toThrow(/EISDIR|ENOTEMPTY|EEXIST|EPERM/)
   expect(existsSync(`${path}.new`)).toBe(false)

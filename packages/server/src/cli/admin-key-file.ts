@@ -1,5 +1,5 @@
-// A file that holds the admin key of the first start, for whoever set the service up.
-// Invariant: only its owner can read it, and it never replaces a file that holds anything but a key.
+// The file for the admin key of the first start, for the person who sets up the service.
+// Invariant: only its owner can read the file, and it never replaces a file that contains anything but a key.
 
 import { accessSync, chmodSync, constants, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -7,11 +7,11 @@ import { createClient } from '../client/client.ts'
 import { messageOf } from '../errors.ts'
 import { idOfKeyText } from '../keys/key-text.ts'
 import { UsageError } from './exit-codes.ts'
-import type { Key } from './welcome.ts'
+import type { KeyToShow } from './welcome.ts'
 
 const LOOK_MS = 2000
 
-/** A longer file holds more than one key. */
+/** A longer file contains more than one key. */
 const MOST_BYTES = 1024
 
 export class AdminKeyFile {
@@ -24,8 +24,8 @@ export class AdminKeyFile {
   }
 
   /**
-   * Throws if the key cannot or must not be written there, so that no key is made which nobody can see. Makes the
-   * folders above the file. An empty file, or one that holds a key, may be replaced.
+   * Throws if the key cannot or must not be written, so that no key is created that nobody can see. Creates the
+   * folders above the file. An empty file, or a file with a key, may be replaced.
    */
   check(): void {
     let problem: string | undefined
@@ -48,10 +48,10 @@ export class AdminKeyFile {
     if (!found.isFile()) return 'is not a plain file: name another'
     if (found.size === 0) return undefined
     const isKey = found.size <= MOST_BYTES && idOfKeyText(readFileSync(this.path, 'utf8').trim()) !== undefined
-    return isKey ? undefined : 'holds something else than an API key of Sluice: name another file, or remove it'
+    return isKey ? undefined : 'contains something other than an API key of Sluice: name another file, or remove it'
   }
 
-  write(secret: string): Key {
+  write(secret: string): KeyToShow {
     this.#makeFolders()
     const fresh = `${this.path}.new`
     try {
@@ -69,8 +69,8 @@ export class AdminKeyFile {
     mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 })
   }
 
-  /** The key that is in the file, if it works at this address. */
-  async look(address: string): Promise<Key | undefined> {
+  /** Returns the key of the file if it is valid at this address. */
+  async validKey(address: string): Promise<KeyToShow | undefined> {
     let secret: string
     try {
       secret = readFileSync(this.path, 'utf8').trim()
@@ -88,7 +88,7 @@ export class AdminKeyFile {
     }
   }
 
-  #key(secret: string): Key {
+  #key(secret: string): KeyToShow {
     return { kind: 'kept', path: this.path, ...(this.#showKey && { secret }) }
   }
 }

@@ -12,7 +12,7 @@ test('durations and times', () => {
   expect([durationMs('30s'), durationMs('15m'), durationMs('12h'), durationMs('90d')]).toEqual([
     30_000, 900_000, 43_200_000, 7_776_000_000,
   ])
-  for (const bad of ['90', 'd', '1w', '-1d', '1.5h']) expect(() => durationMs(bad), bad).toThrow('It must be such as')
+  for (const bad of ['90', 'd', '1w', '-1d', '1.5h']) expect(() => durationMs(bad), bad).toThrow('It must be a duration such as')
   const read = timeFrom(() => 1_000_000)
   expect(read('2s').getTime()).toBe(1_002_000)
   expect(read('2027-01-31T00:00:00Z').toISOString()).toBe('2027-01-31T00:00:00.000Z')
@@ -22,6 +22,6 @@ test('durations and times', () => {
   expect(() => read('soon')).toThrow('It must be a time such as')
 })
 
-test('options that may be given several times', () => {
+test('options that may be repeated', () => {
   expect(['a', 'b'].reduce((before: readonly string[] | undefined, text) => collect(text, before), undefined)).toEqual(['a', 'b'])
 })

@@ -1,4 +1,4 @@
-// Arguments that are not just text.
+// Parsers for arguments that are not plain text.
 
 import { InvalidArgumentError } from 'commander'
 
@@ -14,24 +14,24 @@ export function wholeNumber(least: number, most: number = Number.MAX_SAFE_INTEGE
 
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** `90d` → milliseconds */
+/** Parses `90d` to milliseconds. */
 export function durationMs(text: string): number {
   const [, digits, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
   if (digits !== undefined) return Number(digits) * UNITS_MS[unit]
-  throw new InvalidArgumentError("It must be such as '30s', '15m', '12h' or '90d'.")
+  throw new InvalidArgumentError("It must be a duration such as '30s', '15m', '12h' or '90d'.")
 }
 
-/** A time in the future, or how far from now it is. */
+/** Parses a future time: an absolute one, or a duration from now. */
 export function timeFrom(nowMs: () => number): (text: string) => Date {
   return (text) => {
     const time = /^\d+[smhd]$/.test(text) ? new Date(nowMs() + durationMs(text)) : new Date(text)
     if (time.getTime() > nowMs()) return time
     if (!Number.isNaN(time.getTime())) throw new InvalidArgumentError('It must be in the future.')
-    throw new InvalidArgumentError("It must be a time such as 2027-01-31T00:00:00Z, or such as '90d' from now.")
+    throw new InvalidArgumentError("It must be a time such as 2027-01-31T00:00:00Z, or a duration from now such as '90d'.")
   }
 }
 
-/** For options that may be given several times. */
+/** Collects the values of an option that may be repeated. */
 export function collect(text: string, before: readonly string[] | undefined): readonly string[] {
   return [...(before ?? []), text]
 }

@@ -1,5 +1,5 @@
-// How commands reach the service: its address, the key, how long to wait.
-// What must stay true: a key never stands on a command line, where every process of the machine can read it.
+// Connection options of the commands: address, key, timeout.
+// Invariant: a key never stands on a command line, where every process of the machine can read it.
 
 import { readFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
@@ -18,16 +18,16 @@ export interface ConnectionOptions {
 const DEFAULT_URL = 'http://127.0.0.1:8080'
 const DEFAULT_TIMEOUT_MS = 5000
 
-/** Gives a command the options of all that ask the service. */
+/** Adds the connection options to a command. */
 export function asksService(command: Command, env: Terminal['env']): Command {
   return command
     .addOption(new Option('--url <url>', 'the service [SLUICE_URL]').default(env.SLUICE_URL || DEFAULT_URL, DEFAULT_URL))
     .option('--key-file <file>', 'a file with the API key [SLUICE_API_KEY holds the key itself]')
-    .option('--timeout <ms>', 'how long to wait for an answer', wholeNumber(1, 2 ** 31 - 1), DEFAULT_TIMEOUT_MS)
+    .option('--timeout <ms>', 'time to wait for an answer', wholeNumber(1, 2 ** 31 - 1), DEFAULT_TIMEOUT_MS)
     .option('--json', 'print JSON')
 }
 
-/** Runs something with a client, and closes it. */
+/** Creates a client, runs `use` with it, and closes it. */
 export async function withClient<T>(
   { url, keyFile, timeout }: ConnectionOptions,
   { env }: Terminal,

@@ -1,24 +1,24 @@
-// What the `sluice` command tells the shell. Scripts rely on these numbers: they are for ever.
+// Exit codes of the `sluice` command. Scripts rely on these numbers, so they never change.
 
 import { CommanderError } from 'commander'
 import { ClientError } from '../client/client-error.ts'
 import { ServerError } from '../errors.ts'
 
 export const EXIT = {
-  /** It was done; for `check`: allowed. */
+  /** Success. For `check`: allowed. */
   done: 0,
-  /** `check`: denied. `serve`: it could not start. */
+  /** `check`: denied. `serve`: the start failed. */
   denied: 1,
   failed: 1,
-  /** The command was called wrongly, or a file that it was given is wrong. */
+  /** Wrong arguments, or a file with a mistake. */
   usage: 2,
-  /** The service, or the Redis of --store, could not be reached or did not answer in time. */
+  /** The service, or the Redis of --store, is not reachable or did not answer in time. */
   unreachable: 3,
-  /** The service answered, and refused. */
+  /** The service refused the request. */
   refused: 4,
 } as const
 
-/** What was asked for cannot be done as it was written. */
+/** A mistake in the arguments or in a file. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
@@ -29,7 +29,7 @@ export class UnreachableError extends Error {
 }
 
 export function exitCodeFor(error: unknown): number {
-  // Commander ends with an error also where it has printed help, which is what was asked for.
+  // Commander also throws after it printed help, which is not an error.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
   if (error instanceof UsageError) return EXIT.usage
   if (error instanceof UnreachableError) return EXIT.unreachable

@@ -12,7 +12,7 @@ function fakeTerminal() {
   return { terminal, stdin, stdout, raw, written: () => writtenTo(stdout) }
 }
 
-test('it draws no more lines than there are, over what was there, and gives the terminal back', () => {
+test('it draws at most as many lines as the terminal has, and restores the terminal', () => {
   const { terminal, raw, written } = fakeTerminal()
   const screen = new LiveScreen(terminal)
   screen.draw((columns, rows) => [`${columns} x ${rows}`, 'b', 'c', 'd'])
@@ -35,7 +35,7 @@ test.each(['q', '\x03', '\x1b'])('%j leaves at once', async (key) => {
   screen.close()
 })
 
-test('a terminal that changes its size is drawn anew', async () => {
+test('a terminal is redrawn when its size changes', async () => {
   const { terminal, stdout } = fakeTerminal()
   const screen = new LiveScreen(terminal)
   const paused = screen.pause(60_000)

@@ -1,5 +1,5 @@
-// A terminal that is drawn again and again, and given back as it was.
-// What must stay true: whatever happens, close() leaves the cursor, the lines and the keyboard as they were.
+// A terminal screen that is redrawn, and restored at the end.
+// Invariant: close() always restores the cursor, the lines and the keyboard.
 
 import type { Terminal } from './terminal.ts'
 
@@ -9,7 +9,7 @@ const HOME = '\x1b[H'
 const CLEAR_LINE = '\x1b[K'
 const CLEAR_BELOW = '\x1b[J'
 
-/** q, Q, Ctrl-C, Ctrl-D, and Escape alone: arrow keys begin with it too. */
+/** q, Q, Ctrl-C, Ctrl-D, and Escape alone. Arrow keys begin with Escape too, but are longer. */
 const LEAVING = new Set(['q', 'Q', '\x03', '\x04', '\x1b'])
 
 export class LiveScreen {
@@ -31,16 +31,16 @@ export class LiveScreen {
     return this.#isLeft
   }
 
-  /** Draws lines, no more than fit. */
+  /** Draws as many lines as fit. */
   draw(linesFor: (columns: number, rows: number) => readonly string[]): void {
-    // A terminal that does not know its size may say 0.
+    // A terminal of unknown size may report 0.
     const columns = this.#terminal.stdout.columns || 80
     const rows = this.#terminal.stdout.rows || 24
     const lines = linesFor(columns, rows).slice(0, rows)
     this.#terminal.stdout.write(`${HOME}${lines.map((line) => line + CLEAR_LINE).join('\r\n')}${CLEAR_BELOW}`)
   }
 
-  /** Waits, unless somebody leaves or the size changes. */
+  /** Waits. Returns early if the user leaves or the size changes. */
   async pause(ms: number): Promise<void> {
     if (this.#isLeft) return
     await new Promise<void>((resolve) => {

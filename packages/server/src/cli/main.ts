@@ -5,7 +5,7 @@ import { runProgram } from './program.ts'
 
 const { stdin, stdout, stderr, env } = process
 
-// Whoever reads only the first lines of a long answer is not an error.
+// A closed pipe, as with `| head`, is not an error.
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0)
   throw error

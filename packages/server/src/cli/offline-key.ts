@@ -1,5 +1,5 @@
-// Makes an API key where the service keeps its keys, without asking the service: the way in for somebody who has lost every admin key.
-// Invariant: a key that was made here works, on every instance that keeps its keys there.
+// Creates an API key directly in the data folder or in Redis, without the service. For operators who have lost every admin key.
+// Invariant: such a key is valid on every instance that uses the same folder or Redis.
 
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -19,28 +19,28 @@ export interface WantedKey {
   readonly expiresAt?: Date
 }
 
-/** Flags of `sluice serve` that say where keys are kept. */
+/** The flags of `sluice serve` that determine where keys are stored. */
 export interface KeptPlace {
   readonly dataFolder?: string
   readonly store?: string
   readonly config?: string
 }
 
-/** Redis has to be reached and read within this time. */
+/** Time limit for reading Redis. */
 const READ_MS = 5000
 
-/** Makes a key where a service with the same flags, variables and file keeps its keys. */
+/** Creates a key where a service with the same flags, variables and file stores its keys. */
 export async function createWhereKept(place: KeptPlace, env: Terminal['env'], wanted: WantedKey): Promise<NewKey> {
   const { loadConfig } = await import('../config/config.ts')
   const { config, written } = await loadConfig({ flags: { ...place }, env })
   const { store, dataFolder } = config
   if (store.kind !== 'memory') return createInRedis(store, wanted)
-  // Opening a folder makes it, which somebody who misspelt it does not want.
+  // Opening a folder would create it. A misspelt path must not do that.
   if (!existsSync(dataFolder)) throw new UsageError(`there is no data folder ${dataFolder}`)
   const { COPY_FILE } = await import('../redis/records-copy.ts')
   if (written.store.origin === 'default' && existsSync(join(resolve(dataFolder), COPY_FILE))) {
     throw new UsageError(
-      `${dataFolder} has a copy of what is in a Redis, where its service keeps its keys: say with --store which one, or --store memory: if it no longer does`,
+      `${dataFolder} contains a copy of records in Redis, so its service stores its keys there: name that Redis with --store, or give --store memory: if the service uses it no longer`,
     )
   }
   return createInFolder(dataFolder, wanted)
@@ -71,19 +71,19 @@ async function createInRedis(address: RedisAddress, wanted: WantedKey): Promise<
     import('../redis/redis-audit-log.ts'),
   ])
   let problem: Error | undefined
-  const heard = (error: Error | undefined): void => {
+  const onError = (error: Error | undefined): void => {
     problem = error ?? problem
   }
-  const connection = new RedisConnection(address, heard)
+  const connection = new RedisConnection(address, onError)
   let onLoss: (loss: Loss | undefined) => void = () => {}
   const lost = new Promise<never>((_, reject) => {
     onLoss = (loss) => loss && reject(lostError(loss))
   })
-  const records = new RedisRecords({ send: connection.send, onLook: heard, onLoss })
+  const records = new RedisRecords({ send: connection.send, onPoll: onError, onLoss })
   try {
     await within(
       READ_MS,
-      // While records are lost, somebody who knows none of them is not told any.
+      // While records are lost, an instance that knows none gets none, so `start` would not resolve.
       Promise.race([connection.connect().then(() => records.start()), lost]),
       () => problem,
     )
@@ -95,7 +95,7 @@ async function createInRedis(address: RedisAddress, wanted: WantedKey): Promise<
 }
 
 function lostError({ knownBy }: Loss): ServerError {
-  const message = `Redis lost changes of policies and keys, and no key can be made until they are back: run sluice records restore at the instance that knows them (${knownBy}), then make the key. If that instance is gone for ever, try again in ten seconds`
+  const message = `Redis lost changes of policies and keys, and no key can be created until they are restored: run sluice records restore at the instance that knows them (${knownBy}), then create the key. If that instance is gone for good, try again in ten seconds`
   return new ServerError('ERR_RECORDS_LOST', message)
 }
 

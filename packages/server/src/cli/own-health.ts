@@ -1,5 +1,5 @@
-// Asks the service that this configuration describes, at its own address, whether it wants requests.
-// Invariant: no key is sent. The certificate is not verified: it names the service as others reach it, not its own loopback address.
+// Asks the service of this configuration, at its own address, whether it is ready.
+// Invariant: no key is sent. The certificate is not verified, because it is issued for the public name and not for loopback.
 
 import type { Health } from '../client/answers.ts'
 import { askHealth } from '../client/client.ts'
@@ -8,7 +8,7 @@ import { type ListenAddress, showListen } from '../config/addresses.ts'
 import { type ConfigSources, loadConfig } from '../config/config.ts'
 import { UsageError } from './exit-codes.ts'
 
-/** Addresses that stand for all of a machine, and the one to ask instead. */
+/** Wildcard addresses, and the loopback address to ask instead. */
 const LOOPBACKS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 
 export async function ownHealth(sources: ConfigSources, timeoutMs: number): Promise<Health> {
@@ -26,6 +26,6 @@ export async function ownHealth(sources: ConfigSources, timeoutMs: number): Prom
 function ownUrl(listen: ListenAddress, isTls: boolean): string {
   if ('socket' in listen) return showListen(listen)
   const { host, port } = listen
-  if (port === 0) throw new UsageError('the service listens on a port that it chooses at each start: give its address with --url')
+  if (port === 0) throw new UsageError('the service listens on a port that it chooses at each start: name its address with --url')
   return `${isTls ? 'https' : 'http'}://${showListen({ host: LOOPBACKS[host] ?? host, port })}`
 }

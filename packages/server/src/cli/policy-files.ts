@@ -1,4 +1,4 @@
-// Policies in files: in the form of the configuration file, so that what was exported can be served with --config.
+// Policy files in the form of the configuration file, so that exported policies can be used with --config.
 
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
@@ -9,15 +9,15 @@ import type { PolicySpec } from '../policies/policy.ts'
 import { UsageError } from './exit-codes.ts'
 import { print, type Terminal } from './terminal.ts'
 
-/** All policies of a file; throws with everything that is wrong in it. */
+/** Reads all policies of a file. Throws with all problems. */
 export async function readPolicyFile(path: string, terminal: Terminal): Promise<readonly PolicySpec[]> {
   const tell = (message: string): void => print(terminal.stderr, message)
   const { policies } = parseConfigFile(path, await textOf(path, terminal), tell)
-  if (policies.length === 0) throw new UsageError(`${path} has no policies: they stand in a list called policies`)
+  if (policies.length === 0) throw new UsageError(`${path} has no policies: write them in a list called policies`)
   return policies.map(({ spec }) => spec)
 }
 
-/** One policy of a file, as it is written; the service says what is wrong with it. */
+/** Reads one policy from a file without validation. The service validates it. */
 export async function readSpecFile(path: string, terminal: Terminal): Promise<Partial<PolicySpec>> {
   const written = await textOf(path, terminal)
   let spec: unknown
@@ -26,17 +26,17 @@ export async function readSpecFile(path: string, terminal: Terminal): Promise<Pa
   } catch (error) {
     throw new UsageError(`${path} is neither YAML nor JSON: ${(error as Error).message}`)
   }
-  if (spec === null || typeof spec !== 'object' || Array.isArray(spec)) throw new UsageError(`${path} must hold one policy`)
+  if (spec === null || typeof spec !== 'object' || Array.isArray(spec)) throw new UsageError(`${path} must contain one policy`)
   return spec
 }
 
 export function writePolicies(policies: readonly ListedPolicy[]): string {
   const specs = policies.map(specOf)
-  // Double quotes wherever quotes are needed: in them YAML escapes what could steer a terminal.
+  // Double quotes, because in them YAML escapes control characters that could affect a terminal.
   return stringify({ policies: specs }, { defaultStringType: 'PLAIN', defaultKeyType: 'PLAIN', singleQuote: false, lineWidth: 0 })
 }
 
-/** A policy as it is written: where it was made is not part of it. */
+/** Removes the fields that are not part of the spec. */
 export function specOf({ source: _source, etag: _etag, ...spec }: ListedPolicy): PolicySpec {
   return spec
 }

@@ -1,4 +1,4 @@
-// The `sluice` command: its subcommands, and what happens when one of them fails.
+// The `sluice` command: its subcommands and its error messages.
 
 import { Command, CommanderError } from 'commander'
 import { ClientError } from '../client/client-error.ts'
@@ -9,7 +9,7 @@ import { exitCodeFor, UnreachableError, UsageError } from './exit-codes.ts'
 import { hintFor } from './hints.ts'
 import { print, type Terminal } from './terminal.ts'
 
-/** Each command is loaded when it is asked for: the service itself takes a while to load. In the order of help. */
+/** Commands in the order of help. Each is loaded on demand, since the service takes a while to load. */
 const COMMANDS: Readonly<Record<string, (terminal: Terminal) => Promise<Command>>> = {
   serve: async (terminal) => (await import('./commands/serve.ts')).serveCommand(terminal),
   config: async (terminal) => (await import('./commands/config.ts')).configCommand(terminal),
@@ -23,12 +23,12 @@ const COMMANDS: Readonly<Record<string, (terminal: Terminal) => Promise<Command>
   health: async (terminal) => (await import('./commands/health.ts')).healthCommand(terminal),
 }
 
-/** Words that need no command at all. */
+/** Arguments that need no command. */
 const ALONE = ['--version', '-V']
 
-/** All commands; or only the one that the first word of the command line names. */
+/** Builds all commands, or only the one named by the first argument. */
 export async function buildProgram(terminal: Terminal, first = ''): Promise<Command> {
-  const program = new Command('sluice').description('A rate limiting service, and how to talk to it.').version(VERSION)
+  const program = new Command('sluice').description('A rate limiting service and its command line.').version(VERSION)
   const wanted = Object.hasOwn(COMMANDS, first) ? [first] : ALONE.includes(first) ? [] : Object.keys(COMMANDS)
   for (const name of wanted) program.addCommand(await COMMANDS[name](terminal))
   program.addHelpText(
@@ -52,7 +52,7 @@ Examples:
   return program
 }
 
-/** Runs a command line; → what to tell the shell. */
+/** Runs a command line. Returns the exit code. */
 export async function runProgram(args: readonly string[], terminal: Terminal): Promise<number> {
   try {
     const program = await buildProgram(terminal, args[0])
@@ -65,7 +65,7 @@ export async function runProgram(args: readonly string[], terminal: Terminal): P
   }
 }
 
-/** Commander prints the help of the command above where a command that is not known is asked for help. */
+/** Refuses unknown commands together with --help. Commander would print the help of the parent command. */
 function refuseUnknown(program: Command, args: readonly string[]): void {
   let parent = program
   for (const word of args) {
@@ -82,7 +82,7 @@ function refuseUnknown(program: Command, args: readonly string[]): void {
 }
 
 function explain(error: unknown, { stderr }: Terminal): void {
-  // Commander has said what is wrong.
+  // Commander has already printed its message.
   if (error instanceof CommanderError) return
   if (error instanceof ClientError || error instanceof ServerError) {
     const { message, problems } = error
@@ -96,7 +96,7 @@ function explain(error: unknown, { stderr }: Terminal): void {
   print(stderr, error instanceof Error ? (error.stack ?? error.message) : String(error))
 }
 
-/** What the operating system refused, such as a port that is taken: its message says it all. */
+/** An error of the operating system, such as a port in use. Its message is enough. */
 function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error
 }

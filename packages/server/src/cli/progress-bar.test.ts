@@ -10,7 +10,7 @@ function barOn(isTTY: boolean) {
   return { bar, written: () => writtenTo(stderr) }
 }
 
-test('on a terminal it says how far it is, and goes away at the end', () => {
+test('on a terminal it shows the progress, and is removed at the end', () => {
   const { bar, written } = barOn(true)
   bar.add(500)
   expect(written()).toMatch(/^\r█{12}░{12} 500 of 1,000 policies, 50 %, \d+ s left/)
@@ -20,7 +20,7 @@ test('on a terminal it says how far it is, and goes away at the end', () => {
   expect(written()).toBe('\r\x1b[K')
 })
 
-test('elsewhere it is silent', () => {
+test('without a terminal it prints nothing', () => {
   const { bar, written } = barOn(false)
   bar.add(1000)
   bar.end()

@@ -1,4 +1,4 @@
-// How far something long has come: one line on a terminal, nothing where there is none.
+// A progress bar: one line on a terminal, nothing without one.
 
 import { count } from './table.ts'
 import type { Terminal } from './terminal.ts'
@@ -28,7 +28,7 @@ export class ProgressBar {
     this.#out.write(`\r${this.#line(nowMs - this.#startMs)}\x1b[K`)
   }
 
-  /** Takes the line away again. */
+  /** Removes the line. */
   end(): void {
     if (this.#out.isTTY) this.#out.write('\r\x1b[K')
   }

@@ -1,4 +1,4 @@
-// The flags of the service, as the command line takes them: made from the table of options.
+// Adds the flags of the service to a command. They come from the table of options.
 
 import type { Command } from 'commander'
 import { flags } from '../config/options.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { count, countOf, table, wait } from './table.ts'
 
-test('numbers stand to the right, text to the left, and a name cannot break a row', () => {
+test('numbers are right-aligned, text is left-aligned, and a name cannot break a row', () => {
   expect(
     table([
       ['client', 'denied', ''],

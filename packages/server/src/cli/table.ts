@@ -1,16 +1,16 @@
-// Rows as aligned text.
+// Formats rows as aligned text.
 
 import { plain } from './terminal.ts'
 import { cutTo, widthOf } from './text-width.ts'
 
 const GAP = 2
 
-/** A first column that has to be cut keeps at least this width, before other columns are left out. */
+/** Minimum width of a shortened first column. Below it, other columns are dropped. */
 const LEAST_FIRST = 8
 
 /**
- * The first row is the heading. Numbers stand to the right, text to the left. A table that is wider than `columns` has its first
- * column cut, and if that is not enough, columns at the right left out.
+ * The first row is the heading. Numbers are right-aligned, text is left-aligned. If the table is wider than `columns`, the first
+ * column is shortened. If that is not enough, columns at the right are dropped.
  */
 export function table(rows: readonly (readonly (string | number)[])[], columns = Number.POSITIVE_INFINITY): string {
   const cells = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? count(cell) : plain(cell))))
@@ -24,7 +24,7 @@ export function table(rows: readonly (readonly (string | number)[])[], columns =
   return cells.map((row) => line(row).trimEnd()).join('\n')
 }
 
-/** The widths of the columns that fit. */
+/** Returns the widths of the columns that fit. */
 function fitted(widths: readonly number[], columns: number): number[] {
   const [first, ...others] = widths
   const left = columns - others.reduce((sum, width) => sum + GAP + width, 0)
@@ -38,17 +38,17 @@ function padded(text: string, width: number, isNumber: boolean): string {
   return isNumber ? space + text : text + space
 }
 
-/** 1234567 → 1,234,567 */
+/** Formats 1234567 as 1,234,567. */
 export function count(value: number): string {
   return value.toLocaleString('en-US')
 }
 
-/** One of these, several of those: `1 policy`, `2 policies`. */
+/** Formats a number with its noun: `1 policy`, `2 policies`. */
 export function countOf(value: number, one: string, several = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : several}`
 }
 
-/** A wait as people say it: `41 s`, `3 min`, `never`. */
+/** Formats a duration: `41 s`, `3 min`, `never`. */
 export function wait(ms: number): string {
   if (ms === Number.POSITIVE_INFINITY) return 'never'
   if (ms < 1000) return `${ms} ms`

@@ -10,7 +10,7 @@ async function written(write: (stream: Writable) => void): Promise<string> {
   return text(stream)
 }
 
-test('what steers a terminal is made visible', () => {
+test('control characters are made visible', () => {
   expect(plain('red \x1b[31m, bell \x07, back \x08, CSI \x9b2J, delete \x7f')).toBe(
     'red ·[31m, bell ·, back ·, CSI ·2J, delete ·',
   )
@@ -19,11 +19,11 @@ test('what steers a terminal is made visible', () => {
   expect(plain('Zürich 東京 👩‍🚀')).toBe('Zürich 東京 👩‍🚀')
 })
 
-test('printed text keeps its lines and nothing else', async () => {
+test('printed text keeps its line breaks and no other control characters', async () => {
   expect(await written((stream) => print(stream, 'one\n\x1b[2Jtwo'))).toBe('one\n·[2Jtwo\n')
 })
 
-test('JSON is escaped, and reads as what it was', async () => {
+test('JSON is escaped, and parses to the same value', async () => {
   const value = { name: 'a\x1b[31m\x9b\u202e\n\u0085é' }
   const json = await written((stream) => printJson(stream, value))
   expect(json).not.toMatch(/(?!\n)\p{Cc}|\u202e/u)

@@ -1,5 +1,5 @@
-// Where the command line reads and writes.
-// What must stay true: what others have named – clients, routes, policies, messages of a server – cannot steer the terminal.
+// Input and output of the command line.
+// Invariant: text from others (clients, routes, policies, messages of a server) cannot control the terminal.
 
 import type { Readable, Writable } from 'node:stream'
 
@@ -8,7 +8,7 @@ export interface Terminal {
   readonly stdout: Writable & Screen
   readonly stderr: Writable & Screen
   readonly env: Readonly<Record<string, string | undefined>>
-  /** What the command will end with; 0 unless it says otherwise. */
+  /** The exit code of the command. Default: 0. */
   exitCode: number
 }
 
@@ -18,22 +18,22 @@ export interface Screen {
   readonly rows?: number
 }
 
-/** Control characters, also those beyond ASCII, and marks that turn the direction of text. */
+/** Control characters, including those beyond ASCII, and marks that change the direction of text. */
 const STEERING = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
 
-/** Text without what steers a terminal; each such character becomes a `·`. */
+/** Replaces each control character by `·`. */
 export function plain(text: string): string {
   return text.replace(STEERING, '·')
 }
 
-/** Writes lines; what stands between line breaks is made plain. */
+/** Writes lines, with control characters replaced. */
 export function print(stream: Writable, text: string): void {
   stream.write(`${text.split('\n').map(plain).join('\n')}\n`)
 }
 
-/** Writes a value as JSON, over several lines unless the indent is 0. */
+/** Writes a value as JSON. An indent of 0 gives one line. */
 export function printJson(stream: Writable, value: unknown, indent = 2): void {
-  // JSON escapes what steers in ASCII, and leaves the rest as it is. Its own line breaks stay.
+  // JSON.stringify escapes only ASCII control characters, so the others are escaped here. The line breaks of the indent stay.
   const text = JSON.stringify(value, null, indent)
   stream.write(`${text.replace(STEERING, (character) => (character === '\n' ? character : escaped(character)))}\n`)
 }

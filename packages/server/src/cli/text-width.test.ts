@@ -11,7 +11,7 @@ test.each([
   ['▁▂█…', 4],
 ])('%j takes %d columns', (text, columns) => expect(widthOf(text)).toBe(columns))
 
-test('what does not fit ends with an ellipsis, and no character is cut in half', () => {
+test('text that does not fit ends with an ellipsis, and no character is cut in half', () => {
   expect(['acme', 'acme corp', '顧客顧客', '👍👍👍'].map((text) => cutTo(text, 4))).toEqual(['acme', 'acm…', '顧…', '👍…'])
   expect([cutTo('acme', 1), cutTo('acme', 0), cutTo('', 0)]).toEqual(['…', '', ''])
 })

@@ -1,9 +1,9 @@
-// The number of columns that text takes on a terminal, and text cut to fit.
+// Width of text on a terminal in columns, and text shortened to a width.
 
-/** Marks that stand on the character before them, and joiners. */
+/** Combining marks and joiners. */
 const NO_COLUMN = /\p{Mn}|\p{Me}|\u200b|\u200c|\u200d/u
 
-/** Characters of East Asian scripts and pictures. Terminals differ for a few: too wide is the safe side. */
+/** East Asian characters and emoji. Terminals disagree about a few of them; assuming two columns is safe. */
 const TWO_COLUMNS =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1b000}-\u{1b2ff}\u{1f000}-\u{1faff}\u{20000}-\u{3fffd}\p{Emoji_Presentation}]/u
 
@@ -13,7 +13,7 @@ export function widthOf(text: string): number {
   return columns
 }
 
-/** The text if it fits; else as much of it as fits before an ellipsis. */
+/** Returns the text if it fits, or its beginning with an ellipsis. */
 export function cutTo(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text
   if (columns <= 0) return ''

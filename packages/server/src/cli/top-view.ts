@@ -1,4 +1,4 @@
-// What `sluice top` shows, as lines of text.
+// The view of `sluice top`, as lines of text.
 
 import type { Health, Stats, Top } from '../client/answers.ts'
 import type { Client } from '../client/client.ts'
@@ -6,20 +6,20 @@ import { count, table } from './table.ts'
 import { plain } from './terminal.ts'
 import { cutTo, widthOf } from './text-width.ts'
 
-export interface Looked {
+export interface TopData {
   readonly health: Health
   readonly stats: Stats
   readonly limited: Top
 }
 
-/** How far back the view looks. */
+/** Time span of the view. */
 const SECONDS = 60
 const MOST_POLICIES = 8
 const MOST_CLIENTS = 15
 const SPARKLINE_NAME = 9
 const STEPS = '▁▂▃▄▅▆▇█'
 
-export async function lookAt(client: Client): Promise<Looked> {
+export async function readTop(client: Client): Promise<TopData> {
   const [health, stats, limited] = await Promise.all([
     client.health(),
     client.stats({ seconds: SECONDS + 1 }),
@@ -31,13 +31,13 @@ export async function lookAt(client: Client): Promise<Looked> {
 export interface View {
   readonly columns: number
   readonly rows: number
-  /** It is drawn again and again, until q. */
+  /** True if the view is redrawn until q is pressed. */
   readonly isLive: boolean
 }
 
-/** The lines, none longer than `columns`, no more than `rows`. */
-export function topView(looked: Looked | Error, url: string, { columns, rows, isLive }: View): string[] {
-  const lines = looked instanceof Error ? failed(looked, url) : shown(looked, url, columns, isLive)
+/** Returns at most `rows` lines of at most `columns` columns. */
+export function topView(topData: TopData | Error, url: string, { columns, rows, isLive }: View): string[] {
+  const lines = topData instanceof Error ? failed(topData, url) : shown(topData, url, columns, isLive)
   return lines.slice(0, rows).map((line) => cutTo(plain(line), columns))
 }
 
@@ -45,7 +45,7 @@ function failed({ message }: Error, url: string): string[] {
   return [`sluice at ${url}`, '', message, 'Trying again. q leaves.']
 }
 
-function shown({ health, stats, limited }: Looked, url: string, columns: number, isLive: boolean): string[] {
+function shown({ health, stats, limited }: TopData, url: string, columns: number, isLive: boolean): string[] {
   const series = {
     allowed: whole(stats.allowed),
     denied: whole(stats.denied),
@@ -69,7 +69,7 @@ function shown({ health, stats, limited }: Looked, url: string, columns: number,
   const state = `${health.state}, counts in ${health.store}.`
   const since = `Up since ${stats.sinceStart.startedAt.toISOString().slice(0, 19)}Z.${isLive ? ' q leaves.' : ''}`
   const oneLine = `${where}: ${state} ${since}`
-  // Seconds that fit beside the names.
+  // The number of seconds that fit beside the names.
   const seconds = Math.max(0, columns - SPARKLINE_NAME)
   return [
     ...(widthOf(oneLine) <= columns ? [oneLine] : [where, state, since]),
@@ -95,7 +95,7 @@ function shown({ health, stats, limited }: Looked, url: string, columns: number,
   ]
 }
 
-/** With short headings where the long ones do not fit. */
+/** Uses short headings if the long ones do not fit. */
 function ratesTable(rates: readonly (readonly (string | number)[])[], columns: number): string {
   const long = table([['checks', 'last second', '10 s average', `${SECONDS} s average`, `${SECONDS} s total`], ...rates])
   if (long.split('\n').every((line) => widthOf(line) <= columns)) return long
@@ -106,7 +106,7 @@ function lastOf(series: readonly number[], seconds: number): readonly number[] {
   return seconds === 0 ? [] : series.slice(-seconds)
 }
 
-/** The last second is still running. */
+/** Drops the last second, which is still running. */
 function whole(series: readonly number[]): readonly number[] {
   return series.slice(0, -1)
 }

@@ -1,25 +1,25 @@
-// What a start tells the person who made it: where the service is, the key, and a line to paste.
+// The message after a start: the address of the service, the key, and a command to try.
 
 import type { Config } from '../config/config.ts'
 
-/** Which key the line to paste is for. */
-export type Key =
+/** The key for the command to try. */
+export type KeyToShow =
   /** No key is required. */
   | { readonly kind: 'none' }
-  /** One that was just shown. */
+  /** A key that was just printed. */
   | { readonly kind: 'shown'; readonly secret: string }
-  /** One that is in a file, and may be shown if it is here. */
+  /** A key in a file. `secret` is set if it may be shown. */
   | { readonly kind: 'kept'; readonly path: string; readonly secret?: string }
-  /** One that may be made later: policies and keys cannot be read yet. */
+  /** A key that may be created later, because policies and keys cannot be read yet. */
   | { readonly kind: 'awaited'; readonly trouble: string; readonly path: string | undefined }
-  /** One that only the person has. */
+  /** A key of an earlier start, which only the user has. */
   | { readonly kind: 'yours' }
 
 export interface Welcome {
   readonly address: string
   readonly adminAddress: string
   readonly config: Config
-  readonly key: Key
+  readonly key: KeyToShow
 }
 
 export function welcome({ address, adminAddress, config, key }: Welcome): string {
@@ -38,7 +38,7 @@ export function welcome({ address, adminAddress, config, key }: Welcome): string
   ].join('\n')
 }
 
-function aboutKey(key: Key): string[] {
+function aboutKey(key: KeyToShow): string[] {
   switch (key.kind) {
     case 'none':
       return ['No API key is required: everybody who can reach this address may do everything.', '']
@@ -50,14 +50,14 @@ function aboutKey(key: Key): string[] {
         : [`The admin key, also in ${key.path}:`, '', `  ${key.secret}`, '']
     case 'awaited': {
       const where = key.path === undefined ? 'printed here' : `put into ${key.path}`
-      return [`${key.trouble}. If this is the first start, the admin key is ${where} when the service is ready.`, '']
+      return [`${key.trouble}. If this is the first start, the admin key will be ${where} when the service is ready.`, '']
     }
     case 'yours':
-      return ['The admin key was given at the first start; put it into SLUICE_API_KEY.', '']
+      return ['The admin key was shown at the first start. Put it into SLUICE_API_KEY.', '']
   }
 }
 
-function curl(address: string, key: Key): string {
+function curl(address: string, key: KeyToShow): string {
   const header = authorization(key)
   return [
     'curl -s',
@@ -68,7 +68,7 @@ function curl(address: string, key: Key): string {
   ].join(' ')
 }
 
-function authorization(key: Key): string | undefined {
+function authorization(key: KeyToShow): string | undefined {
   if (key.kind === 'none') return undefined
   if (key.kind === 'yours' || key.kind === 'awaited') return '"Api-Key: $SLUICE_API_KEY"'
   if (key.kind === 'kept' && key.secret === undefined) return `"Api-Key: $(cat '${key.path}')"`
@@ -80,7 +80,7 @@ function to(address: string): string[] {
   return [`${fromHere(address)}/v1/check`]
 }
 
-/** From here, an address for everybody is this machine. */
+/** Replaces a wildcard address by loopback. */
 function fromHere(address: string): string {
   return address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
 }

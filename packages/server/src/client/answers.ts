@@ -1,4 +1,4 @@
-// What the service answers, from the names of its API to those of TypeScript.
+// Converts the service's JSON to the client's types.
 
 import type { Scope } from '../keys/api-key.ts'
 import type { PolicyMode, PolicySource, PolicySpec } from '../policies/policy.ts'
@@ -6,19 +6,19 @@ import { ClientError } from './client-error.ts'
 
 export interface CheckDecision {
   readonly allowed: boolean
-  /** The quota of the rule that speaks. 0 if nobody could be asked. */
+  /** The limit of the rule that decided. 0 in a fallback. */
   readonly limit: number
   /** Whole units left now. */
   readonly remaining: number
-  /** 0 if allowed; else the wait after which this cost passes if nobody else asks. Infinity: never. */
+  /** 0 if allowed. Otherwise the time until this cost passes if no other check comes first; Infinity if never. */
   readonly retryAfterMs: number
-  /** Until nothing is counted any more; rounded up to a second. */
+  /** Time until nothing is counted any more, rounded up to a second. */
   readonly resetAfterMs: number
   /** The rules deny this; it is allowed because the policy is in shadow mode. */
   readonly isShadowDenied: boolean
-  /** Who decided: the service, or this client because it could not ask the service. */
+  /** The origin of the decision: the service, or this client because the service could not be asked. */
   readonly source: 'service' | 'fallback'
-  /** Why it could not. */
+  /** The reason for the fallback. */
   readonly error?: ClientError
 }
 
@@ -34,10 +34,10 @@ export interface RuleUsage {
 export interface Usage {
   readonly clientId: string
   readonly route: string
-  /** The policy that covers them. */
+  /** The policy for this client and route. */
   readonly policy: string
   readonly mode: PolicyMode
-  /** What a check of this cost would be answered now. */
+  /** The answer that a check of this cost would get now. */
   readonly allowed: boolean
   readonly rules: readonly RuleUsage[]
 }
@@ -52,13 +52,13 @@ export interface Counted {
 
 export interface ListedPolicy extends PolicySpec {
   readonly source: PolicySource
-  /** Changes when the policy does: `ifMatch` takes it. */
+  /** Changes when the policy changes. Pass it as `ifMatch`. */
   readonly etag: string
 }
 
 export interface PolicyPage {
   readonly policies: readonly ListedPolicy[]
-  /** How many match the search, on all pages. */
+  /** Number of policies that match the search, on all pages. */
   readonly total: number
   /** The `after` of the next page; undefined if this is the last. */
   readonly next: string | undefined
@@ -74,7 +74,7 @@ export interface KeyFacts {
   readonly lastUsedAt: Date | undefined
 }
 
-/** The secret is shown this once: the service does not keep it. */
+/** The secret is shown only once: the service does not store it. */
 export interface NewKey {
   readonly key: KeyFacts
   readonly secret: string
@@ -88,9 +88,9 @@ export interface Counts {
 }
 
 export interface Stats {
-  /** When the series begin. */
+  /** Start of the series. */
   readonly from: Date
-  /** One count a second, oldest first. */
+  /** One count for each second, oldest first. */
   readonly allowed: readonly number[]
   readonly denied: readonly number[]
   readonly shadowDenied: readonly number[]
@@ -104,44 +104,44 @@ export interface Top {
   readonly by: 'denied' | 'allowed'
   readonly clients: readonly {
     readonly clientId: string
-    /** At most so many checks in the last hour … */
+    /** Checks in the last hour. Never too low. */
     readonly count: number
-    /** … and at least so many fewer. */
+    /** The most by which `count` may be too high. */
     readonly error: number
-    /** Of each minute of that hour, oldest first, of those that were counted for sure. */
+    /** Checks of each minute of the last hour, oldest first. Checks in `error` are not included. */
     readonly minutes: readonly number[]
   }[]
-  /** No client that is not listed had more checks than this. */
+  /** Upper bound for the count of any client that is not listed. */
   readonly unlistedAtMost: number
 }
 
 export interface Health {
-  /** Whether it wants requests. */
+  /** True if the service accepts requests. */
   readonly isReady: boolean
-  /** `degraded`: the store does not answer, and somebody stands in for it. */
+  /** `degraded`: the store does not answer, and the fallback decides. */
   readonly state: 'ready' | 'degraded' | 'starting' | 'draining' | 'store-down'
   readonly store: 'memory' | 'redis'
-  /** `lost`: Redis lacks changes of policies and keys; the service goes on with those that it knows. */
+  /** `lost`: Redis lacks changes of policies and keys. The service goes on with those that it knows. */
   readonly records: 'kept' | 'lost'
 }
 
 export interface RecordNames {
   readonly count: number
-  /** The first hundred: a policy by its name, a key by its id. */
+  /** At most 100. A policy is named by its name, a key by its id. */
   readonly names: readonly { readonly kind: 'policy' | 'key'; readonly id: string }[]
 }
 
 export interface RecordsStatus {
   readonly state: 'kept' | 'lost'
-  /** When the loss was noticed. */
+  /** Time when the loss was noticed. */
   readonly since: Date | undefined
-  /** The number of the last change that the instance that answers knows. */
+  /** Number of the last change that the answering instance knows. */
   readonly knownChanges: number | undefined
-  /** The number of the last change that Redis has. */
+  /** Number of the last change in Redis. */
   readonly foundChanges: number | undefined
-  /** The instance to restore from, if another one knows more. */
+  /** The instance to restore from, if another instance knows more. */
   readonly knownBy: string | undefined
-  /** Records that are there and cannot be read. */
+  /** Records that exist and cannot be read. */
   readonly unreadable: RecordNames
 }
 
@@ -151,17 +151,17 @@ export interface Restored {
   readonly dryRun: boolean
   /** Records that Redis lacked or had in an earlier form. */
   readonly written: RecordNames
-  /** Of those, keys that Redis would have let in. */
+  /** The keys among `written` that Redis would have accepted. */
   readonly revoked: RecordNames
-  /** Records that were deleted, or whose patterns another policy has taken. */
+  /** Records that were deleted before the loss, or whose patterns another policy has taken. */
   readonly removed: RecordNames
-  /** Records that were changed after the loss. */
+  /** Records that were changed after the loss. They are not overwritten. */
   readonly kept: RecordNames
-  /** False: changes after the loss are no longer all known, so each record that Redis has counts as one. */
+  /** False if the changes after the loss are not all known. Then every record in Redis counts as changed. */
   readonly isExact: boolean
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: what came over the wire is of the API's form, or the mapping fails below
+// biome-ignore lint/suspicious/noExplicitAny: JSON of the service has the API's form, or the mapping below fails
 type Wire = any
 
 export function checkDecision(wire: Wire): CheckDecision {
@@ -177,10 +177,10 @@ export function checkDecision(wire: Wire): CheckDecision {
   }
 }
 
-/** Nobody knows when a service that is down will be back: whoever is denied may ask again so much later. */
+/** The wait after a denial by the fallback. The real time is unknown while the service is down. */
 const ASK_AGAIN_MS = 1000
 
-/** What is answered in the service's place. */
+/** The decision if the service cannot be asked. */
 export function fallbackDecision(allowed: boolean, error: ClientError): CheckDecision {
   const retryAfterMs = allowed ? 0 : ASK_AGAIN_MS
   return { allowed, limit: 0, remaining: 0, retryAfterMs, resetAfterMs: 0, isShadowDenied: false, source: 'fallback', error }

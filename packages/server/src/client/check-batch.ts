@@ -1,7 +1,7 @@
-// Checks that are made in the same turn of the event loop, gathered into one request.
-// What must stay true: a check waits no longer than the turn it was made in, and a request stays within what the service takes.
+// Combines the checks of one turn of the event loop into one request.
+// Invariant: a check is sent in the turn in which it was made, and a request stays within the limits of the service.
 
-/** What the service takes in one request. */
+/** Limits of the service for one request. */
 const MOST_CHECKS = 1000
 const MOST_BYTES = 256 * 1024
 
@@ -13,7 +13,7 @@ interface Waiting<Result> {
   reject(reason: unknown): void
 }
 
-/** Sends the body of one batch; → its results, in the order of the checks. */
+/** Sends the body of one batch. Returns its results in the order of the checks. */
 export type SendBatch<Result> = (body: string, count: number) => Promise<readonly Result[]>
 
 export class CheckBatch<Result> {
@@ -26,7 +26,7 @@ export class CheckBatch<Result> {
     this.#send = send
   }
 
-  /** Adds a check, in JSON. */
+  /** Adds a check as JSON text. */
   add(check: string): Promise<Result> {
     const bytes = Buffer.byteLength(check) + 1
     if (this.#bytes + bytes > MOST_BYTES - BEFORE.length - AFTER.length) this.flush()
@@ -38,7 +38,7 @@ export class CheckBatch<Result> {
     return answered
   }
 
-  /** Sends what waits. */
+  /** Sends the waiting checks. */
   flush(): void {
     const waiting = this.#waiting
     if (waiting.length === 0) return

@@ -1,21 +1,21 @@
-// A check as the service reads it.
-// Invariant: a check that passes here is accepted there, because one bad check would have its whole batch refused.
+// Writes a check as JSON.
+// Invariant: a check that passes here is valid for the service, because one invalid check would fail its whole batch.
 
 import { ClientError } from './client-error.ts'
 
 export interface CheckRequest {
-  /** Whom to count: 1 to 256 characters. */
+  /** The client to count: 1 to 256 characters. */
   readonly clientId: string
-  /** What is asked for: 1 to 2,048 characters. */
+  /** The route that is requested: 1 to 2,048 characters. */
   readonly route: string
-  /** How many units to spend: a whole number, 1 by default. */
+  /** Units to spend: a whole number. Default: 1. */
   readonly cost?: number
 }
 
 export const LONGEST_CLIENT_ID = 256
 export const LONGEST_ROUTE = 2048
 
-/** Half a character without its other half: in UTF-8 all of them are the same sign, and two clients would be counted as one. */
+/** A lone surrogate. In UTF-8 all of them become the same character, so two clients would be counted as one. */
 const HALF = /\p{Surrogate}/u
 
 export function checkJson({ clientId, route, cost = 1 }: CheckRequest): string {

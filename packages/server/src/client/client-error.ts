@@ -1,12 +1,12 @@
-// Every way a call to the service can fail. Being denied is an answer, not a failure.
+// Errors of calls to the service. A denial is an answer, not an error.
 
-/** What the client itself says; all other codes are the service's own. */
+/** Codes of the client itself. All other codes come from the service. */
 export const CLIENT_ERROR_CODES = {
-  ERR_UNREACHABLE: 'No connection to the service could be made: the request was not sent.',
+  ERR_UNREACHABLE: 'No connection to the service could be made. The request was not sent.',
   ERR_DEADLINE: 'The service did not answer in time.',
-  ERR_LOST: 'The connection broke before the answer was there: the service may have done it.',
-  ERR_ANSWER: 'Something answered that is not this service, or not one of this version.',
-  ERR_OPTION: 'An option or argument cannot work; nothing was sent.',
+  ERR_LOST: 'The connection broke before the answer arrived. The service may have processed the request.',
+  ERR_ANSWER: 'The answer is not from this service, or not from this version of it.',
+  ERR_OPTION: 'An option or argument is not valid. Nothing was sent.',
   ERR_CLOSED: 'The client has been closed.',
 } as const
 
@@ -21,13 +21,13 @@ export interface ClientErrorDetails {
 
 export class ClientError extends Error {
   override readonly name = 'ClientError'
-  /** For programs: one of the client's codes, or the service's, such as ERR_INPUT. */
+  /** For programs: a code of the client, or a code of the service such as ERR_INPUT. */
   readonly code: ClientErrorCode | (string & {})
-  /** The HTTP status of the answer; 0 if there was none. */
+  /** The HTTP status of the response; 0 if there was none. */
   readonly status: number
-  /** Whether the service may have done what was asked: it was sent, and nobody knows. */
+  /** True if the service may have processed the request: it was sent, and its outcome is unknown. */
   readonly mayHaveHappened: boolean
-  /** For ERR_INPUT: everything that is wrong, and where. */
+  /** For ERR_INPUT: every problem with its place. */
   readonly problems: readonly { readonly at: string; readonly message: string }[]
 
   constructor(code: ClientErrorCode | (string & {}), message: string, details: ClientErrorDetails = {}) {
@@ -38,7 +38,7 @@ export class ClientError extends Error {
     this.problems = details.problems ?? []
   }
 
-  /** Whether the service is at fault, or the way to it, and not what was asked: the case for a fallback. */
+  /** True if the service or the network failed, and not the request. Use it to decide about a fallback. */
   get isOutage(): boolean {
     return this.status >= 500 || this.code === 'ERR_UNREACHABLE' || this.code === 'ERR_DEADLINE' || this.code === 'ERR_LOST'
   }

@@ -1,4 +1,4 @@
-// What a client can be told, and its defaults.
+// Options of a client, and their defaults.
 
 import { ClientError } from './client-error.ts'
 import type { TransportOptions } from './transport.ts'
@@ -7,15 +7,15 @@ export interface ClientOptions {
   /** `http://…`, `https://…`, or `unix:` and the path of a socket. Default: http://127.0.0.1:8080. */
   readonly url?: string | undefined
   readonly apiKey?: string | undefined
-  /** By when every call has settled. Default: 500. */
+  /** Deadline of every call. Default: 500. */
   readonly timeoutMs?: number
-  /** What a check is answered if the service cannot be asked. Default: `throw`. */
+  /** The decision if the service cannot be asked. Default: `throw`. */
   readonly then?: 'allow' | 'deny' | 'throw'
-  /** Whether a connection that was refused is tried again until the deadline. Default: true. */
+  /** True to retry a refused connection until the deadline. Default: true. */
   readonly retry?: boolean
-  /** Whether checks of the same turn of the event loop travel in one request. Default: true. */
+  /** True to send the checks of one turn of the event loop in one request. Default: true. */
   readonly batch?: boolean
-  /** The most connections at once; calls beyond wait. Default: 32. */
+  /** Maximum number of connections; further calls wait. Default: 32. */
   readonly maxConnections?: number
 }
 
@@ -29,12 +29,14 @@ const LONGEST_TIMEOUT_MS = 2 ** 31 - 1
 
 export function readOptions(options: ClientOptions): ReadOptions {
   const unknown = Object.keys(options).find((name) => !KNOWN.includes(name))
-  if (unknown !== undefined) refuse(`there is no option ${unknown}: there is ${KNOWN.join(', ')}`)
+  if (unknown !== undefined) refuse(`there is no option ${unknown}: the options are ${KNOWN.join(', ')}`)
   const { url = 'http://127.0.0.1:8080', apiKey, timeoutMs = 500, then = 'throw' } = options
   const { retry = true, batch = true, maxConnections = 32 } = options
   holdAddress(url)
   if (apiKey !== undefined && (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey))) {
-    refuse('apiKey must be a key as the service made it: it is empty, or holds a space or a character that keys do not have')
+    refuse(
+      'apiKey must be a key that the service created: it is empty, or contains a space or another character that keys do not have',
+    )
   }
   holdWhole('timeoutMs', timeoutMs, LONGEST_TIMEOUT_MS)
   holdWhole('maxConnections', maxConnections, Number.MAX_SAFE_INTEGER)
@@ -48,7 +50,7 @@ export function readOptions(options: ClientOptions): ReadOptions {
 function holdAddress(url: string): void {
   if (/^unix:./.test(url)) return
   const parts = URL.canParse(url) ? new URL(url) : undefined
-  if (parts?.password || parts?.username) refuse('url must not hold a name or a password: the key goes into apiKey')
+  if (parts?.password || parts?.username) refuse('url must not contain a user name or a password: pass the key as apiKey')
   const isHttp = parts?.protocol === 'http:' || parts?.protocol === 'https:'
   if (!isHttp || parts.search !== '' || parts.hash !== '') {
     refuse(`url must be http://…, https://… or unix:/…, without a query, got ${JSON.stringify(url)}`)

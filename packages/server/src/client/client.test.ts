@@ -1,5 +1,5 @@
-// The client against servers that answer, lose, hang and are not there. That it speaks the real service's language is tested in
-// packages/server/test, against the real one.
+// The client against fake servers that answer, lose connections, hang, or do not exist. packages/server/test/client.test.ts runs it
+// against the real service.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
@@ -24,7 +24,7 @@ function clientOf(options: ClientOptions) {
   return client
 }
 
-/** A server that notes what it was asked; `answer` may answer, or not. */
+/** A server that records requests. `answer` may answer, or not. */
 async function serverThat(answer: (asked: Asked, response: ServerResponse, request: IncomingMessage) => void, port = 0) {
   const asked: Asked[] = []
   const server = createServer(async (request, response) => {
@@ -54,7 +54,7 @@ const failure = (code: number, error: string, message: string) => ({
   data: null,
 })
 
-/** Allows everything that costs less than 10, and says in `remain` which client it was. */
+/** Allows every cost below 10. `remain` identifies the client. */
 const decides = (asked: Asked, response: ServerResponse) =>
   send(
     response,
@@ -71,7 +71,7 @@ const decides = (asked: Asked, response: ServerResponse) =>
   )
 
 describe('checks', () => {
-  test('made in the same turn travel as one request, and each gets its own decision', async () => {
+  test('of the same turn are sent in one request, and each gets its own decision', async () => {
     const { asked, url } = await serverThat(decides)
     const client = clientOf({ url, apiKey: 'a-key' })
     const decisions = await Promise.all([
@@ -101,7 +101,7 @@ describe('checks', () => {
     ])
   })
 
-  test('with batch: false each is a request of its own; checkMany gathers all the same', async () => {
+  test('with batch: false each is a separate request; checkMany still combines', async () => {
     const { asked, url } = await serverThat(decides)
     const client = clientOf({ url, batch: false })
     await Promise.all([client.check({ clientId: '1', route: '/' }), client.check({ clientId: '2', route: '/' })])
@@ -113,7 +113,7 @@ describe('checks', () => {
     expect(asked.length).toBe(3)
   })
 
-  test('a batch holds at most a thousand', async () => {
+  test('a batch has at most a thousand checks', async () => {
     const { asked, url } = await serverThat(decides)
     const checks = Array.from({ length: 2500 }, (_, i) => ({ clientId: String(i), route: '/' }))
     const decisions = await clientOf({ url, timeoutMs: 5000 }).checkMany(checks)
@@ -121,7 +121,7 @@ describe('checks', () => {
     expect(asked.map(({ body }) => body.checks.length).sort()).toEqual([1000, 1000, 500])
   })
 
-  test('a batch holds at most as many bytes as the service takes', async () => {
+  test('a batch has at most as many bytes as the service accepts', async () => {
     const { asked, url } = await serverThat(decides)
     // Each takes 12,290 bytes in JSON, so 21 fit.
     const route = '\u0001'.repeat(2048)
@@ -139,7 +139,7 @@ describe('checks', () => {
     [{ clientId: 'a', route: '/', cost: 0.5 }, 'cost must be a whole number of at least 1, got 0.5'],
     [{ clientId: 'a', route: '/', cost: -1 }, 'cost must be a whole number of at least 1, got -1'],
     [{ clientId: 'a', route: '/', cost: Number.NaN }, 'cost must be a whole number of at least 1, got NaN'],
-  ])('a bad one is refused here, and does not harm those beside it: %#', async (bad, message) => {
+  ])('an invalid one is refused by the client, and does not affect the others: %#', async (bad, message) => {
     const { asked, url } = await serverThat(decides)
     const client = clientOf({ url })
     const [refused, decided] = await Promise.allSettled([client.check(bad), client.check({ clientId: '1', route: '/' })])
@@ -150,7 +150,7 @@ describe('checks', () => {
 })
 
 describe('a service that fails', () => {
-  test('one that hangs is given up at the deadline', async () => {
+  test('a call to a service that hangs ends at the deadline', async () => {
     const { asked, url } = await serverThat(() => {})
     const startMs = performance.now()
     const error = await clientOf({ url, timeoutMs: 80 })
@@ -161,21 +161,21 @@ describe('a service that fails', () => {
     expect(asked.length).toBe(1)
   })
 
-  test('one that hangs in the middle of an answer too', async () => {
+  test('also if it hangs in the middle of an answer', async () => {
     const { url } = await serverThat((_, response) => response.writeHead(200).write('{"meta"'))
     await expect(clientOf({ url, timeoutMs: 80 }).check({ clientId: '1', route: '/' })).rejects.toMatchObject({
       code: 'ERR_DEADLINE',
     })
   })
 
-  test('a check whose answer was lost is not asked again', async () => {
+  test('a check whose answer was lost is not sent again', async () => {
     const { asked, url } = await serverThat((_, response) => response.destroy())
     const error = clientOf({ url, timeoutMs: 300 }).check({ clientId: '1', route: '/' })
     await expect(error).rejects.toMatchObject({ code: 'ERR_LOST', mayHaveHappened: true })
     expect(asked.length).toBe(1)
   })
 
-  test('a refused connection is tried again until the deadline, since nothing was sent', async () => {
+  test('a refused connection is retried until the deadline, since nothing was sent', async () => {
     const { port } = await serverThat(decides)
     for (const cleanUp of cleanUps.splice(0)) cleanUp()
     const client = clientOf({ url: `http://127.0.0.1:${port}`, timeoutMs: 2000 })
@@ -184,7 +184,7 @@ describe('a service that fails', () => {
     await expect(decision).resolves.toMatchObject({ allowed: true, remaining: 7 })
   })
 
-  test('one that is gone costs the first call some waiting, and those after it none', async () => {
+  test('if it is down, the first call waits, and later calls do not', async () => {
     const { port } = await serverThat(decides)
     for (const cleanUp of cleanUps.splice(0)) cleanUp()
     const client = clientOf({ url: `http://127.0.0.1:${port}`, timeoutMs: 500 })
@@ -195,7 +195,7 @@ describe('a service that fails', () => {
     expect(performance.now() - startMs).toBeLessThan(25)
   })
 
-  test.each(['allow', 'deny'] as const)('then: %s answers in its place, and says so', async (then) => {
+  test.each(['allow', 'deny'] as const)('then: %s decides instead, and the decision says so', async (then) => {
     const { url } = await serverThat((_, response) => send(response, 503, failure(503, 'ERR_NOT_READY', 'it is stopping')))
     const decision = await clientOf({ url, then }).check({ clientId: '1', route: '/' })
     expect(decision).toMatchObject({
@@ -206,7 +206,7 @@ describe('a service that fails', () => {
     expect(decision.error).toBeInstanceOf(ClientError)
   })
 
-  test('a check of a batch that could not be decided fails alone', async () => {
+  test('a check in a batch that could not be decided fails alone', async () => {
     const { url } = await serverThat((_, response) => {
       const allowed = { status: 'Allow', limit: 1, remain: 0, reset_in_second: 1 }
       send(response, 200, success({ results: [allowed, { status: 'Error', message: 'Redis did not answer' }] }))
@@ -220,7 +220,7 @@ describe('a service that fails', () => {
     })
   })
 
-  test('a refusal is no outage: no fallback hides a wrong key', async () => {
+  test('a refusal is not an outage: no fallback hides a wrong key', async () => {
     const { url } = await serverThat((_, response) =>
       send(response, 401, failure(401, 'ERR_UNAUTHENTICATED', 'the key is not known')),
     )
@@ -228,13 +228,13 @@ describe('a service that fails', () => {
     await expect(error).rejects.toMatchObject({ code: 'ERR_UNAUTHENTICATED', status: 401, message: 'the key is not known' })
   })
 
-  test('something else that answers is not taken for the service', async () => {
+  test('another server is not mistaken for the service', async () => {
     const { url } = await serverThat((_, response) => response.writeHead(200).end('<html>It works!</html>'))
-    const message = 'what answered with status 200 is not this service: "<html>It works!</html>"'
+    const message = 'the answer with status 200 is not from this service: "<html>It works!</html>"'
     await expect(clientOf({ url }).usage({ clientId: '1', route: '/' })).rejects.toMatchObject({ code: 'ERR_ANSWER', message })
   })
 
-  test('what does not speak HTTP is an error, not a crash', async () => {
+  test('a server that does not speak HTTP causes an error, not a crash', async () => {
     const server = createTcpServer((socket) => socket.end('hello\r\n\r\n')).listen(0, '127.0.0.1')
     cleanUps.push(() => server.close())
     await new Promise((resolve) => server.once('listening', resolve))
@@ -249,14 +249,14 @@ describe('a service that fails', () => {
   })
 })
 
-test('an answer of another form is an error of the client, not a crash', async () => {
+test('an answer of another form causes an error of the client, not a crash', async () => {
   const { url } = await serverThat((_, response) => send(response, 200, success({ decided: true })))
   const client = clientOf({ url, then: 'allow' })
   await expect(client.check({ clientId: '1', route: '/' })).rejects.toMatchObject({ name: 'ClientError', code: 'ERR_ANSWER' })
   await expect(client.usage({ clientId: '1', route: '/' })).rejects.toMatchObject({ code: 'ERR_ANSWER', mayHaveHappened: true })
 })
 
-test('a path before the API is kept, and names travel whole', async () => {
+test('a path in the URL precedes the API paths, and names are sent unchanged', async () => {
   const { asked, url } = await serverThat((_, response) => send(response, 200, success({ name: 'a', source: 'api' })))
   const client = clientOf({ url: `${url}/behind/` })
   await client.policies.get('a/b?c')
@@ -269,12 +269,12 @@ test('a path before the API is kept, and names travel whole', async () => {
 
 test.each([
   [{ url: 'ftp://x' }, /url must be/],
-  [{ url: 'http://user:secret@x' }, /^url must not hold a name or a password: the key goes into apiKey$/],
+  [{ url: 'http://user:secret@x' }, /^url must not contain a user name or a password: pass the key as apiKey$/],
   [{ apiKey: 'a key\n' }, /apiKey must be a key/],
   [{ timeoutMs: 0 }, /timeoutMs must be a whole number/],
   [{ timeoutMs: 2 ** 31 }, /timeoutMs must be a whole number/],
   [{ then: 'local' as never }, /then must be/],
   [{ timeout: 5 } as never, /there is no option timeout/],
-])('options that cannot work are refused: %j', (options, message) => {
+])('invalid options are refused: %j', (options, message) => {
   expect(() => createClient(options)).toThrow(message)
 })

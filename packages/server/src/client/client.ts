@@ -1,5 +1,5 @@
-// Asks the service: what its HTTP API does, as functions with types.
-// What must stay true: every call settles by its deadline, and a check that may have been counted is never sent again.
+// The client: typed functions for the HTTP API of the service.
+// Invariant: every call settles by its deadline, and a check that may have been counted is never sent again.
 
 import type { Scope } from '../keys/api-key.ts'
 import type { PolicySpec } from '../policies/policy.ts'
@@ -10,37 +10,37 @@ import { ClientError } from './client-error.ts'
 import { type ClientOptions, readOptions } from './client-options.ts'
 import { type Answer, type Call, Transport } from './transport.ts'
 
-/** Who is counted for what. */
+/** A counter: one client and one route. */
 export interface Counter {
   readonly clientId: string
   readonly route: string
 }
 
-/** A policy is changed only if it is what is expected; otherwise the call fails with `ERR_PRECONDITION`. */
+/** Preconditions for changing a policy. If they are not met, the call fails with `ERR_PRECONDITION`. */
 export interface ExpectedPolicy {
-  /** The `etag` that was seen, so that nobody else's change is overwritten. */
+  /** Change the policy only if it still has this `etag`. This protects changes by others. */
   readonly ifMatch?: string
-  /** `'*'`: there is none of this name yet. */
+  /** `'*'`: add the policy only if none with this name exists. */
   readonly ifNoneMatch?: '*'
 }
 
 export interface Client {
-  /** Decides, and spends if it is allowed. Checks of the same turn of the event loop travel in one request. */
+  /** Decides, and spends the cost if allowed. Checks of one turn of the event loop are sent in one request. */
   check(check: CheckRequest): Promise<answers.CheckDecision>
-  /** Many at once, each decided by itself; the decisions are in the order of the checks. */
+  /** Decides many checks independently. The decisions are in the order of the checks. */
   checkMany(checks: readonly CheckRequest[]): Promise<answers.CheckDecision[]>
-  /** How things stand; spends nothing. */
+  /** Reads the current usage. Spends nothing. */
   usage(check: CheckRequest): Promise<answers.Usage>
-  /** Forgets what was used. */
+  /** Resets what was used. */
   reset(counter: Counter): Promise<answers.Counted>
-  /** Gives units back, 1 by default; never more than were used. */
+  /** Gives back units (default: 1), never more than were used. */
   refund(check: CheckRequest): Promise<answers.Counted>
-  /** Puts the count of one rule, the first unless named, at `used`. */
+  /** Sets the count of one rule (default: the first) to `used`. */
   set(counter: Counter & { readonly used: number; readonly rule?: string }): Promise<answers.Counted>
   readonly policies: {
     list(options?: { readonly search?: string; readonly after?: string; readonly limit?: number }): Promise<answers.PolicyPage>
     get(name: string): Promise<answers.ListedPolicy>
-    /** Adds or replaces the policy of this name. */
+    /** Adds or replaces the policy with this name. */
     put(policy: PolicySpec, expected?: ExpectedPolicy): Promise<answers.ListedPolicy>
     delete(name: string, expected?: Pick<ExpectedPolicy, 'ifMatch'>): Promise<answers.ListedPolicy>
   }
@@ -51,33 +51,33 @@ export interface Client {
       readonly scopes: readonly Scope[]
       readonly expiresAt?: Date
     }): Promise<answers.NewKey>
-    /** A second key of the same name and scopes; the first lives on for the grace period, or until it is revoked. */
+    /** Creates a second key with the same name and scopes. The first stays valid for the grace period, or until it is revoked. */
     rotate(id: string, options?: { readonly graceSeconds?: number; readonly expiresAt?: Date }): Promise<answers.NewKey>
-    /** Ends a key. The last one that can administer fails with `ERR_KEY_LAST` unless `force` is set. */
+    /** Revokes a key. The last key with the scope `admin` fails with `ERR_KEY_LAST` unless `force` is set. */
     revoke(id: string, options?: { readonly force?: boolean }): Promise<answers.KeyFacts>
   }
-  /** Policies and keys in Redis, if it has lost some. */
+  /** Policies and keys that Redis has lost. */
   readonly records: {
     status(): Promise<answers.RecordsStatus>
-    /** Writes what the instance that answers knows; with `dryRun`, only says what that would be. */
+    /** Writes the records that the answering instance knows. With `dryRun` it only returns the plan. */
     restore(options?: { readonly dryRun?: boolean }): Promise<answers.Restored>
   }
-  /** The last hour, or fewer seconds, of the instance that answers. */
+  /** Statistics of the answering instance: the last hour, or fewer seconds. */
   stats(options?: { readonly seconds?: number; readonly policy?: string }): Promise<answers.Stats>
-  /** The busiest clients of the last hour, of the instance that answers. */
+  /** The busiest clients of the last hour at the answering instance. */
   top(options?: { readonly by?: 'denied' | 'allowed'; readonly limit?: number }): Promise<answers.Top>
-  /** Whether the service wants requests. Needs no key. */
+  /** Readiness of the service. Needs no key. */
   health(): Promise<answers.Health>
-  /** Closes the connections. What is under way fails. */
+  /** Closes the connections. Open calls fail. */
   close(): void
 }
 
-/** Makes a client. Throws a ClientError if an option cannot work; connects when it is first asked something. */
+/** Creates a client. Throws a ClientError if an option is not valid. Connects at the first call. */
 export function createClient(options: ClientOptions = {}): Client {
   const { then, batch: gathers, ...connection } = readOptions(options)
   const transport = new Transport(connection)
 
-  /** A body that is text already is JSON already. */
+  /** A body of type string is already JSON. */
   const call = async <T>(
     method: Call['method'],
     path: string,
@@ -91,7 +91,7 @@ export function createClient(options: ClientOptions = {}): Client {
     try {
       return read(data as never)
     } catch (cause) {
-      throw new ClientError('ERR_ANSWER', `${method} ${path} was answered in a form that is not known here`, {
+      throw new ClientError('ERR_ANSWER', `the answer to ${method} ${path} has an unknown form`, {
         mayHaveHappened: true,
         cause,
       })
@@ -101,7 +101,9 @@ export function createClient(options: ClientOptions = {}): Client {
   const sendBatch = async (body: string, count: number): Promise<readonly unknown[]> => {
     const results = await call('POST', '/v1/check/batch', body, (data: { results: unknown[] }) => [...data.results])
     if (results.length === count) return results
-    throw new ClientError('ERR_ANSWER', `${count} checks were asked, and ${results.length} answered`, { mayHaveHappened: true })
+    throw new ClientError('ERR_ANSWER', `${count} checks were sent, and ${results.length} results came back`, {
+      mayHaveHappened: true,
+    })
   }
   const gathered = new CheckBatch(sendBatch)
 
@@ -161,7 +163,7 @@ export function createClient(options: ClientOptions = {}): Client {
   }
 }
 
-/** Asks whether the service wants requests. Not being ready is an answer, not a failure. */
+/** Reads the readiness of the service. "Not ready" is an answer, not an error. */
 export async function askHealth(transport: Transport): Promise<answers.Health> {
   const answer = await transport.ask({ method: 'GET', path: '/readyz' })
   return answers.health(answer.status === 503 ? parsed(answer).data : dataOf(answer))
@@ -175,7 +177,7 @@ function asIs(policy: answers.ListedPolicy): answers.ListedPolicy {
   return policy
 }
 
-/** The data of an answer; throws what the service says went wrong. */
+/** Returns the data of a response. Throws the error of a failed one. */
 function dataOf(answer: Answer): unknown {
   const { meta, data } = parsed(answer)
   if (answer.status < 300) return data
@@ -188,7 +190,7 @@ function parsed({ status, body }: Answer): { readonly meta: object; readonly dat
     const { meta, data } = JSON.parse(body)
     if (typeof meta === 'object' && meta !== null) return { meta, data }
   } catch {}
-  const message = `what answered with status ${status} is not this service: ${JSON.stringify(body.slice(0, 80))}`
+  const message = `the answer with status ${status} is not from this service: ${JSON.stringify(body.slice(0, 80))}`
   throw new ClientError('ERR_ANSWER', message, { status, mayHaveHappened: status < 300 || status >= 500 })
 }
 

@@ -1,4 +1,4 @@
-// The door `sluice-server/client`: asks a running service. Needs nothing but Node.
+// Entry point `sluice-server/client`: a client for a running service. It uses only Node's own modules.
 
 export type {
   CheckDecision,

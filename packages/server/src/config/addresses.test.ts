@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { hidePasswords, isLocal, isNetwork, type ListenAddress, readListen, readStore, showListen } from './addresses.ts'
 
-describe('where to listen', () => {
+describe('listen addresses', () => {
   test.each<[string, ListenAddress, boolean]>([
     ['127.0.0.1:8080', { host: '127.0.0.1', port: 8080 }, true],
     ['127.8.8.8:1', { host: '127.8.8.8', port: 1 }, true],
@@ -36,7 +36,7 @@ describe('where to listen', () => {
   })
 })
 
-describe('where counters live', () => {
+describe('store addresses', () => {
   test.each([
     ['memory:', { kind: 'memory' }],
     ['memory', { kind: 'memory' }],
@@ -67,13 +67,13 @@ describe('where counters live', () => {
     expect(readStore(text)).toBeUndefined()
   })
 
-  test('is shown without passwords', () => {
+  test('are shown without passwords', () => {
     expect(hidePasswords('redis://user:pa:ss@a:1/2,rediss://:secret@b')).toBe('redis://user:***@a:1/2,rediss://:***@b')
     expect(hidePasswords('redis://a:6379')).toBe('redis://a:6379')
   })
 })
 
-test('networks are addresses with or without their bits', () => {
+test('a network is an address with or without a prefix length', () => {
   for (const text of ['10.0.0.7', '10.0.0.0/8', '::1', 'fd00::/8', '0.0.0.0/0', '::/128']) expect(isNetwork(text)).toBe(true)
   for (const text of ['', 'x', '10.0.0.0/33', '::/129', '10.0.0.0/', '10.0.0.0/8/8', '10.0.0/8', '10.0.0.0/-1']) {
     expect(isNetwork(text)).toBe(false)

@@ -1,24 +1,24 @@
-// Addresses as people write them: where to listen, where counters live, whose word to take.
+// Addresses in the configuration: listen addresses, stores, trusted proxies.
 
 import { isIP } from 'node:net'
 
-/** Where to listen: a host and port, or a socket file. */
+/** A listen address: a host and port, or a socket file. */
 export type ListenAddress = { readonly host: string; readonly port: number } | { readonly socket: string }
 
-/** Where counters live. */
+/** The address of the store. */
 export type StoreAddress =
   | { readonly kind: 'memory' }
-  /** One URL is a server, several are nodes of a cluster. */
+  /** One URL is a server, several URLs are nodes of a cluster. */
   | { readonly kind: 'redis'; readonly urls: readonly string[] }
-  /** The sentinels, as redis:// or rediss:// URLs, and the name of what they watch over. */
+  /** URLs of the sentinels (redis:// or rediss://), and the name of the group that they watch. */
   | { readonly kind: 'redis-sentinel'; readonly urls: readonly string[]; readonly service: string }
 
-/** The system cuts a longer path of a socket file off, and the file is then at another place. Linux takes 107 bytes, macOS and BSD 103. */
+/** Maximum length of a socket path. The system would cut off a longer one silently. Linux takes 107 bytes, macOS and BSD 103. */
 export const MOST_SOCKET_BYTES = process.platform === 'linux' ? 107 : 103
 
 export const LISTEN_FORM = "such as '127.0.0.1:8080', '[::1]:8080', '8080' (on 127.0.0.1) or 'unix:/run/sluice.sock'"
 
-/** Undefined if it cannot be read. */
+/** Returns undefined if the text is not valid. */
 export function readListen(text: string): ListenAddress | undefined {
   if (text.startsWith('unix:')) return text.length > 5 ? { socket: text.slice(5) } : undefined
   const parts = /^(?:(?:\[([0-9a-f:.]+)\]|([a-z0-9.-]+)):)?(\d{1,5})$/i.exec(text)
@@ -35,7 +35,7 @@ export function showListen(address: ListenAddress): string {
   return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`
 }
 
-/** Whether only this machine can reach it. */
+/** True if only this machine can reach the address. */
 export function isLocal(address: ListenAddress): boolean {
   if ('socket' in address) return true
   const { host } = address
@@ -47,7 +47,7 @@ export const STORE_FORM =
 
 const SENTINEL = '-sentinel:'
 
-/** Undefined if it cannot be read. */
+/** Returns undefined if the text is not valid. */
 export function readStore(text: string): StoreAddress | undefined {
   if (text === 'memory:' || text === 'memory') return { kind: 'memory' }
   const urls = text.split(',').map((part) => part.trim())
@@ -63,7 +63,7 @@ export function readStore(text: string): StoreAddress | undefined {
   return { kind: 'redis-sentinel', urls: sentinels, service }
 }
 
-/** The same text without passwords. */
+/** Replaces passwords by asterisks. */
 export function hidePasswords(text: string): string {
   return text.replace(/(\/\/[^/:@,]*):[^@,]*@/g, '$1:***@')
 }

@@ -1,5 +1,5 @@
-// The configuration file: options and policies, in YAML or JSON.
-// What must stay true: what is wrong is said with its line, and a file that is wrong anywhere is not used at all.
+// Reads the configuration file: options and policies, in YAML or JSON.
+// Invariant: every problem is reported with its line, and a file with any problem is not used.
 
 import { readFile, stat } from 'node:fs/promises'
 import { extname } from 'node:path'
@@ -11,15 +11,15 @@ import { type Policy, readPolicies } from '../policies/policy.ts'
 import { PolicySpecSchema } from '../policies/policy-schema.ts'
 import { OPTION_NAMES, OPTIONS, type OptionName } from './options.ts'
 
-/** The form of the file, for editors. */
+/** Schema of the file, for editors. */
 export const ConfigFileSchema = fileSchema(PolicySpecSchema)
 
-/** The file that is published, which packages/server/scripts/write-config-schema.mjs writes. */
+/** Text of config.schema.json. The script packages/server/scripts/write-config-schema.mjs writes it. */
 export function publishedSchema(): string {
   return `${JSON.stringify({ $schema: 'https://json-schema.org/draft/2020-12/schema', ...ConfigFileSchema }, null, 2)}\n`
 }
 
-/** For validation: policies are read, and checked, one by one. */
+/** Schema for validation. Policies are validated one by one, so they are unknown here. */
 const FileSchema = fileSchema(Type.Unknown())
 
 function fileSchema(policy: TSchema): TSchema {
@@ -30,9 +30,11 @@ function fileSchema(policy: TSchema): TSchema {
   })
   return Type.Object(
     {
-      $schema: Type.Optional(Type.String({ description: 'Where this schema is, for editors.' })),
+      $schema: Type.Optional(Type.String({ description: 'The location of this schema, for editors.' })),
       ...Object.fromEntries(options),
-      policies: Type.Optional(Type.Array(policy, { title: 'a list of policies', description: 'The API cannot change these.' })),
+      policies: Type.Optional(
+        Type.Array(policy, { title: 'a list of policies', description: 'Policies. The API cannot change these.' }),
+      ),
     },
     { additionalProperties: false, title: 'The configuration of sluice' },
   )
@@ -40,37 +42,37 @@ function fileSchema(policy: TSchema): TSchema {
 
 export interface ConfigFile {
   readonly path: string
-  /** Of the file as it was read: another if it has changed since. */
-  readonly mark: string
-  /** As they are written. */
+  /** The file's stamp (see `stampOf`) when it was read. */
+  readonly stamp: string
+  /** Values as written in the file. */
   readonly options: Readonly<Partial<Record<OptionName, unknown>>>
   readonly policies: readonly Policy[]
 }
 
 export interface ReadOptions {
-  /** Leaves out policies, which may be many. */
+  /** Skips policies, which may be many. */
   readonly withoutPolicies?: boolean
-  /** Gets a line before something that takes long. */
+  /** Called with a message before slow work. */
   readonly tell?: (message: string) => void
 }
 
-/** YAML of this length takes about a second to read. */
+/** YAML of this length takes about a second to parse. */
 const SLOW_YAML_CHARACTERS = 500_000
 
-/** Reads a file; throws ERR_CONFIG with everything that is wrong in it. */
+/** Throws ERR_CONFIG with all problems. */
 export async function readConfigFile(path: string, { withoutPolicies = false, tell }: ReadOptions = {}): Promise<ConfigFile> {
-  const mark = await markOf(path)
+  const stamp = await stampOf(path)
   try {
     const text = await readFile(path, 'utf8')
-    return { path, mark, ...(withoutPolicies ? parseOptions(path, text) : parseConfigFile(path, text, tell)) }
+    return { path, stamp, ...(withoutPolicies ? parseOptions(path, text) : parseConfigFile(path, text, tell)) }
   } catch (cause) {
     if (cause instanceof ServerError) throw cause
     throw new ServerError('ERR_CONFIG', `the configuration file ${path} cannot be read: ${messageOf(cause)}`, { cause })
   }
 }
 
-/** What changes when a file does; empty if there is none. */
-export async function markOf(path: string): Promise<string> {
+/** Returns a text that changes when the file changes; empty if there is no file. */
+export async function stampOf(path: string): Promise<string> {
   try {
     const { ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true })
     return [ino, size, mtimeNs, ctimeNs].join(' ')
@@ -79,14 +81,14 @@ export async function markOf(path: string): Promise<string> {
   }
 }
 
-/** Everything in a file; throws ERR_CONFIG with everything that is wrong in it. */
+/** Parses the text of a file. Throws ERR_CONFIG with all problems. */
 export function parseConfigFile(
   path: string,
   text: string,
   tell?: (message: string) => void,
 ): Pick<ConfigFile, 'options' | 'policies'> {
   if (text.length >= SLOW_YAML_CHARACTERS && extname(path) !== '.json') {
-    tell?.(`Reading ${path}, ${(text.length / 1e6).toFixed(1)} MB of YAML. As JSON it would be read many times as fast.`)
+    tell?.(`Reading ${path}, ${(text.length / 1e6).toFixed(1)} MB of YAML. JSON would be read many times faster.`)
   }
   const { options, policies, lineOf } = parseContent(path, text)
   try {
@@ -97,20 +99,20 @@ export function parseConfigFile(
   }
 }
 
-/** The options of a file alone. Policies are cut out of YAML before it is parsed, which is what takes long; see `withoutBlock`. */
+/** Parses only the options. Policies are removed from YAML before parsing, because parsing them is slow; see `withoutBlock`. */
 function parseOptions(path: string, text: string): Pick<ConfigFile, 'options' | 'policies'> {
   try {
     return { options: parseContent(path, withoutBlock(text, 'policies')).options, policies: [] }
   } catch {
-    // The rest is no YAML by itself, or wrong. The whole text decides, and has the right lines.
+    // The rest may not be valid YAML by itself. Parse the whole text, which also gives the right line numbers.
     return { options: parseContent(path, text).options, policies: [] }
   }
 }
 
-/** Options, and policies as they are written. */
+/** Returns options, and policies as written. */
 function parseContent(path: string, text: string) {
   const { value, lineOf } = extname(path) === '.json' ? parseJson(path, text) : parseYaml(path, text)
-  // An empty file says nothing, and that is fine.
+  // An empty file is valid.
   const content = value ?? {}
   const problems = problemsIn(FileSchema, content)
   if (problems.length > 0) throw refused(path, problems, lineOf)
@@ -118,7 +120,7 @@ function parseContent(path: string, text: string) {
   return { options, policies, lineOf }
 }
 
-/** YAML without one block at its top level: from the line that names it to the next that begins with another name. */
+/** Removes one top-level block from YAML: from the line that names it to the next line that starts with another name. */
 function withoutBlock(text: string, name: string): string {
   let isInside = false
   const kept = text.split('\n').filter((line) => {
@@ -131,11 +133,11 @@ function withoutBlock(text: string, name: string): string {
 
 interface Parsed {
   readonly value: unknown
-  /** The line of what stands at `rules[0].limit`; 0 if it is not known. */
+  /** Returns the line of a path such as `rules[0].limit`; 0 if unknown. */
   readonly lineOf: (at: string) => number
 }
 
-/** Many times as fast as YAML: for files that a program has written. */
+/** Many times faster than YAML. For generated files. */
 function parseJson(path: string, text: string): Parsed {
   try {
     return { value: JSON.parse(text), lineOf: () => 0 }
@@ -154,7 +156,7 @@ function parseYaml(path: string, text: string): Parsed {
     })
   }
   const lineOf = (at: string): number => {
-    // What is missing has no place of its own: then that of what it is missing in.
+    // A missing value has no position, so its parent's position is used.
     for (let steps = stepsTo(at); ; steps = steps.slice(0, -1)) {
       const node = document.getIn(steps, true)
       if (isNode(node) && node.range) return lines.linePos(node.range[0]).line
@@ -164,7 +166,7 @@ function parseYaml(path: string, text: string): Parsed {
   return { value: document.toJS(), lineOf }
 }
 
-/** `rules[0].limit` → rules, 0, limit */
+/** Splits `rules[0].limit` into rules, 0, limit. */
 function stepsTo(at: string): (string | number)[] {
   return [...at.matchAll(/\[(\d+)\]|[^.[\]]+/g)].map(([name, index]) => (index === undefined ? name : Number(index)))
 }

@@ -23,7 +23,7 @@ async function messageOf(sources: ConfigSources): Promise<string> {
 }
 
 describe('a value', () => {
-  test('is the default if nobody says otherwise', async () => {
+  test('is the default if it is not set', async () => {
     const { config, written, file } = await loadConfig()
     expect(config).toEqual({
       listen: { host: '127.0.0.1', port: 8080 },
@@ -46,7 +46,7 @@ describe('a value', () => {
     expect(file).toBeUndefined()
   })
 
-  test('comes from flag before environment before file before default, and says so', async () => {
+  test('comes from flag before environment before file before default, with its origin', async () => {
     const path = fileOf('listen: 127.0.0.1:1\ndataFolder: one\nlogLevel: warn\n')
     const env = { SLUICE_CONFIG: path, SLUICE_LISTEN: '127.0.0.1:2', SLUICE_DATA_FOLDER: 'two' }
     const { config, written } = await loadConfig({ env, flags: { listen: '127.0.0.1:3' } })
@@ -94,13 +94,13 @@ describe('a value', () => {
     expect(configs[0].config).toMatchObject({ keysRequired: false, trustedProxies: ['10.0.0.0/8', '::1'], drainDelay: 5000 })
   })
 
-  test('of a flag that stands alone is yes; of an empty list is none', async () => {
+  test('of a flag without a value is true; an empty list is empty', async () => {
     expect((await loadConfig({ flags: { keysRequired: true } })).config.keysRequired).toBe(true)
     expect((await loadConfig({ env: { SLUICE_TRUSTED_PROXIES: '' } })).config.trustedProxies).toEqual([])
   })
 })
 
-describe('what is wrong is said, with where it came from', () => {
+describe('problems are reported with the origin of the value', () => {
   test.each<[ConfigSources, string | RegExp]>([
     [{ flags: { listen: 'nowhere' } }, /^listen must be an address such as '127.0.0.1:8080'.*, got "nowhere" \(flag --listen\)$/],
     [
@@ -128,14 +128,14 @@ describe('what is wrong is said, with where it came from', () => {
     [{ env: { SLUICE_KEYS_REQUIRE: 'false' } }, /did you mean SLUICE_KEYS_REQUIRED\?/],
     [{ flags: { tlsCert: 'x' } }, 'tlsCert is given without tlsKey: TLS needs both'],
     [{ flags: { tlsKey: 'x' } }, 'tlsKey is given without tlsCert: TLS needs both'],
-    [{ flags: { adminListen: '8080' } }, /^adminListen is 127\.0\.0\.1:8080, as listen is/],
+    [{ flags: { adminListen: '8080' } }, /^adminListen is 127\.0\.0\.1:8080, the same as listen/],
     [{ flags: { config: '/nowhere/sluice.yaml' } }, /^the configuration file \/nowhere\/sluice\.yaml cannot be read: ENOENT/],
     [{ flags: { listen: 'x:y', logLevel: 'loud' } }, /\(and 1 more\)$/],
   ])('%j', async (sources, message) => {
     expect(await messageOf(sources)).toMatch(message)
   })
 
-  test('variables of others are left alone, such as those that Kubernetes makes', async () => {
+  test('other variables are ignored, such as those that Kubernetes sets', async () => {
     const env = {
       SLUICE_PORT: 'tcp://10.0.0.1:8080',
       SLUICE_SERVICE_HOST: '10.0.0.1',
@@ -162,7 +162,7 @@ describe('an address that others can reach', () => {
   })
 })
 
-test('a socket file whose path is longer than the system takes is refused, counted in bytes', async () => {
+test('a socket path that is longer than the system accepts is refused, measured in bytes', async () => {
   const most = process.platform === 'linux' ? 107 : 103
   const path = `/${'é'.repeat((most - 1) / 2)}`
   await loadConfig({ flags: { listen: `unix:${path}`, adminListen: `unix:/${'x'.repeat(most - 1)}` } })
@@ -174,7 +174,7 @@ test('a socket file whose path is longer than the system takes is refused, count
 })
 
 describe('a file', () => {
-  test('has policies, which are read and marked as its own', async () => {
+  test('has policies, which are read with the source file', async () => {
     const config = fileOf(`
 policies:
   - name: search
@@ -217,31 +217,31 @@ policies:
     expect(await messageOf({ flags: { config: fileOf(text) } })).toMatch(message)
   })
 
-  test('that grows without end when it is read is refused', async () => {
+  test('that expands without bound when it is parsed is refused', async () => {
     const laughs = Array.from({ length: 12 }, (_, i) => `l${i + 1}: &l${i + 1} [${`*l${i}, `.repeat(9)}*l${i}]`)
     const message = await messageOf({ flags: { config: fileOf(['l0: &l0 lol', ...laughs, ''].join('\n')) } })
     expect(message).toMatch(/Excessive alias count/)
   })
 
-  test('in JSON that is none is refused; an empty file says nothing', async () => {
+  test('of invalid JSON is refused; an empty file is valid', async () => {
     expect(await messageOf({ flags: { config: fileOf('{ "listen": ', 'x.json') } })).toMatch(/x\.json is not JSON: /)
     expect((await loadConfig({ flags: { config: fileOf('# nothing\n') } })).config.maxKeys).toBe(1_000_000)
   })
 
-  test('of many policies is read in reasonable time', async () => {
+  test('with many policies is read in reasonable time', async () => {
     const policies = Array.from({ length: 20_000 }, (_, i) => ({ name: `p${i}`, client: `c${i}`, rules: '5/minute' }))
     const config = fileOf(JSON.stringify({ policies }), 'many.json')
     expect((await loadConfig({ flags: { config } })).file?.policies).toHaveLength(20_000)
   })
 })
 
-test('the published schema is that of the table; after a change, run packages/server/scripts/write-config-schema.mjs', () => {
+test('the published schema is generated from the table; after a change, run packages/server/scripts/write-config-schema.mjs', () => {
   const published = readFileSync(new URL('../../config.schema.json', import.meta.url), 'utf8')
   expect(published).toBe(publishedSchema())
   expect(Object.keys(JSON.parse(published).properties)).toEqual(['$schema', ...OPTION_NAMES, 'policies'])
 })
 
-test('the reference of options is the table', () => {
+test('the reference of options equals the table', () => {
   const reference = readFileSync(new URL('../../../../docs/reference/configuration.md', import.meta.url), 'utf8')
   const rows = [...reference.matchAll(/^\| `(\w+)` +\| (.+?) +\| `(.+?)` +\| `(.+?)` +\| (.+?) +\|$/gm)]
   const expected = OPTION_NAMES.map((name) => {
@@ -252,8 +252,8 @@ test('the reference of options is the table', () => {
   expect(rows.map(([, ...cells]) => cells)).toEqual(expected)
 })
 
-describe('what is printed', () => {
-  test('has every option, its value and where it came from, and no password', async () => {
+describe('printed configuration', () => {
+  test('has every option with value and origin, and no password', async () => {
     const path = fileOf('logLevel: warn\npolicies: [{ name: a, client: x, rules: 1/s }]\n')
     const loaded = await loadConfig({ flags: { config: path, store: 'redis://u:secret@a:1' }, env: { SLUICE_MAX_KEYS: '7' } })
     const text = printConfig(loaded)
@@ -268,7 +268,7 @@ describe('what is printed', () => {
     expect(printableConfig(loaded).map(({ name }) => name)).toEqual(OPTION_NAMES)
   })
 
-  test('can stand in a file again', async () => {
+  test('can be used as a file again', async () => {
     const first = await loadConfig({ flags: { maxKeys: '7', trustedProxies: '::1', keysRequired: 'false' } })
     const again = await loadConfig({ flags: { config: fileOf(printConfig(first)) } })
     expect(again.config).toEqual(first.config)
@@ -281,7 +281,7 @@ test('every option has a flag, a variable and a line of help', () => {
   expect(flags().map(({ name }) => name)).toEqual(['config', ...OPTION_NAMES])
   const help = new Map(flags().map(({ name, usage, about }) => [name, `${usage} ${about}`]))
   expect(help.get('dataFolder')).toBe(
-    '--data-folder <path> Where policies, keys and the audit log are kept. [SLUICE_DATA_FOLDER, default ./sluice-data]',
+    '--data-folder <path> The folder for policies, keys and the audit log. [SLUICE_DATA_FOLDER, default ./sluice-data]',
   )
   expect(help.get('keysRequired')).toMatch(/^--keys-required \[true\|false\] .*default true\]$/)
   expect(help.get('logLevel')).toContain('One of fatal, error, warn, info, debug, trace, silent.')

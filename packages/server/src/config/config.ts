@@ -1,4 +1,4 @@
-// What the service is told to be: flags over environment over file over defaults, each checked, each with where it came from.
+// Loads the configuration: flags override environment, environment overrides file, file overrides defaults. Every value keeps its origin.
 
 import { resolve } from 'node:path'
 import { type Problem, ServerError } from '../errors.ts'
@@ -12,26 +12,26 @@ export type { ListenAddress, StoreAddress } from './addresses.ts'
 export type { Config } from './options.ts'
 
 export interface ConfigSources extends ReadOptions {
-  /** By the names of options, as the command line read them; `true` for a flag without a value. */
+  /** Values by option name, from the command line. `true` for a flag without a value. */
   readonly flags?: Readonly<Record<string, string | boolean | undefined>>
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
 export interface LoadedConfig {
   readonly config: Config
-  /** Each value as it would be written, and where it came from. */
+  /** Each value in its written form, with its origin. */
   readonly written: Readonly<Record<OptionName, Written>>
-  /** The file, if there is one, with its policies. */
+  /** The file and its policies, if there is one. */
   readonly file: ConfigFile | undefined
 }
 
 export interface Written {
   readonly value: unknown
-  /** Such as `default`, `file sluice.yaml`, `environment SLUICE_LISTEN`, `flag --listen`. */
+  /** For example `default`, `file sluice.yaml`, `environment SLUICE_LISTEN`, `flag --listen`. */
   readonly origin: string
 }
 
-/** Throws ERR_CONFIG with everything that is wrong. */
+/** Throws ERR_CONFIG with all problems. */
 export async function loadConfig({ flags = {}, env = {}, ...reading }: ConfigSources = {}): Promise<LoadedConfig> {
   const problems = [...unknownFlags(flags), ...nearVariables(env)]
   const path = flags.config ?? env[variableOf('config')]
@@ -64,7 +64,7 @@ function find(name: OptionName, flags: ConfigSources['flags'] & {}, env: ConfigS
   return { value: OPTIONS[name].default, origin: 'default' }
 }
 
-/** What stands in a flag or variable, as it would stand in a file. What cannot be read stays text, and is refused as such. */
+/** Converts text of a flag or variable to the type of the option. Text that cannot be converted stays text, and validation refuses it. */
 function fromText(name: OptionName, text: string | boolean): unknown {
   if (typeof text === 'boolean') return text
   switch ((OPTIONS[name].schema as { type?: string }).type) {
@@ -99,8 +99,8 @@ function unknownFlags(flags: ConfigSources['flags'] & {}): Problem[] {
 }
 
 /**
- * Variables that are nearly those of an option. Others may begin with SLUICE_ as well: Kubernetes makes SLUICE_PORT and
- * SLUICE_SERVICE_HOST for a service of that name.
+ * Refuses variables that look like a misspelt option. Not every variable that begins with SLUICE_ is ours: Kubernetes sets
+ * SLUICE_PORT and SLUICE_SERVICE_HOST for a service of that name.
  */
 function nearVariables(env: ConfigSources['env'] & {}): Problem[] {
   const known = [CONFIG_FLAG.name, ...OPTION_NAMES].map(variableOf)
@@ -114,7 +114,7 @@ function nearVariables(env: ConfigSources['env'] & {}): Problem[] {
   })
 }
 
-/** Socket files whose path the system would cut off. */
+/** Refuses socket paths that the system would cut off. */
 function longSockets({ listen, adminListen }: Config): Problem[] {
   return Object.entries({ listen, adminListen }).flatMap(([at, address]) => {
     const bytes = address !== undefined && 'socket' in address ? Buffer.byteLength(address.socket) : 0
@@ -124,7 +124,7 @@ function longSockets({ listen, adminListen }: Config): Problem[] {
   })
 }
 
-/** What cannot be true together. */
+/** Finds options that contradict each other. */
 function contradictions(config: Config): Problem[] {
   const { listen, adminListen, keysRequired, insecureAllowUnauthenticated, tlsCert, tlsKey } = config
   const problems: Problem[] = []
@@ -134,12 +134,12 @@ function contradictions(config: Config): Problem[] {
   }
   for (const [at, address] of Object.entries({ listen, adminListen })) {
     if (address === undefined || isLocal(address) || keysRequired || insecureAllowUnauthenticated) continue
-    const message = `${at} is ${showListen(address)}, which others can reach, and no API key is required: set keysRequired, listen on 127.0.0.1, or set insecureAllowUnauthenticated if that is what you want`
+    const message = `${at} is ${showListen(address)}, which others can reach, and no API key is required: set keysRequired, listen on 127.0.0.1, or set insecureAllowUnauthenticated if you accept that`
     problems.push({ at, message })
   }
   const isShared = adminListen !== undefined && showListen(adminListen) === showListen(listen)
   if (isShared && !('port' in listen && listen.port === 0)) {
-    const message = `adminListen is ${showListen(adminListen)}, as listen is: leave it out, or choose another`
+    const message = `adminListen is ${showListen(adminListen)}, the same as listen: leave it out, or choose another address`
     problems.push({ at: 'adminListen', message })
   }
   return problems

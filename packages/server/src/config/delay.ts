@@ -1,4 +1,4 @@
-// A short time as people write it, such as how long to wait before a stop.
+// Parses a short duration, such as the drain delay.
 
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 }
 
@@ -6,7 +6,7 @@ const MOST_MS = 600_000
 
 export const DELAY_FORM = "a time such as '0s', '250ms', '5s' or '1m', at most 10m"
 
-/** Milliseconds; undefined if it cannot be read. */
+/** Returns milliseconds, or undefined if the text is not valid. */
 export function readDelay(text: string): number | undefined {
   const [, digits, unit] = /^(\d{1,9})(ms|s|m)$/.exec(text) ?? []
   if (digits === undefined) return undefined

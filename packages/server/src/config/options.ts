@@ -1,4 +1,4 @@
-// Every option of the service, once. Flags, environment, file, help, schema and what `config print` shows are made from this table.
+// The table of options. Flags, environment variables, file, help, schema and `config print` are derived from it.
 
 import Type, { type TSchema } from 'typebox'
 import {
@@ -14,7 +14,7 @@ import {
 } from './addresses.ts'
 import { DELAY_FORM, readDelay } from './delay.ts'
 
-/** What the service is told to be. */
+/** The configuration of the service. */
 export interface Config {
   readonly listen: ListenAddress
   readonly adminListen: ListenAddress | undefined
@@ -36,18 +36,18 @@ export interface Config {
 
 export type OptionName = keyof Config
 
-/** One option: how it is written, what it means, and what it becomes. */
+/** One option: its written form, its meaning, and its parsed value. */
 export interface Option {
   readonly about: string
-  /** What stands for its value in help. */
+  /** Placeholder for the value in help. */
   readonly value: string
-  /** How it is written in a file. Flags and the environment are text, which is read to this. */
+  /** Schema of the value in a file. Flags and variables are text, and are converted to this type. */
   readonly schema: TSchema
-  /** As it would be written, if there is one. */
+  /** The default in its written form. */
   readonly default?: unknown
-  /** What it becomes; undefined if it cannot be read. As it is written unless given. */
+  /** Parses the written value; returns undefined if it is not valid. Without `read`, the written value is used. */
   readonly read?: (written: never) => unknown
-  /** Without what must not be seen. */
+  /** Returns the value without secrets. */
   readonly show?: (written: string) => string
 }
 
@@ -57,26 +57,26 @@ const listen = Type.String({ title: `an address ${LISTEN_FORM}` })
 
 export const OPTIONS: Readonly<Record<OptionName, Option>> = {
   listen: {
-    about: 'Where to listen.',
+    about: 'The address to listen on.',
     value: 'address',
     schema: listen,
     default: '127.0.0.1:8080',
     read: readListen,
   },
   adminListen: {
-    about: 'Where administration listens: policies, keys, metrics, dashboard. With all the rest unless given.',
+    about: 'A separate address for administration: policies, keys, metrics, dashboard. By default the main address serves them.',
     value: 'address',
     schema: listen,
     read: readListen,
   },
   dataFolder: {
-    about: 'Where policies, keys and the audit log are kept.',
+    about: 'The folder for policies, keys and the audit log.',
     value: 'path',
     schema: path('the path of a folder'),
     default: './sluice-data',
   },
   store: {
-    about: 'Where counters live: in memory, or in Redis, for several instances.',
+    about: 'The store for counters: memory, or Redis for several instances.',
     value: 'url',
     schema: Type.String({ title: STORE_FORM }),
     default: 'memory:',
@@ -84,67 +84,67 @@ export const OPTIONS: Readonly<Record<OptionName, Option>> = {
     show: hidePasswords,
   },
   maxKeys: {
-    about: 'How many counters the memory store holds at most.',
+    about: 'Maximum number of counters in the memory store.',
     value: 'number',
     schema: Type.Integer({ minimum: 1, maximum: 50_000_000 }),
     default: 1_000_000,
   },
   keysRequired: {
-    about: 'Whether callers need an API key.',
+    about: 'Require an API key from every caller.',
     value: 'boolean',
     schema: Type.Boolean(),
     default: true,
   },
   insecureAllowUnauthenticated: {
-    about: 'Serve an address that others can reach although no API key is required.',
+    about: 'Allow an address that others can reach although no API key is required.',
     value: 'boolean',
     schema: Type.Boolean(),
     default: false,
   },
   tlsCert: {
-    about: 'The certificate to serve TLS with, in PEM.',
+    about: 'The certificate for TLS, in PEM.',
     value: 'file',
     schema: path('the path of a file'),
   },
   tlsKey: {
-    about: "The certificate's private key, in PEM.",
+    about: 'The private key of the certificate, in PEM.',
     value: 'file',
     schema: path('the path of a file'),
   },
   failureMode: {
-    about: 'Who answers when the store does not: counters of this process, everything passes, nothing passes, or nobody.',
+    about: 'Fallback if the store fails: count in this process (local), allow all, deny all, or answer with an error (throw).',
     value: 'mode',
     schema: Type.Enum(['local', 'allow', 'deny', 'throw']),
     default: 'local',
   },
   failureTimeoutMs: {
-    about: 'How long the store may take before that, in milliseconds.',
+    about: 'Time that the store has to answer before the fallback decides, in milliseconds.',
     value: 'number',
     schema: Type.Integer({ minimum: 1, maximum: 60_000 }),
     default: 100,
   },
   failureMaxKeys: {
-    about: 'How many counters of this process answer at most, in failure mode local.',
+    about: 'Maximum number of fallback counters in this process, for failure mode local.',
     value: 'number',
-    // A policy may have 16 rules, each with a counter.
+    // A policy may have 16 rules, and each needs a counter.
     schema: Type.Integer({ minimum: 16, maximum: 50_000_000 }),
     default: 1_000_000,
   },
   logLevel: {
-    about: 'What is worth a line in the log.',
+    about: 'Minimum level of log lines.',
     value: 'level',
     schema: Type.Enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
     default: 'info',
   },
   trustedProxies: {
-    about: 'Proxies whose forwarded headers are believed: addresses and networks.',
+    about: 'Addresses and networks of proxies whose forwarded headers are trusted.',
     value: 'list',
     schema: Type.Array(Type.String(), { maxItems: 1000, title: `a list, each ${PROXY_FORM}` }),
     default: [],
     read: (written: readonly string[]) => (written.every(isNetwork) ? written : undefined),
   },
   drainDelay: {
-    about: 'At a stop, the time in which requests are still accepted and answered while /readyz says 503.',
+    about: 'At a stop, the time during which requests are still accepted while /readyz answers 503.',
     value: 'duration',
     schema: Type.String({ title: DELAY_FORM }),
     default: '250ms',
@@ -154,31 +154,31 @@ export const OPTIONS: Readonly<Record<OptionName, Option>> = {
 
 export const OPTION_NAMES = Object.keys(OPTIONS) as readonly OptionName[]
 
-/** `dataFolder` → `--data-folder` */
+/** Converts `dataFolder` to `--data-folder`. */
 export function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
 
-/** `dataFolder` → `SLUICE_DATA_FOLDER` */
+/** Converts `dataFolder` to `SLUICE_DATA_FOLDER`. */
 export function variableOf(name: string): string {
   return `SLUICE_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
 }
 
 export interface Flag {
   readonly name: string
-  /** As it stands in help: `--data-folder <path>`. */
+  /** Form in help: `--data-folder <path>`. */
   readonly usage: string
   readonly about: string
 }
 
-/** The option that says where the file is. It cannot stand in the file. */
+/** The path of the configuration file. It cannot be set in that file. */
 export const CONFIG_FLAG: Flag = {
   name: 'config',
   usage: '--config <file>',
-  about: 'A configuration file, YAML or JSON. Its policies are watched. [SLUICE_CONFIG]',
+  about: 'A configuration file, YAML or JSON. Its policies are reloaded when it changes. [SLUICE_CONFIG]',
 }
 
-/** Every flag of the service, for the command line and its help. A flag for yes or no may stand without its value. */
+/** Every flag of the service, for the command line and its help. A boolean flag may be given without a value. */
 export function flags(): readonly Flag[] {
   const own = OPTION_NAMES.map((name): Flag => {
     const { about, value, schema, default: written } = OPTIONS[name]

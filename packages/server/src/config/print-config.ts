@@ -1,4 +1,4 @@
-// What `config print` shows: every option, its value, and where that came from. Never a password.
+// The output of `config print`: every option, its value and its origin. Passwords are hidden.
 
 import type { LoadedConfig } from './config.ts'
 import { OPTION_NAMES, OPTIONS } from './options.ts'
@@ -9,7 +9,7 @@ export interface PrintedOption {
   readonly origin: string
 }
 
-/** For programs. */
+/** Output for programs. */
 export function printableConfig({ written }: LoadedConfig): readonly PrintedOption[] {
   return OPTION_NAMES.map((name) => {
     const { value, origin } = written[name]
@@ -18,7 +18,7 @@ export function printableConfig({ written }: LoadedConfig): readonly PrintedOpti
   })
 }
 
-/** For people: a line for each option, which is also YAML that could stand in a file. */
+/** Output for people: one line for each option, in valid YAML. */
 export function printConfig(loaded: LoadedConfig): string {
   const lines = printableConfig(loaded).map(({ name, value, origin }) => ({
     left: `${value === null ? '# ' : ''}${name}: ${value === null ? '' : JSON.stringify(value)}`.trimEnd(),

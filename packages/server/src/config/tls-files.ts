@@ -1,4 +1,4 @@
-// The certificate and the private key of the service, read from their files and checked.
+// Reads and checks the files of the certificate and its private key.
 
 import { readFile } from 'node:fs/promises'
 import { createSecureContext } from 'node:tls'
@@ -12,8 +12,8 @@ export interface TlsFiles {
 }
 
 /**
- * Undefined if the service does not speak TLS. Throws ERR_CONFIG with everything that is wrong with the files;
- * `written` adds where their names came from.
+ * Returns undefined if the service does not use TLS. Throws ERR_CONFIG with all problems of the files.
+ * `written` adds the origin of the file names to the messages.
  */
 export async function readTlsFiles(
   { tlsCert, tlsKey }: Pick<Config, 'tlsCert' | 'tlsKey'>,
@@ -50,7 +50,7 @@ export async function readTlsFiles(
   throw new ServerError('ERR_CONFIG', `${problems[0].message}${more}`, { problems })
 }
 
-/** The reason why Node cannot use them, if it cannot. */
+/** Returns the reason why Node cannot use the files, or undefined if it can. */
 function faultOf(parts: { readonly cert?: Buffer; readonly key?: Buffer }): string | undefined {
   try {
     createSecureContext(parts)

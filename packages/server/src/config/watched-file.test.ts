@@ -18,88 +18,88 @@ async function watched(text = policies(1)) {
   file.start()
   onTestFinished(() => file.stop())
   const limit = (): number => book.find('acme', '/').rules[0].limit
-  /** As often as it takes to see a file that changed and rests. */
-  const look = async (): Promise<void> => {
-    await file.look()
-    await file.look()
+  /** Polls twice: the first poll notices a change, the second one sees that the file is unchanged since. */
+  const poll = async (): Promise<void> => {
+    await file.poll()
+    await file.poll()
   }
-  return { path, book, events, file, limit, look }
+  return { path, book, events, file, limit, poll }
 }
 
-test('its policies are in force from the start, and marked as of the file', async () => {
+test('its policies are in force from the start, with the source file', async () => {
   const { book, limit, events } = await watched()
   expect(limit()).toBe(1)
   expect(book.get('a')?.source).toBe('file')
   expect(events).toEqual([])
 })
 
-test('a change is taken over by itself, within a second', async () => {
+test('a change is applied within a second', async () => {
   const { path, limit, events } = await watched()
   writeFileSync(path, policies(2))
   await vi.waitFor(() => expect(limit()).toBe(2), { timeout: 1000, interval: 10 })
   expect(events).toEqual([{ kind: 'taken', policies: 1, hidden: [], needRestart: [] }])
 })
 
-test('so is a file that was put in its place, directly or behind a link', async () => {
-  const { path, limit, look } = await watched()
+test('a replaced file is applied too, directly or behind a link', async () => {
+  const { path, limit, poll } = await watched()
   writeFileSync(`${path}.new`, policies(2))
   renameSync(`${path}.new`, path)
-  await look()
+  await poll()
   expect(limit()).toBe(2)
   writeFileSync(`${path}.target`, policies(3))
   symlinkSync(`${path}.target`, `${path}.link`)
   renameSync(`${path}.link`, path)
-  await look()
+  await poll()
   expect(limit()).toBe(3)
 })
 
-test('a file that is being written is left until it rests', async () => {
+test('a file that is being written is not read until it stops changing', async () => {
   const { path, limit, file } = await watched()
   writeFileSync(path, policies(2))
-  await file.look()
+  await file.poll()
   expect(limit()).toBe(1)
   writeFileSync(path, policies(33))
-  await file.look()
+  await file.poll()
   expect(limit()).toBe(1)
-  await file.look()
+  await file.poll()
   expect(limit()).toBe(33)
 })
 
-test('a file with something wrong in it changes nothing, is told of once, and can be put right', async () => {
-  const { path, limit, events, look, book } = await watched()
+test('an invalid file changes nothing, is reported once, and can be corrected', async () => {
+  const { path, limit, events, poll, book } = await watched()
   writeFileSync(path, policies(2, '  - { name: b, client: bolt, rules: 5/minut }\n'))
-  await look()
-  await look()
+  await poll()
+  await poll()
   expect(limit()).toBe(1)
   expect(book.get('b')).toBeUndefined()
   expect(events).toEqual([
     { kind: 'refused', message: expect.stringMatching(/sluice\.yaml:3: policies\[1\]\.rules\[0\]: no unit is called "minut"/) },
   ])
   rmSync(path)
-  await look()
+  await poll()
   expect(events.at(-1)).toMatchObject({ kind: 'refused', message: expect.stringContaining('cannot be read') })
   expect(limit()).toBe(1)
   writeFileSync(path, policies(4))
-  await look()
+  await poll()
   expect(limit()).toBe(4)
 })
 
-test('policies that are no longer in it are no longer in force', async () => {
-  const { path, book, look } = await watched()
+test('policies removed from the file are no longer in force', async () => {
+  const { path, book, poll } = await watched()
   writeFileSync(path, '')
-  await look()
+  await poll()
   expect(book.find('acme', '/').name).toBe('default')
 })
 
-test('it tells of options that need a restart, and of policies of the API that it hides', async () => {
-  const { path, book, events, look } = await watched('logLevel: info\n')
+test('it reports options that need a restart, and hidden policies of the API', async () => {
+  const { path, book, events, poll } = await watched('logLevel: info\n')
   book.put(readPolicy({ name: 'a', client: 'other', rules: '5/minute' }, 'api'))
   writeFileSync(path, `maxKeys: 5\n${policies(2)}`)
-  await look()
+  await poll()
   expect(events).toEqual([{ kind: 'taken', policies: 1, hidden: ['a'], needRestart: ['logLevel', 'maxKeys'] }])
 })
 
-test('a change between reading and starting is not missed', async () => {
+test('a change between the first read and the start is not missed', async () => {
   const path = join(temporaryFolder(), 'sluice.yaml')
   writeFileSync(path, policies(1))
   const read = await readConfigFile(path)
@@ -107,13 +107,13 @@ test('a change between reading and starting is not missed', async () => {
   const book = new PolicyBook()
   const file = new WatchedFile({ file: read, book, onEvent: () => {} })
   file.start()
-  await file.look()
-  await file.look()
+  await file.poll()
+  await file.poll()
   await file.stop()
   expect(book.find('acme', '/').rules[0].limit).toBe(22)
 })
 
-test('it can be told to read again at once', async () => {
+test('reload reads the file immediately', async () => {
   const { path, limit, file } = await watched()
   writeFileSync(path, policies(5))
   await file.reload()

@@ -1,27 +1,27 @@
-// The configuration file while the service runs: its policies are taken over whenever it changes.
-// What must stay true: policies change all at once or not at all, and a file with something wrong in it changes nothing.
-// The file is looked at rather than watched: that works on every file system, through links, and when an editor replaces it.
+// Reloads the policies of the configuration file when the file changes.
+// Invariant: policies change all at once or not at all, and a file with a problem changes nothing.
+// The file is polled instead of watched. Polling works on every file system, through links, and when an editor replaces the file.
 
 import { messageOf } from '../errors.ts'
 import type { PolicyBook } from '../policies/policy-book.ts'
-import { type ConfigFile, markOf, readConfigFile } from './config-file.ts'
+import { type ConfigFile, readConfigFile, stampOf } from './config-file.ts'
 
-/** A file that changes while it is being written is read when it has been the same for one look: in half a second at most. */
-const LOOK_EVERY_MS = 250
+/** A changed file is read once it has been unchanged between two polls: half a second at most. */
+const POLL_EVERY_MS = 250
 
 export type FileEvent =
-  /** Its policies are in force. */
+  /** The policies of the file are in force. */
   | {
       readonly kind: 'taken'
       readonly policies: number
       readonly hidden: readonly string[]
       readonly needRestart: readonly string[]
     }
-  /** It is not used, and what was in force stays so. */
+  /** The file is not used. The previous policies stay in force. */
   | { readonly kind: 'refused'; readonly message: string }
 
 export interface WatchedFileOptions {
-  /** The file as the service was started with it. */
+  /** The file that the service was started with. */
   readonly file: ConfigFile
   readonly book: PolicyBook
   readonly onEvent: (event: FileEvent) => void
@@ -30,50 +30,50 @@ export interface WatchedFileOptions {
 export class WatchedFile {
   readonly #options: WatchedFileOptions
   #timer: NodeJS.Timeout | undefined
-  /** Of the file as it was last read, and as it was last seen. */
-  #readMark: string
-  #seenMark: string
-  #looking: Promise<void> = Promise.resolve()
+  /** The file's stamp (see `stampOf`) at the last read and at the last poll. */
+  #readStamp: string
+  #seenStamp: string
+  #polling: Promise<void> = Promise.resolve()
 
   constructor(options: WatchedFileOptions) {
     this.#options = options
-    this.#readMark = options.file.mark
-    this.#seenMark = options.file.mark
+    this.#readStamp = options.file.stamp
+    this.#seenStamp = options.file.stamp
   }
 
-  /** Puts the policies of the file in force and looks after it from now on. */
+  /** Puts the policies of the file in force and starts polling. */
   start(): void {
     const { file, book } = this.#options
     book.replaceFilePolicies(file.policies)
-    this.#timer = setInterval(() => this.look(), LOOK_EVERY_MS)
+    this.#timer = setInterval(() => this.poll(), POLL_EVERY_MS)
     this.#timer.unref()
   }
 
-  /** Reads the file if it has changed, and has not since the last look. */
-  look(): Promise<void> {
-    this.#looking = this.#looking.then(async () => {
-      const mark = await markOf(this.#options.file.path)
-      const isAtRest = mark === this.#seenMark
-      this.#seenMark = mark
-      if (isAtRest && mark !== this.#readMark) await this.#take()
+  /** Reads the file if it has changed since the last read and is unchanged since the last poll. */
+  poll(): Promise<void> {
+    this.#polling = this.#polling.then(async () => {
+      const stamp = await stampOf(this.#options.file.path)
+      const isAtRest = stamp === this.#seenStamp
+      this.#seenStamp = stamp
+      if (isAtRest && stamp !== this.#readStamp) await this.#read()
     })
-    return this.#looking
+    return this.#polling
   }
 
-  /** Reads the file now, changed or not. */
+  /** Reads the file now. */
   reload(): Promise<void> {
-    this.#looking = this.#looking.then(() => this.#take())
-    return this.#looking
+    this.#polling = this.#polling.then(() => this.#read())
+    return this.#polling
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#timer)
-    await this.#looking
+    await this.#polling
   }
 
-  async #take(): Promise<void> {
+  async #read(): Promise<void> {
     const { file, book, onEvent } = this.#options
-    this.#readMark = await markOf(file.path)
+    this.#readStamp = await stampOf(file.path)
     let event: FileEvent
     try {
       const { policies, options } = await readConfigFile(file.path)
@@ -87,7 +87,7 @@ export class WatchedFile {
   }
 }
 
-/** The options that are not as they were when the service started. */
+/** Returns the options whose values differ from those at the start of the service. */
 function differences(then: ConfigFile['options'], now: ConfigFile['options']): string[] {
   const names = new Set([...Object.keys(then), ...Object.keys(now)] as (keyof typeof then)[])
   return [...names].filter((name) => JSON.stringify(then[name]) !== JSON.stringify(now[name]))

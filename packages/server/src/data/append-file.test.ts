@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { temporaryFolder } from '../../test/temporary-folder.ts'
 import { AppendFile } from './append-file.ts'
 
-test('what is appended is in the file, which only its owner can read', async () => {
+test('appended text is in the file, which only its owner can read', async () => {
   const path = join(temporaryFolder(), 'file')
   const file = await AppendFile.open(path)
   await file.append('ä\n')
@@ -21,7 +21,7 @@ test('what is appended is in the file, which only its owner can read', async () 
   expect(readFileSync(path, 'utf8')).toBe('ä\nd\n')
 })
 
-test.runIf(process.platform === 'linux')('a full disk is an error, and after it the file takes no more', async () => {
+test.runIf(process.platform === 'linux')('a full disk is an error, and afterwards the file accepts no more text', async () => {
   const file = await AppendFile.open('/dev/full')
   await expect(file.append('a\n')).rejects.toThrow(/\/dev\/full could not be written: ENOSPC/)
   await expect(file.append('b\n')).rejects.toMatchObject({ code: 'ERR_DATA_WRITE', status: 503 })

@@ -1,10 +1,10 @@
-// A file that is only ever added to. What must stay true: when `append` resolves, the text is on the disk; when it rejects,
-// nothing of it is in the file, or the file takes no more.
+// An append-only file. Invariant: when `append` resolves, the text is on disk. When it rejects, the file contains nothing of the
+// text, or accepts no more text.
 
 import { constants, type FileHandle, open } from 'node:fs/promises'
 import { messageOf, ServerError } from '../errors.ts'
 
-/** For its owner alone: these files hold digests of keys, and who did what. */
+/** Readable only by its owner: these files contain digests of keys and the audit log. */
 export const PRIVATE_FILE = 0o600
 
 export class AppendFile {
@@ -19,14 +19,14 @@ export class AppendFile {
     this.#length = length
   }
 
-  /** Opens a file, which is made if there is none. */
+  /** Opens a file, and creates it if needed. */
   static async open(path: string): Promise<AppendFile> {
     const file = await open(path, constants.O_RDWR | constants.O_CREAT, PRIVATE_FILE)
     const { size } = await file.stat()
     return new AppendFile(path, file, size)
   }
 
-  /** Bytes. */
+  /** Length in bytes. */
   get length(): number {
     return this.#length
   }
@@ -47,7 +47,7 @@ export class AppendFile {
     }
   }
 
-  /** Cuts the file to so many bytes. */
+  /** Shortens the file to a length in bytes. */
   async truncate(length: number): Promise<void> {
     await this.#file.truncate(length)
     await this.#file.datasync()
@@ -66,9 +66,9 @@ export async function writeAll(file: FileHandle, bytes: Uint8Array, position: nu
   }
 }
 
-/** Makes the names in a folder as safe as what is in the files: after one was made, renamed or deleted. */
+/** Flushes the entries of a folder, after a file was created, renamed or deleted. */
 export async function syncFolder(path: string): Promise<void> {
-  // Windows cannot open a folder, and needs nothing of the kind.
+  // Windows cannot open a folder and does not need this.
   if (process.platform === 'win32') return
   const folder = await open(path, constants.O_RDONLY)
   try {

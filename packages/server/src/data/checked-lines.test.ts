@@ -4,7 +4,7 @@ import { readLines, sealLine } from './checked-lines.ts'
 
 const bytesOf = (...lines: string[]): Buffer => Buffer.from(lines.join(''), 'utf8')
 
-test('a line is JSON, and comes back as it was', () => {
+test('a line is JSON, and is read back unchanged', () => {
   fc.assert(
     fc.property(fc.array(fc.record({ n: fc.integer(), text: fc.string({ unit: 'binary' }) }), { maxLength: 5 }), (values) => {
       const lines = values.map(sealLine)
@@ -19,7 +19,7 @@ describe('a file', () => {
   const whole = bytesOf(...lines)
   const ends = [0, ...lines.map((_, i) => bytesOf(...lines.slice(0, i + 1)).length)]
 
-  test('that ends anywhere has the lines that are whole', () => {
+  test('that ends anywhere has its complete lines', () => {
     for (let length = 0; length <= whole.length; length++) {
       const good = ends.filter((end) => end <= length).length - 1
       const { values, goodBytes, isDamaged } = readLines(whole.subarray(0, length))
@@ -27,7 +27,7 @@ describe('a file', () => {
     }
   })
 
-  test('with a changed bit has the lines before it, and is damaged, wherever the bit is', () => {
+  test('with a changed bit has the lines before it and is damaged, wherever the bit is', () => {
     for (let bit = 0; bit < whole.length * 8; bit++) {
       const changed = Buffer.from(whole)
       changed[bit >> 3] ^= 1 << (bit & 7)

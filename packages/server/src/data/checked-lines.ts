@@ -1,16 +1,16 @@
-// Lines of JSON, each with a checksum of itself as its last member, so that a line that was torn or damaged is known to be.
+// Lines of JSON with a checksum as the last member. The checksum reveals a line that is incomplete or damaged.
 
 import { crc32 } from 'node:zlib'
 
-/** `,"sum":"0123abcd"}` */
+/** Length of `,"sum":"0123abcd"}`. */
 const SEAL_LENGTH = 18
 
 const NEWLINE = 0x0a
 
-/** A run of zeros that no single damaged byte makes. JSON holds none. */
+/** A run of zeros, as a power cut leaves it. JSON contains none, and a single damaged byte cannot produce it. */
 const HOLE = Buffer.alloc(16)
 
-/** An object of at least one member as a line that can be checked. */
+/** Writes an object with at least one member as a line with a checksum. */
 export function sealLine(value: object): string {
   const body = JSON.stringify(value).slice(0, -1)
   return `${body},"sum":"${sumOf(Buffer.from(body, 'utf8'))}"}\n`
@@ -18,18 +18,18 @@ export function sealLine(value: object): string {
 
 export interface ReadLines {
   readonly values: readonly Record<string, unknown>[]
-  /** How many bytes of the file hold good lines. */
+  /** Number of bytes with valid lines. */
   readonly goodBytes: number
   /**
-   * True if the first bad line was whole once: then the file is damaged. False if the end of the file is torn, as after a process
-   * that ended while writing it.
+   * True if the first invalid line was complete once: the file is damaged. False if the end of the file is torn: the process ended
+   * while writing it.
    */
   readonly isDamaged: boolean
-  /** The number of the first bad line; 0 if there is none. */
+  /** Number of the first invalid line; 0 if there is none. */
   readonly badLine: number
 }
 
-/** Reads lines up to the first that is not good. */
+/** Reads lines up to the first invalid one. */
 export function readLines(bytes: Buffer): ReadLines {
   const values: Record<string, unknown>[] = []
   let goodBytes = 0
@@ -45,12 +45,12 @@ export function readLines(bytes: Buffer): ReadLines {
 }
 
 /**
- * A line is written in one piece, so a torn one is a part of it: it has no newline, or a power cut left a hole of zeros in it. A line
- * with its newline and without a hole was whole, and somebody may have been told that its change is safe.
+ * A line is written in one piece. A torn line is a part of it: it has no newline, or a power cut left a hole of zeros in it. A line
+ * with a newline and without a hole was complete, so its change may have been acknowledged.
  */
 function isTorn(bytes: Buffer, start: number, end: number): boolean {
   if (end >= 0) return bytes.subarray(start, end).includes(HOLE) && !hasGoodLine(bytes, end + 1)
-  // A good line and one byte more: its newline was damaged.
+  // A valid line plus one byte: only its newline is damaged.
   return openLine(bytes.subarray(start, bytes.length - 1)) === undefined
 }
 

@@ -16,7 +16,7 @@ async function savedIn(folder: string) {
   return clock
 }
 
-test('counters come back after a planned stop, once', async () => {
+test('counters are restored once after a planned stop', async () => {
   const folder = temporaryFolder()
   const clock = await savedIn(folder)
   const { store, problem } = await openCounters(folder, { clock })
@@ -38,7 +38,7 @@ test('only their owner can read the file', async () => {
   expect(statSync(join(folder, 'counters.bin')).mode & 0o777).toBe(0o600)
 })
 
-test('a damaged file is not used, and said to be', async () => {
+test('a damaged file is not used, and the problem is reported', async () => {
   const folder = temporaryFolder()
   const clock = await savedIn(folder)
   const path = join(folder, 'counters.bin')
@@ -50,7 +50,7 @@ test('a damaged file is not used, and said to be', async () => {
   expect(problem).toMatch(/counters\.bin is not used, counters start empty: the dump cannot be restored: its checksum is another/)
 })
 
-test('a wrong option is not taken for a damaged file', async () => {
+test('an invalid option is not mistaken for a damaged file', async () => {
   const folder = temporaryFolder()
   await savedIn(folder)
   await expect(openCounters(folder, { maxKeys: 0 })).rejects.toMatchObject({ code: 'ERR_OPTION' })

@@ -1,5 +1,5 @@
-// Counters over a planned stop: the memory store's dump in a file. A crash forgets counters; the file is for who stops in peace.
-// What must stay true: a file that is not whole is not used, and one that was used is not used again.
+// Saves counters across a planned stop: a dump of the memory store in a file. A crash loses the counters.
+// Invariant: an incomplete file is not used, and a file is used only once.
 
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,19 +9,19 @@ import { replaceFile } from './replace-file.ts'
 
 const COUNTERS = 'counters.bin'
 
-/** A memory store, with the counters that were saved if there are any. */
+/** A memory store, with the saved counters if there are any. */
 export interface OpenedCounters {
   readonly store: MemoryStore
-  /** Why counters that were saved could not be used, for people to read. */
+  /** The reason why saved counters could not be used, for people. */
   readonly problem: string | undefined
 }
 
-/** Writes all counters of a store. It holds the secret that keys are hashed with, so nobody else may read it. */
+/** Writes all counters of a store. The file contains the secret of the key hashes, so only its owner may read it. */
 export async function saveCounters(folder: string, store: MemoryStore): Promise<void> {
   await replaceFile(join(folder, COUNTERS), [dumpStore(store)])
 }
 
-/** Makes the store. What was saved stays until `forgetCounters`, for a start that fails later on. */
+/** Creates the store. The file stays until `forgetCounters`, in case the start fails later. */
 export async function openCounters(folder: string, options: MemoryStoreOptions = {}): Promise<OpenedCounters> {
   const path = join(folder, COUNTERS)
   try {
@@ -33,7 +33,7 @@ export async function openCounters(folder: string, options: MemoryStoreOptions =
   }
 }
 
-/** Once the store is in use, what was saved is no longer true. */
+/** Deletes the file. Call it once the store is in use, because the file is outdated then. */
 export async function forgetCounters(folder: string): Promise<void> {
   await rm(join(folder, COUNTERS), { force: true })
   await syncFolder(folder)

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { temporaryFolder } from '../../test/temporary-folder.ts'
 import { DataFolder } from './data-folder.ts'
 
-test('a folder is made, private, and free again after it is closed', async () => {
+test('a folder is created, private, and unlocked after it is closed', async () => {
   const path = join(temporaryFolder(), 'some', 'where')
   const folder = await DataFolder.open(path)
   expect(statSync(path).mode & 0o777).toBe(0o700)
@@ -23,7 +23,7 @@ test('a folder is made, private, and free again after it is closed', async () =>
   expect(readdirSync(path)).toEqual(['journal.jsonl'])
 })
 
-test('a folder that cannot be made or read is an error that names it, and is not left locked', async () => {
+test('a folder that cannot be created or read causes an error with its name, and is not left locked', async () => {
   const folder = temporaryFolder()
   writeFileSync(join(folder, 'file'), '')
   await expect(DataFolder.open(join(folder, 'file'))).rejects.toMatchObject({
@@ -37,7 +37,7 @@ test('a folder that cannot be made or read is an error that names it, and is not
   expect(readdirSync(damaged)).toEqual(['snapshot.jsonl'])
 })
 
-test('who has lost the folder writes nothing more', async () => {
+test('a process that lost its lock writes nothing more', async () => {
   const path = temporaryFolder()
   const folder = await DataFolder.open(path)
   for (const name of readdirSync(path).filter((each) => each.startsWith('lock-'))) rmSync(join(path, name))
@@ -45,7 +45,7 @@ test('who has lost the folder writes nothing more', async () => {
   await folder.close()
 })
 
-/** Runs a writer for some milliseconds, kills it with -9; → the lines it has said. */
+/** Runs a writer for some milliseconds and kills it with -9. Returns the lines that it printed. */
 async function runAndKill(path: string, from: number, ms: number, counting: 'from the start' | 'from the first change') {
   const writer = spawn(process.execPath, [
     fileURLToPath(new URL('../../test/journal-writer.mjs', import.meta.url)),
@@ -73,10 +73,10 @@ interface Asked {
   readonly isPut: boolean
 }
 
-test('killed with -9 at random moments, fifty times, it loses nothing that was acknowledged', async () => {
+test('killed with -9 at random moments, fifty times, it loses no acknowledged change', async () => {
   const path = temporaryFolder()
   const rounds = 50
-  /** For each id, the last change that was acknowledged, and those asked for since. */
+  /** For each id, the last acknowledged change, and the changes requested since. */
   const acknowledged = new Map<string, Asked>()
   let open = new Map<string, Asked[]>()
   let version = 0
@@ -103,12 +103,12 @@ test('killed with -9 at random moments, fifty times, it loses nothing that was a
     const found = folder.records.all('policy') as ReadonlyMap<string, { version: number; text: string }>
     for (const [id, last] of acknowledged) {
       const value = found.get(id)
-      // What was asked for and not acknowledged may have been kept, or not.
+      // An unacknowledged change may have been written or not.
       const possible = [last, ...(open.get(id) ?? [])].map((each) => (each.isPut ? each.version : undefined))
       expect(possible, `${id} in round ${round}`).toContain(value?.version)
       if (value !== undefined) expect(value.text.length).toBe(value.version % 300)
     }
-    // What was kept of the unacknowledged is known now.
+    // From now on it is known which unacknowledged changes were written.
     for (const [id, asked] of open) {
       const kept = asked.findLast((each) => (each.isPut ? each.version : undefined) === found.get(id)?.version)
       if (kept !== undefined) acknowledged.set(id, kept)

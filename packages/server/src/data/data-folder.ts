@@ -1,4 +1,4 @@
-// The data folder: what one instance keeps on its disk, behind one lock.
+// The data folder: all files of one instance, under one lock.
 
 import { mkdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
@@ -22,7 +22,7 @@ export class DataFolder {
     this.records = records
   }
 
-  /** Makes the folder if there is none, locks it and reads it. Throws ERR_DATA_LOCKED, ERR_DATA_DAMAGED or ERR_DATA_WRITE. */
+  /** Creates the folder if needed, locks it and reads it. Throws ERR_DATA_LOCKED, ERR_DATA_DAMAGED or ERR_DATA_WRITE. */
   static async open(folder: string, options: DataFolderOptions = {}): Promise<DataFolder> {
     const path = resolve(folder)
     let lock: FolderLock | undefined
@@ -38,12 +38,12 @@ export class DataFolder {
     }
   }
 
-  /** What was found and put right, for the log. */
+  /** Repairs that were made when it was opened, for the log. */
   get notices(): readonly string[] {
     return this.records.notices
   }
 
-  /** A memory store, with the counters of the last planned stop. Call `forgetCounters` once the service is up. */
+  /** Creates a memory store with the counters of the last planned stop. Call `forgetCounters` once the service is up. */
   openCounters(options: MemoryStoreOptions = {}): Promise<OpenedCounters> {
     return openCounters(this.path, options)
   }

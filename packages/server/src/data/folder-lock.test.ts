@@ -6,7 +6,7 @@ import { FolderLock } from './folder-lock.ts'
 
 const locksIn = (folder: string): string[] => readdirSync(folder).filter((name) => name.startsWith('lock-'))
 
-/** Puts the lock of another process down, made from that of this one. */
+/** Writes the lock file of another process, derived from that of this one. */
 async function leaveLock(folder: string, changes: object): Promise<string> {
   const own = await FolderLock.acquire(folder)
   const [name] = locksIn(folder)
@@ -33,7 +33,7 @@ test('a folder has one owner at a time, and the message names it', async () => {
 
 test('the lock of a dead process is taken over', async () => {
   const folder = temporaryFolder()
-  // Above what any system gives out.
+  // Higher than any process id of a real system.
   await leaveLock(folder, { pid: 2 ** 30 })
   const lock = await FolderLock.acquire(folder)
   expect(locksIn(folder)).toHaveLength(1)
@@ -51,13 +51,13 @@ test.runIf(process.platform === 'linux')(
   },
 )
 
-test('of a process that cannot be seen it is taken over when it shows no sign of life', async () => {
+test('the lock of a process that cannot be seen is taken over if its file is not touched', async () => {
   const folder = temporaryFolder()
   await leaveLock(folder, { place: 'another machine' })
   await (await FolderLock.acquire(folder, { watchMs: 100 })).release()
 })
 
-test('and not while it does', async () => {
+test('and is not taken over while its file is touched', async () => {
   const folder = temporaryFolder()
   const path = await leaveLock(folder, { place: 'another machine', host: 'elsewhere', pid: 7 })
   const beat = setInterval(() => utimesSync(path, new Date(), new Date()), 20)
@@ -68,7 +68,7 @@ test('and not while it does', async () => {
   }
 })
 
-test('a copy of a folder in use is free; the folder itself stays in use', async () => {
+test('a copy of a folder in use is free; the original stays locked', async () => {
   const [folder, copy, linked] = [temporaryFolder(), temporaryFolder(), temporaryFolder()]
   const lock = await FolderLock.acquire(folder)
   const [name] = locksIn(folder)
@@ -83,25 +83,25 @@ test('a copy of a folder in use is free; the folder itself stays in use', async 
   await (await FolderLock.acquire(linked, { watchMs: 100 })).release()
 })
 
-test('a lock file without a version, which does not say where it is, counts as before', async () => {
+test('a lock file without a version, which lacks its place, works as before', async () => {
   const folder = temporaryFolder()
   await leaveLock(folder, { version: undefined, folder: undefined, inode: undefined })
   await expect(FolderLock.acquire(folder, { watchMs: 100 })).rejects.toMatchObject({ code: 'ERR_DATA_LOCKED' })
 })
 
-test('a file of a later version is not guessed at', async () => {
+test('a lock file of a newer version is refused', async () => {
   const folder = temporaryFolder()
   await leaveLock(folder, { version: 2 })
   await expect(FolderLock.acquire(folder)).rejects.toMatchObject({ code: 'ERR_DATA_VERSION' })
 })
 
-test('a file that cannot be read is not guessed at', async () => {
+test('a lock file that cannot be read is refused', async () => {
   const folder = temporaryFolder()
   writeFileSync(join(folder, 'lock-other'), '')
   await expect(FolderLock.acquire(folder)).rejects.toMatchObject({ code: 'ERR_DATA_DAMAGED' })
 })
 
-test('of many that come at once, never two have it', async () => {
+test('of many processes that start at once, never two get the lock', async () => {
   const folder = temporaryFolder()
   let holders = 0
   let turns = 0

@@ -1,5 +1,6 @@
-// One writer for one folder. Each process puts down a file of its own, then looks for those of others: of two that come at
-// once at least one sees the other, so never do both stay. Files are never reused, so taking away that of a dead process is safe.
+// A lock: one writer for one folder. Each process writes a lock file of its own, then looks for those of others. If two processes
+// start at once, at least one sees the other, so they never both keep the lock. Lock files are never reused, so it is safe to remove
+// one of a dead process.
 
 import { randomBytes } from 'node:crypto'
 import { access, open, readdir, readFile, readlink, realpath, rename, rm, stat, utimes } from 'node:fs/promises'
@@ -13,32 +14,32 @@ import { refuseNewer } from './file-version.ts'
 const PREFIX = 'lock-'
 const DRAFT = 'draft-'
 
-/** The version of the format of lock files. */
+/** Version of the format of lock files. */
 const VERSION = 1
 
 /** A draft of this age was left by a process that ended while writing it. */
 const OLD_DRAFT_MS = 60_000
 
-/** An owner shows this often that it is alive, for those who cannot see its process. */
+/** The owner touches its lock file at this interval, for processes that cannot see the owner's process. */
 const BEAT_EVERY_MS = 1000
 
-/** Who cannot see a process believes that it is dead after so long without a sign of life. */
+/** A process that cannot see the owner considers it dead if the file is not touched for this time. */
 const WATCH_MS = 5000
 
-/** Two that come at once may both step back: then each tries again, at a time of its own. */
+/** Two processes that start at once may both give up. Then each tries again after a random time. */
 const TRIES = 3
 const RETRY_MS = 50
 
-/** A process as others can recognise it. */
+/** A process, with facts that identify it. */
 interface Owner {
   readonly pid: number
-  /** When the process started, by the machine's own count: a number that a later process of the same id does not have. */
+  /** Start time of the process in clock ticks. A later process with the same id has another value. */
   readonly started: string
-  /** The machine, its start and its view of processes: who shares it can see the process. */
+  /** The machine, its boot and its process namespace. Processes in the same place can see each other. */
   readonly place: string
   readonly host: string
   readonly since: string
-  /** Where the file was put down, and its number in the file system: a copy of a folder carries files that say otherwise. */
+  /** Folder and inode of the lock file. In a copied folder they do not match. */
   readonly folder?: string
   readonly inode?: string
   readonly version?: number
@@ -58,11 +59,11 @@ export class FolderLock {
     this.#timer.unref()
   }
 
-  /** Throws ERR_DATA_LOCKED, naming the process that has the folder. Takes it over from one that is dead. */
+  /** Throws ERR_DATA_LOCKED with the name of the owner. Takes over the lock of a dead process. */
   static async acquire(folder: string, { watchMs = WATCH_MS }: LockOptions = {}): Promise<FolderLock> {
     const owner = await thisProcess()
     for (let left = TRIES; ; left--) {
-      const path = await putDown(folder, owner)
+      const path = await writeLockFile(folder, owner)
       const lock = new FolderLock(path)
       const other = await liveOwner(folder, path, owner, watchMs)
       if (other === undefined) return lock
@@ -77,7 +78,7 @@ export class FolderLock {
     }
   }
 
-  /** Whether nobody has taken the folder over, which happens to a process that showed no sign of life. */
+  /** False if another process took over the lock, which happens if this process did not touch its file in time. */
   async isHeld(): Promise<boolean> {
     return access(this.#path).then(
       () => true,
@@ -91,8 +92,8 @@ export class FolderLock {
   }
 }
 
-/** Complete from the first moment that it can be seen. */
-async function putDown(folder: string, owner: Owner): Promise<string> {
+/** Writes the lock file. It is complete from the moment it becomes visible. */
+async function writeLockFile(folder: string, owner: Owner): Promise<string> {
   const path = join(folder, `${PREFIX}${randomBytes(6).toString('hex')}`)
   const draft = join(folder, `${DRAFT}${randomBytes(6).toString('hex')}`)
   const file = await open(draft, 'wx', PRIVATE_FILE)
@@ -107,7 +108,7 @@ async function putDown(folder: string, owner: Owner): Promise<string> {
   return path
 }
 
-/** Another owner that is alive. Takes away the files of those that are dead. */
+/** Returns another owner that is alive. Removes the lock files of dead ones. */
 async function liveOwner(folder: string, own: string, self: Owner, watchMs: number): Promise<Owner | undefined> {
   for (const name of await readdir(folder)) {
     const path = join(folder, name)
@@ -126,15 +127,15 @@ async function readOwner(path: string): Promise<Owner | undefined> {
   try {
     return JSON.parse(await readFile(path, 'utf8'))
   } catch (error) {
-    // Gone meanwhile.
+    // Removed by its owner meanwhile.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw new ServerError('ERR_DATA_DAMAGED', `${path} cannot be read: delete it if no process uses the folder`, { cause: error })
   }
 }
 
 async function isAlive(other: Owner, path: string, self: Owner, watchMs: number): Promise<boolean> {
-  // The owner of a copied file may be alive, in the folder that the file was copied from. It touches its own file, never the copy.
-  if (other.place !== self.place || (await isCopied(other, path))) return showsLife(path, watchMs)
+  // The owner of a copied lock file may be alive in the original folder. It touches the original, never the copy.
+  if (other.place !== self.place || (await isCopied(other, path))) return isTouched(path, watchMs)
   if (other.pid === process.pid) return other.started === self.started
   try {
     process.kill(other.pid, 0)
@@ -144,20 +145,20 @@ async function isAlive(other: Owner, path: string, self: Owner, watchMs: number)
   return (await startOf(other.pid)) === other.started
 }
 
-/** True if the file is not where its owner put it. Files of the first version do not tell. */
+/** True if the lock file is not where its owner wrote it. Files of the first version lack this information. */
 async function isCopied({ folder, inode }: Owner, path: string): Promise<boolean> {
   if (folder === undefined || inode === undefined) return false
   try {
     const { ino } = await stat(path, { bigint: true })
     return String(ino) !== inode || (await realpath(dirname(path))) !== folder
   } catch {
-    // Gone meanwhile: watching finds that out.
+    // Removed meanwhile. Watching the file will show that.
     return true
   }
 }
 
-/** Whether the file is touched while we watch. */
-async function showsLife(path: string, watchMs: number): Promise<boolean> {
+/** Watches the file. True if it is touched within `watchMs`. */
+async function isTouched(path: string, watchMs: number): Promise<boolean> {
   const before = await touchedAt(path)
   for (let leftMs = watchMs; leftMs > 0; leftMs -= RETRY_MS) {
     await sleep(RETRY_MS)
@@ -168,7 +169,7 @@ async function showsLife(path: string, watchMs: number): Promise<boolean> {
   return false
 }
 
-/** When a file was last touched; NaN if there is none. */
+/** Returns the modification time; NaN if there is no file. */
 function touchedAt(path: string): Promise<number> {
   return stat(path).then(
     ({ mtimeMs }) => mtimeMs,
@@ -178,18 +179,18 @@ function touchedAt(path: string): Promise<number> {
 
 async function thisProcess(): Promise<Owner> {
   const host = hostname()
-  // On Linux a process can be told from a later one of its id, and from one of another container.
+  // On Linux, boot id and process namespace identify the place of a process, so that containers are distinguished.
   const machine = [readFile('/proc/sys/kernel/random/boot_id', 'utf8'), readlink('/proc/self/ns/pid')]
   const marks = await Promise.all(machine.map((mark) => mark.catch(() => '')))
   const place = [host, ...marks.map((mark) => mark.trim())].join(' ')
   return { pid: process.pid, started: await startOf(process.pid), place, host, since: new Date().toISOString() }
 }
 
-/** When a process started; empty where the system does not tell. */
+/** Returns the start time of a process; empty if the system does not provide it. */
 async function startOf(pid: number): Promise<string> {
   try {
     const status = await readFile(`/proc/${pid}/stat`, 'utf8')
-    // The name, in parentheses, may hold anything; the 20th field after it is the start.
+    // The name is in parentheses and may contain anything. The 20th field after it is the start time.
     return status.slice(status.lastIndexOf(')') + 2).split(' ')[19]
   } catch {
     return ''

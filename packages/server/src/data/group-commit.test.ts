@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { GroupCommit } from './group-commit.ts'
 
-/** A writer whose groups end when they are told to. */
+/** A writer whose groups end on demand. */
 function heldWriter() {
   const groups: { items: readonly number[]; end: () => void; fail: (reason: Error) => void }[] = []
   const commits = new GroupCommit<number>(
@@ -12,7 +12,7 @@ function heldWriter() {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-test('what comes while a group is written goes together in the next', async () => {
+test('items that arrive while a group is written form the next group', async () => {
   const { groups, commits } = heldWriter()
   const first = [commits.add(1), commits.add(2)]
   await turn()
@@ -30,7 +30,7 @@ test('what comes while a group is written goes together in the next', async () =
   await Promise.all(second)
 })
 
-test('a group that fails takes with it those that wait behind it, and none after', async () => {
+test('a failed group rejects the items that wait behind it, and no later ones', async () => {
   const { groups, commits } = heldWriter()
   const settled: string[] = []
   const watch = (n: number): Promise<void> =>
@@ -51,7 +51,7 @@ test('a group that fails takes with it those that wait behind it, and none after
   expect(settled.at(-1)).toBe('3 written')
 })
 
-test('no group has more than a thousand, and settled waits for all', async () => {
+test('no group has more than a thousand items, and settled waits for all', async () => {
   const sizes: number[] = []
   const commits = new GroupCommit<number>(async (items) => {
     await turn()

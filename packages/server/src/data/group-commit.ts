@@ -1,4 +1,4 @@
-// Writes what many callers want written together: while one group is on its way to the disk, the next one gathers.
+// Writes items of many callers in groups. While one group is written, the next one is collected.
 
 interface Waiting<T> {
   readonly item: T
@@ -6,7 +6,7 @@ interface Waiting<T> {
   readonly reject: (reason: unknown) => void
 }
 
-/** Bounds one group, so that its first caller does not wait for thousands of others. */
+/** Maximum size of a group, so that its first caller does not wait for thousands of others. */
 const MOST_IN_GROUP = 1000
 
 export class GroupCommit<T> {
@@ -18,7 +18,7 @@ export class GroupCommit<T> {
     this.#write = write
   }
 
-  /** Resolves when the item is written. If its group cannot be, it and all that wait behind it are rejected. */
+  /** Resolves when the item is written. If its group fails, it and all waiting items are rejected. */
   add(item: T): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject })
@@ -26,13 +26,13 @@ export class GroupCommit<T> {
     })
   }
 
-  /** Resolves when all that was added so far is written, or was rejected. */
+  /** Resolves when all items so far are written or rejected. */
   async settled(): Promise<void> {
     await this.#writing
   }
 
   async #writeGroups(): Promise<void> {
-    // What is added in the same turn belongs to the first group.
+    // Items that are added in the same turn belong to the first group.
     await Promise.resolve()
     while (this.#waiting.length > 0) {
       const group = this.#waiting.splice(0, MOST_IN_GROUP)

@@ -10,7 +10,7 @@ import type { Change } from './records.ts'
 const put = (id: string, value: unknown): Change => ({ kind: 'policy', id, value })
 const drop = (id: string): Change => ({ kind: 'policy', id, value: undefined })
 
-/** What a folder holds when it is opened. */
+/** Returns the records in a folder. */
 async function contentOf(folder: string, options: JournalOptions = {}): Promise<Record<string, unknown>> {
   const journal = await Journal.open(folder, options)
   const content = Object.fromEntries(journal.all('policy'))
@@ -19,7 +19,7 @@ async function contentOf(folder: string, options: JournalOptions = {}): Promise<
 }
 
 describe('a journal', () => {
-  test('has what was committed when it is opened again', async () => {
+  test('has its committed changes when it is opened again', async () => {
     const folder = temporaryFolder()
     const journal = await Journal.open(folder)
     await journal.commit([put('a', { limit: 1 }), { kind: 'key', id: 'a', value: 'other kind' }])
@@ -33,7 +33,7 @@ describe('a journal', () => {
     await again.close()
   })
 
-  test('shows a change when it is safe, not before', async () => {
+  test('shows a change only after its commit', async () => {
     const journal = await Journal.open(temporaryFolder())
     const committed = journal.commit([put('a', 1)])
     expect(journal.all('policy').size).toBe(0)
@@ -42,7 +42,7 @@ describe('a journal', () => {
     await journal.close()
   })
 
-  test('writes commits of the same time together', async () => {
+  test('writes commits of the same moment together', async () => {
     const folder = temporaryFolder()
     const journal = await Journal.open(folder)
     await Promise.all(Array.from({ length: 500 }, (_, i) => journal.commit([put(`p${i}`, i)])))
@@ -52,7 +52,7 @@ describe('a journal', () => {
     expect(Object.keys(await contentOf(folder))).toHaveLength(500)
   })
 
-  test('takes nothing after it was closed, and finishes what was asked before', async () => {
+  test('accepts nothing after it was closed, and finishes earlier commits', async () => {
     const folder = temporaryFolder()
     const journal = await Journal.open(folder)
     const committed = journal.commit([put('a', 1)])
@@ -62,7 +62,7 @@ describe('a journal', () => {
     expect(await contentOf(folder)).toEqual({ a: 1 })
   })
 
-  test('writes nothing more once the folder is no longer its own', async () => {
+  test('writes nothing more after the folder was taken over', async () => {
     const folder = temporaryFolder()
     let isOurs = true
     const journal = await Journal.open(folder, { isOurs: async () => isOurs })
@@ -73,7 +73,7 @@ describe('a journal', () => {
     expect(await contentOf(folder)).toEqual({ a: 1 })
   })
 
-  test('keeps any id and any JSON, also what is not well-formed Unicode', async () => {
+  test('stores any id and any JSON, even ill-formed Unicode', async () => {
     const folder = temporaryFolder()
     const journal = await Journal.open(folder)
     const values: [string, unknown][] = [
@@ -90,8 +90,8 @@ describe('a journal', () => {
   })
 })
 
-describe('a journal that was cut', () => {
-  test('at any byte has every change that is whole, says what it dropped, and goes on', async () => {
+describe('a journal that was cut off', () => {
+  test('at any byte has every complete change, reports what it dropped, and goes on', async () => {
     const folder = temporaryFolder()
     const path = join(folder, 'journal.jsonl')
     const journal = await Journal.open(folder)
@@ -114,7 +114,7 @@ describe('a journal that was cut', () => {
     }
   })
 
-  test('says where, and how much', async () => {
+  test('reports the place and the number of bytes', async () => {
     const folder = temporaryFolder()
     const path = join(folder, 'journal.jsonl')
     const journal = await Journal.open(folder)
@@ -130,7 +130,7 @@ describe('a journal that was cut', () => {
   })
 })
 
-describe('what cannot be true is refused', () => {
+describe('inconsistent files are refused', () => {
   async function three(): Promise<string> {
     const folder = temporaryFolder()
     const journal = await Journal.open(folder)
@@ -139,7 +139,7 @@ describe('what cannot be true is refused', () => {
     return folder
   }
 
-  test('a bad line with good ones after it', async () => {
+  test('an invalid line followed by valid ones', async () => {
     const folder = await three()
     const path = join(folder, 'journal.jsonl')
     writeFileSync(path, readFileSync(path, 'utf8').replace('"value":2', '"value":7'))
@@ -149,7 +149,7 @@ describe('what cannot be true is refused', () => {
     })
   })
 
-  test('a changed bit in the last whole line: what was acknowledged is not dropped in silence', async () => {
+  test('a changed bit in the last complete line: acknowledged changes are not dropped silently', async () => {
     const folder = await three()
     const path = join(folder, 'journal.jsonl')
     const whole = readFileSync(path)
@@ -168,7 +168,7 @@ describe('what cannot be true is refused', () => {
     expect(await contentOf(folder)).toEqual({ a: 2 })
   })
 
-  test('a line or a snapshot of a later version; one without a version is read', async () => {
+  test('a line or a snapshot of a newer version; one without a version is read', async () => {
     const folder = await three()
     const path = join(folder, 'journal.jsonl')
     const lines = readFileSync(path, 'utf8').split('\n').slice(0, 3)
@@ -181,7 +181,7 @@ describe('what cannot be true is refused', () => {
     expect(await contentOf(folder)).toEqual({ a: 3 })
     const refusal = {
       code: 'ERR_DATA_VERSION',
-      message: expect.stringMatching(/is of version 2, and this program reads versions up to 1: use the program that wrote it/),
+      message: expect.stringMatching(/has version 2, and this program reads versions up to 1: use the program that wrote it/),
     }
     writeFileSync(path, resealed({ version: 2 }).join(''))
     await expect(Journal.open(folder)).rejects.toMatchObject(refusal)
@@ -190,7 +190,7 @@ describe('what cannot be true is refused', () => {
     await expect(Journal.open(folder)).rejects.toMatchObject(refusal)
   })
 
-  test('a line that is missing', async () => {
+  test('a missing line', async () => {
     const folder = await three()
     const path = join(folder, 'journal.jsonl')
     const lines = readFileSync(path, 'utf8').split('\n')
@@ -198,7 +198,7 @@ describe('what cannot be true is refused', () => {
     await expect(Journal.open(folder)).rejects.toThrow(/change 2 is missing: after 1 comes 3/)
   })
 
-  test('a snapshot with a changed bit, or cut', async () => {
+  test('a snapshot with a changed bit, or cut off', async () => {
     const folder = await three()
     const journal = await Journal.open(folder, { compactAtBytes: 1 })
     await journal.commit([put('b', 1)])
@@ -215,7 +215,7 @@ describe('what cannot be true is refused', () => {
 describe('a snapshot', () => {
   const options = { compactAtBytes: 200 }
 
-  test('takes the place of a journal that has grown', async () => {
+  test('replaces a journal that has grown', async () => {
     const folder = temporaryFolder()
     const journal = await Journal.open(folder, options)
     for (let i = 0; i < 100; i++) await journal.commit([put(`p${i % 7}`, i)])
@@ -225,7 +225,7 @@ describe('a snapshot', () => {
     expect(await contentOf(folder)).toEqual({ p0: 98, p1: 99, p2: 93, p3: 94, p4: 95, p5: 96, p6: 97 })
   })
 
-  test('whose journal was not emptied any more counts no change twice', async () => {
+  test('whose journal was not emptied applies no change twice', async () => {
     const folder = temporaryFolder()
     const [path, kept] = [join(folder, 'journal.jsonl'), join(folder, 'kept')]
     const journal = await Journal.open(folder, options)
@@ -237,7 +237,7 @@ describe('a snapshot', () => {
     expect(await contentOf(folder)).toEqual({ a: 1, b: 'added after the snapshot' })
   })
 
-  test('that was not finished is not looked at', async () => {
+  test('that is incomplete is ignored', async () => {
     const folder = temporaryFolder()
     const journal = await Journal.open(folder)
     await journal.commit([put('a', 1)])
@@ -247,7 +247,7 @@ describe('a snapshot', () => {
     expect(() => statSync(join(folder, 'snapshot.jsonl.tmp'))).toThrow(/ENOENT/)
   })
 
-  test('and journal together are what a plain map would be, through any commits and openings', async () => {
+  test('and journal together equal a plain map, after any commits and restarts', async () => {
     const change = fc.record({ id: fc.constantFrom('a', 'b', 'c', 'd'), value: fc.option(fc.nat(99), { nil: undefined }) })
     const step = fc.oneof(fc.constant('open' as const), fc.array(change, { minLength: 1, maxLength: 3 }))
     await fc.assert(

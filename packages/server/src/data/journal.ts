@@ -1,7 +1,7 @@
-// Records in a folder: every change is added to a journal before it is acknowledged; now and then all that there is goes into
-// a snapshot and the journal starts anew.
-// What must stay true: the folder can be read back after a kill at any moment. A group of commits is one line, so it is there
-// or not. Groups are numbered and the snapshot knows the last one in it, so a journal that outlives its snapshot is skipped.
+// Records in a folder. Every change is appended to a journal before it is acknowledged. From time to time all records are written to
+// a snapshot, and the journal starts empty.
+// Invariant: the folder can be read after a kill at any moment. A group of commits is one line, so it is complete or absent.
+// Groups are numbered, and the snapshot has the number of its last group, so older groups in the journal are skipped.
 
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -16,23 +16,23 @@ import { draftOf, replaceFile } from './replace-file.ts'
 const JOURNAL = 'journal.jsonl'
 const SNAPSHOT = 'snapshot.jsonl'
 
-/** Of the form of these files. */
+/** Version of the file format. */
 const VERSION = 1
 
-/** A journal of this size, and of that of the last snapshot, is worth a new one. */
+/** A snapshot is written when the journal is at least this large and at least as large as the last snapshot. */
 const COMPACT_AT_BYTES = 1_000_000
 
-/** Records written to a snapshot at a time, between which others have their turn. */
+/** Records that are written to a snapshot at a time. Other work runs in between. */
 const RECORDS_AT_A_TIME = 1000
 
 export interface JournalOptions {
-  /** Whether the folder is still ours to write. */
+  /** Returns false if another process has taken over the folder. */
   readonly isOurs?: () => Promise<boolean>
   readonly compactAtBytes?: number
 }
 
 interface Line {
-  /** The version of the format of the line; a line without one is of version 1. */
+  /** Version of the line's format. Without it, the version is 1. */
   readonly version?: number
   readonly n: number
   readonly changes: readonly Change[]
@@ -41,7 +41,7 @@ interface Line {
 type Tables = ReadonlyMap<RecordKind, Map<string, unknown>>
 
 export class Journal implements Records {
-  /** What was found and put right when it was opened, for people to read. */
+  /** Repairs that were made when it was opened, for people. */
   readonly notices: readonly string[]
   readonly #folder: string
   readonly #file: AppendFile
@@ -64,7 +64,7 @@ export class Journal implements Records {
     this.#compactNextAt = Math.max(this.#compactAtBytes, found.snapshotBytes)
   }
 
-  /** Reads what is in the folder, which exists and is ours. Throws ERR_DATA_DAMAGED if something in it cannot be true. */
+  /** Reads the folder. Precondition: it exists and is locked. Throws ERR_DATA_DAMAGED if its content is not consistent. */
   static async open(folder: string, options: JournalOptions = {}): Promise<Journal> {
     const found = await readSnapshot(join(folder, SNAPSHOT))
     const file = await AppendFile.open(join(folder, JOURNAL))
@@ -85,13 +85,13 @@ export class Journal implements Records {
 
   async commit(changes: readonly Change[], refusal?: () => ServerError | undefined): Promise<void> {
     if (this.#isClosed) throw new ServerError('ERR_DATA_WRITE', `${this.#folder} has been closed`)
-    // Nobody else changes the folder, so all that there is to hear has been heard.
+    // No other process changes the folder, so all earlier changes are known.
     const refused = refusal?.()
     if (refused !== undefined) throw refused
     if (changes.length > 0) await this.#commits.add(changes)
   }
 
-  /** A folder has one owner: there is nothing to hear. */
+  /** A folder has one owner, so there are no changes of others to report. */
   watch(): () => void {
     return () => {}
   }
@@ -116,7 +116,7 @@ export class Journal implements Records {
     for (const change of changes) apply(this.#tables, change)
   }
 
-  /** The journal is as good as a snapshot, so a failure waits for the next occasion. */
+  /** If it fails, the journal is still complete, so the next occasion is early enough. */
   async #tryToCompact(): Promise<void> {
     try {
       const bytes = await replaceFile(join(this.#folder, SNAPSHOT), this.#snapshot())
@@ -175,7 +175,7 @@ async function replay(file: AppendFile, found: Found): Promise<void> {
     for (const change of changes) apply(found.tables, change)
     found.n = n
   }
-  // After the versions: a newer program may write lines that are no good here.
+  // Checked after the versions, because lines of a newer program may look damaged here.
   if (isDamaged) throw damaged(path, `line ${badLine} is not what was written`, 'delete that line to go on without its changes')
   if (goodBytes === file.length) return
   found.notices.push(

@@ -1,6 +1,6 @@
-// What outlives the process: JSON values by kind and id. The data folder keeps them in a journal; another keeper may keep
-// them elsewhere, for several instances.
-// Invariant: a commit that has resolved is never lost, and of one that has not, all or nothing is found later.
+// Records: JSON values by kind and id that outlive the process. The data folder stores them in a journal; Redis stores them for
+// several instances.
+// Invariant: a resolved commit is never lost. An unresolved commit is found later completely or not at all.
 
 import type { ServerError } from '../errors.ts'
 
@@ -9,26 +9,26 @@ export type RecordKind = 'policy' | 'key'
 export interface Change {
   readonly kind: RecordKind
   readonly id: string
-  /** The new value, which can be written as JSON; undefined to delete. */
+  /** The new value, which must be JSON; undefined to delete the record. */
   readonly value: unknown
 }
 
 export interface Records {
-  /** All values of a kind that are safe, by id. */
+  /** All committed values of a kind, by id. */
   all(kind: RecordKind): ReadonlyMap<string, unknown>
   /**
-   * Makes changes, all or none of them, in the order of the calls; resolves when they are safe. Rejects with ERR_DATA_WRITE, or
-   * with ERR_RECORDS_LOST if earlier changes have been lost, and with it every commit that was asked for meanwhile. `refusal` is
-   * asked right before the changes are made, when all changes of others before them have been heard; the error that it returns
-   * rejects this commit alone.
+   * Commits changes, all or none, in the order of the calls. Resolves when they are durable. Rejects with ERR_DATA_WRITE, or
+   * with ERR_RECORDS_LOST if earlier changes have been lost. A rejection also rejects every commit that was requested meanwhile.
+   * `refusal` is called right before the changes are written, when all earlier changes of others are known. If it returns an error,
+   * only this commit is rejected.
    */
   commit(changes: readonly Change[], refusal?: () => ServerError | undefined): Promise<void>
   /**
-   * Takes note of a revocation whose commit failed: it is made as soon as changes can be made, unless `refusal` returns an error then.
-   * A keeper that has no such time does without.
+   * Remembers a revocation whose commit failed. It is committed as soon as changes are possible, unless `refusal` returns an error
+   * then. Implementations that cannot commit later leave this out.
    */
   owe?(change: Change, refusal: () => ServerError | undefined): void
-  /** Hears of changes that other instances have made; → what stops listening. */
+  /** Registers a listener for changes of other instances. Returns a function that removes it. */
   watch(listener: (change: Change) => void): () => void
   close(): Promise<void>
 }

@@ -1,15 +1,15 @@
-// Puts a new file in the place of another. What must stay true: at any moment the path leads to all of the old or all of the new.
+// Replaces a file. Invariant: at any moment the path leads to the complete old content or the complete new content.
 
 import { open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { PRIVATE_FILE, syncFolder, writeAll } from './append-file.ts'
 
-/** What the file is called until it is whole. */
+/** Name of the file until it is complete. */
 export function draftOf(path: string): string {
   return `${path}.tmp`
 }
 
-/** Writes the parts, one after the other; resolves with their length when they are safe. */
+/** Writes the parts in order. Resolves with their total length when they are on disk. */
 export async function replaceFile(path: string, parts: Iterable<Uint8Array>): Promise<number> {
   const file = await open(draftOf(path), 'w', PRIVATE_FILE)
   let length = 0

@@ -7,7 +7,7 @@ const policy = (name: string, scope: Policy['scope']): Policy => ({ name, scope 
 
 const text = fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^[0-9:rp]{0,6}$/))
 
-test('different pairs of client and route have different keys, whatever is in them', () => {
+test('different pairs of client and route have different keys, whatever they contain', () => {
   fc.assert(
     fc.property(text, text, text, text, (client, route, otherClient, otherRoute) => {
       const p = policy('default', 'route')
@@ -28,7 +28,7 @@ test('with scope policy the route does not matter, and different policies or cli
   )
 })
 
-test('the two scopes never meet', () => {
+test('keys of the two scopes never collide', () => {
   fc.assert(
     fc.property(text, text, text, text, (name, client, otherClient, route) => {
       expect(countedKey(policy(name, 'policy'), client, route)).not.toBe(countedKey(policy('x', 'route'), otherClient, route))
@@ -36,6 +36,6 @@ test('the two scopes never meet', () => {
   )
 })
 
-test('a client and route keeps its key when it gets another policy', () => {
+test('a client and route keeps its key when another policy becomes responsible', () => {
   expect(countedKey(policy('gold', 'route'), 'ada', '/orders')).toBe(countedKey(policy('default', 'route'), 'ada', '/orders'))
 })

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { type PolicyMode, type PolicySpec, readPolicy } from '../policies/policy.ts'
 import { PolicyBook } from '../policies/policy-book.ts'
 import { Stats } from '../stats/stats.ts'
-import { Decider, type Verdict } from './decider.ts'
+import { type CheckResult, Decider } from './decider.ts'
 
 function setUp(...specs: PolicySpec[]) {
   const time = fakeClock()
@@ -13,18 +13,18 @@ function setUp(...specs: PolicySpec[]) {
   specs.forEach(put)
   const stats = new Stats(() => time.now())
   const store = memoryStore({ clock: time })
-  const decider = new Decider({ store, failure: {}, standInKeys: 1000, policies: book, stats })
-  const check = (client = 'ada', route = '/a', cost = 1) => decider.check(client, route, cost) as Verdict
+  const decider = new Decider({ store, failure: {}, fallbackKeys: 1000, policies: book, stats })
+  const check = (client = 'ada', route = '/a', cost = 1) => decider.check(client, route, cost) as CheckResult
   return { time, book, put, stats, store, decider, check }
 }
 
 describe('on a memory store', () => {
-  test('a check is answered at once, without a promise', () => {
+  test('a check is decided synchronously, without a promise', () => {
     const { decider } = setUp()
     expect(decider.check('ada', '/a', 1)).not.toBeInstanceOf(Promise)
   })
 
-  test('the policy is the one that the book finds, and its limiter is made once', () => {
+  test('the policy is the one of the book, and its limiter is created once', () => {
     const { check, put } = setUp({ name: 'own', client: 'ada', rules: '3/minute' })
     expect(check()).toMatchObject({ policy: { name: 'own' }, allowed: true, decision: { limit: 3, remaining: 2 } })
     expect(check('bob')).toMatchObject({ policy: { name: 'default' }, decision: { limit: 100 } })
@@ -33,7 +33,7 @@ describe('on a memory store', () => {
     expect(check()).toMatchObject({ decision: { limit: 9, remaining: 5 } })
   })
 
-  test('rules of other algorithms start fresh, and what was used is found again after going back', () => {
+  test('rules of another algorithm start empty, and earlier usage is found again after going back', () => {
     const { check, put } = setUp({ name: 'own', client: 'ada', rules: '10/minute' })
     check('ada', '/a', 4)
     put({ name: 'own', client: 'ada', rules: 'sliding-log 10/minute' })
@@ -48,9 +48,9 @@ describe('on a memory store', () => {
     ['off', [true, true], [false, false]],
   ] as [PolicyMode, boolean[], boolean[]][])('mode %s', (mode, allowed, shadowed) => {
     const { check, store } = setUp({ name: 'own', client: 'ada', rules: '1/minute', mode })
-    const verdicts = [check(), check()]
-    expect(verdicts.map((verdict) => verdict.allowed)).toEqual(allowed)
-    expect(verdicts.map((verdict) => verdict.isShadowDenied)).toEqual(shadowed)
+    const results = [check(), check()]
+    expect(results.map((result) => result.allowed)).toEqual(allowed)
+    expect(results.map((result) => result.isShadowDenied)).toEqual(shadowed)
     expect(store.size).toBe(mode === 'off' ? 0 : 1)
   })
 
@@ -77,7 +77,7 @@ describe('on a memory store', () => {
     expect(stats.checkSeconds.counts.reduce((a, b) => a + b)).toBe(10)
   })
 
-  test('counters by hand speak of what a check would be counted under', async () => {
+  test('manual changes of counters use the same counter as a check', async () => {
     const { check, decider } = setUp({ name: 'all', client: 'ada', rules: ['5/minute', '50/hour'], scope: 'policy' })
     check('ada', '/a', 2)
     expect((await decider.usage('ada', '/b', 1)).decision.remaining).toBe(3)
@@ -91,7 +91,7 @@ describe('on a memory store', () => {
 })
 
 describe('on a store that fails', () => {
-  /** Answers nothing, ever: the limiter's deadline decides. */
+  /** Never answers, so the limiter's deadline decides. */
   const gone = () =>
     ({
       mode: 'async',
@@ -112,17 +112,17 @@ describe('on a store that fails', () => {
       decider: new Decider({
         store: gone(),
         failure: { then, timeoutMs: 5 },
-        standInKeys: 1000,
+        fallbackKeys: 1000,
         policies: new PolicyBook(),
         stats,
       }),
     }
   }
 
-  test('local counters answer, and health and figures tell', async () => {
+  test('local counters decide, and health and statistics report it', async () => {
     const { stats, decider } = decide('local')
-    const verdict = await decider.check('ada', '/a', 1)
-    expect(verdict).toMatchObject({ allowed: true, decision: { remaining: 99, source: 'fallback' } })
+    const result = await decider.check('ada', '/a', 1)
+    expect(result).toMatchObject({ allowed: true, decision: { remaining: 99, source: 'fallback' } })
     expect(stats.fallbacks).toBe(1)
     expect(decider.health).toMatchObject({ isUp: false, isBreakerOpen: false })
     for (let i = 0; i < 6; i++) await decider.check('ada', '/a', 1)
@@ -131,7 +131,7 @@ describe('on a store that fails', () => {
     expect(await decider.check('ada', '/a', 1)).toMatchObject({ decision: { remaining: 92 } })
   })
 
-  test('nobody answers where nobody may, and the check is counted as an error', async () => {
+  test('without a fallback the check fails, and is counted as an error', async () => {
     const { stats, decider } = decide('throw')
     await expect(decider.check('ada', '/a', 1)).rejects.toMatchObject({ code: 'ERR_STORE_UNKNOWN' })
     expect([...stats.total.byReason]).toEqual([0, 0, 0, 0, 0, 1])

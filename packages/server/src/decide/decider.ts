@@ -1,26 +1,26 @@
-// Decides checks: finds the policy, asks its limiter, applies its mode, and counts the answer.
-// Invariant: on a memory store a check is answered at once, without a promise; and every check is counted once.
+// Decides checks: finds the policy, calls its limiter, applies its mode, and records statistics.
+// Invariant: on a memory store a check is decided synchronously, without a promise. Every check is recorded once.
 
 import type { Decision, FailureOptions, Store } from 'sluice'
 import type { Responder } from 'sluice/http'
 import type { Policy } from '../policies/policy.ts'
 import type { PolicyBook } from '../policies/policy-book.ts'
-import { REASON, type Reason } from '../stats/figures.ts'
+import { REASON, type Reason } from '../stats/policy-stats.ts'
 import type { CheckedRequest, Stats } from '../stats/stats.ts'
 import { countedKey } from './counted-key.ts'
 import { type PolicyLimiter, PolicyLimiters } from './policy-limiters.ts'
 import { StoreHealth } from './store-health.ts'
 
-/** The answer to a check. */
-export interface Verdict {
+/** The result of a check. */
+export interface CheckResult {
   readonly policy: Policy
-  /** What the rules say. A policy that is off has not asked them. */
+  /** The decision of the rules. With mode `off` the rules were not asked. */
   readonly decision: Decision
-  /** What the caller is told: not always what the rules say, see the policy's mode. */
+  /** The decision for the caller. The policy's mode may turn a denial of the rules into an allowance. */
   readonly allowed: boolean
-  /** The rules deny, but the policy only watches. */
+  /** True if the rules deny, but the policy is in shadow mode. */
   readonly isShadowDenied: boolean
-  /** Tells of the decision in headers. */
+  /** Writes the headers for the decision. */
   readonly responder: Responder
 }
 
@@ -29,19 +29,19 @@ export interface Usage {
   readonly decision: Decision
 }
 
-/** The route under which the built-in policy counts a client that chooses its routes itself. */
+/** The route for counting a client that chooses its routes itself, under the built-in policy. */
 export const ALL_ROUTES = '*'
 
-interface AskedCheck extends CheckedRequest {
-  /** When it was asked for. */
+interface TimedCheck extends CheckedRequest {
+  /** Start time of the check. */
   readonly startMs: number
 }
 
 export interface DeciderOptions {
   readonly store: Store
   readonly failure: Omit<FailureOptions, 'standIn'>
-  /** The most counters that stand in for those of the store, where the failure mode is `local`. */
-  readonly standInKeys: number
+  /** Maximum number of fallback counters, with failure mode `local`. */
+  readonly fallbackKeys: number
   readonly policies: PolicyBook
   readonly stats: Stats
 }
@@ -52,95 +52,96 @@ export class Decider {
   readonly #limiters: PolicyLimiters
   readonly #stats: Stats
 
-  constructor({ store, failure, standInKeys, policies, stats }: DeciderOptions) {
+  constructor({ store, failure, fallbackKeys, policies, stats }: DeciderOptions) {
     this.#policies = policies
     this.#stats = stats
-    this.#limiters = new PolicyLimiters({ store, failure, standInKeys, stats, health: this.health })
+    this.#limiters = new PolicyLimiters({ store, failure, fallbackKeys, stats, health: this.health })
   }
 
   /**
-   * Decides and spends. At once on a memory store; else with a promise, which rejects if the store failed and nobody stands in.
-   * `startMs` is when it was asked for, if several were at once.
+   * Decides and spends. Synchronous on a memory store. Otherwise returns a promise, which rejects if the store failed and there is no
+   * fallback. `startMs` is the common start time of a batch.
    */
-  check(clientId: string, route: string, cost: number, startMs = performance.now()): Verdict | Promise<Verdict> {
+  check(clientId: string, route: string, cost: number, startMs = performance.now()): CheckResult | Promise<CheckResult> {
     return this.#decide(this.#policies.find(clientId, route), { clientId, route, cost, startMs })
   }
 
   /**
-   * Decides and spends, for a route that the client chose itself, such as the path of a forwarded request. The built-in policy then counts
-   * all routes of a client as one, or a client could escape it with a new path for each request. Any other policy counts as its scope says.
+   * Like `check`, for a route that the client chose itself, such as the path of a forwarded request. The built-in policy then counts
+   * all routes of a client together. Otherwise a client could avoid the limit with a new path for each request. Any other policy counts
+   * as its scope says.
    */
-  checkPath(clientId: string, path: string, cost: number): Verdict | Promise<Verdict> {
+  checkPath(clientId: string, path: string, cost: number): CheckResult | Promise<CheckResult> {
     const policy = this.#policies.find(clientId, path)
     const counted = policy.source === 'built-in' ? { countedRoute: ALL_ROUTES } : {}
     return this.#decide(policy, { clientId, route: path, cost, startMs: performance.now(), ...counted })
   }
 
-  #decide(policy: Policy, check: AskedCheck): Verdict | Promise<Verdict> {
-    const asked = this.#limiters.of(policy)
+  #decide(policy: Policy, check: TimedCheck): CheckResult | Promise<CheckResult> {
+    const entry = this.#limiters.limiterFor(policy)
     const { clientId, route, countedRoute = route, cost, startMs } = check
-    if (policy.mode === 'off') return this.#verdict(asked, check, asked.free)
+    if (policy.mode === 'off') return this.#resultOf(entry, check, entry.free)
     const key = countedKey(policy, clientId, countedRoute)
-    const answer = cost === 1 ? asked.limiter.hit(key) : asked.limiter.hit(key, { cost })
-    if (!(answer instanceof Promise)) return this.#verdict(asked, check, answer)
+    const answer = cost === 1 ? entry.limiter.hit(key) : entry.limiter.hit(key, { cost })
+    if (!(answer instanceof Promise)) return this.#resultOf(entry, check, answer)
     return answer.then(
       (decision) => {
         if (decision.source === 'store') this.health.answered((performance.now() - startMs) / 1000)
-        return this.#verdict(asked, check, decision)
+        return this.#resultOf(entry, check, decision)
       },
       (error: unknown) => {
-        this.#stats.recordError(asked.figures)
+        this.#stats.recordError(entry.policyStats)
         throw error
       },
     )
   }
 
-  /** What a hit of `cost` would get now; spends nothing. */
+  /** Returns the decision that a hit of `cost` would get now. Spends nothing. */
   async usage(clientId: string, route: string, cost: number): Promise<Usage> {
-    const { asked, key } = this.#find(clientId, route)
-    return { policy: asked.policy, decision: await asked.limiter.peek(key, { cost }) }
+    const { entry, key } = this.#find(clientId, route)
+    return { policy: entry.policy, decision: await entry.limiter.peek(key, { cost }) }
   }
 
-  /** Forgets what was counted. */
+  /** Resets the counter. */
   async reset(clientId: string, route: string): Promise<Policy> {
-    const { asked, key } = this.#find(clientId, route)
-    await asked.limiter.reset(key)
-    return asked.policy
+    const { entry, key } = this.#find(clientId, route)
+    await entry.limiter.reset(key)
+    return entry.policy
   }
 
-  /** Gives units back on every rule; → units used on the first. */
+  /** Gives units back on every rule. Returns the used units of the first rule. */
   async refund(clientId: string, route: string, cost: number): Promise<{ readonly policy: Policy; readonly used: number }> {
-    const { asked, key } = this.#find(clientId, route)
-    return { policy: asked.policy, used: await asked.limiter.refund(key, cost) }
+    const { entry, key } = this.#find(clientId, route)
+    return { policy: entry.policy, used: await entry.limiter.refund(key, cost) }
   }
 
-  /** Puts the count of one rule, the first unless named, at `used`. */
+  /** Sets the count of one rule (default: the first) to `used`. */
   async set(
     clientId: string,
     route: string,
     used: number,
     rule: string | undefined,
   ): Promise<{ readonly policy: Policy; readonly used: number }> {
-    const { asked, key } = this.#find(clientId, route)
-    return { policy: asked.policy, used: await asked.limiter.set(key, used, rule === undefined ? {} : { rule }) }
+    const { entry, key } = this.#find(clientId, route)
+    return { policy: entry.policy, used: await entry.limiter.set(key, used, rule === undefined ? {} : { rule }) }
   }
 
-  /** Releases the counters that stand in for the store. */
+  /** Releases the fallback counters. */
   close(): void {
     this.#limiters.close()
   }
 
-  #find(clientId: string, route: string): { readonly asked: PolicyLimiter; readonly key: string } {
+  #find(clientId: string, route: string): { readonly entry: PolicyLimiter; readonly key: string } {
     const policy = this.#policies.find(clientId, route)
-    return { asked: this.#limiters.of(policy), key: countedKey(policy, clientId, route) }
+    return { entry: this.#limiters.limiterFor(policy), key: countedKey(policy, clientId, route) }
   }
 
-  #verdict(asked: PolicyLimiter, check: AskedCheck, decision: Decision): Verdict {
-    const { policy } = asked
+  #resultOf(entry: PolicyLimiter, check: TimedCheck, decision: Decision): CheckResult {
+    const { policy } = entry
     const isShadowDenied = !decision.allowed && policy.mode === 'shadow'
     this.#stats.checkSeconds.observe((performance.now() - check.startMs) / 1000)
-    this.#stats.record(asked.figures, policy.name, reasonFor(policy, decision), check, decision)
-    return { policy, decision, allowed: decision.allowed || isShadowDenied, isShadowDenied, responder: asked.responder }
+    this.#stats.record(entry.policyStats, policy.name, reasonFor(policy, decision), check, decision)
+    return { policy, decision, allowed: decision.allowed || isShadowDenied, isShadowDenied, responder: entry.responder }
   }
 }
 

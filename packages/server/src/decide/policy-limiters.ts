@@ -1,60 +1,60 @@
-// One limiter for each policy that is in use, over one store.
-// Invariants: a policy that changed is another policy and gets a limiter of its own. Counts live in the store, and in the one store
-// that stands in for it, under the names of the rules: they survive the change, and a limiter that had to make room for others.
+// One limiter for each policy in use, over one store.
+// Invariant: a changed policy is a new object and gets a new limiter. Counts live in the store and in the shared fallback store,
+// under the names of the rules, so they survive a change of the policy and the eviction of its limiter.
 
 import { createLimiter, type Decision, decide, type FailureOptions, type Limiter, memoryStore, type Store } from 'sluice'
 import { createResponder, type Responder } from 'sluice/http'
 import type { Policy } from '../policies/policy.ts'
-import type { Figures } from '../stats/figures.ts'
+import type { PolicyStats } from '../stats/policy-stats.ts'
 import type { Stats } from '../stats/stats.ts'
 import type { StoreHealth } from './store-health.ts'
 
-/** A policy, ready to decide. */
+/** A policy with its limiter. */
 export interface PolicyLimiter {
   readonly policy: Policy
   readonly limiter: Limiter
-  /** What a policy that is off answers: all is free. */
+  /** The decision of a policy with mode `off`: nothing is used. */
   readonly free: Decision
-  /** Tells of its decisions in headers. */
+  /** Writes the headers for its decisions. */
   readonly responder: Responder
-  figures: Figures
+  policyStats: PolicyStats
 }
 
 export interface PolicyLimitersOptions {
   readonly store: Store
   readonly failure: Omit<FailureOptions, 'standIn'>
-  /** The most counters that stand in for those of the store. */
-  readonly standInKeys: number
+  /** Maximum number of fallback counters. */
+  readonly fallbackKeys: number
   readonly stats: Stats
   readonly health: StoreHealth
 }
 
-/** Limiters kept. Each holds about 3 kB. */
+/** Maximum number of limiters. Each takes about 3 kB. */
 const MOST = 20_000
 
 export class PolicyLimiters {
   readonly #options: PolicyLimitersOptions
   readonly #failure: FailureOptions
-  /** Stands in for a store that may fail, for all policies together. */
-  readonly #standIn: Store<'sync'> | undefined
+  /** The fallback for a store that may fail. All policies share it. */
+  readonly #fallbackStore: Store<'sync'> | undefined
   readonly #limiters = new Map<Policy, PolicyLimiter>()
 
   constructor(options: PolicyLimitersOptions) {
-    const { store, failure, standInKeys } = options
+    const { store, failure, fallbackKeys } = options
     this.#options = options
-    const needsStandIn = store.timing === 'async' && failure.then === 'local'
-    this.#standIn = needsStandIn ? memoryStore({ clock: store.clock, maxKeys: standInKeys }) : undefined
-    this.#failure = this.#standIn === undefined ? failure : { ...failure, standIn: this.#standIn }
+    const needsFallback = store.timing === 'async' && failure.then === 'local'
+    this.#fallbackStore = needsFallback ? memoryStore({ clock: store.clock, maxKeys: fallbackKeys }) : undefined
+    this.#failure = this.#fallbackStore === undefined ? failure : { ...failure, standIn: this.#fallbackStore }
   }
 
   close(): void {
-    this.#standIn?.close()
+    this.#fallbackStore?.close()
   }
 
-  of(policy: Policy): PolicyLimiter {
+  limiterFor(policy: Policy): PolicyLimiter {
     const known = this.#limiters.get(policy)
     if (known === undefined) return this.#make(policy)
-    if (!known.figures.isKept) known.figures = this.#options.stats.figuresOf(policy.name)
+    if (!known.policyStats.isCurrent) known.policyStats = this.#options.stats.statsOf(policy.name)
     return known
   }
 
@@ -68,7 +68,7 @@ export class PolicyLimiters {
       rules.flatMap(() => [0, 0, 0]),
     )
     const responder = createResponder({ rules })
-    const made = { policy, limiter, free, responder, figures: stats.figuresOf(policy.name) }
+    const made = { policy, limiter, free, responder, policyStats: stats.statsOf(policy.name) }
     if (this.#limiters.size >= MOST) this.#dropOldest()
     this.#limiters.set(policy, made)
     return made

@@ -16,7 +16,7 @@ test.each<FailureReason>(['timeout', 'refused', 'unknown', 'not-asked'])(
   },
 )
 
-test('one counter that cannot be used is counted, and does not take the store down', () => {
+test('a single counter that cannot be used is counted, and does not mark the store as down', () => {
   const health = new StoreHealth()
   failed(health, 'fatal')
   expect(health.isUp).toBe(true)

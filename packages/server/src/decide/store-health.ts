@@ -1,16 +1,16 @@
-// Whether the store answers, as far as the decisions tell.
+// Health of the store, derived from its answers.
 
 import type { FailureEvent } from 'sluice'
 import { DURATION_BOUNDS, Histogram } from '../stats/histogram.ts'
 
 export class StoreHealth {
-  /** Whether the last that was heard of the store was an answer. */
+  /** True if the last call got an answer. */
   isUp = true
-  /** Whether the store is not even asked at the moment, because it failed too often. */
+  /** True while the store is not called because it failed too often. */
   isBreakerOpen = false
-  /** How often it failed, by reason. */
+  /** Number of failures by reason. */
   readonly failures = new Map<string, number>()
-  /** How long it took to answer, in seconds; nothing is measured of a memory store, whose answer is part of the check. */
+  /** Response times in seconds. Not measured for a memory store, which answers synchronously. */
   readonly hitSeconds = new Histogram(DURATION_BOUNDS)
 
   answered(seconds: number): void {
@@ -19,13 +19,13 @@ export class StoreHealth {
     this.isBreakerOpen = false
   }
 
-  /** Somebody else asked it. */
-  heard(isUp: boolean): void {
+  /** Reports the result of a call made elsewhere. */
+  report(isUp: boolean): void {
     this.isUp = isUp
   }
 
   failed({ reason }: FailureEvent): void {
-    // A fatal answer is an answer, and may be about one counter alone. The reader of the records hears of one that is about all.
+    // A fatal reply is still an answer and may concern one counter only. If it concerns all, polling the records fails too and reports it.
     if (reason !== 'fatal') this.isUp = false
     if (reason === 'not-asked') this.isBreakerOpen = true
     else this.failures.set(reason, (this.failures.get(reason) ?? 0) + 1)

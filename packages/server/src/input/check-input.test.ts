@@ -26,7 +26,7 @@ const Shape = Type.Object(
 
 const messages = (value: unknown): string[] => problemsIn(Shape, value).map(({ message }) => message)
 
-describe('what is wrong is said, with where and what is expected', () => {
+describe('problems are reported with their place and the expected form', () => {
   test.each<[unknown, string]>([
     [5, 'it must be an object, got 5'],
     [[], 'it must be an object, got a list'],
@@ -37,7 +37,7 @@ describe('what is wrong is said, with where and what is expected', () => {
     [{ kind: 'bird', legs: 4 }, 'kind must be "cat" or "dog", got "bird"'],
     [{ kind: 'dogg', legs: 4 }, 'kind must be "cat" or "dog", got "dogg": did you mean dog?'],
     [{ kind: 'cat', legs: 4, lges: 1 }, 'it has no "lges": did you mean legs?'],
-    [{ kind: 'cat', legs: 4, wings: 1 }, 'it has no "wings": there is kind, legs, tags, home'],
+    [{ kind: 'cat', legs: 4, wings: 1 }, 'it has no "wings": known names are kind, legs, tags, home'],
     [{ kind: 'cat', legs: 4, tags: [] }, 'tags must be a list of 1 to 2, and has 0'],
     [{ kind: 'cat', legs: 4, tags: ['a', 7] }, 'tags[1] must be text of 1 to 5 characters, got 7'],
     [{ kind: 'cat', legs: 4, home: 'X' }, 'home must be a street in small letters, got "X"'],
@@ -49,11 +49,11 @@ describe('what is wrong is said, with where and what is expected', () => {
     expect(messages(value)).toContain(message)
   })
 
-  test('all of it at once', () => {
+  test('all problems at once', () => {
     expect(messages({ kind: 1, legs: -1, x: 1 })).toHaveLength(3)
   })
 
-  test('in an error that has the first in its message and all in its problems', () => {
+  test('in an error with the first problem in its message and all in its problems', () => {
     const check = (): void => checkInput(Shape, { legs: 0 }, 'the animal')
     expect(check).toThrow(ServerError)
     expect(check).toThrow('the animal: kind is missing: it must be "cat" or "dog" (and 1 more)')
@@ -61,7 +61,7 @@ describe('what is wrong is said, with where and what is expected', () => {
     expect(() => checkInput(Shape, { kind: 'cat', legs: 4 }, 'the animal')).not.toThrow()
   })
 
-  test('names of all objects are unknown names like any other', () => {
+  test('names that every object inherits are unknown names like any other', () => {
     for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
       const value = JSON.parse(`{ "kind": "cat", "legs": 4, "${name}": 1 }`)
       expect(problemsIn(Shape, value).map(({ at }) => at)).toEqual([name])
@@ -69,7 +69,7 @@ describe('what is wrong is said, with where and what is expected', () => {
   })
 })
 
-/** Values that nearly fit: JSON made of the schema's own words, numbers and forms. */
+/** Values that are almost valid: JSON made of the schema's own words, numbers and forms. */
 function nearly(words: readonly string[]) {
   const leaf = fc.oneof(
     fc.constantFrom(...words),
@@ -83,7 +83,7 @@ function nearly(words: readonly string[]) {
   })).value
 }
 
-describe('it finds a problem exactly where a validator does', () => {
+describe('it finds a problem exactly where a validator finds one', () => {
   const schemas = { Shape, PolicySpecSchema, KeyRecordSchema, ConfigFileSchema }
   const words = [...new Set([...JSON.stringify(schemas).matchAll(/"([a-zA-Z$-]{1,30})"/g)].map(([, word]) => word))]
 
@@ -96,7 +96,7 @@ describe('it finds a problem exactly where a validator does', () => {
     )
   })
 
-  test('PolicySpecSchema, for values that fit but for one change', () => {
+  test('PolicySpecSchema, for valid values with one change', () => {
     const rule = fc.constantFrom<object | string>(
       '100/minute',
       { algorithm: 'fixed-window', limit: 5, window: '1m', anchor: 'clock', name: 'a' },
@@ -129,7 +129,7 @@ describe('it finds a problem exactly where a validator does', () => {
   })
 })
 
-/** Follows the path as far as there is one, and puts `to` at its end. */
+/** Follows the path as far as it exists, and puts `to` at its end. */
 function replaceAt(value: Record<string, unknown>, path: readonly number[], to: unknown): void {
   const keys = Object.keys(value)
   const key = keys[(path[0] ?? 0) % keys.length]

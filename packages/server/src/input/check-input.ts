@@ -1,12 +1,12 @@
-// Holds what came in against its schema and says everything that is wrong, where, and what is expected instead.
-// Knows the part of JSON Schema that the service's own schemas use. A schema's `title` is what people call what it expects.
-// What must stay true: it finds a problem exactly where the schema, read by a validator, does not fit.
+// Validates input against a schema and reports every problem with its place and the expected form.
+// Supports the part of JSON Schema that the service's own schemas use. A schema's `title` describes the expected form in messages.
+// Invariant: it finds a problem exactly where a JSON Schema validator finds one.
 
 import type { Static, TSchema } from 'typebox'
 import { type Problem, ServerError } from '../errors.ts'
 import { show, suggest } from './near-word.ts'
 
-/** The keywords that are read. */
+/** The supported keywords. */
 interface Schema {
   readonly title?: string
   readonly type?: string
@@ -25,12 +25,11 @@ interface Schema {
   readonly maximum?: number
 }
 
-/** Throws ERR_INPUT, with all problems, unless `value` fits. `what` is what people call it; `at` is where it stands, if inside something. */
+/** Throws ERR_INPUT with all problems, unless `value` is valid. `what` names the value in messages; `at` is its place in a larger one. */
 export function checkInput<T extends TSchema>(schema: T, value: unknown, what: string, at = ''): asserts value is Static<T> {
   refuse(what, problemsIn(schema, value, at))
 }
 
-/** Throws ERR_INPUT if there are problems. */
 export function refuse(what: string, problems: readonly Problem[]): void {
   if (problems.length === 0) return
   const [first] = problems
@@ -38,27 +37,27 @@ export function refuse(what: string, problems: readonly Problem[]): void {
   throw new ServerError('ERR_INPUT', `${what}: ${first.message}${more}`, { problems })
 }
 
-/** Everything that is wrong with `value`, which stands at `at`. */
+/** Returns all problems of `value`, whose place is `at`. */
 export function problemsIn(schema: TSchema, value: unknown, at = ''): Problem[] {
   const problems: Problem[] = []
-  look(schema as Schema, value, at, problems)
+  checkValue(schema as Schema, value, at, problems)
   return problems
 }
 
-/** Where a member stands: `rules[0].limit`. */
+/** Returns the place of a member: `rules[0].limit`. */
 export function within(at: string, member: string | number): string {
   if (typeof member === 'number') return `${at}[${member}]`
   return at === '' ? member : `${at}.${member}`
 }
 
-function look(schema: Schema, value: unknown, at: string, problems: Problem[]): void {
-  if (schema.anyOf !== undefined) lookAtChoice(schema, schema.anyOf, value, at, problems)
-  else if (schema.type === 'object' && kindOf(value) === 'object') lookAtObject(schema, value as object, at, problems)
-  else if (schema.type === 'array' && Array.isArray(value)) lookAtList(schema, value, at, problems)
+function checkValue(schema: Schema, value: unknown, at: string, problems: Problem[]): void {
+  if (schema.anyOf !== undefined) checkChoice(schema, schema.anyOf, value, at, problems)
+  else if (schema.type === 'object' && kindOf(value) === 'object') checkObject(schema, value as object, at, problems)
+  else if (schema.type === 'array' && Array.isArray(value)) checkList(schema, value, at, problems)
   else if (!fits(schema, value)) problems.push(mismatch(schema, value, at))
 }
 
-function lookAtObject(schema: Schema, value: object, at: string, problems: Problem[]): void {
+function checkObject(schema: Schema, value: object, at: string, problems: Problem[]): void {
   const properties = schema.properties ?? {}
   for (const name of Object.keys(value)) {
     if (Object.hasOwn(properties, name)) continue
@@ -67,39 +66,39 @@ function lookAtObject(schema: Schema, value: object, at: string, problems: Probl
   }
   for (const [name, property] of Object.entries(properties)) {
     const member = within(at, name)
-    if (Object.hasOwn(value, name)) look(property, (value as Record<string, unknown>)[name], member, problems)
+    if (Object.hasOwn(value, name)) checkValue(property, (value as Record<string, unknown>)[name], member, problems)
     else if (schema.required?.includes(name)) {
       problems.push({ at: member, message: `${member} is missing: it must be ${expectationOf(property)}` })
     }
   }
 }
 
-function lookAtList(schema: Schema, value: readonly unknown[], at: string, problems: Problem[]): void {
+function checkList(schema: Schema, value: readonly unknown[], at: string, problems: Problem[]): void {
   const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema
   if (value.length < minItems || value.length > maxItems) {
     problems.push({ at, message: `${at || 'it'} must be ${expectationOf(schema)}, and has ${value.length}` })
     return
   }
   value.forEach((item, i) => {
-    look(schema.items ?? {}, item, within(at, i), problems)
+    checkValue(schema.items ?? {}, item, within(at, i), problems)
   })
 }
 
-/** One of several forms: speaks of the one that was meant, where that can be told. */
-function lookAtChoice(schema: Schema, choices: readonly Schema[], value: unknown, at: string, problems: Problem[]): void {
+/** One of several forms: reports the problems of the form that was probably meant, if that is clear. */
+function checkChoice(schema: Schema, choices: readonly Schema[], value: unknown, at: string, problems: Problem[]): void {
   if (choices.some((choice) => noProblems(choice, value))) return
   const ofKind = choices.filter((choice) => choice.anyOf === undefined && typesOf(choice).includes(kindOf(value)))
   const tag = ofKind.length > 1 ? tagOf(ofKind) : undefined
   if (tag !== undefined) {
     const given = (value as Record<string, unknown>)[tag]
     const meant = ofKind.find(({ properties }) => properties?.[tag].const === given)
-    if (meant !== undefined) return look(meant, value, at, problems)
+    if (meant !== undefined) return checkValue(meant, value, at, problems)
     const tags = ofKind.map(({ properties }) => properties?.[tag].const)
     const member = within(at, tag)
     if (Object.hasOwn(value as object, tag)) problems.push(mismatch({ enum: tags }, given, member))
     else problems.push({ at: member, message: `${member} is missing: it must be ${expectationOf({ enum: tags })}` })
   } else if (ofKind.length === 1 && (kindOf(value) === 'object' || kindOf(value) === 'array')) {
-    look(ofKind[0], value, at, problems)
+    checkValue(ofKind[0], value, at, problems)
   } else {
     problems.push(mismatch(ofKind.length === 1 && schema.title === undefined ? ofKind[0] : schema, value, at))
   }
@@ -107,11 +106,11 @@ function lookAtChoice(schema: Schema, choices: readonly Schema[], value: unknown
 
 function noProblems(schema: Schema, value: unknown): boolean {
   const problems: Problem[] = []
-  look(schema, value, '', problems)
+  checkValue(schema, value, '', problems)
   return problems.length === 0
 }
 
-/** The member whose constant tells several kinds of objects apart. */
+/** Returns the member whose constant distinguishes several kinds of objects. */
 function tagOf(choices: readonly Schema[]): string | undefined {
   const [first, ...others] = choices.map(({ properties }) => properties ?? {})
   return Object.keys(first).find((name) => [first, ...others].every((properties) => properties[name]?.const !== undefined))
@@ -123,7 +122,7 @@ function kindOf(value: unknown): string {
   return typeof value
 }
 
-/** The kinds of values that a schema could fit. */
+/** Returns the types of values that a schema accepts. */
 function typesOf({ type, const: constant, enum: values }: Schema): readonly string[] {
   if (values !== undefined) return values.map(kindOf)
   if (constant !== undefined) return [kindOf(constant)]
@@ -153,7 +152,7 @@ function fitsRange({ minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITI
   return value >= minimum && value <= maximum
 }
 
-/** There are as many as there are patterns in the schemas. */
+/** Compiled patterns. Bounded by the number of patterns in the schemas. */
 const expressions = new Map<string, RegExp>()
 
 function expressionOf(pattern: string): RegExp {
@@ -176,7 +175,7 @@ function hintAt(value: string, words: readonly string[]): string {
   return hint.startsWith('did you mean') ? `: ${hint}` : ''
 }
 
-/** What people call what a schema expects. */
+/** Describes the expected form of a schema for messages. */
 function expectationOf(schema: Schema): string {
   const { title, type, minimum, maximum, minItems = 0, maxItems, maxLength, minLength = 0 } = schema
   if (title !== undefined) return title

@@ -19,9 +19,9 @@ describe('the nearest word', () => {
     expect(nearest(word, KNOWN)).toBeUndefined()
   })
 
-  test('is suggested; without one, all are', () => {
+  test('is suggested; otherwise all words are listed', () => {
     expect(suggest('stor', KNOWN)).toBe('did you mean store?')
-    expect(suggest('zebra', KNOWN)).toBe('there is listen, adminListen, dataFolder, store')
+    expect(suggest('zebra', KNOWN)).toBe('known names are listen, adminListen, dataFolder, store')
   })
 })
 

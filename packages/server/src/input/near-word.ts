@@ -1,21 +1,21 @@
-// The word that somebody probably meant.
+// Formats values for messages, and finds the word that was probably meant.
 
-/** A value as a person would want to read it in a message: short, quoted, never throwing. */
+/** Formats a value for a message: short and quoted. Never throws. */
 export function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
   if (value === null || typeof value !== 'object') return String(value)
   return Array.isArray(value) ? 'a list' : 'an object'
 }
 
-/** What to say of a word that is not known: the nearest known one, or all of them. */
+/** Returns a hint for an unknown word: the nearest known word, or all of them. */
 export function suggest(word: string, known: readonly string[]): string {
   const near = nearest(word, known)
-  return near === undefined ? `there is ${known.join(', ')}` : `did you mean ${near}?`
+  return near === undefined ? `known names are ${known.join(', ')}` : `did you mean ${near}?`
 }
 
-/** The known word that is at most a third of its length away from `word`, if there is one. */
+/** Returns the nearest known word if it differs in at most a third of its length. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
-  // Nobody misspells a word into one many times as long, and the time that this takes grows with it.
+  // A much longer word is no misspelling, and the time grows with the length.
   const given = plain(word).slice(0, 64)
   let best: string | undefined
   let bestDistance = Number.POSITIVE_INFINITY
@@ -28,12 +28,12 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best
 }
 
-/** `dataFolder`, `data-folder` and `DATA_FOLDER` are one word. */
+/** Normalises `dataFolder`, `data-folder` and `DATA_FOLDER` to one form. */
 function plain(word: string): string {
   return word.toLowerCase().replace(/[-_]/g, '')
 }
 
-/** How many letters have to be added, dropped, changed, or swapped with the next. */
+/** Number of letters to add, remove, change, or swap with the next one. */
 function editDistance(from: string, to: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: to.length + 1 }, (_, i) => i)

@@ -1,10 +1,10 @@
-// An API key as it is listed and as it is kept: never with its secret.
+// An API key in its listed form and in its stored form. Neither contains the secret.
 
 import Type, { type Static } from 'typebox'
 
 const Scope = Type.Enum(['check', 'read', 'admin'])
 
-/** `check`: decide and look. `read`: read policies, figures and the audit log. `admin`: everything. */
+/** `check`: decide and read usage. `read`: read policies, statistics and the audit log. `admin`: everything. */
 export type Scope = Static<typeof Scope>
 
 const Name = Type.String({
@@ -16,7 +16,7 @@ const Name = Type.String({
 
 const Scopes = Type.Array(Scope, { minItems: 1, maxItems: 3, title: 'a list of scopes: check, read, admin' })
 
-/** ms since the epoch, up to the last time that Date knows. */
+/** Milliseconds since the epoch, up to the maximum of Date. */
 const Time = Type.Integer({ minimum: 0, maximum: 8.64e15, title: 'a time in milliseconds since the epoch' })
 
 export const NewKeySchema = Type.Object(
@@ -26,7 +26,7 @@ export const NewKeySchema = Type.Object(
 
 export type NewKeyOptions = Static<typeof NewKeySchema>
 
-/** What is kept of a key. */
+/** The stored form of a key. */
 export const KeyRecordSchema = Type.Object(
   {
     name: Name,
@@ -42,7 +42,7 @@ export const KeyRecordSchema = Type.Object(
 
 export type KeyRecord = Static<typeof KeyRecordSchema>
 
-/** A key as it is listed. Times are in ms since the epoch. */
+/** The listed form of a key. Times are in milliseconds since the epoch. */
 export interface ApiKey {
   readonly id: string
   readonly name: string
@@ -53,11 +53,11 @@ export interface ApiKey {
   readonly lastUsedAt?: number
 }
 
-/** Whether a key may do what `scope` stands for. `admin` may do everything. */
+/** True if the key has the scope. `admin` includes all scopes. */
 export function mayUse({ scopes }: ApiKey, scope: Scope): boolean {
   return scopes.includes(scope) || scopes.includes('admin')
 }
 
-export function isAlive({ revokedAt, expiresAt }: ApiKey, nowMs: number): boolean {
+export function isValid({ revokedAt, expiresAt }: ApiKey, nowMs: number): boolean {
   return revokedAt === undefined && (expiresAt === undefined || nowMs < expiresAt)
 }

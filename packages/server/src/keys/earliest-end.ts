@@ -1,6 +1,6 @@
-// Two records of one API key, of which one may be older. Invariant: a key that was revoked or shortened once stays so.
+// Merges two versions of one API key. Invariant: a key that was revoked or shortened once stays so.
 
-/** `record`, revoked and expiring no later than `other` says. The same object if that changes nothing. */
+/** Returns `record` with the earlier revocation and expiry of the two. Returns the same object if nothing changes. */
 export function withEarliestEnd(record: unknown, other: unknown): unknown {
   if (!isRecord(record) || !isRecord(other)) return record
   const revokedAt = earliest(record.revokedAt, other.revokedAt)

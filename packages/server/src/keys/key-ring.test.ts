@@ -22,18 +22,18 @@ async function ringIn(folder: string, clock = fakeClock()) {
 const check = { name: 'shop', scopes: ['check' as const] }
 
 describe('the text of a key', () => {
-  test('has an id, a secret of 256 bits and a checksum, and no two are alike', () => {
+  test('has an id, a secret of 256 bits and a checksum, and is unique', () => {
     const texts = Array.from({ length: 1000 }, makeKeyText)
     for (const { id, text } of texts) {
       expect(text).toMatch(/^sluice_[0-9A-Za-z]{12}_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}$/)
       expect(idOfKeyText(text)).toBe(id)
     }
     expect(new Set(texts.map(({ id }) => id)).size).toBe(1000)
-    // Every digit of the secret but the first, which has less than six bits, takes every value.
+    // Every digit of the secret takes every value, except the first, which has less than six bits.
     for (let at = 1; at < 43; at++) expect(new Set(texts.map(({ text }) => text[20 + at])).size).toBeGreaterThan(50)
   })
 
-  test('with any one character changed is none', () => {
+  test('with any one character changed is not a key', () => {
     const { text } = makeKeyText()
     for (let i = 0; i < text.length; i++) {
       const other = text[i] === 'a' ? 'b' : 'a'
@@ -51,14 +51,14 @@ describe('a key', () => {
     const { ring } = await ringIn(temporaryFolder())
     const { key, secret } = await ring.create(check)
     expect(ring.verify(secret)).toMatchObject({ id: key.id, name: 'shop', scopes: ['check'] })
-    // Well-formed, with the right id and checksum, and not the secret.
+    // Well-formed, with the right id and checksum, but with another secret.
     const other = await ring.create({ name: 'other', scopes: ['check'] })
     expect(ring.verify(other.secret)?.id).toBe(other.key.id)
     expect(ring.verify(makeKeyText().text)).toBeUndefined()
     for (const text of [undefined, '', `${secret} `, secret.slice(0, -1), ` ${secret}`]) expect(ring.verify(text)).toBeUndefined()
   })
 
-  test('is kept as a digest only, and there again after a restart', async () => {
+  test('is stored only as a digest, and survives a restart', async () => {
     const folder = temporaryFolder()
     const first = await ringIn(folder)
     const { key, secret } = await first.ring.create({ ...check, expiresAt: first.clock.now() + 1000 })
@@ -72,7 +72,7 @@ describe('a key', () => {
     expect(ring.unread).toEqual([])
   })
 
-  test('does not verify from the moment that it expires', async () => {
+  test('does not verify from the moment it expires', async () => {
     const { ring, clock } = await ringIn(temporaryFolder())
     const { secret } = await ring.create({ ...check, expiresAt: clock.now() + 1000 })
     clock.advance(999)
@@ -81,7 +81,7 @@ describe('a key', () => {
     expect(ring.verify(secret)).toBeUndefined()
   })
 
-  test('does not verify from the moment that it is revoked, nor after a restart', async () => {
+  test('does not verify from the moment it is revoked, nor after a restart', async () => {
     const folder = temporaryFolder()
     const { ring, clock, close } = await ringIn(folder)
     const { key, secret } = await ring.create(check)
@@ -96,7 +96,7 @@ describe('a key', () => {
     expect(again.ring.get(key.id)?.revokedAt).toBeDefined()
   })
 
-  test('remembers when it was last used, and keeps that once a minute', async () => {
+  test('stores its time of last use once a minute', async () => {
     const folder = temporaryFolder()
     const { ring, clock, journal } = await ringIn(folder)
     const { key, secret } = await ring.create(check)
@@ -104,11 +104,11 @@ describe('a key', () => {
     clock.advance(70)
     ring.verify(secret)
     expect(ring.get(key.id)?.lastUsedAt).toBe(clock.now())
-    await ring.keepUse()
+    await ring.saveUse()
     expect(journal.all('key').get(key.id)).toMatchObject({ lastUsedAt: clock.now() })
   })
 
-  test('needs a name of its own, scopes that exist and a time to come', async () => {
+  test('needs a unique name, existing scopes and a future expiry', async () => {
     const { ring, clock } = await ringIn(temporaryFolder())
     const wrong = [
       {},
@@ -125,14 +125,14 @@ describe('a key', () => {
     expect(ring.list()).toMatchObject([{ name: 'a', scopes: ['check', 'read'] }])
   })
 
-  test('of two that are made at once with one name, one is made', async () => {
+  test('of two that are created at once with one name, one is created', async () => {
     const { ring } = await ringIn(temporaryFolder())
     const made = await Promise.allSettled([ring.create(check), ring.create(check)])
     expect(made.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
     expect(ring.list()).toHaveLength(1)
   })
 
-  test('whose name was freed by revoking or expiry can be made again; the list is newest first', async () => {
+  test('can reuse the name of a revoked or expired key; the list is newest first', async () => {
     const { ring, clock } = await ringIn(temporaryFolder())
     const first = await ring.create(check)
     await ring.revoke(first.key.id)
@@ -145,7 +145,7 @@ describe('a key', () => {
 })
 
 describe('rotation', () => {
-  test('gives a second key of the same name and scopes; both verify until the first is revoked', async () => {
+  test('creates a second key with the same name and scopes; both verify until the first is revoked', async () => {
     const clock = fakeClock()
     const { ring } = await ringIn(temporaryFolder(), clock)
     const first = await ring.create({ name: 'shop', scopes: ['read', 'check'] })
@@ -161,7 +161,7 @@ describe('rotation', () => {
     expect((await ring.rotate(second.key.id, { expiresAt })).key).toMatchObject({ name: 'shop', expiresAt })
   })
 
-  test('with a grace ends the first by itself, never later than it would have, also after a restart', async () => {
+  test('with a grace period ends the first key by itself, never later than its own expiry, also after a restart', async () => {
     const folder = temporaryFolder()
     const { ring, clock, close } = await ringIn(folder)
     const first = await ring.create({ ...check, expiresAt: clock.now() + 5000 })
@@ -178,7 +178,7 @@ describe('rotation', () => {
     expect(again.ring.get(third.key.id)?.expiresAt).toBe(clock.now() + 10)
   })
 
-  test('that is under way when the key is revoked does not bring it back', async () => {
+  test('that runs while the key is revoked does not make the key valid again', async () => {
     const folder = temporaryFolder()
     const { ring, close } = await ringIn(folder)
     const { key, secret } = await ring.create(check)
@@ -195,7 +195,7 @@ describe('rotation', () => {
     expect(again.ring.verify(second.secret)).toBeDefined()
   })
 
-  test('of a key that is not there, or with a grace that is no time, is refused', async () => {
+  test('of an unknown key, or with an invalid grace period, is refused', async () => {
     const { ring } = await ringIn(temporaryFolder())
     await expect(ring.rotate('nobody')).rejects.toMatchObject({ code: 'ERR_KEY_UNKNOWN' })
     await expect(ring.revoke('nobody')).rejects.toMatchObject({ code: 'ERR_KEY_UNKNOWN' })
@@ -206,7 +206,7 @@ describe('rotation', () => {
   })
 })
 
-test('a key that could not be kept is not there; one that could not be kept revoked does not verify here', async () => {
+test('a key whose commit failed does not exist; a key whose revocation could not be committed does not verify here', async () => {
   let isOurs = true
   const journal = await Journal.open(temporaryFolder(), { isOurs: async () => isOurs })
   const ring = new KeyRing(journal)
@@ -224,7 +224,7 @@ test('a key that could not be kept is not there; one that could not be kept revo
   await journal.close()
 })
 
-test('a key that cannot be read does not verify, and is told of', async () => {
+test('a key that cannot be read does not verify, and is reported', async () => {
   const journal = await Journal.open(temporaryFolder())
   await journal.commit([{ kind: 'key', id: 'a', value: { name: 'x' } }])
   const ring = new KeyRing(journal)
@@ -234,7 +234,7 @@ test('a key that cannot be read does not verify, and is told of', async () => {
   await journal.close()
 })
 
-test('an admin may do everything, others what they were given', async () => {
+test('an admin may do everything, others only what their scopes allow', async () => {
   const { ring } = await ringIn(temporaryFolder())
   const { key: admin } = await ring.create({ name: 'a', scopes: ['admin'] })
   const { key: reader } = await ring.create({ name: 'r', scopes: ['read'] })
@@ -242,7 +242,7 @@ test('an admin may do everything, others what they were given', async () => {
   expect((['check', 'read', 'admin'] as const).map((scope) => mayUse(reader, scope))).toEqual([false, true, false])
 })
 
-test('a key whose revocation could not be kept stays refused when another instance tells of its use', async () => {
+test('a key whose revocation could not be committed stays refused when another instance stores its last use', async () => {
   const { ring: maker, journal } = await ringIn(temporaryFolder())
   const { key, secret } = await maker.create(check)
   let tell = (_change: Change): void => {}
@@ -262,7 +262,7 @@ test('a key whose revocation could not be kept stays refused when another instan
   expect(ring.verify(secret)).toBeUndefined()
 })
 
-test('a key that another instance tells of and that cannot be read is named, and refused', async () => {
+test('a key of another instance that cannot be read is reported and refused', async () => {
   const { ring: maker, journal } = await ringIn(temporaryFolder())
   const { key, secret } = await maker.create(check)
   let tell = (_change: Change): void => {}

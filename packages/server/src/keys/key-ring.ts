@@ -1,57 +1,57 @@
-// API keys: made, verified, listed, revoked, rotated.
-// Invariant: no secret is kept, only its digest; a key that has been revoked or has expired does not verify from that moment on;
-// keys that are alive share a name only while one takes over from the other; the last admin key is revoked only by force, also if
-// several instances revoke at once.
+// API keys: create, verify, list, revoke, rotate.
+// Invariant: only the digest of a secret is stored. A key does not verify from the moment it is revoked or expires. Two valid keys
+// share a name only during a rotation. The last admin key is revoked only with force, even if several instances revoke keys at
+// once.
 
 import { timingSafeEqual } from 'node:crypto'
 import type { Change, Records } from '../data/records.ts'
 import { ServerError } from '../errors.ts'
 import { checkInput, refuse } from '../input/check-input.ts'
 import { show } from '../input/near-word.ts'
-import { type ApiKey, isAlive, type KeyRecord, KeyRecordSchema, type NewKeyOptions, NewKeySchema } from './api-key.ts'
+import { type ApiKey, isValid, type KeyRecord, KeyRecordSchema, type NewKeyOptions, NewKeySchema } from './api-key.ts'
 import { digestOf, idOfKeyText, makeKeyText } from './key-text.ts'
 import { lastAdminRefusal } from './last-admin.ts'
 
 export { type ApiKey, mayUse, type NewKeyOptions, type Scope } from './api-key.ts'
 
-/** A new key with its secret, which is shown this once and not kept. */
+/** A new key with its secret. The secret is shown only once and not stored. */
 export interface NewApiKey {
   readonly key: ApiKey
-  /** What its owner sends: `sluice_<id>_<secret>_<checksum>`. */
+  /** The text that its owner sends: `sluice_<id>_<secret>_<checksum>`. */
   readonly secret: string
 }
 
 export interface RotateOptions {
-  /** How long the old key lives on; until it is revoked, or expires, unless given. */
+  /** Time for which the old key stays valid. Default: until it is revoked or expires. */
   readonly graceMs?: number
-  /** When the new key expires. */
+  /** Expiry of the new key. */
   readonly expiresAt?: number
 }
 
 export interface RevokeOptions {
-  /** Revokes the key even if no other can administer. */
+  /** Revokes the key even if no other key has the scope `admin`. */
   readonly force?: boolean
 }
 
-/** Keys that are kept, those included that are no longer alive. */
+/** Maximum number of keys, including revoked and expired ones. */
 const MOST_KEYS = 10_000
 
-/** What keys were last used at is kept this often: a crash forgets no more than this of it. */
-const KEEP_USE_EVERY_MS = 60_000
+/** Interval for storing the times of last use. A crash loses at most this much. */
+const SAVE_USE_EVERY_MS = 60_000
 
-/** Keys that were proved lately and are not hashed again: hashing one takes longer than deciding a check. */
-const MOST_PROVED = 1000
+/** Maximum number of cached verifications. Hashing a key takes longer than deciding a check. */
+const MOST_VERIFIED = 1000
 
-/** Compared with where no key has the id, so that the time says nothing about ids. */
+/** Compared with if the id is unknown, so that the response time reveals nothing about ids. */
 const NOBODY = Buffer.alloc(32)
 
-/** A key, and what proves it. */
-interface Held {
+/** A key with the digest of its secret. */
+interface KeyEntry {
   readonly key: ApiKey & { lastUsedAt?: number }
   readonly digest: Buffer
 }
 
-/** A key that was kept and cannot be read, such as one of a later version. It does not verify. */
+/** A stored key that cannot be read, such as one of a newer version. It does not verify. */
 export interface UnreadKey {
   readonly id: string
   readonly error: unknown
@@ -62,71 +62,71 @@ export class KeyRing {
   readonly #now: () => number
   readonly #onUnread: (key: UnreadKey) => void
   readonly #unread = new Map<string, UnreadKey>()
-  readonly #held = new Map<string, Held>()
-  readonly #used = new Set<Held>()
-  /** By the text that was presented. What became of a key since then shows in `#held`. */
-  readonly #proved = new Map<string, Held>()
-  /** Keys that this instance refuses because it was asked to revoke them, without force, and that are not kept as revoked yet. */
+  readonly #entries = new Map<string, KeyEntry>()
+  readonly #used = new Set<KeyEntry>()
+  /** Verified keys by presented text. An entry counts only while `#entries` contains the same object. */
+  readonly #verified = new Map<string, KeyEntry>()
+  /** Keys that this instance was asked to revoke without force, and whose revocation is not committed yet. They do not verify. */
   readonly #revoking = new Set<string>()
   readonly #unwatch: () => void
   readonly #timer: NodeJS.Timeout
-  /** Changes are made one after the other. */
+  /** Queue of changes: they run one after the other. */
   #turn: Promise<unknown> = Promise.resolve()
 
-  /** `onUnread` hears of each key that cannot be read. */
+  /** `onUnread` is called for each key that cannot be read. */
   constructor(records: Records, now: () => number = Date.now, onUnread: (key: UnreadKey) => void = () => {}) {
     this.#records = records
     this.#now = now
     this.#onUnread = onUnread
-    for (const [id, record] of records.all('key')) this.#tryToHold(id, record)
-    this.#unwatch = records.watch((change) => this.#hear(change))
-    this.#timer = setInterval(() => this.keepUse().catch(() => {}), KEEP_USE_EVERY_MS)
+    for (const [id, record] of records.all('key')) this.#tryToLoad(id, record)
+    this.#unwatch = records.watch((change) => this.#apply(change))
+    this.#timer = setInterval(() => this.saveUse().catch(() => {}), SAVE_USE_EVERY_MS)
     this.#timer.unref()
   }
 
-  /** Keys that are kept and cannot be used. */
+  /** Stored keys that cannot be read. */
   get unread(): readonly UnreadKey[] {
     return [...this.#unread.values()]
   }
 
-  /** Makes a key; resolves when it is safe. */
+  /** Resolves when the key is durable. */
   create(options: NewKeyOptions): Promise<NewApiKey> {
     return this.#inTurn(async () => {
       checkInput(NewKeySchema, options, 'the API key')
       this.#checkExpiry(options.expiresAt)
-      if (this.#aliveWithName(options.name).length > 0) {
+      if (this.#validWithName(options.name).length > 0) {
         throw new ServerError(
           'ERR_KEY_TAKEN',
-          `a key called ${show(options.name)} is alive: rotate that one, or choose another name`,
+          `a valid key is called ${show(options.name)} already: rotate that one, or choose another name`,
         )
       }
       return this.#add(options, [])
     })
   }
 
-  /** The key that was presented, if it is known and alive. */
+  /** Returns the key if the presented text is valid. */
   verify(presented: unknown): ApiKey | undefined {
-    const held = this.#provedBy(presented)
-    if (held === undefined) return undefined
+    const entry = this.#entryFor(presented)
+    if (entry === undefined) return undefined
     const nowMs = this.#now()
-    if (!isAlive(held.key, nowMs)) return undefined
-    held.key.lastUsedAt = nowMs
-    this.#used.add(held)
-    return held.key
+    if (!isValid(entry.key, nowMs)) return undefined
+    entry.key.lastUsedAt = nowMs
+    this.#used.add(entry)
+    return entry.key
   }
 
   get(id: string): ApiKey | undefined {
-    return this.#held.get(id)?.key
+    return this.#entries.get(id)?.key
   }
 
-  /** Newest first, those included that are no longer alive. */
+  /** Returns all keys, newest first, including revoked and expired ones. */
   list(): readonly ApiKey[] {
     return this.#all().sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1))
   }
 
   /**
-   * From this call on it does not verify, even if that could not be kept; then it rejects, may be called again, and is owed by the
-   * records. The last key that can administer is refused with ERR_KEY_LAST, and stays alive.
+   * The key does not verify from this call on, even if the commit fails. In that case the promise rejects, the records owe the
+   * revocation, and the call may be repeated. The last key with the scope `admin` is refused with ERR_KEY_LAST and stays valid.
    */
   async revoke(id: string, { force = false }: RevokeOptions = {}): Promise<ApiKey> {
     const { key } = this.#known(id)
@@ -138,77 +138,77 @@ export class KeyRing {
       return force ? undefined : lastAdminRefusal(unrevoked, this.#all(), this.#now())
     }
     const revokedAt = key.revokedAt ?? this.#now()
-    const revoked = (): Held => changed(this.#known(id), { revokedAt })
+    const revoked = (): KeyEntry => changed(this.#known(id), { revokedAt })
     try {
       const refused = refusal()
       if (refused !== undefined) throw refused
-      this.#held.set(id, revoked())
+      this.#entries.set(id, revoked())
       return await this.#inTurn(async () => {
-        const held = revoked()
-        // Another instance may have revoked the others meanwhile, so the same is asked again right before it is kept.
-        if (!this.#isKeptRevoked(id)) await this.#records.commit([changeTo(held)], refusal)
+        const entry = revoked()
+        // Another instance may have revoked the other admin keys meanwhile, so `refusal` runs again right before the commit.
+        if (!this.#isRevocationStored(id)) await this.#records.commit([changeTo(entry)], refusal)
         this.#revoking.delete(id)
-        return held.key
+        return entry.key
       })
     } catch (error) {
-      if (error instanceof ServerError && error.code === 'ERR_KEY_LAST') this.#liveOn(id)
+      if (error instanceof ServerError && error.code === 'ERR_KEY_LAST') this.#undoRevocation(id)
       else this.#owe(id, refusal)
       throw error
     }
   }
 
-  /** Has the records make a revocation later. If it would be the last admin key by then, the key lives on. */
+  /** Asks the records to commit the revocation later. If it is the last admin key at that time, the key stays valid. */
   #owe(id: string, refusal: () => ServerError | undefined): void {
-    const held = this.#held.get(id)
-    if (held === undefined) return
-    this.#records.owe?.(changeTo(held), () => {
-      if (!this.#held.has(id)) return unknownKey(id)
+    const entry = this.#entries.get(id)
+    if (entry === undefined) return
+    this.#records.owe?.(changeTo(entry), () => {
+      if (!this.#entries.has(id)) return unknownKey(id)
       const refused = refusal()
-      if (refused !== undefined) this.#liveOn(id)
+      if (refused !== undefined) this.#undoRevocation(id)
       return refused
     })
   }
 
-  /** Takes back a revocation that was refused, unless the key had been revoked before. */
-  #liveOn(id: string): void {
+  /** Undoes a refused revocation, unless the key had been revoked before. */
+  #undoRevocation(id: string): void {
     if (!this.#revoking.delete(id)) return
     const { key, digest } = this.#known(id)
-    this.#held.set(id, { key: withoutRevocation(key), digest })
+    this.#entries.set(id, { key: withoutRevocation(key), digest })
   }
 
-  #isKeptRevoked(id: string): boolean {
+  #isRevocationStored(id: string): boolean {
     return (this.#records.all('key').get(id) as KeyRecord | undefined)?.revokedAt !== undefined
   }
 
-  /** A second key of the same name and scopes, for its owner to go over to. */
+  /** Creates a second key with the same name and scopes, which replaces the first. */
   rotate(id: string, { graceMs, expiresAt }: RotateOptions = {}): Promise<NewApiKey> {
     return this.#inTurn(async () => {
-      const held = this.#known(id)
-      const { key } = held
+      const entry = this.#known(id)
+      const { key } = entry
       const nowMs = this.#now()
       if (graceMs !== undefined && !(Number.isSafeInteger(graceMs) && graceMs >= 0)) {
         const message = `graceMs must be a whole number of at least 0, got ${show(graceMs)}`
         refuse('the rotation', [{ at: 'graceMs', message }])
       }
       this.#checkExpiry(expiresAt)
-      if (!isAlive(key, nowMs)) {
-        throw new ServerError('ERR_KEY_UNKNOWN', `the key ${show(id)} is no longer alive: create a new one`)
+      if (!isValid(key, nowMs)) {
+        throw new ServerError('ERR_KEY_UNKNOWN', `the key ${show(id)} is revoked or expired: create a new one`)
       }
-      if (this.#aliveWithName(key.name).length > 1) {
-        throw new ServerError('ERR_KEY_TAKEN', `two keys called ${show(key.name)} are alive already: revoke one of them first`)
+      if (this.#validWithName(key.name).length > 1) {
+        throw new ServerError('ERR_KEY_TAKEN', `two valid keys are called ${show(key.name)} already: revoke one of them first`)
       }
       const { name, scopes } = key
       const options = { name, scopes: [...scopes], ...(expiresAt === undefined ? {} : { expiresAt }) }
       if (graceMs === undefined) return this.#add(options, [])
       const endsAt = Math.min(key.expiresAt ?? Number.POSITIVE_INFINITY, nowMs + graceMs)
-      return this.#add(options, [changed(held, { expiresAt: endsAt })])
+      return this.#add(options, [changed(entry, { expiresAt: endsAt })])
     })
   }
 
-  /** Keeps when keys were last used. Done once a minute, and when the ring is closed. */
-  keepUse(): Promise<void> {
+  /** Stores the times of last use. Runs once a minute and on close. */
+  saveUse(): Promise<void> {
     return this.#inTurn(async () => {
-      const used = [...this.#used].filter((held) => this.#held.get(held.key.id) === held)
+      const used = [...this.#used].filter((entry) => this.#entries.get(entry.key.id) === entry)
       this.#used.clear()
       if (used.length > 0) await this.#records.commit(used.map(changeTo))
     })
@@ -217,11 +217,11 @@ export class KeyRing {
   async close(): Promise<void> {
     clearInterval(this.#timer)
     this.#unwatch()
-    await this.keepUse()
+    await this.saveUse()
   }
 
-  /** Keeps a new key, and what becomes of others with it. */
-  async #add({ name, scopes, expiresAt }: NewKeyOptions, others: readonly Held[]): Promise<NewApiKey> {
+  /** Commits a new key together with changes of others. */
+  async #add({ name, scopes, expiresAt }: NewKeyOptions, others: readonly KeyEntry[]): Promise<NewApiKey> {
     const { id, text } = makeKeyText()
     const key: ApiKey = {
       id,
@@ -230,59 +230,59 @@ export class KeyRing {
       createdAt: this.#now(),
       ...(expiresAt === undefined ? {} : { expiresAt }),
     }
-    const gone = this.#held.size < MOST_KEYS ? [] : [this.#longestDead()]
-    const kept: readonly Held[] = [{ key, digest: digestOf(text) }, ...others]
+    const gone = this.#entries.size < MOST_KEYS ? [] : [this.#longestEnded()]
+    const kept: readonly KeyEntry[] = [{ key, digest: digestOf(text) }, ...others]
     await this.#records.commit([...kept.map(changeTo), ...gone.map(({ id }) => ({ kind: 'key', id, value: undefined }) as const)])
-    for (const { id } of gone) this.#held.delete(id)
-    for (const held of kept) {
-      // Revoked meanwhile, it stays so.
-      const revokedAt = this.get(held.key.id)?.revokedAt
-      this.#held.set(held.key.id, revokedAt === undefined ? held : changed(held, { revokedAt }))
+    for (const { id } of gone) this.#entries.delete(id)
+    for (const entry of kept) {
+      // A key that was revoked during the commit stays revoked.
+      const revokedAt = this.get(entry.key.id)?.revokedAt
+      this.#entries.set(entry.key.id, revokedAt === undefined ? entry : changed(entry, { revokedAt }))
     }
     return { key, secret: text }
   }
 
-  #provedBy(presented: unknown): Held | undefined {
-    const proved = this.#proved.get(presented as string)
-    if (proved !== undefined && this.#held.get(proved.key.id) === proved) return proved
+  #entryFor(presented: unknown): KeyEntry | undefined {
+    const verified = this.#verified.get(presented as string)
+    if (verified !== undefined && this.#entries.get(verified.key.id) === verified) return verified
     const id = idOfKeyText(presented)
     if (id === undefined) return undefined
-    const held = this.#held.get(id)
-    const isProof = timingSafeEqual(digestOf(presented as string), held?.digest ?? NOBODY)
-    if (held === undefined || !isProof) return undefined
-    if (this.#proved.size >= MOST_PROVED) this.#proved.clear()
-    this.#proved.set(presented as string, held)
-    return held
+    const entry = this.#entries.get(id)
+    const isProof = timingSafeEqual(digestOf(presented as string), entry?.digest ?? NOBODY)
+    if (entry === undefined || !isProof) return undefined
+    if (this.#verified.size >= MOST_VERIFIED) this.#verified.clear()
+    this.#verified.set(presented as string, entry)
+    return entry
   }
 
   #all(): ApiKey[] {
-    return [...this.#held.values()].map(({ key }) => key)
+    return [...this.#entries.values()].map(({ key }) => key)
   }
 
-  #known(id: string): Held {
-    const held = this.#held.get(id)
-    if (held === undefined) throw unknownKey(id)
-    return held
+  #known(id: string): KeyEntry {
+    const entry = this.#entries.get(id)
+    if (entry === undefined) throw unknownKey(id)
+    return entry
   }
 
-  #aliveWithName(name: string): ApiKey[] {
+  #validWithName(name: string): ApiKey[] {
     const nowMs = this.#now()
-    return this.#all().filter((key) => key.name === name && isAlive(key, nowMs))
+    return this.#all().filter((key) => key.name === name && isValid(key, nowMs))
   }
 
   #checkExpiry(expiresAt: number | undefined): void {
     if (expiresAt === undefined || expiresAt > this.#now()) return
-    const message = `expiresAt must be a time to come, in milliseconds since the epoch, got ${show(expiresAt)}`
+    const message = `expiresAt must be in the future, in milliseconds since the epoch, got ${show(expiresAt)}`
     refuse('the API key', [{ at: 'expiresAt', message }])
   }
 
-  #longestDead(): ApiKey {
+  #longestEnded(): ApiKey {
     const nowMs = this.#now()
-    const [dead] = this.#all()
-      .filter((key) => !isAlive(key, nowMs))
+    const [ended] = this.#all()
+      .filter((key) => !isValid(key, nowMs))
       .sort((a, b) => endOf(a) - endOf(b))
-    if (dead === undefined) throw new ServerError('ERR_FULL', `there are ${MOST_KEYS} API keys, and there may not be more`)
-    return dead
+    if (ended === undefined) throw new ServerError('ERR_FULL', `there are ${MOST_KEYS} API keys, which is the maximum`)
+    return ended
   }
 
   #inTurn<T>(change: () => Promise<T>): Promise<T> {
@@ -291,32 +291,32 @@ export class KeyRing {
     return turn
   }
 
-  /** Takes over a change of another instance. A key that was revoked here stays revoked, also if that could not be kept. */
-  #hear({ kind, id, value }: Change): void {
+  /** Applies a change of another instance. A key that was revoked here stays revoked, even if the commit failed. */
+  #apply({ kind, id, value }: Change): void {
     if (kind !== 'key') return
     const revokedAt = this.get(id)?.revokedAt
-    this.#held.delete(id)
+    this.#entries.delete(id)
     this.#unread.delete(id)
-    if (value !== undefined) this.#tryToHold(id, value)
-    const held = this.#held.get(id)
-    if (held === undefined || held.key.revokedAt !== undefined) this.#revoking.delete(id)
-    else if (revokedAt !== undefined) this.#held.set(id, changed(held, { revokedAt }))
+    if (value !== undefined) this.#tryToLoad(id, value)
+    const entry = this.#entries.get(id)
+    if (entry === undefined || entry.key.revokedAt !== undefined) this.#revoking.delete(id)
+    else if (revokedAt !== undefined) this.#entries.set(id, changed(entry, { revokedAt }))
   }
 
-  /** A key that cannot be read does not verify. */
-  #tryToHold(id: string, record: unknown): void {
+  /** Loads a key. A key that cannot be read does not verify. */
+  #tryToLoad(id: string, record: unknown): void {
     try {
-      this.#hold(id, record)
+      this.#load(id, record)
     } catch (error) {
       this.#unread.set(id, { id, error })
       this.#onUnread({ id, error })
     }
   }
 
-  #hold(id: string, record: unknown): void {
+  #load(id: string, record: unknown): void {
     checkInput(KeyRecordSchema, record, `the API key ${id}`)
     const { sha256, ...key } = record
-    this.#held.set(id, { key: { id, ...key }, digest: Buffer.from(sha256, 'hex') })
+    this.#entries.set(id, { key: { id, ...key }, digest: Buffer.from(sha256, 'hex') })
   }
 }
 
@@ -324,7 +324,7 @@ function unknownKey(id: string): ServerError {
   return new ServerError('ERR_KEY_UNKNOWN', `no API key has the id ${show(id)}`)
 }
 
-function changed({ key, digest }: Held, changes: Partial<ApiKey>): Held {
+function changed({ key, digest }: KeyEntry, changes: Partial<ApiKey>): KeyEntry {
   return { key: { ...key, ...changes }, digest }
 }
 
@@ -332,12 +332,12 @@ function withoutRevocation({ revokedAt: _, ...key }: ApiKey): ApiKey {
   return key
 }
 
-function changeTo({ key: { id, scopes, ...key }, digest }: Held): Change {
+function changeTo({ key: { id, scopes, ...key }, digest }: KeyEntry): Change {
   const value: KeyRecord = { ...key, scopes: [...scopes], sha256: digest.toString('hex') }
   return { kind: 'key', id, value }
 }
 
-/** When a key that is no longer alive ceased to be. */
+/** Returns the time when a key was revoked or expired. */
 function endOf({ revokedAt = Number.POSITIVE_INFINITY, expiresAt = Number.POSITIVE_INFINITY }: ApiKey): number {
   return Math.min(revokedAt, expiresAt)
 }

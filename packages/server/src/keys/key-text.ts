@@ -1,5 +1,5 @@
-// What an API key looks like: `sluice_<id>_<secret>_<checksum>`. The id finds it, the secret proves it, and the checksum
-// lets a scanner of leaked secrets, and us, tell a real key from a text that only looks like one without asking anybody.
+// The text of an API key: `sluice_<id>_<secret>_<checksum>`. The id finds the key and the secret proves it. The checksum lets
+// scanners for leaked secrets, and this service, recognise a real key without a lookup.
 
 import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
@@ -8,7 +8,7 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 
 const ID_LENGTH = 12
 
-/** 32 random bytes take 43 digits of base 62, a checksum of 32 bits takes 6. */
+/** 32 random bytes take 43 digits in base 62; a checksum of 32 bits takes 6. */
 const SECRET_BYTES = 32
 const SECRET_LENGTH = 43
 const CHECKSUM_LENGTH = 6
@@ -22,15 +22,15 @@ export interface KeyText {
   readonly text: string
 }
 
-/** A key that nobody has had before. */
+/** Creates a random key. */
 export function makeKeyText(): KeyText {
-  // 9 bytes make at most 13 digits; the last 12 of them are as random.
+  // 9 bytes give at most 13 digits. The last 12 are random as well.
   const id = base62(randomBytes(9), ID_LENGTH).slice(-ID_LENGTH)
   const body = `sluice_${id}_${base62(randomBytes(SECRET_BYTES), SECRET_LENGTH)}`
   return { id, text: `${body}_${checksumOf(body)}` }
 }
 
-/** The id of a key, if the text can be one. */
+/** Returns the id if the text has the form of a key. */
 export function idOfKeyText(text: unknown): string | undefined {
   if (typeof text !== 'string' || text.length !== LONGEST) return undefined
   const parts = SHAPE.exec(text)
@@ -39,7 +39,7 @@ export function idOfKeyText(text: unknown): string | undefined {
   return checksumOf(body) === checksum ? id : undefined
 }
 
-/** What is kept of a key. It has 256 random bits, so nobody can guess it from this, however fast they try. */
+/** The stored form of a secret. A secret has 256 random bits, so it cannot be guessed from its hash. */
 export function digestOf(text: string): Buffer {
   return hash('sha256', text, 'buffer')
 }

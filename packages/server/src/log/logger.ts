@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts'
 
 export type { Logger }
 
-/** An API key, of which the id may be seen, and a password in a URL, wherever in a line they stand. */
+/** Secrets that may appear anywhere in a line: an API key (its id may stay visible), and a password in a URL. */
 const API_KEY = /(sluice_[0-9A-Za-z]{12}_)[0-9A-Za-z]{43}_[0-9A-Za-z]{6}/g
 const PASSWORD = /(\/\/[^/:@\s"]*):[^@\s"]+@/g
 

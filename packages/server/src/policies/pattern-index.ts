@@ -1,17 +1,17 @@
-// Finds what belongs to a text by the patterns it fits: the text itself, or beginnings of it. No scan: one look-up for the
-// exact text and one for each length of a beginning that is in use, however many patterns there are.
+// Finds values by pattern: an exact text or a prefix. There is no scan: one lookup for the exact text, and one for each length of
+// prefix in use, however many patterns there are.
 
-/** How many patterns have a beginning of this length. */
+/** Number of patterns with a prefix of this length. */
 interface Length {
   readonly length: number
   count: number
 }
 
-/** Values by pattern. A pattern is a text, or a beginning followed by `*`, which stands for any number of characters, also none. */
+/** Values by pattern. A pattern is a text, or a prefix followed by `*`, which matches any number of characters. */
 export class PatternIndex<T> {
   readonly #exact = new Map<string, T>()
   readonly #beginnings = new Map<string, T>()
-  /** Longest first. */
+  /** Sorted by length, longest first. */
   readonly #lengths: Length[] = []
 
   get isEmpty(): boolean {
@@ -37,13 +37,13 @@ export class PatternIndex<T> {
     else if (this.#beginnings.delete(beginningOf(pattern))) this.#discountLength(pattern.length - 1)
   }
 
-  /** The value of the pattern that is this very text. */
+  /** Returns the value of the pattern that equals the text. */
   exact(text: string): T | undefined {
-    // Most often there is none to be found, and nothing of the text has to be read for that.
+    // Usually there are no exact patterns. Then the text need not be hashed.
     return this.#exact.size === 0 ? undefined : this.#exact.get(text)
   }
 
-  /** The first answer of `ask` to the values whose pattern is a beginning of `text`, longest first. */
+  /** Calls `ask` for the values whose pattern is a prefix of `text`, longest first. Returns its first result that is not undefined. */
   firstOf<A>(text: string, ask: (value: T) => A | undefined): A | undefined {
     for (const { length } of this.#lengths) {
       if (length > text.length) continue
@@ -55,7 +55,7 @@ export class PatternIndex<T> {
     return undefined
   }
 
-  /** The value of the longest beginning of `text` that is a pattern. */
+  /** Returns the value of the longest pattern that is a prefix of `text`. */
   longest(text: string): T | undefined {
     return this.firstOf(text, itself)
   }

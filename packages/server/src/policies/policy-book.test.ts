@@ -14,7 +14,7 @@ function bookOf(...policies: Policy[]): PolicyBook {
   return book
 }
 
-/** The order of policy-index.ts, written the slow and obvious way. */
+/** The order of policy-index.ts, in a slow and obvious implementation. */
 function slowFind(policies: readonly Policy[], clientId: string, route: string): Policy {
   const fits = (pattern: string, text: string): boolean =>
     pattern.endsWith('*') ? text.startsWith(pattern.slice(0, -1)) : text === pattern
@@ -66,7 +66,7 @@ describe('the most specific policy wins', () => {
     expect(book.find('acme', '/v1/search')).toBe(builtInDefault)
   })
 
-  test('a star stands for any number of characters, also none, and is not a character', () => {
+  test('a star matches any number of characters, including none, and is not a character itself', () => {
     const book = bookOf(policy('a', 'acme*', '/v1/*'))
     expect(book.find('acme', '/v1/').name).toBe('a')
     expect(book.find('acme-2', '/v1/x').name).toBe('a')
@@ -74,7 +74,7 @@ describe('the most specific policy wins', () => {
     expect(book.find('acme', '/v1').name).toBe('default')
   })
 
-  test('any text is a client or route, also names that objects have', () => {
+  test('any text can be a client or route, even names that objects inherit', () => {
     const book = bookOf(policy('a', '__proto__', '/x'), policy('b', 'con*', '/x'))
     expect(book.find('__proto__', '/x').name).toBe('a')
     expect(book.find('constructor', '/x').name).toBe('b')
@@ -82,7 +82,7 @@ describe('the most specific policy wins', () => {
     expect(book.find('*', '*')).toBe(builtInDefault)
   })
 
-  test('as a slow and obvious model says, through any changes', () => {
+  test('equals a slow and obvious model, after any changes', () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'b', '/'), minLength: 1, maxLength: 4 })
     const pattern = fc.oneof(
       text,
@@ -122,7 +122,7 @@ describe('the most specific policy wins', () => {
 })
 
 describe('changing policies', () => {
-  test('a policy can be replaced, also with other patterns', () => {
+  test('a policy can be replaced, even with other patterns', () => {
     const book = bookOf(policy('a', 'acme', '*'))
     const next = policy('a', 'bolt', '/x')
     expect(book.put(next)?.client).toBe('acme')
@@ -131,7 +131,7 @@ describe('changing policies', () => {
     expect(book.size).toBe(2)
   })
 
-  test('two policies with the same patterns are refused, with the name of the other, and nothing changes', () => {
+  test('two policies with the same patterns are refused with the name of the other, and nothing changes', () => {
     const book = bookOf(policy('a', 'acme', '/v1/*'))
     const refused = (): unknown => book.put(policy('b', 'acme', '/v1/*'))
     expect(refused).toThrow('the policy "a" has client "acme" and route "/v1/*" already: change that one')
@@ -140,7 +140,7 @@ describe('changing policies', () => {
     expect(book.find('acme', '/v1/x').name).toBe('a')
   })
 
-  test('the default can be replaced; deleting it brings the built-in one back; that one stays', () => {
+  test('the default can be replaced; deleting the replacement restores the built-in one, which cannot be deleted', () => {
     const book = new PolicyBook()
     const own = readPolicy({ name: 'default', rules: '5/minute' }, 'api')
     expect(book.put(own)).toBe(builtInDefault)
@@ -151,13 +151,13 @@ describe('changing policies', () => {
     expect(book.list().policies).toEqual([builtInDefault])
   })
 
-  test('what is not there cannot be deleted', () => {
+  test('a policy that does not exist cannot be deleted', () => {
     expect(() => new PolicyBook().delete('nobody')).toThrow(expect.objectContaining({ code: 'ERR_POLICY_UNKNOWN' }))
   })
 })
 
 describe('policies of the file', () => {
-  test('cannot be changed or deleted, and say so', () => {
+  test('cannot be changed or deleted, and the message says so', () => {
     const book = new PolicyBook()
     book.replaceFilePolicies([ofFile('a', 'acme', '*')])
     for (const change of [() => book.put(policy('a', 'acme', '*')), () => book.delete('a')]) {
@@ -168,7 +168,7 @@ describe('policies of the file', () => {
     expect(book.get('a')?.source).toBe('file')
   })
 
-  test('stand before those of the API that have their name or patterns, which come back when they go', () => {
+  test('override those of the API with the same name or patterns, which are in force again when they are removed', () => {
     const book = bookOf(policy('name', 'acme', '*'), policy('patterns', 'bolt', '/x'), policy('free', 'cog', '*'))
     book.replaceFilePolicies([ofFile('name', 'other', '*'), ofFile('file', 'bolt', '/x')])
     expect(book.find('acme', '/')).toBe(builtInDefault)
@@ -181,13 +181,13 @@ describe('policies of the file', () => {
     expect(book.hidden).toEqual([])
   })
 
-  test('no new policy takes the patterns of one that is hidden', () => {
+  test('no new policy may take the patterns of a hidden one', () => {
     const book = bookOf(policy('name', 'acme', '*'))
     book.replaceFilePolicies([ofFile('name', 'other', '*')])
     expect(() => book.put(policy('new', 'acme', '*'))).toThrow(expect.objectContaining({ code: 'ERR_POLICY_TAKEN' }))
   })
 
-  test('may have the default', () => {
+  test('may include the default', () => {
     const book = bookOf(readPolicy({ name: 'default', rules: '5/minute' }, 'api'))
     const own = readPolicy({ name: 'default', rules: '7/minute' }, 'file')
     book.replaceFilePolicies([own])
@@ -201,7 +201,7 @@ describe('a list', () => {
   const book = bookOf(...['d', 'b', 'a', 'c'].map((name) => policy(name, `client-${name}`, '/V1/*')))
   const namesOf = (options: object): string[] => book.list(options).policies.map(({ name }) => name)
 
-  test('is in the order of names', () => {
+  test('is sorted by name', () => {
     expect(namesOf({})).toEqual(['a', 'b', 'c', 'd', 'default'])
     expect(book.list()).toMatchObject({ total: 5, next: undefined })
   })
@@ -214,7 +214,7 @@ describe('a list', () => {
     expect(namesOf({ limit: 2, after: 'd' })).toEqual(['default'])
   })
 
-  test('can be searched by name, client and route, in any case', () => {
+  test('can be searched by name, client and route, ignoring case', () => {
     expect(namesOf({ search: 'CLIENT-B' })).toEqual(['b'])
     expect(namesOf({ search: '/v1', limit: 3 })).toEqual(['a', 'b', 'c'])
     expect(book.list({ search: '/v1', limit: 3 })).toMatchObject({ total: 4, next: 'c' })
@@ -222,7 +222,7 @@ describe('a list', () => {
   })
 })
 
-test('a hundred thousand policies cost a look-up what ten do', () => {
+test('a lookup among a hundred thousand policies costs the same as among ten', () => {
   const make = (count: number): PolicyBook => {
     const book = new PolicyBook()
     const all: Policy[] = []
@@ -243,6 +243,6 @@ test('a hundred thousand policies cost a look-up what ten do', () => {
     return performance.now() - start
   }
   const best = (book: PolicyBook, count: number): number => Math.min(...[1, 2, 3, 4, 5].map(() => msFor(book, count)))
-  // The larger one misses the processor's caches; a scan would take ten thousand times as long.
+  // The larger book misses the processor's caches. A scan would take ten thousand times as long.
   expect(best(many, 100_000)).toBeLessThan(20 * best(few, 10))
 })

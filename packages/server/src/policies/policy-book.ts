@@ -1,6 +1,6 @@
-// All policies: those of the file over those of the API over the built-in default, and which of them a request gets.
-// What must stay true: of the policies in force no two share a name or both patterns, and one called `default` covers everything;
-// a policy of the API that the file stands before is kept, hidden, until the file no longer does.
+// All policies, and the choice of a policy for a request. Policies of the file override those of the API, which override the default.
+// Invariant: no two policies in force share a name or both patterns, and one called `default` covers everything.
+// A policy of the API that the file overrides is kept, hidden, until the file no longer overrides it.
 
 import { ServerError } from '../errors.ts'
 import { show } from '../input/near-word.ts'
@@ -8,44 +8,44 @@ import { builtInDefault, DEFAULT_POLICY, type Policy } from './policy.ts'
 import { PolicyIndex } from './policy-index.ts'
 
 export interface PolicyListOptions {
-  /** Only those with this text in their name, client or route, in upper or lower case. */
+  /** Only policies with this text in name, client or route, ignoring case. */
   readonly search?: string
-  /** Only those whose name comes after this one. */
+  /** Only policies whose name sorts after this one. */
   readonly after?: string
-  /** How many at most: 1 to 1,000. Default: 100. */
+  /** Policies at most: 1 to 1,000. Default: 100. */
   readonly limit?: number
 }
 
 export interface PolicyPage {
-  /** In the order of their names. */
+  /** Sorted by name. */
   readonly policies: readonly Policy[]
-  /** How many there are that match the search, on all pages. */
+  /** Number of policies that match the search, on all pages. */
   readonly total: number
   /** The `after` of the next page; undefined if this is the last. */
   readonly next: string | undefined
 }
 
-/** Bounds memory: about a gigabyte of policies. */
+/** Bounds memory: a million policies take about a gigabyte. */
 const MOST_POLICIES = 1_000_000
 
 const MOST_LISTED = 1000
 
-/** In memory and at once. Changes that must outlive the process go through a PolicyKeeper, which owns the book. */
+/** Holds policies in memory. Changes that must outlive the process go through PolicyKeeper, which owns the book. */
 export class PolicyBook {
   #fromFile: ReadonlyMap<string, Policy> = new Map()
   readonly #fromApi = new Map<string, Policy>()
-  /** Of the API's policies, also the hidden ones. */
+  /** Index of the API's policies, including hidden ones. */
   #apiIndex = new PolicyIndex()
   #inForce = new Map<string, Policy>()
   #index = new PolicyIndex()
-  /** Of the policies in force, in order. */
+  /** Names of the policies in force, sorted. */
   #names: string[] = []
 
   constructor() {
     this.#rebuild()
   }
 
-  /** The most specific policy for a request: see policy-index.ts. There is always one. */
+  /** Returns the most specific policy for a request; see policy-index.ts. There is always one. */
   find(clientId: string, route: string): Policy {
     return this.#index.find(clientId, route) as Policy
   }
@@ -54,7 +54,7 @@ export class PolicyBook {
     return this.#inForce.get(name)
   }
 
-  /** The policy with exactly these patterns. */
+  /** Returns the policy with exactly these patterns. */
   withPatterns(client: string, route: string): Policy | undefined {
     return this.#index.get(client, route)
   }
@@ -63,7 +63,7 @@ export class PolicyBook {
     return this.#inForce.size
   }
 
-  /** Policies of the API that are not in force because the file has one of their name or patterns. */
+  /** Policies of the API that are not in force, because the file has a policy with the same name or patterns. */
   get hidden(): readonly Policy[] {
     return [...this.#fromApi.values()].filter((policy) => this.#inForce.get(policy.name) !== policy)
   }
@@ -84,7 +84,7 @@ export class PolicyBook {
     return { policies, total, next }
   }
 
-  /** Adds or replaces a policy of the API; → the one of its name that was in force. Throws before anything is changed. */
+  /** Adds or replaces a policy of the API. Returns the policy of that name that was in force. Throws before any change. */
   put(policy: Policy): Policy | undefined {
     const { name, client, route } = policy
     this.#refuseFromFile(name)
@@ -97,7 +97,7 @@ export class PolicyBook {
     }
     const before = this.#inForce.get(name)
     if (before === undefined && this.#fromApi.size >= MOST_POLICIES) {
-      throw new ServerError('ERR_FULL', `there are ${MOST_POLICIES} policies, and there may not be more`)
+      throw new ServerError('ERR_FULL', `there are ${MOST_POLICIES} policies, which is the maximum`)
     }
     this.#forget(name)
     this.#fromApi.set(name, policy)
@@ -106,12 +106,15 @@ export class PolicyBook {
     return before
   }
 
-  /** Takes a policy of the API away; → it. Throws before anything is changed. */
+  /** Removes and returns a policy of the API. Throws before any change. */
   delete(name: string): Policy {
     this.#refuseFromFile(name)
     const policy = this.#fromApi.get(name)
     if (policy === undefined && name === DEFAULT_POLICY) {
-      throw new ServerError('ERR_POLICY_BUILT_IN', 'the built-in default cannot be deleted: put another in its place')
+      throw new ServerError(
+        'ERR_POLICY_BUILT_IN',
+        'the built-in default cannot be deleted: put a policy called default in its place',
+      )
     }
     if (policy === undefined) throw new ServerError('ERR_POLICY_UNKNOWN', `no policy is called ${show(name)}`)
     this.#forget(name)
@@ -119,7 +122,7 @@ export class PolicyBook {
     return policy
   }
 
-  /** Puts these in the place of all policies of the API. */
+  /** Replaces all policies of the API. */
   replaceApiPolicies(policies: Iterable<Policy>): void {
     this.#fromApi.clear()
     this.#apiIndex = new PolicyIndex()
@@ -130,7 +133,7 @@ export class PolicyBook {
     this.#rebuild()
   }
 
-  /** Puts these in the place of all policies of the file, at once. No two of them may share a name or both patterns. */
+  /** Replaces all policies of the file at once. Precondition: no two of them share a name or both patterns. */
   replaceFilePolicies(policies: readonly Policy[]): void {
     this.#fromFile = new Map(policies.map((policy) => [policy.name, policy]))
     this.#rebuild()
@@ -173,7 +176,7 @@ export class PolicyBook {
   }
 }
 
-/** Where a name stands, or belongs, among names in order. */
+/** Returns the index of a name in sorted names, or the index where it belongs. */
 function placeOf(name: string, names: readonly string[]): number {
   let low = 0
   let high = names.length

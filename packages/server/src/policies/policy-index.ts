@@ -1,4 +1,4 @@
-// Which policy a request gets: the most specific one that fits.
+// Finds the policy for a request: the most specific one that matches.
 //
 // | order | client           | route            | among several                              |
 // | ----- | ---------------- | ---------------- | ------------------------------------------ |
@@ -8,7 +8,7 @@
 // | 4     | prefix, then any | prefix, then any | the longest client, then the longest route |
 //
 // Any (`*`) is the prefix of length 0, so it comes last wherever it stands, and `*` with `*` comes last of all.
-// What must stay true: no two policies have the same two patterns.
+// Invariant: no two policies have the same two patterns.
 
 import { PatternIndex } from './pattern-index.ts'
 import type { Policy } from './policy.ts'
@@ -28,7 +28,7 @@ export class PolicyIndex {
     return ofRoute ?? byPattern
   }
 
-  /** The policy with exactly these patterns. */
+  /** Returns the policy with exactly these patterns. */
   get(client: string, route: string): Policy | undefined {
     return this.#byClient.get(client)?.get(route)
   }

@@ -7,7 +7,7 @@ import { PolicyKeeper } from './policy-keeper.ts'
 const spec = (name: string, client: string, limit = 5) => ({ name, client, rules: `${limit}/minute` })
 
 describe('policies', () => {
-  test('are there again after a restart, in force and as they were written', async () => {
+  test('survive a restart, in force and as they were written', async () => {
     const folder = temporaryFolder()
     const journal = await Journal.open(folder)
     const keeper = new PolicyKeeper(journal)
@@ -30,7 +30,7 @@ describe('policies', () => {
     await again.close()
   })
 
-  test('deleting the default brings back the built-in one', async () => {
+  test('deleting the default restores the built-in one', async () => {
     const journal = await Journal.open(temporaryFolder())
     const keeper = new PolicyKeeper(journal)
     await keeper.put({ name: 'default', rules: '7/minute' })
@@ -39,7 +39,7 @@ describe('policies', () => {
     await journal.close()
   })
 
-  test('of the same patterns are refused, also when they come at once', async () => {
+  test('with the same patterns are refused, even if they arrive at once', async () => {
     const journal = await Journal.open(temporaryFolder())
     const keeper = new PolicyKeeper(journal)
     const [first, second] = await Promise.allSettled([keeper.put(spec('a', 'acme')), keeper.put(spec('b', 'acme'))])
@@ -49,7 +49,7 @@ describe('policies', () => {
     await journal.close()
   })
 
-  test('that are on their way when others fail are in force once they are safe, however many of them there are', async () => {
+  test('that are being committed while others fail are in force after their commit, for any number of them', async () => {
     const table = new Map<string, unknown>()
     const answers: ((error?: Error) => void)[] = []
     const records: Records = {
@@ -81,7 +81,7 @@ describe('policies', () => {
     expect(keeper.book.list().policies.map(({ name }) => name)).toEqual(['c', 'd', 'default'])
   })
 
-  test('that are wrong change nothing', async () => {
+  test('that are invalid change nothing', async () => {
     const journal = await Journal.open(temporaryFolder())
     const keeper = new PolicyKeeper(journal)
     await expect(keeper.put({ name: 'a', client: 'acme', rules: '5/minut' })).rejects.toMatchObject({ code: 'ERR_INPUT' })
@@ -91,7 +91,7 @@ describe('policies', () => {
   })
 })
 
-test('what could not be kept is not in force, nor what was built upon it; afterwards all goes on', async () => {
+test('a change whose commit failed is not in force, nor are changes based on it; afterwards changes work again', async () => {
   let isOurs = true
   const journal = await Journal.open(temporaryFolder(), { isOurs: async () => isOurs })
   const keeper = new PolicyKeeper(journal)
@@ -114,7 +114,7 @@ test('what could not be kept is not in force, nor what was built upon it; afterw
   await journal.close()
 })
 
-test('a policy that cannot be read is left out and told of, and the others are there', async () => {
+test('a policy that cannot be read is left out and reported, and the others are in force', async () => {
   const folder = temporaryFolder()
   const journal = await Journal.open(folder)
   await journal.commit([
@@ -127,7 +127,7 @@ test('a policy that cannot be read is left out and told of, and the others are t
   await journal.close()
 })
 
-test('what another instance has made safe is in force here too', async () => {
+test('a committed change of another instance is in force here too', async () => {
   const tables = new Map<string, unknown>()
   let tell: (change: Change) => void = () => {}
   const shared: Records = {

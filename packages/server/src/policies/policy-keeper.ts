@@ -1,6 +1,6 @@
-// Changes policies so that they outlive the process.
-// What must stay true: a change that could not be kept is not in force either. It is in force a little before it is safe,
-// so that the next change is held against it; only what is safe is acknowledged.
+// Changes policies durably.
+// Invariant: a change that could not be committed is not in force. A change is in force shortly before its commit, so that the next
+// change is validated against it. It is acknowledged after its commit.
 
 import type { Change, Records } from '../data/records.ts'
 import { type Policy, readPolicy } from './policy.ts'
@@ -11,7 +11,7 @@ export interface PolicyChange {
   readonly after: Policy | undefined
 }
 
-/** A policy that was kept and cannot be read, such as one of a later version. */
+/** A stored policy that cannot be read, such as one of a newer version. */
 export interface UnreadPolicy {
   readonly name: string
   readonly error: unknown
@@ -23,32 +23,32 @@ export class PolicyKeeper {
   readonly #onUnread: (policy: UnreadPolicy) => void
   #unread: readonly UnreadPolicy[] = []
   readonly #unwatch: () => void
-  /** How often the book was made anew from what is safe, which takes from it what is on its way to being so. */
-  #loads = 0
+  /** Number of reloads. A reload drops changes that are not committed yet. */
+  #reloads = 0
 
-  /** `onUnread` hears of each policy that cannot be read, once. */
+  /** `onUnread` is called once for each policy that cannot be read. */
   constructor(records: Records, onUnread: (policy: UnreadPolicy) => void = () => {}) {
     this.#records = records
     this.#onUnread = onUnread
     this.#load()
-    this.#unwatch = records.watch((change) => this.#adopt(change))
+    this.#unwatch = records.watch((change) => this.#apply(change))
   }
 
-  /** Policies that are kept and cannot be used. */
+  /** Stored policies that cannot be read. */
   get unread(): readonly UnreadPolicy[] {
     return this.#unread
   }
 
-  /** Adds or replaces a policy; resolves when that is safe. Throws before anything is changed. */
+  /** Adds or replaces a policy. Resolves when the change is durable. Throws before any change. */
   async put(spec: unknown): Promise<PolicyChange & { readonly after: Policy }> {
     const after = readPolicy(spec, 'api')
     const before = this.book.put(after)
     await this.#commit({ kind: 'policy', id: after.name, value: after.spec })
-    this.#isReadable(after.name)
+    this.#markReadable(after.name)
     return { before, after }
   }
 
-  /** Deletes a policy; resolves when that is safe. Deleting `default` brings the built-in one back, which is then `after`. */
+  /** Deletes a policy. Resolves when the change is durable. Deleting `default` restores the built-in policy, which is then `after`. */
   async delete(name: string): Promise<PolicyChange & { readonly before: Policy }> {
     const before = this.book.delete(name)
     const after = this.book.get(name)
@@ -56,25 +56,25 @@ export class PolicyKeeper {
     return { before, after }
   }
 
-  /** Stops hearing of other instances' changes. */
+  /** Removes the listener for changes of other instances. */
   close(): void {
     this.#unwatch()
   }
 
   async #commit(change: Change): Promise<void> {
-    const loads = this.#loads
+    const reloads = this.#reloads
     try {
       await this.#records.commit([change])
     } catch (error) {
-      // Those that came after it were held against it, and have failed with it.
+      // Later changes were validated against this one, and have failed with it.
       this.#load()
       throw error
     }
-    if (this.#loads !== loads) this.#load()
+    if (this.#reloads !== reloads) this.#load()
   }
 
   #load(): void {
-    this.#loads += 1
+    this.#reloads += 1
     const unread: UnreadPolicy[] = []
     const policies: Policy[] = []
     for (const [name, spec] of this.#records.all('policy')) {
@@ -90,17 +90,17 @@ export class PolicyKeeper {
     for (const policy of unread) if (!named.has(policy.name)) this.#onUnread(policy)
   }
 
-  #isReadable(name: string): void {
+  #markReadable(name: string): void {
     this.#unread = this.#unread.filter((policy) => policy.name !== name)
   }
 
-  /** What another instance has made safe is in force here too, unless the file says otherwise. */
-  #adopt({ kind, id, value }: Change): void {
+  /** Applies a committed change of another instance. */
+  #apply({ kind, id, value }: Change): void {
     if (kind !== 'policy') return
     try {
       if (value === undefined) this.book.delete(id)
       else this.book.put(readPolicy(value, 'api'))
-      this.#isReadable(id)
+      this.#markReadable(id)
     } catch {
       this.#load()
     }

@@ -1,5 +1,5 @@
 // The rules of a policy, from the form that people write to those of the library.
-// What must stay true: a rule's name never holds its numbers, so that a policy whose limit changes keeps what was used.
+// Invariant: a rule's name never holds its numbers, so that a policy whose limit changes keeps what was used.
 // It does not hold the policy's name either: whether policies share a count is up to the key that is counted.
 
 import { parseRule, type Rule, SluiceError } from 'sluice'

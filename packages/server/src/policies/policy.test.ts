@@ -17,7 +17,7 @@ function problemsOf(spec: unknown): string[] {
 }
 
 describe('a policy', () => {
-  test('has what was written, with defaults, and remembers it', () => {
+  test('has its written fields, with defaults, and keeps them', () => {
     const spec = { name: 'p', route: '/v1/*', rules: '100/minute' }
     const full = { name: 'p', client: '*', route: '/v1/*', rules: ['100/minute'], mode: 'enforce', scope: 'route' }
     const { rules, ...rest } = readPolicy(spec, 'api')
@@ -30,7 +30,7 @@ describe('a policy', () => {
     expect(policy({ rules }).rules).toHaveLength(16)
   })
 
-  test('has real rules, in every form there is', () => {
+  test('has real rules, in every form', () => {
     const { rules } = policy({
       rules: [
         '100/minute',
@@ -61,7 +61,7 @@ describe('a policy', () => {
     ])
   })
 
-  test('can be written again from what it remembers', () => {
+  test('can be written again from its spec', () => {
     const first = policy({ rules: ['5/second; 9/minute', { algorithm: 'gcra', limit: 10, period: '1s', name: 'x' }] })
     const again = readPolicy(JSON.parse(JSON.stringify(first.spec)), 'api')
     expect(again).toEqual(first)
@@ -69,14 +69,14 @@ describe('a policy', () => {
 })
 
 describe('the name of a rule', () => {
-  test('is the given one, else its place among all rules', () => {
+  test('is the given one, otherwise its position among all rules', () => {
     const { rules } = policy({
       rules: ['5/second; 100/minute', { algorithm: 'sliding-log', limit: 9, window: '1h', name: 'hour' }, '9/day'],
     })
     expect(rules.map(({ name }) => name)).toEqual(['rule-1', 'rule-2', 'hour', 'rule-4'])
   })
 
-  test('stays when its numbers change, so that what was used is kept', () => {
+  test('stays when its limits change, so that usage is kept', () => {
     const clock = fakeClock()
     const store = memoryStore({ clock })
     const before = policy({ rules: ['100/minute', { algorithm: 'token-bucket', capacity: 50, refill: 1, every: '1h' }] })
@@ -87,7 +87,7 @@ describe('the name of a rule', () => {
   })
 })
 
-describe('what is wrong with a policy is said where it is wrong', () => {
+describe('problems of a policy are reported with their place', () => {
   test.each<[unknown, string]>([
     [null, 'it must be a policy, got null'],
     [{}, 'name is missing: it must be a name of 1 to 64 letters, digits and . _ : - that begins with a letter or digit'],
@@ -158,13 +158,13 @@ describe('what is wrong with a policy is said where it is wrong', () => {
     expect(problemsOf(spec)[0]).toBe(message)
   })
 
-  test('in every place at once', () => {
+  test('for all places at once', () => {
     const rules = ['5/secnd', '9/minute', { algorithm: 'sliding-window', limit: Number.MAX_SAFE_INTEGER, window: '7d' }]
     expect(problemsOf({ name: 'p', client: 'a', rules })).toHaveLength(2)
   })
 })
 
-describe('policies that belong together', () => {
+describe('several policies', () => {
   test('may not share a name, or both patterns', () => {
     const specs = [
       { name: 'a', client: 'acme', rules: '1/s' },
@@ -181,7 +181,7 @@ describe('policies that belong together', () => {
     )
   })
 
-  test('are named with their place in what is wrong', () => {
+  test('are named by their position in problems', () => {
     const specs = [
       { name: 'a', client: 'acme', rules: '1/s' },
       { name: 'b', client: 'b', rules: { algorithm: 'gcra' } },
@@ -190,7 +190,7 @@ describe('policies that belong together', () => {
   })
 })
 
-test('the built-in default is 100 a minute for each client and route, on the clock', () => {
+test('the built-in default is 100 a minute for each client and route, with anchor clock', () => {
   const clock = fakeClock(60_000 * 1000 + 59_000)
   const limiter = createLimiter({ rules: builtInDefault.rules, store: memoryStore({ clock }) })
   for (let i = 0; i < 100; i++) expect(limiter.hit('k').allowed).toBe(true)

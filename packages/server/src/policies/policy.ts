@@ -1,5 +1,5 @@
-// A policy: which requests get which rules, and in which mode; from the form that people write to one that can decide.
-// What must stay true: a policy never changes; what is changed is which policies there are.
+// A policy: the requests it applies to, its rules and its mode. Converts the written form to one that can decide.
+// Invariant: a policy object never changes. A change replaces it by another object.
 
 import type { Rule } from 'sluice'
 import { type Problem, ServerError } from '../errors.ts'
@@ -10,16 +10,16 @@ import { type PolicySpec, PolicySpecSchema, type RuleSpec } from './policy-schem
 
 export type { PolicySpec, RuleSpec } from './policy-schema.ts'
 
-/** `enforce`: decides. `shadow`: counts and tells, but lets everything through. `off`: does not even count. */
+/** `enforce`: decides. `shadow`: counts and reports, but allows everything. `off`: does not count. */
 export type PolicyMode = 'enforce' | 'shadow' | 'off'
 
-/** What is counted: each client and route, or each client over all routes of the policy. */
+/** The unit of counting: each client and route, or each client over all routes of the policy. */
 export type PolicyScope = 'route' | 'policy'
 
-/** Where a policy was made: in the program, by the API, or in the configuration file. */
+/** The source of a policy: the program, the API, or the configuration file. */
 export type PolicySource = 'built-in' | 'api' | 'file'
 
-/** What was written, with its defaults filled in and its rules as a list. */
+/** The written form with defaults filled in and rules as a list. */
 export interface FullPolicySpec extends Required<PolicySpec> {
   rules: (string | RuleSpec)[]
 }
@@ -28,19 +28,19 @@ export interface Policy {
   readonly name: string
   readonly client: string
   readonly route: string
-  /** In their order, with names that are unique in the policy. */
+  /** In their written order, with unique names. */
   readonly rules: readonly Rule[]
   readonly mode: PolicyMode
   readonly scope: PolicyScope
   readonly source: PolicySource
-  /** What is listed, kept and written again. */
+  /** The listed and stored form. */
   readonly spec: Readonly<FullPolicySpec>
 }
 
-/** The name of the policy for all that no other covers. */
+/** The name of the policy for all requests that no other policy covers. */
 export const DEFAULT_POLICY = 'default'
 
-/** Makes a policy of a spec; throws ERR_INPUT with everything that is wrong. `at` is where it stands, if inside a file. */
+/** Creates a policy from a spec. Throws ERR_INPUT with all problems. `at` is its place in a file. */
 export function readPolicy(spec: unknown, source: PolicySource, at = ''): Policy {
   const what = at === '' ? 'the policy' : 'policies'
   checkInput(PolicySpecSchema, spec, what, at)
@@ -59,7 +59,7 @@ export function readPolicy(spec: unknown, source: PolicySource, at = ''): Policy
   return Object.freeze({ name, client, route, rules: Object.freeze(rules), mode, scope, source, spec: Object.freeze(full) })
 }
 
-/** Makes policies that belong together; throws ERR_INPUT with everything that is wrong with any of them. */
+/** Creates several policies. Throws ERR_INPUT with all problems, including policies that share a name or both patterns. */
 export function readPolicies(specs: readonly unknown[], source: PolicySource, at: string): readonly Policy[] {
   const problems: Problem[] = []
   const policies: Policy[] = []
@@ -84,7 +84,7 @@ export function readPolicies(specs: readonly unknown[], source: PolicySource, at
   return policies
 }
 
-/** A counter per client and route: 100 a minute, on the clock. */
+/** 100 requests a minute for each client and route, in windows of the clock. */
 export const builtInDefault: Policy = readPolicy(
   { name: DEFAULT_POLICY, rules: { algorithm: 'fixed-window', limit: 100, window: '60s', anchor: 'clock' } },
   'built-in',

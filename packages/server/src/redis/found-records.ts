@@ -1,5 +1,5 @@
-// Answers of the programs, read: the records that Redis has, and where they stand.
-// Invariant: a record that cannot be read is named, and gets in nobody's way.
+// Parses replies of the Lua programs: the records in Redis, and their position.
+// Invariant: a record that cannot be read is reported and does not affect the others.
 
 import type { Change, RecordKind } from '../data/records.ts'
 
@@ -9,26 +9,26 @@ export type Tables = Readonly<Record<RecordKind, Map<string, unknown>>>
 
 export const emptyTables = (): Tables => ({ policy: new Map(), key: new Map() })
 
-/** The last change that an instance has followed. */
+/** The last change that an instance has applied. */
 export interface Position {
-  /** The number of the last change. */
+  /** Number of the change. */
   readonly last: number
-  /** The mark of the last commit; empty if it was made before marks existed. */
+  /** Mark of its commit; empty if it was made before marks existed. */
   readonly mark: string
-  /** Of the first commit. Another origin means that Redis was emptied. */
+  /** Random text of the first commit. Another origin means that Redis was emptied. */
   readonly origin: string
 }
 
-/** A record that is in Redis and cannot be read. */
+/** A record in Redis that cannot be read. */
 export interface UnreadableRecord {
   readonly kind: RecordKind
   readonly id: string
 }
 
-/** Commits by their marks, each with the number of its last change. */
+/** Marks of commits, each with the number of its last change. */
 export type Marks = Map<string, number>
 
-/** The records as an instance knows them. */
+/** The records that an instance knows. */
 export interface KnownRecords {
   readonly tables: Tables
   readonly position: Position
@@ -37,9 +37,9 @@ export interface KnownRecords {
 
 export interface FoundRecords {
   readonly position: Position
-  /** Not empty: an instance says that changes were lost. */
+  /** Not empty if an instance reports that changes were lost. */
   readonly lost: string
-  /** True if there are fewer records than after the last change. */
+  /** True if there are fewer records than the last change recorded. */
   readonly isShort: boolean
   readonly marks: Marks
   readonly tables: Tables
@@ -49,9 +49,9 @@ export interface FoundRecords {
 type Flat = readonly string[]
 export type StreamEntry = readonly [id: string, fields: Flat]
 
-export type LoadAnswer = readonly [number, string, string, string, 0 | 1, Flat, Flat, Flat]
+export type LoadReply = readonly [number, string, string, string, 0 | 1, Flat, Flat, Flat]
 
-export function readLoaded([last, mark, origin, lost, isShort, marks, ...hashes]: LoadAnswer): FoundRecords {
+export function readLoaded([last, mark, origin, lost, isShort, marks, ...hashes]: LoadReply): FoundRecords {
   const tables = emptyTables()
   const unreadable: UnreadableRecord[] = []
   for (const [i, kind] of KINDS.entries()) {
@@ -64,7 +64,7 @@ export function readLoaded([last, mark, origin, lost, isShort, marks, ...hashes]
   return { position: { last, mark, origin }, lost, isShort: isShort === 1, marks: readMarks(marks), tables, unreadable }
 }
 
-/** Records of a kind that Redis has, those that cannot be read included, of which `tables` may hold some. */
+/** Number of records of a kind in Redis, including unreadable ones, some of which may also be in `tables`. */
 export function countOf(kind: RecordKind, tables: Tables, unreadable: readonly UnreadableRecord[]): number {
   return tables[kind].size + unreadable.filter((record) => record.kind === kind && !tables[kind].has(record.id)).length
 }
@@ -73,12 +73,12 @@ export function readMarks(flat: Flat): Marks {
   return new Map([...pairsOf(flat)].map(([mark, last]) => [mark, Number(last)]))
 }
 
-/** The number of a change in the stream. */
+/** Returns the number of a change in the stream. */
 export function numberOfChange([id]: StreamEntry): number {
   return Number(id.split('-')[0])
 }
 
-/** Undefined if the change cannot be read, or is none. */
+/** Returns undefined if the entry is not a change or cannot be read. */
 export function readChange([, [, number, , id, , text]]: StreamEntry): Change | undefined {
   const kind = KINDS[Number(number) - 1]
   if (kind === undefined || id === undefined || text === undefined) return undefined
@@ -87,7 +87,7 @@ export function readChange([, [, number, , id, , text]]: StreamEntry): Change | 
   return value === undefined ? undefined : { kind, id, value }
 }
 
-/** Kind, id and value of each change, as the programs take them. */
+/** Writes changes as arguments of the Lua programs: kind, id and value of each. */
 export function writtenChanges(changes: readonly Change[]): string[] {
   return changes.flatMap(({ kind, id, value }) => [
     String(KINDS.indexOf(kind) + 1),
@@ -96,7 +96,7 @@ export function writtenChanges(changes: readonly Change[]): string[] {
   ])
 }
 
-/** Changes that make `table` equal to `wanted`. */
+/** Returns the changes that turn `table` into `wanted`. */
 export function differences(
   kind: RecordKind,
   table: ReadonlyMap<string, unknown>,

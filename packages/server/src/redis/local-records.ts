@@ -1,4 +1,4 @@
-// The records as this instance knows them, and how far it has followed the changes.
+// The records that this instance knows, and its position in the stream of changes.
 // Invariant: a key that was seen revoked stays revoked, whatever Redis says later.
 
 import type { Change, RecordKind } from '../data/records.ts'
@@ -17,14 +17,14 @@ import {
 import { KEPT_MARKS } from './records-programs.ts'
 
 export interface LocalRecordsOptions {
-  /** Hears that something has changed, whoever did it. */
+  /** Called after each change, from this instance or another. */
   readonly onChange?: () => void
-  /** Hears of a record in Redis that cannot be read, once. */
+  /** Called once for each record in Redis that cannot be read. */
   readonly onUnreadable?: (record: UnreadableRecord) => void
 }
 
-/** Records that a copy holds. */
-export interface AssumedRecords {
+/** The records of a local copy. */
+export interface CopiedRecords {
   readonly records: readonly Change[]
   readonly position: Position
   readonly marks: Marks
@@ -32,12 +32,12 @@ export interface AssumedRecords {
 
 export class LocalRecords {
   readonly tables = emptyTables()
-  /** Keys whose revocation Redis had forgotten: they have to be written again. */
-  readonly owed = new Set<string>()
+  /** Keys whose revocation Redis had lost. It must be written again. */
+  readonly lostRevocations = new Set<string>()
   readonly #options: LocalRecordsOptions
   readonly #listeners = new Set<(change: Change) => void>()
   #position: Position | undefined
-  /** Of the commits that this instance has seen: at most KEPT_MARKS. */
+  /** Marks of the commits that this instance has seen: at most KEPT_MARKS. */
   #marks: Marks = new Map()
   #unreadable = new Map<string, UnreadableRecord>()
 
@@ -45,12 +45,12 @@ export class LocalRecords {
     this.#options = options
   }
 
-  /** Undefined until anything is known. */
+  /** Undefined until any record is known. */
   get known(): KnownRecords | undefined {
     return this.#position && { tables: this.tables, position: this.#position, marks: this.#marks }
   }
 
-  /** Records that are in Redis and cannot be read. */
+  /** Records in Redis that cannot be read. */
   get unreadable(): readonly UnreadableRecord[] {
     return [...this.#unreadable.values()]
   }
@@ -62,23 +62,23 @@ export class LocalRecords {
     }
   }
 
-  arriveAt(position: Position, marks: Marks): void {
+  moveTo(position: Position, marks: Marks): void {
     this.#position = position
     if (marks.size > 0) this.#marks = new Map([...this.#marks, ...marks].slice(-KEPT_MARKS))
   }
 
-  /** Takes over whole tables; → what has changed by that. A policy that cannot be read stays as it was, a key is refused. */
-  become(tables: Tables, unreadable: readonly UnreadableRecord[] = []): readonly Change[] {
-    this.#name(unreadable)
+  /** Replaces all records. Returns the resulting changes. An unreadable policy keeps its known value; an unreadable key is removed. */
+  replaceAll(tables: Tables, unreadable: readonly UnreadableRecord[] = []): readonly Change[] {
+    this.#setUnreadable(unreadable)
     const stay = unreadable.filter(({ kind, id }) => kind === 'policy' && this.tables.policy.has(id))
     const policy = new Map([...tables.policy, ...stay.map(({ id }) => [id, this.tables.policy.get(id)] as const)])
     const wanted: Tables = { ...tables, policy }
-    for (const id of this.owed) {
+    for (const id of this.lostRevocations) {
       const theirs = tables.key.get(id)
-      if (withEarliestEnd(theirs, this.tables.key.get(id)) === theirs) this.owed.delete(id)
+      if (withEarliestEnd(theirs, this.tables.key.get(id)) === theirs) this.lostRevocations.delete(id)
     }
     const changes = KINDS.flatMap((kind) => differences(kind, this.tables[kind], wanted[kind]))
-    this.tellAll(changes)
+    this.apply(changes)
     return changes
   }
 
@@ -87,32 +87,32 @@ export class LocalRecords {
     return countOf(kind, this.tables, this.unreadable)
   }
 
-  /** Takes over changes of others. */
-  tellAll(changes: readonly Change[]): void {
-    for (const { kind, id, value: told } of changes) {
-      const value = kind === 'key' ? withEarliestEnd(told, this.tables.key.get(id)) : told
+  /** Applies changes of others and calls the listeners. */
+  apply(changes: readonly Change[]): void {
+    for (const { kind, id, value: given } of changes) {
+      const value = kind === 'key' ? withEarliestEnd(given, this.tables.key.get(id)) : given
       const change = { kind, id, value }
-      if (value !== told) this.owed.add(id)
-      this.keep(change)
+      if (value !== given) this.lostRevocations.add(id)
+      this.set(change)
       for (const listener of this.#listeners) listener(change)
     }
   }
 
-  /** Takes over revocations that another instance knows and Redis may lack. */
-  tellRevoked(changes: readonly Change[]): void {
-    this.tellAll(changes)
-    for (const { id } of changes) this.owed.add(id)
+  /** Applies revocations that another instance knows and Redis may lack. */
+  applyRevocations(changes: readonly Change[]): void {
+    this.apply(changes)
+    for (const { id } of changes) this.lostRevocations.add(id)
   }
 
-  /** Takes over a change that this instance has made. */
-  keep({ kind, id, value }: Change): void {
+  /** Applies a change without calling the listeners. Used for changes of this instance. */
+  set({ kind, id, value }: Change): void {
     if (value === undefined) this.tables[kind].delete(id)
     else this.tables[kind].set(id, value)
     this.#unreadable.delete(`${kind} ${id}`)
     this.#options.onChange?.()
   }
 
-  #name(unreadable: readonly UnreadableRecord[]): void {
+  #setUnreadable(unreadable: readonly UnreadableRecord[]): void {
     const named = new Map(unreadable.map((record) => [`${record.kind} ${record.id}`, record]))
     for (const [name, record] of named) if (!this.#unreadable.has(name)) this.#options.onUnreadable?.(record)
     this.#unreadable = named

@@ -1,4 +1,4 @@
-// Random walks of four instances over a Redis that loses records again and again. The seed is printed; SEED=… repeats a walk.
+// Random walks of four instances over a Redis that loses records repeatedly. The seed is printed; SEED=… repeats a walk.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type RedisServer, startRedis } from '../../../../test/servers/redis-server.mjs'
@@ -11,7 +11,7 @@ import { RedisRecords } from './redis-records.ts'
 const WALKS = 60
 const STEPS = 40
 const INSTANCES = 4
-/** Rounds of looking and restoring after which all must agree: one for each branch, and one to hear of it. */
+/** Rounds of polling and restoring after which all instances must agree: one for each branch, and one to learn of it. */
 const ROUNDS = 2 * INSTANCES + 2
 
 let redis: RedisServer
@@ -38,7 +38,7 @@ function randomBelow(seed: number): (n: number) => number {
 
 const send = (...command: string[]) => connection.send(RECORD_KEYS[0], command)
 
-/** Puts all records of Redis under other names, or back. */
+/** Renames all records in Redis, or renames them back. */
 async function copyAll(from: string, to: string): Promise<void> {
   for (const name of RECORD_KEYS.slice(0, 5)) {
     await send('DEL', `${name}${to}`)
@@ -52,7 +52,7 @@ class Walker {
   /** Keys that this instance has seen revoked since it started. */
   readonly revoked = new Set<string>()
 
-  /** Starts again: with its copy, or with nothing. */
+  /** Restarts, with its copy or without. */
   restart(withCopy: boolean): void {
     const { known } = this.records
     this.records = new RedisRecords({ send: connection.send })
@@ -61,7 +61,7 @@ class Walker {
     const copied = (['policy', 'key'] as const).flatMap((kind) =>
       [...known.tables[kind]].map(([id, value]) => ({ kind, id, value })),
     )
-    this.records.assume({ records: copied, position: known.position, marks: known.marks })
+    this.records.loadCopy({ records: copied, position: known.position, marks: known.marks })
   }
 
   check(): void {
@@ -74,7 +74,7 @@ class Walker {
     const keys = [...(this.records.all('key') as ReadonlyMap<string, { revokedAt?: number }>)]
     return {
       policy: new Map([...this.records.all('policy')].sort()),
-      // When a key was revoked may differ for a moment, until the earliest time is written again.
+      // The time of a revocation may differ for a moment, until the earliest time is written again.
       isAlive: new Map(keys.map(([id, { revokedAt }]) => [id, revokedAt === undefined] as const).sort()),
     }
   }
@@ -95,11 +95,11 @@ async function walk(seed: number): Promise<void> {
     }
   }
   const steps: (() => Promise<unknown>)[] = [
-    ...Array.from({ length: 5 }, () => () => walkers[below(INSTANCES)].records.look()),
+    ...Array.from({ length: 5 }, () => () => walkers[below(INSTANCES)].records.poll()),
     ...Array.from({ length: 6 }, () => async () => {
       const one = walkers[below(INSTANCES)]
-      // Only what was looked at is changed, as the key ring does.
-      await one.records.look()
+      // Only records that were read are changed, as the key ring does.
+      await one.records.poll()
       await one.records.commit([change(one)])
     }),
     () => copyAll('', '-old'),
@@ -115,20 +115,20 @@ async function walk(seed: number): Promise<void> {
   await agree(walkers)
 }
 
-/** Operators restore until nothing is lost; then all have the same, and nothing that one of them saw revoked is alive. */
+/** Restores until nothing is lost. Then all instances have the same records, and no key that one of them saw revoked is valid. */
 async function agree(walkers: readonly Walker[]): Promise<void> {
   for (let round = 1; ; round++) {
-    // Ten seconds pass, and what an instance said that is gone is forgotten.
+    // Ten seconds pass, so the notice of an instance that is gone expires.
     await send('DEL', RECORD_KEYS[5])
-    for (const one of walkers) await one.records.look()
+    for (const one of walkers) await one.records.poll()
     for (const one of walkers) await one.records.restore({ dryRun: false }).catch(expectRefusal)
-    for (const one of walkers) await one.records.look()
+    for (const one of walkers) await one.records.poll()
     for (const one of walkers) one.check()
     if (walkers.every(({ records }) => records.loss === undefined)) break
     expect(round, 'rounds of restoring').toBeLessThan(ROUNDS)
   }
   const fresh = new Walker()
-  await fresh.records.look()
+  await fresh.records.poll()
   const [first, ...others] = [...walkers, fresh].map((one) => one.tables())
   for (const other of others) expect(other).toEqual(first)
   for (const { revoked } of walkers) {
@@ -141,7 +141,7 @@ function expectRefusal(error: unknown): void {
   expect(['ERR_RECORDS_LOST', 'ERR_RECORDS_BEHIND', 'ERR_CONFLICT']).toContain((error as ServerError).code)
 }
 
-test('whatever is lost, whoever knows it: nothing revoked comes alive, and all agree in the end', async () => {
+test('after any losses, no revoked key becomes valid again, and all instances agree in the end', async () => {
   const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
   const seeds = process.env.SEED === undefined ? Array.from({ length: WALKS }, (_, i) => seed + i) : [seed]
   for (const each of seeds) {

@@ -1,4 +1,4 @@
-// Redis loses records again while they are put back, or a part of them: no instance takes the rest for everything.
+// Redis loses records again during a restore, or a part of them: no instance takes the rest for complete.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type RedisServer, startRedis } from '../../../../test/servers/redis-server.mjs'
@@ -7,7 +7,7 @@ import { CLAIM, FINISH, RECORD_KEYS, WRITE } from './records-programs.ts'
 import { RedisConnection } from './redis-connection.ts'
 import { RedisRecords } from './redis-records.ts'
 
-/** Records of three parts of a restore. */
+/** Number of records for a restore of three parts. */
 const POLICIES = 1500
 
 const [POLICY_HASH, , , , , , RESTORING] = RECORD_KEYS
@@ -22,10 +22,10 @@ beforeEach(async () => {
 })
 afterAll(() => redis.stop())
 
-/** Before each run of a program: hears which, and how often it ran before. */
+/** Called before each run of a program, with the program and the number of its earlier runs. */
 type Before = (program: string, runs: number) => Promise<unknown> | undefined
 
-/** An instance that looks only when it is told to. */
+/** An instance that polls only on demand. */
 async function instance(before: Before = () => undefined): Promise<RedisRecords> {
   const connection = new RedisConnection({ kind: 'redis', urls: [`redis://127.0.0.1:${redis.port}`] }, () => {})
   await connection.connect()
@@ -42,7 +42,7 @@ async function instance(before: Before = () => undefined): Promise<RedisRecords>
     await records.close()
     await connection.close()
   })
-  await records.look()
+  await records.poll()
   return records
 }
 
@@ -53,16 +53,16 @@ const fill = (records: RedisRecords) => records.commit(Array.from({ length: POLI
 async function loseAll(...instances: RedisRecords[]): Promise<void> {
   await redis.cli('FLUSHALL')
   for (const each of instances) {
-    await each.look()
+    await each.poll()
     expect(each.loss).toBeDefined()
   }
 }
 
-/** Restores from whoever may, until nothing is lost; then all have everything. */
+/** Restores from any instance that may, until nothing is lost. Then all instances have all records. */
 async function expectAllBack(...instances: RedisRecords[]): Promise<void> {
   for (let round = 0; round < 4; round++) {
     for (const each of instances) {
-      await each.look()
+      await each.poll()
       expect(each.all('policy').size).toBe(POLICIES)
     }
     for (const each of instances) if (each.loss !== undefined) await restore(each).catch(() => {})
@@ -75,7 +75,7 @@ async function expectAllBack(...instances: RedisRecords[]): Promise<void> {
 }
 
 describe('a second loss while two instances restore', () => {
-  test('the second does not plan with what the first had written: everything comes back', async () => {
+  test('the second does not use an unfinished restore of the first: all records are restored', async () => {
     let second: Promise<unknown> | undefined
     const b = await instance((program, runs) => (program === CLAIM && runs === 0 ? redis.cli('FLUSHALL') : undefined))
     const a = await instance((program, runs) => {
@@ -84,25 +84,25 @@ describe('a second loss while two instances restore', () => {
       return second.catch(() => {})
     })
     await fill(a)
-    await b.look()
+    await b.poll()
     await loseAll(a, b)
     await expect(restore(a)).rejects.toMatchObject({ code: 'ERR_CONFLICT' })
     await second
     await expectAllBack(a, b)
   })
 
-  test('an instance whose restore was lost, and whose records another has put back, goes on', async () => {
+  test('an instance whose restore was lost, and whose records another has restored, goes on', async () => {
     const [a, b] = [await instance(), await instance()]
     await fill(a)
-    await b.look()
+    await b.poll()
     await loseAll(a, b)
     await restore(a)
     await loseAll(b)
     await restore(b)
-    await a.look()
+    await a.poll()
     expect(a.loss).toBeUndefined()
     await a.commit([policy('p0', 'again')])
-    await b.look()
+    await b.poll()
     expect(b.loss).toBeUndefined()
     expect(b.all('policy').get('p0')).toBe('again')
   })
@@ -116,7 +116,7 @@ describe('a restore of which Redis loses', () => {
     await fill(a)
     await loseAll(a)
     await expect(restore(a)).rejects.toMatchObject({ code: 'ERR_CONFLICT' })
-    await a.look()
+    await a.poll()
     expect(a.loss).toBeDefined()
     await expectAllBack(a)
   })
@@ -124,7 +124,7 @@ describe('a restore of which Redis loses', () => {
   test('one part, with the claim as it was before: fails, and can be repeated', async () => {
     const a = await instance(async (program, runs) => {
       if (program !== WRITE || runs > 1) return
-      // A replica that had the claim, and not the part after it, takes over.
+      // A replica that had the claim, but not the part after it, takes over.
       if (runs === 0) await redis.cli('COPY', RESTORING, 'replica')
       else {
         await redis.cli('COPY', `old:${POLICY_HASH}`, POLICY_HASH, 'REPLACE')
@@ -136,7 +136,7 @@ describe('a restore of which Redis loses', () => {
     for (const name of names) await redis.cli('COPY', name, `old:${name}`)
     await a.commit(Array.from({ length: POLICIES }, (_, n) => policy(`p${n}`, -1)))
     for (const name of names) await redis.cli('COPY', `old:${name}`, name, 'REPLACE')
-    await a.look()
+    await a.poll()
     await expect(restore(a)).rejects.toMatchObject({ code: 'ERR_CONFLICT' })
     await expectAllBack(a)
     expect(new Set((await redis.cli('HVALS', POLICY_HASH)).split('\n'))).toEqual(new Set(['-1']))
@@ -144,19 +144,19 @@ describe('a restore of which Redis loses', () => {
 })
 
 describe('records that are missing', () => {
-  test('after a restore: an instance that reads everything anew keeps those that it knows', async () => {
+  test('after a restore: an instance that reads all records again keeps those that it knows', async () => {
     const [a, b] = [await instance(), await instance()]
     await fill(a)
-    await b.look()
+    await b.poll()
     await loseAll(a, b)
     await restore(a)
     await redis.cli('HDEL', POLICY_HASH, 'p7')
-    await b.look()
+    await b.poll()
     expect(b.loss).toBeDefined()
     await expectAllBack(b, a)
   })
 
-  test('a commit on them is refused, and changes nothing', async () => {
+  test('a commit based on them is refused, and changes nothing', async () => {
     const a = await instance()
     await fill(a)
     await redis.cli('HDEL', POLICY_HASH, 'p7')

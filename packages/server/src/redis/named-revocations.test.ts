@@ -29,7 +29,7 @@ const run = (program: string, ...args: string[]) =>
 const revokedKeys = (prefix: string, count: number) =>
   new Map(Array.from({ length: count }, (_, n) => [`${prefix}${n}`, { sha256: 'x', revokedAt: n + 1 }] as const))
 
-test('one instance names the thousand keys that were revoked last, all together two thousand, for a while', async () => {
+test('one instance lists its latest thousand revoked keys, all together two thousand, for a limited time', async () => {
   await shareRevoked(revokedKeys('a', 1500), run)
   expect(await redis.cli('HLEN', NAMED)).toBe('1000')
   expect(await redis.cli('HEXISTS', NAMED, 'a499')).toBe('0')
@@ -39,7 +39,7 @@ test('one instance names the thousand keys that were revoked last, all together 
   expect(Number(await redis.cli('PTTL', NAMED))).toBeGreaterThan(0)
 })
 
-test('a name is heeded only for a key that is known and alive, with a time that is one; a long id is not sent', async () => {
+test('an entry counts only for a key that is known and valid, with a valid time; a long id is not sent', async () => {
   for (const [id, at] of Object.entries({ alive: '5', revoked: '3', unknown: '5', odd: 'soon' })) {
     await redis.cli('HSET', NAMED, id, at)
   }
@@ -55,17 +55,17 @@ test('a name is heeded only for a key that is known and alive, with a time that 
   expect(await redis.cli('HEXISTS', NAMED, long)).toBe('0')
 })
 
-test('a revocation that an instance was told so is written when the loss ends without a restore', async () => {
+test('a revocation learned from another instance is written when the loss ends without a restore', async () => {
   const records = new RedisRecords({ send: connection.send })
-  await records.look()
+  await records.poll()
   await records.commit([{ kind: 'key', id: 'k', value: { sha256: 'x' } }])
   await redis.cli('SET', RECORD_KEYS[5], '9 process 7 on elsewhere')
   await redis.cli('HSET', NAMED, 'k', '5')
-  await records.look()
+  await records.poll()
   expect(records.all('key').get('k')).toEqual({ sha256: 'x', revokedAt: 5 })
   await redis.cli('DEL', RECORD_KEYS[5], NAMED)
-  await records.look()
-  await records.settle()
+  await records.poll()
+  await records.writeOwed()
   expect(JSON.parse(await redis.cli('HGET', RECORD_KEYS[1], 'k'))).toEqual({ sha256: 'x', revokedAt: 5 })
   await records.close()
 })

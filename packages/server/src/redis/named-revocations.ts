@@ -1,6 +1,6 @@
-// Revoked keys that instances name to each other in Redis while records are lost: an instance that comes back with an older copy
-// refuses them too.
-// Invariant: all that is sent and read is bounded; the names go by themselves when nobody repeats them.
+// Shares revoked keys between instances through Redis while records are lost, so that an instance with an older copy refuses them
+// too.
+// Invariant: everything that is sent and read is bounded. The list expires when no instance repeats it.
 
 import type { Change } from '../data/records.ts'
 import { withEarliestEnd } from '../keys/earliest-end.ts'
@@ -8,21 +8,21 @@ import { pairsOf } from './found-records.ts'
 import { NAME_REVOKED, NAMED_REVOKED } from './records-programs.ts'
 import type { RunProgram } from './restore-records.ts'
 
-/** So long after they were last named the names go. An instance names them at each look. */
+/** Lifetime of the list. Each poll renews it. */
 const NAMED_FOR_MS = 10_000
 
-/** Keys that one instance names: those that were revoked last. */
+/** Maximum number of keys from one instance: the latest revocations. */
 const MOST_BY_ONE = 1000
 
-/** Keys that are named by all together. */
+/** Maximum number of keys in the list. */
 const MOST_BY_ALL = 2000
 
-/** Ids that the service makes are shorter. */
+/** Ids of the service are shorter than this. */
 const LONGEST_ID = 64
 
 type Keys = ReadonlyMap<string, unknown>
 
-/** Names the keys that are revoked here; → changes that revoke those that others name. */
+/** Adds the keys that are revoked here to the list. Returns changes that revoke the keys in the list. */
 export async function shareRevoked(keys: Keys, run: RunProgram): Promise<readonly Change[]> {
   const revoked = [...keys]
     .map(([id, value]) => [id, (value as { revokedAt?: unknown } | null)?.revokedAt] as const)

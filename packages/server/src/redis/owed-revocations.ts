@@ -1,6 +1,6 @@
-// Revocations that this instance was asked for, and whose commit failed.
-// Invariant: each is written as soon as changes can be made, or is refused by then as it would be if it were asked for again. There
-// are at most as many as keys.
+// Owed revocations: this instance was asked for them, and their commit failed.
+// Invariant: each is committed as soon as changes are possible, or refused at that time like a new request. There are at most as many
+// as keys.
 
 import type { Change } from '../data/records.ts'
 import type { ServerError } from '../errors.ts'
@@ -8,7 +8,7 @@ import { withEarliestEnd } from '../keys/earliest-end.ts'
 
 export interface OwedRevocation {
   readonly change: Change
-  /** Asked right before it is written. */
+  /** Called right before the commit. */
   readonly refusal: () => ServerError | undefined
 }
 
@@ -23,7 +23,7 @@ export class OwedRevocations {
     this.#owed.delete(id)
   }
 
-  /** Revocations that change a key as it is now. A key that is gone, or revoked by somebody else, is no longer owed. */
+  /** Returns the revocations that still change a key. A key that is deleted or revoked otherwise is no longer owed. */
   due(keys: ReadonlyMap<string, unknown>): readonly OwedRevocation[] {
     const due: OwedRevocation[] = []
     for (const [id, { change, refusal }] of this.#owed) {

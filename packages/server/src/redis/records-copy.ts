@@ -1,7 +1,7 @@
-// A copy of the policies and keys that are in Redis, in the data folder: an instance starts with it while Redis does not answer, and
-// knows by it whether Redis has lost something since.
-// Invariant: the copy is used only if it is whole and of that Redis. It is replaced only by records that include it: a copy of
-// another Redis, or one that cannot be read, is moved aside first, and one of a later version is left alone.
+// A local copy of the records in Redis, in the data folder. An instance starts with it while Redis does not answer, and uses it to
+// detect whether Redis has lost something.
+// Invariant: the copy is used only if it is complete and belongs to this Redis. It is replaced only by records that include it. A copy
+// of another Redis, or one that cannot be read, is moved aside first. One of a newer version is not touched.
 
 import { mkdir, readFile, rename } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -12,23 +12,23 @@ import type { Change } from '../data/records.ts'
 import { replaceFile } from '../data/replace-file.ts'
 import { messageOf, ServerError } from '../errors.ts'
 import { KINDS, type KnownRecords, type Marks, type Position } from './found-records.ts'
-import type { AssumedRecords } from './local-records.ts'
+import type { CopiedRecords } from './local-records.ts'
 
 export const COPY_FILE = 'redis-copy.jsonl'
 
-/** Where a copy goes that is not replaced by records that include it. There is one such place. */
+/** Name for a copy that is moved aside. Only the latest such copy is kept. */
 const ASIDE = 'redis-copy.aside.jsonl'
 
 /** Version 1 had neither position nor marks. */
 const VERSION = 2
 
-/** How long after a change the copy is written, with all changes until then. */
+/** Delay between a change and writing the copy. Changes in between are written together. */
 const WRITE_AFTER_MS = 5000
 
-/** Lines that are written in one go: checks go on in between. */
+/** Lines that are written at a time. Checks run in between. */
 const LINES_A_PART = 500
 
-/** The position of a copy of version 1, which has none: every Redis with at least one change counts as having that copy's changes. */
+/** Position of a copy of version 1, which has none. Any Redis with at least one change is accepted as newer. */
 const UNKNOWN_POSITION: Position = { last: 1, mark: '', origin: '' }
 
 interface Head {
@@ -41,8 +41,8 @@ interface Head {
 
 export interface RecordsCopyOptions {
   readonly folder: string
-  /** Which Redis it is a copy of: where that is, without how to log in. */
-  readonly of: string
+  /** Identifies the Redis that is copied: its address without passwords. */
+  readonly source: string
   readonly onError: (error: ServerError) => void
 }
 
@@ -63,18 +63,18 @@ export class RecordsCopy {
     this.#options = options
   }
 
-  /** The records that were copied last; undefined if there are none that can be used. Needs no lock: the file is replaced as a whole. */
-  static async read({ folder, of, onError }: RecordsCopyOptions): Promise<AssumedRecords | undefined> {
+  /** Returns the records of the copy, or undefined if they cannot be used. Needs no lock, since the file is replaced as a whole. */
+  static async read({ folder, source, onError }: RecordsCopyOptions): Promise<CopiedRecords | undefined> {
     const path = join(resolve(folder), COPY_FILE)
     try {
-      return assumedFrom(await readCopy(path), of)
+      return copiedFrom(await readCopy(path), source)
     } catch (error) {
       onError(asServerError(error, `${path} cannot be read`))
       return undefined
     }
   }
 
-  /** Locks the folder to write into it; undefined, with `onError` told, if that cannot be: the service does without a copy then. */
+  /** Locks the folder for writing. If that fails, calls `onError` and returns undefined; the service then runs without a copy. */
   static async open(options: RecordsCopyOptions): Promise<RecordsCopy | undefined> {
     const folder = resolve(options.folder)
     try {
@@ -86,12 +86,12 @@ export class RecordsCopy {
     }
   }
 
-  /** Has the copy written soon. */
+  /** Schedules writing the copy. */
   changed(known: () => KnownRecords | undefined): void {
     this.#timer ??= setTimeout(() => this.#write(known()), WRITE_AFTER_MS).unref()
   }
 
-  /** Writes what is due, and lets go of the folder. */
+  /** Writes a scheduled copy and unlocks the folder. */
   async close(known: () => KnownRecords | undefined): Promise<void> {
     if (this.#timer !== undefined) this.#write(known())
     await this.#written
@@ -113,7 +113,7 @@ export class RecordsCopy {
   async #makeWay(): Promise<void> {
     if (this.#isOurs) return
     const found = await readCopy(this.#path)
-    if (found !== 'none' && assumedFrom(found, this.#options.of) === undefined) {
+    if (found !== 'none' && copiedFrom(found, this.#options.source) === undefined) {
       await rename(this.#path, join(this.#folder, ASIDE))
     }
     this.#isOurs = true
@@ -121,7 +121,7 @@ export class RecordsCopy {
 
   *#parts({ tables, position, marks }: KnownRecords): Generator<Uint8Array> {
     const records = KINDS.flatMap((kind) => [...tables[kind]].map(([id, value]) => ({ kind, id, value })))
-    const head: Head = { version: VERSION, of: this.#options.of, count: records.length, position, marks: [...marks] }
+    const head: Head = { version: VERSION, of: this.#options.source, count: records.length, position, marks: [...marks] }
     yield Buffer.from(sealLine(head))
     for (let at = 0; at < records.length; at += LINES_A_PART) {
       yield Buffer.from(
@@ -136,7 +136,7 @@ export class RecordsCopy {
 
 type Copied = { readonly head: Head; readonly records: readonly Change[] }
 
-/** Throws ERR_DATA_VERSION for a copy of a later version. */
+/** Throws ERR_DATA_VERSION for a copy of a newer version. */
 async function readCopy(path: string): Promise<Copied | 'none' | 'damaged'> {
   let bytes: Buffer
   try {
@@ -152,7 +152,7 @@ async function readCopy(path: string): Promise<Copied | 'none' | 'damaged'> {
   return head !== undefined && isWhole ? { head, records } : 'damaged'
 }
 
-function assumedFrom(found: Awaited<ReturnType<typeof readCopy>>, of: string): AssumedRecords | undefined {
+function copiedFrom(found: Awaited<ReturnType<typeof readCopy>>, of: string): CopiedRecords | undefined {
   if (typeof found === 'string' || found.head.of !== of) return undefined
   const { position = UNKNOWN_POSITION, marks = [] } = found.head
   return { records: found.records, position, marks: new Map(marks) satisfies Marks }

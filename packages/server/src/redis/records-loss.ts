@@ -1,22 +1,22 @@
-// Lost changes of policies and keys, as far as this instance knows; and the text in Redis by which instances tell each
-// other. While the text stands there, no instance makes a change.
-// Invariant: the text goes by itself when nobody repeats it: the instance that wrote it may be gone for ever.
+// Lost changes of policies and keys. Instances inform each other with a notice, a text in Redis. While the notice exists, no instance
+// makes a change.
+// Invariant: the notice expires when no instance repeats it, because the instance that wrote it may be gone for good.
 
 import { hostname } from 'node:os'
 import type { Position } from './found-records.ts'
-import { LOWER, RAISE } from './records-programs.ts'
+import { REMOVE_NOTICE, WRITE_NOTICE } from './records-programs.ts'
 import type { RunProgram } from './restore-records.ts'
 
-/** So long after it was last written the text goes. An instance writes it at each look. */
-const SAID_FOR_MS = 10_000
+/** Lifetime of the notice. Each poll renews it. */
+const NOTICE_MS = 10_000
 
 /** Redis lacks changes that an instance has seen. */
 export interface Loss {
   readonly sinceMs: number
-  /** The last change that this instance knows, and the last that Redis has. */
+  /** Number of the last change that this instance knows, and of the last change in Redis. */
   readonly known: number
   readonly found: number
-  /** The instance that knows most, if it is another: `process 7 on a-host, since …`. */
+  /** The instance that knows the most changes, if it is not this one: `process 7 on a-host, since …`. */
   readonly knownBy: string | undefined
 }
 
@@ -24,8 +24,8 @@ export class LossWatch {
   readonly #run: RunProgram
   readonly #onLoss: (loss: Loss | undefined) => void
   #loss: Loss | undefined
-  /** The text that this instance wrote. It begins with the number of the last change that it knows. */
-  #said = ''
+  /** The notice of this instance. It begins with the number of the last change that this instance knows. */
+  #notice = ''
 
   constructor(run: RunProgram, onLoss: (loss: Loss | undefined) => void = () => {}) {
     this.#run = run
@@ -36,31 +36,31 @@ export class LossWatch {
     return this.#loss
   }
 
-  /** Redis lacks what this instance has seen: tells all others. */
-  async say({ last }: Position, found: Position): Promise<void> {
+  /** Redis lacks changes that this instance has seen: informs the other instances. */
+  async announce({ last }: Position, found: Position): Promise<void> {
     const since = new Date(this.#loss?.sinceMs ?? Date.now()).toISOString()
-    this.#said = `${last} process ${process.pid} on ${hostname()}, since ${since}`
-    // A Redis that cannot be written to now can be later.
-    const said = String(await this.#run(RAISE, this.#said, String(SAID_FOR_MS)).catch(() => this.#said))
-    this.#begin({ known: last, found: found.last, knownBy: said === this.#said ? undefined : ownerOf(said) })
+    this.#notice = `${last} process ${process.pid} on ${hostname()}, since ${since}`
+    // If Redis cannot be written to now, a later poll tries again.
+    const current = String(await this.#run(WRITE_NOTICE, this.#notice, String(NOTICE_MS)).catch(() => this.#notice))
+    this.#begin({ known: last, found: found.last, knownBy: current === this.#notice ? undefined : ownerOf(current) })
   }
 
-  /** Redis has everything that this instance has seen; another may have seen more. */
-  async hear(said: string, found: Position): Promise<void> {
-    if (said !== '' && said !== this.#said) return this.told(said, found.last, found)
-    if (said !== '') await this.#run(LOWER, said).catch(() => {})
+  /** Redis has everything that this instance has seen. A notice of another instance means that it has seen more. */
+  async update(notice: string, found: Position): Promise<void> {
+    if (notice !== '' && notice !== this.#notice) return this.learn(notice, found.last, found)
+    if (notice !== '') await this.#run(REMOVE_NOTICE, notice).catch(() => {})
     this.end()
   }
 
-  /** Another instance knows more than this one, and than Redis. */
-  told(said: string, known: number, found: Position): void {
-    this.#begin({ known, found: found.last, knownBy: ownerOf(said) })
+  /** Another instance knows more than this one and than Redis. */
+  learn(notice: string, known: number, found: Position): void {
+    this.#begin({ known, found: found.last, knownBy: ownerOf(notice) })
   }
 
   end(): void {
     const before = this.#loss
     this.#loss = undefined
-    this.#said = ''
+    this.#notice = ''
     if (before !== undefined) this.#onLoss(undefined)
   }
 
@@ -71,7 +71,7 @@ export class LossWatch {
   }
 }
 
-/** The text without its number. */
-function ownerOf(said: string): string {
-  return said.replace(/^\d+ /, '')
+/** Returns the notice without its number. */
+function ownerOf(notice: string): string {
+  return notice.replace(/^\d+ /, '')
 }

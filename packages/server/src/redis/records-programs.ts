@@ -1,23 +1,23 @@
-// The keys in Redis that hold the records, and the programs that run on them.
-// Every commit leaves a mark, a random text, in a set of marks: whoever finds its last mark there knows that Redis has everything
-// that it has seen. A Redis that was emptied, or went back to an earlier state, has lost marks.
+// The Redis keys of the records, and the Lua programs that use them.
+// Every commit adds a mark, a random text, to a set of marks. If an instance finds its last mark there, Redis has everything that the
+// instance has seen. A Redis that was emptied, or returned to an earlier state, lacks marks.
 
 const NAMES = ['policies', 'keys', 'changes', 'marks', 'origin', 'lost', 'restoring', 'revoked']
 
-/** All in one slot of a cluster. KEYS[1] to KEYS[8] of every program. */
+/** KEYS[1] to KEYS[8] of every program. All are in one slot of a cluster. */
 export const RECORD_KEYS: readonly string[] = NAMES.map((name) => `sluice:{records}:${name}`)
 
-/** Changes that stay in the stream: an instance that missed more reads everything. */
+/** Changes that stay in the stream. An instance that missed more reads all records. */
 export const KEPT_CHANGES = 1000
 
-/** Commits whose marks are kept. */
+/** Number of commits whose marks are kept. */
 export const KEPT_MARKS = 1000
 
 /**
- * The state of the records: `last`, the number of the last change, is the first part of the stream's last id, 0 if there has
- * been none; `mark` is that of the last commit; `origin` is a random text of the first commit; `lost` says that an instance knows
- * of changes that are not here. The last change says how many policies and keys there were after it; `isShort` is 1 if there are
- * fewer now. The first programs did not say it.
+ * Reads the state of the records. `last` is the number of the last change: the first part of the stream's last id, or 0 if there is no
+ * change. `mark` is the mark of the last commit. `origin` is a random text of the first commit. `lost` is the notice of an instance that
+ * knows of lost changes, or empty. The last change contains the number of policies and keys after it; `isShort` is 1 if there are
+ * fewer now. Changes of the first versions lack these numbers.
  */
 const STATE = `
 local last = 0
@@ -34,9 +34,9 @@ local lost = redis.call('GET', KEYS[6]) or ''
 `
 
 /**
- * ARGV: last change and mark seen, the new mark, an origin, changes and marks to keep, policies and keys that there should be, then
- * kind ('1' policy, '2' key), id and value ('' to delete) of each change. → { last change, origin }; { -1 } if there are changes that
- * were not seen, or records are missing; { -2 } if changes were lost.
+ * Commits changes. ARGV: last change and mark seen, the new mark, an origin, numbers of changes and marks to keep, expected numbers of
+ * policies and keys, then kind ('1' policy, '2' key), id and value ('' to delete) of each change. Returns { last change, origin };
+ * { -1 } if there are unseen changes or records are missing; { -2 } if changes were lost.
  */
 export const COMMIT = `${STATE}
 if lost ~= '' then return { -2, lost } end
@@ -56,17 +56,17 @@ if origin == '' then
 end
 return { last, origin }`
 
-/** → the state, all marks with their change, all policies, all keys. */
+/** Returns the state, all marks with their change, all policies, all keys. */
 export const LOAD = `${STATE}
 return { last, mark, origin, lost, isShort, redis.call('ZRANGE', KEYS[4], 0, -1, 'WITHSCORES'), redis.call('HGETALL', KEYS[1]), redis.call('HGETALL', KEYS[2]) }`
 
-/** LOAD, and all changes that the stream holds. */
+/** Like LOAD, plus all changes in the stream. */
 export const LOAD_WITH_CHANGES = `${STATE}
 return { last, mark, origin, lost, isShort, redis.call('ZRANGE', KEYS[4], 0, -1, 'WITHSCORES'), redis.call('HGETALL', KEYS[1]), redis.call('HGETALL', KEYS[2]), redis.call('XRANGE', KEYS[3], '-', '+') }`
 
 /**
- * ARGV: last change, mark and origin seen. → the state; 1 if Redis has everything that was seen, else 0; changes and marks since
- * then; how many policies and keys there are. A mark that is so old that it is no longer kept counts as there if the origin is.
+ * Reads new changes. ARGV: last change, mark and origin seen. Returns the state; 1 if Redis has everything that was seen, else 0;
+ * changes and marks since then; the numbers of policies and keys. A mark too old to be kept counts as found if the origin is the same.
  */
 export const FOLLOW = `${STATE}
 local seen, isThere = tonumber(ARGV[1]), 1
@@ -84,23 +84,23 @@ end
 return { last, mark, origin, lost, isThere, changes, marks, policies, keys }`
 
 /**
- * Says to all instances that changes were lost, for a while. ARGV: a text that begins with the last change that is known, and for how
- * many ms. Whoever knows most is heard. → what is said now.
+ * Writes the notice of lost changes. ARGV: the notice, which begins with the last known change, and its lifetime in ms. The notice with
+ * the highest change wins. Returns the current notice.
  */
-export const RAISE = `
-local said = redis.call('GET', KEYS[6])
-if said and tonumber(string.match(said, '^%d+') or '0') > tonumber(string.match(ARGV[1], '^%d+')) then return said end
+export const WRITE_NOTICE = `
+local notice = redis.call('GET', KEYS[6])
+if notice and tonumber(string.match(notice, '^%d+') or '0') > tonumber(string.match(ARGV[1], '^%d+')) then return notice end
 redis.call('SET', KEYS[6], ARGV[1], 'PX', ARGV[2])
 return ARGV[1]`
 
-/** Takes back what RAISE said. ARGV: the text. */
-export const LOWER = `
+/** Removes the notice. ARGV: the notice. */
+export const REMOVE_NOTICE = `
 if redis.call('GET', KEYS[6]) == ARGV[1] then redis.call('DEL', KEYS[6]) end
 return 1`
 
 /**
- * Names keys that are revoked, for as long as somebody repeats it: instances that know less refuse them too. ARGV: for how many ms,
- * how many may be named, then id and time of each.
+ * Adds revoked keys to the shared list, so that instances with older records refuse them too. ARGV: lifetime in ms, maximum size, then
+ * id and time of each key.
  */
 export const NAME_REVOKED = `
 for i = 3, #ARGV, 2 do
@@ -109,26 +109,27 @@ end
 redis.call('PEXPIRE', KEYS[8], ARGV[1])
 return 1`
 
-/** → id and time of each key that is named as revoked. */
+/** Returns id and time of each key in the shared list. */
 export const NAMED_REVOKED = `return redis.call('HGETALL', KEYS[8])`
 
 /**
- * Makes one instance the one that restores. ARGV: its claim, and for how many ms. → 1, or 0 if another one is. The claim stands with
- * the number of parts that were written under it. A Redis that was emptied or went back since then has another number, or none.
+ * Claims the restore for one instance. ARGV: the claim, and its lifetime in ms. Returns 1, or 0 if another instance has the claim. The
+ * claim includes the number of parts that were written under it. A Redis that was emptied or returned to an earlier state meanwhile has
+ * another number, or none.
  */
 export const CLAIM = `
 if redis.call('SET', KEYS[7], ARGV[1] .. ' 0', 'NX', 'PX', ARGV[2]) then return 1 end
 return 0`
 
-/** Gives up a claim. ARGV: the claim. */
+/** Releases a claim. ARGV: the claim. */
 export const UNCLAIM = `
 local claim = redis.call('GET', KEYS[7])
 if claim and string.match(claim, '^%S+') == ARGV[1] then redis.call('DEL', KEYS[7]) end
 return 1`
 
 /**
- * ARGV: the claim, for how many ms more, the number of parts before this one, then kind, id and value of each record. → 1, or 0 if
- * the claim has lapsed or a part is missing.
+ * Writes a part of a restore. ARGV: the claim, its new lifetime in ms, the number of parts before this one, then kind, id and value of
+ * each record. Returns 1, or 0 if the claim has expired or a part is missing.
  */
 export const WRITE = `
 if redis.call('GET', KEYS[7]) ~= ARGV[1] .. ' ' .. ARGV[3] then return 0 end
@@ -140,10 +141,10 @@ end
 return 1`
 
 /**
- * Ends a restore, if nothing has changed since it was planned and all its parts are there. ARGV: the claim, last change and mark that it
- * was planned on, new last change and mark, origin, marks to keep, parts that were written, policies and keys that there have to be,
- * then each mark that is included now, with its change. Numbers are skipped before the new last change, so that every instance reads
- * everything. → 1, or 0 if it was too late.
+ * Ends a restore, if nothing has changed since it was planned and all its parts are there. ARGV: the claim, the last change and mark of
+ * the plan, the new last change and mark, origin, number of marks to keep, number of written parts, expected numbers of policies and
+ * keys, then each included mark with its change. The new last change skips numbers, so that every instance reads all records.
+ * Returns 1, or 0 if it was too late.
  */
 export const FINISH = `${STATE}
 if redis.call('GET', KEYS[7]) ~= ARGV[1] .. ' ' .. ARGV[8] then return 0 end

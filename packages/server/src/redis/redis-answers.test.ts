@@ -4,7 +4,7 @@ import { redisTrouble } from './redis-answers.ts'
 import { RedisConnection } from './redis-connection.ts'
 import { RedisRecords } from './redis-records.ts'
 
-test('a Redis that refuses is told from one that does not answer', async () => {
+test('a Redis that refuses is distinguished from one that does not answer', async () => {
   const redis = await startRedis()
   onTestFinished(() => redis.stop())
   await redis.cli('ACL', 'SETUSER', 'weak', 'on', '>weak', '~*', '-@all', '+client', '+hello')
@@ -17,7 +17,7 @@ test('a Redis that refuses is told from one that does not answer', async () => {
     const connection = new RedisConnection({ kind: 'redis', urls }, refuse)
     const records = new RedisRecords({ send: connection.send })
     try {
-      const looked = connection.connect().then(() => records.look())
+      const looked = connection.connect().then(() => records.poll())
       return await Promise.race([looked.then(() => 'none', redisTrouble), refused.then(redisTrouble)])
     } finally {
       await connection.close()

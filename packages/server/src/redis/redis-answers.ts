@@ -1,16 +1,16 @@
-// Asks Redis within a deadline, and says in words what went wrong: a Redis that refuses is not one that does not answer.
+// Sends commands to Redis with a deadline, and describes failures: "Redis refuses" is not "Redis does not answer".
 
 import { setTimeout as pause } from 'node:timers/promises'
 import type { SendCommand } from 'sluice/redis'
 import { messageOf, ServerError } from '../errors.ts'
 
-/** Time that Redis has for an answer. */
+/** Deadline for a reply. */
 const DEADLINE_MS = 2000
 
-/** Answers of a Redis that is there and does not let this user in, or not do this. */
+/** Error replies about the login or missing permissions. */
 const LOGIN_REFUSED = /\b(WRONGPASS|NOAUTH|NOPERM)\b/
 
-/** An answer of Redis that is an error begins with its kind in capitals. */
+/** An error reply begins with its kind in capitals. */
 const REFUSED = /^[A-Z]{3,} /
 
 export async function askRedis(send: SendCommand, key: string, command: readonly string[]): Promise<unknown> {
@@ -28,7 +28,7 @@ export async function askRedis(send: SendCommand, key: string, command: readonly
   }
 }
 
-/** The trouble with Redis, as the start of a sentence. */
+/** Describes a failure of Redis, as the start of a sentence. */
 export function redisTrouble(error: unknown): string {
   const message = messageOf(error instanceof ServerError ? error.cause : error)
   if (LOGIN_REFUSED.test(message)) return `Redis refuses the login (${message})`

@@ -16,7 +16,7 @@ async function connect() {
   return connection
 }
 
-test('sign-ins have a stream of their own: however many there are, no change goes', async () => {
+test('sign-ins have a stream of their own, and never displace a change', async () => {
   const { send } = await connect()
   const trail = redisAuditTrail(send)
   await trail.append({ actor: 'k1', action: 'policy.put', target: 'p' })
@@ -30,7 +30,7 @@ test('sign-ins have a stream of their own: however many there are, no change goe
   expect(kept).toBeLessThan(21_000)
 })
 
-test('entries that are too old go with the next one', async () => {
+test('entries that are too old are removed with the next one', async () => {
   const { send } = await connect()
   await send('x', ['DEL', 'sluice:{records}:audit', 'sluice:{records}:audit-sign-ins'])
   const dayMs = 86_400_000
@@ -50,7 +50,7 @@ test('entries that are too old go with the next one', async () => {
   await trail.append({ actor: 'k1', action: 'session.start', target: 'k1' })
   for (const [stream, , most] of ages) {
     const left = (await send('x', ['XLEN', stream])) as number
-    // Whole nodes of a hundred entries go, so that some may be left.
+    // Redis removes whole nodes of a hundred entries, so some may be left.
     expect(left, stream).toBeGreaterThanOrEqual(most)
     expect(left, stream).toBeLessThanOrEqual(most + 100)
   }

@@ -1,4 +1,4 @@
-// One log of the audit in Redis, for all instances: a stream, of which the oldest entries go when there are too many or they are too old.
+// One audit log in Redis for all instances: a stream. The oldest entries are removed when there are too many or they are too old.
 
 import type { SendCommand } from 'sluice/redis'
 import {
@@ -18,7 +18,7 @@ const STREAMS: Readonly<Record<AuditPart, string>> = {
   'sign-ins': 'sluice:{records}:audit-sign-ins',
 }
 
-/** Most entries of each log: changes take some tens of megabytes in Redis, sign-ins a few. */
+/** Maximum number of entries. In Redis, changes take some tens of megabytes, sign-ins a few. */
 const KEPT_ENTRIES: Readonly<Record<AuditPart, number>> = { changes: 100_000, 'sign-ins': 20_000 }
 
 const CURSOR = /^\d{1,15}-\d{1,15}$/
@@ -39,13 +39,13 @@ export class RedisAuditLog {
     this.#part = part
   }
 
-  /** Adds an entry, with the time; resolves when it is safe. */
+  /** Adds an entry with the current time. Resolves when Redis has it. */
   async append(entry: Omit<AuditEntry, 'time'>): Promise<void> {
     const written = JSON.stringify({ time: new Date().toISOString(), ...entry })
     const id = await this.#ask('XADD', 'MAXLEN', '~', String(KEPT_ENTRIES[this.#part]), '*', 'entry', written)
-    // By Redis' own clock, which is in the id: an instance whose clock is ahead must not remove what is not old.
+    // The id contains the time of Redis' clock. An instance whose clock is ahead must not remove entries too early.
     const oldestMs = Math.max(0, Number.parseInt(String(id), 10) - KEEP_DAYS[this.#part] * DAY_MS)
-    // The entry is safe. Whole nodes of the stream go, and what is left for now goes with a later entry.
+    // The entry is already stored, so a failure is ignored. Redis removes whole nodes; the rest is removed with a later entry.
     await this.#ask('XTRIM', 'MINID', '~', `${oldestMs}-0`).catch(() => {})
   }
 
@@ -88,7 +88,7 @@ export class RedisAuditLog {
   }
 }
 
-/** Undefined if it cannot be read: one bad entry does not hide the others. */
+/** Returns undefined if the entry cannot be read, so that one bad entry does not hide the others. */
 function readEntry(written: string): AuditEntry | undefined {
   try {
     return JSON.parse(written)

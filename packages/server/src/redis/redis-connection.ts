@@ -1,12 +1,12 @@
-// The service's connection to Redis: one server, a cluster, or what sentinels watch over.
-// What must stay true: it keeps trying to connect until it is closed, and a command that cannot be sent now is not sent later.
+// The service's connection to Redis: one server, a cluster, or a group watched by sentinels.
+// Invariant: it tries to connect until it is closed, and a command that cannot be sent now is not sent later.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { createClient, createCluster, createSentinel } from '@redis/client'
 import type { RedisClient, SendCommand } from 'sluice/redis'
 import type { StoreAddress } from '../config/addresses.ts'
 
-/** Between tries to connect: soon at first, then no more often than every two seconds, and not all instances at once. */
+/** Pauses between attempts to connect: short at first, then up to two seconds, with jitter. */
 const FIRST_RETRY_MS = 50
 const LONGEST_RETRY_MS = 2000
 
@@ -21,14 +21,14 @@ interface NodeRedis {
 }
 
 export class RedisConnection {
-  /** For the store. */
+  /** The client for the store. */
   readonly client: RedisClient
-  /** Sends one command, routed by `key`. */
+  /** Sends one command to the node of `key`. */
   readonly send: SendCommand
   readonly #client: NodeRedis
   #isClosed = false
 
-  /** `onError` hears of everything that goes wrong with the connection. */
+  /** `onError` is called for every error of the connection. */
   constructor(address: RedisAddress, onError: (error: Error) => void) {
     const { client, send } = clientFor(address)
     client.on('error', onError)
@@ -44,7 +44,7 @@ export class RedisConnection {
         await this.#client.connect()
         return
       } catch {
-        // Whoever listens to errors has heard of it.
+        // `onError` has been called.
         await pause(retryAfterMs(tries), undefined, { ref: false })
       }
     }
@@ -55,7 +55,7 @@ export class RedisConnection {
     try {
       await this.#client.destroy()
     } catch {
-      // It was not connected.
+      // The client was not connected.
     }
   }
 }
@@ -72,7 +72,7 @@ function clientFor(address: RedisAddress): { readonly client: NodeRedis; readonl
     const client = createClient({ url, socket, disableOfflineQueue: true })
     return { client, send: (_key, command) => client.sendCommand([...command]) }
   }
-  // Nodes tell each other's addresses, but not how to log in.
+  // Nodes report each other's addresses, but not the login, so it is passed for all of them.
   const { username, password, protocol } = new URL(url)
   const login = {
     ...(username && { username: decodeURIComponent(username) }),

@@ -35,7 +35,7 @@ async function instance(url = `redis://127.0.0.1:${redis.port}`): Promise<Instan
 const put = (id: string, value: unknown, kind: Change['kind'] = 'policy'): Change => ({ kind, id, value })
 
 describe('one instance', () => {
-  test('has what it committed, and has it again after a start', async () => {
+  test('has its committed changes, also after a restart', async () => {
     const { records } = await instance()
     await records.start()
     await records.commit([put('a', { n: 1 }), put('k', { n: 2 }, 'key')])
@@ -49,11 +49,11 @@ describe('one instance', () => {
     expect(again.heard).toEqual([put('b', { n: 3 }), put('k', { n: 2 }, 'key')])
   })
 
-  test('hears nothing of its own changes', async () => {
+  test('does not call its listeners for its own changes', async () => {
     const { records, heard } = await instance()
     await records.start()
     await records.commit([put('a', 1)])
-    await records.look()
+    await records.poll()
     expect(heard).toEqual([])
   })
 
@@ -69,7 +69,7 @@ describe('one instance', () => {
 })
 
 describe('several instances', () => {
-  test('hear of each other within a second, in the order of the changes', async () => {
+  test("learn of each other's changes within a second, in order", async () => {
     const [a, b] = [await instance(), await instance()]
     await Promise.all([a.records.start(), b.records.start()])
     const startMs = performance.now()
@@ -81,20 +81,20 @@ describe('several instances', () => {
     expect([...b.records.all('policy')]).toEqual([['y', 1]])
   })
 
-  test('one that has not seen a change of the kind does not overwrite it, and has seen it after that', async () => {
+  test('one that has not seen a change of the same kind does not overwrite it, and has seen it afterwards', async () => {
     const [a, b] = [await instance(), await instance()]
-    await Promise.all([a.records.look(), b.records.look()])
+    await Promise.all([a.records.poll(), b.records.poll()])
     await a.records.commit([put('k', { revoked: true }, 'key')])
     await expect(b.records.commit([put('k', { revoked: false }, 'key')])).rejects.toMatchObject({ code: 'ERR_CONFLICT' })
     expect(b.heard).toEqual([put('k', { revoked: true }, 'key')])
     await b.records.commit([put('k', { revoked: true, used: 1 }, 'key')])
-    await a.records.look()
+    await a.records.poll()
     expect(a.records.all('key').get('k')).toEqual({ revoked: true, used: 1 })
   })
 
-  test('a change of another kind does not get in the way', async () => {
+  test('a change of another kind causes no conflict', async () => {
     const [a, b] = [await instance(), await instance()]
-    await Promise.all([a.records.look(), b.records.look()])
+    await Promise.all([a.records.poll(), b.records.poll()])
     await a.records.commit([put('k', 1, 'key')])
     await b.records.commit([put('p', 1)])
     expect([...b.records.all('key'), ...b.records.all('policy')]).toEqual([
@@ -103,7 +103,7 @@ describe('several instances', () => {
     ])
   })
 
-  test('many writers at once: every commit that was acknowledged is there, and all agree', async () => {
+  test('many writers at once: every acknowledged commit is there, and all instances agree', async () => {
     const instances = await Promise.all(Array.from({ length: 4 }, () => instance()))
     await Promise.all(instances.map(({ records }) => records.start()))
     const acknowledged = new Map<string, unknown>()
@@ -123,29 +123,29 @@ describe('several instances', () => {
         }
       }),
     )
-    await Promise.all(instances.map(({ records }) => records.look()))
+    await Promise.all(instances.map(({ records }) => records.poll()))
     for (const { records } of instances) {
       expect(new Map([...records.all('policy')].sort())).toEqual(new Map([...acknowledged].sort()))
     }
   })
 
-  test('one that missed more than the stream holds reads everything, and hears of what differs', async () => {
+  test('one that missed more than the stream has reads all records, and reports the differences', async () => {
     const [a, b] = [await instance(), await instance()]
-    await Promise.all([a.records.look(), b.records.look()])
+    await Promise.all([a.records.poll(), b.records.poll()])
     await a.records.commit([put('stays', 1), put('goes', 1)])
-    await b.records.look()
+    await b.records.poll()
     b.heard.length = 0
     const many = Array.from({ length: 3000 }, (_, n) => put('x', n))
     await a.records.commit(many)
     await a.records.commit([put('goes', undefined)])
     await redis.cli('XTRIM', 'sluice:{records}:changes', 'MAXLEN', 5)
-    await b.records.look()
+    await b.records.poll()
     expect(b.heard).toEqual([put('goes', undefined), put('x', 2999)])
   })
 })
 
-describe('a Redis that is not there', () => {
-  test('fails a commit in time, and all that were asked for with it', async () => {
+describe('a Redis that does not answer', () => {
+  test('fails a commit in time, together with all commits that were requested with it', async () => {
     const other = await startRedis()
     onTestFinished(() => other.stop())
     const { records, heard } = await instance(`redis://127.0.0.1:${other.port}`)
@@ -165,7 +165,7 @@ describe('a Redis that is not there', () => {
   })
 })
 
-test('of several that start at once on an empty Redis one is the first', async () => {
+test('of several instances that start at once on an empty Redis, one is the first', async () => {
   const instances = await Promise.all(Array.from({ length: 5 }, () => instance()))
   const firsts = await Promise.all(instances.map(({ records }) => records.isFirst()))
   expect(firsts.filter(Boolean)).toHaveLength(1)

@@ -1,12 +1,12 @@
-// Policies and keys in Redis, for any number of instances: a hash for each kind, and a stream of changes that every instance
-// follows, looking twice a second.
+// Records (policies and keys) in Redis, for any number of instances: one hash for each kind, and a stream of changes that every
+// instance polls twice a second.
 // An instance is in one of three states:
-// - unread: it knows nothing yet, or only a copy;
+// - unread: it knows nothing yet, or only a local copy;
 // - kept: Redis has everything that the instance has seen;
 // - lost: Redis lacks changes that this or another instance has seen. Every instance goes on with what it knows, no instance makes
-//   a change, and one that knows nothing waits. The state ends with `restore`, or when Redis has everything again.
-// Invariant: a change is made only by an instance that has seen all changes before it; every instance hears of all changes, in
-// their order, or reads everything anew; a key that was seen revoked stays revoked.
+//   a change, and an instance that knows nothing waits. The state ends with `restore`, or when Redis has everything again.
+// Invariant: a change is made only by an instance that has seen all changes before it. Every instance applies all changes in their
+// order, or reads all records again. A key that was seen revoked stays revoked.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import type { SendCommand } from 'sluice/redis'
@@ -19,7 +19,7 @@ import {
   type FoundRecords,
   KINDS,
   type KnownRecords,
-  type LoadAnswer,
+  type LoadReply,
   type Position,
   readChange,
   readLoaded,
@@ -28,7 +28,7 @@ import {
   type UnreadableRecord,
   writtenChanges,
 } from './found-records.ts'
-import { type AssumedRecords, LocalRecords, type LocalRecordsOptions } from './local-records.ts'
+import { type CopiedRecords, LocalRecords, type LocalRecordsOptions } from './local-records.ts'
 import { shareRevoked } from './named-revocations.ts'
 import { type OwedRevocation, OwedRevocations } from './owed-revocations.ts'
 import { type Loss, LossWatch } from './records-loss.ts'
@@ -39,23 +39,23 @@ import { makeMark, planFor, restoreKnown } from './restore-records.ts'
 
 const FIRST_START = 'sluice:{records}:first-start'
 
-const LOOK_EVERY_MS = 500
+const POLL_EVERY_MS = 500
 
-/** Tries of a commit that others' changes of another kind came before. */
+/** Attempts of a commit, if changes of another kind come first. */
 const TRIES = 10
 
-/** How long the one instance that makes the first key has for it. */
+/** Time that an instance has to create the first key. */
 const FIRST_START_MS = 10_000
 
-type FollowAnswer = readonly [number, string, string, string, 0 | 1, readonly StreamEntry[], readonly string[], number, number]
+type FollowReply = readonly [number, string, string, string, 0 | 1, readonly StreamEntry[], readonly string[], number, number]
 
-type Refusal = () => ServerError | undefined
+type CommitCheck = () => ServerError | undefined
 
 export interface RedisRecordsOptions extends LocalRecordsOptions {
   readonly send: SendCommand
-  /** Hears after each look whether Redis answered, and if not, why. */
-  readonly onLook?: (error: ServerError | undefined) => void
-  /** Hears that changes were lost; undefined: that Redis has everything again. */
+  /** Called after each poll: undefined if Redis answered, otherwise the error. */
+  readonly onPoll?: (error: ServerError | undefined) => void
+  /** Called with the loss when changes were lost, and with undefined when Redis has everything again. */
   readonly onLoss?: (loss: Loss | undefined) => void
 }
 
@@ -66,11 +66,11 @@ export class RedisRecords implements Records {
   readonly #losses: LossWatch
   readonly #owed = new OwedRevocations()
   #isRead = false
-  /** The state of Redis in which revocations were last looked for. */
+  /** The state of Redis that was last searched for revocations. */
   #examined = ''
-  /** One thing at a time: looking and committing both move the position. */
+  /** Queue: polls and commits run one after the other, because both move the position. */
   #turn: Promise<unknown> = Promise.resolve()
-  /** Number of commits that failed, and the last failure: commits that were asked for before it fail with it. */
+  /** Number of failed commits, and the last error. Commits that were requested before a failure fail with it. */
   #failures = 0
   #failure: unknown
 
@@ -93,19 +93,19 @@ export class RedisRecords implements Records {
     return this.#local.unreadable
   }
 
-  /** Everything that is known, for a copy; undefined if nothing is. */
+  /** All known records, for the local copy; undefined if none are known. */
   get known(): KnownRecords | undefined {
     return this.#local.known
   }
 
-  /** Takes what a copy says, until Redis has been read; Redis is then held against it. */
-  assume({ records, position, marks }: AssumedRecords): void {
+  /** Loads a local copy. It is used until Redis has been read, and Redis is compared with it. */
+  loadCopy({ records, position, marks }: CopiedRecords): void {
     if (this.known !== undefined) return
-    this.#local.arriveAt(position, marks)
-    this.#local.tellAll(records)
+    this.#local.moveTo(position, marks)
+    this.#local.apply(records)
   }
 
-  /** Looks for changes until it is closed; resolves when Redis has answered and there is something to go on with. */
+  /** Starts polling until it is closed. Resolves when Redis has answered and records are known. */
   async start(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#follow(resolve)
@@ -120,7 +120,7 @@ export class RedisRecords implements Records {
     return this.#local.watch(listener)
   }
 
-  commit(changes: readonly Change[], refusal?: Refusal): Promise<void> {
+  commit(changes: readonly Change[], refusal?: CommitCheck): Promise<void> {
     const failures = this.#failures
     return this.#inTurn(async () => {
       if (this.#failures !== failures) throw this.#failure
@@ -136,13 +136,13 @@ export class RedisRecords implements Records {
     })
   }
 
-  /** Looks for changes of others now. */
-  look(): Promise<void> {
+  /** Applies changes of other instances now. */
+  poll(): Promise<void> {
     return this.#inTurn(async () => {
       await this.#catchUp()
       if (this.loss === undefined || this.known === undefined) return
-      // A Redis that cannot be written to now can be later.
-      this.#local.tellRevoked(await shareRevoked(this.all('key'), this.#run).catch(() => []))
+      // If Redis cannot be written to now, a later poll tries again.
+      this.#local.applyRevocations(await shareRevoked(this.all('key'), this.#run).catch(() => []))
     })
   }
 
@@ -150,7 +150,7 @@ export class RedisRecords implements Records {
     this.#owed.add(change, refusal)
   }
 
-  /** Writes what was lost, or only says what that would be; undefined if nothing was lost. Throws ERR_RECORDS_BEHIND or ERR_CONFLICT. */
+  /** Restores lost records, or plans it. Returns undefined if nothing was lost. Throws ERR_RECORDS_BEHIND or ERR_CONFLICT. */
   restore({ dryRun }: { readonly dryRun: boolean }): Promise<RestorePlan | undefined> {
     return this.#inTurn(async () => {
       await this.#catchUp()
@@ -165,20 +165,20 @@ export class RedisRecords implements Records {
         return isThere ? undefined : withRevoked(plan, this.#owed.due(this.all('key')))
       }
       const restored = await restoreKnown(known, this.#run)
-      // Another instance has restored it since the look above.
+      // Another instance has restored the records since `#catchUp` above.
       if (restored === undefined) {
         await this.#catchUp()
         return undefined
       }
-      this.#local.arriveAt(restored.position, restored.marks)
-      this.#local.become(restored.plan.tables)
+      this.#local.moveTo(restored.position, restored.marks)
+      this.#local.replaceAll(restored.plan.tables)
       this.#losses.end()
-      // If it fails now, the next look tries again.
+      // If this fails, the next poll tries again.
       return withRevoked(restored.plan, await this.#writeRevocations().catch(() => []))
     })
   }
 
-  /** Whether this instance, of all that start at once on an empty Redis, is the one to make the first key. */
+  /** True if this instance creates the first key. Of several instances that start at once on an empty Redis, only one does. */
   async isFirst(): Promise<boolean> {
     return (await this.#ask(['SET', FIRST_START, '1', 'NX', 'PX', String(FIRST_START_MS)])) === 'OK'
   }
@@ -192,27 +192,27 @@ export class RedisRecords implements Records {
     const { signal } = this.#closing
     while (!signal.aborted) {
       try {
-        await this.look()
+        await this.poll()
         if (this.known !== undefined) onFirst()
-        this.#options.onLook?.(undefined)
-        // A commit came between: the next look tries again.
-        await this.settle().catch(() => {})
+        this.#options.onPoll?.(undefined)
+        // If this fails because a commit came first, the next poll tries again.
+        await this.writeOwed().catch(() => {})
       } catch (error) {
-        this.#options.onLook?.(error as ServerError)
+        this.#options.onPoll?.(error as ServerError)
       }
-      await pause(LOOK_EVERY_MS, undefined, { ref: false, signal }).catch(() => {})
+      await pause(POLL_EVERY_MS, undefined, { ref: false, signal }).catch(() => {})
     }
   }
 
-  /** Returns why it was refused, if it was. */
-  async #commit(changes: readonly Change[], refusal: Refusal = () => undefined): Promise<ServerError | undefined> {
+  /** Returns the refusal, or undefined if the changes were committed. */
+  async #commit(changes: readonly Change[], refusal: CommitCheck = () => undefined): Promise<ServerError | undefined> {
     if (changes.length === 0) return undefined
     const kinds = new Set(changes.map(({ kind }) => kind))
     for (let tries = 0; tries < TRIES; tries++) {
       if (!this.#isRead) await this.#catchUp()
       const { known } = this
       if (this.loss !== undefined || known === undefined) throw lostError()
-      // Asked about the records as of `known`. If there are changes beyond it, nothing is written.
+      // `refusal` judges the records at `known`. If Redis has later changes, nothing is written.
       const refused = refusal()
       if (refused !== undefined) return refused
       const { last, mark, origin } = known.position
@@ -228,8 +228,8 @@ export class RedisRecords implements Records {
       ].map(String)
       const [now, text] = (await this.#run(COMMIT, ...facts, ...writtenChanges(changes))) as [number, string]
       if (now >= 0) {
-        this.#local.arriveAt({ last: now, mark: made, origin: text }, new Map([[made, now]]))
-        for (const change of changes) this.#local.keep(change)
+        this.#local.moveTo({ last: now, mark: made, origin: text }, new Map([[made, now]]))
+        for (const change of changes) this.#local.set(change)
         return undefined
       }
       const missed = await this.#catchUp()
@@ -237,72 +237,72 @@ export class RedisRecords implements Records {
       if (missed.some(({ kind }) => kinds.has(kind))) break
     }
     if (this.loss !== undefined) throw lostError()
-    throw new ServerError('ERR_CONFLICT', 'another instance made a change at the same moment: look at it and try again')
+    throw new ServerError('ERR_CONFLICT', 'another instance made a change at the same moment: check its change and try again')
   }
 
-  /** Takes over changes of others; → them. */
+  /** Applies and returns changes of other instances. */
   async #catchUp(): Promise<readonly Change[]> {
     const { known } = this
-    if (known === undefined) return this.#takeAll()
+    if (known === undefined) return this.#readAll()
     const { last, mark, origin } = known.position
-    const answer = (await this.#run(FOLLOW, String(last), mark, origin)) as FollowAnswer
-    const [foundLast, foundMark, foundOrigin, said, isThere, entries, marks, policies, keys] = answer
+    const reply = (await this.#run(FOLLOW, String(last), mark, origin)) as FollowReply
+    const [foundLast, foundMark, foundOrigin, notice, isThere, entries, marks, policies, keys] = reply
     const found: Position = { last: foundLast, mark: foundMark, origin: foundOrigin }
-    if (isThere === 0) return this.#lose(found)
+    if (isThere === 0) return this.#enterLoss(found)
     const changes = entries.map(readChange)
     const isWhole = changes.length === foundLast - last && changes.every((change) => change !== undefined)
-    // A copy of version 1 does not say which changes it holds.
-    if (!isWhole || (!this.#isRead && mark === '')) return this.#takeAll()
-    this.#local.arriveAt(found, readMarks(marks))
-    this.#local.tellAll(changes)
+    // A copy of version 1 does not say which changes it includes.
+    if (!isWhole || (!this.#isRead && mark === '')) return this.#readAll()
+    this.#local.moveTo(found, readMarks(marks))
+    this.#local.apply(changes)
     const [morePolicies, moreKeys] = [policies - this.#local.sizeOf('policy'), keys - this.#local.sizeOf('key')]
-    // Records have gone that nobody deleted.
-    if (morePolicies < 0 || moreKeys < 0) return [...changes, ...(await this.#lose(found))]
-    if (!this.#isRead || morePolicies > 0 || moreKeys > 0) return [...changes, ...(await this.#takeAll())]
-    await this.#losses.hear(said, found)
+    // Records have disappeared without being deleted.
+    if (morePolicies < 0 || moreKeys < 0) return [...changes, ...(await this.#enterLoss(found))]
+    if (!this.#isRead || morePolicies > 0 || moreKeys > 0) return [...changes, ...(await this.#readAll())]
+    await this.#losses.update(notice, found)
     return changes
   }
 
-  /** Reads everything; → what has changed by that. */
-  async #takeAll(): Promise<readonly Change[]> {
+  /** Reads all records. Returns the resulting changes. */
+  async #readAll(): Promise<readonly Change[]> {
     const found = await this.#load()
-    // Somebody knows more than is here, and this instance knows nothing: it must not take this for everything.
+    // Another instance knows more than Redis has, and this instance knows nothing. So the records in Redis must not be taken as complete.
     if (found.lost !== '' && this.known === undefined) {
-      this.#losses.told(found.lost, 0, found.position)
+      this.#losses.learn(found.lost, 0, found.position)
       return []
     }
-    // Redis may have lost something since it said that it has everything.
-    if (this.known !== undefined && !this.#isIn(found)) return this.#lose(found.position)
+    // Redis may have lost something since FOLLOW found it complete.
+    if (this.known !== undefined && !this.#includesKnown(found)) return this.#enterLoss(found.position)
     this.#isRead = true
-    this.#local.arriveAt(found.position, found.marks)
-    const changes = this.#local.become(found.tables, found.unreadable)
-    await this.#losses.hear(found.lost, found.position)
+    this.#local.moveTo(found.position, found.marks)
+    const changes = this.#local.replaceAll(found.tables, found.unreadable)
+    await this.#losses.update(found.lost, found.position)
     return changes
   }
 
-  /** True if everything that this instance has seen is in Redis, as FOLLOW finds out too. */
-  #isIn(found: FoundRecords): boolean {
+  /** True if Redis has everything that this instance has seen. The program FOLLOW does the same check. */
+  #includesKnown(found: FoundRecords): boolean {
     const { last, mark, origin } = (this.known as KnownRecords).position
     const { position, marks, tables, unreadable, isShort } = found
     const [oldest = 0] = marks.values()
     const hasMark = mark === '' || marks.has(mark) || (oldest > last && position.origin === origin)
-    // After changes that were not followed one by one, fewer records than the last of them left are a loss as well.
+    // If changes were skipped, having fewer records than the last change recorded is a loss as well.
     if (!hasMark || isShort || position.last < last) return false
     return position.last > last || KINDS.every((kind) => countOf(kind, tables, unreadable) >= this.#local.sizeOf(kind))
   }
 
-  /** Redis lacks what this instance has seen. Revocations that it has are taken over all the same; → them. */
-  async #lose(found: Position): Promise<readonly Change[]> {
+  /** Redis lacks changes that this instance has seen. Applies and returns revocations that are new in Redis. */
+  async #enterLoss(found: Position): Promise<readonly Change[]> {
     const { position, tables: known } = this.known as KnownRecords
     const state = JSON.stringify(found)
     const loaded = this.#examined === state ? undefined : await this.#load()
     if (loaded !== undefined && this.#isSame(loaded)) {
       this.#isRead = true
-      this.#local.arriveAt(loaded.position, loaded.marks)
-      await this.#losses.hear(loaded.lost, loaded.position)
+      this.#local.moveTo(loaded.position, loaded.marks)
+      await this.#losses.update(loaded.lost, loaded.position)
       return []
     }
-    await this.#losses.say(position, found)
+    await this.#losses.announce(position, found)
     if (loaded === undefined) return []
     this.#examined = state
     const { tables } = loaded
@@ -310,13 +310,13 @@ export class RedisRecords implements Records {
       .map(([id, ours]) => ({ id, ours, value: withEarliestEnd(ours, tables.key.get(id)) }))
       .filter(({ value, ours }) => value !== ours)
       .map(({ id, value }): Change => ({ kind: 'key', id, value }))
-    this.#local.tellAll(revoked)
+    this.#local.apply(revoked)
     return revoked
   }
 
   /**
-   * True if Redis has the same records on a branch that is no shorter: they were restored twice, and Redis lost the first restore
-   * together with its mark.
+   * True if Redis has the same records on a branch that is at least as long: they were restored twice, and Redis lost the first restore
+   * with its mark.
    */
   #isSame({ position, marks, tables, isShort }: FoundRecords): boolean {
     const { position: ours, tables: known } = this.known as KnownRecords
@@ -325,30 +325,30 @@ export class RedisRecords implements Records {
   }
 
   async #load(): Promise<FoundRecords> {
-    return readLoaded((await this.#run(LOAD)) as LoadAnswer)
+    return readLoaded((await this.#run(LOAD)) as LoadReply)
   }
 
-  /** Writes revocations that Redis lacks, if changes can be made. */
-  async settle(): Promise<void> {
+  /** Writes revocations that Redis lacks, if changes are possible. */
+  async writeOwed(): Promise<void> {
     if (this.loss !== undefined) return
     await this.#inTurn(async () => {
-      const { owed, tables } = this.#local
-      const ids = [...owed]
-      const held = ids.filter((id) => tables.key.has(id))
-      await this.#commit(held.map((id) => ({ kind: 'key', id, value: tables.key.get(id) })))
-      for (const id of ids) owed.delete(id)
+      const { lostRevocations, tables } = this.#local
+      const ids = [...lostRevocations]
+      const existing = ids.filter((id) => tables.key.has(id))
+      await this.#commit(existing.map((id) => ({ kind: 'key', id, value: tables.key.get(id) })))
+      for (const id of ids) lostRevocations.delete(id)
       await this.#writeRevocations()
     })
   }
 
-  /** → those that were written. */
+  /** Returns the written revocations. */
   async #writeRevocations(): Promise<readonly OwedRevocation[]> {
     const written: OwedRevocation[] = []
     for (const owed of this.#owed.due(this.all('key'))) {
       const refused = await this.#commit([owed.change], owed.refusal)
       this.#owed.delete(owed.change.id)
       if (refused !== undefined) continue
-      this.#local.tellAll([owed.change])
+      this.#local.apply([owed.change])
       written.push(owed)
     }
     return written
@@ -370,6 +370,6 @@ export class RedisRecords implements Records {
 
 function lostError(): ServerError {
   const message =
-    'Redis lost changes of policies and keys, and nothing can be changed until they are back: run sluice records restore'
+    'Redis lost changes of policies and keys, and nothing can be changed until they are restored: run sluice records restore'
   return new ServerError('ERR_RECORDS_LOST', message)
 }

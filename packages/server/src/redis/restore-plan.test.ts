@@ -22,14 +22,14 @@ function tablesAfter(...lists: readonly (readonly Change[])[]): Tables {
   return tables
 }
 
-test('from any common past: later changes of Redis stand, the rest is as known, and nothing revoked or shortened is undone', () => {
+test('from any common past: later changes in Redis are kept, the rest is as known, and no revocation or earlier expiry is undone', () => {
   const changes = fc.array(CHANGE, { maxLength: 6 })
   fc.assert(
     fc.property(changes, changes, changes, fc.boolean(), (past, lost, since, isExact) => {
       const [known, found] = [tablesAfter(past, lost), tablesAfter(past, since)]
       const { tables, changes, isExact: said } = planRestore(known, found, isExact ? since : undefined)
       expect(said).toBe(isExact)
-      // Done, it leaves nothing to do.
+      // After it, nothing is left to do.
       expect(tablesAfter([...asChanges(found)], changes)).toEqual(tables)
       if (isExact) {
         const later = new Set(since.filter(({ kind }) => kind === 'policy').map(({ id }) => id))

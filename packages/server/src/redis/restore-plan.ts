@@ -1,35 +1,35 @@
-// Two states of the records made one: those that an instance knows, and those that a Redis has that lost some of them.
-// Invariant: a key that either of them has revoked is revoked; a change that was made after the loss stands; everything else is as the
-// instance knows it, so a policy that was deleted knowingly stays deleted.
+// Merges two states of the records: the one that an instance knows, and the one of a Redis that lost a part of it.
+// Invariant: a key that is revoked in either state is revoked. A change after the loss stands. Everything else is as the instance
+// knows it, so a policy that was deleted before the loss stays deleted.
 
 import type { Change, RecordKind } from '../data/records.ts'
 import { withEarliestEnd } from '../keys/earliest-end.ts'
 import { differences, emptyTables, KINDS, type Tables } from './found-records.ts'
 
-/** A record, by its kind and id. */
+/** A record by kind and id. */
 export interface RecordName {
   readonly kind: RecordKind
   readonly id: string
 }
 
 export interface RestorePlan {
-  /** The records afterwards. */
+  /** The merged records. */
   readonly tables: Tables
-  /** Changes that Redis needs for that. */
+  /** The changes that Redis needs. */
   readonly changes: readonly Change[]
   /** Records that Redis lacks or has in an earlier form. */
   readonly written: readonly RecordName[]
-  /** Of those, keys that Redis would let in and that are revoked. */
+  /** The keys among `written` that are revoked and that Redis would accept. */
   readonly revoked: readonly RecordName[]
-  /** Records that Redis has and that were deleted knowingly, or whose place a policy of after the loss has taken. */
+  /** Records in Redis that were deleted before the loss, or whose patterns a policy from after the loss has taken. */
   readonly removed: readonly RecordName[]
-  /** Records that were changed after the loss, and stay so. */
+  /** Records that were changed after the loss. They are not overwritten. */
   readonly kept: readonly RecordName[]
-  /** False if the changes after the loss are no longer all known: then each record that Redis has counts as one. */
+  /** False if the changes after the loss are not all known. Then every record in Redis counts as changed. */
   readonly isExact: boolean
 }
 
-/** `since`: the changes after the loss; undefined if they are not all known. */
+/** `since` has the changes after the loss; undefined if they are not all known. */
 export function planRestore(known: Tables, found: Tables, since: readonly Change[] | undefined): RestorePlan {
   const tables = emptyTables()
   const kept: RecordName[] = []
@@ -50,27 +50,27 @@ export function planRestore(known: Tables, found: Tables, since: readonly Change
     tables,
     changes,
     written: named(({ value }) => value !== undefined),
-    revoked: named(({ kind, id, value }) => kind === 'key' && isRevoked(value) && isAlive(found.key.get(id))),
+    revoked: named(({ kind, id, value }) => kind === 'key' && isRevoked(value) && isValid(found.key.get(id))),
     removed: named(({ value }) => value === undefined),
     kept,
     isExact: since !== undefined,
   }
 }
 
-/** The plan, and revocations that are written after it. */
+/** Adds revocations that are written after the plan. */
 export function withRevoked(plan: RestorePlan, owed: readonly { readonly change: Change }[]): RestorePlan {
   const names = owed.map(({ change: { kind, id } }) => ({ kind, id }))
   const others = names.filter(({ id }) => !plan.written.some((name) => name.kind === 'key' && name.id === id))
   return { ...plan, written: [...plan.written, ...others], revoked: [...plan.revoked, ...names] }
 }
 
-/** No two policies may have the same patterns: one that is brought back gives way to one of after the loss. */
+/** No two policies may have the same patterns: a restored policy is dropped if a policy from after the loss has its patterns. */
 function giveWay(policies: Map<string, unknown>, kept: ReadonlySet<string>): void {
   const taken = new Set([...policies].filter(([id]) => kept.has(id)).map(([id, value]) => patternsOf(id, value)))
   for (const [id, value] of policies) if (!kept.has(id) && taken.has(patternsOf(id, value))) policies.delete(id)
 }
 
-/** A text that only policies with the same patterns share. */
+/** Returns a text that only policies with the same patterns share. */
 function patternsOf(id: string, value: unknown): string {
   const { client, route } = (value ?? {}) as { client?: unknown; route?: unknown }
   return JSON.stringify(typeof client === 'string' && typeof route === 'string' ? [client, route] : [id])
@@ -80,6 +80,6 @@ function isRevoked(value: unknown): boolean {
   return (value as { revokedAt?: unknown } | undefined)?.revokedAt !== undefined
 }
 
-function isAlive(value: unknown): boolean {
+function isValid(value: unknown): boolean {
   return value !== undefined && !isRevoked(value)
 }

@@ -1,6 +1,6 @@
-// Puts what an instance knows back into a Redis that lost it.
-// Invariant: of several that restore at once one does; one that is interrupted has written only records that belong there, and can
-// be repeated. A restore that ends has all its records in Redis: if Redis loses any of them in between, it fails.
+// Writes the records that an instance knows to a Redis that lost them.
+// Invariant: of several instances that restore at once, one does. An interrupted restore has written only correct records and can be
+// repeated. A finished restore has all its records in Redis: if Redis loses any of them meanwhile, the restore fails.
 
 import { randomBytes } from 'node:crypto'
 import { ServerError } from '../errors.ts'
@@ -9,7 +9,7 @@ import {
   type FoundRecords,
   KINDS,
   type KnownRecords,
-  type LoadAnswer,
+  type LoadReply,
   type Marks,
   numberOfChange,
   type Position,
@@ -21,10 +21,10 @@ import {
 import { CLAIM, FINISH, KEPT_MARKS, LOAD_WITH_CHANGES, UNCLAIM, WRITE } from './records-programs.ts'
 import { planRestore, type RestorePlan } from './restore-plan.ts'
 
-/** Time for one part: whoever restores is taken for dead after that. */
+/** Lifetime of the claim. Each part renews it. An instance that takes longer is considered dead. */
 const CLAIM_MS = 10_000
 
-/** Records that are written in one go: Redis answers others in between. */
+/** Records that are written at a time. Redis serves other commands in between. */
 const RECORDS_A_PART = 500
 
 export type RunProgram = (program: string, ...args: string[]) => Promise<unknown>
@@ -32,18 +32,18 @@ export type RunProgram = (program: string, ...args: string[]) => Promise<unknown
 export interface PlannedRestore {
   readonly plan: RestorePlan
   readonly found: FoundRecords
-  /** The number of the last change that both have; undefined if that cannot be told. */
+  /** Number of the last change that both have; undefined if unknown. */
   readonly forkedAt: number | undefined
-  /** True if Redis has everything that is known. */
+  /** True if Redis has everything that the instance knows. */
   readonly isThere: boolean
 }
 
-/** Reads Redis, and says what a restore would do. */
+/** Reads Redis and plans a restore. */
 export async function planFor(known: KnownRecords, run: RunProgram): Promise<PlannedRestore> {
-  const answer = (await run(LOAD_WITH_CHANGES)) as readonly [...LoadAnswer, readonly StreamEntry[]]
-  const found = readLoaded(answer.slice(0, -1) as unknown as LoadAnswer)
+  const reply = (await run(LOAD_WITH_CHANGES)) as readonly [...LoadReply, readonly StreamEntry[]]
+  const found = readLoaded(reply.slice(0, -1) as unknown as LoadReply)
   const forkedAt = lastInCommon(known, found)
-  const plan = planRestore(known.tables, found.tables, changesSince(forkedAt, found, answer[8]))
+  const plan = planRestore(known.tables, found.tables, changesSince(forkedAt, found, reply[8]))
   const { last, mark } = known.position
   const hasMark = mark === '' || found.marks.has(mark)
   return { found, forkedAt, plan, isThere: hasMark && found.position.last >= last && plan.changes.length === 0 }
@@ -51,14 +51,14 @@ export async function planFor(known: KnownRecords, run: RunProgram): Promise<Pla
 
 export interface Restored {
   readonly plan: RestorePlan
-  /** Where the instance stands then. */
+  /** The position of the instance after the restore. */
   readonly position: Position
   readonly marks: Marks
 }
 
 /**
- * Writes what Redis lacks; undefined if Redis has everything. Throws ERR_CONFLICT if another instance restores or Redis changes
- * meanwhile. The plan is made under the claim, so nobody else's half of a restore is in it.
+ * Returns undefined if Redis has everything. Throws ERR_CONFLICT if another instance restores, or if Redis changes meanwhile. The plan
+ * is made under the claim, so it contains no unfinished restore of another instance.
  */
 export async function restoreKnown(known: KnownRecords, run: RunProgram): Promise<Restored | undefined> {
   const claim = makeMark()
@@ -67,7 +67,7 @@ export async function restoreKnown(known: KnownRecords, run: RunProgram): Promis
     const planned = await planFor(known, run)
     return planned.isThere ? undefined : await restoreAsPlanned(known, planned, claim, run)
   } finally {
-    // A claim that cannot be given up lapses.
+    // If this fails, the claim expires.
     await run(UNCLAIM, claim).catch(() => {})
   }
 }
@@ -84,7 +84,7 @@ async function restoreAsPlanned(
     if ((await run(WRITE, claim, String(CLAIM_MS), String(parts), ...writtenChanges(part))) !== 1) throw conflict()
   }
   const { last, mark, origin } = found.position
-  // Two more than anybody has seen: a gap, which makes every instance read everything.
+  // Two above any known change. The gap makes every instance read all records.
   const position = {
     last: Math.max(last, known.position.last) + 2,
     mark: makeMark(),
@@ -99,7 +99,7 @@ async function restoreAsPlanned(
   return { plan, position, marks: marks.set(position.mark, position.last) }
 }
 
-/** A text that no other commit has. */
+/** Creates a text that no other commit has. */
 export function makeMark(): string {
   return randomBytes(9).toString('base64url')
 }
@@ -110,11 +110,11 @@ function lastInCommon({ marks, position }: KnownRecords, found: FoundRecords): n
   const common = [...found.marks].filter(([mark]) => marks.has(mark)).map(([, at]) => at)
   if (common.length > 0) return Math.max(...common)
   if (origin !== '' && origin !== position.origin) return 0
-  // Only changes from before marks existed have none: Redis went back, and nobody has added to it.
+  // Only changes from before marks existed have no marks. So Redis returned to an earlier state, and nothing was added since.
   return found.marks.size === 0 ? last : undefined
 }
 
-/** Changes in Redis after the last that both have; undefined if the stream no longer holds all of them. */
+/** Returns the changes in Redis after `forkedAt`, or undefined if the stream no longer has all of them. */
 function changesSince(forkedAt: number | undefined, { position }: FoundRecords, entries: readonly StreamEntry[]) {
   if (forkedAt === undefined) return undefined
   const since = entries.filter((entry) => numberOfChange(entry) > forkedAt).map(readChange)
@@ -123,5 +123,5 @@ function changesSince(forkedAt: number | undefined, { position }: FoundRecords, 
 }
 
 function conflict(): ServerError {
-  return new ServerError('ERR_CONFLICT', 'another instance restores, or Redis changed at the same moment: look again')
+  return new ServerError('ERR_CONFLICT', 'another instance restores, or Redis changed at the same moment: check the state again')
 }

@@ -24,7 +24,7 @@ function offer(feed: EventFeed, second: number, isDenied: boolean): void {
   if (feed.samples(second, isDenied)) feed.publish(event, isDenied)
 }
 
-/** What a feed tells from now on. */
+/** Collects the events of a feed from now on. */
 function hear(feed: EventFeed) {
   vi.useFakeTimers()
   const batches: (readonly CheckEvent[])[] = []
@@ -36,7 +36,7 @@ function hear(feed: EventFeed) {
   return { batches, heard, stop: () => stop?.() }
 }
 
-test('a flood of denials makes a bounded number of events, and says how many it left out', () => {
+test('a flood of denials causes a bounded number of events, with the number of skipped ones', () => {
   const feed = new EventFeed()
   const { heard } = hear(feed)
   for (let i = 0; i < 10_000; i++) offer(feed, 1, true)
@@ -45,13 +45,13 @@ test('a flood of denials makes a bounded number of events, and says how many it 
   expect(heard()[500].skipped).toBe(9500)
 })
 
-test('fewer denials are kept for later while nobody listens', () => {
+test('fewer denials are kept while there are no listeners', () => {
   const feed = new EventFeed()
   for (let i = 0; i < 1000; i++) offer(feed, 1, true)
   expect(feed.recent).toHaveLength(50)
 })
 
-test('allowed checks are sampled only while somebody listens, and do not crowd out the denied', () => {
+test('allowed checks are sampled only with listeners, and do not displace denied ones', () => {
   const feed = new EventFeed()
   expect(feed.samples(1, false)).toBe(false)
   const { heard, stop } = hear(feed)
@@ -62,7 +62,7 @@ test('allowed checks are sampled only while somebody listens, and do not crowd o
   expect(feed.samples(2, false)).toBe(false)
 })
 
-test('what comes in a moment is handed on together, to all who listen the same', () => {
+test('events of one interval are passed on together, as the same array to all listeners', () => {
   const feed = new EventFeed()
   const [first, second] = [hear(feed), hear(feed)]
   for (let i = 0; i < 3; i++) offer(feed, 1, true)
@@ -74,13 +74,13 @@ test('what comes in a moment is handed on together, to all who listen the same',
   expect(second.batches[1]).toBe(first.batches[1])
 })
 
-test('the latest denials are kept for those who come later, a hundred of them', () => {
+test('the latest hundred denials are kept for later listeners', () => {
   const feed = new EventFeed()
   for (let second = 0; second < 500; second++) offer(feed, second, true)
   expect(feed.recent).toHaveLength(100)
 })
 
-test('listeners are bounded', () => {
+test('the number of listeners is bounded', () => {
   const feed = new EventFeed()
   const stops = Array.from({ length: 64 }, () => feed.listen(() => {}))
   expect(feed.listen(() => {})).toBeUndefined()

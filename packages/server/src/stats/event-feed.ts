@@ -1,37 +1,37 @@
-// What just happened, for people who watch: a sample of checks, with the reason for each answer.
-// What must stay true: whatever the traffic, no more than so many events are made in a second, and nobody who listens slowly holds up a check.
+// A live feed of checks: a sample, with the reason for each outcome.
+// Invariant: the number of events in a second is bounded whatever the traffic, and a slow listener never delays a check.
 
-/** One check, as those who watch see it. */
+/** The event of one check. */
 export interface CheckEvent {
   readonly time: string
   readonly client_id: string
   readonly route: string
-  /** The route that it was counted under, where that is another. */
+  /** The route that the check was counted under, if it differs. */
   readonly counted_route?: string
   readonly cost: number
   readonly policy: string
   readonly outcome: 'allow' | 'deny' | 'error'
   readonly reason: string
-  /** The rule that spoke, and its numbers. */
+  /** The rule that decided the outcome, with its numbers. */
   readonly rule: string
   readonly limit: number
   readonly remain: number
-  /** null: never. */
+  /** null if the cost never passes. */
   readonly retry_after_ms: number | null
   readonly source: string
-  /** Checks of the same kind, denied or not, that were left out of the sample since the one before. */
+  /** Number of checks of the same kind (news or not) that the sample left out since the previous event. */
   readonly skipped: number
 }
 
-/** Takes what came in the last moment, oldest first. */
+/** Receives the events of the last interval, oldest first. */
 export type EventListener = (events: readonly CheckEvent[]) => void
 
-/** Events of a kind, denied or not, that are made in a second while somebody listens; while nobody does, denied ones for later. */
+/** Maximum number of events in a second for each kind (news or not) with listeners, and for news without listeners. */
 const HEARD_A_SECOND = 500
-const UNHEARD_DENIED_A_SECOND = 50
+const UNHEARD_NEWS_A_SECOND = 50
 
-/** Events are handed on together, so that many cost those who listen little more than few. */
-const GATHER_MS = 50
+/** Events are passed on in batches at this interval, so that many events cost little more than few. */
+const FLUSH_MS = 50
 
 const RECENT = 100
 const MOST_LISTENERS = 64
@@ -39,11 +39,11 @@ const MOST_LISTENERS = 64
 export class EventFeed {
   readonly #listeners = new Set<EventListener>()
   readonly #recent: CheckEvent[] = []
-  readonly #denied = new Sample()
+  readonly #news = new Sample()
   readonly #others = new Sample()
-  #gathered: CheckEvent[] = []
+  #queue: CheckEvent[] = []
 
-  /** The latest checks that were denied, or would have been but for shadow mode. */
+  /** The latest news: checks that were denied, or would have been denied without shadow mode. */
   get recent(): readonly CheckEvent[] {
     return this.#recent
   }
@@ -52,7 +52,7 @@ export class EventFeed {
     return this.#listeners.size
   }
 
-  /** → what stops listening; undefined if too many listen already. */
+  /** Returns a function that removes the listener, or undefined if there are too many listeners. */
   listen(listener: EventListener): (() => void) | undefined {
     if (this.#listeners.size >= MOST_LISTENERS) return undefined
     this.#listeners.add(listener)
@@ -61,35 +61,35 @@ export class EventFeed {
     }
   }
 
-  /** Whether the check is part of the sample: if so, hand its event to `publish`. */
-  samples(second: number, isDenied: boolean): boolean {
-    if (this.#listeners.size > 0) return this.#sampleOf(isDenied).takes(second, HEARD_A_SECOND)
-    return isDenied && this.#denied.takes(second, UNHEARD_DENIED_A_SECOND)
+  /** True if the check is part of the sample. Then pass its event to `publish`. `isNews`: denied, or denied in shadow mode. */
+  samples(second: number, isNews: boolean): boolean {
+    if (this.#listeners.size > 0) return this.#sampleOf(isNews).takes(second, HEARD_A_SECOND)
+    return isNews && this.#news.takes(second, UNHEARD_NEWS_A_SECOND)
   }
 
-  publish(event: Omit<CheckEvent, 'skipped'>, isDenied: boolean): void {
-    const told = { ...event, skipped: this.#sampleOf(isDenied).tellSkipped() }
-    if (isDenied) {
-      this.#recent.push(told)
+  publish(event: Omit<CheckEvent, 'skipped'>, isNews: boolean): void {
+    const full = { ...event, skipped: this.#sampleOf(isNews).takeSkipped() }
+    if (isNews) {
+      this.#recent.push(full)
       if (this.#recent.length > RECENT) this.#recent.shift()
     }
     if (this.#listeners.size === 0) return
-    if (this.#gathered.length === 0) setTimeout(() => this.#handOn(), GATHER_MS).unref()
-    this.#gathered.push(told)
+    if (this.#queue.length === 0) setTimeout(() => this.#flush(), FLUSH_MS).unref()
+    this.#queue.push(full)
   }
 
-  #sampleOf(isDenied: boolean): Sample {
-    return isDenied ? this.#denied : this.#others
+  #sampleOf(isNews: boolean): Sample {
+    return isNews ? this.#news : this.#others
   }
 
-  #handOn(): void {
-    const events = this.#gathered
-    this.#gathered = []
+  #flush(): void {
+    const events = this.#queue
+    this.#queue = []
     for (const listener of this.#listeners) listener(events)
   }
 }
 
-/** The first so many of each second. */
+/** Takes the first events of each second. */
 class Sample {
   #second = 0
   #taken = 0
@@ -106,8 +106,8 @@ class Sample {
     return isTaken
   }
 
-  /** How many were not taken since this was last asked. */
-  tellSkipped(): number {
+  /** Returns the number of skipped events since the last call. */
+  takeSkipped(): number {
     const skipped = this.#skipped
     this.#skipped = 0
     return skipped

@@ -24,7 +24,7 @@ test('counters, gauges and labels', () => {
   )
 })
 
-test('the buckets of a histogram are summed up, and a bound belongs to its bucket', () => {
+test('the buckets of a histogram are cumulative, and a bound belongs to its bucket', () => {
   const histogram = new Histogram([0.5, 1])
   for (const value of [0.1, 0.5, 0.75, 2]) histogram.observe(value)
   const lines = new Exposition()

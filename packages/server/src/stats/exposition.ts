@@ -1,5 +1,5 @@
-// Metrics in the text format that Prometheus reads, version 0.0.4.
-// What must stay true: a label's value never breaks a line, whatever is in it.
+// Writes metrics in the text format of Prometheus, version 0.0.4.
+// Invariant: a label value never breaks a line, whatever it contains.
 
 import type { Histogram } from './histogram.ts'
 
@@ -8,7 +8,7 @@ export type Sample = readonly [labels: Labels, value: number]
 
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** What every metric's name begins with. */
+/** Prefix of every metric name. */
 const PREFIX = 'sluice_'
 
 const UNSAFE = /["\\\n]/g

@@ -13,7 +13,7 @@ test('counts by second and column', () => {
   expect(ring.read('denied', T + 2, 3)).toEqual([1, 0, 0])
 })
 
-test('a second that has left the hour is gone, also where nothing was counted in between', () => {
+test('a second older than an hour is gone, even if nothing was counted in between', () => {
   const ring = new SecondRing()
   ring.add(T, 0)
   ring.add(T + RING_SECONDS, 1)
@@ -24,7 +24,7 @@ test('a second that has left the hour is gone, also where nothing was counted in
   expect(later.read('allowed', T + 10 * RING_SECONDS + 5, RING_SECONDS).reduce((a, b) => a + b)).toBe(1)
 })
 
-test('reading past the latest second answers zeros', () => {
+test('reading past the latest second returns zeros', () => {
   const ring = new SecondRing()
   ring.add(T, 0)
   expect(ring.read('allowed', T + 3, 5)).toEqual([0, 1, 0, 0, 0])

@@ -1,10 +1,10 @@
 // Counts for each second of the last hour, in one typed array.
-// What must stay true: a second that has left the hour is never read again, and a clock that steps back writes into the latest second.
+// Invariant: a second that is older than an hour is never read, and after a backward step of the clock the latest second is used.
 
-/** How far back the rings look. */
+/** Length of a ring in seconds. */
 export const RING_SECONDS = 3600
 
-/** The columns of a ring. A hit that a policy in shadow mode would have denied is counted as shadow-denied, not as allowed. */
+/** The columns of a ring. A check that is denied in shadow mode is counted as shadow_denied, not as allowed. */
 export const COLUMNS = ['allowed', 'denied', 'shadow_denied', 'errors'] as const
 export type Column = (typeof COLUMNS)[number]
 
@@ -14,18 +14,18 @@ export class SecondRing {
   readonly #counts = new Uint32Array(RING_SECONDS * WIDTH)
   #latest = 0
 
-  /** The last second that anything was counted in, in seconds since the epoch; 0 if there is none. */
+  /** The last second with a count, in seconds since the epoch; 0 if there is none. */
   get latest(): number {
     return this.#latest
   }
 
-  /** Counts one in `column`, an index into COLUMNS. */
+  /** Increments `column`, an index into COLUMNS. */
   add(second: number, column: number): void {
     if (second > this.#latest) this.#advance(second)
     this.#counts[(this.#latest % RING_SECONDS) * WIDTH + column] += 1
   }
 
-  /** The counts of `seconds` seconds, oldest first, up to and including `last`. */
+  /** Returns the counts of `seconds` seconds, oldest first, up to and including `last`. */
   read(column: Column, last: number, seconds: number): number[] {
     const at = COLUMNS.indexOf(column)
     const counts = new Array<number>(seconds)
@@ -37,7 +37,7 @@ export class SecondRing {
     return counts
   }
 
-  /** Forgets what the seconds up to `second` take the place of. */
+  /** Clears the seconds between the latest one and `second`. */
   #advance(second: number): void {
     const gap = second - this.#latest
     if (gap >= RING_SECONDS) this.#counts.fill(0)

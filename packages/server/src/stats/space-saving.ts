@@ -1,14 +1,14 @@
-// The items that were seen most, in bounded memory: the Space-Saving sketch of Metwally, Agrawal and El Abbadi, with the filter of
-// Homem and Carvalho before it, so that those who come once cost next to nothing.
-// What must stay true: for every item kept, count − error ≤ how often it was seen ≤ count; an item that is not kept was seen at most `least` times.
+// The most frequent items, in bounded memory: the Space-Saving sketch of Metwally, Agrawal and El Abbadi, with the filter of
+// Homem and Carvalho, which makes rare items cheap.
+// Invariant: for every kept item, count − error ≤ occurrences ≤ count. An item that is not kept occurred at most `least` times.
 
 export interface Counted {
   readonly item: string
-  /** At most so often. */
+  /** Upper bound of the occurrences. */
   readonly count: number
-  /** By how much `count` may be too high. */
+  /** The most by which `count` may be too high. */
   readonly error: number
-  /** How often it was seen in each step since it is kept. */
+  /** Occurrences in each step of time, since the item is kept. */
   readonly bySteps: Uint32Array
 }
 
@@ -16,11 +16,11 @@ interface Node extends Counted {
   item: string
   count: number
   error: number
-  /** What the count was when the heap last looked at it. */
+  /** The count by which the heap is ordered. It may lag behind `count`. */
   knownCount: number
 }
 
-/** Items that are not kept are counted together with those of the same hash, in so many cells. */
+/** Items that are not kept share this many counters, by hash. */
 const CELLS = 8192
 
 export class SpaceSaving {
@@ -28,14 +28,14 @@ export class SpaceSaving {
   readonly #steps: number
   readonly #nodes = new Map<string, Node>()
   /**
-   * By the counts that it knows, the smallest first; 0 of all until there is no more room. Counts only grow, so if what is known of
-   * the first is still right, no other is smaller.
+   * Heap by `knownCount`, smallest first. Until the sketch is full, all of them are 0. Counts only grow, so if the first node's
+   * `knownCount` is up to date, no other count is smaller.
    */
   readonly #heap: Node[] = []
-  /** How often an item of each hash that is not kept may have been seen: never more than what is kept was. */
+  /** Upper bound of the occurrences of items that are not kept, by hash. Never exceeds the smallest kept count. */
   readonly #cells = new Uint32Array(CELLS)
 
-  /** Keeps `most` items, and of each when it was seen, in so many steps of time. */
+  /** Keeps `most` items, each with its occurrences in `steps` steps of time. */
   constructor(most: number, steps: number) {
     this.#most = most
     this.#steps = steps
@@ -45,12 +45,12 @@ export class SpaceSaving {
     return this.#heap.length
   }
 
-  /** How often an item that is not kept may have been seen. */
+  /** Upper bound of the occurrences of an item that is not kept. */
   get least(): number {
     return this.#heap.length < this.#most ? 0 : this.#leastNode().count
   }
 
-  /** `step` is the step of time that it is seen in, from 0. */
+  /** `step` is the current step of time, starting at 0. */
   add(item: string, step: number): void {
     let node = this.#nodes.get(item)
     if (node !== undefined) {
@@ -80,7 +80,7 @@ export class SpaceSaving {
     return this.#nodes.keys()
   }
 
-  /** Gives the place of a node, the one that was seen least, to an item that may have been seen `count` times. */
+  /** Replaces the item of the node with the smallest count by an item with at most `count` occurrences. */
   #replace(node: Node, item: string, count: number): void {
     this.#nodes.delete(node.item)
     this.#cells[cellOf(node.item)] = node.count
@@ -101,7 +101,7 @@ export class SpaceSaving {
     return node
   }
 
-  /** Moves the first node down to its place. */
+  /** Moves the first node down to its place in the heap. */
   #sink(node: Node): void {
     const heap = this.#heap
     let at = 0

@@ -1,7 +1,7 @@
 import { createLimiter, memoryStore, parseRule } from 'sluice'
 import { fakeClock } from 'sluice/testing'
 import { expect, test } from 'vitest'
-import { REASON } from './figures.ts'
+import { REASON } from './policy-stats.ts'
 import { Stats } from './stats.ts'
 
 const limiter = createLimiter({ rules: parseRule('10/minute'), store: memoryStore({ clock: fakeClock() }) })
@@ -11,11 +11,11 @@ function setUp() {
   const clock = fakeClock()
   const stats = new Stats(() => clock.now())
   const record = (policy: string, client = 'ada') =>
-    stats.record(stats.figuresOf(policy), policy, REASON.within, { clientId: client, route: '/a', cost: 1 }, decision)
+    stats.record(stats.statsOf(policy), policy, REASON.within, { clientId: client, route: '/a', cost: 1 }, decision)
   return { clock, stats, record }
 }
 
-test('beyond a hundred policies the rest are counted together', () => {
+test('above a hundred policies the rest are counted together', () => {
   const { stats, record } = setUp()
   for (let i = 0; i < 150; i++) record(`policy-${i}`)
   expect(stats.policies()).toHaveLength(101)
@@ -24,29 +24,29 @@ test('beyond a hundred policies the rest are counted together', () => {
   expect(stats.total.byReason[REASON.within]).toBe(150)
 })
 
-test('a policy that was silent for an hour gives way to a new one, and whoever held its figures can see it', () => {
+test('a policy without checks for an hour is replaced by a new one, and holders of its statistics can see it', () => {
   const { clock, stats, record } = setUp()
   for (let i = 0; i < 100; i++) record(`policy-${i}`)
-  const held = stats.figuresOf('policy-0')
+  const held = stats.statsOf('policy-0')
   clock.advance(3_600_000)
   record('policy-1')
   record('new')
-  expect(held.isKept).toBe(false)
-  expect(stats.figuresOf('new').name).toBe('new')
-  expect(stats.figuresOf('policy-1').isKept).toBe(true)
+  expect(held.isCurrent).toBe(false)
+  expect(stats.statsOf('new').name).toBe('new')
+  expect(stats.statsOf('policy-1').isCurrent).toBe(true)
 })
 
-test('policies whose first check is not decided yet do not give way to each other', () => {
+test('policies whose first check is not decided yet do not replace each other', () => {
   const { stats } = setUp()
-  const figures = Array.from({ length: 200 }, (_, i) => stats.figuresOf(`policy-${i}`))
-  expect(figures.every(({ isKept }) => isKept)).toBe(true)
-  expect(new Set(figures).size).toBe(101)
+  const kept = Array.from({ length: 200 }, (_, i) => stats.statsOf(`policy-${i}`))
+  expect(kept.every(({ isCurrent }) => isCurrent)).toBe(true)
+  expect(new Set(kept).size).toBe(101)
 })
 
-test('an event tells the policy also where its figures are counted with others', () => {
+test('an event names the policy even if its statistics are combined with others', () => {
   const { stats, record } = setUp()
   for (let i = 0; i < 100; i++) record(`policy-${i}`)
   const check = { clientId: 'ada', route: '/a', cost: 1 }
-  stats.record(stats.figuresOf('late'), 'late', REASON.limit, check, limiter.peek('ada', { cost: 11 }))
+  stats.record(stats.statsOf('late'), 'late', REASON.limit, check, limiter.peek('ada', { cost: 11 }))
   expect(stats.events.recent).toMatchObject([{ policy: 'late', outcome: 'deny', reason: 'limit', retry_after_ms: null }])
 })

@@ -1,52 +1,52 @@
-// Live figures about checks: per second for the last hour, by policy, by client, and as metrics.
-// What must stay true: memory is bounded whatever comes in. A cap on policies, sketches for clients, a sample for events.
+// Live statistics of checks: by second for the last hour, by policy, by client, and as metrics.
+// Invariant: memory is bounded whatever comes in. Policies have a maximum number, clients a sketch, events a sample.
 
 import type { Decision } from 'sluice'
 import { EventFeed } from './event-feed.ts'
-import { Figures, OUTCOMES, REASON, REASON_NAMES, type Reason } from './figures.ts'
 import { DURATION_BOUNDS, Histogram, UTILIZATION_BOUNDS } from './histogram.ts'
+import { OUTCOMES, PolicyStats, REASON, REASON_NAMES, type Reason } from './policy-stats.ts'
 import { RING_SECONDS } from './second-ring.ts'
 import { TopClients } from './top-clients.ts'
 
-/** What the figures of policies beyond the cap are called. */
+/** Name of the combined statistics of policies above the maximum. */
 export const OTHER = 'other'
 
-/** Policies with figures of their own: each takes 58 kB for its hour. */
+/** Maximum number of policies with statistics of their own. Each takes 58 kB for the last hour. */
 const MOST_POLICIES = 100
 
-/** The subject of a check. */
+/** The request that a check is about. */
 export interface CheckedRequest {
   readonly clientId: string
   readonly route: string
-  /** The route that it was counted under, where that is another. */
+  /** The route that the check was counted under, if it differs. */
   readonly countedRoute?: string
   readonly cost: number
 }
 
 export class Stats {
   readonly startedMs: number
-  readonly total: Figures
-  readonly other: Figures
+  readonly total: PolicyStats
+  readonly other: PolicyStats
   readonly events = new EventFeed()
   readonly allowedClients = new TopClients()
   readonly deniedClients = new TopClients()
   readonly checkSeconds = new Histogram(DURATION_BOUNDS)
   readonly utilization = new Histogram(UTILIZATION_BOUNDS)
-  /** Decisions that were made without the store. */
+  /** Decisions made without the store. */
   fallbacks = 0
-  /** Requests whose key was missing, wrong, revoked or expired; and of these, those that were answered 429. */
+  /** Requests with a missing, wrong, revoked or expired key; and the number of them that were answered with 429. */
   failedAuthentications = 0
   limitedAuthentications = 0
-  /** When the configuration file was last read, and whether it could be used; undefined if there is none. */
+  /** Time of the last read of the configuration file, and its success; undefined if there is no file. */
   config: { readonly atMs: number; readonly isUsed: boolean } | undefined
-  readonly #policies = new Map<string, Figures>()
+  readonly #policies = new Map<string, PolicyStats>()
   readonly #now: () => number
 
   constructor(now: () => number = Date.now) {
     this.#now = now
     this.startedMs = now()
-    this.total = new Figures('', this.#second())
-    this.other = new Figures(OTHER, this.#second())
+    this.total = new PolicyStats('', this.#second())
+    this.other = new PolicyStats(OTHER, this.#second())
   }
 
   now(): number {
@@ -57,35 +57,35 @@ export class Stats {
     this.config = { atMs: this.#now(), isUsed }
   }
 
-  /** The policies that have figures of their own; `other` last, if it was needed. */
-  policies(): readonly Figures[] {
-    const figures = [...this.#policies.values()]
-    return this.other.ring.latest === 0 ? figures : [...figures, this.other]
+  /** Statistics of each policy; `other` is last, if it was used. */
+  policies(): readonly PolicyStats[] {
+    const policyStats = [...this.#policies.values()]
+    return this.other.ring.latest === 0 ? policyStats : [...policyStats, this.other]
   }
 
-  /** The figures of a policy. At the cap, one that has been silent for an hour gives way; if there is none, `other` counts. */
-  figuresOf(policy: string): Figures {
+  /** Returns the statistics of a policy. At the maximum, replaces a policy without checks for an hour; if there is none, returns `other`. */
+  statsOf(policy: string): PolicyStats {
     const known = this.#policies.get(policy)
     if (known !== undefined) return known
     if (this.#policies.size >= MOST_POLICIES && !this.#dropSilent()) return this.other
-    const figures = new Figures(policy, this.#second())
-    this.#policies.set(policy, figures)
-    return figures
+    const policyStats = new PolicyStats(policy, this.#second())
+    this.#policies.set(policy, policyStats)
+    return policyStats
   }
 
-  /** Counts one check. `decision` is what the rules said, also where the policy's mode lets it pass. */
-  record(figures: Figures, policy: string, reason: Reason, check: CheckedRequest, decision: Decision): void {
+  /** Counts one check. `decision` is the decision of the rules, before the policy's mode is applied. */
+  record(policyStats: PolicyStats, policy: string, reason: Reason, check: CheckedRequest, decision: Decision): void {
     const { clientId, route, countedRoute, cost } = check
     const nowMs = this.#now()
     const second = Math.floor(nowMs / 1000)
-    this.#count(figures, second, reason)
+    this.#count(policyStats, second, reason)
     if (decision.source === 'fallback') this.fallbacks += 1
     const isDenied = reason === REASON.limit || reason === REASON.cost
     if (isDenied) {
       this.deniedClients.add(clientId, nowMs)
     } else {
       this.allowedClients.add(clientId, nowMs)
-      if (reason === REASON.within && decision.remaining * 5 <= decision.limit) figures.nearLimit += 1
+      if (reason === REASON.within && decision.remaining * 5 <= decision.limit) policyStats.nearLimit += 1
     }
     if (reason !== REASON.off) this.utilization.observe((decision.limit - decision.remaining) / decision.limit)
     const isNews = isDenied || reason === REASON.shadow
@@ -94,37 +94,37 @@ export class Stats {
       const counted = countedRoute === undefined ? {} : { counted_route: countedRoute }
       const checked = { time, client_id: clientId, route, ...counted, cost, policy }
       const answered = { outcome: OUTCOMES[reason], reason: REASON_NAMES[reason] }
-      this.events.publish({ ...checked, ...answered, ...figuresOf(decision) }, isNews)
+      this.events.publish({ ...checked, ...answered, ...decisionFields(decision) }, isNews)
     }
   }
 
   /** Counts a check that could not be decided. */
-  recordError(figures: Figures): void {
-    this.#count(figures, this.#second(), REASON.store)
+  recordError(policyStats: PolicyStats): void {
+    this.#count(policyStats, this.#second(), REASON.store)
   }
 
   #second(): number {
     return Math.floor(this.#now() / 1000)
   }
 
-  #count(figures: Figures, second: number, reason: Reason): void {
-    figures.count(second, reason)
+  #count(policyStats: PolicyStats, second: number, reason: Reason): void {
+    policyStats.count(second, reason)
     this.total.count(second, reason)
   }
 
   #dropSilent(): boolean {
     const hourAgo = this.#second() - RING_SECONDS
-    for (const figures of this.#policies.values()) {
-      if (figures.latest > hourAgo) continue
-      figures.isKept = false
-      this.#policies.delete(figures.name)
+    for (const policyStats of this.#policies.values()) {
+      if (policyStats.latest > hourAgo) continue
+      policyStats.isCurrent = false
+      this.#policies.delete(policyStats.name)
       return true
     }
     return false
   }
 }
 
-function figuresOf({ rule, limit, remaining, retryAfterMs, source }: Decision) {
+function decisionFields({ rule, limit, remaining, retryAfterMs, source }: Decision) {
   return {
     rule,
     limit,

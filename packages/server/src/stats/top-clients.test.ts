@@ -4,7 +4,7 @@ import { TopClients } from './top-clients.ts'
 const T = 1_800_000_000_000 - (1_800_000_000_000 % 600_000)
 const MINUTE = 60_000
 
-test('the busiest first, exact while few clients come', () => {
+test('the busiest client comes first, exact while few clients come', () => {
   const top = new TopClients()
   for (let i = 0; i < 5; i++) top.add('ada', T)
   for (let i = 0; i < 3; i++) top.add('bob', T + 15 * MINUTE)
@@ -29,14 +29,14 @@ test('each minute of the hour has its own count, oldest first', () => {
   expect(later.minutes.slice(-4)).toEqual([69, 0, 0, 0])
 })
 
-test('a clock that steps back is counted in a minute all the same', () => {
+test('after a backward step of the clock, checks are still assigned to a minute', () => {
   const top = new TopClients()
   top.add('ada', T)
   top.add('ada', T - 5 * MINUTE)
   expect(top.read(1, T).clients[0].minutes.at(-1)).toBe(2)
 })
 
-test('what is older than an hour is forgotten', () => {
+test('checks older than an hour are dropped', () => {
   const top = new TopClients()
   top.add('ada', T)
   top.add('bob', T + 59 * MINUTE)
@@ -44,7 +44,7 @@ test('what is older than an hour is forgotten', () => {
   expect(top.read(10, T + 200 * MINUTE).clients).toEqual([])
 })
 
-test('the error that is stated holds over several slices under a flood of clients', () => {
+test('the stated error holds over several slices under a flood of clients', () => {
   const top = new TopClients(16)
   const truth = new Map<string, number>()
   const see = (client: string, nowMs: number): void => {

@@ -1,22 +1,22 @@
-// Which clients were seen most in the last hour: one sketch for each ten minutes, summed when somebody asks.
-// What must stay true: the stated error holds for the sum. A client that a full sketch does not keep may have been seen
-// as often as that sketch's least, so that much is added to its count and to its error.
+// The clients with the most checks in the last hour: one sketch for each ten minutes, summed on demand.
+// Invariant: the stated error holds for the sum. A client that a full sketch does not keep may have occurred as often as that
+// sketch's `least`, so this is added to its count and to its error.
 
 import { SpaceSaving } from './space-saving.ts'
 
 export interface TopClient {
   readonly client_id: string
-  /** At most so many checks. */
+  /** Upper bound of the number of checks. */
   readonly count: number
-  /** By how much `count` may be too high. */
+  /** The most by which `count` may be too high. */
   readonly error: number
-  /** Of these, the checks of each minute of the last hour, oldest first; `error` are those that are in none. */
+  /** Checks of each minute of the last hour, oldest first. `error` counts checks not assigned to any minute. */
   readonly minutes: readonly number[]
 }
 
 export interface Top {
   readonly clients: readonly TopClient[]
-  /** A client that is not listed, and would be if more were asked for, had at most so many checks. */
+  /** Upper bound for the checks of any client that is not listed. */
   readonly unlisted_at_most: number
 }
 
@@ -25,7 +25,7 @@ const SLICE_MINUTES = 10
 const SLICE_MS = SLICE_MINUTES * MINUTE_MS
 const SLICES = 6
 
-/** Clients kept for each ten minutes: with so many, a count is off by at most a 512th of the checks of that time. */
+/** Clients kept for each ten minutes. A count is too high by at most a 512th of the checks of that time. */
 const KEPT = 512
 
 interface Slice {
@@ -34,7 +34,7 @@ interface Slice {
 }
 
 export class TopClients {
-  /** The newest last. */
+  /** Oldest first. */
   readonly #slices: Slice[] = []
   readonly #kept: number
 
@@ -49,11 +49,11 @@ export class TopClients {
       this.#slices.push(slice)
       if (this.#slices.length > SLICES) this.#slices.shift()
     }
-    // A clock that steps back counts in the minute that is open.
+    // If the clock steps back to before the slice, the first minute of the slice is used.
     slice.sketch.add(clientId, Math.max(0, Math.floor((nowMs - slice.startMs) / MINUTE_MS)))
   }
 
-  /** The `most` clients with the highest counts over the last hour, to the ten minutes. */
+  /** Returns the `most` clients with the highest counts. The hour is accurate to ten minutes. */
   read(most: number, nowMs: number): Top {
     const slices = this.#slices.filter(({ startMs }) => startMs > nowMs - SLICES * SLICE_MS)
     const sketches = slices.map(({ sketch }) => sketch)

@@ -1,14 +1,14 @@
-// Tells browsers from programs by their Accept header.
+// Distinguishes browsers from programs by their Accept header.
 
 /**
- * True if the header names `text/html` and prefers it to JSON, as browsers do. Wildcards name nothing: programs send them, and
- * are answered in JSON.
+ * True if the header names `text/html` and prefers it to JSON, as browsers do. Wildcards do not count: programs send them, and
+ * they get JSON.
  */
 export function prefersHtml(accept = ''): boolean {
   return qualityOf('text/html', accept) > qualityOf('application/json', accept)
 }
 
-/** 0 if the header does not name the type. */
+/** Returns 0 if the header does not name the type. */
 function qualityOf(type: string, accept: string): number {
   for (const range of accept.toLowerCase().split(',')) {
     const [name, ...parameters] = range.split(';').map((part) => part.trim())

@@ -1,5 +1,5 @@
-// The built pages, held in memory: a few hundred kilobytes that never change while the service runs.
-// What must stay true: only what was found at the start is ever served, so no path can lead out of the folder.
+// The built files of the dashboard, in memory: a few hundred kilobytes that do not change while the service runs.
+// Invariant: only files that were found at the start are served, so no path can lead out of the folder.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join, relative, sep } from 'node:path'
@@ -20,7 +20,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.txt': 'text/plain; charset=utf-8',
 }
 
-/** Nothing from elsewhere, nothing inline, in nobody's frame. */
+/** Blocks content of other hosts, inline scripts and styles, and framing. */
 const SECURITY_HEADERS = {
   'content-security-policy': [
     "default-src 'none'",
@@ -40,7 +40,7 @@ const SECURITY_HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** Files of the folder by path, such as `assets/index.js`; none if there is no such folder. Files of an unknown kind are left out. */
+/** Returns files by path, such as `assets/index.js`. Returns none if the folder does not exist. Skips files of unknown types. */
 export function readPageFiles(folder: string): ReadonlyMap<string, PageFile> {
   const files = new Map<string, PageFile>()
   for (const path of pathsIn(folder)) {
@@ -48,9 +48,9 @@ export function readPageFiles(folder: string): ReadonlyMap<string, PageFile> {
     if (type === undefined) continue
     const name = relative(folder, path).split(sep).join('/')
     const body = readFileSync(path)
-    // A typeface is compressed by its own format.
+    // A font file is already compressed.
     const gzipped = type === TYPES['.woff2'] ? body : gzipSync(body)
-    // Names in assets/ carry a hash of what they hold.
+    // Names in assets/ contain a hash of the content, so they can be cached forever.
     const cache = name.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache'
     const headers = { 'content-type': type, 'cache-control': cache, vary: 'accept-encoding', ...SECURITY_HEADERS }
     files.set(name, { body, gzipped: gzipped.length < body.length ? gzipped : undefined, headers })

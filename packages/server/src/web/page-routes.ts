@@ -1,12 +1,12 @@
-// Serves the pages: every page is the same document, which draws what its path says. An address that nobody serves is answered
-// with a page of its own, for browsers.
+// Serves the dashboard. Every page is the same document, which shows what its path says. Browsers get an HTML page for an unknown
+// address.
 
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { prefersHtml } from './accept-header.ts'
 import { type PageFile, readPageFiles } from './page-files.ts'
 
-/** Beside the built service; see the dashboard's package. */
+/** The folder is part of the built service; see the dashboard's package. */
 const FOLDER = fileURLToPath(new URL('../../dist/dashboard', import.meta.url))
 
 const PAGES = ['/', '/clients', '/policies', '/live', '/keys', '/playground', '/sign-in']
@@ -24,7 +24,7 @@ export class BuiltPages {
     }
   }
 
-  /** Answers a browser that asked for an address that nobody serves; false if it is for the API to answer. */
+  /** Answers a browser that requested an unknown address. Returns false if the API must answer. */
   answerNotFound(request: FastifyRequest, reply: FastifyReply): boolean {
     const page = this.#files.get('not-found.html')
     const isReading = request.method === 'GET' || request.method === 'HEAD'

@@ -1,10 +1,10 @@
-// The site of a request: a page of this service, a page of another one, or no page at all.
+// The origin of a request: a page of this service, a page of another site, or no page.
 
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 
 const READS = new Set(['GET', 'HEAD'])
 
-/** True if a page of this service sent it. Browsers say so; a request of which none says so may only read. */
+/** True if a page of this service sent the request, according to the browser. Without such information only reading is allowed. */
 export function isSameOrigin({ method = '', headers }: IncomingMessage): boolean {
   const site = headers['sec-fetch-site']
   if (site !== undefined) return site === 'same-origin' || (site === 'none' && READS.has(method))
@@ -12,7 +12,7 @@ export function isSameOrigin({ method = '', headers }: IncomingMessage): boolean
   return isOwnOrigin(headers)
 }
 
-/** True if a browser says that a page of another site sent it. Programs say nothing, and are not from a site. */
+/** True if a page of another site sent the request, according to the browser. Programs send no such headers. */
 export function isFromOtherSite(headers: Pick<IncomingHttpHeaders, 'sec-fetch-site' | 'origin' | 'host'>): boolean {
   const { 'sec-fetch-site': site, origin } = headers
   if (site !== undefined) return site !== 'same-origin' && site !== 'none'

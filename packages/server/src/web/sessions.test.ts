@@ -20,7 +20,7 @@ function request(
   return { method, headers, socket: { remoteAddress: peer, encrypted } } as unknown as IncomingMessage
 }
 
-/** The cookie as a browser sends it back. */
+/** The cookie as a browser sends it. */
 const sentBack = (header: string) => header.split(';')[0]
 
 test('a session stands for the key that it was started with', () => {
@@ -33,7 +33,7 @@ test('a session stands for the key that it was started with', () => {
   expect(sessions.keyOf(request({ cookie: `${cookie}x` }))).toBeUndefined()
 })
 
-test('its cookie cannot be read by scripts nor sent by other sites, and over TLS not be had without it', () => {
+test('its cookie cannot be read by scripts nor sent by other sites, and over TLS needs TLS', () => {
   const { sessions } = setUp({ trustedProxies: ['10.0.0.0/8'] })
   expect(sessions.start(request(), ADA)).toMatch(/^sluice_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/)
   const overTls = /^__Host-sluice_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure$/
@@ -78,7 +78,7 @@ test('a session ends with its key, and when it is ended', () => {
   expect(sessions.keyOf(request({ cookie: third }))).toBeUndefined()
 })
 
-test("a key has so many sessions: of its own the one that was used longest ago gives way, and never another key's", () => {
+test('a key has a maximum of sessions: its own least recently used one is removed, never one of another key', () => {
   const { sessions, keys } = setUp()
   const bob = { ...ADA, id: 'bob' }
   keys.set('bob', bob)
@@ -93,7 +93,7 @@ test("a key has so many sessions: of its own the one that was used longest ago g
   expect(sessions.keyOf(request({ cookie: other }))).toBe(bob)
 })
 
-test('with as many sessions as there may be, a key that has none gets none until some are over', () => {
+test('at the maximum of all sessions, a key without sessions gets none until some have ended', () => {
   const { sessions, keys, clock } = setUp()
   const cookies: string[] = []
   for (let i = 0; i < MOST_SESSIONS / SESSIONS_A_KEY; i++) {
@@ -102,28 +102,28 @@ test('with as many sessions as there may be, a key that has none gets none until
     for (let n = 0; n < SESSIONS_A_KEY; n++) cookies.push(sentBack(sessions.start(request(), key)))
   }
   expect(() => sessions.start(request(), ADA)).toThrow(/sessions of other keys are open/)
-  expect(cookies.filter((cookie) => !sessions.isAlive(request({ cookie })))).toEqual([])
+  expect(cookies.filter((cookie) => !sessions.isValid(request({ cookie })))).toEqual([])
   sessions.start(request(), keys.get('k7') as ApiKey)
   clock.advance(30 * 60_000 + 1)
   expect(sessions.start(request(), ADA)).toContain('sluice_session=')
 })
 
-test('signing in again ends the session that the browser had', () => {
+test('signing in again ends the previous session of the browser', () => {
   const { sessions } = setUp()
   const cookie = sentBack(sessions.start(request(), ADA))
   const again = sentBack(sessions.start(request({ cookie }), ADA))
-  expect([sessions.isAlive(request({ cookie })), sessions.isAlive(request({ cookie: again }))]).toEqual([false, true])
+  expect([sessions.isValid(request({ cookie })), sessions.isValid(request({ cookie: again }))]).toEqual([false, true])
 })
 
-test('asking whether a session is alive is no use of it', () => {
+test('checking a session does not count as use', () => {
   const { sessions, clock } = setUp()
   const cookie = sentBack(sessions.start(request(), ADA))
   for (let minutes = 0; minutes < 30; minutes++) {
     clock.advance(60_000)
-    expect(sessions.isAlive(request({ cookie }))).toBe(true)
+    expect(sessions.isValid(request({ cookie }))).toBe(true)
   }
   clock.advance(1)
-  expect(sessions.isAlive(request({ cookie }))).toBe(false)
+  expect(sessions.isValid(request({ cookie }))).toBe(false)
 })
 
 const host = 'sluice.example:8080'

@@ -1,5 +1,5 @@
-// Sessions of the pages: a cookie that stands for an API key, so that the key itself is typed once and kept nowhere.
-// Invariant: a session is worth no more than its key, and ends with it; another site cannot make a browser use it; a key can end no
+// Sessions of the dashboard: a cookie that stands for an API key, so that the key is typed once and not stored in the browser.
+// Invariant: a session grants no more than its key and ends with it. Another site cannot make a browser use it. A key cannot end a
 // session of another key.
 
 import { createHash, randomBytes } from 'node:crypto'
@@ -7,23 +7,23 @@ import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import { type CidrList, cidrList } from 'sluice/http'
 import { ServerError } from '../errors.ts'
-import { isAlive } from '../keys/api-key.ts'
+import { isValid } from '../keys/api-key.ts'
 import type { ApiKey, KeyRing } from '../keys/key-ring.ts'
 import { isSameOrigin } from './same-origin.ts'
 
-/** A session that nobody used for so long has ended; and so has any after a working day and a bit. */
+/** A session ends after this time without use, and after this total time. */
 const IDLE_MS = 30 * 60_000
 const LONGEST_MS = 12 * 3_600_000
 
-/** Sessions of one key: of these the one that was used longest ago gives way. */
+/** Maximum number of sessions of one key. The least recently used one is removed. */
 export const SESSIONS_A_KEY = 20
 
-/** Of all keys. Sessions of others do not give way, so beyond this a key that has none gets none. */
+/** Maximum number of sessions of all keys. Sessions of other keys are not removed, so above this a key without sessions gets none. */
 export const MOST_SESSIONS = 10_000
 
 const COOKIE = 'sluice_session'
 
-/** Browsers take a cookie with this name only over TLS, from this host itself. */
+/** With this prefix, browsers accept the cookie only over TLS and only from this host. */
 const TLS_COOKIE = `__Host-${COOKIE}`
 
 interface Session {
@@ -34,7 +34,7 @@ interface Session {
 
 export interface SessionsOptions {
   readonly keys: Pick<KeyRing, 'get'>
-  /** Proxies that are believed when they say that a request came over TLS. */
+  /** Proxies whose X-Forwarded-Proto is trusted. */
   readonly trustedProxies: readonly string[]
   readonly now?: () => number
 }
@@ -43,7 +43,7 @@ export class Sessions {
   readonly #keys: Pick<KeyRing, 'get'>
   readonly #trusted: CidrList
   readonly #now: () => number
-  /** By the digest of the cookie's value; used longest ago first. */
+  /** Sessions by the digest of the cookie's value, least recently used first. */
   readonly #sessions = new Map<string, Session>()
 
   constructor({ keys, trustedProxies, now = Date.now }: SessionsOptions) {
@@ -52,7 +52,7 @@ export class Sessions {
     this.#now = now
   }
 
-  /** Signs in; → the header that has the browser keep it. A session that the browser has already ends. */
+  /** Starts a session and ends the browser's previous one. Returns the Set-Cookie header. */
   start(request: IncomingMessage, { id }: ApiKey): string {
     this.#forget(request)
     this.#makeRoom(id)
@@ -62,20 +62,20 @@ export class Sessions {
     return this.#cookie(request, value, '')
   }
 
-  /** Signs out; → the header that has the browser forget it. */
+  /** Ends the session. Returns the Set-Cookie header that removes the cookie. */
   end(request: IncomingMessage): string {
     this.#forget(request)
     return this.#cookie(request, '', '; Max-Age=0')
   }
 
-  /** True if the session that a request is part of is alive. Asking does not count as use of it. */
-  isAlive(request: IncomingMessage): boolean {
+  /** True if the request's session is valid. This check does not count as use. */
+  isValid(request: IncomingMessage): boolean {
     const value = cookieOf(request)
     const session = value === undefined ? undefined : this.#sessions.get(digest(value))
     return session !== undefined && this.#livingKey(session) !== undefined
   }
 
-  /** Whose session a request is part of, if it is part of one that is alive. Throws ERR_FORBIDDEN if another site made the browser send it. */
+  /** Returns the key of the request's session, if it is valid. Throws ERR_FORBIDDEN if another site made the browser send the request. */
   keyOf(request: IncomingMessage): ApiKey | undefined {
     const value = cookieOf(request)
     if (value === undefined) return undefined
@@ -88,20 +88,23 @@ export class Sessions {
     session.usedMs = this.#now()
     this.#sessions.set(found, session)
     if (!isSameOrigin(request)) {
-      throw new ServerError('ERR_FORBIDDEN', 'this came from another site: a session is for the pages of this service alone')
+      throw new ServerError(
+        'ERR_FORBIDDEN',
+        'this came from another site: a session works only from the dashboard of this service',
+      )
     }
     return key
   }
 
-  /** The key of a session, if both are alive. */
+  /** Returns the key of a session, if both are valid. */
   #livingKey({ keyId, usedMs, madeMs }: Session): ApiKey | undefined {
     const nowMs = this.#now()
     const key = this.#keys.get(keyId)
     const isOver = nowMs - usedMs > IDLE_MS || nowMs - madeMs > LONGEST_MS
-    return isOver || key === undefined || !isAlive(key, nowMs) ? undefined : key
+    return isOver || key === undefined || !isValid(key, nowMs) ? undefined : key
   }
 
-  /** Drops what is over, and of this key's own sessions as many as have to go. Throws ERR_BUSY if only others' could. */
+  /** Removes ended sessions, and the oldest of this key if needed. Throws ERR_BUSY if only sessions of other keys are left. */
   #makeRoom(keyId: string): void {
     const own: string[] = []
     for (const [found, session] of this.#sessions) {

@@ -48,6 +48,21 @@ describe.each(ruleCatalogue.map((facts) => [facts.algorithm, facts] as const))('
     for (const parameter of translation.parameters) expect(lua + calls).toMatch(new RegExp(`\\brule\\.${parameter}\\b`))
   })
 
+  test('editors show the help texts: they are the comments in the interface of its options', () => {
+    const source = readFileSync(new URL(`${algorithm}/${algorithm}.ts`, import.meta.url), 'utf8')
+    const [, body] = /export interface \w+Options[^{]*\{\n([\s\S]*?)\n\}/.exec(source) ?? []
+    for (const { name, help } of options) {
+      const [, comment] = new RegExp(`/\\*\\*([^/]*)\\*/\\s+readonly ${name}\\??:`).exec(body) ?? []
+      expect(
+        comment
+          ?.replace(/\s+(\* )?/g, ' ')
+          .trim()
+          .startsWith(help),
+        `${name}: ${comment}`,
+      ).toBe(true)
+    }
+  })
+
   test('it has a page beside it', () => {
     expect(existsSync(new URL(`${algorithm}/README.md`, import.meta.url))).toBe(true)
   })

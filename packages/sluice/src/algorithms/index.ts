@@ -1,4 +1,4 @@
-// The door `sluice/rules`: what there is to know of every rule, for programs that show, read or write rules.
+// The door `sluice/rules`: the facts about every rule, for programs that show, read or write rules.
 
 export type {
   ChoiceFacts,

@@ -1,5 +1,4 @@
-// The notation people know, taken apart: '100/minute', '10 per 2 hours', '5/second; 100/minute'. Which algorithms there are is
-// not known here: see parse-rule.ts.
+// The notation people know, taken apart: '100/minute', '10 per 2 hours', '5/second; 100/minute'. parse-rule.ts knows the algorithms.
 
 import { SluiceError, show } from '../core/errors.ts'
 import { nearest } from '../core/options.ts'

@@ -305,15 +305,15 @@ describe('the name of a rule in notation', () => {
 
 describe('the type of what is read', () => {
   test('is a rule for one, a list for several, and either where nobody knows', () => {
-    expectTypeOf(parseRule('100/minute')).toEqualTypeOf<Rule>()
-    expectTypeOf(parseRule('token-bucket 10 per second burst 20')).toEqualTypeOf<Rule>()
-    expectTypeOf(parseRule('5/second; 100/minute')).toEqualTypeOf<readonly Rule[]>()
-    expectTypeOf(parseRule('5/second, 100/minute')).toEqualTypeOf<readonly Rule[]>()
-    expectTypeOf(parseRule('5/second | 100/minute')).toEqualTypeOf<readonly Rule[]>()
+    expectTypeOf(parseRule('100/minute')).toEqualTypeOf<Rule<undefined>>()
+    expectTypeOf(parseRule('token-bucket 10 per second burst 20')).toEqualTypeOf<Rule<undefined>>()
+    expectTypeOf(parseRule('5/second; 100/minute')).toEqualTypeOf<readonly Rule<undefined>[]>()
+    expectTypeOf(parseRule('5/second, 100/minute')).toEqualTypeOf<readonly Rule<undefined>[]>()
+    expectTypeOf(parseRule('5/second | 100/minute')).toEqualTypeOf<readonly Rule<undefined>[]>()
     const anyNotation: string = '5/second'
-    expectTypeOf(parseRule(anyNotation)).toEqualTypeOf<Rule | readonly Rule[]>()
+    expectTypeOf(parseRule(anyNotation)).toEqualTypeOf<Rule<undefined> | readonly Rule<undefined>[]>()
     const oneOrMore = '5/second' as '5/second' | '5/second; 100/minute'
-    expectTypeOf(parseRule(oneOrMore)).toEqualTypeOf<Rule | readonly Rule[]>()
+    expectTypeOf(parseRule(oneOrMore)).toEqualTypeOf<Rule<undefined> | readonly Rule<undefined>[]>()
   })
 
   test('is what is really there', () => {

@@ -7,7 +7,7 @@ import { findRuleFacts, ruleCatalogue } from './catalogue.ts'
 import { type NotationParts, readNotation, unknownWord } from './notation.ts'
 
 export interface NotationOptions {
-  /** What the rule is called; for several rules, what each is called, by its place from 0 on. Default: after their numbers. */
+  /** Name of the rule; for several rules, a function from a rule's place, from 0 on, to its name. Default: made of their numbers. */
   readonly name?: string | ((index: number) => string)
 }
 

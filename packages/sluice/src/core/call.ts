@@ -2,6 +2,7 @@
 
 /**
  * - `hit`: decides over all charges, and spends on all of them or, if one denies, on none but the rules that count denied hits.
+ * - `timedHit`: as `hit`; its figures are followed by the store's time, so that its charges can be given back exactly.
  * - `peek`: decides as `hit` would, and changes nothing.
  * - `inc`: spends without a decision, also past the limit.
  * - `set`: puts the count at the amount, counting from now.
@@ -10,7 +11,7 @@
  * - `get`: reads the units used.
  * - `expiresAt`: reads when the state ends, in ms since the epoch; 0 if there is none.
  */
-export type Operation = 'hit' | 'peek' | 'inc' | 'set' | 'refund' | 'reset' | 'get' | 'expiresAt'
+export type Operation = 'hit' | 'timedHit' | 'peek' | 'inc' | 'set' | 'refund' | 'reset' | 'get' | 'expiresAt'
 
 /** One rule, one key, one amount. */
 export interface Charge {
@@ -20,6 +21,11 @@ export interface Charge {
   readonly key: string
   /** The cost; for `set` the new count; 0 where the operation needs none. */
   readonly amount: number
+  /**
+   * Only for `refund`: the end of the state just after these units were spent. The refund then takes nothing from units that were
+   * spent later, in a new window.
+   */
+  readonly endsAt?: number
 }
 
 /** Keys and amounts have been checked. */
@@ -38,6 +44,12 @@ export type Figures = readonly number[]
 
 /** Numbers for each charge of a decision. */
 export const FIGURES = 3
+
+/** Number of figures in the answer to a call. */
+export function figureCount({ operation, charges }: Call): number {
+  if (operation === 'hit' || operation === 'peek') return charges.length * FIGURES
+  return operation === 'timedHit' ? charges.length * FIGURES + 1 : 1
+}
 
 /** True if the call is answered with a decision. */
 export function isDecision({ operation }: Call): boolean {

@@ -144,9 +144,10 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
   }
 
   refund(subject: S, cost: Cost = 1, options?: RuleChoice): Result<T, number> {
-    const rule = options === undefined ? undefined : this.#index('refund', options)
+    const rule = this.#index('refund', options)
     const all = this.#subjects.charges(subject, cost, 1)
-    const charges = rule === undefined || options?.rule === undefined ? all : all.filter((charge) => charge.rule === rule)
+    const charges = options?.rule === undefined ? all : all.filter((charge) => charge.rule === rule)
+    if (charges.length === 0) throw mustBe('ERR_COST', 'cost', `at least 1 for ${show(options?.rule)}`, 0)
     const call: Call = { operation: 'refund', charges }
     return this.#freeing(call, this.#number(call))
   }

@@ -48,10 +48,11 @@ type ReadValue<K extends OptionKind> = K extends ChoiceKind<infer C> ? C : K ext
 
 /** Checks the options of a rule and fills in defaults. `of` is the maker's name, for error messages. */
 export function readOptions<K extends OptionKinds>(of: string, options: RuleOptions, kinds: K): ReadOptions<K> {
-  checkOptions(of, options, [...Object.keys(kinds), 'name', 'per'])
+  const names = Object.keys(kinds)
+  checkOptions(of, options, [...names, 'name', 'per'])
   const given = options as Readonly<Record<string, unknown>>
   const read: Record<string, unknown> = {}
-  for (const [name, kind] of Object.entries(kinds)) read[name] = readOption(of, name, given, kind)
+  for (const name of names) read[name] = readOption(of, name, given, kinds[name])
   return read as ReadOptions<K>
 }
 

@@ -46,8 +46,11 @@ export interface Rule<P extends Per = Per> {
   used(cells: Float64Array, at: number, nowMs: number): number
   /** Puts the count at `used`, counting from now. */
   put(cells: Float64Array, at: number, nowMs: number, used: number): void
-  /** Gives `cost` units back, never above full. */
-  refund(cells: Float64Array, at: number, nowMs: number, cost: number): void
+  /**
+   * Gives `cost` units back, never above full. `endsAt`, if given, is the end of the state just after these units were spent. Then
+   * the refund gives back only as many of them as still count, and never units that were spent later.
+   */
+  refund(cells: Float64Array, at: number, nowMs: number, cost: number, endsAt?: number): void
 }
 
 export type RuleParameters = Readonly<Record<string, number | boolean>>

@@ -36,6 +36,8 @@ export function step({ operation, charges }: Call, states: States, nowMs: number
   switch (operation) {
     case 'hit':
       return hit(charges, states, nowMs)
+    case 'timedHit':
+      return [...hit(charges, states, nowMs), nowMs]
     case 'peek':
       return peek(charges, states, nowMs)
     case 'inc':
@@ -138,7 +140,7 @@ function refund(charges: readonly Charge[], states: States, nowMs: number): numb
   for (let i = 0; i < charges.length; i++) {
     const { rule, cells, at } = states.load(i)
     rule.settle(cells, at, nowMs)
-    rule.refund(cells, at, nowMs, charges[i].amount)
+    rule.refund(cells, at, nowMs, charges[i].amount, charges[i].endsAt)
     const used = rule.used(cells, at, nowMs)
     states.save(i, used)
     if (i === 0) usedOnFirst = used

@@ -1,51 +1,72 @@
-// The in-place engine: the definitions run in this process, on states that a synchronous store hands over.
+// The in-place engine: the definitions run in this process, on states that a synchronous store hands over. With `transact` it is
+// also the engine of synchronous databases.
 
-import type { Call } from '../core/call.ts'
-import type { TimerClock } from '../core/clock.ts'
-import { type Rule, stateName } from '../core/rule.ts'
-import { step } from '../core/step.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Rule } from '../core/rule.ts'
 import type { Store, Tally } from '../core/store.ts'
-import { type Cells, LoadedStates } from './loaded-states.ts'
+import { type Cells, runCall } from './loaded-states.ts'
+import { checkLongestName, LONGEST_NAME, plainName, rulePart, shortName } from './state-names.ts'
+import { type SortError, sortedError } from './store-errors.ts'
+import { checkedClock, systemClock } from './system-clock.ts'
 
 export interface InPlaceOptions {
-  readonly clock: TimerClock
-  /** Reads the cells of a state. They are copied before they are changed. */
+  /** The cells of a state. They are copied before they are changed. `decodeCells` reads them from bytes. */
   read(name: string): Cells
-  /** Keeps the cells of a state until `cells[0]`, in ms since the epoch. Drops the state if there are none. */
+  /** Keeps the cells of a state, which are the store's own from now on; drops the state if there are none. It ends at `cells[0]`. */
   write(name: string, cells: Cells): void
-  /** Drops states that have ended; returns how many. */
+  /** Drops states that have ended at `nowMs`; returns how many. */
   clean(nowMs: number): number
   /** Number of states. */
   size(): number
   close?(): void
+  /**
+   * Runs `body` in one transaction that nobody else can come into, and commits; takes everything back if it throws. `body`
+   * reads the clock, the states, and writes them. Default: `body()`, for a store that only this process has.
+   */
+  transact?<V>(body: () => V): V
+  /** Sorts an error of the store. Default: it is thrown as it is. */
+  sortError?: SortError
+  /** The store's clock. Default: the system's. */
+  readonly clock?: Clock
+  /** The longest name of a state, in bytes. Default: 255. */
+  readonly longestName?: number
 }
 
 /** A synchronous store from a place to keep states in. */
 export function inPlaceStore(options: InPlaceOptions): Store<'sync'> {
-  const { clock } = options
+  const { longestName = LONGEST_NAME } = options
+  checkLongestName('inPlaceStore', longestName)
+  const clock = options.clock === undefined ? systemClock : checkedClock(options.clock)
+  const run = <V>(body: () => V): V => {
+    const { sortError } = options
+    try {
+      return options.transact === undefined ? body() : options.transact(body)
+    } catch (error) {
+      throw sortError === undefined ? error : sortedError(error, sortError, 'unknown')
+    }
+  }
   return {
     timing: 'sync',
     clock,
-    tally: (rules) => tallyOf(options, rules),
-    clean: () => options.clean(clock.now()),
+    tally: (rules) => tallyOf(rules),
+    clean: () => run(() => options.clean(clock.now())),
     get size() {
-      return options.size()
+      return run(() => options.size())
     },
     close: () => options.close?.(),
   }
-}
 
-function tallyOf(options: InPlaceOptions, rules: readonly Rule[]): Tally<'sync'> {
-  const starts = rules.map((rule) => JSON.stringify(stateName(rule)))
-  return {
-    ask({ operation, charges }: Call) {
-      const states = new LoadedStates({
-        rules,
-        charges,
-        read: ({ rule, key }) => options.read(starts[rule] + key),
-        write: ({ rule, key }, cells) => options.write(starts[rule] + key, cells),
-      })
-      return step({ operation, charges }, states, options.clock.now())
-    },
+  function tallyOf(rules: readonly Rule[]): Tally<'sync'> {
+    const ends = rules.map(rulePart)
+    const read = (name: string): Cells => options.read(name)
+    return {
+      ask: (call) =>
+        run(() => {
+          const names = call.charges.map(({ rule, key }) => shortName(plainName(key) + ends[rule], longestName))
+          const { figures, changes } = runCall({ call, rules, names }, read, clock.now())
+          for (const { name, cells } of changes) options.write(name, cells)
+          return figures
+        }),
+    }
   }
 }

@@ -1,37 +1,59 @@
-// States that were read from a store, as cells that the definitions run on.
+// Runs a call on states that were read from a store, as cells that the definitions change, and says which states changed.
+// Invariant: nothing is written before the step is done. A call that fails changes nothing.
 
-import type { Charge } from '../core/call.ts'
+import type { Call, Figures } from '../core/call.ts'
 import type { Rule } from '../core/rule.ts'
-import type { State, States } from '../core/step.ts'
+import { type State, type States, step } from '../core/step.ts'
+import { checkCells } from './state-codec.ts'
 
-/** One state, read and perhaps changed. */
-interface Loaded extends State {
-  cells: Float64Array
-  wasKept: boolean
-}
-
-/** The cells to keep for a state, from the first on; undefined if there is none. */
+/** The cells of a state, from the first on; undefined if the store keeps none. */
 export type Cells = Float64Array | undefined
 
-export interface LoadedStatesOptions {
+/** A call, with the rules that its charges count from and the name of each charge's state. */
+export interface NamedCall {
+  readonly call: Call
   readonly rules: readonly Rule[]
-  readonly charges: readonly Charge[]
-  /** Reads the cells of a charge's state. */
-  read(charge: Charge): Cells
-  /** Keeps the cells of a charge's state, which are the store's own from now on; drops the state if there are none. */
-  write(charge: Charge, cells: Cells): void
+  /** Name of each charge's state, in the order of the charges. */
+  readonly names: readonly string[]
+}
+
+/** The new cells of a state; undefined if it is to be dropped. */
+export interface StateChange {
+  readonly name: string
+  readonly cells: Cells
+}
+
+export interface Outcome {
+  readonly figures: Figures
+  /** States that differ from what was read. */
+  readonly changes: readonly StateChange[]
+}
+
+/** Decides a call over the states that `read` returns. They are copied before they are changed. */
+export function runCall(named: NamedCall, read: (name: string) => Cells, nowMs: number): Outcome {
+  const states = new LoadedStates(named, read)
+  const figures = step(named.call, states, nowMs)
+  return { figures, changes: states.changes }
+}
+
+interface Loaded extends State {
+  /** The cells as the store keeps them. */
+  readonly kept: Cells
 }
 
 export class LoadedStates implements States {
-  readonly #options: LoadedStatesOptions
+  readonly changes: StateChange[] = []
+  readonly #named: NamedCall
+  readonly #read: (name: string) => Cells
   readonly #loaded: (Loaded | undefined)[] = []
 
-  constructor(options: LoadedStatesOptions) {
-    this.#options = options
+  constructor(named: NamedCall, read: (name: string) => Cells) {
+    this.#named = named
+    this.#read = read
   }
 
   get countsDenied(): boolean {
-    return this.#options.rules.some(({ countsDenied }) => countsDenied)
+    return this.#named.rules.some(({ countsDenied }) => countsDenied)
   }
 
   load(i: number): State {
@@ -45,14 +67,14 @@ export class LoadedStates implements States {
   }
 
   isKept(i: number): boolean {
-    return this.#load(i).wasKept
+    return this.#load(i).kept !== undefined
   }
 
   prepare(): void {
     // A trial on a state that was not kept leaves its changes behind.
-    this.#options.charges.forEach((_, i) => {
-      if (this.#loaded[i]?.wasKept === false) this.#loaded[i] = undefined
-    })
+    for (let i = 0; i < this.#loaded.length; i++) {
+      if (this.#loaded[i]?.kept === undefined) this.#loaded[i] = undefined
+    }
   }
 
   prepared(i: number): State {
@@ -60,22 +82,25 @@ export class LoadedStates implements States {
   }
 
   save(i: number): void {
-    const { cells } = this.#load(i)
-    this.#options.write(this.#options.charges[i], cells[0] === 0 ? undefined : cells)
+    const { rule, cells, kept } = this.#load(i)
+    const isEmpty = cells[0] === 0
+    if (kept === undefined ? isEmpty : !isEmpty && sameCells(cells, copyOf(rule, kept))) return
+    this.changes.push({ name: this.#named.names[i], cells: isEmpty ? undefined : cells })
   }
 
   drop(i: number): void {
-    this.#options.write(this.#options.charges[i], undefined)
+    this.changes.push({ name: this.#named.names[i], cells: undefined })
   }
 
   /** A copy, with space for one more entry where it is a log. */
   #load(i: number): Loaded {
     const known = this.#loaded[i]
     if (known !== undefined) return known
-    const charge = this.#options.charges[i]
-    const rule = this.#options.rules[charge.rule]
-    const kept = this.#options.read(charge)
-    const loaded = { rule, cells: copyOf(rule, kept ?? new Float64Array(rule.width)), at: 0, wasKept: kept !== undefined }
+    const { call, rules, names } = this.#named
+    const rule = rules[call.charges[i].rule]
+    const kept = this.#read(names[i])
+    if (kept !== undefined) checkCells(rule, kept, names[i])
+    const loaded = { rule, cells: copyOf(rule, kept ?? new Float64Array(rule.width)), at: 0, kept }
     this.#loaded[i] = loaded
     return loaded
   }
@@ -90,4 +115,11 @@ function copyOf({ width, log }: Rule, kept: Float64Array): Float64Array {
   const cells = new Float64Array(log.widthToSpend(kept, 0))
   log.move(kept, 0, cells, 0, cells.length)
   return cells
+}
+
+/** True if both hold the same numbers. */
+export function sameCells(a: Float64Array, b: Float64Array): boolean {
+  if (a.length !== b.length) return false
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
+  return true
 }

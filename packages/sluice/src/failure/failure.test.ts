@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
+import { systemClock } from '../engines/system-clock.ts'
 import {
   createLimiter,
   type Decision,
@@ -8,7 +9,6 @@ import {
   SluiceError,
   waitingLine,
 } from '../index.ts'
-import { systemClock } from '../stores/system-clock.ts'
 import { type CallPlan, failingStore, fakeClock } from '../testing/index.ts'
 
 function limiterOn(failure: FailureOptions, rules = '5/minute', partOf?: (key: string) => string) {

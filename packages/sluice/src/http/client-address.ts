@@ -1,5 +1,5 @@
-// The client's address behind trusted proxies: the one that they report.
-// Invariant: only a trusted proxy can change the answer, and no request makes it throw.
+// The client behind trusted proxies: the address that they say they speak for.
+// Invariant: nobody but a trusted proxy can change the answer, and nothing that a request brings makes it throw.
 
 import { SluiceError, show } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'

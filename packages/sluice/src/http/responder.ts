@@ -1,4 +1,4 @@
-// Turns a decision into HTTP: status, headers, body. It depends on no framework.
+// From a decision to what HTTP says about it: status, headers, body. No framework in sight.
 // Invariant: every value is safe to send, whatever the rules are called.
 
 import type { Clock } from '../core/clock.ts'
@@ -103,7 +103,7 @@ function whenToRetry(seconds: string | undefined): string {
   return seconds === undefined ? 'This request asks for more than the whole quota.' : `Try again in ${seconds} s.`
 }
 
-/** Returns the styles. Throws ERR_OPTION unless `headers` is a style, styles that go together, or false. */
+/** Throws ERR_OPTION unless `headers` is a style, styles that go together, or false. Returns the styles. */
 export function checkStyles(headers: ResponderOptions['headers']): readonly HeaderStyle[] {
   const styles = headers === false ? [] : ((Array.isArray(headers) ? headers : [headers]) as HeaderStyle[])
   for (const style of styles) {

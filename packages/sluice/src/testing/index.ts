@@ -6,4 +6,5 @@ export { type CallPlan, type FailingStore, type FailingStoreOptions, failingStor
 export { type FakeClock, fakeClock } from './fake-clock.ts'
 export { type KnownAnswer, type KnownDecision, type KnownStep, replay } from './known-answers.ts'
 export { KNOWN_ANSWERS } from './known-answers-data.ts'
-export { type MakeStore, type StoreSuiteOptions, storeSuite, type TestRunner } from './store-suite.ts'
+export { type StoreSuiteOptions, storeSuite } from './store-suite.ts'
+export type { MakeStore, TestRunner } from './suite-tools.ts'

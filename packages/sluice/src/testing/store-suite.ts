@@ -5,23 +5,13 @@ import { describe as nodeDescribe, test as nodeTest } from 'node:test'
 import { makeRule } from '../algorithms/catalogue.ts'
 import { fixedWindow } from '../algorithms/fixed-window/fixed-window.ts'
 import type { Decision } from '../core/decision.ts'
-import type { Limiter } from '../core/limiter.ts'
-import type { Rule } from '../core/rule.ts'
-import type { Store } from '../core/store.ts'
-import { createLimiter } from '../create-limiter.ts'
-import { definitionStore } from './definition-store.ts'
 import { everyRule, exampleRule } from './example-rules.ts'
-import { type FakeClock, fakeClock } from './fake-clock.ts'
+import type { FakeClock } from './fake-clock.ts'
 import { replay } from './known-answers.ts'
 import { KNOWN_ANSWERS } from './known-answers-data.ts'
-import { seededRandom } from './random.ts'
-import { walk } from './walk.ts'
-
-/** A test runner: `describe` and `test` as vitest, jest and node:test have them. */
-export interface TestRunner {
-  describe(name: string, body: () => void): unknown
-  test(name: string, body: () => Promise<void>): unknown
-}
+import { subjectTests } from './subject-suite.ts'
+import { equal, type MakeStore, refused, SuiteTools, type TestRunner } from './suite-tools.ts'
+import type { AnyLimiter } from './walk.ts'
 
 export interface StoreSuiteOptions {
   /** Your test runner. The global `describe` and `test` unless given, and where there are none, node:test. */
@@ -32,39 +22,11 @@ export interface StoreSuiteOptions {
   readonly seed?: number
 }
 
-/** Makes a fresh, empty store that takes its time from `clock`. Called once for each test. */
-export type MakeStore = (clock: FakeClock) => Store | Promise<Store>
-
 /** Defines the tests. `storeSuite('my store', (clock) => myStore({ clock }))` is all that a store's test file needs. */
 export function storeSuite(name: string, makeStore: MakeStore, options: StoreSuiteOptions = {}): void {
   const { runner = globalRunner(), steps = 2000, seed } = options
-  const { describe, test } = runner
-
-  /** A test with a limiter over a store of its own, on a clock of its own. */
-  const limiterTest = (
-    title: string,
-    rules: readonly Rule[],
-    body: (limiter: Limiter, clock: FakeClock) => Promise<void>,
-  ): void => {
-    test(title, async () => {
-      const clock = fakeClock()
-      const store = await makeStore(clock)
-      const limiter = createLimiter({ rules, store })
-      try {
-        await body(limiter, clock)
-      } finally {
-        await limiter.close()
-        await store.close()
-      }
-    })
-  }
-
-  const walkTest = (title: string, rules: readonly Rule[], keys?: readonly string[]): void => {
-    limiterTest(title, rules, async (limiter, clock) => {
-      const defined = createLimiter({ rules, store: definitionStore(clock) })
-      await walk(limiter, defined, clock, seededRandom(seed), steps, keys)
-    })
-  }
+  const tools = new SuiteTools({ runner, makeStore, steps, seed })
+  const { describe } = tools
 
   const plain = exampleRule('fixed-window')
   const log = exampleRule('sliding-log')
@@ -73,16 +35,16 @@ export function storeSuite(name: string, makeStore: MakeStore, options: StoreSui
   describe(`store: ${name}`, () => {
     describe('gives the known answers', () => {
       for (const answer of KNOWN_ANSWERS) {
-        limiterTest(answer.name, [makeRule(answer.rule)], (limiter, clock) => replay(answer, limiter, clock))
+        tools.limiterTest(answer.name, [makeRule(answer.rule)], (limiter, clock) => replay(answer, limiter, clock))
       }
     })
 
     describe('answers as the definition does, also when the clock steps back', () => {
-      for (const rule of everyRule()) walkTest(rule.name, [rule])
-      walkTest('three rules at once', [plain, sliding, exampleRule('token-bucket')])
+      for (const rule of everyRule()) tools.walkTest(rule.name, [rule])
+      tools.walkTest('three rules at once', [plain, sliding, exampleRule('token-bucket')])
       const countingDenied = exampleRule('fixed-window', 'counting denied')
-      walkTest('a rule that counts denied hits among others', [log, countingDenied, exampleRule('gcra')])
-      walkTest('keys that are strange', [plain, exampleRule('token-bucket', 'stepped')], STRANGE_KEYS)
+      tools.walkTest('a rule that counts denied hits among others', [log, countingDenied, exampleRule('gcra')])
+      tools.walkTest('keys that are strange', [plain, exampleRule('token-bucket', 'stepped')], STRANGE_KEYS)
     })
 
     describe('lets exactly the limit through a stampede', () => {
@@ -90,7 +52,7 @@ export function storeSuite(name: string, makeStore: MakeStore, options: StoreSui
         ...everyRule().filter(({ countsDenied }) => !countsDenied),
         fixedWindow({ limit: 100, window: '1h' }),
       ]) {
-        limiterTest(rule.name, [rule], async (limiter) => {
+        tools.limiterTest(rule.name, [rule], async (limiter) => {
           const decisions = await Promise.all(Array.from({ length: 3 * rule.limit }, () => limiter.hit('stampede')))
           equal('allowed', decisions.filter(({ allowed }) => allowed).length, rule.limit)
         })
@@ -99,7 +61,7 @@ export function storeSuite(name: string, makeStore: MakeStore, options: StoreSui
 
     describe('names the wait exactly', () => {
       for (const rule of everyRule()) {
-        limiterTest(rule.name, [rule], async (limiter, clock) => {
+        tools.limiterTest(rule.name, [rule], async (limiter, clock) => {
           for (let cost = 1; cost <= rule.limit; cost++) {
             const denied = await hitUntilDenied(limiter, clock, cost)
             clock.advance(denied.retryAfterMs - 1)
@@ -113,7 +75,7 @@ export function storeSuite(name: string, makeStore: MakeStore, options: StoreSui
 
     describe('keeps its other promises', () => {
       for (const rule of everyRule()) {
-        limiterTest(`what remains can be spent at once: ${rule.name}`, [rule], async (limiter, clock) => {
+        tools.limiterTest(`what remains can be spent at once: ${rule.name}`, [rule], async (limiter, clock) => {
           for (const pauseMs of [0, 333, 1, 250, 77]) {
             clock.advance(pauseMs)
             const { remaining } = await limiter.hit('k')
@@ -122,7 +84,7 @@ export function storeSuite(name: string, makeStore: MakeStore, options: StoreSui
             equal('what remains', (await limiter.peek('k', { cost: remaining })).allowed, true)
           }
         })
-        limiterTest(`after resetAfterMs a key is as new: ${rule.name}`, [rule], async (limiter, clock) => {
+        tools.limiterTest(`after resetAfterMs a key is as new: ${rule.name}`, [rule], async (limiter, clock) => {
           const { resetAfterMs } = await limiter.hit('k', { cost: rule.limit })
           equal('expiresAt', await limiter.expiresAt('k'), clock.now() + resetAfterMs)
           clock.advance(resetAfterMs - 1)
@@ -133,24 +95,24 @@ export function storeSuite(name: string, makeStore: MakeStore, options: StoreSui
         })
       }
 
-      limiterTest('of several rules, a denied hit charges none', [plain, log, sliding], async (limiter) => {
+      tools.limiterTest('of several rules, a denied hit charges none', [plain, log, sliding], async (limiter) => {
         await limiter.hit('k', { cost: 4 })
         equal('denied', (await limiter.hit('k', { cost: 2 })).allowed, false)
         for (const { name } of limiter.rules) equal(`used of ${name}`, await limiter.get('k', { rule: name }), 4)
       })
 
-      limiterTest('a cost above the limit never passes and leaves nothing', [plain], async (limiter) => {
+      tools.limiterTest('a cost above the limit never passes and leaves nothing', [plain], async (limiter) => {
         const decision = await limiter.hit('k', { cost: 6 })
         equal('retryAfterMs', decision.retryAfterMs, Number.POSITIVE_INFINITY)
         equal('expiresAt', await limiter.expiresAt('k'), 0)
       })
 
-      limiterTest('any string is a key of its own', [plain], async (limiter) => {
+      tools.limiterTest('any string is a key of its own', [plain], async (limiter) => {
         for (const [i, key] of STRANGE_KEYS.entries()) await limiter.set(key, i % 5)
         for (const [i, key] of STRANGE_KEYS.entries()) equal(JSON.stringify(key.slice(0, 40)), await limiter.get(key), i % 5)
       })
 
-      limiterTest('a reset key is as new, and no other is', [plain, log], async (limiter) => {
+      tools.limiterTest('a reset key is as new, and no other is', [plain, log], async (limiter) => {
         await limiter.hit('k', { cost: 5 })
         await limiter.hit('other', { cost: 5 })
         await limiter.reset('k')
@@ -158,7 +120,7 @@ export function storeSuite(name: string, makeStore: MakeStore, options: StoreSui
         equal('the other', (await limiter.peek('other')).allowed, false)
       })
 
-      limiterTest('bad input is refused and nothing is written', [plain], async (limiter) => {
+      tools.limiterTest('bad input is refused and nothing is written', [plain], async (limiter) => {
         for (const cost of [Number.NaN, -1, 0, 0.5, Number.POSITIVE_INFINITY, 2 ** 53, -0]) {
           await refused(`cost ${cost}`, async () => limiter.hit('k', { cost }))
         }
@@ -166,6 +128,8 @@ export function storeSuite(name: string, makeStore: MakeStore, options: StoreSui
         equal('expiresAt', await limiter.expiresAt('k'), 0)
       })
     })
+
+    subjectTests(tools)
   })
 }
 
@@ -197,25 +161,13 @@ const STRANGE_KEYS: readonly string[] = [
 ]
 
 /** Hits until a hit is denied; each hit may move the clock a little, so that logs and windows have some history. */
-async function hitUntilDenied(limiter: Limiter, clock: FakeClock, cost: number): Promise<Decision> {
+async function hitUntilDenied(limiter: AnyLimiter, clock: FakeClock, cost: number): Promise<Decision> {
   for (let hits = 0; hits < 100; hits++) {
     const decision = await limiter.hit('k', { cost })
     if (!decision.allowed) return decision
     clock.advance(hits % 3)
   }
   throw new Error('100 hits without a pause were all allowed')
-}
-
-function equal(what: string, got: unknown, expected: unknown): void {
-  if (got !== expected) throw new Error(`${what}: expected ${expected}, got ${got}`)
-}
-
-async function refused(what: string, call: () => Promise<unknown>): Promise<void> {
-  const error = await call().then(
-    () => undefined,
-    (reason: unknown) => reason,
-  )
-  if (!(error instanceof Error) || error.name !== 'SluiceError') throw new Error(`${what}: expected a SluiceError, got ${error}`)
 }
 
 function globalRunner(): TestRunner {

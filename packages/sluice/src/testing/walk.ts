@@ -2,22 +2,27 @@
 
 import type { Decision } from '../core/decision.ts'
 import type { Limiter } from '../core/limiter.ts'
+import type { Timing } from '../core/store.ts'
+import type { Cost, Subject } from '../core/subject.ts'
 import type { FakeClock } from './fake-clock.ts'
 import type { Random } from './random.ts'
 
-/** Walks `steps` steps over a few keys; throws at the first difference, with the seed and the last calls. */
+/** A limiter of any rules, which takes keys or records. */
+export type AnyLimiter = Limiter<Timing, Subject>
+
+/** Walks `steps` steps over a few subjects; throws at the first difference, with the seed and the last calls. */
 export async function walk(
-  tested: Limiter,
-  defined: Limiter,
+  tested: AnyLimiter,
+  defined: AnyLimiter,
   clock: FakeClock,
   random: Random,
   steps: number,
-  keys: readonly string[] = ['ada', 'bob'],
+  subjects: readonly Subject[] = ['ada', 'bob'],
 ): Promise<void> {
   const trail: string[] = []
   for (let step = 0; step < steps; step++) {
     move(clock, random, tested)
-    const { said, ask } = randomCall(random, tested, keys)
+    const { said, ask } = randomCall(random, tested, subjects)
     trail.push(`${clock.now()} ${said}`)
     const got = figures(await ask(tested))
     const expected = figures(await ask(defined))
@@ -30,7 +35,7 @@ export async function walk(
 }
 
 /** Mostly a little forward, sometimes over one or two windows, now and then back. */
-function move(clock: FakeClock, random: Random, limiter: Limiter): void {
+function move(clock: FakeClock, random: Random, limiter: AnyLimiter): void {
   const { windowMs } = random.pick(limiter.rules)
   const ms = random.pick([
     0,
@@ -47,38 +52,64 @@ function move(clock: FakeClock, random: Random, limiter: Limiter): void {
 
 interface Call {
   readonly said: string
-  readonly ask: (limiter: Limiter) => unknown
+  readonly ask: (limiter: AnyLimiter) => unknown
 }
 
-function randomCall(random: Random, limiter: Limiter, keys: readonly string[]): Call {
-  const key = random.pick(keys)
-  const who = JSON.stringify(key.length > 40 ? `${key.slice(0, 40)}…` : key)
+function randomCall(random: Random, limiter: AnyLimiter, subjects: readonly Subject[]): Call {
+  const subject = random.pick(subjects)
+  const who = shortText(subject)
   const chosen = random.pick(limiter.rules)
   const rule = { rule: chosen.name }
   const cost = random.pick([1, 1, 1, 2, random.whole(1, chosen.limit), chosen.limit + 1])
   const used = random.whole(0, chosen.limit + 2)
-  switch (random.whole(0, 13)) {
+  switch (random.whole(0, 15)) {
     case 0:
-      return { said: `peek ${who} ${cost - 1}`, ask: (it) => it.peek(key, { cost: cost - 1 }) }
+      return { said: `peek ${who} ${cost - 1}`, ask: (it) => it.peek(subject, { cost: cost - 1 }) }
     case 1:
-      return { said: `inc ${who} ${cost} ${chosen.name}`, ask: (it) => it.inc(key, cost, rule) }
+      return { said: `inc ${who} ${cost} ${chosen.name}`, ask: (it) => it.inc(subject, cost, rule) }
     case 2:
-      return { said: `set ${who} ${used} ${chosen.name}`, ask: (it) => it.set(key, used, rule) }
+      return { said: `set ${who} ${used} ${chosen.name}`, ask: (it) => it.set(subject, used, rule) }
     case 3:
-      return { said: `get ${who} ${chosen.name}`, ask: (it) => it.get(key, rule) }
+      return { said: `get ${who} ${chosen.name}`, ask: (it) => it.get(subject, rule) }
     case 4:
-      return { said: `expiresAt ${who} ${chosen.name}`, ask: (it) => it.expiresAt(key, rule) }
+      return { said: `expiresAt ${who} ${chosen.name}`, ask: (it) => it.expiresAt(subject, rule) }
     case 5:
       return random.whole(0, 1) === 0
-        ? { said: `refund ${who} ${cost}`, ask: (it) => it.refund(key, cost) }
-        : { said: `refund ${who} ${cost} ${chosen.name}`, ask: (it) => it.refund(key, cost, rule) }
+        ? { said: `refund ${who} ${cost}`, ask: (it) => it.refund(subject, cost) }
+        : { said: `refund ${who} ${cost} ${chosen.name}`, ask: (it) => it.refund(subject, cost, rule) }
     case 6:
       return random.whole(0, 5) > 0
-        ? { said: `peek ${who}`, ask: (it) => it.peek(key) }
-        : { said: `reset ${who}`, ask: (it) => it.reset(key) }
+        ? { said: `peek ${who}`, ask: (it) => it.peek(subject) }
+        : { said: `reset ${who}`, ask: (it) => it.reset(subject) }
+    case 7:
+      return costByRule(random, limiter, subject)
     default:
-      return { said: `hit ${who} ${cost}`, ask: (it) => it.hit(key, { cost }) }
+      return { said: `hit ${who} ${cost}`, ask: (it) => it.hit(subject, { cost }) }
   }
+}
+
+/** A call that says what each rule costs: 0 leaves a rule out, and a rule that is not named costs 1. */
+function costByRule(random: Random, { rules }: AnyLimiter, subject: Subject): Call {
+  const named = rules.filter(() => random.whole(0, 3) > 0)
+  const costs = Object.fromEntries(
+    named.map(({ name, limit }) => [name, random.pick([0, 1, 2, random.whole(0, limit), limit + 1])]),
+  )
+  const isFree = named.length === rules.length && Object.values(costs).every((amount) => amount === 0)
+  const cost: Cost = isFree ? { ...costs, [rules[0].name]: 1 } : costs
+  const said = `${shortText(subject)} ${JSON.stringify(cost)}`
+  switch (random.whole(0, 3)) {
+    case 0:
+      return { said: `peek ${said}`, ask: (it) => it.peek(subject, { cost }) }
+    case 1:
+      return { said: `refund ${said}`, ask: (it) => it.refund(subject, cost) }
+    default:
+      return { said: `hit ${said}`, ask: (it) => it.hit(subject, { cost }) }
+  }
+}
+
+function shortText(subject: Subject): string {
+  const text = JSON.stringify(subject)
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }
 
 function figures(answer: unknown): string {

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, test, vi } from 'vitest'
+import { systemClock } from '../engines/system-clock.ts'
 import { createLimiter, fixedWindow, gcra, memoryStore, parseRule, waitingLine } from '../index.ts'
-import { systemClock } from '../stores/system-clock.ts'
 import { definitionStore, failingStore, fakeClock } from '../testing/index.ts'
 
 /** One a second, from a bucket of one. */

@@ -1,5 +1,5 @@
-// A process of its own that hits what its parent tells it to, through a client of its own. SKEW_MS makes its clock wrong.
-// Uses the built package, as programs do.
+// A process of its own that hits what its parent tells it to, through a client of its own. SKEW_MS makes its clock wrong, and
+// REDIS_CLUSTER says that the port is that of a cluster. Uses the built package, as programs do.
 
 /** @import { Limiter } from 'sluice' */
 /** @import { Task } from './limiter-processes.ts' */
@@ -21,12 +21,13 @@ globalThis.Date = /** @type {DateConstructor} */ (
   }
 )
 
-const { Redis } = await import('ioredis')
+const { Cluster, Redis } = await import('ioredis')
 const { createLimiter } = await import('sluice')
 const { redisStore } = await import('sluice/redis')
 const { makeRule } = await import('sluice/rules')
 
-const client = new Redis(Number(process.env.REDIS_PORT), '127.0.0.1')
+const address = { host: '127.0.0.1', port: Number(process.env.REDIS_PORT) }
+const client = process.env.REDIS_CLUSTER === undefined ? new Redis(address) : new Cluster([address])
 
 /**
  * Makes all calls of a task at once.

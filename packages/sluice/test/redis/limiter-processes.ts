@@ -27,8 +27,8 @@ export class LimiterProcess {
   readonly #child: ChildProcess
   #asked = 0
 
-  constructor(port: number, skewMs = 0) {
-    this.#child = fork(program, { env: { ...process.env, REDIS_PORT: String(port), SKEW_MS: String(skewMs) } })
+  constructor(port: number, env: Readonly<Record<string, string>> = {}) {
+    this.#child = fork(program, { env: { ...process.env, REDIS_PORT: String(port), ...env } })
   }
 
   async ready(): Promise<this> {
@@ -60,7 +60,15 @@ export class LimiterProcess {
 /** A process for each skew, for the tests that follow. */
 export function limiterProcesses(port: () => number, skewsMs: readonly number[]): Later<readonly LimiterProcess[]> {
   return beforeTests(
-    () => Promise.all(skewsMs.map((skewMs) => new LimiterProcess(port(), skewMs).ready())),
+    () => Promise.all(skewsMs.map((skewMs) => new LimiterProcess(port(), { SKEW_MS: String(skewMs) }).ready())),
+    (processes) => Promise.all(processes.map((each) => each.end())),
+  )
+}
+
+/** So many processes that share a cluster, for the tests that follow. */
+export function clusterProcesses(port: () => number, count: number): Later<readonly LimiterProcess[]> {
+  return beforeTests(
+    () => Promise.all(Array.from({ length: count }, () => new LimiterProcess(port(), { REDIS_CLUSTER: '1' }).ready())),
     (processes) => Promise.all(processes.map((each) => each.end())),
   )
 }

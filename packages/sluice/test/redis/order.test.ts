@@ -6,6 +6,7 @@ import * as ioredis from 'ioredis'
 import * as iovalkey from 'iovalkey'
 import { describe, expect, test } from 'vitest'
 import { startProxy } from '../../../../test/servers/tcp-proxy.mjs'
+import { parseRule } from '../../src/algorithms/parse-rule.ts'
 import { createLimiter } from '../../src/index.ts'
 import type { RedisClient } from '../../src/stores/redis/redis-client.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
@@ -57,8 +58,8 @@ describe.each(Object.entries(CLIENTS))('%s', (_, make) => {
       const store = redisStore(client, { prefix: freshPrefix() })
       const failure = { timeoutMs: 20_000, failures: 1000 }
       const limiters = [
-        createLimiter({ rules: `${LIMIT}/hour`, store, failure }),
-        createLimiter({ rules: `${LIMIT}/hour`, store, failure }),
+        createLimiter({ rules: parseRule(`${LIMIT}/hour`), store, failure }),
+        createLimiter({ rules: parseRule(`${LIMIT}/hour`), store, failure }),
       ]
       const told: Promise<number>[] = []
       for (let i = 0; i < 60; i++) {

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
 import { startProxy } from '../../../../test/servers/tcp-proxy.mjs'
 import { parseRule } from '../../src/algorithms/parse-rule.ts'
-import { createLimiter } from '../../src/index.ts'
+import { createLimiter, waitingLine } from '../../src/index.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { seededRandom } from '../../src/testing/random.ts'
 import { freshPrefix, realRedis } from './real-redis.ts'
@@ -20,6 +20,7 @@ test('callers that give up, abort and are sent away have not paid, at any latenc
     rules: parseRule('12/hour'),
     store: redisStore(client, { prefix: freshPrefix() }),
     failure: { timeoutMs: 20_000 },
+    waiting: waitingLine(),
   })
   try {
     const outcomes = await Promise.allSettled(

@@ -1,4 +1,4 @@
-// Who changed what.
+// Reading the audit log.
 
 import Type from 'typebox'
 import { success } from '../envelope.ts'
@@ -16,7 +16,7 @@ export function auditRoute(app: App, { service, authentication }: RouteContext):
           id: 'readAudit',
           summary: 'Read the audit log',
           description:
-            'Every administrative change, or every sign-in to the pages, newest first. With a target a page may hold fewer entries than asked for, and still have a next.',
+            'Every administrative change, or every sign-in to the dashboard, newest first. With `target`, a page may hold fewer entries than `limit` and still have a next page.',
           scope: 'admin',
           answers: { 200: envelope(Type.Object({ entries: Type.Array(AuditEntry), next: Next }), 'A page of entries.') },
           failures: [400],
@@ -25,7 +25,7 @@ export function auditRoute(app: App, { service, authentication }: RouteContext):
           {
             of: Type.Optional(
               Type.Enum(['changes', 'sign-ins'], {
-                description: 'Administrative changes, or sign-ins to the pages, refused ones included; changes by default.',
+                description: 'Administrative changes, or sign-ins to the dashboard (including refused ones). Default: changes.',
               }),
             ),
             before: Type.Optional(Cursor),
@@ -34,10 +34,10 @@ export function auditRoute(app: App, { service, authentication }: RouteContext):
                 minLength: 1,
                 maxLength: 4096,
                 description:
-                  'Only what was done to this: the name of a policy, the id of a key, or a client and a route with a space between.',
+                  'Only entries about this target: the name of a policy, the id of a key, or a client and a route separated by a space.',
               }),
             ),
-            limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'How many at most; 100 by default.' })),
+            limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'Entries at most; 100 by default.' })),
           },
           strict,
         ),

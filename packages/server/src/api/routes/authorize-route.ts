@@ -1,11 +1,11 @@
-// For proxies that ask before they forward: nginx' auth_request, Traefik's ForwardAuth, Caddy's forward_auth. No body, only a status and headers.
-// Invariant: the proxy is believed because it has a key; nothing that its own clients sent is believed.
+// For proxies that ask before they forward: nginx auth_request, Traefik ForwardAuth, Caddy forward_auth. The response has no body.
+// Invariant: the proxy is trusted because it has a key. Headers that only its own clients may have sent are not trusted.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import { type CidrList, cidrList, clientAddress, PATH_FOLDS, type PathFold, type ReadClientAddress } from 'sluice/http'
 import Type, { type Static } from 'typebox'
-import type { Verdict } from '../../decide/decider.ts'
+import type { CheckResult } from '../../decide/decider.ts'
 import { ServerError } from '../../errors.ts'
 import { forwardedRoute, type RoutePart } from '../forwarded-request.ts'
 import { headerText } from '../header-text.ts'
@@ -18,34 +18,34 @@ const FOLD = PATH_FOLDS.join('|')
 
 const Query = Type.Object(
   {
-    client: Type.Optional(Type.String({ ...ClientId, description: 'Whom to count, if it is not the address.' })),
+    client: Type.Optional(Type.String({ ...ClientId, description: 'The client to count. Default: the address.' })),
     client_header: Type.Optional(
       Type.String({
         title: 'the name of a header',
         pattern: '^[A-Za-z0-9-]{1,64}$',
         description:
-          'The header that says whom to count, which the proxy has to set itself. Without it in a request, the address counts. ' +
-          'A value of more than 256 characters, or one that is not UTF-8, counts under its first 64 characters, `~sha256-` and its SHA-256 in base64url.',
+          'The request header that names the client. The proxy must set it itself. If a request lacks it, the address is counted. ' +
+          'A value of more than 256 characters, or one that is not UTF-8, is counted under its first 64 characters, `~sha256-` and its SHA-256 in base64url.',
       }),
     ),
-    route: Type.Optional(Type.String({ ...Route, description: 'The route, if it is not the path of the forwarded request.' })),
+    route: Type.Optional(Type.String({ ...Route, description: 'The route. Default: the path of the forwarded request.' })),
     with: Type.Optional(
       Type.Enum(['method', 'host', 'method,host'], {
-        description: 'What stands before the path in the route: `POST example.com/orders`.',
+        description: 'Parts to put before the path in the route, as in `POST example.com/orders`.',
       }),
     ),
     fold: Type.Optional(
       Type.String({
         title: `a list of ${PATH_FOLDS.join(', ')}, with commas between`,
         pattern: `^(${FOLD})(,(${FOLD}))*$`,
-        description: 'Spellings of a path that are taken for one.',
+        description: 'Differences in the spelling of a path to ignore.',
         examples: ['case,trailing-slash'],
       }),
     ),
     cost: Type.Optional(Cost),
     deny_status: Type.Optional(
       Type.Enum([403, 429, 503], {
-        description: 'The status for those who are denied; 403 for nginx, which knows no other. By default 429.',
+        description: 'The status of a denial. nginx needs 403. Default: 429.',
       }),
     ),
   },
@@ -67,7 +67,7 @@ export function authorizeRoute(app: App, { service, authentication }: RouteConte
           summary: 'Decide a request that a proxy is about to forward',
           description:
             'Also as HEAD. Reads X-Forwarded-For, X-Forwarded-Uri (or X-Original-URI), X-Forwarded-Method and X-Forwarded-Host. ' +
-            'The client is the address that the proxy saw, and the route the path without its query, unless the query says otherwise. ' +
+            'By default the client is the address that the proxy saw, and the route is the path without its query. Query parameters can change both. ' +
             'A client chooses its paths, so the built-in default policy counts all of them together, under the route `*`. ' +
             'Any other policy counts as its `scope` says; with `scope: route` a client has the whole limit for each path.',
           scope: 'check',
@@ -85,31 +85,31 @@ export function authorizeRoute(app: App, { service, authentication }: RouteConte
       const { headers, socket } = raw
       const clientId = query.client ?? clientFrom(headers, query.client_header) ?? addressOf(socket.remoteAddress, headers).key
       const { route, cost = 1, deny_status: denyStatus = 429 } = query
-      const verdict =
+      const result =
         route === undefined ? decider.checkPath(clientId, pathOf(query, headers), cost) : decider.check(clientId, route, cost)
-      return verdict instanceof Promise
-        ? verdict.then((decided) => sendStatus(reply, decided, denyStatus))
-        : sendStatus(reply, verdict, denyStatus)
+      return result instanceof Promise
+        ? result.then((decided) => sendStatus(reply, decided, denyStatus))
+        : sendStatus(reply, result, denyStatus)
     },
   )
 }
 
-function sendStatus(reply: FastifyReply, verdict: Verdict, denyStatus: number): FastifyReply {
+function sendStatus(reply: FastifyReply, result: CheckResult, denyStatus: number): FastifyReply {
   return reply
-    .code(verdict.allowed ? 200 : denyStatus)
-    .headers(rateLimitHeaders(verdict))
+    .code(result.allowed ? 200 : denyStatus)
+    .headers(rateLimitHeaders(result))
     .send()
 }
 
-/** The route of a request whose path the client chose. */
+/** Returns the route for a path that the client chose. */
 function pathOf(query: Static<typeof Query>, headers: IncomingHttpHeaders): string {
   const parts = listOf<RoutePart>(query.with)
   const path = forwardedRoute(headers, { parts, fold: listOf<PathFold>(query.fold) })
   if (path !== undefined) return path
-  throw new ServerError('ERR_INPUT', 'X-Forwarded-Uri or X-Original-URI is missing: the proxy has to say what is asked for')
+  throw new ServerError('ERR_INPUT', 'X-Forwarded-Uri or X-Original-URI is missing: the proxy must send the path of the request')
 }
 
-/** The words of a list that the schema has checked. */
+/** Splits a list that the schema has checked. */
 function listOf<T extends string>(written: string | undefined): readonly T[] {
   return (written?.split(',') ?? []) as T[]
 }
@@ -120,13 +120,13 @@ function clientFrom(headers: IncomingHttpHeaders, name: string | undefined): str
   return shortClientId(headerText(value))
 }
 
-/** The client of a forwarded request: the address that the asking proxy saw, or one further back, as far as trusted proxies go. */
+/** Reads the client address: the address that the proxy saw, or an earlier one if the ones after it are trusted proxies. */
 function forwardedAddress(trustedProxies: readonly string[]): ReadClientAddress {
   const trusted: CidrList = cidrList(trustedProxies)
   const read = clientAddress({ trustProxy: (address, distance) => distance === 0 || trusted.has(address) })
   return (peer, headers) => {
     if ((headers as IncomingHttpHeaders)['x-forwarded-for'] === undefined) {
-      throw new ServerError('ERR_INPUT', 'X-Forwarded-For is missing: the proxy has to say whom it asks for')
+      throw new ServerError('ERR_INPUT', 'X-Forwarded-For is missing: the proxy must send the address of its client')
     }
     return read(peer, headers)
   }

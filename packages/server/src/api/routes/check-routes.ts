@@ -1,9 +1,9 @@
-// Deciding: one check, many at once, and the two endpoints of the older form.
-// What must stay true: whoever asks gets 200 whenever it was decided, also for Deny; a check in memory is answered without a promise.
+// Deciding: one check, a batch, and the older form.
+// Invariant: a decided check gets status 200, also for Deny. A check in memory is answered without a promise.
 
 import type { FastifyReply } from 'fastify'
 import Type from 'typebox'
-import type { Verdict } from '../../decide/decider.ts'
+import type { CheckResult } from '../../decide/decider.ts'
 import { batchAnswer, checkAnswer, resultData } from '../check-answer.ts'
 import { JSON_TYPE } from '../envelope.ts'
 import { headerClientId } from '../header-text.ts'
@@ -11,7 +11,7 @@ import { rateLimitHeaders } from '../rate-limit-headers.ts'
 import { type App, described, type RouteContext } from '../route-options.ts'
 import { Answer, Batch, BatchResult, Check, ClientId, envelope, Route, strict } from '../schemas.ts'
 
-/** The largest body of a batch. */
+/** Maximum body of a batch. */
 const BATCH_BYTES = 256 * 1024
 
 export function checkRoutes(app: App, { service, authentication }: RouteContext): void {
@@ -19,8 +19,8 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
   const onRequest = authentication.requires('check')
 
   const answer = (reply: FastifyReply, clientId: string, route: string, cost: number): FastifyReply | Promise<FastifyReply> => {
-    const verdict = decider.check(clientId, route, cost)
-    return verdict instanceof Promise ? verdict.then((decided) => sendAnswer(reply, decided)) : sendAnswer(reply, verdict)
+    const result = decider.check(clientId, route, cost)
+    return result instanceof Promise ? result.then((decided) => sendAnswer(reply, decided)) : sendAnswer(reply, result)
   }
 
   app.post(
@@ -60,7 +60,7 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
           answers: {
             200: envelope(
               Type.Object({ results: Type.Array(BatchResult) }),
-              'All were asked; the results are in the order of the checks.',
+              'All checks were processed. The results are in the order of the checks.',
             ),
           },
           failures: [400, 413, 415],
@@ -71,8 +71,8 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
     ({ body: { checks } }, reply) => {
       const startMs = performance.now()
       const answers = checks.map(({ client_id, route, cost = 1 }) => {
-        const verdict = decider.check(client_id, route, cost, startMs)
-        return verdict instanceof Promise ? verdict.then(resultData, failedAnswer) : resultData(verdict)
+        const result = decider.check(client_id, route, cost, startMs)
+        return result instanceof Promise ? result.then(resultData, failedAnswer) : resultData(result)
       })
       if (areKnown(answers)) return sendJson(reply, batchAnswer(answers))
       return Promise.all(answers).then((known) => sendJson(reply, batchAnswer(known)))
@@ -100,8 +100,8 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
   )
 }
 
-function sendAnswer(reply: FastifyReply, verdict: Verdict): FastifyReply {
-  return sendJson(reply.headers(rateLimitHeaders(verdict)), checkAnswer(verdict))
+function sendAnswer(reply: FastifyReply, result: CheckResult): FastifyReply {
+  return sendJson(reply.headers(rateLimitHeaders(result)), checkAnswer(result))
 }
 
 function sendJson(reply: FastifyReply, body: string): FastifyReply {
@@ -112,7 +112,7 @@ function areKnown(answers: readonly (string | Promise<string>)[]): answers is re
   return answers.every((answer) => typeof answer === 'string')
 }
 
-/** What a check of a batch is answered that could not be decided. */
+/** The result of a check in a batch that could not be decided. */
 function failedAnswer(error: unknown): string {
   return JSON.stringify({ status: 'Error', message: error instanceof Error ? error.message : String(error) })
 }

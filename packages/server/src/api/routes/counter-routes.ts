@@ -1,4 +1,4 @@
-// Counters by hand: look, forget, give back, set.
+// Manual changes of counters: read, reset, refund, set.
 
 import type { RuleStatus } from 'sluice'
 import Type from 'typebox'
@@ -10,7 +10,7 @@ import { ClientId, Cost, Counted, envelope, Pair, Refund, Route, SetCount, stric
 
 const failures = [400, 413, 415, 503]
 
-/** Administration: look, forget, set. */
+/** Part of administration: read, reset, set. */
 export function counterRoutes(app: App, context: RouteContext): void {
   const { service, authentication } = context
   const { decider } = service
@@ -26,7 +26,7 @@ export function counterRoutes(app: App, context: RouteContext): void {
           summary: 'See what a client has used',
           description: 'Spends nothing.',
           scope: 'read',
-          answers: { 200: envelope(Usage, 'How things stand.') },
+          answers: { 200: envelope(Usage, 'The current usage.') },
           failures: [400, 503],
         }),
         querystring: Type.Object({ client_id: ClientId, route: Route, cost: Type.Optional(Cost) }, strict),
@@ -48,9 +48,9 @@ export function counterRoutes(app: App, context: RouteContext): void {
         ...described({
           tag: 'counters',
           id: 'resetCounter',
-          summary: 'Forget what a client has used',
+          summary: 'Reset what a client has used',
           scope: 'admin',
-          answers: { 200: envelope(Counted, 'It is as if it had never been hit.') },
+          answers: { 200: envelope(Counted, 'The counter is reset, as if the client had never been seen.') },
           failures,
         }),
         body: Pair,
@@ -76,10 +76,10 @@ export function counterRoutes(app: App, context: RouteContext): void {
         ...described({
           tag: 'counters',
           id: 'setCounter',
-          summary: 'Put a count at a number',
-          description: 'A window on the clock keeps its end; all else counts from now.',
+          summary: 'Set a counter to a number',
+          description: 'A window with `anchor: clock` keeps its end. All others start now.',
           scope: 'admin',
-          answers: { 200: envelope(Counted, 'It is set.') },
+          answers: { 200: envelope(Counted, 'The counter is set.') },
           failures,
         }),
         body: SetCount,
@@ -96,8 +96,8 @@ export function counterRoutes(app: App, context: RouteContext): void {
 }
 
 /**
- * Part of deciding: a key that spends may give back. An admin's refund on the pages is written down. One by a key of a lower scope is not,
- * or such a key could fill the audit log.
+ * Part of deciding: a key that may spend may also refund. A refund by an admin on the dashboard is audited. A refund by a key of a lower
+ * scope is not, since such a key could fill the audit log.
  */
 export function refundRoute(app: App, context: RouteContext): void {
   const { service, authentication } = context
@@ -110,10 +110,10 @@ export function refundRoute(app: App, context: RouteContext): void {
         ...described({
           tag: 'counters',
           id: 'refund',
-          summary: 'Give units back',
-          description: 'For what was spent and then not done. Never gives back more than was used.',
+          summary: 'Refund units',
+          description: 'Gives back units that were spent for something that did not happen. Never gives back more than was used.',
           scope: 'check',
-          answers: { 200: envelope(Counted, 'They are given back.') },
+          answers: { 200: envelope(Counted, 'The units are refunded.') },
           failures,
         }),
         body: Refund,

@@ -1,4 +1,4 @@
-// The API's own description: for programs, and as a page for people. Open to all, since it tells nothing about this instance.
+// The API's description: as JSON for programs, as a page for people. No key is needed, since it reveals nothing about this instance.
 
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { type Description, docsPage, STYLE } from '../docs-page.ts'
 import { JSON_TYPE } from '../envelope.ts'
 import { type App, content, described } from '../route-options.ts'
 
-/** Made from the routes, kept beside the package's manifest, and held equal to the routes by a test. */
+/** Generated from the routes. A test fails if the file and the routes differ. */
 const DOCUMENT = new URL('../../../openapi.json', import.meta.url)
 
 const CSP = [

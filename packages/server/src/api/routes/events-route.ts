@@ -1,5 +1,5 @@
-// A sample of checks as they happen, as server-sent events.
-// Invariant: a slow reader costs the service no memory: what does not fit is dropped, and counted for them.
+// A live sample of checks, as server-sent events.
+// Invariant: a slow reader costs no memory. Events that do not fit are dropped, and the reader gets their number.
 
 import type { ServerResponse } from 'node:http'
 import Type from 'typebox'
@@ -8,16 +8,16 @@ import type { CheckEvent, EventFeed } from '../../stats/event-feed.ts'
 import { CheckEventView, DroppedView } from '../event-schemas.ts'
 import { type App, content, described, type RouteContext } from '../route-options.ts'
 
-/** A line now and then, so that those between do not close a connection that is silent. */
+/** A comment line at this interval keeps proxies from closing a silent connection. */
 const HEARTBEAT_MS = 15_000
 
-/** A stream ends within this time after its key was revoked or has expired, or its session has ended. */
-const LOOK_MS = 1000
+/** The key or session of a stream is checked at this interval. The stream ends when it is no longer valid. */
+const CHECK_EVERY_MS = 1000
 
-/** What may wait for one who reads slowly. */
+/** Bytes that may wait for a slow reader. */
 const MOST_WAITING_BYTES = 256 * 1024
 
-/** The form of a stream cannot be said in OpenAPI 3.1, so `x-events` has the form of the `data` of each kind of event. */
+/** OpenAPI 3.1 cannot describe a stream, so `x-events` has the schema of the `data` of each kind of event. */
 const Events = Type.String({ 'x-events': { check: CheckEventView, dropped: DroppedView } })
 
 export function eventsRoute(app: App, { service, authentication }: RouteContext): void {
@@ -38,23 +38,23 @@ export function eventsRoute(app: App, { service, authentication }: RouteContext)
         id: 'watchEvents',
         summary: 'Watch checks as they happen',
         description:
-          'Server-sent events of this instance: at first the latest denials, then a sample of all checks. `check`: one check, with the reason ' +
-          'for its answer. `dropped`: how many events this connection was too slow for.',
+          'Server-sent events of this instance: first the latest denials, then a sample of all checks. `check`: one check, with the reason ' +
+          'for its outcome. `dropped`: the number of events that were dropped because this connection was too slow.',
         scope: 'read',
-        answers: { 200: content('text/event-stream', 'Events, for as long as you listen.', Events) },
+        answers: { 200: content('text/event-stream', 'Events, until you close the connection.', Events) },
         failures: [503],
       }),
     },
     ({ apiKey, raw: request }, reply) => {
       const { raw } = reply
       const stop = stream(events, raw)
-      if (stop === undefined) throw new ServerError('ERR_BUSY', 'too many are watching already')
+      if (stop === undefined) throw new ServerError('ERR_BUSY', 'too many event streams are open already')
       reply.hijack()
       open.add(raw)
-      const look = setInterval(() => authentication.isStillIn(request, apiKey) || raw.end(), LOOK_MS)
-      look.unref()
+      const validityCheck = setInterval(() => authentication.isStillValid(request, apiKey) || raw.end(), CHECK_EVERY_MS)
+      validityCheck.unref()
       raw.on('close', () => {
-        clearInterval(look)
+        clearInterval(validityCheck)
         open.delete(raw)
         stop()
       })
@@ -62,10 +62,10 @@ export function eventsRoute(app: App, { service, authentication }: RouteContext)
   )
 }
 
-/** Sends events until the returned function is called; undefined if too many listen already. */
+/** Sends events until the returned function is called. Returns undefined if too many streams are open. */
 function stream(events: EventFeed, response: ServerResponse): (() => void) | undefined {
   let dropped = 0
-  const tellDropped = (): void => {
+  const sendDropped = (): void => {
     if (dropped > 0) response.write(message('dropped', { count: dropped }))
     dropped = 0
   }
@@ -74,11 +74,11 @@ function stream(events: EventFeed, response: ServerResponse): (() => void) | und
       dropped += came.length
       return
     }
-    tellDropped()
+    sendDropped()
     response.write(messagesOf(came))
   })
   if (unlisten === undefined) return undefined
-  response.on('drain', tellDropped)
+  response.on('drain', sendDropped)
   const heartbeat = setInterval(() => response.writableLength > 0 || response.write(': still here\n\n'), HEARTBEAT_MS)
   heartbeat.unref()
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
@@ -89,7 +89,7 @@ function stream(events: EventFeed, response: ServerResponse): (() => void) | und
   }
 }
 
-/** Written once for all who are sent the same events. */
+/** Serialised events, shared by all streams that are sent the same array. */
 const written = new WeakMap<readonly CheckEvent[], string>()
 
 function messagesOf(events: readonly CheckEvent[]): string {

@@ -1,13 +1,13 @@
-// The older form of changing a limit: a fixed window on the clock for one client and route.
+// The older form of changing a limit: a fixed window with `anchor: clock` for one client and route.
 
 import { createHash } from 'node:crypto'
 import Type from 'typebox'
 import { ServerError } from '../../errors.ts'
 import { show } from '../../input/near-word.ts'
-import { againOnConflict } from '../again-on-conflict.ts'
 import { audited } from '../audited.ts'
 import { success } from '../envelope.ts'
 import { headerClientId } from '../header-text.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
 import { type App, described, type RouteContext } from '../route-options.ts'
 import { ClientId, envelope, Route, strict } from '../schemas.ts'
 
@@ -24,13 +24,12 @@ export function fixedWindowSetRoute(app: App, context: RouteContext): void {
           tag: 'older',
           id: 'setFixedWindow',
           summary: 'Set the limit of one client and route, in the older form',
-          description:
-            'Makes or changes the policy for exactly this client and route. What was used in the current window stays used.',
+          description: 'Creates or changes the policy for exactly this client and route. Usage in the current window is kept.',
           scope: 'admin',
           answers: {
             200: envelope(
               Type.Object({ client_id: Type.String(), route: Type.String(), limit: Type.Integer(), window: Type.Integer() }),
-              'It is set.',
+              'The limit is set.',
             ),
           },
           failures: [400, 409, 413, 415, 503],
@@ -49,21 +48,24 @@ export function fixedWindowSetRoute(app: App, context: RouteContext): void {
     async (request) => {
       const client = headerClientId(request.headers['x-client-id'])
       const { route, limit, window } = request.body
-      // A pattern would set the limit of others too.
+      // A pattern would change the limit of other clients or routes as well.
       const several = [client, route].find((text) => text.endsWith('*'))
       if (several !== undefined) {
-        throw new ServerError('ERR_INPUT', `this sets the limit of one client and route, and ${show(several)} stands for several`)
+        throw new ServerError(
+          'ERR_INPUT',
+          `this sets the limit of one client and one route, but ${show(several)} is a pattern for several`,
+        )
       }
       const rules = { algorithm: 'fixed-window', limit, window: window * 1000, anchor: 'clock' }
       const known = policies.book.withPatterns(client, route)?.spec ?? { name: nameFor(client, route), client, route }
-      const { before, after } = await againOnConflict(() => policies.put({ ...known, rules }))
+      const { before, after } = await retryOnConflict(() => policies.put({ ...known, rules }))
       await audited(context, request, { action: 'policy.put', target: after.name, before: before?.spec, after: after.spec })
       return success({ client_id: client, route, limit, window })
     },
   )
 }
 
-/** A name for the policy of a client and route that tells nothing of them: names stand in metrics. */
+/** Returns a policy name that does not reveal the client and route, because names appear in metrics. */
 function nameFor(client: string, route: string): string {
   return `set-${createHash('sha256')
     .update(JSON.stringify([client, route]))

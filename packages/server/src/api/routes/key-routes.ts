@@ -1,11 +1,11 @@
-// API keys: listed, made, rotated, revoked.
+// API keys: list, create, rotate, revoke.
 
 import Type from 'typebox'
 import { ServerError } from '../../errors.ts'
 import type { ApiKey, NewApiKey } from '../../keys/key-ring.ts'
-import { againOnConflict } from '../again-on-conflict.ts'
 import { audited } from '../audited.ts'
 import { success } from '../envelope.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
 import { type App, described, type RouteContext } from '../route-options.ts'
 import { envelope, KeyView, KeyWithSecret, NewKey, Rotation, strict } from '../schemas.ts'
 
@@ -24,7 +24,7 @@ export function keyRoutes(app: App, context: RouteContext): void {
         tag: 'keys',
         id: 'listKeys',
         summary: 'List API keys',
-        description: 'Newest first, with those that are no longer alive. The secrets are not kept, so not listed.',
+        description: 'Newest first, including revoked and expired keys. Secrets are not stored, so they are not listed.',
         scope: 'admin',
         answers: { 200: envelope(Type.Object({ keys: Type.Array(KeyView) }), 'All keys.') },
       }),
@@ -42,9 +42,9 @@ export function keyRoutes(app: App, context: RouteContext): void {
         ...described({
           tag: 'keys',
           id: 'createKey',
-          summary: 'Make an API key',
+          summary: 'Create an API key',
           scope: 'admin',
-          answers: { 201: envelope(KeyWithSecret, 'The key, and its secret this once.', 201) },
+          answers: { 201: envelope(KeyWithSecret, 'The key. Its secret is shown only in this answer.', 201) },
           failures: [400, 409, 413, 415, 503],
         }),
         body: NewKey,
@@ -52,7 +52,7 @@ export function keyRoutes(app: App, context: RouteContext): void {
     },
     async (request, reply) => {
       const { name, scopes, expires_at } = request.body
-      const made = await againOnConflict(() => keys.create({ name, scopes, ...expiry(expires_at) }))
+      const made = await retryOnConflict(() => keys.create({ name, scopes, ...expiry(expires_at) }))
       await audited(context, request, { action: 'key.create', target: made.key.id, after: view(made.key) })
       return reply.code(201).send(success(withSecret(made), 201))
     },
@@ -66,11 +66,11 @@ export function keyRoutes(app: App, context: RouteContext): void {
         ...described({
           tag: 'keys',
           id: 'rotateKey',
-          summary: 'Replace an API key',
+          summary: 'Rotate an API key',
           description:
-            'Makes a second key of the same name and scopes. The first lives on for the grace period, or until it is revoked.',
+            'Creates a second key with the same name and scopes. The first key stays valid for the grace period, or until it is revoked.',
           scope: 'admin',
-          answers: { 201: envelope(KeyWithSecret, 'The new key, and its secret this once.', 201) },
+          answers: { 201: envelope(KeyWithSecret, 'The new key. Its secret is shown only in this answer.', 201) },
           failures: [400, 404, 409, 413, 415, 503],
         }),
         params: Identified,
@@ -80,7 +80,7 @@ export function keyRoutes(app: App, context: RouteContext): void {
     async (request, reply) => {
       const { grace_in_second, expires_at } = request.body
       const grace = grace_in_second === undefined ? {} : { graceMs: grace_in_second * 1000 }
-      const made = await againOnConflict(() => keys.rotate(request.params.id, { ...grace, ...expiry(expires_at) }))
+      const made = await retryOnConflict(() => keys.rotate(request.params.id, { ...grace, ...expiry(expires_at) }))
       await audited(context, request, { action: 'key.rotate', target: request.params.id, after: view(made.key) })
       return reply.code(201).send(success(withSecret(made), 201))
     },
@@ -95,7 +95,7 @@ export function keyRoutes(app: App, context: RouteContext): void {
           tag: 'keys',
           id: 'revokeKey',
           summary: 'Revoke an API key',
-          description: 'From now on it is refused. The last key that can administer is revoked only with `force`.',
+          description: 'The key is refused from now on. The last key with the scope `admin` is revoked only with `force`.',
           scope: 'admin',
           answers: { 200: envelope(KeyView, 'The key that was revoked.') },
           failures: [400, 404, 409, 503],
@@ -104,7 +104,7 @@ export function keyRoutes(app: App, context: RouteContext): void {
         querystring: Type.Object(
           {
             force: Type.Optional(
-              Type.Enum(['true', 'false'], { description: 'true: revokes it even if no other key can administer.' }),
+              Type.Enum(['true', 'false'], { description: 'true: revokes the key even if no other key has the scope `admin`.' }),
             ),
           },
           strict,
@@ -113,7 +113,7 @@ export function keyRoutes(app: App, context: RouteContext): void {
     },
     async (request) => {
       const force = request.query.force === 'true'
-      const revoked = await againOnConflict(() => keys.revoke(request.params.id, { force }))
+      const revoked = await retryOnConflict(() => keys.revoke(request.params.id, { force }))
       await audited(context, request, { action: 'key.revoke', target: revoked.id, after: view(revoked) })
       return success(view(revoked))
     },
@@ -124,7 +124,7 @@ function expiry(written: string | undefined): { readonly expiresAt?: number } {
   if (written === undefined) return {}
   const expiresAt = Date.parse(written)
   if (Number.isNaN(expiresAt))
-    throw new ServerError('ERR_INPUT', `expires_at must be a time that exists, got ${JSON.stringify(written)}`)
+    throw new ServerError('ERR_INPUT', `expires_at must be a valid time, got ${JSON.stringify(written)}`)
   return { expiresAt }
 }
 

@@ -1,4 +1,4 @@
-// Operations: is the service alive, is it ready, how does it do.
+// Operations: liveness, readiness, metrics.
 
 import Type from 'typebox'
 import { SERVER_ERROR_CODES } from '../../errors.ts'
@@ -10,7 +10,7 @@ import { RecordsState, recordsState } from '../records-view.ts'
 import { type App, content, described, type RouteContext } from '../route-options.ts'
 import { envelope, failureEnvelope } from '../schemas.ts'
 
-/** `degraded`: the store does not answer, and somebody stands in for it. */
+/** `degraded`: the store does not answer, and the fallback decides. */
 type Readiness = 'ready' | 'degraded' | 'starting' | 'draining' | 'store-down'
 
 const ReadyView = Type.Object({
@@ -19,7 +19,7 @@ const ReadyView = Type.Object({
   records: RecordsState,
 })
 
-/** On every listener. */
+/** Served by every listener. */
 export function healthRoutes(app: App, { service }: RouteContext): void {
   app.get(
     '/livez',
@@ -28,7 +28,7 @@ export function healthRoutes(app: App, { service }: RouteContext): void {
         tag: 'operations',
         id: 'getLiveness',
         summary: 'Is the process alive?',
-        answers: { 200: envelope(Type.Object({ state: Type.Literal('alive') }), 'It is.') },
+        answers: { 200: envelope(Type.Object({ state: Type.Literal('alive') }), 'The process is alive.') },
       }),
     },
     (_request, reply) => {
@@ -42,15 +42,18 @@ export function healthRoutes(app: App, { service }: RouteContext): void {
       schema: described({
         tag: 'operations',
         id: 'getReadiness',
-        summary: 'Does the service want requests?',
+        summary: 'Is the service ready for requests?',
         description:
-          'A store that does not answer makes it unready only if nobody may stand in for it. Records that Redis lost do not: every instance goes on with those that it knows.',
-        answers: { 200: envelope(ReadyView, 'It does.'), 503: failureEnvelope(ReadyView, 'Not now: `state` says why.') },
+          'If the store does not answer, the service is unready only with failure mode `throw`. Lost records do not make it unready: every instance goes on with the policies and keys that it knows.',
+        answers: {
+          200: envelope(ReadyView, 'It is ready.'),
+          503: failureEnvelope(ReadyView, 'It is not ready. `state` has the reason.'),
+        },
       }),
     },
     (_request, reply) => {
       const state = readiness(service)
-      const data = { state, store: service.store.kind, records: recordsState(service) }
+      const data = { state, store: service.storeFacts.kind, records: recordsState(service) }
       if (state === 'ready' || state === 'degraded') return reply.send(success(data))
       const error = state === 'store-down' ? 'ERR_STORE' : 'ERR_NOT_READY'
       const { status, meaning } = SERVER_ERROR_CODES[error]
@@ -78,8 +81,8 @@ export function metricsRoute(app: App, { service, authentication }: RouteContext
   )
 }
 
-function readiness({ status, store, decider }: Service): Readiness {
+function readiness({ status, storeFacts, decider }: Service): Readiness {
   if (status.state !== 'ready') return status.state
   if (decider.health.isUp) return 'ready'
-  return store.failureMode === 'throw' ? 'store-down' : 'degraded'
+  return storeFacts.failureMode === 'throw' ? 'store-down' : 'degraded'
 }

@@ -1,21 +1,21 @@
-// Policies: listed, read, put, deleted.
+// Policies: list, read, put, delete.
 
 import Type, { type TSchema } from 'typebox'
 import { ServerError } from '../../errors.ts'
 import { show } from '../../input/near-word.ts'
 import type { Policy } from '../../policies/policy.ts'
-import { againOnConflict } from '../again-on-conflict.ts'
 import { audited } from '../audited.ts'
 import { success } from '../envelope.ts'
 import { checkExpected, etagOf } from '../policy-etag.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
 import { type App, described, type RouteContext } from '../route-options.ts'
 import { Cursor, envelope, Next, PolicyBody, PolicyName, PolicyView, strict } from '../schemas.ts'
 import { validatorCompiler } from '../validation.ts'
 
 const Named = Type.Object({ name: PolicyName }, strict)
 
-const IfMatch = Type.String({ description: 'Only if the policy still has this `etag`; `*`: only if there is one.' })
-const IfNoneMatch = Type.String({ description: '`*`: only if there is no policy of this name yet.' })
+const IfMatch = Type.String({ description: 'Change the policy only if it still has this `etag`. `*`: only if it exists.' })
+const IfNoneMatch = Type.String({ description: '`*`: add the policy only if none with this name exists.' })
 
 export function policyRoutes(app: App, context: RouteContext): void {
   const { service, authentication } = context
@@ -30,13 +30,13 @@ export function policyRoutes(app: App, context: RouteContext): void {
           tag: 'policies',
           id: 'listPolicies',
           summary: 'List policies',
-          description: 'In the order of their names.',
+          description: 'Sorted by name.',
           scope: 'read',
           answers: {
             200: envelope(
               Type.Object({
                 policies: Type.Array(PolicyView),
-                total: Type.Integer({ description: 'How many match the search, on all pages.' }),
+                total: Type.Integer({ description: 'Number of policies that match the search, on all pages.' }),
                 next: Next,
               }),
               'A page of policies.',
@@ -46,9 +46,9 @@ export function policyRoutes(app: App, context: RouteContext): void {
         }),
         querystring: Type.Object(
           {
-            search: Type.Optional(Type.String({ maxLength: 256, description: 'Text in the name, client or route.' })),
+            search: Type.Optional(Type.String({ maxLength: 256, description: 'Text to find in the name, client or route.' })),
             after: Type.Optional(Cursor),
-            limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'How many at most; 100 by default.' })),
+            limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'Policies at most; 100 by default.' })),
           },
           strict,
         ),
@@ -87,7 +87,7 @@ export function policyRoutes(app: App, context: RouteContext): void {
     '/v1/policies/:name',
     {
       onRequest: authentication.requires('admin'),
-      // The keeper holds a policy against its schema and against what the rules themselves refuse, and words it better.
+      // The policy keeper validates the body against the schema and the rules, with clearer messages.
       validatorCompiler: (part: { schema: TSchema; method: string; url: string; httpPart?: string }) =>
         part.httpPart === 'body' ? () => true : validatorCompiler(part),
       schema: {
@@ -96,7 +96,7 @@ export function policyRoutes(app: App, context: RouteContext): void {
           id: 'putPolicy',
           summary: 'Add or replace a policy',
           description:
-            'In force at once here, and within a second on every instance. Usage is kept where rules keep their names.',
+            'In force immediately on this instance, and within a second on every other instance. Usage is kept for rules that keep their names.',
           scope: 'admin',
           answers: { 200: envelope(PolicyView, 'It was replaced.'), 201: envelope(PolicyView, 'It was added.', 201) },
           failures: [400, 409, 412, 413, 415, 503],
@@ -118,7 +118,7 @@ export function policyRoutes(app: App, context: RouteContext): void {
           `the policy is called ${show(name)} in the path, and ${show(written.name)} in the body`,
         )
       }
-      const { before, after } = await againOnConflict(() => {
+      const { before, after } = await retryOnConflict(() => {
         checkExpected(request.headers, name, policies.book.get(name))
         return policies.put({ ...written, name })
       })
@@ -140,7 +140,7 @@ export function policyRoutes(app: App, context: RouteContext): void {
           tag: 'policies',
           id: 'deletePolicy',
           summary: 'Delete a policy',
-          description: 'What it covered falls to the next that fits. Deleting `default` brings the built-in one back.',
+          description: 'Requests that it covered get the next policy that matches. Deleting `default` restores the built-in one.',
           scope: 'admin',
           answers: { 200: envelope(PolicyView, 'The policy that was deleted.') },
           failures: [400, 404, 409, 412, 503],
@@ -151,7 +151,7 @@ export function policyRoutes(app: App, context: RouteContext): void {
     },
     async (request) => {
       const { name } = request.params
-      const { before, after } = await againOnConflict(() => {
+      const { before, after } = await retryOnConflict(() => {
         checkExpected(request.headers, name, policies.book.get(name))
         return policies.delete(name)
       })

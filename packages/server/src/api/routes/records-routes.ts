@@ -1,16 +1,16 @@
-// Policies and keys that Redis has lost: seen, and put back.
+// Records (policies and keys) that Redis has lost: status and restore.
 
 import Type from 'typebox'
 import type { RestoreReport } from '../../service.ts'
-import { againOnConflict } from '../again-on-conflict.ts'
 import { audited } from '../audited.ts'
 import { success } from '../envelope.ts'
 import { namesOf, RecordsView, RestoreView, recordsState, recordsView } from '../records-view.ts'
+import { retryOnConflict } from '../retry-on-conflict.ts'
 import { type App, described, type RouteContext } from '../route-options.ts'
 import { envelope, strict } from '../schemas.ts'
 
 const Restore = Type.Object(
-  { dry_run: Type.Optional(Type.Boolean({ title: 'true or false', description: 'Only say what would be done.' })) },
+  { dry_run: Type.Optional(Type.Boolean({ title: 'true or false', description: 'Report the plan without doing it.' })) },
   strict,
 )
 
@@ -25,10 +25,10 @@ export function recordsRoutes(app: App, context: RouteContext): void {
       schema: described({
         tag: 'operations',
         id: 'getRecords',
-        summary: 'See whether policies and keys were lost',
-        description: 'As this instance sees it.',
+        summary: 'Check whether policies and keys were lost',
+        description: 'The view of this instance.',
         scope: 'read',
-        answers: { 200: envelope(RecordsView, 'Whether they were.') },
+        answers: { 200: envelope(RecordsView, 'The state of the records.') },
       }),
     },
     (_request, reply) => {
@@ -44,24 +44,23 @@ export function recordsRoutes(app: App, context: RouteContext): void {
         ...described({
           tag: 'operations',
           id: 'restoreRecords',
-          summary: 'Put lost policies and keys back',
+          summary: 'Restore lost policies and keys',
           description:
-            'Writes the policies and keys that this instance knows into a Redis that lost them. A key that was revoked stays revoked, a policy that was deleted stays deleted, and changes that were made after the loss stay. Does nothing if nothing is lost. A request without a body means `{}`.',
+            'Writes the policies and keys that this instance knows to a Redis that lost them. Revoked keys stay revoked, deleted policies stay deleted, and changes after the loss are kept. Does nothing if nothing is lost. A request without a body means `{}`.',
           scope: 'admin',
-          answers: { 200: envelope(RestoreView, 'What was done, or would be.') },
+          answers: { 200: envelope(RestoreView, 'The report of the restore, or the plan of a dry run.') },
           failures: [400, 409, 413, 415, 500, 503],
         }),
         body: Restore,
       },
       preValidation: async (request) => {
-        // A request without a body asks for the default.
         if (request.body === undefined) request.body = {}
       },
     },
     async (request) => {
       const { dry_run: dryRun = false } = request.body
       const loss = service.records.loss()
-      const done = await againOnConflict(() => service.records.restore({ dryRun }))
+      const done = await retryOnConflict(() => service.records.restore({ dryRun }))
       const { isExact, ...lists } = done ?? NOTHING
       const { written, revoked, removed, kept } = lists
       if (done !== undefined && !dryRun) {

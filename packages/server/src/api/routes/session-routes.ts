@@ -1,5 +1,5 @@
-// Signing in and out of the pages. The key comes as it does everywhere, and what fails is limited as it is everywhere.
-// Invariant: only a key makes a session, so that no session outlives its cap by making another.
+// Signing in to the dashboard, and out of it. The key is sent as for any request, and failures are limited as for any request.
+// Invariant: only a key creates a session, so a session cannot extend its maximum lifetime by creating another one.
 
 import type { FastifyRequest } from 'fastify'
 import { createLimiter, memoryStore, tokenBucket } from 'sluice'
@@ -14,14 +14,14 @@ import { envelope, ScopeName } from '../schemas.ts'
 const SignedIn = Type.Object({ id: Type.String(), name: Type.String(), scopes: Type.Array(ScopeName) })
 
 const SessionView = Type.Object({
-  key: Type.Union([SignedIn, Type.Null()], { description: 'Whose session it is; null: nobody is signed in.' }),
-  keys_required: Type.Boolean({ description: 'Whether anybody has to sign in.' }),
+  key: Type.Union([SignedIn, Type.Null()], { description: 'The key of the session; null if nobody is signed in.' }),
+  keys_required: Type.Boolean({ description: 'True if users must sign in.' }),
 })
 
-/** Refused sign-ins that are written down: enough to see an attack, too few to fill a disk. */
+/** Refused sign-ins that are audited. Enough to notice an attack, too few to fill a disk. */
 const REFUSALS = { capacity: 10, refill: 10, every: '1m' } as const
 
-/** Sign-ins of one key: more than people make, and too few to fill a log. */
+/** Sign-ins of one key. More than people need, too few to fill a log. */
 const SIGN_INS = { capacity: 10, refill: 10, every: '1m' } as const
 const MOST_LIMITED_KEYS = 10_000
 
@@ -32,7 +32,7 @@ export function sessionRoutes(app: App, context: RouteContext): void {
   const refusals = createLimiter({ rules: tokenBucket(REFUSALS) })
   const signIns = createLimiter({ rules: tokenBucket(SIGN_INS), store: memoryStore({ maxKeys: MOST_LIMITED_KEYS }) })
 
-  /** As elsewhere, but a session is not enough; and a refused key is written down before it is answered. */
+  /** Like the usual hook, but accepts no session, and audits a refused key. */
   const onSignIn: AuthenticationHook = (request, _reply, done) => {
     try {
       request.apiKey = authentication.authenticateByKey(request.raw, 'read')
@@ -58,17 +58,17 @@ export function sessionRoutes(app: App, context: RouteContext): void {
       schema: described({
         tag: 'operations',
         id: 'signIn',
-        summary: 'Sign in to the pages',
+        summary: 'Sign in to the dashboard',
         description:
-          'Answers with a cookie that stands for the key, for browsers. It ends after half an hour without use, after twelve hours, and with ' +
-          'the key. A session cannot make another: the key itself has to be sent. A key may sign in 10 times a minute and has 20 sessions.',
+          'Sets a cookie that stands for the key, for browsers. The session ends after half an hour without use, after twelve hours, or when ' +
+          'the key ends. A session cannot create another one: send the key itself. A key may sign in 10 times a minute and may have 20 sessions.',
         scope: 'read',
         answers: { 200: envelope(SessionView, 'You are signed in.') },
         failures: [503],
       }),
     },
     async (request, reply) => {
-      // Where anybody may do everything, a session would stand for nothing.
+      // Without required keys, a session would grant nothing.
       if (keysRequired) {
         reply.header('set-cookie', sessions.start(request.raw, request.apiKey))
         await audited(context, request, { action: 'session.start', target: request.apiKey.id })
@@ -83,8 +83,8 @@ export function sessionRoutes(app: App, context: RouteContext): void {
       schema: described({
         tag: 'operations',
         id: 'getSession',
-        summary: 'See who is signed in to the pages',
-        answers: { 200: envelope(SessionView, 'Who it is.') },
+        summary: 'See who is signed in to the dashboard',
+        answers: { 200: envelope(SessionView, 'The current session.') },
       }),
     },
     (request, reply) => {
@@ -98,7 +98,7 @@ export function sessionRoutes(app: App, context: RouteContext): void {
       schema: described({
         tag: 'operations',
         id: 'signOut',
-        summary: 'Sign out of the pages',
+        summary: 'Sign out of the dashboard',
         answers: { 200: envelope(SessionView, 'Nobody is signed in.') },
         failures: [403],
       }),

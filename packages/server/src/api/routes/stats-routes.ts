@@ -1,9 +1,9 @@
-// Figures for people and pages: the last hour by the second, and the busiest clients.
+// Statistics for the dashboard: the last hour by the second, and the busiest clients.
 
 import Type from 'typebox'
 import { ServerError } from '../../errors.ts'
 import { show } from '../../input/near-word.ts'
-import { type Figures, REASON } from '../../stats/figures.ts'
+import { type PolicyStats, REASON } from '../../stats/policy-stats.ts'
 import { COLUMNS, RING_SECONDS } from '../../stats/second-ring.ts'
 import { success } from '../envelope.ts'
 import { type App, described, type RouteContext } from '../route-options.ts'
@@ -23,15 +23,15 @@ export function statsRoutes(app: App, { service, authentication }: RouteContext)
           id: 'getStats',
           summary: 'See the last hour, second by second',
           description:
-            'Of this instance. The last second is still running. Beyond 100 policies, the rest are counted together as `other`.',
+            'Statistics of this instance. The last second is still running. Above 100 policies, the rest are counted together as `other`.',
           scope: 'read',
-          answers: { 200: envelope(StatsView, 'The figures.') },
+          answers: { 200: envelope(StatsView, 'The statistics.') },
           failures: [400, 404],
         }),
         querystring: Type.Object(
           {
             seconds: Type.Optional(
-              Type.Integer({ minimum: 1, maximum: RING_SECONDS, description: `How far back; ${RING_SECONDS} by default.` }),
+              Type.Integer({ minimum: 1, maximum: RING_SECONDS, description: `Seconds to go back; ${RING_SECONDS} by default.` }),
             ),
             policy: Type.Optional(Type.String({ maxLength: 64, description: 'Only this policy.' })),
           },
@@ -41,17 +41,19 @@ export function statsRoutes(app: App, { service, authentication }: RouteContext)
     },
     ({ query: { seconds = RING_SECONDS, policy } }, reply) => {
       const policies = stats.policies()
-      const figures = policy === undefined ? stats.total : policies.find(({ name }) => name === policy)
-      if (figures === undefined) throw new ServerError('ERR_NOT_FOUND', `there are no figures of a policy called ${show(policy)}`)
+      const statistics = policy === undefined ? stats.total : policies.find(({ name }) => name === policy)
+      if (statistics === undefined)
+        throw new ServerError('ERR_NOT_FOUND', `there are no statistics of a policy called ${show(policy)}`)
       const last = Math.floor(stats.now() / 1000)
-      const series = (of: Figures) => Object.fromEntries(COLUMNS.map((column) => [column, of.ring.read(column, last, seconds)]))
+      const series = (policyStats: PolicyStats) =>
+        Object.fromEntries(COLUMNS.map((column) => [column, policyStats.ring.read(column, last, seconds)]))
       const sums = policies.map((each) => ({
         name: each.name,
         ...Object.fromEntries(COLUMNS.map((column) => [column, sum(each.ring.read(column, last, seconds))])),
       })) as { name: string; allowed: number; denied: number }[]
       sums.sort((a, b) => b.allowed + b.denied - (a.allowed + a.denied))
-      const since_start = { started_at: new Date(stats.startedMs).toISOString(), ...totals(figures) }
-      reply.send(success({ from: last - seconds + 1, seconds, ...series(figures), policies: sums, since_start }))
+      const since_start = { started_at: new Date(stats.startedMs).toISOString(), ...totals(statistics) }
+      reply.send(success({ from: last - seconds + 1, seconds, ...series(statistics), policies: sums, since_start }))
     },
   )
 
@@ -65,18 +67,16 @@ export function statsRoutes(app: App, { service, authentication }: RouteContext)
           id: 'getTop',
           summary: 'See the busiest clients of the last hour',
           description:
-            'Of this instance, counted in bounded memory. A count is never too low; `error` says by how much it may be too high, ' +
-            'and is 0 while no more than 512 clients come in ten minutes.',
+            'Statistics of this instance, counted in bounded memory. A count is never too low. `error` is the most by which it may be too high; ' +
+            'it is 0 while at most 512 different clients come in ten minutes.',
           scope: 'read',
           answers: { 200: envelope(TopView, 'The busiest first.') },
           failures: [400],
         }),
         querystring: Type.Object(
           {
-            by: Type.Optional(Type.Enum(['denied', 'allowed'], { description: 'What to count; denied by default.' })),
-            limit: Type.Optional(
-              Type.Integer({ minimum: 1, maximum: 500, description: 'How many clients at most; 10 by default.' }),
-            ),
+            by: Type.Optional(Type.Enum(['denied', 'allowed'], { description: 'The outcome to count; denied by default.' })),
+            limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'Clients at most; 10 by default.' })),
           },
           strict,
         ),
@@ -89,7 +89,7 @@ export function statsRoutes(app: App, { service, authentication }: RouteContext)
   )
 }
 
-function totals({ byReason }: Figures) {
+function totals({ byReason }: PolicyStats) {
   return {
     allowed: byReason[REASON.within] + byReason[REASON.off],
     denied: byReason[REASON.limit] + byReason[REASON.cost],

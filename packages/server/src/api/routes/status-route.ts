@@ -1,4 +1,4 @@
-// How the service and its store do, for a strip at the top of a page.
+// Status of the service and its store, for the strip at the top of the dashboard.
 
 import Type from 'typebox'
 import type { Histogram } from '../../stats/histogram.ts'
@@ -8,9 +8,9 @@ import { type App, described, type RouteContext } from '../route-options.ts'
 import { envelope } from '../schemas.ts'
 
 const HistogramView = Type.Object({
-  bounds: Type.Array(Type.Number(), { description: 'Rising, in seconds.' }),
+  bounds: Type.Array(Type.Number(), { description: 'Upper bounds in seconds, ascending.' }),
   counts: Type.Array(Type.Integer(), {
-    description: 'Since the start: one for each bound, and one for what lies above all. Not summed up.',
+    description: 'Counts since the start: one for each bound, and one for values above all bounds. Not cumulative.',
   }),
 })
 
@@ -21,20 +21,20 @@ const StatusView = Type.Object({
   policies: Type.Integer({ description: 'Policies in force.' }),
   store: Type.Object({
     kind: Type.Enum(['memory', 'redis']),
-    up: Type.Boolean({ description: 'Whether it answers.' }),
-    breaker_open: Type.Boolean({ description: 'Whether it is not asked at the moment, because it failed too often.' }),
-    failure_mode: Type.Enum(['local', 'allow', 'deny', 'throw'], { description: 'Who answers when it does not.' }),
-    counters: Type.Union([Type.Integer(), Type.Null()], { description: 'How many it holds; null: it cannot tell.' }),
-    failures: Type.Integer({ description: 'Calls that it failed, since the start.' }),
+    up: Type.Boolean({ description: 'True if the store answers.' }),
+    breaker_open: Type.Boolean({ description: 'True while the store is not called because it failed too often.' }),
+    failure_mode: Type.Enum(['local', 'allow', 'deny', 'throw'], { description: 'The fallback if the store does not answer.' }),
+    counters: Type.Union([Type.Integer(), Type.Null()], { description: 'Number of counters; null if the store cannot tell.' }),
+    failures: Type.Integer({ description: 'Failed calls since the start.' }),
     seconds: HistogramView,
   }),
   records: RecordsView,
-  fallback_decisions: Type.Integer({ description: 'Decisions that were made without the store, since the start.' }),
+  fallback_decisions: Type.Integer({ description: 'Decisions made without the store, since the start.' }),
   check_seconds: HistogramView,
 })
 
 export function statusRoute(app: App, { service, authentication }: RouteContext): void {
-  const { stats, decider, store, policies, version, status } = service
+  const { stats, decider, storeFacts, policies, version, status } = service
   app.get(
     '/v1/status',
     {
@@ -42,10 +42,10 @@ export function statusRoute(app: App, { service, authentication }: RouteContext)
       schema: described({
         tag: 'figures',
         id: 'getStatus',
-        summary: 'See how the service and its store do',
-        description: 'Of this instance.',
+        summary: 'See the status of the service and its store',
+        description: 'The status of this instance.',
         scope: 'read',
-        answers: { 200: envelope(StatusView, 'How they do.') },
+        answers: { 200: envelope(StatusView, 'The status.') },
       }),
     },
     (_request, reply) => {
@@ -58,11 +58,11 @@ export function statusRoute(app: App, { service, authentication }: RouteContext)
           started_at: new Date(stats.startedMs).toISOString(),
           policies: policies.book.size,
           store: {
-            kind: store.kind,
+            kind: storeFacts.kind,
             up: health.isUp,
             breaker_open: health.isBreakerOpen,
-            failure_mode: store.failureMode,
-            counters: store.size() ?? null,
+            failure_mode: storeFacts.failureMode,
+            counters: storeFacts.size() ?? null,
             failures,
             seconds: view(health.hitSeconds),
           },

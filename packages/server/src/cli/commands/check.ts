@@ -1,4 +1,4 @@
-// sluice check: decides, one check from the command line or many from a file.
+// sluice check: one check from the command line, or many from a file.
 
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -14,7 +14,7 @@ import { ProgressBar } from '../progress-bar.ts'
 import { count, wait } from '../table.ts'
 import { print, printJson, type Terminal } from '../terminal.ts'
 
-/** Checks that are asked at once when they come from a file: what one request holds. */
+/** Checks from a file are sent in batches of this size, the maximum of one request. */
 const AT_ONCE = 1000
 
 interface CheckOptions extends ConnectionOptions {
@@ -24,19 +24,16 @@ interface CheckOptions extends ConnectionOptions {
 
 export function checkCommand(terminal: Terminal): Command {
   const command = new Command('check')
-    .summary('decide, and spend if it is allowed')
-    .description('Asks whether a client may do something, and spends the cost if it may.')
-    .argument('[client_id]', 'whom to count')
-    .argument('[route]', 'what is asked for')
-    .option('--cost <units>', 'how many units to spend', wholeNumber(1), 1)
-    .option(
-      '--file <file>',
-      'check every line of a file instead: {"client_id", "route", "cost"} in JSON; - for the standard input',
-    )
+    .summary('check a request and spend its cost')
+    .description('Checks whether a client may send a request now. If so, spends the cost.')
+    .argument('[client_id]', 'the client to count')
+    .argument('[route]', 'the route that is requested')
+    .option('--cost <units>', 'units to spend', wholeNumber(1), 1)
+    .option('--file <file>', 'check every line of a file instead: {"client_id", "route", "cost"} in JSON; - for standard input')
     .addHelpText(
       'after',
       `
-Ends with 0 if it was allowed, 1 if it was denied (with --file: if any was).
+Exit code: 0 if allowed, 1 if denied (with --file: if any check was denied).
 
 Examples:
   $ sluice check acme /v1/orders
@@ -80,7 +77,7 @@ async function checkFile(client: Client, path: string, { json }: CheckOptions, t
   if (allowed < checks.length) terminal.exitCode = EXIT.denied
 }
 
-/** All of them are read before the first is asked: a mistake in the last line spends nothing. */
+/** Reads all checks before the first is sent, so that a mistake in the last line spends nothing. */
 async function readChecks(input: Readable, path: string): Promise<CheckRequest[]> {
   const checks: CheckRequest[] = []
   let number = 0
@@ -99,7 +96,7 @@ async function readChecks(input: Readable, path: string): Promise<CheckRequest[]
 function readCheck(line: string): CheckRequest {
   const { client_id: clientId, route, cost = 1, ...others } = JSON.parse(line)
   const [other] = Object.keys(others)
-  if (other !== undefined) throw new Error(`there is no ${JSON.stringify(other)} in a check: there is client_id, route and cost`)
+  if (other !== undefined) throw new Error(`a check has no field ${JSON.stringify(other)}: it has client_id, route and cost`)
   if (typeof clientId !== 'string' || typeof route !== 'string') throw new Error('a check needs client_id and route')
   if (!Number.isSafeInteger(cost) || cost < 1)
     throw new Error(`cost must be a whole number of at least 1, got ${JSON.stringify(cost)}`)
@@ -116,7 +113,7 @@ function sentence({ allowed, limit, remaining, retryAfterMs, resetAfterMs, isSha
   return `Allow  ${left}, all free again in ${wait(resetAfterMs)}${shadow}`
 }
 
-/** JSON has no word for never: null. */
+/** Infinity becomes null, since JSON has no infinity. */
 function view({ allowed, limit, remaining, retryAfterMs, resetAfterMs, isShadowDenied }: CheckDecision) {
   const retry = retryAfterMs === Number.POSITIVE_INFINITY ? null : retryAfterMs
   return { allowed, limit, remaining, retryAfterMs: retry, resetAfterMs, ...(isShadowDenied ? { isShadowDenied } : {}) }

@@ -1,4 +1,4 @@
-// sluice config: what the service would be told by flags, environment and file, without starting it.
+// sluice config: shows and validates the configuration without starting the service.
 
 import { Command } from 'commander'
 import { loadConfig } from '../../config/config.ts'
@@ -12,7 +12,7 @@ import { print, printJson, type Terminal } from '../terminal.ts'
 export function configCommand(terminal: Terminal): Command {
   return new Command('config')
     .summary('configuration: validate, print, schema')
-    .description('Looks at the configuration of the service without starting it. Takes the flags of serve.')
+    .description('Shows and validates the configuration of the service without starting it. Takes the flags of serve.')
     .addCommand(validate(terminal))
     .addCommand(printed(terminal))
     .addCommand(schema(terminal))
@@ -20,12 +20,13 @@ export function configCommand(terminal: Terminal): Command {
 
 function validate(terminal: Terminal): Command {
   const command = new Command('validate')
-    .summary('say what is wrong')
-    .description(
-      'Reads flags, environment and file, and says everything that is wrong with them. Reads the files of --tls-cert and --tls-key too.',
-    )
+    .summary('report all problems')
+    .description('Reads flags, environment and file, and reports all problems. Also reads the files of --tls-cert and --tls-key.')
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nEnds with 0 if all is well, 2 if not.\n\nExamples:\n  $ sluice config validate --config sluice.yaml')
+    .addHelpText(
+      'after',
+      '\nExit code: 0 if the configuration is valid, 2 if not.\n\nExamples:\n  $ sluice config validate --config sluice.yaml',
+    )
   return takesServeFlags(command).action(async ({ json, ...flags }: ServeFlags & { readonly json?: boolean }) => {
     const { config, written, file } = await loadConfig({
       flags,
@@ -45,8 +46,8 @@ function validate(terminal: Terminal): Command {
 
 function printed(terminal: Terminal): Command {
   const command = new Command('print')
-    .summary('show every value, and where it came from')
-    .description('Shows the value of every option and where it came from: a flag, the environment, the file, or the default.')
+    .summary('show every value and its origin')
+    .description('Shows the value of every option and its origin: a flag, the environment, the file, or the default.')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -63,7 +64,7 @@ function schema(terminal: Terminal): Command {
   return new Command('schema')
     .summary('print the JSON Schema of the file')
     .description('Prints the JSON Schema of the configuration file, for editors.')
-    .option('--json', 'has no effect: a schema is JSON')
+    .option('--json', 'has no effect: a schema is always JSON')
     .addHelpText('after', '\nExamples:\n  $ sluice config schema > sluice.schema.json')
     .action(() => printJson(terminal.stdout, ConfigFileSchema))
 }

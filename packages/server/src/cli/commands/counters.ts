@@ -1,4 +1,4 @@
-// sluice usage, sluice reset: looks at what was counted, and forgets it.
+// sluice usage, sluice reset: reads and resets what was counted.
 
 import { Command } from 'commander'
 import { wholeNumber } from '../arguments.ts'
@@ -10,8 +10,8 @@ export function usageCommand(terminal: Terminal): Command {
   const command = new Command('usage')
     .summary('see what a client has used')
     .description('Shows what a client has used of each rule. Spends nothing.')
-    .argument('<client_id>', 'who is counted')
-    .argument('<route>', 'what is asked for')
+    .argument('<client_id>', 'the client')
+    .argument('<route>', 'the route')
     .option('--cost <units>', 'the cost to ask about', wholeNumber(1), 1)
     .addHelpText('after', '\nExamples:\n  $ sluice usage acme /v1/orders\n  $ sluice usage acme /v1/orders --json')
   asksService(command, terminal.env)
@@ -29,10 +29,10 @@ export function usageCommand(terminal: Terminal): Command {
 
 export function resetCommand(terminal: Terminal): Command {
   const command = new Command('reset')
-    .summary('forget what a client has used')
-    .description('Forgets what a client has used, as if it had never been seen. Needs a key with the scope admin.')
-    .argument('<client_id>', 'who is counted')
-    .argument('<route>', 'what is asked for')
+    .summary('reset what a client has used')
+    .description('Resets what a client has used, as if it had never been seen. Needs a key with the scope admin.')
+    .argument('<client_id>', 'the client')
+    .argument('<route>', 'the route')
     .addHelpText('after', '\nExamples:\n  $ sluice reset acme /v1/orders')
   asksService(command, terminal.env)
   return command.action(async (clientId: string, route: string, options: ConnectionOptions) => {

@@ -1,4 +1,4 @@
-// sluice health: tells containers and load balancers whether the service wants requests.
+// sluice health: reports readiness to containers and load balancers.
 
 import { Command } from 'commander'
 import type { Health } from '../../client/answers.ts'
@@ -12,14 +12,14 @@ const LOST = '; policies or keys were lost: see sluice records status'
 
 export function healthCommand(terminal: Terminal): Command {
   const command = new Command('health')
-    .summary('see whether the service wants requests')
+    .summary('check whether the service is ready')
     .description(
-      'Asks whether the service is ready for requests. Needs no key. Without --url and SLUICE_URL it asks the service that flags, environment and file describe, as serve reads them, also where that speaks TLS or listens on a socket file.',
+      'Checks whether the service is ready for requests. Needs no key. Without --url and SLUICE_URL it asks the service that the flags, environment and file of serve describe. This also works if the service uses TLS or listens on a socket file.',
     )
     .addHelpText(
       'after',
       `
-Ends with 0 if it is ready, 3 if it cannot be reached, 4 if it is not ready.
+Exit code: 0 if it is ready, 3 if it cannot be reached, 4 if it is not ready.
 
 Examples:
   $ sluice health

@@ -1,4 +1,4 @@
-// sluice keys: API keys, made, listed, replaced, revoked.
+// sluice keys: creates, lists, rotates and revokes API keys.
 
 import { Command, Option } from 'commander'
 import type { KeyFacts, NewKey } from '../../client/answers.ts'
@@ -10,9 +10,10 @@ import { table } from '../table.ts'
 import { print, printJson, type Terminal } from '../terminal.ts'
 
 const expires = () =>
-  new Option('--expires <time>', "when it ends: 2027-01-31T00:00:00Z, or such as '90d' from now; never unless given").argParser(
-    timeFrom(Date.now),
-  )
+  new Option(
+    '--expires <time>',
+    "when it expires: 2027-01-31T00:00:00Z, or a duration from now such as '90d'; default: never",
+  ).argParser(timeFrom(Date.now))
 
 export function keysCommand(terminal: Terminal): Command {
   return new Command('keys')
@@ -26,23 +27,24 @@ export function keysCommand(terminal: Terminal): Command {
 
 function create(terminal: Terminal): Command {
   const command = new Command('create')
-    .summary('make a key')
-    .description('Makes a key and prints its secret, this once.')
-    .argument('<name>', 'what it is called')
+    .summary('create a key')
+    .description('Creates a key and prints its secret. The secret is shown only once.')
+    .argument('<name>', 'the name of the key')
     .addOption(
-      new Option('--scope <scope>', 'what it may: check, read or admin; several times for several; check by default').argParser(
+      new Option('--scope <scope>', 'what the key may do: check, read or admin; repeat it for several; default: check').argParser(
         collect,
       ),
     )
     .addOption(expires())
-    .option('--data-folder <path>', 'make it in the data folder itself, while the service is stopped')
-    .option('--store <url>', 'make it in Redis itself, where a service with this store keeps its keys')
-    .option('--config <file>', 'make it where the service with this configuration file keeps its keys')
+    .option('--data-folder <path>', 'create it directly in the data folder, while the service is stopped')
+    .option('--store <url>', 'create it directly in the Redis of a service with this store')
+    .option('--config <file>', 'create it directly where a service with this configuration file stores its keys')
     .addHelpText(
       'after',
       `
-If no admin key is left, --data-folder, --store or --config makes one without asking the service. The key is written
-where the service keeps its keys, which the same flags, SLUICE_ variables and file say as for sluice serve.
+If no admin key is left, use --data-folder, --store or --config to create one without the service. The key is written
+directly to the place where the service stores its keys. Flags, SLUICE_ variables and file determine this place, as for
+sluice serve.
 
 Examples:
   $ sluice keys create checkout
@@ -75,7 +77,7 @@ interface CreateOptions extends ConnectionOptions {
 function list(terminal: Terminal): Command {
   const command = new Command('list')
     .summary('list keys')
-    .description('Lists all keys, newest first. Secrets are not kept, so not listed.')
+    .description('Lists all keys, newest first. Secrets are not stored, so they are not listed.')
     .addHelpText('after', '\nExamples:\n  $ sluice keys list')
   asksService(command, terminal.env)
   return command.action(async (options: ConnectionOptions) => {
@@ -96,9 +98,9 @@ function list(terminal: Terminal): Command {
 function rotate(terminal: Terminal): Command {
   const command = new Command('rotate')
     .summary('replace a key')
-    .description('Makes a second key of the same name and scopes, and prints its secret, this once.')
+    .description('Creates a second key with the same name and scopes, and prints its secret. The secret is shown only once.')
     .argument('<id>', 'the key to replace')
-    .option('--grace <duration>', "how long the old one lives on, such as '1h'; until it is revoked unless given", durationMs)
+    .option('--grace <duration>', "how long the old key stays valid, such as '1h'; default: until it is revoked", durationMs)
     .addOption(expires())
     .addHelpText('after', '\nExamples:\n  $ sluice keys rotate 4kXb2mQ9aZ01 --grace 1h')
   asksService(command, terminal.env)
@@ -112,10 +114,10 @@ function rotate(terminal: Terminal): Command {
 
 function revoke(terminal: Terminal): Command {
   const command = new Command('revoke')
-    .summary('end a key')
-    .description('Ends a key: from now on it is refused. The last key that can administer is ended only with --force.')
-    .argument('<id>', 'the key to end')
-    .option('--force', 'end it even if no other key can administer')
+    .summary('revoke a key')
+    .description('Revokes a key: from now on it is refused. The last key with the scope admin is revoked only with --force.')
+    .argument('<id>', 'the key to revoke')
+    .option('--force', 'revoke it even if no other key has the scope admin')
     .addHelpText('after', '\nExamples:\n  $ sluice keys revoke 4kXb2mQ9aZ01')
   asksService(command, terminal.env)
   return command.action(async (id: string, options: ConnectionOptions & { readonly force?: boolean }) => {
@@ -128,18 +130,18 @@ function revoke(terminal: Terminal): Command {
 
 function tell({ key, secret }: NewKey, { json }: ConnectionOptions, { stdout, stderr }: Terminal): void {
   if (json) return printJson(stdout, { ...key, secret })
-  // The secret alone on the standard output, so that a script can take it.
+  // Only the secret goes to standard output, so that a script can read it.
   print(
     stderr,
     `${key.id} (${key.name}), ${key.scopes.join(', ')}${key.expiresAt ? `, until ${key.expiresAt.toISOString()}` : ''}`,
   )
-  print(stderr, 'Its secret is shown this once:')
+  print(stderr, 'The secret is shown only once:')
   print(stdout, secret)
 }
 
 function stateOf({ revokedAt, expiresAt }: KeyFacts): string {
   if (revokedAt !== undefined) return 'revoked'
-  if (expiresAt === undefined) return 'alive'
+  if (expiresAt === undefined) return 'valid'
   return expiresAt.getTime() <= Date.now() ? 'expired' : `until ${day(expiresAt)}`
 }
 

@@ -1,4 +1,4 @@
-// sluice policies: which requests get which rules; listed, read, changed, deleted.
+// sluice policies: lists, reads, changes and deletes policies.
 
 import { Command, Option } from 'commander'
 import type { ListedPolicy } from '../../client/answers.ts'
@@ -28,8 +28,8 @@ export function policiesCommand(terminal: Terminal): Command {
 function list(terminal: Terminal): Command {
   const command = new Command('list')
     .summary('list policies')
-    .description('Lists policies in the order of their names.')
-    .option('--search <text>', 'only those with this text in the name, client or route')
+    .description('Lists policies, sorted by name.')
+    .option('--search <text>', 'only policies with this text in the name, client or route')
     .addHelpText('after', '\nExamples:\n  $ sluice policies list\n  $ sluice policies list --search acme --json')
   asksService(command, terminal.env)
   return command.action(async (options: ConnectionOptions & { readonly search?: string }) => {
@@ -46,7 +46,7 @@ function get(terminal: Terminal): Command {
   const command = new Command('get')
     .summary('show one policy')
     .description('Shows one policy, in YAML.')
-    .argument('<name>', 'its name')
+    .argument('<name>', 'the name of the policy')
     .addHelpText('after', '\nExamples:\n  $ sluice policies get default')
   asksService(command, terminal.env)
   return command.action(async (name: string, options: ConnectionOptions) => {
@@ -68,24 +68,32 @@ interface SetOptions extends ConnectionOptions {
 function set(terminal: Terminal): Command {
   const command = new Command('set')
     .summary('add or change a policy')
-    .description('Adds a policy, or changes one: what is not given stays as it is. Needs a key with the scope admin.')
-    .argument('<name>', 'its name')
-    .option('--client <pattern>', 'which clients: one, those that begin with text before a *, or * for all')
-    .option('--route <pattern>', 'which routes: the same')
-    .option('--rule <rule>', "a rule in notation, such as '100/minute'; several times for several", collect)
-    .addOption(new Option('--mode <mode>', 'decide, only tell, or not even count').choices(['enforce', 'shadow', 'off']))
+    .description(
+      'Adds or changes a policy. When changing one, options that are not given keep their values. Needs a key with the scope admin.',
+    )
+    .argument('<name>', 'the name of the policy')
+    .option('--client <pattern>', 'clients of the policy: one client, a prefix followed by *, or * for all')
+    .option('--route <pattern>', 'routes of the policy, in the same form')
+    .option('--rule <rule>', "a rule in notation, such as '100/minute'; repeat it for several", collect)
+    .addOption(
+      new Option('--mode <mode>', 'enforce: decide; shadow: count and report only; off: do not count').choices([
+        'enforce',
+        'shadow',
+        'off',
+      ]),
+    )
     .addOption(
       new Option(
         '--scope <scope>',
-        'what has the limit: each client and route (the default); or each client, over all routes of the policy',
+        'what is counted: route: each client and route (default); policy: each client, over all routes of the policy',
       ).choices(['route', 'policy']),
     )
-    .option('--file <file>', 'take the policy from a file, YAML or JSON, instead; - for the standard input')
+    .option('--file <file>', 'read the policy from a file, YAML or JSON; - for standard input')
     .addHelpText(
       'after',
       `
-With --scope route, which is the default, a client has the whole limit again for each route: 10000/day are 10000 a day
-for each. Behind a proxy that asks /v1/authorize the route is the path, and clients choose their paths: use --scope policy
+With --scope route, the default, a client has the whole limit again for each route: 10000/day means 10000 a day for each
+route. Behind a proxy that calls /v1/authorize, the route is the path, and clients choose their paths: use --scope policy
 there. The built-in default policy counts each client over all its paths there.
 
 Examples:
@@ -102,7 +110,7 @@ Examples:
       const spec = { ...(before && specOf(before)), ...given, name }
       if (spec.rules === undefined) throw new UsageError(`there is no policy ${name} yet: a new one needs --rule or --file`)
       if (options.file === undefined) checkCovers(name, spec)
-      // What is not given stays as it is: nobody's change in between may be undone by that.
+      // The unchanged options come from `before`, so a change by somebody else in between must not be overwritten.
       return client.policies.put(spec as PolicySpec, before && { ifMatch: before.etag })
     })
     if (options.json) printJson(terminal.stdout, policy)
@@ -121,7 +129,7 @@ async function givenSpec(name: string, options: SetOptions, terminal: Terminal):
   }
   if (file === undefined) {
     if (Object.keys(flags).length === 0)
-      throw new UsageError('say what to set: --client, --route, --rule, --mode, --scope or --file')
+      throw new UsageError('name what to set: --client, --route, --rule, --mode, --scope or --file')
     return flags
   }
   if (Object.keys(flags).length > 0) throw new UsageError('--file has the whole policy: leave out the other flags')
@@ -130,11 +138,11 @@ async function givenSpec(name: string, options: SetOptions, terminal: Terminal):
   return spec
 }
 
-/** Only the policy called default covers everything, and anybody who leaves out both flags should hear of the flags. */
+/** Only the policy `default` covers everything. If both flags are missing, the message names them. */
 function checkCovers(name: string, { client = '*', route = '*' }: Partial<PolicySpec>): void {
   if (name === DEFAULT_POLICY || client !== '*' || route !== '*') return
   throw new UsageError(
-    `say which requests the policy ${name} is for, with --client or --route: the policy for all of them is called ${DEFAULT_POLICY}`,
+    `name the requests that the policy ${name} is for, with --client or --route: the policy for all requests is called ${DEFAULT_POLICY}`,
   )
 }
 
@@ -150,8 +158,8 @@ async function known(client: Client, name: string): Promise<ListedPolicy | undef
 function remove(terminal: Terminal): Command {
   const command = new Command('delete')
     .summary('delete a policy')
-    .description('Deletes a policy. What it covered falls to the next that fits. Needs a key with the scope admin.')
-    .argument('<name>', 'its name')
+    .description('Deletes a policy. Requests that it covered get the next policy that matches. Needs a key with the scope admin.')
+    .argument('<name>', 'the name of the policy')
     .addHelpText('after', '\nExamples:\n  $ sluice policies delete acme')
   asksService(command, terminal.env)
   return command.action(async (name: string, options: ConnectionOptions) => {

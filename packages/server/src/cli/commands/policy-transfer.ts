@@ -1,4 +1,4 @@
-// sluice policies import, sluice policies export: policies in files, in the form of the configuration file.
+// sluice policies import, sluice policies export: files in the form of the configuration file.
 
 import { Command } from 'commander'
 import type { ListedPolicy } from '../../client/answers.ts'
@@ -11,19 +11,19 @@ import { ProgressBar } from '../progress-bar.ts'
 import { countOf } from '../table.ts'
 import { print, printJson, type Terminal } from '../terminal.ts'
 
-/** The most that the service lists at once. */
+/** Page size: the maximum of the service. */
 const PAGE = 1000
 
-/** Policies that are on their way at once during an import. */
+/** Concurrent requests of an import. */
 const AT_ONCE = 8
 
 export function importCommand(terminal: Terminal): Command {
   const command = new Command('import')
     .summary('add or change all policies of a file')
     .description(
-      'Adds or changes all policies of a file, YAML or JSON, in the form of the configuration file. Others stay. The whole file is checked before the first is sent.',
+      'Adds or changes all policies of a file, YAML or JSON, in the form of the configuration file. Other policies are not changed. The whole file is validated before the first policy is sent.',
     )
-    .argument('<file>', 'the file; - for the standard input')
+    .argument('<file>', 'the file; - for standard input')
     .addHelpText(
       'after',
       '\nExamples:\n  $ sluice policies import policies.yaml\n  $ sluice policies export | sluice policies import - --url https://other.example',
@@ -38,7 +38,7 @@ export function importCommand(terminal: Terminal): Command {
   })
 }
 
-/** A few at once; stops at the first that is refused and says how far it came. */
+/** Sends a few policies at a time. Stops at the first one that is refused, and reports how many were imported. */
 async function putAll(client: Client, specs: readonly PolicySpec[], progress: ProgressBar): Promise<number> {
   let next = 0
   let done = 0
@@ -67,20 +67,19 @@ async function putAll(client: Client, specs: readonly PolicySpec[], progress: Pr
 export function exportCommand(terminal: Terminal): Command {
   const command = new Command('export')
     .summary('print all policies')
-    .description('Prints all policies that were made, in the form of the configuration file: YAML, or JSON with --json.')
+    .description('Prints all policies except the built-in one, in the form of the configuration file: YAML, or JSON with --json.')
     .addHelpText('after', '\nExamples:\n  $ sluice policies export > policies.yaml')
   asksService(command, terminal.env)
   return command.action(async (options: ConnectionOptions) => {
     const policies = await withClient(options, terminal, (client) => allPolicies(client))
     const made = policies.filter(({ source }) => source !== 'built-in')
     if (options.json) printJson(terminal.stdout, { policies: made.map(specOf) })
-    // To a file or program all of it, as it is; to a terminal only what does not steer it.
+    // A terminal gets escaped text. A file or a program gets the exact text.
     else if (terminal.stdout.isTTY) print(terminal.stdout, writePolicies(made).trimEnd())
     else terminal.stdout.write(writePolicies(made))
   })
 }
 
-/** All policies, page by page. */
 export async function allPolicies(client: Client, search?: string): Promise<ListedPolicy[]> {
   const policies: ListedPolicy[] = []
   let after: string | undefined

@@ -1,4 +1,4 @@
-// sluice records: policies and keys that Redis has lost, seen and put back.
+// sluice records: policies and keys that Redis has lost, status and restore.
 
 import { Command } from 'commander'
 import type { RecordNames, RecordsStatus, Restored } from '../../client/answers.ts'
@@ -6,22 +6,24 @@ import { asksService, type ConnectionOptions, withClient } from '../connection.t
 import { EXIT } from '../exit-codes.ts'
 import { print, printJson, type Terminal } from '../terminal.ts'
 
-/** Names that are printed of each list. */
+/** Names printed of each list. */
 const MOST_SHOWN = 20
 
 export function recordsCommand(terminal: Terminal): Command {
   return new Command('records')
     .summary('policies and keys that Redis lost: status, restore')
-    .description('Policies and keys in Redis, if it has lost some.')
+    .description('Reports and restores policies and keys that Redis has lost.')
     .addCommand(status(terminal))
     .addCommand(restore(terminal))
 }
 
 function status(terminal: Terminal): Command {
   const command = new Command('status')
-    .summary('see whether policies and keys were lost')
-    .description('Says whether Redis lacks changes of policies and keys that an instance has seen. Needs the scope read.')
-    .addHelpText('after', '\nEnds with 0 if nothing is lost, 4 if something is.\n\nExamples:\n  $ sluice records status')
+    .summary('check whether policies and keys were lost')
+    .description(
+      'Reports whether Redis lacks changes of policies and keys that an instance has seen. Needs a key with the scope read.',
+    )
+    .addHelpText('after', '\nExit code: 0 if nothing is lost, 4 if something is.\n\nExamples:\n  $ sluice records status')
   asksService(command, terminal.env)
   return command.action(async (options: ConnectionOptions) => {
     const records = await withClient(options, terminal, (client) => client.records.status())
@@ -33,13 +35,13 @@ function status(terminal: Terminal): Command {
 
 function restore(terminal: Terminal): Command {
   const command = new Command('restore')
-    .summary('put lost policies and keys back')
+    .summary('restore lost policies and keys')
     .description(
-      `Writes the policies and keys that the instance at --url knows into a Redis that lost them. Needs the scope admin.
+      `Writes the policies and keys that the instance at --url knows to a Redis that lost them. Needs a key with the scope admin.
 
-Keys that were revoked stay revoked, policies that were deleted stay deleted, and changes that were made after the loss stay. Entries of the audit log that Redis lost are not restored: no instance has them.`,
+Revoked keys stay revoked, deleted policies stay deleted, and changes after the loss are kept. Entries of the audit log that Redis lost are not restored, because no instance has them.`,
     )
-    .option('--dry-run', 'only say what would be done')
+    .option('--dry-run', 'report the plan without doing it')
     .addHelpText('after', '\nExamples:\n  $ sluice records restore --dry-run\n  $ sluice records restore')
   asksService(command, terminal.env)
   return command.action(async (options: ConnectionOptions & { dryRun?: boolean }) => {
@@ -56,7 +58,7 @@ function statusLines({ state, since, knownChanges, foundChanges, knownBy, unread
       ? ['Nothing is lost.']
       : [
           `Redis lost policies or keys, noticed ${since?.toISOString()}: this instance is at change ${knownChanges}, Redis is at change ${foundChanges}.`,
-          `Put them back with: sluice records restore${knownBy === undefined ? '' : ` --url <that instance>. It is ${knownBy}.`}`,
+          `Restore them with: sluice records restore${knownBy === undefined ? '' : ` --url <that instance>. It is ${knownBy}.`}`,
         ]
   return unreadable.count === 0 ? lines : [...lines, `cannot be read: ${listed(unreadable)}`]
 }
@@ -68,9 +70,9 @@ function restoredLines({ dryRun, written, revoked, removed, kept, isExact }: Res
     [dryRun ? 'to remove' : 'removed', removed],
     ['kept as changed after the loss', kept],
   ] as const
-  const told = lists.filter(([, { count }]) => count > 0).map(([what, names]) => `${what}: ${listed(names)}`)
-  const doubt = isExact ? [] : ['Not all changes after the loss are known: each record that Redis has counts as one of them.']
-  return told.length === 0 ? [dryRun ? 'There is nothing to restore.' : 'Nothing had to be restored.'] : [...told, ...doubt]
+  const lines = lists.filter(([, { count }]) => count > 0).map(([what, names]) => `${what}: ${listed(names)}`)
+  const doubt = isExact ? [] : ['The changes after the loss are not all known: every record in Redis counts as changed.']
+  return lines.length === 0 ? [dryRun ? 'There is nothing to restore.' : 'Nothing had to be restored.'] : [...lines, ...doubt]
 }
 
 function listed({ count, names }: RecordNames): string {

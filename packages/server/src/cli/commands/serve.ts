@@ -1,4 +1,4 @@
-// sluice serve: runs the service until it is told to stop.
+// sluice serve: runs the service until it gets a signal to stop.
 
 import { Command } from 'commander'
 import { loadConfig } from '../../config/config.ts'
@@ -9,7 +9,7 @@ import { AdminKeyFile } from '../admin-key-file.ts'
 import { UsageError } from '../exit-codes.ts'
 import { type ServeFlags, takesServeFlags } from '../serve-flags.ts'
 import { print, type Terminal } from '../terminal.ts'
-import { type Key, welcome } from '../welcome.ts'
+import { type KeyToShow, welcome } from '../welcome.ts'
 
 interface OwnFlags {
   readonly adminKeyFile?: string
@@ -20,13 +20,13 @@ export function serveCommand(terminal: Terminal): Command {
   const command = new Command('serve')
     .summary('run the service')
     .description(
-      'Runs the service until it gets SIGTERM or SIGINT. The first drains: requests are answered for --drain-delay and those under way are finished. A second one ends it at once. SIGHUP reads certificate and policies again, and logs it. Every option can also stand in the environment or in the file of --config.',
+      'Runs the service until it gets SIGTERM or SIGINT. The first signal drains: new requests are answered for --drain-delay, and open requests are finished. A second signal ends the process immediately. SIGHUP reloads the certificate and the policies, and logs the result. Every option can also be set in the environment or in the file of --config.',
     )
     .option(
       '--admin-key-file <file>',
-      'Keep the admin key of the first start in this file, instead of printing it. Folders above it are made.',
+      'Write the admin key of the first start to this file instead of printing it. Creates missing folders.',
     )
-    .option('--show-key', 'Print the key of --admin-key-file at every start: for trying things out.')
+    .option('--show-key', 'Print the key of --admin-key-file at every start. For trials only.')
     .addHelpText(
       'after',
       `
@@ -59,9 +59,9 @@ async function start({ own: { adminKeyFile, showKey = false }, flags, terminal, 
   await readTlsFiles(config, written)
   const keyFile = adminKeyFile === undefined ? undefined : new AdminKeyFile(adminKeyFile, showKey)
   keyFile?.check()
-  let key: Key = config.keysRequired ? { kind: 'yours' } : { kind: 'none' }
+  let key: KeyToShow = config.keysRequired ? { kind: 'yours' } : { kind: 'none' }
   let isWelcomed = false
-  const tell = ({ address, adminAddress }: RunningService): void =>
+  const printWelcome = ({ address, adminAddress }: RunningService): void =>
     print(terminal.stderr, welcome({ address, adminAddress, config, key }))
   const service = await serve({
     config,
@@ -69,24 +69,24 @@ async function start({ own: { adminKeyFile, showKey = false }, flags, terminal, 
     signal,
     onFirstKey: (secret) => {
       key = keepKey(secret, keyFile, terminal)
-      // Where Redis was not there at the start, the key is made when it comes.
-      if (isWelcomed) tell(service)
+      // If Redis was not reachable at the start, the key is created later.
+      if (isWelcomed) printWelcome(service)
     },
   })
   const trouble = service.trouble()
   if (key.kind === 'yours' && trouble !== undefined) key = { kind: 'awaited', trouble, path: keyFile?.path }
-  if (key.kind === 'yours' && keyFile !== undefined) key = (await keyFile.look(service.adminAddress)) ?? key
+  if (key.kind === 'yours' && keyFile !== undefined) key = (await keyFile.validKey(service.adminAddress)) ?? key
   isWelcomed = true
-  tell(service)
+  printWelcome(service)
   return service
 }
 
-/** Keeps or shows a key that cannot be shown again, before anything else can go wrong. */
-function keepKey(secret: string, keyFile: AdminKeyFile | undefined, { stderr }: Terminal): Key {
+/** Saves or prints the key first, because it cannot be shown again. */
+function keepKey(secret: string, keyFile: AdminKeyFile | undefined, { stderr }: Terminal): KeyToShow {
   try {
     if (keyFile !== undefined) return keyFile.write(secret)
   } catch (error) {
-    print(stderr, `The admin key cannot be kept: ${(error as Error).message}`)
+    print(stderr, `The admin key cannot be saved: ${(error as Error).message}`)
   }
   print(stderr, `The admin key, shown only now:\n\n  ${secret}\n`)
   return { kind: 'shown', secret }

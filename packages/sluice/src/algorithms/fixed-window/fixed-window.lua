@@ -67,7 +67,12 @@ local function defineFixedWindow()
     cells[USED] = used
   end
 
-  function fixedWindow.refund(rule, cells, nowMs, cost)
+  function fixedWindow.refund(rule, cells, nowMs, cost, endsAt)
+    if endsAt then
+      local isOver = cells[EXPIRES_AT] > endsAt
+      if rule.elastic then isOver = nowMs >= endsAt end
+      if isOver then return end
+    end
     cells[USED] = math.max(0, cells[USED] - cost)
   end
 

@@ -17,16 +17,17 @@ import { type KindsOf, readOptions } from '../../core/rule-options.ts'
 import { MAX } from '../../core/whole-numbers.ts'
 
 export interface FixedWindowOptions<P extends PerOption = PerOption> extends RuleOptions<P> {
-  /** How many units a window lets through. */
+  /** Units that a window lets through. */
   readonly limit: number
+  /** Length of a window. */
   readonly window: Duration
-  /** Where windows start: `'first-hit'` (default), at the first hit of each key; `'clock'`, at multiples of `window` since the epoch. */
+  /** Start of the windows: at a key's first hit (default), or at multiples of the window since the epoch. */
   readonly anchor?: 'first-hit' | 'clock'
-  /** Count denied hits too, as counters made of INCR do. Default: false. */
+  /** Denied hits count too, also one that is above the limit by itself and opens the window. */
   readonly countDenied?: boolean
   /**
-   * Every hit, allowed or not, counts and restarts the window, so that a client that never pauses stays locked out.
-   * @deprecated Kept for those who come from limiters that have it; a denied client that retries never gets through.
+   * Every hit, allowed or not, counts and restarts the window. Not with anchor clock.
+   * @deprecated A denied client that retries never gets through.
    */
   readonly elastic?: boolean
 }
@@ -122,7 +123,9 @@ class FixedWindow<P extends Per> implements Rule<P> {
     cells[at + USED] = used
   }
 
-  refund(cells: Float64Array, at: number, _nowMs: number, cost: number): void {
+  refund(cells: Float64Array, at: number, nowMs: number, cost: number, endsAt?: number): void {
+    // A new window ends later; an elastic one may have been extended, but lasts at least until `endsAt`.
+    if (endsAt !== undefined && (this.elastic ? nowMs >= endsAt : cells[at + EXPIRES_AT] > endsAt)) return
     cells[at + USED] = Math.max(0, cells[at + USED] - cost)
   }
 

@@ -6,10 +6,11 @@ import { type KindsOf, readOptions } from '../../core/rule-options.ts'
 import { Meter } from '../meter/meter.ts'
 
 export interface GcraOptions<P extends PerOption = PerOption> extends RuleOptions<P> {
-  /** How many units a period lets through in the long run. */
+  /** Units that a period lets through in the long run. */
   readonly limit: number
+  /** Length of a period. */
   readonly period: Duration
-  /** How many units may come at once. Default: `limit`. */
+  /** Units that may come at once. As many as the limit by default. */
   readonly burst?: number
 }
 

@@ -6,10 +6,11 @@ import { type KindsOf, readOptions } from '../../core/rule-options.ts'
 import { Meter } from '../meter/meter.ts'
 
 export interface LeakyBucketOptions<P extends PerOption = PerOption> extends RuleOptions<P> {
-  /** How many units the bucket holds before it overflows. */
+  /** Units that the bucket holds before it overflows. */
   readonly capacity: number
-  /** How many units leak out every `every`. */
+  /** Units that leak out in each period. */
   readonly leak: number
+  /** Length of the period in which the leak runs out. */
   readonly every: Duration
 }
 

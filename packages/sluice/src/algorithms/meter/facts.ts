@@ -3,7 +3,7 @@
 import type { Translation } from '../../core/rule-facts.ts'
 
 export const meterTranslation: Translation = {
-  algorithms: ['meter', 'stepped-meter'],
+  algorithms: ['meter', 'stepped-meter', 'wide-meter', 'wide-stepped-meter'],
   file: 'meter/meter.lua',
   define: 'defineMeter',
   parameters: ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed'],

@@ -1,4 +1,5 @@
--- The sums of meter.ts, done beside the data. Cells: expiresAt, debt, pace, drainPerTick.
+-- The sums of meter.ts, done beside the data. Cells: expiresAt, debt, pace, drainPerTick. The value of a state has the last two
+-- as one number, packed as rate.ts does it, unless the rule is wide.
 
 local function defineMeter()
   local meter = {}
@@ -7,10 +8,31 @@ local function defineMeter()
   local PACE = 3
   local DRAIN_PER_TICK = 4
 
+  local LENGTH_BITS = 64
+  local MOST_PACKED = 2 ^ 47
+
+  -- 0 if the rate does not fit.
+  local function packRate(pace, drainPerTick)
+    local bits = 0
+    while 2 ^ bits < drainPerTick do bits = bits + 1 end
+    local packed = pace * 2 ^ bits + drainPerTick - 1
+    return packed < MOST_PACKED and packed * LENGTH_BITS + bits or 0
+  end
+
+  -- Pace and drainPerTick of a packed rate.
+  function meter.unpackRate(rule, rate)
+    if rate == rule.rate then return rule.pace, rule.drainPerTick end
+    if not isWhole(rate) then refuseValue() end
+    local bits = rate % LENGTH_BITS
+    local packed = floorDiv(rate, LENGTH_BITS)
+    return floorDiv(packed, 2 ^ bits), packed % 2 ^ bits + 1
+  end
+
   function meter.make(rule, name)
-    rule.width = 4
-    rule.isSmooth = name == 'meter'
+    rule.isSmooth = name == 'meter' or name == 'wide-meter'
     rule.pace = rule.isSmooth and rule.unitsPerToken or rule.tickMs
+    rule.rate = packRate(rule.pace, rule.drainPerTick)
+    rule.width = rule.rate == 0 and 4 or 3
   end
 
   -- True for cells that `owe` can have written, under any pace.
@@ -82,8 +104,16 @@ local function defineMeter()
     owe(rule, cells, nowMs, used * rule.unitsPerToken)
   end
 
-  function meter.refund(rule, cells, nowMs, cost)
-    owe(rule, cells, sinceOf(rule, cells, nowMs), math.max(0, cells[DEBT] - cost * rule.unitsPerToken))
+  local function leastDebt(rule, endsAt, nowMs)
+    local ticks = ceilDiv(endsAt - nowMs, rule.tickMs)
+    return ticks > 0 and (ticks - 1) * rule.drainPerTick + 1 or 0
+  end
+
+  function meter.refund(rule, cells, nowMs, cost, endsAt)
+    local debt = cells[DEBT]
+    local back = math.min(cost * rule.unitsPerToken, debt)
+    if endsAt and cells[EXPIRES_AT] > endsAt then back = math.min(back, leastDebt(rule, endsAt, nowMs)) end
+    owe(rule, cells, sinceOf(rule, cells, nowMs), debt - back)
   end
 
   return meter

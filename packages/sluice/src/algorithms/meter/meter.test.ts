@@ -2,10 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { definedLimiter } from '../../../test/defined-limiter.ts'
 import { anyLimit, anyWindowMs, aroundNewNumbers, runs, TEN_YEARS_MS } from '../../../test/rule-promises.ts'
-import type { Rule } from '../../core/rule.ts'
+import { type Rule, takeByParts } from '../../core/rule.ts'
 import { gcra } from '../gcra/gcra.ts'
 import { leakyBucket } from '../leaky-bucket/leaky-bucket.ts'
 import { tokenBucket } from '../token-bucket/token-bucket.ts'
+import { drainPerTickOf, paceOf, packRate } from './rate.ts'
 
 const MAX = Number.MAX_SAFE_INTEGER
 
@@ -27,6 +28,13 @@ const stepped = (numbers: Numbers, name = 'meter'): Rule => tokenBucket({ ...num
 const numbers = fc
   .record({ capacity: anyLimit, refill: anyLimit, every: anyWindowMs })
   .map(({ capacity, refill, every }) => ({ capacity: Math.min(capacity, Math.floor(2 ** 46 / every)), refill, every }))
+
+/** Numbers of wide meters: their rate does not fit one cell. */
+const wideNumbers = fc.record({
+  capacity: fc.integer({ min: 1, max: 1000 }),
+  refill: fc.integer({ min: 2 ** 16, max: 2 ** 31 }),
+  every: fc.integer({ min: 2 ** 36, max: TEN_YEARS_MS }),
+})
 
 describe('token bucket, GCRA and leaky bucket', () => {
   test('are one sum in different words: with the same numbers they give the same answers', () => {
@@ -137,18 +145,19 @@ describe("a named meter's new numbers", () => {
 
   const expectKept = (before: number, after: number, _: Rule, to: Rule): void => expect(after).toBe(Math.min(before, to.mostUsed))
 
-  test.each(NAMES)('keep the tokens owed and make exact waits, whatever they are: %s', (_, make) =>
-    aroundNewNumbers(
-      numbers.map((of) => make(of)),
-      expectKept,
-    ),
-  )
+  describe.each([...NAMES, ['stepped tokenBucket', stepped] as const])('of %s', (_, make) => {
+    test('keep the tokens owed and make exact waits, whatever they are', () =>
+      aroundNewNumbers(
+        numbers.map((of) => make(of)).filter(({ width }) => width === 3),
+        expectKept,
+      ))
 
-  test('keep the tokens owed and make exact waits, whatever they are: stepped tokenBucket', () =>
-    aroundNewNumbers(
-      numbers.map((of) => stepped(of)),
-      expectKept,
-    ))
+    test('keep the tokens owed and make exact waits, also where the rates are wide', () =>
+      aroundNewNumbers(
+        wideNumbers.map((of) => make(of)).filter(({ width }) => width === 4),
+        expectKept,
+      ))
+  })
 
   test('make a stepped bucket wait for its new step, also when more than one has passed since the old one began', () => {
     const { limiter, clock, withRule } = definedLimiter(stepped({ capacity: 1, refill: 1, every: 1000 }))
@@ -286,4 +295,99 @@ describe('when the clock steps back', () => {
       expect(limiter.hit('k')).toMatchObject({ allowed: true, remaining: 0 })
     },
   )
+})
+
+describe('what a state takes', () => {
+  const takes = (make: (numbers: Numbers) => Rule, refill: number, every: number) => {
+    const { algorithm, width } = make({ capacity: 1, refill, every })
+    return [algorithm, width]
+  }
+
+  test('is three cells, and four where the rate has more than 47 bits: then it is a state of another algorithm', () => {
+    for (const [, make] of NAMES) {
+      expect(takes(make, 1, 2 ** 47 - 1)).toEqual(['meter', 3])
+      expect(takes(make, 1, 2 ** 47)).toEqual(['wide-meter', 4])
+      expect(takes(make, 2 ** 20 - 1, 2 ** 26)).toEqual(['meter', 3])
+      expect(takes(make, 2 ** 20 - 1, 2 ** 27)).toEqual(['wide-meter', 4])
+    }
+    expect(takes(stepped, 2 ** 20, 2 ** 27 - 1)).toEqual(['stepped-meter', 3])
+    expect(takes(stepped, 2 ** 20 + 1, 2 ** 27 - 1)).toEqual(['wide-stepped-meter', 4])
+  })
+})
+
+describe('a packed rate', () => {
+  const rate = fc.tuple(fc.integer({ min: 0, max: 47 }), fc.nat(2 ** 47), fc.nat(2 ** 47)).map(([bits, a, b]) => {
+    const drainPerTick = 1 + (b % 2 ** bits)
+    return [Math.max(1, a % 2 ** (47 - bits)), drainPerTick] as const
+  })
+
+  test('gives back what was packed, and no two rates are one number', () => {
+    fc.assert(
+      fc.property(rate, rate, (a, b) => {
+        for (const [pace, drainPerTick] of [a, b]) {
+          const packed = packRate(pace, drainPerTick)
+          if (packed === 0) continue
+          expect(Number.isSafeInteger(packed)).toBe(true)
+          expect([paceOf(packed), drainPerTickOf(packed)]).toEqual([pace, drainPerTick])
+        }
+        if (packRate(...a) === packRate(...b) && packRate(...a) !== 0) expect(a).toEqual(b)
+      }),
+      runs(2000),
+    )
+  })
+
+  test('is a number of its own for each of all small rates', () => {
+    const packed = new Set<number>()
+    for (let pace = 1; pace <= 100; pace++) for (let drain = 1; drain <= 100; drain++) packed.add(packRate(pace, drain))
+    expect(packed.size).toBe(10_000)
+    expect(packed.has(0)).toBe(false)
+  })
+})
+
+describe('take', () => {
+  const cost = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 200 }), fc.integer({ min: 0, max: 1100 }))
+  const pause = fc.oneof(fc.constant(0), fc.nat(20), fc.nat(1200), fc.integer({ min: -500, max: -1 }))
+  const steps = fc.array(fc.record({ pause, cost, isHit: fc.boolean(), isOther: fc.nat(9) }), { minLength: 1, maxLength: 30 })
+
+  test.each([...NAMES, ['stepped tokenBucket', stepped] as const])('does what its parts do: %s', (_, make) => {
+    const some = fc.oneof(numbers, wideNumbers).map((of) => make(of))
+    const rules = fc.tuple(some, some).filter(([own, other]) => own.width === other.width)
+    fc.assert(
+      fc.property(rules, fc.constantFrom(1000, 1.7e12), steps, ([own, other], startMs, steps) => {
+        const taken = new Float64Array(own.width + 1)
+        const parted = new Float64Array(own.width + 1)
+        let nowMs: number = startMs
+        for (const { pause, cost, isHit, isOther } of steps) {
+          const rule = isOther === 0 ? other : own
+          nowMs = Math.max(0, nowMs + Math.floor((rule.windowMs * pause) / 1000))
+          const units = 1 + Math.floor((rule.limit * cost) / 1000)
+          if (isHit) {
+            expect(rule.take(taken, 1, nowMs, units)).toBe(takeByParts(rule, parted, 1, nowMs, units))
+          } else {
+            for (const cells of [taken, parted]) {
+              rule.settle(cells, 1, nowMs)
+              rule.spend(cells, 1, nowMs, units)
+            }
+          }
+          expect(taken).toEqual(parted)
+        }
+      }),
+      runs(500),
+    )
+  })
+
+  test('is exact where what is owed and the cost together pass 2^53 before it drains', () => {
+    const rule = tokenBucket({ capacity: MAX, refill: 2 ** 45 + 1, every: 1 })
+    const cells = new Float64Array(3)
+    rule.take(cells, 0, 1000, MAX)
+    expect(rule.take(cells, 0, 1001, 2)).toBe(0)
+    expect(rule.used(cells, 0, 1001)).toBe(MAX - 2 ** 45 + 1)
+  })
+
+  test('writes the whole state of a wide stepped bucket, also in the first step since the epoch', () => {
+    const rule = stepped({ capacity: 5, refill: 3, every: 2 ** 46 })
+    const cells = new Float64Array(4)
+    expect(rule.take(cells, 0, 1000, 2)).toBe(0)
+    expect([...cells]).toEqual([1000 + 2 ** 46, 2, 2 ** 46, 3])
+  })
 })

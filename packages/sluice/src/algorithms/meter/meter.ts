@@ -1,12 +1,14 @@
 // A meter: it owes `debt` units, drains `drainPerTick` of them every tick and holds at most `limit` tokens' worth.
 // Token bucket, GCRA and leaky bucket are this one sum in different words; no fraction of a token is ever lost,
-// because a token is `unitsPerToken` whole units. Cells: expiresAt, debt, pace, drainPerTick, where pace is unitsPerToken
-// of a smooth meter, whose tick is 1 ms, and tickMs of a stepped one, whose unit is a token. So a state tells how it was
-// written; when its ticks began is expiresAt less the ticks that it takes to drain.
+// because a token is `unitsPerToken` whole units. Cells: expiresAt, debt, rate. The rate is pace and drainPerTick in one number,
+// where pace is unitsPerToken of a smooth meter, whose tick is 1 ms, and tickMs of a stepped one, whose unit is a token. So a
+// state tells how it was written; when its ticks began is expiresAt less the ticks that it takes to drain.
+// A wide meter is one whose rate does not fit one number: its cells are expiresAt, debt, pace, drainPerTick.
 
 import { SluiceError } from '../../core/errors.ts'
 import { type Per, type Rule, type RuleParameters, takeByParts } from '../../core/rule.ts'
 import { ceilDiv, floorDiv, greatestCommonDivisor, MAX, MAX_DURATION_MS } from '../../core/whole-numbers.ts'
+import { drainPerTickOf, paceOf, packRate } from './rate.ts'
 
 export interface MeterNumbers<P extends Per> {
   readonly name: string
@@ -25,30 +27,37 @@ export interface MeterNumbers<P extends Per> {
 
 const EXPIRES_AT = 0
 const DEBT = 1
-const PACE = 2
-const DRAIN_PER_TICK = 3
+const RATE = 2
+const WIDE_PACE = 2
+const WIDE_DRAIN_PER_TICK = 3
 
 export class Meter<P extends Per = Per> implements Rule<P> {
-  /** The two styles count in different units, so their states must not meet. */
-  readonly algorithm: 'meter' | 'stepped-meter'
+  /** The two styles count in different units, and wide states have other cells, so their states must not meet. */
+  readonly algorithm: 'meter' | 'stepped-meter' | 'wide-meter' | 'wide-stepped-meter'
   readonly name: string
   readonly per: P
   readonly limit: number
   readonly windowMs: number
   readonly countsDenied = false
-  readonly width = 4
+  readonly width: 3 | 4
   readonly mostUsed: number
   readonly unitsPerToken: number
   readonly drainPerTick: number
   readonly tickMs: number
-  /** What a state written by this rule has as its pace. */
   readonly pace: number
+  /** Pace and drainPerTick in one number, as states of this rule hold it; 0 if the rule is wide. */
+  readonly rate: number
+  /** The most units that `take` leaves owed by its short way: `limit` tokens of a smooth meter. −1: there is no short way. */
+  readonly shortWayMost: number
+  readonly isSmooth: boolean
+  /** True if pace and drainPerTick do not fit one number. */
+  readonly isWide: boolean
   readonly parameters: RuleParameters
 
   constructor({ name, per, of, capacity, capacityName, refill, everyMs, style }: MeterNumbers<P>) {
     const shared = greatestCommonDivisor(refill, everyMs)
     const smooth = style === 'smooth'
-    this.algorithm = smooth ? 'meter' : 'stepped-meter'
+    this.isSmooth = smooth
     this.name = name
     this.per = per
     this.limit = capacity
@@ -56,6 +65,11 @@ export class Meter<P extends Per = Per> implements Rule<P> {
     this.drainPerTick = smooth ? refill / shared : refill
     this.tickMs = smooth ? 1 : everyMs
     this.pace = smooth ? this.unitsPerToken : everyMs
+    this.rate = packRate(this.pace, this.drainPerTick)
+    this.isWide = this.rate === 0
+    this.width = this.isWide ? 4 : 3
+    const ofStyle = smooth ? 'meter' : 'stepped-meter'
+    this.algorithm = this.isWide ? `wide-${ofStyle}` : ofStyle
     this.mostUsed = floorDiv(Math.min(MAX, floorDiv(MAX_DURATION_MS, this.tickMs) * this.drainPerTick), this.unitsPerToken)
     if (capacity > this.mostUsed) {
       throw new SluiceError(
@@ -65,6 +79,7 @@ export class Meter<P extends Per = Per> implements Rule<P> {
       )
     }
     this.windowMs = ceilDiv(capacity * this.unitsPerToken, this.drainPerTick) * this.tickMs
+    this.shortWayMost = this.algorithm === 'meter' ? capacity * this.unitsPerToken : -1
     const { unitsPerToken, drainPerTick, tickMs, mostUsed } = this
     this.parameters = { limit: capacity, unitsPerToken, drainPerTick, tickMs, mostUsed }
     Object.freeze(this)
@@ -74,21 +89,48 @@ export class Meter<P extends Per = Per> implements Rule<P> {
     const expiresAt = cells[at + EXPIRES_AT]
     if (expiresAt === 0) return
     if (nowMs >= expiresAt) return this.#owe(cells, at, nowMs, 0)
-    const pace = cells[at + PACE]
-    const drainPerTick = cells[at + DRAIN_PER_TICK]
-    const tickMs = this.algorithm === 'meter' ? 1 : pace
+    const isOwn = this.#isOwn(cells, at)
+    const pace = isOwn ? this.pace : this.#paceAt(cells, at)
+    const drainPerTick = isOwn ? this.drainPerTick : this.#drainPerTickAt(cells, at)
+    const tickMs = this.isSmooth ? 1 : pace
     const debt = cells[at + DEBT]
     const since = expiresAt - ceilDiv(debt, drainPerTick) * tickMs
     // Where the clock has stepped back nothing drains, nothing is taken, and draining goes on from now.
     const ticks = Math.max(0, floorDiv(nowMs - since, tickMs))
     const owed = debt - ticks * drainPerTick
-    const isOwn = pace === this.pace && drainPerTick === this.drainPerTick
     if (isOwn) this.#owe(cells, at, Math.min(since + ticks * tickMs, nowMs), owed)
     else this.#owe(cells, at, nowMs, this.#inOwnUnits(owed, pace))
   }
 
   take(cells: Float64Array, at: number, nowMs: number, cost: number): number {
-    return takeByParts(this, cells, at, nowMs, cost)
+    const { drainPerTick, rate } = this
+    const expiresAt = cells[at]
+    let owed = cost * this.unitsPerToken
+    if (nowMs < expiresAt) {
+      const debt = cells[at + DEBT]
+      const ticks = nowMs - expiresAt + Math.ceil(debt / drainPerTick)
+      owed += ticks >= 0 && cells[at + RATE] === rate ? debt - ticks * drainPerTick : MAX
+    }
+    if (owed > this.shortWayMost) return this.#takeLong(cells, at, nowMs, cost)
+    // Most hits there are: on a state of this rate, or on one that has ended, and with room.
+    cells[at] = nowMs + Math.ceil(owed / drainPerTick)
+    cells[at + DEBT] = owed
+    cells[at + RATE] = rate
+    return 0
+  }
+
+  /** All other hits. Those within a tick of a stepped meter have a short way here. Apart from `take`, so that `take` stays small enough to be compiled into its caller. */
+  #takeLong(cells: Float64Array, at: number, nowMs: number, cost: number): number {
+    const { drainPerTick, tickMs } = this
+    const debt = cells[at + DEBT]
+    const since = cells[at + EXPIRES_AT] - ceilDiv(debt, drainPerTick) * tickMs
+    const isInTick = since <= nowMs && nowMs < since + tickMs && cells[at + RATE] === this.rate
+    if (this.algorithm !== 'stepped-meter' || !isInTick || debt > this.limit - cost) {
+      return takeByParts(this, cells, at, nowMs, cost)
+    }
+    cells[at + EXPIRES_AT] = since + ceilDiv(debt + cost, drainPerTick) * tickMs
+    cells[at + DEBT] = debt + cost
+    return 0
   }
 
   waitMs(cells: Float64Array, at: number, nowMs: number, cost: number): number {
@@ -105,15 +147,39 @@ export class Meter<P extends Per = Per> implements Rule<P> {
   }
 
   used(cells: Float64Array, at: number): number {
-    return ceilDiv(cells[at + DEBT], this.unitsPerToken)
+    return Math.ceil(cells[at + DEBT] / this.unitsPerToken)
   }
 
   put(cells: Float64Array, at: number, nowMs: number, used: number): void {
     this.#owe(cells, at, nowMs, used * this.unitsPerToken)
   }
 
-  refund(cells: Float64Array, at: number, nowMs: number, cost: number): void {
-    this.#owe(cells, at, this.#since(cells, at, nowMs), Math.max(0, cells[at + DEBT] - cost * this.unitsPerToken))
+  refund(cells: Float64Array, at: number, nowMs: number, cost: number, endsAt?: number): void {
+    const debt = cells[at + DEBT]
+    let back = Math.min(cost * this.unitsPerToken, debt)
+    // Others have spent since. Units that would have drained by now had they not come are not given back from theirs.
+    if (endsAt !== undefined && cells[at + EXPIRES_AT] > endsAt) back = Math.min(back, this.#leastDebt(endsAt, nowMs))
+    this.#owe(cells, at, this.#since(cells, at, nowMs), debt - back)
+  }
+
+  /** The least that a state still owes at `nowMs` if it ends at `endsAt`. */
+  #leastDebt(endsAt: number, nowMs: number): number {
+    const ticks = ceilDiv(endsAt - nowMs, this.tickMs)
+    return ticks > 0 ? (ticks - 1) * this.drainPerTick + 1 : 0
+  }
+
+  /** True if the state was written at this rule's rate. */
+  #isOwn(cells: Float64Array, at: number): boolean {
+    if (!this.isWide) return cells[at + RATE] === this.rate
+    return cells[at + WIDE_PACE] === this.pace && cells[at + WIDE_DRAIN_PER_TICK] === this.drainPerTick
+  }
+
+  #paceAt(cells: Float64Array, at: number): number {
+    return this.isWide ? cells[at + WIDE_PACE] : paceOf(cells[at + RATE])
+  }
+
+  #drainPerTickAt(cells: Float64Array, at: number): number {
+    return this.isWide ? cells[at + WIDE_DRAIN_PER_TICK] : drainPerTickOf(cells[at + RATE])
   }
 
   /** When the tick began that a settled state is in. */
@@ -124,7 +190,7 @@ export class Meter<P extends Per = Per> implements Rule<P> {
 
   /** What is owed to a state of another pace, in this rule's units; a fraction of one rounds up. A stepped meter counts in tokens anyway. */
   #inOwnUnits(owed: number, pace: number): number {
-    if (this.algorithm === 'stepped-meter') return Math.min(owed, this.mostUsed)
+    if (!this.isSmooth) return Math.min(owed, this.mostUsed)
     const tokens = floorDiv(owed, pace)
     const rest = owed - tokens * pace
     const most = this.mostUsed * this.unitsPerToken
@@ -136,7 +202,11 @@ export class Meter<P extends Per = Per> implements Rule<P> {
     const owes = debt > 0
     cells[at + EXPIRES_AT] = owes ? since + ceilDiv(debt, this.drainPerTick) * this.tickMs : 0
     cells[at + DEBT] = debt
-    cells[at + PACE] = owes ? this.pace : 0
-    cells[at + DRAIN_PER_TICK] = owes ? this.drainPerTick : 0
+    if (this.isWide) {
+      cells[at + WIDE_PACE] = owes ? this.pace : 0
+      cells[at + WIDE_DRAIN_PER_TICK] = owes ? this.drainPerTick : 0
+    } else {
+      cells[at + RATE] = owes ? this.rate : 0
+    }
   }
 }

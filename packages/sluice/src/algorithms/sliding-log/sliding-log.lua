@@ -170,7 +170,26 @@ local function defineSlidingLog()
     touch(rule, log)
   end
 
-  function slidingLog.refund(rule, log, nowMs, cost)
+  -- Entries after that of `time` are dropped and appended anew, as their sums change.
+  local function refundAt(rule, log, time, cost)
+    local count = countOf(log)
+    local i = firstAfter(log, time - 1)
+    if i == count or entryOf(log, i).time ~= time then return end
+    local newer = {}
+    for j = i + 1, count - 1 do newer[j - i] = entryOf(log, j) end
+    local left = entryOf(log, i).cost - cost
+    if left > 0 then
+      dropNewest(log, count - 1 - i)
+      change(log, i, -cost, true)
+    else
+      dropNewest(log, count - i)
+    end
+    for j = 1, #newer do append(log, newer[j].time, newer[j].cost) end
+    touch(rule, log)
+  end
+
+  function slidingLog.refund(rule, log, nowMs, cost, endsAt)
+    if endsAt then return refundAt(rule, log, math.min(endsAt - rule.windowMs, nowMs), cost) end
     local left = totalOf(log) - cost
     if left <= 0 then
       dropNewest(log, countOf(log))

@@ -22,8 +22,9 @@ import { MAX } from '../../core/whole-numbers.ts'
 import { LogBlocks } from './log-blocks.ts'
 
 export interface SlidingLogOptions<P extends PerOption = PerOption> extends RuleOptions<P> {
-  /** How many units any window lets through. */
+  /** Units that any window lets through. */
   readonly limit: number
+  /** Time that the log looks back. */
   readonly window: Duration
 }
 
@@ -136,7 +137,9 @@ class SlidingLog<P extends Per> implements Rule<P> {
   }
 
   /** The newest units come back first: they are the ones just spent in vain. */
-  refund(cells: Float64Array, at: number, _nowMs: number, cost: number): void {
+  refund(cells: Float64Array, at: number, nowMs: number, cost: number, endsAt?: number): void {
+    // Units of an entry after `nowMs` are in the entry of `nowMs`, where the state was settled.
+    if (endsAt !== undefined) return this.#refundAt(cells, at, Math.min(endsAt - this.windowMs, nowMs), cost)
     const base = cells[at + BASE]
     const kept = difference(lastSum(cells, at), base) - cost
     if (kept <= 0) {
@@ -146,6 +149,25 @@ class SlidingLog<P extends Per> implements Rule<P> {
       cells[at + COUNT] = last + 1
       cells[entry(cells, at, last) + SUM] = plus(base, kept)
     }
+    this.#touch(cells, at)
+  }
+
+  /** Gives units of the entry of `timeMs` back. Its work is linear in the number of entries after it. */
+  #refundAt(cells: Float64Array, at: number, timeMs: number, cost: number): void {
+    const i = countUpTo(cells, at, timeMs) - 1
+    if (i < 0 || cells[entry(cells, at, i) + TIME] !== timeMs) return
+    const spent = difference(cells[entry(cells, at, i) + SUM], sumBefore(cells, at, i))
+    const back = Math.min(cost, spent)
+    const count = cells[at + COUNT]
+    // An entry without units is dropped: the entries after it move up.
+    const dropped = back === spent ? 1 : 0
+    for (let j = i + dropped; j < count; j++) {
+      const from = entry(cells, at, j)
+      const to = entry(cells, at, j - dropped)
+      cells[to + TIME] = cells[from + TIME]
+      cells[to + SUM] = difference(cells[from + SUM], back)
+    }
+    cells[at + COUNT] = count - dropped
     this.#touch(cells, at)
   }
 

@@ -108,10 +108,14 @@ local function defineSlidingWindow()
     touch(rule, cells)
   end
 
-  function slidingWindow.refund(rule, cells, nowMs, cost)
-    local fromCurrent = math.min(cost, cells[CURRENT])
+  function slidingWindow.refund(rule, cells, nowMs, cost, endsAt)
+    local start = endsAt and endsAt - 2 * rule.windowMs
+    local isCurrent = not start or cells[START] <= start
+    local isPrevious = not start or (not isCurrent and cells[START] <= start + rule.windowMs)
+    local fromCurrent = isCurrent and math.min(cost, cells[CURRENT]) or 0
+    local fromPrevious = isPrevious and math.min(cost - fromCurrent, cells[PREVIOUS]) or 0
     cells[CURRENT] = cells[CURRENT] - fromCurrent
-    cells[PREVIOUS] = math.max(0, cells[PREVIOUS] - (cost - fromCurrent))
+    cells[PREVIOUS] = cells[PREVIOUS] - fromPrevious
     touch(rule, cells)
   end
 

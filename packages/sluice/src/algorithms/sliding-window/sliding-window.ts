@@ -18,15 +18,16 @@ import { type KindsOf, readOptions } from '../../core/rule-options.ts'
 import { ceilDiv, floorDiv, MAX } from '../../core/whole-numbers.ts'
 
 export interface SlidingWindowOptions<P extends PerOption = PerOption> extends RuleOptions<P> {
-  /** How many units any window should let through. */
+  /** Units that a window should let through. */
   readonly limit: number
+  /** Length of a window. */
   readonly window: Duration
   /**
-   * Where windows start: `'first-hit'` (default), they tile from each key's first hit until it has been silent for two
-   * windows; `'clock'`, at multiples of `window` since the epoch.
+   * Start of the windows: from a key's first hit on (default), until the key has been silent for two windows; or at
+   * multiples of the window since the epoch.
    */
   readonly anchor?: 'first-hit' | 'clock'
-  /** The last window's share: `'down'` (default), in whole units rounded down; `'none'`, the fraction is kept. */
+  /** The last window's share: in whole units, rounded down (default), or with its fraction. */
   readonly round?: 'down' | 'none'
 }
 
@@ -154,10 +155,15 @@ class SlidingWindow<P extends Per> implements Rule<P> {
     this.#touch(cells, at)
   }
 
-  refund(cells: Float64Array, at: number, _nowMs: number, cost: number): void {
-    const fromCurrent = Math.min(cost, cells[at + CURRENT])
+  refund(cells: Float64Array, at: number, _nowMs: number, cost: number, endsAt?: number): void {
+    // The start of the window that the units were spent in.
+    const start = endsAt === undefined ? undefined : endsAt - 2 * this.windowMs
+    const isCurrent = start === undefined || cells[at + START] <= start
+    const isPrevious = start === undefined || (!isCurrent && cells[at + START] <= start + this.windowMs)
+    const fromCurrent = isCurrent ? Math.min(cost, cells[at + CURRENT]) : 0
+    const fromPrevious = isPrevious ? Math.min(cost - fromCurrent, cells[at + PREVIOUS]) : 0
     cells[at + CURRENT] -= fromCurrent
-    cells[at + PREVIOUS] = Math.max(0, cells[at + PREVIOUS] - (cost - fromCurrent))
+    cells[at + PREVIOUS] -= fromPrevious
     this.#touch(cells, at)
   }
 

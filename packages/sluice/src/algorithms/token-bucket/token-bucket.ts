@@ -6,14 +6,15 @@ import { type KindsOf, readOptions } from '../../core/rule-options.ts'
 import { Meter } from '../meter/meter.ts'
 
 export interface TokenBucketOptions<P extends PerOption = PerOption> extends RuleOptions<P> {
-  /** How many tokens the bucket holds: the largest burst. */
+  /** Tokens that the bucket holds: the largest burst. */
   readonly capacity: number
-  /** How many tokens come back every `every`. */
+  /** Tokens that come back in each period. */
   readonly refill: number
+  /** Length of the period in which the refill comes back. */
   readonly every: Duration
   /**
-   * `'smooth'` (default): refills continuously, exact to the millisecond. `'stepped'`: adds `refill` tokens at each whole
-   * `every` since the bucket was last topped up.
+   * Tokens come back a little every millisecond (default), or the whole refill at the end of each period, counted from
+   * the hit that took the first token of a full bucket.
    */
   readonly style?: 'smooth' | 'stepped'
 }

@@ -26,7 +26,7 @@ export interface Dump {
 
 /** "SLUC", which also tells whether the bytes of a word are in this machine's order. */
 const MAGIC = 0x53_4c_55_43
-const VERSION = 2
+const VERSION = 3
 
 const HEADER_WORDS = 6
 const LENGTH = 3

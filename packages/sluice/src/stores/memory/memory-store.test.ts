@@ -105,6 +105,20 @@ describe('many keys', () => {
   })
 })
 
+describe('bytes a key, at a million keys', () => {
+  test.each([
+    ['a fixed window', fixedWindow({ limit: 100, window: '1h' }), 41],
+    ['a token bucket', tokenBucket({ capacity: 100, refill: 7, every: '1h' }), 54],
+    ['a sliding window', slidingWindow({ limit: 100, window: '1h' }), 67],
+  ])('of %s', (_, rules, bytes) => {
+    const store = memoryStore()
+    const limiter = createLimiter({ rules, store })
+    for (let i = 0; i < 1_000_000; i++) limiter.hit(`user:${i}`)
+    expect(store.size).toBe(1_000_000)
+    expect(Math.ceil(store.bytes / 1_000_000)).toBe(bytes)
+  })
+})
+
 describe('the bound', () => {
   test('holds, whatever the number of keys and rules', () => {
     const store = memoryStore({ maxKeys: 1000 })

@@ -26,7 +26,7 @@ const TAIL = 512
 export class Rows {
   /** Numbers of one row: the fingerprint's place and the state's cells. */
   readonly stride: number
-  /** Homes there are: a power of two, of at least 2. */
+  /** Number of homes: 2^k, or 3 × 2^k. */
   readonly capacity: number
   /** Rows there are, the tail and the empty last row included. */
   readonly length: number
@@ -40,6 +40,8 @@ export class Rows {
   /** The row that the next sweep looks at first. */
   hand = 0
   readonly #words: Int32Array
+  /** Homes are so many quarters of a power of two. */
+  readonly #quarters: number
   readonly #homeShift: number
 
   constructor(width: number, capacity: number, tail: number = TAIL) {
@@ -51,15 +53,18 @@ export class Rows {
     this.pressure = new Uint8Array(this.length)
     this.#born = new Uint8Array(this.length)
     this.#words = new Int32Array(this.cells.buffer)
-    this.#homeShift = Math.clz32(capacity) + 1
+    const isPowerOfTwo = (capacity & (capacity - 1)) === 0
+    this.#quarters = isPowerOfTwo ? 4 : 3
+    this.#homeShift = Math.clz32(capacity) - (isPowerOfTwo ? 0 : 1)
   }
 
   get bytes(): number {
     return bytesOf(this.stride, this.length)
   }
 
+  /** The home at the place that `hi` has among all numbers of 32 bits. 29 bits of it are used, so that the product is below 2^31. */
   home(hi: number): number {
-    return hi >>> this.#homeShift
+    return ((hi >>> 3) * this.#quarters) >>> this.#homeShift
   }
 
   /** The row of a fingerprint; if there is none, the bitwise complement of the empty row where it belongs. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { seededRandom } from '../../testing/random.ts'
 import { ByteBudget } from './byte-budget.ts'
 import { KeyHash } from './key-hash.ts'
-import { FULL, PINNED } from './rows.ts'
+import { FULL, PINNED, Rows } from './rows.ts'
 import { Table } from './table.ts'
 import { Victims } from './victims.ts'
 
@@ -58,6 +58,19 @@ class Shadowed {
     return [...this.expected].filter(([key, value]) => this.value(key) !== value).map(([key]) => key)
   }
 }
+
+test.each([256, 384, 65_536, 98_304, 2 ** 20, 1.5 * 2 ** 20])(
+  'homes rise with the fingerprint, and each of %d has its equal share of all',
+  (capacity) => {
+    const share = 2 ** 32 / capacity
+    const rows = new Rows(1, capacity)
+    for (const i of [0, 1, 2, 3, 100, capacity >> 1, capacity - 2, capacity - 1]) {
+      // To 8 of 2^32: the lowest three bits do not count.
+      expect(rows.home((Math.ceil(i * share) + 7) | 0)).toBe(i)
+      expect(rows.home((Math.ceil((i + 1) * share) - 8) | 0)).toBe(i)
+    }
+  },
+)
 
 test('every key keeps its numbers while the table grows, moves and shrinks under adds and removals', () => {
   const random = seededRandom()
@@ -144,6 +157,20 @@ test('a move leaves behind what has expired', () => {
     expect(steps).toBeLessThan(10_000)
   }
   for (let i = 0; i < 10_000; i++) expect(shadowed.value(`k${i}`)).toBe(i % 2 === 0 ? undefined : i)
+})
+
+test('a table is at least half as full as it may be once it has grown beyond 65,536 homes', () => {
+  const shadowed = new Shadowed(1_000_000)
+  const { table } = shadowed
+  const capacities = new Set<number>()
+  for (let i = 0; i < 400_000; i++) {
+    shadowed.put(`k${i}`, i)
+    const { capacity } = table.rows
+    if (capacity > 98_304 && table.count < 0.35 * capacity) expect.fail(`${table.count} rows in ${capacity} homes`)
+    capacities.add(capacity)
+  }
+  expect([...capacities].slice(-5)).toEqual([196_608, 262_144, 393_216, 524_288, 786_432])
+  expect(shadowed.wrongKeys()).toEqual([])
 })
 
 test('a table that may have no more bytes does not grow', () => {

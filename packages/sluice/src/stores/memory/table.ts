@@ -17,6 +17,13 @@ function mostTaken(capacity: number): number {
   return capacity * (capacity <= SPARSE_CAPACITY ? 0.35 : 0.7)
 }
 
+/** The next capacity: doubled up to `SPARSE_CAPACITY`. Above, where bytes matter more, 1.5 × 2^k comes between two powers of two. */
+function grown(capacity: number): number {
+  if (capacity < SPARSE_CAPACITY) return capacity * 2
+  const isPowerOfTwo = (capacity & (capacity - 1)) === 0
+  return isPowerOfTwo ? capacity * 1.5 : (capacity / 3) * 4
+}
+
 /** Rows moved for each key that is added: the move ends long before the new table is full. */
 const MOVED_PER_CLAIM = 16
 
@@ -57,7 +64,7 @@ export class Table {
   constructor({ width, maxRows, budget, logs }: TableOptions) {
     this.width = width
     let largest = SMALLEST_CAPACITY
-    while (mostTaken(largest) < maxRows) largest *= 2
+    while (mostTaken(largest) < maxRows) largest = grown(largest)
     this.#largest = largest
     this.#budget = budget
     this.#logs = logs
@@ -97,7 +104,7 @@ export class Table {
   /** Gets an empty table ready for so many rows at once, which may then come in the order of their fingerprints. */
   reserve(rows: number): void {
     let { capacity } = this.rows
-    while (mostTaken(capacity) < rows && this.#canGrow(capacity)) capacity *= 2
+    while (mostTaken(capacity) < rows && this.#canGrow(capacity)) capacity = grown(capacity)
     this.rows = new Rows(this.width, capacity)
     this.#account()
   }
@@ -112,7 +119,7 @@ export class Table {
   prepare(claims: number, nowMs: number): void {
     const { count, capacity } = this.rows
     if (this.#retiring !== undefined) this.#move(MOVED_PER_CLAIM * claims, nowMs)
-    else if (count + claims > mostTaken(capacity) && this.#canGrow(capacity)) this.#resize(capacity * 2)
+    else if (count + claims > mostTaken(capacity) && this.#canGrow(capacity)) this.#resize(grown(capacity))
   }
 
   /** Takes a row for a fingerprint that has none, and returns its number in `rowsFor(hi)`. */
@@ -231,19 +238,20 @@ export class Table {
   }
 
   #canGrow(capacity: number): boolean {
-    return capacity < this.#largest && this.#budget.hasTableBytes(RESERVED * bytesOfRows(this.width, capacity * 2))
+    return capacity < this.#largest && this.#budget.hasTableBytes(RESERVED * bytesOfRows(this.width, grown(capacity)))
   }
 
   /** Begins to halve a table of which less than a quarter of what may be taken is; one that is empty becomes small at once. */
   #shrink(): void {
     const { capacity } = this.rows
     if (capacity === SMALLEST_CAPACITY) return
+    const half = Math.max(SMALLEST_CAPACITY, capacity / 2)
     if (this.count === 0) {
       this.rows = new Rows(this.width, SMALLEST_CAPACITY)
       this.#retiring = undefined
       this.#account()
-    } else if (this.#retiring === undefined && this.count < mostTaken(capacity / 2) / 2) {
-      this.#resize(capacity / 2)
+    } else if (this.#retiring === undefined && this.count < mostTaken(half) / 2) {
+      this.#resize(half)
     }
   }
 

@@ -1,5 +1,6 @@
--- Every kind of call on every rule, by the definitions. → answers a call: op, index of its set, amount, index before its keys; and
--- tells the key that was looked at last, for when that has failed. A call fails before it writes anything.
+-- The translation of core/step.ts, with the same names: decides a call over the states of its charges, all or nothing.
+-- Returns two functions. `step` answers a call: operation, index of its rules' set, amount, index before its keys. The other
+-- returns the key that was looked at last, for the message of a call that failed. A call fails before it writes anything.
 -- %d and not tostring(), which keeps only 14 digits.
 
 local function defineCalls(toldSets, nowMs, graceMs)
@@ -8,25 +9,37 @@ local function defineCalls(toldSets, nowMs, graceMs)
   local pack, unpack = struct.pack, struct.unpack
   local format = string.format
 
-  -- States of fixed width are their cells, eight bytes each, of which the first is when the state ends. One table serves all
-  -- calls of a rule: each is done with it before the next begins.
+  -- True if all four are, as isWhole says of each. In one go: a call for each would be a tenth of what the hit costs.
+  local function areWhole(a, b, c, d)
+    local haveNoFraction = a % 1 + b % 1 + c % 1 + d % 1 == 0
+    return haveNoFraction and a >= 0 and b >= 0 and c >= 0 and d >= 0 and a <= MAX and b <= MAX and c <= MAX and d <= MAX
+  end
+
+  -- States of fixed width are their cells, eight bytes each, of which the first is when the state ends. A meter's value of three
+  -- numbers has its third and fourth cell in one; values of four, which older versions wrote for all meters, are read too.
+  -- One table serves all calls of a rule: each is done with it before the next begins.
   local function loadCells(rule, key)
     local cells = rule.cells
+    local width = rule.width
     local value = call('GET', key)
     if not value then
       cells[1], cells[2], cells[3], cells[4] = 0, 0, 0, 0
-    elseif #value ~= rule.width * 8 then
-      refuseValue()
-    elseif rule.width == 2 then
+    elseif width == 2 and #value == 16 then
       cells[1], cells[2] = unpack('<dd', value)
       if not (isWhole(cells[1]) and isWhole(cells[2])) then refuseValue() end
-    else
-      local a, b, c, d = unpack('<dddd', value)
-      -- As isWhole says of each, in one go: a call for each would be a tenth of what the hit costs.
-      local areWhole = a % 1 + b % 1 + c % 1 + d % 1 == 0 and a >= 0 and b >= 0 and c >= 0 and d >= 0
-      if not (areWhole and a <= MAX and b <= MAX and c <= MAX and d <= MAX) then refuseValue() end
+    elseif width >= 3 and (#value == width * 8 or #value == 32) then
+      local a, b, c, d
+      if #value == 32 then
+        a, b, c, d = unpack('<dddd', value)
+      else
+        a, b, c = unpack('<ddd', value)
+        c, d = rule.algorithm.unpackRate(rule, c)
+      end
+      if not areWhole(a, b, c, d) then refuseValue() end
       cells[1], cells[2], cells[3], cells[4] = a, b, c, d
       if not rule.algorithm.isSound(rule, cells) then refuseValue() end
+    else
+      refuseValue()
     end
     rule.loaded = value
     rule.loadedEnd = cells[1]
@@ -39,8 +52,14 @@ local function defineCalls(toldSets, nowMs, graceMs)
       if rule.loaded then call('DEL', key) end
       return
     end
-    local value = rule.width == 2 and pack('<dd', expiresAt, cells[2])
-      or pack('<dddd', expiresAt, cells[2], cells[3], cells[4])
+    local value
+    if rule.width == 2 then
+      value = pack('<dd', expiresAt, cells[2])
+    elseif rule.width == 3 then
+      value = pack('<ddd', expiresAt, cells[2], rule.rate)
+    else
+      value = pack('<dddd', expiresAt, cells[2], cells[3], cells[4])
+    end
     -- While the end stays, so does the key's expiry; but a key that has lost it must not live for ever.
     if expiresAt ~= rule.loadedEnd or call('PTTL', key) == -1 then
       call('SET', key, value, 'PX', ttlMs)
@@ -88,81 +107,125 @@ local function defineCalls(toldSets, nowMs, graceMs)
     return state
   end
 
-  -- Of the call that is being decided, by rule.
+  -- Of the call that is being decided, by charge.
   local states = {}
-  local waits = {}
-  local resets = {}
+  local sameAmounts = {}
 
-  -- Several rules are one decision: all or nothing. The states are written last: a log reads its entries by their places, and may
-  -- find one that cannot be used.
-  local function decide(set, firstKey, cost, op)
-    local isHit = op == 'hit'
+  -- The amount of each charge, of a number for all or a list.
+  local function amountsOf(set, amount)
+    if type(amount) == 'table' then return amount end
+    for i = 1, #set do sameAmounts[i] = amount end
+    return sameAmounts
+  end
+
+  -- The states are written last: a log reads its entries by their places, and may find one that cannot be used.
+  local function saveAll(set, firstKey)
+    for i = 1, #set do
+      local state = states[i]
+      set[i].save(set[i], KEYS[firstKey + i], state, (state[1] == 0 and 0 or state[1] - nowMs) + graceMs)
+    end
+  end
+
+  local function figuresOf(rule, state, waitMs)
+    local used = rule.algorithm.used(rule, state, nowMs)
+    local resetAfterMs = state[1] == 0 and 0 or state[1] - nowMs
+    return format('%d,%d,%d', used, waitMs == INFINITY and -1 or waitMs, resetAfterMs)
+  end
+
+  local function hit(set, firstKey, amount)
+    local amounts = amountsOf(set, amount)
     local allowed = true
-    local answer
+    local figures
     for i = 1, #set do
       local rule = set[i]
       local state = load(rule, KEYS[firstKey + i])
-      local waitMs = rule.algorithm.waitMs(rule, state, nowMs, cost)
-      if waitMs > 0 then allowed = false end
+      if rule.algorithm.waitMs(rule, state, nowMs, amounts[i]) > 0 then allowed = false end
       states[i] = state
-      waits[i] = waitMs
     end
     for i = 1, #set do
       local rule = set[i]
       local algorithm = rule.algorithm
       local state = states[i]
-      local waitMs = waits[i]
-      if isHit and (allowed or rule.countsDenied) then algorithm.spend(rule, state, nowMs, cost) end
-      -- A denied hit that counts may have moved the end of the wait.
-      if isHit and not allowed then waitMs = algorithm.waitMs(rule, state, nowMs, cost) end
-      local used = algorithm.used(rule, state, nowMs)
-      local resetAfterMs = state[1] == 0 and 0 or state[1] - nowMs
-      local ofRule = format('%d,%d,%d', used, waitMs == INFINITY and -1 or waitMs, resetAfterMs)
-      answer = answer and answer .. ',' .. ofRule or ofRule
-      resets[i] = resetAfterMs
+      if allowed or rule.countsDenied then algorithm.spend(rule, state, nowMs, amounts[i]) end
+      -- Asked again: a denied hit that counts may have moved the end of the wait.
+      local waitMs = allowed and 0 or algorithm.waitMs(rule, state, nowMs, amounts[i])
+      local ofCharge = figuresOf(rule, state, waitMs)
+      figures = figures and figures .. ',' .. ofCharge or ofCharge
     end
-    if not isHit then return answer end
-    for i = 1, #set do set[i].save(set[i], KEYS[firstKey + i], states[i], resets[i] + graceMs) end
-    return answer
+    saveAll(set, firstKey)
+    return figures
   end
 
-  local CHANGES = { inc = 'spend', set = 'put', refund = 'refund' }
-
-  local function change(set, firstKey, amount, op)
-    local answer
-    for i, rule in ipairs(set) do states[i] = load(rule, KEYS[firstKey + i]) end
-    for i, rule in ipairs(set) do
-      local state = states[i]
-      rule.algorithm[CHANGES[op]](rule, state, nowMs, amount)
-      answer = answer or format('%d', rule.algorithm.used(rule, state, nowMs))
-    end
-    for i, rule in ipairs(set) do rule.save(rule, KEYS[firstKey + i], states[i], states[i][1] - nowMs + graceMs) end
-    return answer
+  local function timedHit(set, firstKey, amount)
+    return hit(set, firstKey, amount) .. ',' .. format('%d', nowMs)
   end
 
-  local function look(set, firstKey, _, op)
+  local function peek(set, firstKey, amount)
+    local amounts = amountsOf(set, amount)
+    local figures
+    for i = 1, #set do
+      local rule = set[i]
+      local state = load(rule, KEYS[firstKey + i])
+      local ofCharge = figuresOf(rule, state, rule.algorithm.waitMs(rule, state, nowMs, amounts[i]))
+      figures = figures and figures .. ',' .. ofCharge or ofCharge
+    end
+    return figures
+  end
+
+  local function put(set, firstKey, amount, operation)
     local rule = set[1]
     local state = load(rule, KEYS[firstKey + 1])
-    return format('%d', op == 'get' and rule.algorithm.used(rule, state, nowMs) or state[1])
+    rule.algorithm[operation == 'inc' and 'spend' or 'put'](rule, state, nowMs, amount)
+    local used = rule.algorithm.used(rule, state, nowMs)
+    states[1] = state
+    saveAll(set, firstKey)
+    return format('%d', used)
   end
 
-  local function forget(set, firstKey)
+  -- A list of amounts may go on with the end of each state.
+  local function refund(set, firstKey, amount)
+    local amounts = amountsOf(set, amount)
+    local ends = type(amount) == 'table' and amount
+    for i = 1, #set do states[i] = load(set[i], KEYS[firstKey + i]) end
+    local usedOnFirst
+    for i = 1, #set do
+      local rule = set[i]
+      rule.algorithm.refund(rule, states[i], nowMs, amounts[i], ends and ends[#set + i])
+      usedOnFirst = usedOnFirst or rule.algorithm.used(rule, states[i], nowMs)
+    end
+    saveAll(set, firstKey)
+    return format('%d', usedOnFirst)
+  end
+
+  local function reset(set, firstKey)
     for i = 1, #set do call('DEL', KEYS[firstKey + i]) end
     return '0'
   end
 
-  local OPS = {
-    hit = decide,
-    peek = decide,
-    inc = change,
-    set = change,
-    refund = change,
-    get = look,
-    expiresAt = look,
-    reset = forget,
+  local function get(set, firstKey)
+    local rule = set[1]
+    return format('%d', rule.algorithm.used(rule, load(rule, KEYS[firstKey + 1]), nowMs))
+  end
+
+  local function expiresAt(set, firstKey)
+    return format('%d', load(set[1], KEYS[firstKey + 1])[1])
+  end
+
+  local OPERATIONS = {
+    hit = hit,
+    timedHit = timedHit,
+    peek = peek,
+    inc = put,
+    set = put,
+    refund = refund,
+    reset = reset,
+    get = get,
+    expiresAt = expiresAt,
   }
 
-  local function answerTo(op, setIndex, amount, firstKey) return OPS[op](setOf(setIndex), firstKey, amount, op) end
+  local function step(operation, setIndex, amount, firstKey)
+    return OPERATIONS[operation](setOf(setIndex), firstKey, amount, operation)
+  end
 
-  return answerTo, function() return lastKey end
+  return step, function() return lastKey end
 end

@@ -4,6 +4,7 @@ import { Cluster, Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { clientFor, SINGLE } from '../../../test/redis/clients.ts'
 import { beforeTests, freshPrefix, patientLimiter, realCluster, realRedis } from '../../../test/redis/real-redis.ts'
+import { parseRule } from '../../algorithms/parse-rule.ts'
 import { fixedWindow, type Rule, slidingLog, slidingWindow, tokenBucket } from '../../index.ts'
 import { everyRule, fakeClock } from '../../testing/index.ts'
 import { seededRandom } from '../../testing/random.ts'
@@ -194,7 +195,7 @@ describe('size', () => {
     const client = new Redis(server.it.port, { keyPrefix: 'app*:' })
     const prefix = freshPrefix()
     const store = redisStore(client, { prefix })
-    const limiter = patientLimiter('5/minute', store)
+    const limiter = patientLimiter(parseRule('5/minute'), store)
     await limiter.hit('ada')
     expect(await store.size).toBe(1)
     expect(await redis.it.keys(`app\\*:${prefix}:1:*`)).toHaveLength(1)

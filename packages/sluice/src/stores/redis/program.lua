@@ -1,9 +1,10 @@
--- Decides a list of calls, each over one or several rules, in one atomic step on Redis' own clock.
--- KEYS: for each call, in order, one key a rule of its set, all of one hash slot; after them, if `nth` is set, where it is
--- noted which commands of this sender have been executed.
+-- Decides a list of calls, each over one or several charges, in one atomic step on Redis' own clock.
+-- KEYS: for each call, in order, one key a charge, in a cluster all of one hash slot; after them, if `nth` is set, the name of the
+-- note of which commands of this sender have been executed.
 -- ARGV[1]: JSON of { sets, runs, now?, nth?, sentAs? }: sets as lists of rules, a rule as its algorithm and parameters; runs of
--- calls that are alike as op, set, amount and how many, one after another; nth counts the commands of a sender, and sentAs is
--- the nth under which the same calls were sent before.
+-- calls that are alike as operation, set, amount and how many, one after another; nth counts the commands of a sender, and sentAs
+-- is the nth under which the same calls were sent before. The amount is a number for all charges, or a list: the amount of each,
+-- and for a refund then perhaps the end of each state.
 -- Answers JSON of a list of whole numbers, of each call in order; −1 stands for Infinity. A call that failed, before it wrote
 -- anything, answers what went wrong instead. One text, because some clients take longer to read a list than Redis to make it.
 
@@ -54,10 +55,10 @@ end
 
 -- The whole program runs with every command and pays for what it makes, so most of it is made when a call needs it: the hits
 -- that most commands hold have a short way, which does all there is to do or nothing.
-local answerTo, keyOfLast
-local function longWay(op, setIndex, amount, firstKey)
-  if not answerTo then answerTo, keyOfLast = defineCalls(request.sets, nowMs, graceMs) end
-  local ok, answer = pcall(answerTo, op, setIndex, amount, firstKey)
+local step, keyOfLast
+local function longWay(operation, setIndex, amount, firstKey)
+  if not step then step, keyOfLast = defineCalls(request.sets, nowMs, graceMs) end
+  local ok, answer = pcall(step, operation, setIndex, amount, firstKey)
   if ok then return answer end
   local text = type(answer) == 'table' and answer.err or tostring(answer)
   return cjson.encode(text .. ' (' .. (keyOfLast() or KEYS[firstKey + 1]) .. ')')
@@ -68,16 +69,16 @@ local at = 0
 local runs = request.runs
 local firstKey = 0
 for i = 1, #runs, 4 do
-  local op, setIndex, amount, count = runs[i], runs[i + 1], runs[i + 2], runs[i + 3]
+  local operation, setIndex, amount, count = runs[i], runs[i + 1], runs[i + 2], runs[i + 3]
   local set = request.sets[setIndex]
   local shortWay
-  if op == 'hit' and #set == 1 then
+  if operation == 'hit' and #set == 1 then
     local rule, _, shortWayOf = translationOf(set[1])
     shortWay = shortWayOf and shortWayOf(rule, nowMs, amount)
   end
   for _ = 1, count do
     at = at + 1
-    answers[at] = shortWay and shortWay(KEYS[firstKey + 1], at % 16 == 1) or longWay(op, setIndex, amount, firstKey)
+    answers[at] = shortWay and shortWay(KEYS[firstKey + 1], at % 16 == 1) or longWay(operation, setIndex, amount, firstKey)
     firstKey = firstKey + #set
   end
 end

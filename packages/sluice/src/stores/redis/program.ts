@@ -7,9 +7,11 @@ export const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   'sliding-window': ['limit', 'windowMs', 'isOnClock', 'roundsDown', 'mostUsed'],
   meter: ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed'],
   'stepped-meter': ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed'],
+  'wide-meter': ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed'],
+  'wide-stepped-meter': ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed'],
 }
 
-export const PROGRAM_SHA1 = 'a71a98ac87dfc4acb91b69d84e6f97ba1c653883'
+export const PROGRAM_SHA1 = '80e1fc16be33c95350095acabddc1cf1eba838ce'
 
 export const PROGRAM = `local MAX = 9007199254740991
 local INFINITY = math.huge
@@ -80,7 +82,12 @@ function fixedWindow.put(rule, cells, nowMs, used)
 if cells[EXPIRES_AT] == 0 or not rule.isOnClock then cells[EXPIRES_AT] = endOfWindow(rule, nowMs) end
 cells[USED] = used
 end
-function fixedWindow.refund(rule, cells, nowMs, cost)
+function fixedWindow.refund(rule, cells, nowMs, cost, endsAt)
+if endsAt then
+local isOver = cells[EXPIRES_AT] > endsAt
+if rule.elastic then isOver = nowMs >= endsAt end
+if isOver then return end
+end
 cells[USED] = math.max(0, cells[USED] - cost)
 end
 return fixedWindow
@@ -222,7 +229,24 @@ dropNewest(log, countOf(log))
 if used > 0 then append(log, nowMs, used) end
 touch(rule, log)
 end
-function slidingLog.refund(rule, log, nowMs, cost)
+local function refundAt(rule, log, time, cost)
+local count = countOf(log)
+local i = firstAfter(log, time - 1)
+if i == count or entryOf(log, i).time ~= time then return end
+local newer = {}
+for j = i + 1, count - 1 do newer[j - i] = entryOf(log, j) end
+local left = entryOf(log, i).cost - cost
+if left > 0 then
+dropNewest(log, count - 1 - i)
+change(log, i, -cost, true)
+else
+dropNewest(log, count - i)
+end
+for j = 1, #newer do append(log, newer[j].time, newer[j].cost) end
+touch(rule, log)
+end
+function slidingLog.refund(rule, log, nowMs, cost, endsAt)
+if endsAt then return refundAt(rule, log, math.min(endsAt - rule.windowMs, nowMs), cost) end
 local left = totalOf(log) - cost
 if left <= 0 then
 dropNewest(log, countOf(log))
@@ -353,10 +377,14 @@ cells[CURRENT] = used
 cells[PREVIOUS] = 0
 touch(rule, cells)
 end
-function slidingWindow.refund(rule, cells, nowMs, cost)
-local fromCurrent = math.min(cost, cells[CURRENT])
+function slidingWindow.refund(rule, cells, nowMs, cost, endsAt)
+local start = endsAt and endsAt - 2 * rule.windowMs
+local isCurrent = not start or cells[START] <= start
+local isPrevious = not start or (not isCurrent and cells[START] <= start + rule.windowMs)
+local fromCurrent = isCurrent and math.min(cost, cells[CURRENT]) or 0
+local fromPrevious = isPrevious and math.min(cost - fromCurrent, cells[PREVIOUS]) or 0
 cells[CURRENT] = cells[CURRENT] - fromCurrent
-cells[PREVIOUS] = math.max(0, cells[PREVIOUS] - (cost - fromCurrent))
+cells[PREVIOUS] = cells[PREVIOUS] - fromPrevious
 touch(rule, cells)
 end
 return slidingWindow
@@ -367,10 +395,26 @@ local EXPIRES_AT = 1
 local DEBT = 2
 local PACE = 3
 local DRAIN_PER_TICK = 4
+local LENGTH_BITS = 64
+local MOST_PACKED = 2 ^ 47
+local function packRate(pace, drainPerTick)
+local bits = 0
+while 2 ^ bits < drainPerTick do bits = bits + 1 end
+local packed = pace * 2 ^ bits + drainPerTick - 1
+return packed < MOST_PACKED and packed * LENGTH_BITS + bits or 0
+end
+function meter.unpackRate(rule, rate)
+if rate == rule.rate then return rule.pace, rule.drainPerTick end
+if not isWhole(rate) then refuseValue() end
+local bits = rate % LENGTH_BITS
+local packed = floorDiv(rate, LENGTH_BITS)
+return floorDiv(packed, 2 ^ bits), packed % 2 ^ bits + 1
+end
 function meter.make(rule, name)
-rule.width = 4
-rule.isSmooth = name == 'meter'
+rule.isSmooth = name == 'meter' or name == 'wide-meter'
 rule.pace = rule.isSmooth and rule.unitsPerToken or rule.tickMs
+rule.rate = packRate(rule.pace, rule.drainPerTick)
+rule.width = rule.rate == 0 and 4 or 3
 end
 function meter.isSound(rule, cells)
 local debt = cells[DEBT]
@@ -431,8 +475,15 @@ end
 function meter.put(rule, cells, nowMs, used)
 owe(rule, cells, nowMs, used * rule.unitsPerToken)
 end
-function meter.refund(rule, cells, nowMs, cost)
-owe(rule, cells, sinceOf(rule, cells, nowMs), math.max(0, cells[DEBT] - cost * rule.unitsPerToken))
+local function leastDebt(rule, endsAt, nowMs)
+local ticks = ceilDiv(endsAt - nowMs, rule.tickMs)
+return ticks > 0 and (ticks - 1) * rule.drainPerTick + 1 or 0
+end
+function meter.refund(rule, cells, nowMs, cost, endsAt)
+local debt = cells[DEBT]
+local back = math.min(cost * rule.unitsPerToken, debt)
+if endsAt and cells[EXPIRES_AT] > endsAt then back = math.min(back, leastDebt(rule, endsAt, nowMs)) end
+owe(rule, cells, sinceOf(rule, cells, nowMs), debt - back)
 end
 return meter
 end
@@ -441,29 +492,39 @@ local name = told[1]
 if name == 'fixed-window' then return { limit = told[2], windowMs = told[3], isOnClock = told[4], elastic = told[5], countsDenied = told[6] }, defineFixedWindow, fixedWindowShortWay end
 if name == 'sliding-log' then return { limit = told[2], windowMs = told[3] }, defineSlidingLog, nil end
 if name == 'sliding-window' then return { limit = told[2], windowMs = told[3], isOnClock = told[4], roundsDown = told[5], mostUsed = told[6] }, defineSlidingWindow, nil end
-if name == 'meter' or name == 'stepped-meter' then return { limit = told[2], unitsPerToken = told[3], drainPerTick = told[4], tickMs = told[5], mostUsed = told[6] }, defineMeter, nil end
+if name == 'meter' or name == 'stepped-meter' or name == 'wide-meter' or name == 'wide-stepped-meter' then return { limit = told[2], unitsPerToken = told[3], drainPerTick = told[4], tickMs = told[5], mostUsed = told[6] }, defineMeter, nil end
 end
 local function defineCalls(toldSets, nowMs, graceMs)
 local KEYS = KEYS
 local call = redis.call
 local pack, unpack = struct.pack, struct.unpack
 local format = string.format
+local function areWhole(a, b, c, d)
+local haveNoFraction = a % 1 + b % 1 + c % 1 + d % 1 == 0
+return haveNoFraction and a >= 0 and b >= 0 and c >= 0 and d >= 0 and a <= MAX and b <= MAX and c <= MAX and d <= MAX
+end
 local function loadCells(rule, key)
 local cells = rule.cells
+local width = rule.width
 local value = call('GET', key)
 if not value then
 cells[1], cells[2], cells[3], cells[4] = 0, 0, 0, 0
-elseif #value ~= rule.width * 8 then
-refuseValue()
-elseif rule.width == 2 then
+elseif width == 2 and #value == 16 then
 cells[1], cells[2] = unpack('<dd', value)
 if not (isWhole(cells[1]) and isWhole(cells[2])) then refuseValue() end
+elseif width >= 3 and (#value == width * 8 or #value == 32) then
+local a, b, c, d
+if #value == 32 then
+a, b, c, d = unpack('<dddd', value)
 else
-local a, b, c, d = unpack('<dddd', value)
-local areWhole = a % 1 + b % 1 + c % 1 + d % 1 == 0 and a >= 0 and b >= 0 and c >= 0 and d >= 0
-if not (areWhole and a <= MAX and b <= MAX and c <= MAX and d <= MAX) then refuseValue() end
+a, b, c = unpack('<ddd', value)
+c, d = rule.algorithm.unpackRate(rule, c)
+end
+if not areWhole(a, b, c, d) then refuseValue() end
 cells[1], cells[2], cells[3], cells[4] = a, b, c, d
 if not rule.algorithm.isSound(rule, cells) then refuseValue() end
+else
+refuseValue()
 end
 rule.loaded = value
 rule.loadedEnd = cells[1]
@@ -475,8 +536,14 @@ if expiresAt == 0 then
 if rule.loaded then call('DEL', key) end
 return
 end
-local value = rule.width == 2 and pack('<dd', expiresAt, cells[2])
-or pack('<dddd', expiresAt, cells[2], cells[3], cells[4])
+local value
+if rule.width == 2 then
+value = pack('<dd', expiresAt, cells[2])
+elseif rule.width == 3 then
+value = pack('<ddd', expiresAt, cells[2], rule.rate)
+else
+value = pack('<dddd', expiresAt, cells[2], cells[3], cells[4])
+end
 if expiresAt ~= rule.loadedEnd or call('PTTL', key) == -1 then
 call('SET', key, value, 'PX', ttlMs)
 elseif value ~= rule.loaded then
@@ -516,70 +583,107 @@ rule.algorithm.settle(rule, state, nowMs)
 return state
 end
 local states = {}
-local waits = {}
-local resets = {}
-local function decide(set, firstKey, cost, op)
-local isHit = op == 'hit'
+local sameAmounts = {}
+local function amountsOf(set, amount)
+if type(amount) == 'table' then return amount end
+for i = 1, #set do sameAmounts[i] = amount end
+return sameAmounts
+end
+local function saveAll(set, firstKey)
+for i = 1, #set do
+local state = states[i]
+set[i].save(set[i], KEYS[firstKey + i], state, (state[1] == 0 and 0 or state[1] - nowMs) + graceMs)
+end
+end
+local function figuresOf(rule, state, waitMs)
+local used = rule.algorithm.used(rule, state, nowMs)
+local resetAfterMs = state[1] == 0 and 0 or state[1] - nowMs
+return format('%d,%d,%d', used, waitMs == INFINITY and -1 or waitMs, resetAfterMs)
+end
+local function hit(set, firstKey, amount)
+local amounts = amountsOf(set, amount)
 local allowed = true
-local answer
+local figures
 for i = 1, #set do
 local rule = set[i]
 local state = load(rule, KEYS[firstKey + i])
-local waitMs = rule.algorithm.waitMs(rule, state, nowMs, cost)
-if waitMs > 0 then allowed = false end
+if rule.algorithm.waitMs(rule, state, nowMs, amounts[i]) > 0 then allowed = false end
 states[i] = state
-waits[i] = waitMs
 end
 for i = 1, #set do
 local rule = set[i]
 local algorithm = rule.algorithm
 local state = states[i]
-local waitMs = waits[i]
-if isHit and (allowed or rule.countsDenied) then algorithm.spend(rule, state, nowMs, cost) end
-if isHit and not allowed then waitMs = algorithm.waitMs(rule, state, nowMs, cost) end
-local used = algorithm.used(rule, state, nowMs)
-local resetAfterMs = state[1] == 0 and 0 or state[1] - nowMs
-local ofRule = format('%d,%d,%d', used, waitMs == INFINITY and -1 or waitMs, resetAfterMs)
-answer = answer and answer .. ',' .. ofRule or ofRule
-resets[i] = resetAfterMs
+if allowed or rule.countsDenied then algorithm.spend(rule, state, nowMs, amounts[i]) end
+local waitMs = allowed and 0 or algorithm.waitMs(rule, state, nowMs, amounts[i])
+local ofCharge = figuresOf(rule, state, waitMs)
+figures = figures and figures .. ',' .. ofCharge or ofCharge
 end
-if not isHit then return answer end
-for i = 1, #set do set[i].save(set[i], KEYS[firstKey + i], states[i], resets[i] + graceMs) end
-return answer
+saveAll(set, firstKey)
+return figures
 end
-local CHANGES = { inc = 'spend', set = 'put', refund = 'refund' }
-local function change(set, firstKey, amount, op)
-local answer
-for i, rule in ipairs(set) do states[i] = load(rule, KEYS[firstKey + i]) end
-for i, rule in ipairs(set) do
-local state = states[i]
-rule.algorithm[CHANGES[op]](rule, state, nowMs, amount)
-answer = answer or format('%d', rule.algorithm.used(rule, state, nowMs))
+local function timedHit(set, firstKey, amount)
+return hit(set, firstKey, amount) .. ',' .. format('%d', nowMs)
 end
-for i, rule in ipairs(set) do rule.save(rule, KEYS[firstKey + i], states[i], states[i][1] - nowMs + graceMs) end
-return answer
+local function peek(set, firstKey, amount)
+local amounts = amountsOf(set, amount)
+local figures
+for i = 1, #set do
+local rule = set[i]
+local state = load(rule, KEYS[firstKey + i])
+local ofCharge = figuresOf(rule, state, rule.algorithm.waitMs(rule, state, nowMs, amounts[i]))
+figures = figures and figures .. ',' .. ofCharge or ofCharge
 end
-local function look(set, firstKey, _, op)
+return figures
+end
+local function put(set, firstKey, amount, operation)
 local rule = set[1]
 local state = load(rule, KEYS[firstKey + 1])
-return format('%d', op == 'get' and rule.algorithm.used(rule, state, nowMs) or state[1])
+rule.algorithm[operation == 'inc' and 'spend' or 'put'](rule, state, nowMs, amount)
+local used = rule.algorithm.used(rule, state, nowMs)
+states[1] = state
+saveAll(set, firstKey)
+return format('%d', used)
 end
-local function forget(set, firstKey)
+local function refund(set, firstKey, amount)
+local amounts = amountsOf(set, amount)
+local ends = type(amount) == 'table' and amount
+for i = 1, #set do states[i] = load(set[i], KEYS[firstKey + i]) end
+local usedOnFirst
+for i = 1, #set do
+local rule = set[i]
+rule.algorithm.refund(rule, states[i], nowMs, amounts[i], ends and ends[#set + i])
+usedOnFirst = usedOnFirst or rule.algorithm.used(rule, states[i], nowMs)
+end
+saveAll(set, firstKey)
+return format('%d', usedOnFirst)
+end
+local function reset(set, firstKey)
 for i = 1, #set do call('DEL', KEYS[firstKey + i]) end
 return '0'
 end
-local OPS = {
-hit = decide,
-peek = decide,
-inc = change,
-set = change,
-refund = change,
-get = look,
-expiresAt = look,
-reset = forget,
+local function get(set, firstKey)
+local rule = set[1]
+return format('%d', rule.algorithm.used(rule, load(rule, KEYS[firstKey + 1]), nowMs))
+end
+local function expiresAt(set, firstKey)
+return format('%d', load(set[1], KEYS[firstKey + 1])[1])
+end
+local OPERATIONS = {
+hit = hit,
+timedHit = timedHit,
+peek = peek,
+inc = put,
+set = put,
+refund = refund,
+reset = reset,
+get = get,
+expiresAt = expiresAt,
 }
-local function answerTo(op, setIndex, amount, firstKey) return OPS[op](setOf(setIndex), firstKey, amount, op) end
-return answerTo, function() return lastKey end
+local function step(operation, setIndex, amount, firstKey)
+return OPERATIONS[operation](setOf(setIndex), firstKey, amount, operation)
+end
+return step, function() return lastKey end
 end
 local KEYS = KEYS
 local call = redis.call
@@ -615,10 +719,10 @@ if not nowMs then
 local time = call('TIME')
 nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
 end
-local answerTo, keyOfLast
-local function longWay(op, setIndex, amount, firstKey)
-if not answerTo then answerTo, keyOfLast = defineCalls(request.sets, nowMs, graceMs) end
-local ok, answer = pcall(answerTo, op, setIndex, amount, firstKey)
+local step, keyOfLast
+local function longWay(operation, setIndex, amount, firstKey)
+if not step then step, keyOfLast = defineCalls(request.sets, nowMs, graceMs) end
+local ok, answer = pcall(step, operation, setIndex, amount, firstKey)
 if ok then return answer end
 local text = type(answer) == 'table' and answer.err or tostring(answer)
 return cjson.encode(text .. ' (' .. (keyOfLast() or KEYS[firstKey + 1]) .. ')')
@@ -628,16 +732,16 @@ local at = 0
 local runs = request.runs
 local firstKey = 0
 for i = 1, #runs, 4 do
-local op, setIndex, amount, count = runs[i], runs[i + 1], runs[i + 2], runs[i + 3]
+local operation, setIndex, amount, count = runs[i], runs[i + 1], runs[i + 2], runs[i + 3]
 local set = request.sets[setIndex]
 local shortWay
-if op == 'hit' and #set == 1 then
+if operation == 'hit' and #set == 1 then
 local rule, _, shortWayOf = translationOf(set[1])
 shortWay = shortWayOf and shortWayOf(rule, nowMs, amount)
 end
 for _ = 1, count do
 at = at + 1
-answers[at] = shortWay and shortWay(KEYS[firstKey + 1], at % 16 == 1) or longWay(op, setIndex, amount, firstKey)
+answers[at] = shortWay and shortWay(KEYS[firstKey + 1], at % 16 == 1) or longWay(operation, setIndex, amount, firstKey)
 firstKey = firstKey + #set
 end
 end

@@ -2,6 +2,8 @@ import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { CLUSTER, type Connected, clientFor, SINGLE } from '../../../test/redis/clients.ts'
 import { beforeTests, freshPrefix, patientLimiter, realCluster, realRedis } from '../../../test/redis/real-redis.ts'
+import { parseRule } from '../../algorithms/parse-rule.ts'
+import type { Call } from '../../core/call.ts'
 import { createLimiter, type Decision, fixedWindow, type Limiter, slidingLog, tokenBucket } from '../../index.ts'
 import { definitionStore, everyRule, exampleRule, fakeClock } from '../../testing/index.ts'
 import { seededRandom } from '../../testing/random.ts'
@@ -27,18 +29,22 @@ async function tellingStore(options: RedisStoreOptions = {}) {
   const prefix = freshPrefix()
   const store = redisStore(send, { prefix, ...options })
   // From here on, the server has the program.
-  await patientLimiter('1/second', store).peek('warm')
+  await patientLimiter(parseRule('1/second'), store).peek('warm')
   commands.length = 0
   return { store, commands, prefix }
 }
 
 const five = fixedWindow({ limit: 5, window: '1m', name: 'five' })
 
+function hitOn(key: string): Call {
+  return { operation: 'hit', charges: [{ rule: 0, key, amount: 1 }] }
+}
+
 describe('calls of one turn', () => {
   test('travel as one command, whichever limiter, method and key', async () => {
     const { store, commands } = await tellingStore()
     const one = patientLimiter(five, store)
-    const three = patientLimiter([five, slidingLog({ limit: 9, window: '1m' }), '3/second'], store)
+    const three = patientLimiter([five, slidingLog({ limit: 9, window: '1m' }), parseRule('3/second')], store)
     const first = [one.hit('ada'), three.hit('bob'), one.inc('ada', 2), three.peek('bob'), one.get('ada')]
     // Still the same turn.
     await Promise.resolve()
@@ -59,8 +65,8 @@ describe('calls of one turn', () => {
     }
     const tally = redisStore(neverAnswers).tally([five])
     for (let turn = 0; turn < 5; turn++) {
-      tally.hit('ada', 1)
-      tally.hit('bob', 1)
+      tally.ask(hitOn('ada'))
+      tally.ask(hitOn('bob'))
       expect(sent).toBe(turn)
       await nextTurn()
       expect(sent).toBe(turn + 1)
@@ -202,8 +208,8 @@ describe('a program that is not there', () => {
       throw new Error('NOSCRIPT No matching script. Please use EVAL.')
     }
     const tally = redisStore(forgetful).tally([five])
-    await tally.hit('ada', 1)
-    await expect(tally.hit('ada', 1)).rejects.toMatchObject({ code: 'ERR_STORE_REFUSED' })
+    await tally.ask(hitOn('ada'))
+    await expect(tally.ask(hitOn('ada'))).rejects.toMatchObject({ code: 'ERR_STORE_REFUSED' })
     expect(names).toEqual(['EVAL', 'EVALSHA', 'EVAL'])
   })
 
@@ -214,7 +220,7 @@ describe('a program that is not there', () => {
       return '[1,0,60000]'
     }
     const tally = redisStore(send, { batch: 1 }).tally([five])
-    await Promise.all([tally.hit('ada', 1), tally.hit('ada', 1), tally.hit('ada', 1)])
+    await Promise.all([tally.ask(hitOn('ada')), tally.ask(hitOn('ada')), tally.ask(hitOn('ada'))])
     expect(names).toEqual(['EVAL', 'EVALSHA', 'EVALSHA'])
   })
 
@@ -225,31 +231,31 @@ describe('a program that is not there', () => {
         answers.push((answer) => (answer instanceof Error ? reject(answer) : resolve(answer)))
       })
     const tally = redisStore(send, { batch: 1 }).tally([five])
-    const hits = [tally.hit('first', 1)]
+    const hits = [tally.ask(hitOn('first'))]
     answers[0]('[1,0,60000]')
     await hits[0]
-    hits.push(tally.hit('flushed', 1), tally.hit('behind', 1))
+    hits.push(tally.ask(hitOn('flushed')), tally.ask(hitOn('behind')))
     answers[1](new Error('NOSCRIPT No matching script. Please use EVAL.'))
     await new Promise(setImmediate)
-    await expect(tally.hit('later', 1)).rejects.toMatchObject({ code: 'ERR_STORE_REFUSED' })
+    await expect(tally.ask(hitOn('later'))).rejects.toMatchObject({ code: 'ERR_STORE_REFUSED' })
     answers[2](new Error('NOSCRIPT No matching script. Please use EVAL.'))
     await new Promise(setImmediate)
     answers[3]('[1,0,60000]')
     answers[4]('[2,0,60000]')
     await Promise.all(hits)
-    const after = tally.hit('after', 1)
+    const after = tally.ask(hitOn('after'))
     answers[5]('[3,0,60000]')
-    expect(await after).toMatchObject({ remaining: 2 })
+    expect(await after).toEqual([3, 0, 60_000])
     // A command that never ends does not keep the others waiting for ever.
-    void tally.hit('never answered', 1)
-    void tally.hit('flushed', 1)
+    void tally.ask(hitOn('never answered'))
+    void tally.ask(hitOn('flushed'))
     answers[7](new Error('NOSCRIPT No matching script. Please use EVAL.'))
     await new Promise(setImmediate)
     answers[8]('[1,0,60000]')
     await new Promise((resolve) => setTimeout(resolve, 1050))
-    const late = tally.hit('late', 1)
+    const late = tally.ask(hitOn('late'))
     answers[9]('[4,0,60000]')
-    expect(await late).toMatchObject({ remaining: 1 })
+    expect(await late).toEqual([4, 0, 60_000])
   })
 
   for (const [name, connect] of Object.entries(SINGLE)) {
@@ -299,7 +305,7 @@ describe('in a cluster', () => {
   }
 
   function limiterOn({ client }: Connected, prefix: string): Limiter<'async'> {
-    return patientLimiter([five, '100/minute'], redisStore(client, { prefix }))
+    return patientLimiter([five, parseRule('100/minute')], redisStore(client, { prefix }))
   }
 })
 

@@ -5,6 +5,8 @@ import * as iovalkey from 'iovalkey'
 import { describe, expect, expectTypeOf, onTestFinished, test } from 'vitest'
 import { clientFor, SINGLE } from '../../../test/redis/clients.ts'
 import { freshPrefix, patientLimiter, realCluster, realRedis } from '../../../test/redis/real-redis.ts'
+import { parseRule } from '../../algorithms/parse-rule.ts'
+import type { Call, Operation } from '../../core/call.ts'
 import { createLimiter, fixedWindow, type Rule } from '../../index.ts'
 import { connectionOf, type RedisClient } from './redis-client.ts'
 import { redisStore } from './redis-store.ts'
@@ -12,6 +14,10 @@ import { redisStore } from './redis-store.ts'
 const host = '127.0.0.1'
 const server = realRedis()
 const five = fixedWindow({ limit: 5, window: '1m' })
+
+function onAda(operation: Operation): Call {
+  return { operation, charges: [{ rule: 0, key: 'ada', amount: 1 }] }
+}
 
 test('clients fit as they are, and nothing else does', () => {
   expectTypeOf<Redis>().toExtend<RedisClient>()
@@ -144,7 +150,7 @@ describe('a client that hands out numbers as texts', () => {
   test.each(Object.entries(textual))('%s', async (_, connect) => {
     const client = await connect()
     onTestFinished(() => (client instanceof Redis ? client.disconnect() : client.destroy()))
-    const limiter = patientLimiter([five, '3/second'], redisStore(client, { prefix: freshPrefix() }))
+    const limiter = patientLimiter([five, parseRule('3/second')], redisStore(client, { prefix: freshPrefix() }))
     expect(await limiter.hit('ada', { cost: 2 })).toMatchObject({ allowed: true, remaining: 1 })
     expect(await limiter.hit('ada', { cost: 4 })).toMatchObject({ allowed: false, retryAfterMs: Number.POSITIVE_INFINITY })
     expect(await limiter.get('ada')).toBe(2)
@@ -170,13 +176,13 @@ describe('what a server refuses is sorted rightly', () => {
     const tallies = clients.map(
       ([name, { it }]) => [name, redisStore(it.client, { prefix: freshPrefix() }).tally([five])] as const,
     )
-    for (const [, tally] of tallies) await tally.peek('ada', 1)
+    for (const [, tally] of tallies) await tally.ask(onAda('peek'))
     await refusing.it.cli(...cause)
     for (const [name, tally] of tallies) {
-      const refused = tally.hit('ada', 1)
+      const refused = tally.ask(onAda('hit'))
       await expect(refused, name).rejects.toMatchObject({ code, message: expect.stringContaining(word) })
     }
     await refusing.it.cli(...remedy)
-    for (const [name, tally] of tallies) expect((await tally.hit('ada', 1)).remaining, name).toBe(4)
+    for (const [name, tally] of tallies) expect((await tally.ask(onAda('hit')))[0], name).toBe(1)
   })
 })

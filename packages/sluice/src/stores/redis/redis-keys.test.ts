@@ -17,9 +17,12 @@ const key = fc.oneof(
   fc.nat(12_000).map((length) => 'x'.repeat(1 + length)),
 )
 const prefix = text(6).filter((candidate) => !/[{}]|\p{Cs}/u.test(candidate))
+const per = fc.option(fc.uniqueArray(fc.constantFrom('a', 'b', 'a.b', 'fixed-window', '_'), { maxLength: 3 }), { nil: undefined })
+const name = (maxLength: number) =>
+  fc.tuple(fc.constantFrom('', 'fixed-window:', '@a:'), text(maxLength)).map((parts) => parts.join(''))
 const rule: fc.Arbitrary<Rule> = fc.oneof(
-  text(6).map((name) => fixedWindow({ limit: 1, window: 1, name })),
-  text(200).map((name) => slidingLog({ limit: 1, window: 1, name })),
+  fc.tuple(name(6), per).map(([name, per]) => fixedWindow({ limit: 1, window: 1, name, per })),
+  fc.tuple(name(200), per).map(([name, per]) => slidingLog({ limit: 1, window: 1, name, per })),
 )
 
 function nameOf(prefix: string, key: string, rule: Rule): string {
@@ -58,10 +61,28 @@ describe('names of states', () => {
     ])
   })
 
-  test('differ where prefix, key, algorithm or rule do, hashed or not', () => {
+  test('say which keys of a record the rule counts by', () => {
+    const ends = [undefined, 'user', ['user', 'org'], []].flatMap((per) =>
+      ['five', 'fixed-window:five'].map((name) => new RedisKeys('p').endOf(fixedWindow({ limit: 5, window: '1m', name, per }))),
+    )
+    expect(ends).toEqual([
+      '}:fixed-window:five',
+      '}::fixed-window:five',
+      '}:fixed-window@user:five',
+      '}:@user:fixed-window:five',
+      '}:fixed-window@org,user:five',
+      '}:@org,user:fixed-window:five',
+      '}:fixed-window@:five',
+      '}:@:fixed-window:five',
+    ])
+  })
+
+  test('differ where prefix, key, algorithm, rule or its keys do, hashed or not', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(prefix, key, rule), { minLength: 2, maxLength: 30 }), (states) => {
-        const different = new Set(states.map(([prefix, key, rule]) => JSON.stringify([prefix, key, rule.algorithm, rule.name])))
+        const different = new Set(
+          states.map(([prefix, key, rule]) => JSON.stringify([prefix, key, rule.algorithm, rule.name, rule.per])),
+        )
         expect(new Set(states.map((state) => bytesOf(nameOf(...state)))).size).toBe(different.size)
       }),
       runs(300),

@@ -1,6 +1,7 @@
-// What a state is called in Redis: `prefix:1:{key}:algorithm:name`, or `prefix:1:{key}::name` if the name begins with the algorithm;
+// Names of states in Redis: `prefix:1:{key}:algorithm:name`, or `prefix:1:{key}::name` if the name begins with the algorithm. A rule
+// that counts by parts of a subject has their names after the algorithm: `prefix:1:{key}:algorithm@org,user:name`.
 // 1 is the version of this form and of the states.
-// What must stay true: no two pairs of rule and key share a name, and the hash slot is that of the key alone, whatever is in it.
+// Invariants: no two pairs of rule and key share a name, and the hash slot is that of the key alone, whatever is in it.
 
 import { createHash } from 'node:crypto'
 import { SluiceError, show } from '../../core/errors.ts'
@@ -33,10 +34,12 @@ export class RedisKeys {
     return `${this.#onceStart}${tag}}:${sender}`
   }
 
-  /** What comes after the key in the names of a rule's states. */
-  endOf({ algorithm, name }: Rule): string {
+  /** The text after the key in the names of a rule's states. */
+  endOf({ algorithm, name, per }: Rule): string {
     // A name that begins with the algorithm, as that of a rule without a name of its own does, says it once.
-    return name.startsWith(`${algorithm}:`) ? `}::${encode(name)}` : `}:${algorithm}:${encode(name)}`
+    const said = name.startsWith(`${algorithm}:`) ? '' : algorithm
+    // Neither algorithms nor names in `per` have an at sign, a comma or a colon.
+    return `}:${said}${per === undefined ? '' : `@${per}`}:${encode(name)}`
   }
 
   /** A pattern for SCAN that fits the names of all states, and of them alone. `keyPrefix` is what the client puts before every name. */
@@ -44,7 +47,7 @@ export class RedisKeys {
     return `${(keyPrefix + this.#start).replace(/[*?[\]\\^-]/g, '\\$&')}*`
   }
 
-  /** What comes before `endOf` in the names of a key's states. */
+  /** The text before `endOf` in the names of a key's states. */
   startOf(key: string): string {
     return this.#start + encode(key)
   }

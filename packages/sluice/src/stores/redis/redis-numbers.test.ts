@@ -1,19 +1,31 @@
 import { expect, test } from 'vitest'
-import { Numbers } from './redis-numbers.ts'
+import type { Call, Operation } from '../../core/call.ts'
+import { readAnswers } from './redis-numbers.ts'
 
-test('numbers are read one after another, to the last digit', () => {
-  const numbers = new Numbers('[5,-1,9007199254740991]')
-  expect(numbers.problem()).toBeUndefined()
-  expect([numbers.next(), numbers.next(), numbers.next()]).toEqual([5, -1, Number.MAX_SAFE_INTEGER])
+function call(operation: Operation, charges = 1): Call {
+  return { operation, charges: Array.from({ length: charges }, (_, rule) => ({ rule, key: 'k', amount: 1 })) }
+}
+
+test('each call gets as many numbers as it is answered with, to the last digit', () => {
+  const calls = [call('hit', 2), call('get'), call('timedHit'), call('reset', 3), call('peek')]
+  expect(readAnswers('[1,2,3,4,5,6,9007199254740991,1,0,3,99,0,7,-1,9]', calls)).toEqual([
+    [1, 2, 3, 4, 5, 6],
+    [Number.MAX_SAFE_INTEGER],
+    [1, 0, 3, 99],
+    [0],
+    [7, Number.POSITIVE_INFINITY, 9],
+  ])
 })
 
-test('what went wrong stands where numbers would, and is read once', () => {
-  const numbers = new Numbers(Buffer.from('["WRONGTYPE (sluice:1:{\u{1F600}}:x)",7]'))
-  expect(numbers.problem()?.message).toBe('WRONGTYPE (sluice:1:{\u{1F600}}:x)')
-  expect([numbers.problem(), numbers.next()]).toEqual([undefined, 7])
+test('the text of an error stands where numbers would, and is the answer of its call alone', () => {
+  const reply = Buffer.from('["WRONGTYPE (sluice:1:{\u{1F600}}:x)",7]')
+  expect(readAnswers(reply, [call('hit', 2), call('get')])).toEqual([
+    expect.objectContaining({ code: 'ERR_STORE_FATAL', message: expect.stringContaining('WRONGTYPE (sluice:1:{\u{1F600}}:x)') }),
+    [7],
+  ])
 })
 
-test('a reply that is no list of the program is refused; one that is too short is a problem', () => {
-  for (const reply of [undefined, null, 'OK', '5', '{}']) expect(() => new Numbers(reply)).toThrow()
-  expect(new Numbers('[]').problem()).toBeInstanceOf(Error)
+test('a reply that is no list of the program is refused; a call without numbers fails', () => {
+  for (const reply of [undefined, null, 'OK', '5', '{}']) expect(() => readAnswers(reply, [])).toThrow()
+  expect(readAnswers('[]', [call('get')])).toEqual([expect.objectContaining({ code: 'ERR_STORE_FATAL' })])
 })

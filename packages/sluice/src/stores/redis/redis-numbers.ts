@@ -1,25 +1,22 @@
-// What the program answers: whole numbers, one after another, and in place of those of a call that failed, what went wrong.
+// The reply of the program: whole numbers, one after another; in place of those of a call that failed, the text of its error.
 
-export class Numbers {
-  readonly #list: readonly unknown[]
-  #at = 0
+import { type Call, type Figures, figureCount } from '../../core/call.ts'
+import type { SluiceError } from '../../core/errors.ts'
+import { callError } from './redis-errors.ts'
 
-  /** Takes the program's reply: JSON, in whatever the client hands out for a text. */
-  constructor(reply: unknown) {
-    const list: unknown = JSON.parse(String(reply))
-    if (!Array.isArray(list)) throw new Error(`the program answered ${reply}, not a list`)
-    this.#list = list
-  }
+/** The program's sign for a wait that never ends. All other numbers are at least 0. */
+const NEVER = -1
 
-  /** What went wrong, if that comes next. */
-  problem(): Error | undefined {
-    const next = this.#list[this.#at]
-    if (typeof next === 'number') return undefined
-    this.#at += 1
-    return new Error(String(next))
-  }
-
-  next(): number {
-    return this.#list[this.#at++] as number
-  }
+/** Reads the answer to each call from a reply: JSON, in whatever the client hands out for a text. */
+export function readAnswers(reply: unknown, calls: readonly Call[]): (Figures | SluiceError)[] {
+  const list: unknown = JSON.parse(String(reply))
+  if (!Array.isArray(list)) throw new Error(`the program answered ${reply}, not a list`)
+  let at = 0
+  return calls.map((call) => {
+    if (typeof list[at] !== 'number') return callError(new Error(String(list[at++])))
+    const figures: number[] = []
+    for (const end = at + figureCount(call); at < end; at++)
+      figures.push(list[at] === NEVER ? Number.POSITIVE_INFINITY : list[at])
+    return figures
+  })
 }

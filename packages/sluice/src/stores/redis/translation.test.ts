@@ -1,9 +1,12 @@
 // The Lua translations against the definitions, where the store suite does not go: numbers near 2^53, and rules whose numbers
 // change while their keys are in use.
 
+import type { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { clientFor, SINGLE } from '../../../test/redis/clients.ts'
 import { freshPrefix, patientLimiter, realRedis } from '../../../test/redis/real-redis.ts'
+import type { Meter } from '../../algorithms/meter/meter.ts'
+import { drainPerTickOf, paceOf } from '../../algorithms/meter/rate.ts'
 import {
   createLimiter,
   fixedWindow,
@@ -42,6 +45,7 @@ describe('numbers up to 2^53', () => {
     slidingWindow({ limit: 2 ** 30 - 1, window: 2 ** 22 - 1 }),
     slidingWindow({ limit: 3, window: '3650d', round: 'none' }),
     tokenBucket({ capacity: 90_000_001, refill: 1_000_003, every: 86_399_999 }),
+    tokenBucket({ capacity: 4_000_001, refill: 2 ** 31 - 1, every: 2 ** 31 }),
     tokenBucket({ capacity: 2 ** 40 - 1, refill: 2 ** 30 + 1, every: '1d', style: 'stepped' }),
     gcra({ limit: 7, period: '365d', burst: 100 }),
     leakyBucket({ capacity: 1_000_003, leak: 999_983, every: 999_979 }),
@@ -114,7 +118,15 @@ describe('new numbers under an old name', () => {
     'stepped meter': (random, capacity, every) =>
       tokenBucket({ name, capacity, refill: random.whole(1, 13), every, style: 'stepped' }),
   }
-  for (const [algorithm, makeRule] of Object.entries(some)) {
+  /** Rates whose numbers are too large to be packed into one. */
+  const WIDE_EVERY = [2 ** 37 - 1, 2 ** 39 + 1, 2 ** 39]
+  const wide: typeof some = {
+    'wide meter': (random, capacity) =>
+      tokenBucket({ name, capacity, refill: random.pick([65_537, 1_000_003]), every: random.pick(WIDE_EVERY) }),
+    'wide stepped meter': (random, capacity) =>
+      tokenBucket({ name, capacity, refill: random.pick([65_537, 1_000_003]), every: random.pick(WIDE_EVERY), style: 'stepped' }),
+  }
+  for (const [algorithm, makeRule] of Object.entries({ ...some, ...wide })) {
     test(algorithm, async () => {
       const random = seededRandom()
       const { clock, limiters } = bothStores()
@@ -124,4 +136,50 @@ describe('new numbers under an old name', () => {
       }
     })
   }
+})
+
+describe('meters that older versions wrote, four cells for each', () => {
+  /** Writes the state of ada as an older version would have. Returns true if there was one to write. */
+  async function writeOld(prefix: string): Promise<boolean> {
+    const client = connected.it.client as Redis
+    const [name] = await client.keys(`${prefix}:1:*`)
+    const value = name === undefined ? null : await client.getBuffer(name)
+    if (value?.length !== 24) return false
+    const rate = value.readDoubleLE(16)
+    const cells = Float64Array.of(value.readDoubleLE(0), value.readDoubleLE(8), paceOf(rate), drainPerTickOf(rate))
+    await client.set(name, Buffer.from(cells.buffer), 'KEEPTTL')
+    return true
+  }
+
+  test.each(['smooth', 'stepped'] as const)('are read, at the same rate and at another: %s', async (style) => {
+    const random = seededRandom()
+    const prefix = freshPrefix()
+    const { clock, limiters } = bothStores({ prefix })
+    let written = 0
+    for (let change = 0; change < 100; change++) {
+      const every = random.pick([7, 1000, 60_000])
+      const rule = tokenBucket({ name: 'old', capacity: 12, refill: random.whole(1, 13), every, style })
+      for (let part = 0; part < 2; part++) {
+        await walk(...limiters(rule), clock, random, random.whole(1, 4), ['ada'])
+        if (await writeOld(prefix)) written += 1
+      }
+    }
+    expect(written).toBeGreaterThan(20)
+  })
+
+  test('keep their count where their rate does not fit one cell', async () => {
+    const prefix = freshPrefix()
+    const { limiters } = bothStores({ prefix })
+    const [limiter] = limiters(tokenBucket({ name: 'old', capacity: 10, refill: 1, every: '1h' }))
+    await limiter.hit('ada')
+    const wide = tokenBucket({ name: 'old', capacity: 10, refill: 1_000_003, every: 2 ** 39 }) as Meter
+    const client = connected.it.client as Redis
+    const [name] = await client.keys(`${prefix}:1:*`)
+    const expiresAt = (await limiter.expiresAt('ada')) + 3_600_000
+    await client.set(name, Buffer.from(Float64Array.of(expiresAt, 7 * wide.unitsPerToken, wide.pace, wide.drainPerTick).buffer))
+    expect(await limiter.get('ada')).toBe(7)
+    expect((await client.getBuffer(name))?.length).toBe(32)
+    expect(await limiter.inc('ada')).toBe(8)
+    expect((await client.getBuffer(name))?.length).toBe(24)
+  })
 })

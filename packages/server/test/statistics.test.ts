@@ -1,4 +1,4 @@
-// Figures over HTTP: stats, top clients, events, metrics.
+// Statistics over HTTP: stats, top clients, events, metrics.
 
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
@@ -45,7 +45,7 @@ describe('GET /v1/stats', () => {
     expect((await service.call('GET', '/v1/stats?seconds=3601')).status).toBe(400)
   })
 
-  test('a flood of policies does not grow it: beyond a hundred they are counted together', async () => {
+  test('a flood of policies does not grow it: above a hundred they are counted together', async () => {
     const { call } = await startService()
     for (let i = 0; i < 105; i++) {
       await call('PUT', `/v1/policies/p${i}`, { client: `c${i}`, rules: '5/hour' })
@@ -98,7 +98,7 @@ describe('GET /v1/events', () => {
     return { events, reader }
   }
 
-  test('tells the latest denials, then what happens, with the reason', async () => {
+  test('sends the latest denials, then new checks, with the reason', async () => {
     const service = await startService()
     const { call } = service
     await call('PUT', '/v1/policies/tight', { client: 'ada', rules: '1/hour' })
@@ -131,7 +131,7 @@ describe('GET /v1/events', () => {
     await reader.cancel()
   })
 
-  test('one who does not read holds nothing up, and is told how much was dropped', async () => {
+  test('a reader that does not read delays nothing, and gets the number of dropped events', async () => {
     const service = await startService()
     await service.call('PUT', '/v1/policies/tight', { client: 'ada*', rules: '1/day', scope: 'policy' })
     const { hostname, port } = new URL(service.address)
@@ -144,7 +144,7 @@ describe('GET /v1/events', () => {
     await until('the stream to begin', async () => text.includes('text/event-stream'))
     socket.pause()
     const checks = Array.from({ length: 100 }, () => ({ client_id: 'ada', route: `/${'x'.repeat(2000)}` }))
-    // Some ten megabytes of events: more than the sockets between hold.
+    // Some ten megabytes of events: more than the buffers of the sockets.
     for (let second = 0; second < 100; second++) {
       advance(1000)
       expect((await service.call('POST', '/v1/check/batch', { checks })).status).toBe(200)
@@ -159,7 +159,7 @@ describe('GET /v1/events', () => {
     socket.destroy()
   })
 
-  test('a key that is revoked hears no more', async () => {
+  test('a stream ends when its key is revoked', async () => {
     const service = await startService()
     const { key, secret } = (await service.call('POST', '/v1/keys', { name: 'watcher', scopes: ['read'] })).body.data
     const { events } = await listen({ ...service, key: secret })
@@ -179,7 +179,7 @@ describe('GET /v1/events', () => {
 })
 
 describe('GET /metrics', () => {
-  test('has the names that operators know, and no client, route or key', async () => {
+  test('has the documented names, and no client, route or key', async () => {
     const service = await startService()
     await traffic(service)
     const { body, headers } = await service.call('GET', '/metrics')
@@ -203,7 +203,7 @@ describe('GET /metrics', () => {
     ]) {
       expect(body).toContain(`${line}\n`)
     }
-    // The name of one metric happens to hold that of a client.
+    // The name of one metric happens to contain that of a client.
     const text = body.replaceAll('unreadable', '')
     for (const hidden of ['ada', 'bob', 'mallory', '/a', service.key, service.key.split('_')[1]])
       expect(text).not.toContain(hidden)

@@ -1,17 +1,17 @@
-// A change that another instance's change came before is tried again, now held against what that one made.
-// What must stay true: changes that have to be tried again go one after the other, so that they do not fail each other.
+// Retries a change that lost against a change of another instance. The retry validates against the new data.
+// Invariant: retries run one after the other, so that they do not make each other fail.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { ServerError } from '../errors.ts'
 
 const TRIES = 20
 
-/** So that two instances do not meet again and again. */
+/** A random pause up to this length keeps two instances from colliding on every attempt. */
 const LONGEST_PAUSE_MS = 20
 
 let turn: Promise<unknown> = Promise.resolve()
 
-export async function againOnConflict<T>(change: () => Promise<T>): Promise<T> {
+export async function retryOnConflict<T>(change: () => Promise<T>): Promise<T> {
   try {
     return await change()
   } catch (error) {

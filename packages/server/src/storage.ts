@@ -1,5 +1,5 @@
-// Where the service keeps what it must not lose: a data folder and this process's memory, or Redis.
-// Invariant: callers cannot tell which of the two it is, apart from `store.kind`.
+// Storage of the service: a data folder with counters in memory, or Redis for both.
+// Invariant: callers cannot tell the two apart, except by `storeFacts.kind`.
 
 import type { MemoryStore, Store } from 'sluice'
 import { redisStore } from 'sluice/redis'
@@ -17,44 +17,44 @@ import { redisTrouble } from './redis/redis-answers.ts'
 import { redisAuditTrail } from './redis/redis-audit-log.ts'
 import { type RedisAddress, RedisConnection } from './redis/redis-connection.ts'
 import { RedisRecords } from './redis/redis-records.ts'
-import type { RecordsCare, StoreFacts } from './service.ts'
+import type { RecordsMaintenance, StoreFacts } from './service.ts'
 
-/** Checks of one batch travel in one command. */
+/** Maximum number of calls in one Redis command. Above the maximum of a batch, so a batch is one command. */
 const CALLS_A_COMMAND = 1024
 
-export interface Keeping {
+export interface ServiceStorage {
   readonly records: Records
   readonly audit: Pick<AuditTrail, 'append' | 'read' | 'close'>
   readonly store: Store
-  readonly facts: StoreFacts
-  readonly care: RecordsCare
-  /** Resolves when everything has been read, or is known although Redis has lost it. */
+  readonly storeFacts: StoreFacts
+  readonly maintenance: RecordsMaintenance
+  /** Resolves when the records have been read, or are known although Redis has lost them. */
   readonly loaded: Promise<void>
-  /** True if a copy of the records is there to start with, as long as Redis cannot be read. */
+  /** True if there is a local copy of the records to start with while Redis cannot be read. */
   hasCopy(): Promise<boolean>
-  /** Why nothing could be read yet, as the start of a sentence. */
+  /** The reason why nothing could be read yet, as the start of a sentence. */
   trouble(): string
-  /** Whether this instance, of all that start at once, is the one to make the first key. */
+  /** True if this instance creates the first key. Of several instances that start at once, only one does. */
   isFirst(): Promise<boolean>
-  /** Once the service is up. */
+  /** Call it once the service is up. */
   started(): Promise<void>
-  /** Saves and releases everything. Nothing may be decided any more. */
+  /** Saves and releases everything. No check may be decided afterwards. */
   close(): Promise<void>
 }
 
-export interface KeepingOptions {
+export interface StorageOptions {
   readonly config: Config
   readonly logger: Logger
-  /** Hears whether Redis answers. */
+  /** Called with true if Redis answers, and false if it does not. */
   readonly onStore: (isUp: boolean) => void
 }
 
-export function openKeeping(options: KeepingOptions): Promise<Keeping> {
+export function openStorage(options: StorageOptions): Promise<ServiceStorage> {
   const { store } = options.config
   return store.kind === 'memory' ? inFolder(options) : inRedis(options, store)
 }
 
-async function inFolder({ config, logger }: KeepingOptions): Promise<Keeping> {
+async function inFolder({ config, logger }: StorageOptions): Promise<ServiceStorage> {
   const folder = await DataFolder.open(config.dataFolder)
   for (const notice of folder.notices) logger.warn(notice)
   let store: MemoryStore
@@ -72,8 +72,8 @@ async function inFolder({ config, logger }: KeepingOptions): Promise<Keeping> {
     records: folder.records,
     audit,
     store,
-    facts: { kind: 'memory', size: () => store.size, evictions: () => store.evictions, failureMode: config.failureMode },
-    care: { loss: () => undefined, unreadable: () => [], restore: async () => undefined },
+    storeFacts: { kind: 'memory', size: () => store.size, evictions: () => store.evictions, failureMode: config.failureMode },
+    maintenance: { loss: () => undefined, unreadable: () => [], restore: async () => undefined },
     loaded: Promise.resolve(),
     hasCopy: async () => false,
     trouble: () => 'the data folder is not read',
@@ -91,42 +91,42 @@ async function inFolder({ config, logger }: KeepingOptions): Promise<Keeping> {
   }
 }
 
-async function inRedis({ config, logger, onStore }: KeepingOptions, address: RedisAddress): Promise<Keeping> {
-  const voice = redisVoice(logger, onStore)
-  const of = hidePasswords([...address.urls, address.kind === 'redis-sentinel' ? address.service : ''].join())
-  const copyOptions = { folder: config.dataFolder, of, onError: voice.onCopyError }
-  const connection = new RedisConnection(address, voice.onError)
-  const records: RedisRecords = new RedisRecords({ ...voice, send: connection.send, onChange: () => keepCopy() })
+async function inRedis({ config, logger, onStore }: StorageOptions, address: RedisAddress): Promise<ServiceStorage> {
+  const redisEvents = redisLog(logger, onStore)
+  const source = hidePasswords([...address.urls, address.kind === 'redis-sentinel' ? address.service : ''].join())
+  const copyOptions = { folder: config.dataFolder, source, onError: redisEvents.onCopyError }
+  const connection = new RedisConnection(address, redisEvents.onError)
+  const records: RedisRecords = new RedisRecords({ ...redisEvents, send: connection.send, onChange: () => scheduleCopy() })
   const known = () => records.known
   let copy: RecordsCopy | undefined
-  const keepCopy = (): void => {
+  const scheduleCopy = (): void => {
     if (records.isRead) copy?.changed(known)
   }
-  // Redis is held against the copy, so the copy comes first.
-  const copied = RecordsCopy.read(copyOptions).then((assumed) => {
-    if (assumed !== undefined) records.assume(assumed)
-    return assumed !== undefined
+  // The copy is loaded first, because Redis is compared with it.
+  const copied = RecordsCopy.read(copyOptions).then((found) => {
+    if (found !== undefined) records.loadCopy(found)
+    return found !== undefined
   })
-  // Locking may take seconds: nobody waits for it.
+  // Not awaited: locking may take seconds.
   const copyOpened = copied
     .then(() => RecordsCopy.open(copyOptions))
     .then((opened) => {
       copy = opened
-      keepCopy()
+      scheduleCopy()
     })
   return {
     records,
     audit: redisAuditTrail(connection.send),
     store: redisStore(connection.client, { batch: CALLS_A_COMMAND }),
-    facts: { kind: 'redis', size: () => undefined, evictions: () => undefined, failureMode: config.failureMode },
-    care: {
+    storeFacts: { kind: 'redis', size: () => undefined, evictions: () => undefined, failureMode: config.failureMode },
+    maintenance: {
       loss: () => records.loss,
       unreadable: () => records.unreadable,
       restore: (options) => records.restore(options),
     },
     loaded: copied.then(() => connection.connect()).then(() => records.start()),
     hasCopy: () => copied,
-    trouble: () => voice.trouble(),
+    trouble: () => redisEvents.trouble(),
     isFirst: () => records.isFirst(),
     started: async () => {},
     close: async () => {
@@ -138,37 +138,40 @@ async function inRedis({ config, logger, onStore }: KeepingOptions, address: Red
   }
 }
 
-/** Says in the log how Redis does: once for each time that something changes, not twice a second. */
-function redisVoice(logger: Logger, onStore: (isUp: boolean) => void) {
+/** Logs the state of Redis when it changes, instead of twice a second. */
+function redisLog(logger: Logger, onStore: (isUp: boolean) => void) {
   let isUp = true
-  let complaint = ''
+  let loggedError = ''
   let trouble = 'Redis does not answer'
   return {
     trouble: () => trouble,
-    onLook: (error: ServerError | undefined): void => {
+    onPoll: (error: ServerError | undefined): void => {
       onStore(error === undefined)
       if (error !== undefined) trouble = redisTrouble(error)
       if (error !== undefined && isUp) logger.warn({ err: error }, `${trouble}: policies and keys stay as they are`)
       if (error === undefined && !isUp) logger.info('Redis answers again')
       isUp = error === undefined
-      if (isUp) complaint = ''
+      if (isUp) loggedError = ''
     },
     onError: (error: Error): void => {
       trouble = redisTrouble(error)
-      // It goes on trying, and would say the same several times a second.
-      if (error.message !== complaint) logger.warn({ err: error }, `the connection to Redis failed: ${trouble}`)
-      complaint = error.message
+      // The connection retries several times a second, so the same error is logged once.
+      if (error.message !== loggedError) logger.warn({ err: error }, `the connection to Redis failed: ${trouble}`)
+      loggedError = error.message
     },
     onLoss: (loss: Loss | undefined): void => {
       if (loss === undefined) return logger.info('Redis has all policies and keys again')
       trouble = 'Redis lost policies and keys, and this instance knows none'
       const text =
-        'Redis lost changes of policies and keys. This instance goes on with those that it knows, and nothing can be changed until they are back: run sluice records restore. Entries of the audit log are lost with them'
+        'Redis lost changes of policies and keys. This instance goes on with those that it knows, and nothing can be changed until they are restored: run sluice records restore. Entries of the audit log are lost with them'
       logger.error(loss, text)
     },
     onUnreadable: ({ kind, id }: UnreadableRecord): void =>
-      logger.error({ kind, id }, `a ${kind === 'key' ? 'key' : 'policy'} in Redis cannot be read and does not count`),
+      logger.error({ kind, id }, `a ${kind === 'key' ? 'key' : 'policy'} in Redis cannot be read and is ignored`),
     onCopyError: (error: ServerError): void =>
-      logger.warn({ err: error }, 'no copy of policies and keys is kept: a start without Redis will have to wait for it'),
+      logger.warn(
+        { err: error },
+        'no copy of policies and keys is written: without it, a start while Redis is down has to wait for Redis',
+      ),
   }
 }

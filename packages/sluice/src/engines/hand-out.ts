@@ -1,13 +1,13 @@
-// When answers are handed to their callers. Replies to large commands often come several at once. Were all handed out at once, all
-// that their callers ask next would be written at once too, and Redis would be idle until then. So after each the client gets a
-// turn to write, and Redis decides what it wrote while the next is handed out.
+// Hands replies to their callers. Replies to large commands often come several at once. If all were handed out at once, the next
+// calls of their callers would be written at once too, and the server would be idle until then. So after each large reply the
+// client gets a turn to write, and the server decides these calls while the next reply is handed out.
 // Invariants: replies are handed out in the order they came; none waits unless a large one was handed out just now; and none waits
 // for long, as the deadlines of its calls go on.
 
-/** From so many answers on a reply is large: handing them out takes longer than the turn that comes after it. */
+/** A reply with so many answers is large: to hand them out takes longer than the turn that comes after it. */
 const LARGE = 32
 
-/** Once a reply has waited for so long, this process is behind: all that wait are handed out without turns between them. */
+/** If a reply has waited for so long, this process is behind: all waiting replies are handed out without turns between them. */
 const LONGEST_WAIT_MS = 5
 
 interface Reply {
@@ -18,10 +18,10 @@ interface Reply {
 
 export class HandOut {
   readonly #waiting: Reply[] = []
-  /** Whether a large reply was handed out and the client has not had its turn yet. */
+  /** True if a large reply was handed out and the client has not had its turn yet. */
   #isPausing = false
 
-  /** Calls `give`, which hands out a reply of so many answers: now, or when it is its turn. */
+  /** Calls `give`, which hands out a reply with so many answers, now or later. */
   add(answers: number, give: () => void): void {
     const reply = { answers, cameMs: performance.now(), give }
     if (this.#isPausing && (answers >= LARGE || this.#waiting.length > 0)) this.#waiting.push(reply)
@@ -31,7 +31,7 @@ export class HandOut {
   #handOut({ answers, give }: Reply): void {
     if (answers >= LARGE) {
       this.#isPausing = true
-      // What callers ask on hearing their answers is written by an immediate at the latest, and that comes before the second here.
+      // The next calls of these callers are written by an immediate at the latest, and that comes before the second one here.
       setImmediate(() => setImmediate(() => this.#goOn()))
     }
     give()

@@ -1,0 +1,147 @@
+// A call whose charges lie in several parts of a store, where no command reaches all of them.
+// A hit looks at all parts first, and a denial that is seen there charges nothing. Then it charges part by part, in one fixed order.
+// If another caller has taken the last units in between and a later part denies, the charges of the earlier parts are given back.
+// Invariants: no limit is exceeded at any time, because each part decides its own charges in one atomic step; and a denied hit
+// leaves nothing charged but the rules that count denied hits.
+
+import { type Call, type Charge, FIGURES, type Figures } from '../core/call.ts'
+import { SluiceError } from '../core/errors.ts'
+import type { Rule } from '../core/rule.ts'
+
+/** The charges of a call in one part. */
+export interface PartOfCall {
+  readonly part: string
+  readonly charges: readonly Charge[]
+  /** The place of each charge in the call. */
+  readonly places: readonly number[]
+}
+
+/** Makes a call in one part. */
+export type AskPart = (part: string, call: Call) => Promise<Figures>
+
+/** A part that a hit has charged: the charges, each with the end of its state. */
+interface Charged {
+  readonly part: string
+  readonly charges: readonly Required<Charge>[]
+}
+
+/** Makes a call in several parts, which are in the order in which they are charged. */
+export async function askInParts(
+  { operation, charges }: Call,
+  parts: readonly PartOfCall[],
+  rules: readonly Rule[],
+  ask: AskPart,
+): Promise<Figures> {
+  if (operation === 'hit') return new HitInParts(parts, rules, ask).decide()
+  const figures = Promise.all(parts.map(({ part, charges }) => ask(part, { operation, charges })))
+  if (operation === 'peek') return joined(parts, await figures)
+  // A reset may be repeated. Another call may not, as some parts may have done their share.
+  const all = operation === 'reset' ? await figures : await figures.catch(rejectAsUnknown)
+  return all[parts.findIndex((part) => part.charges[0] === charges[0])]
+}
+
+class HitInParts {
+  readonly #parts: readonly PartOfCall[]
+  readonly #rules: readonly Rule[]
+  readonly #ask: AskPart
+
+  constructor(parts: readonly PartOfCall[], rules: readonly Rule[], ask: AskPart) {
+    this.#parts = parts
+    this.#rules = rules
+    this.#ask = ask
+  }
+
+  async decide(): Promise<Figures> {
+    const seen = await Promise.all(this.#parts.map((part) => this.#peek(part)))
+    if (seen.some(denies)) return joined(this.#parts, await this.#countDenied(seen).catch(rejectAsUnknown))
+    const charged: Charged[] = []
+    const figures: Figures[] = []
+    for (const { part, charges } of this.#parts) {
+      const timed = await this.#ask(part, { operation: 'timedHit', charges }).catch((error) => this.#fail(error, charged))
+      const ofPart = timed.slice(0, -1)
+      if (denies(ofPart)) return joined(this.#parts, await this.#giveUp(figures.length, ofPart, charged).catch(rejectAsUnknown))
+      figures.push(ofPart)
+      const nowMs = timed[timed.length - 1]
+      charged.push({ part, charges: charges.map((charge, i) => ({ ...charge, endsAt: nowMs + ofPart[i * FIGURES + 2] })) })
+    }
+    return joined(this.#parts, figures)
+  }
+
+  /** Ends a hit that a look has denied: rules that count denied hits are charged. Returns the figures of each part. */
+  async #countDenied(seen: readonly Figures[]): Promise<readonly Figures[]> {
+    const counted = await Promise.all(
+      this.#parts.map((part, i) => (this.#countsDenied(part) ? this.#spendAndPeek(part) : seen[i])),
+    )
+    // A window may have ended since. The hit was denied all the same.
+    return counted.some(denies) ? counted : seen
+  }
+
+  /** Ends a hit that the part at `denying` has denied with `figures`. Returns the figures of each part. */
+  #giveUp(denying: number, figures: Figures, charged: readonly Charged[]): Promise<readonly Figures[]> {
+    return Promise.all(
+      this.#parts.map((part, i) => {
+        if (i === denying) return figures
+        if (i > denying) return this.#spendAndPeek(part)
+        return this.#giveBackAndPeek(part, charged[i])
+      }),
+    )
+  }
+
+  async #giveBackAndPeek(part: PartOfCall, { charges }: Charged): Promise<Figures> {
+    const back = charges.filter(({ rule }) => !this.#rules[rule].countsDenied)
+    // The look is queued second, so it sees what was given back.
+    const given = back.length === 0 ? undefined : this.#giveBack({ part: part.part, charges: back })
+    const [figures] = await Promise.all([this.#peek(part), given])
+    return figures
+  }
+
+  async #spendAndPeek(part: PartOfCall): Promise<Figures> {
+    const counting = part.charges.filter(({ rule }) => this.#rules[rule].countsDenied)
+    const spent = counting.map((charge) => this.#ask(part.part, { operation: 'inc', charges: [charge] }))
+    const [figures] = await Promise.all([this.#peek(part), ...spent])
+    return figures
+  }
+
+  /** Ends a hit that a part has failed. What is charged is given back, as far as that works. */
+  async #fail(error: unknown, charged: readonly Charged[]): Promise<never> {
+    const given = await Promise.allSettled(charged.map((each) => this.#giveBack(each)))
+    // Units may be left charged, so the hit must not be made again.
+    if (given.some(({ status }) => status === 'rejected')) return rejectAsUnknown(error)
+    throw error
+  }
+
+  #giveBack({ part, charges }: Charged): Promise<Figures> {
+    return this.#ask(part, { operation: 'refund', charges })
+  }
+
+  #peek({ part, charges }: PartOfCall): Promise<Figures> {
+    return this.#ask(part, { operation: 'peek', charges })
+  }
+
+  #countsDenied({ charges }: PartOfCall): boolean {
+    return charges.some(({ rule }) => this.#rules[rule].countsDenied)
+  }
+}
+
+/** True if the figures of a decision have a wait. */
+function denies(figures: Figures): boolean {
+  for (let i = 1; i < figures.length; i += FIGURES) if (figures[i] > 0) return true
+  return false
+}
+
+/** The figures of all charges, in the order of the call. */
+function joined(parts: readonly PartOfCall[], figures: readonly Figures[]): Figures {
+  const all: number[] = []
+  parts.forEach(({ places }, part) => {
+    places.forEach((place, i) => {
+      for (let figure = 0; figure < FIGURES; figure++) all[place * FIGURES + figure] = figures[part][i * FIGURES + figure]
+    })
+  })
+  return all
+}
+
+/** A part that refused its share says nothing about the shares of the others. */
+function rejectAsUnknown(error: unknown): never {
+  if (!(error instanceof SluiceError) || error.code !== 'ERR_STORE_REFUSED') throw error
+  throw new SluiceError('ERR_STORE_UNKNOWN', `only a part of the store may have counted: ${error.message}`, { cause: error })
+}

@@ -1,0 +1,172 @@
+// The compare-and-swap engine: a record is read with a version, the definitions run here, and it is written if nobody else has
+// written it meanwhile. One record holds the states of all rules of one key.
+
+import type { Figures } from '../core/call.ts'
+import type { Clock, TimerClock } from '../core/clock.ts'
+import { SluiceError } from '../core/errors.ts'
+import type { MakeGuard } from '../core/guard.ts'
+import { type Rule, stateName } from '../core/rule.ts'
+import type { Store, Tally } from '../core/store.ts'
+import { storeGuard } from '../failure/store-health.ts'
+import { CallQueue } from './call-queue.ts'
+import { checkBounds } from './engine-bounds.ts'
+import { type RecordCall, recordCall } from './records/record-call.ts'
+import { type GroupOutcome, RecordGroup } from './records/record-group.ts'
+import { tooManyOthers, type Versioned, VersionedRecords } from './records/versioned-records.ts'
+import { checkLongestName, LONGEST_NAME, plainName } from './state-names.ts'
+import { refuseAll, type SortError, sortedError, storeError } from './store-errors.ts'
+import { checkedClock, systemClock } from './system-clock.ts'
+import { Turn } from './turn.ts'
+import type { Change } from './working-states.ts'
+
+export interface CompareAndSwapOptions<V> {
+  /** The record of a name with its version; undefined if there is none. */
+  read(name: string): Promise<Versioned<V> | undefined>
+  /**
+   * Writes the record, or deletes it if it has no value, if its version is still this one; undefined: if there is none. Resolves to
+   * false if it was not written. The record may be dropped at `change.endsAt`.
+   */
+  swap(change: Change, version: V | undefined): Promise<boolean>
+  /** The store's time, in ms since the epoch. Asked after a record was read. Processes that share a store need the same time. */
+  now(): number | Promise<number>
+  /** Drops records that have ended; returns how many. Without it the store drops them by itself. */
+  clean?(): Promise<number>
+  /** Number of records. Without it the store has no size. */
+  size?(): Promise<number>
+  close?(): Promise<void>
+  /**
+   * Sorts an error of the store. Where it returns undefined, codes of Node and of standard SQL decide; then an error of `read` is
+   * refused, and one of `swap` unknown.
+   */
+  sortError?: SortError
+  /** Times deadlines and pauses in this process. Default: the system's. */
+  readonly clock?: Clock
+  /** Reads of a record for one call, before it is refused because others write it all the time. Default: 10. */
+  readonly attempts?: number
+  /** Most calls that are decided together, because they share records. Default: 64. */
+  readonly calls?: number
+  /** Most records of calls that are decided together. Default: 64. */
+  readonly records?: number
+  /** Most groups of calls that are decided at once. Default: 64. */
+  readonly groups?: number
+  /** Most calls that wait for others on their records. More are refused. Default: 10,000. */
+  readonly waiting?: number
+  /** After so long the answer to a read or swap counts as lost. Default: 10,000. */
+  readonly longestMs?: number
+  /** The longest name of a record, in bytes. Default: 255. */
+  readonly longestName?: number
+  /** A number from 0 up to 1 that spreads the pauses between attempts. Default: `Math.random`. */
+  random?(): number
+}
+
+const BOUNDS = { attempts: 10, calls: 64, records: 64, groups: 64, waiting: 10_000, longestMs: 10_000 } as const
+
+/** An asynchronous store from anything that can write a record if it is unchanged. */
+export function compareAndSwapStore<V>(options: CompareAndSwapOptions<V>): Store<'async'> {
+  return new CompareAndSwapStore(options)
+}
+
+interface Pending extends RecordCall {
+  readonly names: readonly string[]
+  /** Number of times that it was decided, this one included. */
+  readonly attempt: number
+  readonly resolve: (figures: Figures) => void
+  readonly reject: (reason: unknown) => void
+}
+
+class CompareAndSwapStore<V> implements Store<'async'> {
+  readonly timing = 'async'
+  readonly guard: MakeGuard
+  readonly clock: TimerClock
+  readonly #options: CompareAndSwapOptions<V>
+  readonly #longestName: number
+  readonly #records: VersionedRecords<V>
+  readonly #queue: CallQueue<Pending>
+  readonly #turn: Turn<Pending>
+
+  constructor(options: CompareAndSwapOptions<V>) {
+    const { attempts, calls, records, groups, waiting, longestMs } = checkBounds('compareAndSwapStore', options, BOUNDS)
+    const { longestName = LONGEST_NAME, sortError } = options
+    checkLongestName('compareAndSwapStore', longestName)
+    this.clock = options.clock === undefined ? systemClock : checkedClock(options.clock)
+    this.guard = storeGuard(this.clock)
+    this.#options = options
+    this.#longestName = longestName
+    this.#records = new VersionedRecords<V>({
+      read: (name) => options.read(name),
+      swap: (change, version) => options.swap(change, version),
+      now: () => options.now(),
+      random: () => (options.random === undefined ? Math.random() : options.random()),
+      sortError,
+      clock: this.clock,
+      attempts,
+      longestMs,
+    })
+    this.#queue = new CallQueue({ calls, rows: records, groups, waiting, together: 'connected' }, (group) => this.#decide(group))
+    this.#turn = new Turn((gathered) => refuseAll(this.#queue.add(gathered)))
+  }
+
+  tally(rules: readonly Rule[]): Tally<'async'> {
+    const states = rules.map((rule) => plainName(stateName(rule)))
+    return {
+      ask: (call) => {
+        const asked = recordCall(call, rules, { states, longestName: this.#longestName })
+        const names = asked.parts.map(({ record }) => record)
+        return new Promise((resolve, reject) => this.#turn.add({ ...asked, names, attempt: 1, resolve, reject }))
+      },
+    }
+  }
+
+  clean(): Promise<number> {
+    return this.#sorted(async () => this.#options.clean?.() ?? 0)
+  }
+
+  get size(): Promise<number> {
+    return this.#sorted(async () => {
+      if (this.#options.size !== undefined) return this.#options.size()
+      throw storeError('fatal', 'this store has no size: its author gave no way to count records')
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#turn.flush()
+    await this.#queue.idle()
+    await this.#options.close?.()
+  }
+
+  async #decide(group: readonly Pending[]): Promise<void> {
+    try {
+      const outcomes = await new RecordGroup(this.#records, group).decide()
+      const again = group.filter((call, i) => settle(call, outcomes[i]))
+      if (again.length > 0) await this.#decideAgain(again)
+    } catch (error) {
+      for (const { reject } of group) reject(error)
+    }
+  }
+
+  /** Calls that others came in between of. */
+  async #decideAgain(calls: readonly Pending[]): Promise<void> {
+    const { attempts } = this.#records
+    await this.#records.pause(Math.max(...calls.map(({ attempt }) => attempt)))
+    for (const call of calls) {
+      if (call.attempt < attempts) refuseAll(this.#queue.add([{ ...call, attempt: call.attempt + 1 }]))
+      else call.reject(tooManyOthers(attempts))
+    }
+  }
+
+  async #sorted<T>(ask: () => Promise<T>): Promise<T> {
+    try {
+      return await ask()
+    } catch (error) {
+      throw sortedError(error, this.#options.sortError, 'unknown')
+    }
+  }
+}
+
+/** Gives a call its outcome; returns true if it has none yet. */
+function settle({ resolve, reject }: Pending, outcome: GroupOutcome): boolean {
+  if (outcome === 'again') return true
+  if (outcome instanceof SluiceError) reject(outcome)
+  else resolve(outcome)
+  return false
+}

@@ -1,0 +1,53 @@
+// A hit on some charges of a call whose other charges have denied it. The step itself decides it, with one charge more.
+
+import { type Call, FIGURES } from '../../core/call.ts'
+import type { Rule } from '../../core/rule.ts'
+import type { State } from '../../core/step.ts'
+import { step } from '../../core/step.ts'
+import { type Cells, LoadedStates, type NamedCall, type Outcome } from '../loaded-states.ts'
+
+/** Denies whatever it is asked. It stands for the charges that are decided elsewhere. */
+const DENIER: Rule = {
+  algorithm: 'denier',
+  name: 'denier',
+  per: undefined,
+  limit: 0,
+  windowMs: 1,
+  countsDenied: false,
+  width: 1,
+  mostUsed: 0,
+  parameters: {},
+  settle() {},
+  take: () => 1,
+  waitMs: () => 1,
+  spend() {},
+  used: () => 0,
+  put() {},
+  refund() {},
+}
+
+class DeniedStates extends LoadedStates {
+  readonly #last: number
+
+  constructor(named: NamedCall, read: (name: string) => Cells) {
+    super(named, read)
+    this.#last = named.call.charges.length
+  }
+
+  override load(i: number): State {
+    return i === this.#last ? { rule: DENIER, cells: new Float64Array(1), at: 0 } : super.load(i)
+  }
+
+  override save(i: number): void {
+    if (i !== this.#last) super.save(i)
+  }
+}
+
+/** Decides a hit that is denied anyway: only rules that count denied hits are charged. */
+export function runDeniedHit(named: NamedCall, read: (name: string) => Cells, nowMs: number): Outcome {
+  const states = new DeniedStates(named, read)
+  const { charges } = named.call
+  const call: Call = { operation: 'hit', charges: [...charges, { rule: -1, key: '', amount: 1 }] }
+  const figures = step(call, states, nowMs)
+  return { figures: figures.slice(0, charges.length * FIGURES), changes: states.changes }
+}

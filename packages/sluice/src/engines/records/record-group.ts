@@ -1,0 +1,150 @@
+// Decides a group of calls over the records that they share: reads all of them, runs the calls in order, writes each record.
+// A call on several records is charged on each by a swap of its own, and given back if one of them denies by then.
+// Invariants: no limit is exceeded; a denied call leaves nothing charged but what counts denied hits; an error says `refused` only
+// if nothing is left charged.
+
+import type { Figures } from '../../core/call.ts'
+import { SluiceError } from '../../core/errors.ts'
+import { type Charged, takenBack } from './give-back.ts'
+import type { OpenRecord } from './record.ts'
+import { type At, isDenied, joinedFigures, type PartResult, type RecordCall, runAgain, runWhole } from './record-call.ts'
+import type { Reading, VersionedRecords } from './versioned-records.ts'
+
+/** Figures, an error, or `again` if others changed the records so that the call must be decided again. */
+export type GroupOutcome = Figures | SluiceError | 'again'
+
+/** A call of the group, and what has been done for it so far. */
+interface Attempt {
+  readonly call: RecordCall
+  readonly wasDenied: boolean
+  /** The result of each part, in the order of the parts. */
+  readonly results: PartResult[]
+  /** Errors of parts that were not written. */
+  readonly errors: SluiceError[]
+}
+
+export class RecordGroup<V> {
+  readonly #records: VersionedRecords<V>
+  readonly #calls: readonly RecordCall[]
+  readonly #spared: ReadonlySet<string>
+
+  constructor(records: VersionedRecords<V>, calls: readonly RecordCall[]) {
+    this.#records = records
+    this.#calls = calls
+    this.#spared = new Set(calls.flatMap(({ spared }) => spared))
+  }
+
+  /** Decides the calls; returns an outcome for each. Rejects if nothing was written for any. */
+  async decide(): Promise<readonly GroupOutcome[]> {
+    const names = [...new Set(this.#calls.flatMap(({ parts }) => parts.map(({ record }) => record)))].sort()
+    const readings = await Promise.all(names.map((name) => this.#records.read(name)))
+    const nowMs = await this.#records.now()
+    const open = new Map(names.map((name, i) => [name, readings[i].record]))
+    const tried = this.#calls.map((call) => firstAttempt(call, open, nowMs))
+    const attempts = tried.filter((attempt): attempt is Attempt => !(attempt instanceof SluiceError))
+    await Promise.all(names.map((name, i) => this.#write(name, attempts, { ...readings[i], nowMs })))
+    const stuck = await this.#takeBack(attempts.filter(isToTakeBack))
+    return tried.map((attempt) => (attempt instanceof SluiceError ? attempt : outcomeOf(attempt, stuck)))
+  }
+
+  /** Writes one record, with the part that each call has on it. */
+  async #write(name: string, attempts: readonly Attempt[], reading: Reading<V> & { readonly nowMs: number }): Promise<void> {
+    const parts = attempts.flatMap((attempt) => {
+      const place = attempt.call.parts.findIndex(({ record }) => record === name)
+      return place < 0 ? [] : [{ attempt, place }]
+    })
+    const written = await this.#records
+      .update<readonly (PartResult | SluiceError)[]>({
+        name,
+        spared: this.#spared,
+        work: (record, nowMs) =>
+          parts.map(({ attempt, place }) => orError(() => runPartAgain(attempt, place, { record, nowMs }))),
+        done: { ...reading, result: parts.map(({ attempt, place }) => attempt.results[place]) },
+      })
+      .catch((error: SluiceError) => parts.map(() => error))
+    for (const [i, { attempt, place }] of parts.entries()) {
+      const part = written[i]
+      if (part instanceof SluiceError) attempt.errors.push(part)
+      attempt.results[place] = part instanceof SluiceError ? unwritten(attempt.results[place]) : part
+    }
+  }
+
+  /** Takes back the charges of calls; returns the records on which that failed. */
+  async #takeBack(attempts: readonly Attempt[]): Promise<ReadonlySet<string>> {
+    const charged = new Map<string, Charged[]>()
+    for (const { call, results } of attempts) {
+      for (const [i, { record }] of call.parts.entries()) {
+        charged.set(record, [...(charged.get(record) ?? []), ...results[i].charged])
+      }
+    }
+    const stuck = new Set<string>()
+    const take = async ([name, charges]: readonly [string, readonly Charged[]]): Promise<void> => {
+      await this.#records
+        .update({ name, spared: this.#spared, work: (record, nowMs) => takeBack(charges, record, nowMs) })
+        .catch(() => stuck.add(name))
+    }
+    await Promise.all([...charged].filter(([, charges]) => charges.length > 0).map(take))
+    return stuck
+  }
+}
+
+function outcomeOf(attempt: Attempt, stuck: ReadonlySet<string>): GroupOutcome {
+  const { call, wasDenied, results, errors } = attempt
+  if (errors.length === 0 && !isLost(attempt)) return joinedFigures(call, results)
+  const isClean = isToTakeBack(attempt)
+    ? !call.parts.some(({ record }, i) => results[i].charged.length > 0 && stuck.has(record))
+    : !results.some(({ hasChanged }) => hasChanged)
+  // A denied hit that counts may count twice: never too little.
+  if (errors.length === 0) return isClean || wasDenied ? 'again' : unknown(undefined)
+  const unsure = errors.find(({ code }) => code === 'ERR_STORE_UNKNOWN')
+  return unsure ?? (isClean ? errors[0] : unknown(errors[0]))
+}
+
+/** True if others changed the records so that their parts do not agree. */
+function isLost({ call, wasDenied, results }: Attempt): boolean {
+  if (call.parts.length === 1) return false
+  return results.some((result) => result.isLost) || (wasDenied && !isDenied(call.call, joinedFigures(call, results)))
+}
+
+/** True if charges of the call must be given back. */
+function isToTakeBack(attempt: Attempt): boolean {
+  const { call, wasDenied, errors } = attempt
+  return call.call.operation === 'hit' && !wasDenied && (errors.length > 0 || isLost(attempt))
+}
+
+function firstAttempt(call: RecordCall, open: ReadonlyMap<string, OpenRecord>, nowMs: number): Attempt | SluiceError {
+  const results = orError(() => runWhole(call, open, nowMs))
+  if (results instanceof SluiceError) return results
+  return { call, results: [...results], wasDenied: isDenied(call.call, joinedFigures(call, results)), errors: [] }
+}
+
+/** A call on one record is decided anew as a whole: nobody else has a say. */
+function runPartAgain({ call, wasDenied }: Attempt, place: number, { record, nowMs }: At): PartResult {
+  const part = call.parts[place]
+  if (call.parts.length > 1) return runAgain(part, { record, nowMs }, wasDenied)
+  return runWhole(call, new Map([[part.record, record]]), nowMs)[0]
+}
+
+/** The last charge first: so each finds the state that it left, if nobody else has been there. */
+function takeBack(charged: readonly Charged[], record: OpenRecord, nowMs: number): void {
+  for (const each of [...charged].reverse()) record.apply(takenBack(each, (name) => record.read(name), nowMs))
+}
+
+function unwritten(result: PartResult): PartResult {
+  return { ...result, charged: [], hasChanged: false }
+}
+
+/** An error of ours, such as a damaged value, is that of one call alone. */
+function orError<T>(run: () => T): T | SluiceError {
+  try {
+    return run()
+  } catch (error) {
+    if (error instanceof SluiceError) return error
+    throw error
+  }
+}
+
+function unknown(cause: SluiceError | undefined): SluiceError {
+  const message = 'the store failed for some keys of the call, and may have counted others'
+  return new SluiceError('ERR_STORE_UNKNOWN', message, { cause })
+}

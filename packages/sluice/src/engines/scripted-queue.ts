@@ -1,0 +1,74 @@
+// Gathers the calls of one turn of the event loop and sends them, one command for each part.
+// Invariants: a call waits no longer than the turn that it was made in, and calls in one part keep their order.
+
+import type { Charge, Figures, Operation } from '../core/call.ts'
+import { HandOut } from './hand-out.ts'
+import type { ScriptedAnswer, ScriptedCall, ScriptedOptions } from './scripted.ts'
+
+interface QueuedCall<D> extends ScriptedCall<D> {
+  readonly part: string
+  readonly resolve: (figures: Figures) => void
+  readonly reject: (error: unknown) => void
+}
+
+export class ScriptedQueue<D> {
+  readonly #options: ScriptedOptions<D>
+  readonly #handOut = new HandOut()
+  #queued: QueuedCall<D>[] = []
+
+  constructor(options: ScriptedOptions<D>) {
+    this.#options = options
+  }
+
+  ask(part: string, operation: Operation, charges: readonly Charge[], rules: D): Promise<Figures> {
+    return new Promise((resolve, reject) => {
+      if (this.#queued.length === 0) setImmediate(() => this.#flush())
+      this.#queued.push({ operation, charges, rules, part, resolve, reject })
+      if (this.#queued.length < this.#options.most) return
+      // All calls of a turn are refused or none. If the first were refused and the last sent, the last would be decided first.
+      if (this.#options.isOpen?.() ?? true) this.#flush()
+    })
+  }
+
+  #flush(): void {
+    const calls = this.#queued
+    if (calls.length === 0) return
+    this.#queued = []
+    if (this.#options.partOf === undefined) {
+      this.#sendAll(calls[0].part, calls)
+      return
+    }
+    const byPart = new Map<string, QueuedCall<D>[]>()
+    for (const call of calls) {
+      const others = byPart.get(call.part)
+      if (others === undefined) byPart.set(call.part, [call])
+      else others.push(call)
+    }
+    for (const [part, inPart] of byPart) this.#sendAll(part, inPart)
+  }
+
+  #sendAll(part: string, calls: readonly QueuedCall<D>[]): void {
+    const { most } = this.#options
+    for (let first = 0; first < calls.length; first += most) void this.#send(part, calls.slice(first, first + most))
+  }
+
+  async #send(part: string, calls: readonly QueuedCall<D>[]): Promise<void> {
+    try {
+      const answers = await this.#options.execute(part, calls)
+      if (answers.length !== calls.length) throw new Error(`the script answered ${answers.length} of ${calls.length} calls`)
+      this.#handOut.add(calls.length, () => deliver(calls, answers))
+    } catch (thrown) {
+      const error = this.#options.sortError(thrown)
+      for (const call of calls) call.reject(error)
+    }
+  }
+}
+
+/** Hands each caller its own answer. */
+function deliver(calls: readonly QueuedCall<unknown>[], answers: readonly ScriptedAnswer[]): void {
+  for (let i = 0; i < calls.length; i++) {
+    const answer = answers[i]
+    if (Array.isArray(answer)) calls[i].resolve(answer)
+    else calls[i].reject(answer)
+  }
+}

@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest'
+import { RECORD_RULES, recordWalk } from '../../test/record-walk.ts'
+import { toyStore } from '../../test/scripted-toy.ts'
+import { fixedWindow } from '../index.ts'
+import { fakeClock, storeSuite } from '../testing/index.ts'
+import { seededRandom } from '../testing/random.ts'
+
+storeSuite('a toy on the scripted engine', (clock) => toyStore({ clock }), { steps: 300 })
+storeSuite('a toy with a part for each key', (clock) => toyStore({ clock, partOf: (key) => key }), { steps: 300 })
+
+// In several parts a denied hit only looks at states, so it does not move those that a clock which stepped back has left ahead.
+describe('records are decided as by the definition', () => {
+  for (const [name, rules] of Object.entries(RECORD_RULES)) {
+    test.each([
+      ['in one part', undefined],
+      ['in a part for each key', (key: string) => key],
+      ['in two parts', (key: string) => String(key.length % 2)],
+    ])(`${name}, %s`, async (_, partOf) => {
+      const clock = fakeClock()
+      const random = seededRandom()
+      const store = toyStore({ clock, ...(partOf && { partOf }) })
+      expect(await recordWalk({ store, rules, clock, random, steps: 2000, stepsBack: partOf === undefined })).toBeGreaterThan(100)
+    })
+  }
+})
+
+const five = fixedWindow({ limit: 5, window: '1m' })
+
+test('a part is a command of its own, with at most `most` calls, in their order', async () => {
+  const commands: string[] = []
+  const store = toyStore({
+    clock: fakeClock(),
+    most: 2,
+    partOf: (key) => key[0],
+    before: (part, calls) => commands.push(`${part}: ${calls.map(({ charges }) => charges[0].key)}`),
+  })
+  const tally = store.tally([five])
+  const keys = ['a1', 'b1', 'a2', 'a3']
+  await Promise.all(keys.map((key) => tally.ask({ operation: 'hit', charges: [{ rule: 0, key, amount: 1 }] })))
+  expect(commands).toEqual(['a: a1', 'b: b1', 'a: a2,a3'])
+})
+
+test('names the servers that a call touches, that of its first charge first', () => {
+  const rules = ['x', 'y', 'z'].map((name) => fixedWindow({ limit: 5, window: '1m', name }))
+  const call = { operation: 'hit', charges: ['b', 'a', 'b'].map((key, rule) => ({ rule, key, amount: 1 })) } as const
+  const tally = toyStore({ clock: fakeClock(), partOf: (key) => key }).tally(rules)
+  expect(tally.partsOf?.(call)).toEqual(['b', 'a'])
+  expect(toyStore({ clock: fakeClock() }).tally(rules).partsOf).toBeUndefined()
+})
+
+test('too few answers fail every call of the command, which may have counted', async () => {
+  const store = toyStore({ clock: fakeClock(), after: (_part, _calls, answers) => (answers as unknown[]).pop() })
+  const ask = store.tally([five]).ask({ operation: 'hit', charges: [{ rule: 0, key: 'a', amount: 1 }] })
+  await expect(ask).rejects.toMatchObject({ code: 'ERR_STORE_UNKNOWN' })
+})

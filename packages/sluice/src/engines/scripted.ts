@@ -1,0 +1,149 @@
+// The scripted engine: a translation of the definitions runs beside the data. All calls of one turn of the event loop travel
+// together, as one command for each part of the store.
+
+import type { Call, Charge, Figures } from '../core/call.ts'
+import type { TimerClock } from '../core/clock.ts'
+import type { SluiceError } from '../core/errors.ts'
+import type { Rule } from '../core/rule.ts'
+import type { Store, Tally } from '../core/store.ts'
+import { storeGuard } from '../failure/store-health.ts'
+import { askInParts, type PartOfCall } from './call-in-parts.ts'
+import { ScriptedQueue } from './scripted-queue.ts'
+
+/** A call for the script. All states of its charges lie in one part. */
+export interface ScriptedCall<D> extends Call {
+  /** The description of the charges' rules, as `describe` made it. */
+  readonly rules: D
+}
+
+/** The figures of a call, or the error that the script met in this call alone, before it wrote anything. */
+export type ScriptedAnswer = Figures | SluiceError
+
+/**
+ * A scripted store is its way to talk to its server. The engine gathers calls, keeps their order, splits calls that touch several
+ * parts, hands out answers and guards against failures. `D` is what the script needs to know of rules.
+ */
+export interface ScriptedOptions<D> {
+  readonly clock: TimerClock
+  /** The most calls in one command. */
+  readonly most: number
+  /** Describes rules to the script. Called once for each list of rules. Throws ERR_RULE if the script has no translation of one. */
+  describe(rules: readonly Rule[]): D
+  /**
+   * Executes calls in their order, each as the atomic step that `step` defines. Resolves to an answer for each call. Called once for
+   * each part and turn, or more often if there are more than `most` calls.
+   */
+  execute(part: string, calls: readonly ScriptedCall<D>[]): Promise<readonly ScriptedAnswer[]>
+  /**
+   * Sorts what `execute` threw: ERR_STORE_REFUSED if certainly no call was executed, ERR_STORE_FATAL if the same calls can never
+   * work, and ERR_STORE_UNKNOWN otherwise.
+   */
+  sortError(thrown: unknown): SluiceError
+  /** Names the part that keeps all states of a key, such as a slot of a cluster. Default: the store is one part. */
+  partOf?(key: string): string
+  /** Names the server that holds a part. Servers fail independently. Default: each part is a server. */
+  serverOf?(part: string): string
+  /** False while the server would refuse commands. Default: always true. */
+  isOpen?(): boolean
+  /** Drops states that have ended; returns how many. Default: the server does so by itself. */
+  clean?(): Promise<number>
+  /** Number of states. */
+  size(): Promise<number>
+  close?(): Promise<void>
+}
+
+/** Makes a store from a connection to a server that runs the definitions as a script. */
+export function scriptedStore<D>(options: ScriptedOptions<D>): Store<'async'> {
+  const queue = new ScriptedQueue(options)
+  return {
+    timing: 'async',
+    clock: options.clock,
+    guard: storeGuard(options.clock),
+    tally: (rules) => new QueuedTally(options, queue, rules),
+    clean: async () => options.clean?.() ?? 0,
+    get size() {
+      return options.size()
+    },
+    close: async () => options.close?.(),
+  }
+}
+
+/** The part of a store that has no parts. */
+const WHOLE = ''
+
+class QueuedTally<D> implements Tally<'async'> {
+  readonly #options: ScriptedOptions<D>
+  readonly #queue: ScriptedQueue<D>
+  readonly #rules: readonly Rule[]
+  /** The description of all rules. */
+  readonly #all: D
+  /** Descriptions of other lists of rules, by their indexes. */
+  readonly #some = new Map<string, D>()
+
+  /** There if the store has parts. Names every server that a call touches, that of the first charge first. */
+  readonly partsOf?: (call: Call) => readonly string[]
+
+  constructor(options: ScriptedOptions<D>, queue: ScriptedQueue<D>, rules: readonly Rule[]) {
+    this.#options = options
+    this.#queue = queue
+    this.#rules = rules
+    this.#all = options.describe(rules)
+    const { partOf } = options
+    if (partOf !== undefined) this.partsOf = (call) => serversOf(call, (key) => partOf(key), options)
+  }
+
+  ask(call: Call): Promise<Figures> {
+    const part = this.#onlyPartOf(call.charges)
+    if (part !== undefined) return this.#askPart(part, call)
+    return askInParts(call, this.#split(call.charges), this.#rules, (each, partCall) => this.#askPart(each, partCall))
+  }
+
+  #askPart(part: string, { operation, charges }: Call): Promise<Figures> {
+    return this.#queue.ask(part, operation, charges, this.#describe(charges))
+  }
+
+  /** The part that all charges lie in; undefined if there are several. */
+  #onlyPartOf(charges: readonly Charge[]): string | undefined {
+    const options = this.#options
+    if (options.partOf === undefined) return WHOLE
+    const { key } = charges[0]
+    const part = options.partOf(key)
+    for (const charge of charges) if (charge.key !== key && options.partOf(charge.key) !== part) return undefined
+    return part
+  }
+
+  /**
+   * The parts of a call in one fixed order, which is the same in every process. So of two calls that compete for the last units
+   * of two parts, the one that is first in the first part gets both.
+   */
+  #split(charges: readonly Charge[]): readonly PartOfCall[] {
+    const parts = new Map<string, { part: string; charges: Charge[]; places: number[] }>()
+    charges.forEach((charge, place) => {
+      const part = this.#options.partOf?.(charge.key) ?? WHOLE
+      const found = parts.get(part) ?? { part, charges: [], places: [] }
+      parts.set(part, found)
+      found.charges.push(charge)
+      found.places.push(place)
+    })
+    return [...parts.values()].sort((a, b) => (a.part < b.part ? -1 : 1))
+  }
+
+  #describe(charges: readonly Charge[]): D {
+    if (charges.length === this.#rules.length) return this.#all
+    const indexes = charges.length === 1 ? String(charges[0].rule) : charges.map(({ rule }) => rule).join()
+    let described = this.#some.get(indexes)
+    if (described === undefined) {
+      described = this.#options.describe(charges.map(({ rule }) => this.#rules[rule]))
+      this.#some.set(indexes, described)
+    }
+    return described
+  }
+}
+
+function serversOf<D>({ charges }: Call, partOf: (key: string) => string, options: ScriptedOptions<D>): readonly string[] {
+  const serverOf = (key: string): string => {
+    const part = partOf(key)
+    return options.serverOf?.(part) ?? part
+  }
+  return charges.length === 1 ? [serverOf(charges[0].key)] : [...new Set(charges.map(({ key }) => serverOf(key)))]
+}

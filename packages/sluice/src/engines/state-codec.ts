@@ -1,0 +1,69 @@
+// States as bytes: a version, then each cell as a double, little-endian. Every store that keeps bytes writes the same ones.
+// Invariant: a value that is not whole is refused and never counted from. `reset` drops it.
+
+import { SluiceError, show } from '../core/errors.ts'
+import type { Rule } from '../core/rule.ts'
+
+const VERSION = 1
+const CELL_BYTES = 8
+
+/** The bytes of a state. */
+export function encodeCells(cells: Float64Array): Uint8Array {
+  const bytes = new Uint8Array(1 + cells.length * CELL_BYTES)
+  bytes[0] = VERSION
+  writeCells(cells, viewOf(bytes), 1)
+  return bytes
+}
+
+/** The state in `bytes`. Throws ERR_STORE_FATAL with the state's name if they are damaged. */
+export function decodeCells(bytes: Uint8Array, name: string): Float64Array {
+  const rest = bytes.length - 1
+  if (bytes[0] !== VERSION) throw damaged(name, `version ${bytes[0]} instead of ${VERSION}`)
+  if (rest === 0 || rest % CELL_BYTES !== 0) throw damaged(name, `${bytes.length} bytes hold no whole number of cells`)
+  return readCells(viewOf(bytes), 1, rest / CELL_BYTES)
+}
+
+/** Throws ERR_STORE_FATAL with the state's name unless the cells can be a state of the rule. */
+export function checkCells({ width, log }: Rule, cells: Float64Array, name: string): void {
+  if (log === undefined ? cells.length !== width : cells.length < width) {
+    throw damaged(name, `${cells.length} cells instead of ${width}`)
+  }
+  for (const cell of cells) if (!isCell(cell)) throw damaged(name, `a cell is ${cell}`)
+  if (log === undefined) return
+  const entries = log.end(cells, 0) - log.first(cells, 0)
+  const entryCells = log.widthToSpend(cells, 0) - log.widthToSpend(new Float64Array(width), 0)
+  if (!Number.isInteger(entries) || entryCells > cells.length - width) {
+    throw damaged(name, `${entries} entries in ${cells.length} cells`)
+  }
+  // An entry that stands outside of the cells is read as NaN.
+  const moved = new Float64Array(log.widthToSpend(cells, 0))
+  log.move(cells, 0, moved, 0, moved.length)
+  if (!moved.every(isCell)) throw damaged(name, 'entries stand outside of it')
+}
+
+/** NaN fails both comparisons. */
+function isCell(cell: number): boolean {
+  return cell >= 0 && cell <= Number.MAX_SAFE_INTEGER
+}
+
+/** Copies cells into bytes; returns the place after them. */
+export function writeCells(cells: Float64Array, view: DataView, at: number): number {
+  for (let i = 0; i < cells.length; i++) view.setFloat64(at + i * CELL_BYTES, cells[i], true)
+  return at + cells.length * CELL_BYTES
+}
+
+/** Reads `count` cells from `at` on. */
+export function readCells(view: DataView, at: number, count: number): Float64Array {
+  const cells = new Float64Array(count)
+  for (let i = 0; i < count; i++) cells[i] = view.getFloat64(at + i * CELL_BYTES, true)
+  return cells
+}
+
+export function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+export function damaged(name: string, why: string): SluiceError {
+  const message = `the value of ${show(name)} is damaged: ${why}; reset forgets it`
+  return new SluiceError('ERR_STORE_FATAL', message, { option: 'value', value: name })
+}

@@ -1,0 +1,171 @@
+// The transaction engine: rows are locked and read, the definitions run here, and what changed is written, all in one transaction
+// for the calls of a turn. A store adds the one function that talks to its database.
+// Invariant: a call is answered after its transaction was committed, and runs in one transaction only.
+
+import type { Call, Figures } from '../core/call.ts'
+import type { Clock, TimerClock } from '../core/clock.ts'
+import { SluiceError } from '../core/errors.ts'
+import type { MakeGuard } from '../core/guard.ts'
+import type { Rule } from '../core/rule.ts'
+import type { Store, Tally } from '../core/store.ts'
+import { storeGuard } from '../failure/store-health.ts'
+import { CallQueue } from './call-queue.ts'
+import { checkBounds } from './engine-bounds.ts'
+import { orGiveUp } from './give-up.ts'
+import type { NamedCall } from './loaded-states.ts'
+import { checkLongestName, LONGEST_NAME, plainName, rulePart, shortName } from './state-names.ts'
+import { refuseAll, type SortError, sortedError, storeError } from './store-errors.ts'
+import { storeTime } from './store-time.ts'
+import { type Sweep, Sweeper } from './sweeper.ts'
+import { checkedClock, systemClock } from './system-clock.ts'
+import { Turn } from './turn.ts'
+import { type Change, WorkingStates } from './working-states.ts'
+
+/** Decides the calls of a transaction over the values that were read; returns the rows to write. A pure function of both. */
+export type Decide = (values: ReadonlyMap<string, Uint8Array>, nowMs: number) => readonly Change[]
+
+export interface TransactionOptions {
+  /**
+   * Runs one transaction: locks the rows of these names, in this order, also those that do not exist yet; reads them; then reads
+   * the database's clock; calls `decide`; writes the changes that it returns; commits. Rejects if the transaction was not
+   * committed. May run all of it again after a deadlock.
+   */
+  transact(names: readonly string[], decide: Decide): Promise<void>
+  /** Deletes rows that have ended, a bounded number at a time. Without it the database drops them by itself. */
+  sweep?: Sweep
+  /** Number of rows. Without it the store has no size. */
+  size?(): Promise<number>
+  close?(): Promise<void>
+  /**
+   * Sorts an error of `transact`. Where it returns undefined, codes of Node and of standard SQL decide; then an error before
+   * `decide` was called is refused, and one after it unknown.
+   */
+  sortError?: SortError
+  /** Times deadlines and waits in this process. Default: the system's. The database's own clock counts. */
+  readonly clock?: Clock
+  /** Most calls of one transaction. Default: 64. */
+  readonly calls?: number
+  /** Most rows that one transaction locks. A call with more runs alone. Default: 256. */
+  readonly rows?: number
+  /** Most transactions under way at once. Default: 4. */
+  readonly transactions?: number
+  /** Most calls that wait for a transaction. More are refused. Default: 10,000. */
+  readonly waiting?: number
+  /** After so long a transaction counts as lost, and others may use its rows. Default: 10,000. */
+  readonly longestMs?: number
+  /** The longest name of a row, in bytes. Default: 255. */
+  readonly longestName?: number
+}
+
+const BOUNDS = { calls: 64, rows: 256, transactions: 4, waiting: 10_000, longestMs: 10_000 } as const
+
+/** An asynchronous store from a database with transactions. */
+export function transactionStore(options: TransactionOptions): Store<'async'> {
+  return new TransactionStore(options)
+}
+
+interface Pending extends NamedCall {
+  readonly resolve: (figures: Figures) => void
+  readonly reject: (reason: SluiceError) => void
+}
+
+class TransactionStore implements Store<'async'> {
+  readonly timing = 'async'
+  readonly guard: MakeGuard
+  readonly clock: TimerClock
+  readonly #options: TransactionOptions
+  readonly #longestMs: number
+  readonly #longestName: number
+  readonly #queue: CallQueue<Pending>
+  readonly #turn: Turn<Pending>
+  readonly #sweeper: Sweeper
+
+  constructor(options: TransactionOptions) {
+    const { calls, rows, transactions: groups, waiting, longestMs } = checkBounds('transactionStore', options, BOUNDS)
+    const { longestName = LONGEST_NAME } = options
+    checkLongestName('transactionStore', longestName)
+    this.clock = options.clock === undefined ? systemClock : checkedClock(options.clock)
+    this.guard = storeGuard(this.clock)
+    this.#options = options
+    this.#longestMs = longestMs
+    this.#longestName = longestName
+    this.#queue = new CallQueue({ calls, rows, groups, waiting, together: 'any' }, (group) => this.#transact(group))
+    this.#turn = new Turn((gathered) => refuseAll(this.#queue.add(gathered)))
+    this.#sweeper = new Sweeper(options.sweep?.bind(options))
+  }
+
+  tally(rules: readonly Rule[]): Tally<'async'> {
+    const ends = rules.map(rulePart)
+    return {
+      ask: (call: Call) => {
+        const names = call.charges.map(({ rule, key }) => shortName(plainName(key) + ends[rule], this.#longestName))
+        return new Promise((resolve, reject) => this.#turn.add({ call, rules, names, resolve, reject }))
+      },
+    }
+  }
+
+  clean(): Promise<number> {
+    return this.#sorted(() => this.#sweeper.all())
+  }
+
+  get size(): Promise<number> {
+    return this.#sorted(async () => {
+      if (this.#options.size !== undefined) return this.#options.size()
+      throw storeError('fatal', 'this store has no size: its author gave no way to count rows')
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#turn.flush()
+    await this.#queue.idle()
+    await this.#options.close?.()
+  }
+
+  async #transact(group: readonly Pending[]): Promise<void> {
+    const names = [...new Set(group.flatMap((call) => call.names))].sort()
+    let outcomes: readonly (Figures | SluiceError)[] | undefined
+    let changed = 0
+    let isOver = false
+    const decide: Decide = (values, nowMs) => {
+      // Nobody waits for it any more: thrown, so that the transaction is rolled back.
+      if (isOver) throw storeError('refused', 'the transaction came too late')
+      const states = new WorkingStates(values)
+      const time = storeTime(nowMs)
+      outcomes = group.map((call) => states.run(call, time))
+      const changes = states.changes()
+      changed = changes.length
+      return changes
+    }
+    try {
+      await orGiveUp({
+        ask: () => this.#options.transact(names, decide),
+        clock: this.clock,
+        longestMs: this.#longestMs,
+        makeError: () => {
+          isOver = true
+          return new Error(`the transaction did not end within ${this.#longestMs} ms`)
+        },
+      })
+      if (outcomes === undefined) throw storeError('fatal', 'transact resolved, and did not call decide')
+      for (const [i, call] of group.entries()) settle(call, outcomes[i])
+      this.#sweeper.wrote(changed)
+    } catch (error) {
+      // Invariant: without changes, or before they were known, nothing can have been counted.
+      const reason = sortedError(error, this.#options.sortError, changed === 0 ? 'refused' : 'unknown')
+      for (const { reject } of group) reject(reason)
+    }
+  }
+
+  async #sorted<V>(ask: () => Promise<V>): Promise<V> {
+    try {
+      return await ask()
+    } catch (error) {
+      throw sortedError(error, this.#options.sortError, 'unknown')
+    }
+  }
+}
+
+function settle({ resolve, reject }: Pending, outcome: Figures | SluiceError): void {
+  if (outcome instanceof SluiceError) reject(outcome)
+  else resolve(outcome)
+}

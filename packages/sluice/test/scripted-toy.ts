@@ -1,0 +1,52 @@
+// A store on the scripted engine whose server is a map in this process, in as many parts as a test wants.
+
+import type { Figures } from '../src/core/call.ts'
+import type { TimerClock } from '../src/core/clock.ts'
+import { SluiceError } from '../src/core/errors.ts'
+import { type Rule, stateName } from '../src/core/rule.ts'
+import type { Store } from '../src/core/store.ts'
+import { runCall } from '../src/engines/loaded-states.ts'
+import { type ScriptedCall, scriptedStore } from '../src/engines/scripted.ts'
+
+export type ToyCall = ScriptedCall<readonly Rule[]>
+
+export interface ToyOptions {
+  readonly clock: TimerClock
+  readonly most?: number
+  /** Names the part of a key. Default: the store has no parts. */
+  readonly partOf?: (key: string) => string
+  /** Called before calls of a part are executed. What it throws is the answer to all of them. */
+  readonly before?: (part: string, calls: readonly ToyCall[]) => unknown
+  /** Called after calls of a part were executed, before they are answered. */
+  readonly after?: (part: string, calls: readonly ToyCall[], answers: readonly Figures[]) => unknown
+}
+
+export function toyStore({ clock, most = 64, partOf, before, after }: ToyOptions): Store<'async'> {
+  const states = new Map<string, Float64Array>()
+  const decide = ({ operation, charges, rules }: ToyCall): Figures => {
+    const places = charges.map((charge, place) => ({ ...charge, rule: place }))
+    const nameOf = (place: number) => stateName(rules[place]) + charges[place].key
+    const named = { call: { operation, charges: places }, rules, names: places.map(({ rule }) => nameOf(rule)) }
+    const { figures, changes } = runCall(named, (name) => states.get(name), clock.now())
+    for (const { name, cells } of changes) {
+      if (cells === undefined) states.delete(name)
+      else states.set(name, cells)
+    }
+    return figures
+  }
+  return scriptedStore<readonly Rule[]>({
+    clock,
+    most,
+    describe: (rules) => rules,
+    async execute(part, calls) {
+      await before?.(part, calls)
+      const answers = calls.map(decide)
+      await after?.(part, calls, answers)
+      return answers
+    },
+    sortError: (thrown) =>
+      thrown instanceof SluiceError ? thrown : new SluiceError('ERR_STORE_UNKNOWN', String(thrown), { cause: thrown }),
+    ...(partOf !== undefined && { partOf }),
+    size: async () => states.size,
+  })
+}
