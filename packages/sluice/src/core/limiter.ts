@@ -1,7 +1,7 @@
 // The limiter: the object that an application calls. It checks its input, makes a call of it and asks its store.
 // Invariant: bad input fails before the store is asked, so nothing is written.
 
-import type { Call, Charge, Figures, Operation } from './call.ts'
+import type { Call, Figures, Operation } from './call.ts'
 import type { TimerClock } from './clock.ts'
 import { checkCost, checkUsed } from './cost.ts'
 import { type Decision, decide } from './decision.ts'
@@ -223,8 +223,14 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
   }
 
   #decide(call: Call): Result<T, Decision> {
-    return this.#ask(call, (figures, failure) => decide(this.#rulesOf(call.charges), figures, failure))
+    const { charges } = call
+    if (charges.length === this.rules.length) return this.#ask(call, this.#readDecision)
+    const rules = charges.map(({ rule }) => this.rules[rule])
+    return this.#ask(call, (figures, failure) => decide(rules, figures, failure))
   }
+
+  /** Reads the answer to a call on every rule. */
+  readonly #readDecision = (figures: Figures, failure?: DecisionFailure): Decision => decide(this.rules, figures, failure)
 
   #number(call: Call): Result<T, number> {
     return this.#ask(call, firstFigure)
@@ -234,11 +240,6 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
     if (this.#isClosed) throw new SluiceError('ERR_CLOSED', 'the limiter has been closed')
     if (this.#guard !== undefined) return this.#guard.ask(call, read) as Result<T, V>
     return read(this.#tally.ask(call) as Figures) as Result<T, V>
-  }
-
-  /** The rules that the charges are about. */
-  #rulesOf(charges: readonly Charge[]): readonly Rule[] {
-    return charges.length === this.rules.length ? this.rules : charges.map(({ rule }) => this.rules[rule])
   }
 
   /** Tells waiting callers of a change that may have freed units. */

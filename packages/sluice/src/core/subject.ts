@@ -49,7 +49,9 @@ export class Subjects {
     if (cost === undefined || typeof cost === 'number') {
       const amount = cost ?? 1
       checkCost(amount, least)
-      return rules.map((rule, i) => ({ rule: i, key: keyOf(rule, subject), amount }))
+      const all: Charge[] = []
+      for (let i = 0; i < rules.length; i++) all.push({ rule: i, key: keyOf(rules[i], subject), amount })
+      return all
     }
     this.#checkCosts(cost)
     const charges: Charge[] = []

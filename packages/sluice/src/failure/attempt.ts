@@ -16,22 +16,12 @@ import type { RetryLines } from './retry-lines.ts'
  */
 type Stage = 'asking' | 'queued' | 'ended'
 
-/** Callbacks of an attempt. Exactly one of them is called, once. */
-export interface AttemptEnd {
-  answered(figures: Figures): void
-  /** `isStoreDown`: false if the store answered with the error. */
-  failed(reason: FailureReason, error: SluiceError, isStoreDown: boolean): void
-  /** The error is not about the store, and no fallback can answer. */
-  threw(error: SluiceError): void
-}
-
-export interface AttemptOptions {
-  readonly entry: Entry
+/** What the attempts of one limiter share. */
+export interface AttemptContext {
   readonly tally: Tally<'async'>
   readonly timeoutMs: number
   readonly deadlines: Deadlines
   readonly retryLines: RetryLines
-  readonly end: AttemptEnd
 }
 
 /** Time until a refused call is tried again: so long at first, and twice as long each time. */
@@ -43,46 +33,56 @@ const REASONS: Readonly<Partial<Record<ErrorCode, FailureReason>>> = {
   ERR_STORE_FATAL: 'fatal',
 }
 
-export class Attempt {
-  readonly #options: AttemptOptions
+const nothing = (): void => {}
+
+/** Exactly one of `answered`, `failed` and `threw` is called, once. */
+export abstract class Attempt {
+  protected readonly entry: Entry
+  readonly #context: AttemptContext
   #stage: Stage = 'asking'
   /** Time that it has waited in line so far. */
   #waitedMs = 0
   #refusal: SluiceError | undefined
-  #cancelDeadline: () => void = () => {}
-  #leaveLine: () => void = () => {}
+  #cancelDeadline = nothing
+  #leaveLine = nothing
 
-  constructor(options: AttemptOptions) {
-    this.#options = options
+  constructor(entry: Entry, context: AttemptContext) {
+    this.entry = entry
+    this.#context = context
   }
 
+  protected abstract answered(figures: Figures): void
+  /** `isStoreDown`: false if the store answered with the error. */
+  protected abstract failed(reason: FailureReason, error: SluiceError, isStoreDown: boolean): void
+  /** The error is not about the store, and no fallback can answer. */
+  protected abstract threw(error: SluiceError): void
+
   start(): void {
-    const { deadlines, retryLines, entry } = this.#options
+    const { deadlines, retryLines } = this.#context
     this.#cancelDeadline = deadlines.start(() => this.#onDeadline())
-    const ahead = retryLines.refusalOf(entry.call)
+    const ahead = retryLines.refusalOf(this.entry.call)
     if (ahead === undefined) this.#ask()
     else this.#queue(FIRST_RETRY_MS, ahead)
   }
 
   #ask(): void {
     this.#stage = 'asking'
-    askNow(this.#options).then(
+    askNow(this.#context.tally, this.entry).then(
       (figures) => this.#onAnswer(figures),
       (thrown: unknown) => this.#onError(thrown),
     )
   }
 
   #queue(delayMs: number, refusal: SluiceError): void {
-    const { retryLines, entry } = this.#options
     this.#stage = 'queued'
     this.#refusal = refusal
-    this.#leaveLine = retryLines.join(entry.call, delayMs, refusal, (latest) => this.#onTurn(latest))
+    this.#leaveLine = this.#context.retryLines.join(this.entry.call, delayMs, refusal, (latest) => this.#onTurn(latest))
   }
 
   #onTurn(refusal: SluiceError): void {
     if (this.#stage !== 'queued') return
     // No call is tried again while the breaker is open.
-    if (this.#options.entry.isOpen) this.#fail('refused', refusal, true)
+    if (this.entry.isOpen) this.#fail('refused', refusal, true)
     else this.#ask()
   }
 
@@ -90,7 +90,7 @@ export class Attempt {
     // After the deadline the caller has another answer, and the store counts as failed.
     if (this.#stage === 'ended') return
     this.#finish()
-    this.#options.end.answered(figures)
+    this.answered(figures)
   }
 
   #onError(thrown: unknown): void {
@@ -101,27 +101,26 @@ export class Attempt {
     else if (reason !== undefined) this.#fail(reason, error, reason === 'unknown')
     else {
       this.#finish()
-      this.#options.end.threw(error)
+      this.threw(error)
     }
   }
 
   #onRefusal(error: SluiceError): void {
-    const { entry, timeoutMs } = this.#options
     const delayMs = this.#waitedMs + FIRST_RETRY_MS
     this.#waitedMs += delayMs
     // No call is tried again if its deadline comes first.
-    if (entry.isOpen || this.#waitedMs >= timeoutMs) this.#fail('refused', error, true)
+    if (this.entry.isOpen || this.#waitedMs >= this.#context.timeoutMs) this.#fail('refused', error, true)
     else this.#queue(delayMs, error)
   }
 
   #onDeadline(): void {
     if (this.#stage === 'queued' && this.#refusal !== undefined) this.#fail('refused', this.#refusal, true)
-    else if (this.#stage === 'asking') this.#fail('timeout', tooLate(this.#options.timeoutMs), true)
+    else if (this.#stage === 'asking') this.#fail('timeout', tooLate(this.#context.timeoutMs), true)
   }
 
   #fail(reason: FailureReason, error: SluiceError, isStoreDown: boolean): void {
     this.#finish()
-    this.#options.end.failed(reason, error, isStoreDown)
+    this.failed(reason, error, isStoreDown)
   }
 
   #finish(): void {
@@ -132,9 +131,9 @@ export class Attempt {
 }
 
 /** A store that throws instead of rejecting is treated as if it had rejected. */
-function askNow({ tally, entry }: AttemptOptions): Promise<Figures> {
+function askNow(tally: Tally<'async'>, { call }: Entry): Promise<Figures> {
   try {
-    return tally.ask(entry.call)
+    return tally.ask(call)
   } catch (error) {
     return Promise.reject(error)
   }

@@ -42,7 +42,7 @@ export class Breakers {
   }
 }
 
-/** A call that may ask: the breakers that it passed. */
+/** A call that may ask: the breakers that it passed, and the era of each. */
 export class Entry {
   readonly call: Call
   readonly #breakers: readonly Breaker[]
@@ -55,7 +55,8 @@ export class Entry {
   }
 
   get isOpen(): boolean {
-    return this.#breakers.some(({ isOpen }) => isOpen)
+    for (const breaker of this.#breakers) if (breaker.isOpen) return true
+    return false
   }
 
   answered(): void {
@@ -74,6 +75,9 @@ export class BreakerView {
   /** For each part that is failing the last call that failed there, to find out where its keys are now. */
   readonly #failedCalls = new Map<string, Call>()
 
+  #lastParts: readonly string[] = []
+  #lastBreakers: readonly Breaker[] = []
+
   constructor(breakers: Breakers, partsOf: PartsOf) {
     this.#breakers = breakers
     this.#partsOf = partsOf
@@ -82,10 +86,10 @@ export class BreakerView {
   /** Returns undefined if the call must not ask. */
   enter(call: Call): Entry | undefined {
     const parts = this.#partsOf(call)
-    const breakers = parts.map((part) => this.#breakers.of(part))
+    const breakers = this.#breakersOf(parts)
     const eras: number[] = []
-    for (const [i, breaker] of breakers.entries()) {
-      const era = breaker.enter()
+    for (let i = 0; i < breakers.length; i++) {
+      const era = breakers[i].enter()
       if (era === undefined) {
         for (const entered of breakers.slice(0, i)) entered.leave()
         this.#noteFailure(call, [parts[i]])
@@ -94,6 +98,15 @@ export class BreakerView {
       eras.push(era)
     }
     return new Entry(call, breakers, eras)
+  }
+
+  /** Most calls need the same parts as the one before. */
+  #breakersOf(parts: readonly string[]): readonly Breaker[] {
+    if (parts === this.#lastParts) return this.#lastBreakers
+    const breakers = parts.map((part) => this.#breakers.of(part))
+    this.#lastParts = parts
+    this.#lastBreakers = breakers
+    return breakers
   }
 
   failed(entry: Entry): void {

@@ -1,6 +1,6 @@
 // The guard of one limiter: a deadline for every call, a breaker that stops asking, a fallback, listeners and counts.
 
-import { type Call, isDecision } from '../core/call.ts'
+import { type Call, type Figures, isDecision } from '../core/call.ts'
 import { SluiceError } from '../core/errors.ts'
 import type {
   DecisionFailure,
@@ -13,7 +13,7 @@ import type {
 } from '../core/guard.ts'
 import { uncounted } from '../core/step.ts'
 import type { Tally } from '../core/store.ts'
-import { Attempt } from './attempt.ts'
+import { Attempt, type AttemptContext } from './attempt.ts'
 import { BreakerView, type Entry } from './breakers.ts'
 import { type CheckedFailure, checkFailure } from './failure-options.ts'
 import type { StoreHealth } from './store-health.ts'
@@ -26,18 +26,17 @@ const WHOLE = ['']
 export class LimiterGuard implements Guard {
   readonly #counts = { timeout: 0, refused: 0, unknown: 0, fatal: 0, 'not-asked': 0, recovered: 0 }
   readonly #listeners = { failure: new Set<Listener>(), recovered: new Set<Listener>() }
-  readonly #tally: Tally<'async'>
   /** Answers under `then: 'local'`. */
   readonly #standIn: Tally<'sync'> | undefined
   readonly #options: CheckedFailure
   readonly #breakers: BreakerView
-  readonly #health: StoreHealth
+  readonly #context: AttemptContext
 
   constructor({ tally, rules, options, makeStandIn }: GuardContext, health: StoreHealth) {
     const checked = checkFailure(options)
-    this.#tally = tally
     this.#options = checked
-    this.#health = health
+    const { timeoutMs } = checked
+    this.#context = { tally, timeoutMs, deadlines: health.deadlines(timeoutMs), retryLines: health.retryLines }
     this.#breakers = new BreakerView(health.breakers(checked), tally.partsOf?.bind(tally) ?? (() => WHOLE))
     if (checked.then === 'local') this.#standIn = (checked.standIn ?? health.standIn(makeStandIn)).tally(rules)
   }
@@ -58,41 +57,26 @@ export class LimiterGuard implements Guard {
     // A key that is forgotten is forgotten everywhere, also by a stand-in that remembers it from an earlier outage.
     if (call.operation === 'reset') this.#standIn?.ask(call)
     const entry = this.#breakers.enter(call)
-    if (entry === undefined) return this.#fail(call, read, 'not-asked', notAsked)
+    if (entry === undefined) return this.fail(call, read, 'not-asked', notAsked)
     return new Promise((resolve, reject) => {
-      new Attempt({
-        entry,
-        tally: this.#tally,
-        timeoutMs: this.#options.timeoutMs,
-        deadlines: this.#health.deadlines(this.#options.timeoutMs),
-        retryLines: this.#health.retryLines,
-        end: {
-          answered: (figures) => {
-            this.#answered(entry)
-            resolve(read(figures, undefined))
-          },
-          failed: (reason, error, isStoreDown) => {
-            // A store that says what is wrong is there: one bad key must not close it to all others.
-            if (isStoreDown) this.#breakers.failed(entry)
-            else this.#answered(entry)
-            resolve(this.#fail(call, read, reason, () => error))
-          },
-          threw: (error) => {
-            if (entry.isOpen) entry.failed()
-            reject(error)
-          },
-        },
-      }).start()
+      new GuardedCall({ guard: this, entry, context: this.#context, read, resolve, reject }).start()
     })
   }
 
-  #answered(entry: Entry): void {
+  /** Notes that the store answered a call. */
+  answered(entry: Entry): void {
     if (!this.#breakers.answered(entry)) return
     this.#counts.recovered += 1
     this.#report('recovered')
   }
 
-  async #fail<V>(call: Call, read: ReadFigures<V>, reason: FailureReason, makeError: () => SluiceError): Promise<V> {
+  /** Notes that the store did not answer a call. */
+  unanswered(entry: Entry): void {
+    this.#breakers.failed(entry)
+  }
+
+  /** Counts and reports a failed call. Returns the fallback's answer, or rejects. */
+  async fail<V>(call: Call, read: ReadFigures<V>, reason: FailureReason, makeError: () => SluiceError): Promise<V> {
     this.#counts[reason] += 1
     const canFallBack = this.#canFallBack(call)
     // In an outage every call comes by here: an error that nobody would see is not made.
@@ -129,6 +113,44 @@ export class LimiterGuard implements Guard {
         })
       }
     }
+  }
+}
+
+interface GuardedCallOptions<V> {
+  readonly guard: LimiterGuard
+  readonly entry: Entry
+  readonly context: AttemptContext
+  readonly read: ReadFigures<V>
+  readonly resolve: (answer: V | Promise<V>) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** An attempt that settles its caller's promise. */
+class GuardedCall<V> extends Attempt {
+  readonly #options: GuardedCallOptions<V>
+
+  constructor(options: GuardedCallOptions<V>) {
+    super(options.entry, options.context)
+    this.#options = options
+  }
+
+  protected answered(figures: Figures): void {
+    const { guard, read, resolve } = this.#options
+    guard.answered(this.entry)
+    resolve(read(figures, undefined))
+  }
+
+  protected failed(reason: FailureReason, error: SluiceError, isStoreDown: boolean): void {
+    const { guard, read, resolve } = this.#options
+    // A store that says what is wrong is there: one bad key must not close it to all others.
+    if (isStoreDown) guard.unanswered(this.entry)
+    else guard.answered(this.entry)
+    resolve(guard.fail(this.entry.call, read, reason, () => error))
+  }
+
+  protected threw(error: SluiceError): void {
+    if (this.entry.isOpen) this.entry.failed()
+    this.#options.reject(error)
   }
 }
 
