@@ -58,7 +58,7 @@ test('it compiles, with the types of its framework', () => {
 
 test('it passes the suite that all frameworks pass', () => {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
-  const printed = copy.run(vitest, 'run', `${TESTS}/middleware.test.ts`, '--testNamePattern', '^toy', '--reporter', 'json')
+  const printed = copy.run(vitest, 'run', `${TESTS}/middleware.test.ts`, '--testNamePattern', "^'toy'", '--reporter', 'json')
   const { success, numPassedTests } = JSON.parse(printed)
   expect(success).toBe(true)
   expect(numPassedTests).toBeGreaterThan(20)
