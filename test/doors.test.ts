@@ -17,7 +17,10 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     'decide',
     'durationMs',
     'memoryStore',
+    'dumpStore',
     'parseRule',
+    'restoreStore',
+    'waitingLine',
     // The functions that make rules.
     ...ruleCatalogue.map(({ call }) => call),
   ],
@@ -40,6 +43,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     'inPlaceStore',
     'nameOfKey',
     'nameOfState',
+    'scriptedStore',
     'sortByCode',
     'transactionStore',
   ],
@@ -78,9 +82,9 @@ test('sluice/http needs nothing that only Node has', () => {
   const program = `
     const { log } = console
     for (const name of ['process', 'Buffer', 'global', 'setImmediate', 'clearImmediate']) delete globalThis[name]
-    const { createLimiter } = await import('sluice')
+    const { createLimiter, parseRule } = await import('sluice')
     const { clientAddress, createResponder } = await import('sluice/http')
-    const limiter = createLimiter({ rules: '1/minute' })
+    const limiter = createLimiter({ rules: parseRule('1/minute') })
     const responder = createResponder({ rules: limiter.rules, headers: ['draft-10', 'legacy'] })
     const { key } = clientAddress()('203.0.113.9', { 'x-forwarded-for': '198.51.100.1' })
     limiter.hit(key)

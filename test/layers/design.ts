@@ -21,15 +21,16 @@ const library: PackageDesign = {
     core: [],
     algorithms: ['core'],
     failure: ['core'],
+    waiting: ['core'],
     engines: ['core', 'algorithms', 'failure'],
     stores: ['core', 'algorithms', 'engines', 'failure'],
     'create-limiter.ts': ['core', 'algorithms', 'failure', 'engines', 'stores'],
     http: ['core'],
-    middleware: ['core', 'http', 'create-limiter.ts'],
-    testing: ['core', 'algorithms', 'failure', 'engines', 'stores', 'create-limiter.ts', 'http', 'middleware'],
-    'index.ts': ['core', 'algorithms', 'failure', 'engines', 'stores', 'create-limiter.ts'],
+    middleware: ['core', 'http', 'stores', 'create-limiter.ts'],
+    testing: ['core', 'algorithms', 'failure', 'waiting', 'engines', 'stores', 'create-limiter.ts', 'http', 'middleware'],
+    'index.ts': ['core', 'algorithms', 'waiting', 'failure', 'engines', 'stores', 'create-limiter.ts'],
   },
-  exceptions: [{ file: 'middleware/plans.ts', to: 'stores', reason: 'A plan makes the store that its limiters share.' }],
+  exceptions: [],
 }
 
 /** Subjects at the bottom know nothing of each other's protocols. `service.ts` joins them; doors stand on it and never below it. */

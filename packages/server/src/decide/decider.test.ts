@@ -1,5 +1,5 @@
-import { memoryStore, type Store } from 'sluice'
-import { fakeClock } from 'sluice/testing'
+import { memoryStore } from 'sluice'
+import { failingStore, fakeClock } from 'sluice/testing'
 import { describe, expect, test } from 'vitest'
 import { type PolicyMode, type PolicySpec, readPolicy } from '../policies/policy.ts'
 import { PolicyBook } from '../policies/policy-book.ts'
@@ -92,13 +92,11 @@ describe('on a memory store', () => {
 
 describe('on a store that fails', () => {
   /** Never answers, so the limiter's deadline decides. */
-  const gone = () =>
-    ({
-      mode: 'async',
-      clock: { now: () => Date.now(), after: (ms: number, call: () => void) => timer(ms, call) },
-      tally: () => new Proxy({}, { get: (_, name) => (name === 'partOf' ? undefined : () => new Promise(() => {})) }),
-      close: async () => {},
-    }) as unknown as Store<'async'>
+  const gone = () => {
+    const store = failingStore({ now: () => Date.now(), after: timer })
+    store.plan = 'stall'
+    return store
+  }
 
   function timer(ms: number, call: () => void): () => void {
     const handle = setTimeout(call, ms)

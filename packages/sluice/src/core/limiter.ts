@@ -168,7 +168,7 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
       throw mustBe('ERR_OPTION', 'maxWaitMs', 'a whole number of milliseconds, or Infinity', maxWaitMs)
     }
     if (this.#waiting !== undefined) return this.#waiting.join({ subject: textOf(subject), call, signal, maxWaitMs })
-    const message = `wait needs createLimiter({ rules, waiting: waitingLine() }): import waitingLine from 'sluice'`
+    const message = 'wait needs createLimiter({ rules, waiting: waitingLine() })'
     throw new SluiceError('ERR_OPTION', message, { option: 'waiting' })
   }
 

@@ -6,7 +6,10 @@ import { fakeClock, storeSuite } from '../testing/index.ts'
 import { seededRandom } from '../testing/random.ts'
 
 storeSuite('a toy on the scripted engine', (clock) => toyStore({ clock }), { steps: 300 })
-storeSuite('a toy with a part for each key', (clock) => toyStore({ clock, partOf: (key) => key }), { steps: 300 })
+storeSuite('a toy with a part for each key', (clock) => toyStore({ clock, partOf: (key) => key }), {
+  steps: 300,
+  decidesInParts: true,
+})
 
 // In several parts a denied hit only looks at states, so it does not move those that a clock which stepped back has left ahead.
 describe('records are decided as by the definition', () => {

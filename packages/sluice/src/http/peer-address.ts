@@ -13,7 +13,7 @@ export type RequestHeaders =
 
 export type AddressWarning = Warning<'WARN_UNTRUSTED_PROXY'>
 
-/** Where a request came from. */
+/** The origin of a request. */
 export interface ClientAddress extends HasAddress {
   /** The key to count by: an IPv4 address, or an IPv6 network such as `2001:db8::/64`; `'unknown'` if there is no address. */
   readonly key: string
@@ -33,7 +33,7 @@ export interface PeerAddressOptions {
   warn(warning: AddressWarning): void
 }
 
-/** Bits of an IPv6 address that say who it is: what one customer usually gets. */
+/** Number of bits of an IPv6 address that identify a client: the network that one customer usually gets. */
 export const USUAL_IPV6_PREFIX = 64
 
 export const USUAL_HEADERS: readonly string[] = ['x-forwarded-for', 'forwarded']

@@ -5,8 +5,8 @@ import type { Rule } from '../core/rule.ts'
 import type { Subject, SubjectOf } from '../core/subject.ts'
 import type { Adapter } from './gate/adapter.ts'
 import { type FastifyReply, fastifyFields } from './gate/fastify-adapter.ts'
-import { attempt } from './gate/maybe-promise.ts'
-import { type NodeRequest, settleNode } from './gate/node-adapter.ts'
+import { tryThen } from './gate/maybe-promise.ts'
+import { type NodeRequest, refundAfterNode } from './gate/node-adapter.ts'
 import type { GateOptions, RouteOptions } from './gate/options.ts'
 import { nodeHeaders } from './gate/raw-headers.ts'
 import { RouteGates } from './gate/route-gates.ts'
@@ -72,11 +72,11 @@ export async function fastifyLimiter(instance: FastifyInstance, options: Fastify
   instance.addHook(hook as 'onRequest', (request, reply, next) => {
     const gate = isOneForAll ? gates.common : gateOf(request.routeOptions.config)
     if (gate === undefined) return next()
-    attempt(
+    tryThen(
       () => gate.enter(request),
       (context) => {
         gate.writeFields(context, reply)
-        settleNode(gate, context, reply.raw)
+        refundAfterNode(gate, context, reply.raw)
         const { denial } = context
         if (denial === undefined) return next()
         reply.code(denial.status)

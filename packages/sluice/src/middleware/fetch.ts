@@ -4,9 +4,9 @@ import type { Rule } from '../core/rule.ts'
 import type { Subject, SubjectOf } from '../core/subject.ts'
 import type { Adapter } from './gate/adapter.ts'
 import { Gate } from './gate/gate.ts'
-import { andThen, attempt, type MaybePromise } from './gate/maybe-promise.ts'
+import { andThen, type MaybePromise, tryThen } from './gate/maybe-promise.ts'
 import type { GateOptions } from './gate/options.ts'
-import { settleWeb, webFields, webHeaders, webPeer, withFields } from './gate/web-adapter.ts'
+import { refundAfterWeb, webFields, webHeaders, webPeer, withFields } from './gate/web-adapter.ts'
 
 export type * from './gate/types.ts'
 
@@ -34,9 +34,9 @@ export function fetchLimiter<R extends Request = Request, T extends Rule = Rule,
         if (denial !== undefined) return withFields(gate, context, new Response(denial.body, { status: denial.status }))
         const leave = (status: number): void => {
           context.wipeMark()
-          settleWeb(gate, context, request, status)
+          refundAfterWeb(gate, context, request, status)
         }
-        return attempt(
+        return tryThen(
           () => handler(request, ...rest),
           (response) => {
             const limited = withFields(gate, context, response)

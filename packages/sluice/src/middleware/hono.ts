@@ -6,7 +6,7 @@ import type { Adapter } from './gate/adapter.ts'
 import { Gate } from './gate/gate.ts'
 import { andThen } from './gate/maybe-promise.ts'
 import type { GateOptions } from './gate/options.ts'
-import { settleWeb, webFields, webHeaders, webPeer, withFields } from './gate/web-adapter.ts'
+import { refundAfterWeb, webFields, webHeaders, webPeer, withFields } from './gate/web-adapter.ts'
 
 export type * from './gate/types.ts'
 
@@ -46,7 +46,7 @@ export function honoLimiter<C extends HonoContext = HonoContext, T extends Rule 
         return withFields(gate, context, new Response(denial.body, { status: denial.status }))
       }
       return next().then(() => {
-        settleWeb(gate, context, hono.req.raw, hono.res.status)
+        refundAfterWeb(gate, context, hono.req.raw, hono.res.status)
         const response = withFields(gate, context, hono.res)
         if (response !== hono.res) {
           // Otherwise Hono would copy the fields of the old response over those of the new one.

@@ -5,7 +5,7 @@ import type { Subject, SubjectOf } from '../core/subject.ts'
 import type { Adapter } from './gate/adapter.ts'
 import { Gate } from './gate/gate.ts'
 import { andThen, type MaybePromise } from './gate/maybe-promise.ts'
-import { type NodeRequest, type NodeResponse, nodeFields, nodeHolder, settleNode } from './gate/node-adapter.ts'
+import { type NodeRequest, type NodeResponse, nodeFields, nodeHolder, refundAfterNode } from './gate/node-adapter.ts'
 import type { GateOptions } from './gate/options.ts'
 import { nodeHeaders } from './gate/raw-headers.ts'
 
@@ -40,7 +40,7 @@ export function koaLimiter<C extends KoaContext = KoaContext, T extends Rule = R
   return (koa, next) =>
     andThen(gate.enter(koa), (context): MaybePromise<unknown> => {
       gate.writeFields(context, koa)
-      settleNode(gate, context, koa.res)
+      refundAfterNode(gate, context, koa.res)
       const { denial } = context
       if (denial === undefined) return next()
       koa.status = denial.status

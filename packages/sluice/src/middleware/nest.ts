@@ -6,7 +6,7 @@ import type { Adapter } from './gate/adapter.ts'
 import { type FastifyReply, fastifyFields } from './gate/fastify-adapter.ts'
 import type { Gate } from './gate/gate.ts'
 import { andThen, type MaybePromise } from './gate/maybe-promise.ts'
-import { type NodeRequest, type NodeResponse, nodeAdapter, settleNode } from './gate/node-adapter.ts'
+import { type NodeRequest, type NodeResponse, nodeAdapter, refundAfterNode } from './gate/node-adapter.ts'
 import type { GateOptions, RouteOptions } from './gate/options.ts'
 import { RouteGates } from './gate/route-gates.ts'
 
@@ -78,7 +78,7 @@ function activate<R extends NestRequest>(gate: Gate<R, NestResponse>, nest: Nest
     gate.writeFields(context, response)
     const { denial } = context
     if (denial === undefined) {
-      if (gate.mustSettle(context)) settleNode(gate, context, isNodes(response) ? response : response.raw)
+      if (gate.mayRefund(context)) refundAfterNode(gate, context, isNodes(response) ? response : response.raw)
       return true
     }
     if (isNodes(response)) {

@@ -18,14 +18,19 @@ export interface StoreSuiteOptions {
   readonly runner?: TestRunner
   /** Steps of the random walk over each set of rules. Default: 2,000. */
   readonly steps?: number
+  /**
+   * True if a call over several keys is made part by part, as in a cluster. Walks over records then never step the clock back: a
+   * denied call does not settle the states of such a store. Default: false.
+   */
+  readonly decidesInParts?: boolean
   /** The walk's seed. Default: the environment variable SEED, or a random one; a failure prints it. */
   readonly seed?: number
 }
 
 /** Defines the tests. `storeSuite('my store', (clock) => myStore({ clock }))` is all that a store's test file needs. */
 export function storeSuite(name: string, makeStore: MakeStore, options: StoreSuiteOptions = {}): void {
-  const { runner = globalRunner(), steps = 2000, seed } = options
-  const tools = new SuiteTools({ runner, makeStore, steps, seed })
+  const { runner = globalRunner(), steps = 2000, seed, decidesInParts = false } = options
+  const tools = new SuiteTools({ runner, makeStore, steps, seed, decidesInParts })
   const { describe } = tools
 
   const plain = exampleRule('fixed-window')

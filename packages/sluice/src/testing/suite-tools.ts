@@ -23,6 +23,7 @@ export interface SuiteOptions {
   readonly makeStore: MakeStore
   readonly steps: number
   readonly seed: number | undefined
+  readonly decidesInParts: boolean
 }
 
 type Body = (limiter: AnyLimiter, clock: FakeClock, store: Store) => Promise<void>
@@ -54,10 +55,11 @@ export class SuiteTools {
 
   /** A test that walks beside the definitions. */
   walkTest(title: string, rules: readonly Rule[], subjects?: readonly Subject[]): void {
-    const { steps, seed } = this.#options
+    const { steps, seed, decidesInParts } = this.#options
+    const isForward = decidesInParts && rules[0].per !== undefined
     this.limiterTest(title, rules, async (limiter, clock) => {
       const defined = createLimiter({ rules, store: definitionStore(clock) })
-      await walk(limiter, defined, clock, seededRandom(seed), steps, subjects)
+      await walk({ tested: limiter, defined, clock, random: seededRandom(seed), steps, subjects, isForward })
     })
   }
 }

@@ -10,18 +10,24 @@ import type { Random } from './random.ts'
 /** A limiter of any rules, which takes keys or records. */
 export type AnyLimiter = Limiter<Timing, Subject>
 
-/** Walks `steps` steps over a few subjects; throws at the first difference, with the seed and the last calls. */
-export async function walk(
-  tested: AnyLimiter,
-  defined: AnyLimiter,
-  clock: FakeClock,
-  random: Random,
-  steps: number,
-  subjects: readonly Subject[] = ['ada', 'bob'],
-): Promise<void> {
+export interface WalkOptions {
+  readonly tested: AnyLimiter
+  readonly defined: AnyLimiter
+  readonly clock: FakeClock
+  readonly random: Random
+  readonly steps: number
+  /** Default: two keys. */
+  readonly subjects?: readonly Subject[] | undefined
+  /** True if the clock never steps back. */
+  readonly isForward?: boolean
+}
+
+/** Walks over a few subjects; throws at the first difference, with the seed and the last calls. */
+export async function walk(options: WalkOptions): Promise<void> {
+  const { tested, defined, clock, random, steps, subjects = ['ada', 'bob'], isForward = false } = options
   const trail: string[] = []
   for (let step = 0; step < steps; step++) {
-    move(clock, random, tested)
+    move(clock, random, tested, isForward)
     const { said, ask } = randomCall(random, tested, subjects)
     trail.push(`${clock.now()} ${said}`)
     const got = figures(await ask(tested))
@@ -35,7 +41,7 @@ export async function walk(
 }
 
 /** Mostly a little forward, sometimes over one or two windows, now and then back. */
-function move(clock: FakeClock, random: Random, limiter: AnyLimiter): void {
+function move(clock: FakeClock, random: Random, limiter: AnyLimiter, isForward: boolean): void {
   const { windowMs } = random.pick(limiter.rules)
   const ms = random.pick([
     0,
@@ -47,7 +53,7 @@ function move(clock: FakeClock, random: Random, limiter: AnyLimiter): void {
     random.pick([windowMs - 1, windowMs, windowMs + 1, 2 * windowMs - 1, 2 * windowMs, 3 * windowMs]),
     random.whole(0, 30) === 0 ? -random.pick([1, 7, Math.ceil(windowMs / 2), windowMs, 3 * windowMs, 3_600_000]) : 1,
   ])
-  clock.set(Math.max(0, clock.now() + ms))
+  clock.set(Math.max(0, clock.now() + (isForward ? Math.max(0, ms) : ms)))
 }
 
 interface Call {

@@ -14,7 +14,7 @@ export const ADDRESS = 'address'
 export interface GateLimiterOptions {
   readonly limiter: Limiter<Timing, Subject>
   /** The states are kept here: in a store that other limiters may share, or in the limiter itself. */
-  readonly home: object
+  readonly keptIn: object
   readonly styles: readonly HeaderStyle[]
 }
 
@@ -23,14 +23,14 @@ export class GateLimiter {
   readonly responder: Responder
   /** Names that the rules count by; undefined if the subject is a string. */
   readonly names: readonly string[] | undefined
-  readonly #home: object
+  readonly #keptIn: object
 
-  constructor({ limiter, home, styles }: GateLimiterOptions) {
+  constructor({ limiter, keptIn, styles }: GateLimiterOptions) {
     const { rules, clock } = limiter
     this.limiter = limiter
     this.responder = new RuleResponder(rules, styles, clock)
     this.names = rules[0].per && [...new Set(rules.flatMap(({ per }) => per ?? []))]
-    this.#home = home
+    this.#keptIn = keptIn
   }
 
   /** Throws ERR_OPTION if the rules count by a key that has no default. */
@@ -43,7 +43,7 @@ export class GateLimiter {
 
   /** True if a charge on `rule` here, for `subject`, would be on the same state as one on `other`, for `otherSubject`. */
   shares(rule: Rule, subject: Subject, other: GateLimiter, otherSubject: Subject): boolean {
-    if (this.#home !== other.#home || !other.limiter.rules.some((each) => stateName(each) === stateName(rule))) return false
+    if (this.#keptIn !== other.#keptIn || !other.limiter.rules.some((each) => stateName(each) === stateName(rule))) return false
     if (rule.per === undefined) return subject === otherSubject
     return rule.per.every((name) => (subject as Keys)[name] === (otherSubject as Keys)[name])
   }

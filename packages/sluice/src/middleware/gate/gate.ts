@@ -14,7 +14,7 @@ import type { Adapter } from './adapter.ts'
 import { costsOf } from './costs.ts'
 import { ADDRESS, type GateLimiter } from './gate-limiter.ts'
 import { type LimiterSource, limiterSource } from './limiter-source.ts'
-import { andThen, attempt, type MaybePromise } from './maybe-promise.ts'
+import { andThen, type MaybePromise, tryThen } from './maybe-promise.ts'
 import { type AnyOptions, checkGateOptions } from './options.ts'
 import { freshRules, isTightest } from './other-limiters.ts'
 import { refund } from './refund.ts'
@@ -90,13 +90,13 @@ export class Gate<R extends object, S> {
     }
   }
 
-  /** True if the response decides about the charge. Then `settle` must be called with its status. */
-  mustSettle({ charged }: GateContext<R>): boolean {
+  /** True if the response decides about the charge. Then `refundIfFree` must be called with its status. */
+  mayRefund({ charged }: GateContext<R>): boolean {
     return this.#isChargedLater && charged !== undefined
   }
 
   /** Refunds a request if its response, of this status, is not to be charged. */
-  settle({ charged, request }: GateContext<R>, status: number): void {
+  refundIfFree({ charged, request }: GateContext<R>, status: number): void {
     const { charge } = this.#options
     const isCharged =
       typeof charge === 'function' ? charge(status, request) : (charge === 'failed-response') === status >= FIRST_FAILURE
@@ -141,7 +141,7 @@ export class Gate<R extends object, S> {
     // The time before the hit: on a store far away the charge may seem older than it is, and is then kept.
     if (this.#isChargedLater) context.hitAtMs = limiter.clock.now()
     if (mode !== 'shadow') return andThen(hit(), conclude)
-    return attempt(hit, conclude, (error) => {
+    return tryThen(hit, conclude, (error) => {
       // A store that fails is no reason to stop a request that would not be stopped anyway.
       if (INPUT_ERRORS.includes((error as { code?: unknown })?.code)) throw error
       return context

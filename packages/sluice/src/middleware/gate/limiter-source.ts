@@ -19,8 +19,8 @@ export type LimiterSource = GateLimiter | ((context: GateContext) => MaybePromis
 
 export function limiterSource<R>(door: string, options: AnyOptions<R>, styles: readonly HeaderStyle[]): LimiterSource {
   const { limiter, rules, failure = {}, key } = options
-  const prepare = (limiter: AnyLimiter, home: object): GateLimiter => {
-    const prepared = new GateLimiter({ limiter, home, styles })
+  const prepare = (limiter: AnyLimiter, keptIn: object): GateLimiter => {
+    const prepared = new GateLimiter({ limiter, keptIn, styles })
     if (key === undefined) prepared.checkDefault(door)
     return prepared
   }

@@ -12,7 +12,7 @@ export function andThen<T, U>(value: MaybePromise<T>, next: (value: T) => MaybeP
 }
 
 /** Calls `start`, and then `next` with its value or `fail` with its error. Errors of `next` are not caught. */
-export function attempt<T, U>(
+export function tryThen<T, U>(
   start: () => MaybePromise<T>,
   next: (value: T) => MaybePromise<U>,
   fail: (error: unknown) => MaybePromise<U>,

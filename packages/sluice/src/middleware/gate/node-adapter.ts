@@ -2,7 +2,7 @@
 
 import type { Adapter } from './adapter.ts'
 import type { Gate } from './gate.ts'
-import { attempt } from './maybe-promise.ts'
+import { tryThen } from './maybe-promise.ts'
 import { nodeHeaders } from './raw-headers.ts'
 import type { GateContext } from './request-context.ts'
 
@@ -56,11 +56,11 @@ export function nodeMiddleware<R extends NodeRequest>(
   gate: Gate<R, NodeResponse>,
 ): (request: R, response: NodeResponse, next: (error?: unknown) => void) => void {
   return (request, response, next) =>
-    void attempt(
+    void tryThen(
       () => gate.enter(request),
       (context) => {
         gate.writeFields(context, response)
-        settleNode(gate, context, response)
+        refundAfterNode(gate, context, response)
         const { denial } = context
         if (denial === undefined) return next()
         response.statusCode = denial.status
@@ -71,9 +71,9 @@ export function nodeMiddleware<R extends NodeRequest>(
 }
 
 /** Has the response decide about the charge once it has been sent. If the client went away before, the charge stays. */
-export function settleNode<R extends object>(gate: Gate<R, unknown>, context: GateContext<R>, response: NodeResponse): void {
-  if (!gate.mustSettle(context)) return
+export function refundAfterNode<R extends object>(gate: Gate<R, unknown>, context: GateContext<R>, response: NodeResponse): void {
+  if (!gate.mayRefund(context)) return
   response.once('close', () => {
-    if (response.writableEnded) gate.settle(context, response.statusCode)
+    if (response.writableEnded) gate.refundIfFree(context, response.statusCode)
   })
 }

@@ -21,7 +21,7 @@ interface Request {
 
 function setUp(rules: Rule | readonly Rule[], clock: FakeClock = fakeClock()) {
   const limiter = createLimiter({ rules, store: memoryStore({ clock }) })
-  const prepared = new GateLimiter({ limiter, home: limiter, styles: [] })
+  const prepared = new GateLimiter({ limiter, keptIn: limiter, styles: [] })
   const hit = (cost: Cost = 1): Request => {
     const charged: Charged = { limiter: prepared, key: 'ada', cost, hitAtMs: clock.now(), decision: limiter.hit('ada', { cost }) }
     return { charged, refund: () => refund(charged) }

@@ -4,7 +4,7 @@
 import type { RuleStatus } from '../../core/decision.ts'
 import type { Rule } from '../../core/rule.ts'
 import { costsOf } from './costs.ts'
-import { attempt } from './maybe-promise.ts'
+import { tryThen } from './maybe-promise.ts'
 import type { Charged } from './request-context.ts'
 
 /** Gives back what a request was charged, in one call, on each rule under which it still counts. */
@@ -21,7 +21,7 @@ export function refund({ decision, limiter: { limiter }, key, cost, hitAtMs }: C
   const isAll = counting.length === rules.length
   const costs = isAll ? cost : costsOf(rules, cost, (rule) => counting.some(({ name }) => name === rule))
   // The response has been sent. If the refund fails, the charge stays, and `limiter.on('failure')` tells.
-  attempt(() => limiter.refund(key, costs), ignore, ignore)
+  tryThen(() => limiter.refund(key, costs), ignore, ignore)
 }
 
 /** Time after a hit during which its charge is in the window that it was made in. */

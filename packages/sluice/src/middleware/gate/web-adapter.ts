@@ -63,11 +63,11 @@ export function withFields<R extends object>(gate: Gate<R, Headers>, context: Ga
 }
 
 /** Has a response's status decide about the charge. If the client went away before, the charge stays. */
-export function settleWeb<R extends object>(
+export function refundAfterWeb<R extends object>(
   gate: Gate<R, Headers>,
   context: GateContext<R>,
   request: Request,
   status: number,
 ): void {
-  if (gate.mustSettle(context) && !request.signal.aborted) gate.settle(context, status)
+  if (gate.mayRefund(context) && !request.signal.aborted) gate.refundIfFree(context, status)
 }

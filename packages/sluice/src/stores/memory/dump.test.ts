@@ -20,7 +20,7 @@ describe('a store that is restored from a dump', () => {
         first.inc(`k${i}`, random.whole(1, rule.limit))
         clock.advance(random.whole(0, 3))
       }
-      await walk(first, defined, clock, random, 200)
+      await walk({ tested: first, defined, clock, random, steps: 200 })
       // A dump drops what has ended, so that a clock which steps back does not bring it back.
       definition.clean()
       const second = createLimiter({ rules: rule, store: restoreStore(dumpStore(before), { clock }) })
@@ -28,7 +28,7 @@ describe('a store that is restored from a dump', () => {
         expect(second.peek(`k${i}`)).toEqual(first.peek(`k${i}`))
         expect(second.expiresAt(`k${i}`)).toBe(first.expiresAt(`k${i}`))
       }
-      await walk(second, defined, clock, random, 500)
+      await walk({ tested: second, defined, clock, random, steps: 500 })
     })
   }
 

@@ -92,7 +92,7 @@ describe('many keys', () => {
     const defined = createLimiter({ rules, store: definitionStore(clock) })
     for (let round = 0; round < 100; round++) {
       for (let i = 0; i < 1000; i++) limiter.hit(`other:${round}:${i}`)
-      await walk(limiter, defined, clock, random, 50)
+      await walk({ tested: limiter, defined, clock, random, steps: 50 })
     }
   })
 

@@ -19,7 +19,10 @@ describe('a cluster of three primaries and their replicas', () => {
   const cluster = realCluster()
   for (const [name, connect] of Object.entries(CLUSTER)) {
     const connected = clientFor(connect, () => cluster.it.primaries[0].port)
-    storeSuite(name, (clock) => redisStore(connected.it.client, { clock, prefix: freshPrefix() }), { steps: 100 })
+    storeSuite(name, (clock) => redisStore(connected.it.client, { clock, prefix: freshPrefix() }), {
+      steps: 100,
+      decidesInParts: true,
+    })
   }
 })
 

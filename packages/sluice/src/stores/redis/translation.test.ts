@@ -31,7 +31,10 @@ function bothStores(options: RedisStoreOptions = {}) {
   const clock = fakeClock()
   const tested = redisStore(connected.it.client, { clock, prefix: freshPrefix(), ...options })
   const defined = definitionStore(clock)
-  const limiters = (rules: Rule): [Limiter, Limiter] => [patientLimiter(rules, tested), createLimiter({ rules, store: defined })]
+  const limiters = (rules: Rule): { tested: Limiter; defined: Limiter } => ({
+    tested: patientLimiter(rules, tested),
+    defined: createLimiter({ rules, store: defined }),
+  })
   return { clock, limiters }
 }
 
@@ -53,7 +56,7 @@ describe('numbers up to 2^53', () => {
   for (const rule of rules) {
     test(rule.name, async () => {
       const { clock, limiters } = bothStores()
-      await walk(...limiters(rule), clock, seededRandom(), 1000)
+      await walk({ ...limiters(rule), clock, random: seededRandom(), steps: 1000 })
     })
   }
 })
@@ -64,7 +67,7 @@ describe('long logs', () => {
   test('answer as the definition does', async () => {
     const random = seededRandom()
     const { clock, limiters } = bothStores()
-    const [tested, defined] = limiters(rule)
+    const { tested, defined } = limiters(rule)
     for (let step = 0; step < 3000; step++) {
       clock.set(clock.now() + random.pick([0, 1, 1, 2, 3, random.whole(0, 40) === 0 ? random.whole(-900, 900) : 1]))
       const cost = random.whole(1, random.pick([1, 2, 4, rule.limit]))
@@ -81,7 +84,7 @@ describe('long logs', () => {
 
   test('are not read through from end to end', async () => {
     const { clock, limiters } = bothStores({ batch: 1 })
-    const [limiter] = limiters(slidingLog({ limit: 2000, window: '1h' }))
+    const { tested: limiter } = limiters(slidingLog({ limit: 2000, window: '1h' }))
     await limiter.peek('ada')
     const startMs = clock.now()
     await Promise.all(
@@ -132,7 +135,7 @@ describe('new numbers under an old name', () => {
       const { clock, limiters } = bothStores()
       for (let change = 0; change < 150; change++) {
         const rule = makeRule(random, random.whole(1, 12), random.pick(windows))
-        await walk(...limiters(rule), clock, random, random.whole(1, 8), ['ada'])
+        await walk({ ...limiters(rule), clock, random, steps: random.whole(1, 8), subjects: ['ada'] })
       }
     })
   }
@@ -160,7 +163,7 @@ describe('meters that older versions wrote, four cells for each', () => {
       const every = random.pick([7, 1000, 60_000])
       const rule = tokenBucket({ name: 'old', capacity: 12, refill: random.whole(1, 13), every, style })
       for (let part = 0; part < 2; part++) {
-        await walk(...limiters(rule), clock, random, random.whole(1, 4), ['ada'])
+        await walk({ ...limiters(rule), clock, random, steps: random.whole(1, 4), subjects: ['ada'] })
         if (await writeOld(prefix)) written += 1
       }
     }
@@ -170,7 +173,7 @@ describe('meters that older versions wrote, four cells for each', () => {
   test('keep their count where their rate does not fit one cell', async () => {
     const prefix = freshPrefix()
     const { limiters } = bothStores({ prefix })
-    const [limiter] = limiters(tokenBucket({ name: 'old', capacity: 10, refill: 1, every: '1h' }))
+    const { tested: limiter } = limiters(tokenBucket({ name: 'old', capacity: 10, refill: 1, every: '1h' }))
     await limiter.hit('ada')
     const wide = tokenBucket({ name: 'old', capacity: 10, refill: 1_000_003, every: 2 ** 39 }) as Meter
     const client = connected.it.client as Redis
