@@ -41,26 +41,39 @@ describe('bars', () => {
   })
 
   test('of the Redis bench are medians of ratios that are taken within a round', () => {
-    const numbers = (rate: number, micros: number) => ({
-      'hitsPerSecond at 128': rate,
-      'clientMicros at 128': micros,
+    const numbers = (rate: number) => ({
+      ...Object.fromEntries([1, 16, 128].map((underWay) => [`hitsPerSecond at ${underWay}`, rate])),
+      hitsPerSecond: rate,
       'roundTrips at 128': 1 / 64,
+      bytes: 1000 / rate,
     })
     // The second round had half of the machine: absolute numbers fall, ratios stay.
-    const measured = {
-      sluice: [numbers(260, 3), numbers(130, 6), numbers(260, 3)],
-      'rate-limiter-flexible': [numbers(100, 10), numbers(50, 20), numbers(100, 10)],
-      'bare-incr': [numbers(200, 5), numbers(150, 6), numbers(200, 5)],
-    }
+    const rounds = (rate: number) => [numbers(rate), numbers(rate / 2), numbers(rate)]
     const results = new Results()
-    for (const client of ['ioredis', 'node-redis']) {
-      for (const [contestant, rounds] of Object.entries(measured)) {
-        for (const round of rounds) results.add('hits under way', `${client}, server`, contestant, { numbers: round })
+    const add = (task: string, group: string, rates: Readonly<Record<string, number>>) => {
+      for (const [entrant, rate] of Object.entries(rates)) {
+        for (const round of rounds(rate)) results.add(task, group, entrant, { numbers: round })
       }
     }
-    const bars = redisBars({} as never, results).slice(0, 5)
-    expect(bars.map(({ measured }) => measured)).toEqual(['2.60×', '1.30×', '0.0156', '0.300×', '0.600×'])
-    expect(bars.map(({ passed }) => passed)).toEqual([true, true, true, true, undefined])
+    const contestants = { sluice: 260, 'rate-limiter-flexible': 100, 'rate-limit-redis': 130, 'bare-incr': 200 }
+    for (const group of ['ioredis, server', 'node-redis, server', 'ioredis, cluster']) add('hits under way', group, contestants)
+    add('every rule', '128 under way', { fixedWindow: 260, tokenBucket: 130 })
+    add('several rules', '128 under way', { 1: 260, 2: 200, 4: 65 })
+    add('bytes a key', '10 hits', { sluice: 4, 'bare-incr': 8 })
+    const bars = redisBars({} as never, results)
+    const ofClient = ['2.00×', '2.00×', '2.60×', '1.30×', '0.0156']
+    expect(bars.map(({ measured }) => measured)).toEqual([
+      ...ofClient,
+      ...ofClient,
+      ...['2.60×', '2.60×'],
+      ...['0.500×', '1.30×', '4.00×', '2.00×'],
+    ])
+    expect(bars.map(({ passed }) => passed)).toEqual([
+      ...[true, true, true, false, true],
+      ...[true, true, false, false, true],
+      ...[true, true],
+      ...[false, true, false, false],
+    ])
   })
 
   test('of the HTTP bench compare turns of one lap, with the fields by hand and with the peer', () => {

@@ -1,16 +1,26 @@
 // The bars of the Redis bench. They are written nowhere else in the bench.
 
-import { atLeast, atMost, shown } from '../report/bars.mjs'
+import { atLeast, atMost } from '../report/bars.mjs'
 import { reading } from './readings.mjs'
+import * as bytesAKey from './tasks/bytes-a-key.mjs'
+import * as everyRule from './tasks/every-rule.mjs'
+import * as severalRules from './tasks/several-rules.mjs'
 
 /** @import { Bar } from '../report/bars.mjs' */
 /** @import { Results } from '../rounds/results.mjs' */
-/** @import { ClientName } from './connections.mjs' */
+/** @import { ClientName, PlaceName } from './connections.mjs' */
 /** @import { Plan } from './redis.mjs' */
 
-const PEER = 'rate-limiter-flexible'
+const PEERS = ['rate-limiter-flexible', 'rate-limit-redis']
+const [PEER] = PEERS
 const FLOOR = 'bare-incr'
-const UNDER_WAY = 128
+
+/** The most hits under way, and the multiples of the peer and the floor that each client has to reach with them. */
+const MANY = 128
+const CLIENT_BARS = /** @type {const} */ ({
+  ioredis: { atLeastPeer: 2.5, atLeastFloor: 1.5 },
+  'node-redis': { atLeastPeer: 4, atLeastFloor: 3 },
+})
 
 /**
  * @param {Plan} _plan
@@ -18,28 +28,95 @@ const UNDER_WAY = 128
  * @returns {Bar[]}
  */
 export function redisBars(_plan, results) {
-  return [...clientBars(results, 'ioredis'), ...clientBars(results, 'node-redis')]
+  return [
+    ...clientBars(results, 'ioredis'),
+    ...clientBars(results, 'node-redis'),
+    ...clusterBars(results),
+    ...ruleBars(results),
+    bytesBar(results),
+  ]
+}
+
+/**
+ * Decisions a second of ours for each of a contestant.
+ * @param {Results} results
+ * @param {{ client: ClientName, placeName: PlaceName, underWay: number }} where
+ */
+function rateTo(results, where) {
+  return (/** @type {string} */ contestant) =>
+    results.medianRatio(reading(where, 'sluice', 'hitsPerSecond'), reading(where, contestant, 'hitsPerSecond'))
 }
 
 /**
  * @param {Results} results
- * @param {ClientName} client
+ * @param {keyof typeof CLIENT_BARS} client
+ * @returns {Bar[]}
  */
 function clientBars(results, client) {
-  const of = (/** @type {string} */ contestant, /** @type {string} */ field) =>
-    reading({ client, placeName: 'server', underWay: UNDER_WAY }, contestant, field)
-  const ratioTo = (/** @type {string} */ contestant, /** @type {string} */ field) =>
-    results.medianRatio(of('sluice', field), of(contestant, field))
-  const textOf = (/** @type {string} */ what, /** @type {string} */ unit, /** @type {string} */ whose) => ({
-    work: `${client}, ${UNDER_WAY} hits under way: ${what}`,
-    unit,
-    of: whose,
+  const at = (/** @type {number} */ underWay) => /** @type {const} */ ({ client, placeName: 'server', underWay })
+  const textOf = (/** @type {number} */ underWay, /** @type {string} */ whose) => ({
+    work: `${client}, ${underWay} under way: decisions a second`,
+    unit: '×',
+    of: ` ${whose}`,
   })
+  const ofFastest = (/** @type {number} */ underWay) => Math.min(...PEERS.map(rateTo(results, at(underWay))))
+  const many = at(MANY)
   return [
-    atLeast(2.5, ratioTo(PEER, 'hitsPerSecond'), textOf('decisions a second', '×', ` ${PEER}`)),
-    atLeast(1.2, ratioTo(FLOOR, 'hitsPerSecond'), textOf('decisions a second', '×', ' bare INCR')),
-    atMost(1, results.median(of('sluice', 'roundTrips')), textOf('round trips a decision', '', '')),
-    atMost(0.4, ratioTo(PEER, 'clientMicros'), textOf('client CPU a decision', '×', ` ${PEER}`)),
-    shown(ratioTo(FLOOR, 'clientMicros'), textOf('client CPU a decision', '×', ' bare INCR')),
+    atLeast(1, ofFastest(1), textOf(1, 'the fastest peer')),
+    atLeast(1.3, ofFastest(16), textOf(16, 'the fastest peer')),
+    atLeast(CLIENT_BARS[client].atLeastPeer, rateTo(results, many)(PEER), textOf(MANY, PEER)),
+    atLeast(CLIENT_BARS[client].atLeastFloor, rateTo(results, many)(FLOOR), textOf(MANY, 'bare INCR')),
+    atMost(1, results.median(reading(many, 'sluice', 'roundTrips')), {
+      work: `${client}, ${MANY} under way: round trips a decision`,
+      unit: '',
+      of: '',
+    }),
   ]
+}
+
+/**
+ * @param {Results} results
+ * @returns {Bar[]}
+ */
+function clusterBars(results) {
+  return [
+    { underWay: MANY, bound: 2.5 },
+    { underWay: 1, bound: 0.95 },
+  ].map(({ underWay, bound }) =>
+    atLeast(bound, rateTo(results, { client: 'ioredis', placeName: 'cluster', underWay })(PEER), {
+      work: `cluster, ${underWay} under way: decisions a second`,
+      unit: '×',
+      of: ` ${PEER}`,
+    }),
+  )
+}
+
+/**
+ * @param {Results} results
+ * @returns {Bar[]}
+ */
+function ruleBars(results) {
+  const ofRule = (/** @type {string} */ rule) => /** @type {const} */ ([everyRule.name, everyRule.GROUP, rule, 'hitsPerSecond'])
+  const ofCount = (/** @type {number} */ count) =>
+    /** @type {const} */ ([severalRules.name, severalRules.GROUP, String(count), 'hitsPerSecond'])
+  const bucket = results.medianRatio(ofRule('tokenBucket'), ofRule('fixedWindow'))
+  return [
+    atLeast(0.8, bucket, { work: `token bucket, ${MANY} under way`, unit: '×', of: ' our fixed window' }),
+    ...[
+      { count: 2, bound: 1.6 },
+      { count: 4, bound: 2.6 },
+    ].map(({ count, bound }) =>
+      atMost(bound, results.medianRatio(ofCount(1), ofCount(count)), {
+        work: `time of ${count} rules, ${MANY} under way`,
+        unit: '×',
+        of: ' one rule',
+      }),
+    ),
+  ]
+}
+
+/** @param {Results} results */
+function bytesBar(results) {
+  const of = (/** @type {string} */ contestant) => /** @type {const} */ ([bytesAKey.name, bytesAKey.GROUP, contestant, 'bytes'])
+  return atMost(1.6, results.medianRatio(of('sluice'), of(FLOOR)), { work: 'bytes a key', unit: '×', of: ' a bare counter' })
 }

@@ -21,7 +21,7 @@ export function serviceBars(_plan, results) {
   )
   const toSingle = results.medianRatio([batch.name, batch.GROUP, '1000', decisions], [batch.name, batch.GROUP, '1', decisions])
   return [
-    atLeast(0.7, toFloor, { work: 'POST /v1/check, memory', unit: '×', of: ' a bare node:http server' }),
+    atLeast(1.5, toFloor, { work: 'POST /v1/check, memory', unit: '×', of: ' a bare node:http server' }),
     atLeast(10, toSingle, { work: 'batches of 1,000, memory', unit: '×', of: ' single checks, in decisions a second' }),
   ]
 }

@@ -19,7 +19,7 @@ export const file = import.meta.url
 
 const KEYS = 1_000
 const HITS_A_KEY = 10
-const GROUP = `${HITS_A_KEY} hits`
+export const GROUP = `${HITS_A_KEY} hits`
 
 /** Rules of ours that keep other state than a fixed window. gcra and leakyBucket keep the same state as tokenBucket. */
 const OTHER_RULES = ['slidingWindow', 'tokenBucket', 'slidingLog, 10 in 1 s']

@@ -18,7 +18,7 @@ export const name = 'every rule'
 export const file = import.meta.url
 
 const UNDER_WAY = 128
-const GROUP = `${UNDER_WAY} under way`
+export const GROUP = `${UNDER_WAY} under way`
 
 /**
  * @param {Plan} plan

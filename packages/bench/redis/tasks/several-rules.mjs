@@ -18,7 +18,7 @@ export const name = 'several rules'
 export const file = import.meta.url
 
 const UNDER_WAY = 128
-const GROUP = `${UNDER_WAY} under way`
+export const GROUP = `${UNDER_WAY} under way`
 const RULE_COUNTS = [1, 2, 4, 8]
 
 /**
