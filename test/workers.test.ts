@@ -86,9 +86,9 @@ const EVERY_MS = 200
 
 /** A worker that lets one request through in each 200 ms. */
 const WAITING = `
-import { createLimiter, gcra } from 'sluice'
+import { createLimiter, gcra, waitingLine } from 'sluice'
 
-const limiter = createLimiter({ rules: gcra({ limit: 1, period: '${EVERY_MS}ms' }) })
+const limiter = createLimiter({ rules: gcra({ limit: 1, period: '${EVERY_MS}ms' }), waiting: waitingLine() })
 
 export default {
   async fetch(request: Request) {

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { ROOT, replaceWords, WorkingCopy } from './working-copy.ts'
 
-const TOY = { koaLimiter: 'toyLimiter', KoaContext: 'ToyContext', KoaMiddleware: 'ToyMiddleware', koaFrame: 'toyFrame' }
+const TOY = { koaLimiter: 'toyLimiter', KoaContext: 'ToyContext', KoaMiddleware: 'ToyMiddleware', koaAdapter: 'toyAdapter' }
 const SRC = 'packages/sluice/src/middleware'
 const TESTS = 'packages/sluice/test/middleware'
 
@@ -26,15 +26,16 @@ beforeAll(() => {
     return JSON.stringify(manifest)
   })
   // 3. The set-up of the framework, its line in the suite, and its types.
-  copy.change(`${TESTS}/frameworks.ts`, (text) => {
-    const [koa] = /^export const koaThree[\s\S]*?^}\n/m.exec(text) ?? []
-    const toy = replaceWords(String(koa), { ...TOY, koaThree: 'toyOne', "'koa'": "'toy'" })
-    return `import { toyLimiter } from '../../src/middleware/toy.ts'\n${text}\n${toy}`
+  copy.copySibling(`${TESTS}/frameworks/koa.ts`, `${TESTS}/frameworks/toy.ts`, {
+    ...TOY,
+    'middleware/koa.ts': 'middleware/toy.ts',
+    'const koa:': 'const toy:',
+    "name: 'koa'": "name: 'toy'",
   })
-  copy.change(
-    `${TESTS}/middleware.test.ts`,
-    (text) => `${text.replace('koaThree,', 'koaThree, toyOne,')}\nmiddlewareSuite(toyOne)\n`,
-  )
+  copy.change(`${TESTS}/middleware.test.ts`, (text) => {
+    const withToy = text.replace('fastify, koa,', 'fastify, koa, toy,')
+    return withToy === text ? text : `import { toy } from './frameworks/toy.ts'\n${withToy}`
+  })
   copy.change(`${TESTS}/types.test.ts`, (text) => {
     const [koa] = /^test\('Koa'[\s\S]*?^}\)\n/m.exec(text) ?? []
     const toy = replaceWords(String(koa), { ...TOY, "'Koa'": "'Toy'" })
@@ -50,14 +51,14 @@ beforeAll(() => {
 afterAll(() => copy?.remove())
 
 test('it compiles, with the types of its framework', () => {
-  const include = [`${SRC}/toy.ts`, `${TESTS}/*.ts`]
+  const include = [`${SRC}/toy.ts`, `${TESTS}/**/*.ts`]
   copy.write('tsconfig.toy.json', JSON.stringify({ extends: './tsconfig.test.json', include }))
   copy.compile('-p', 'tsconfig.toy.json')
 })
 
 test('it passes the suite that all frameworks pass', () => {
   const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
-  const printed = copy.run(vitest, 'run', `${TESTS}/middleware.test.ts`, '--testNamePattern', '^toy', '--reporter', 'json')
+  const printed = copy.run(vitest, 'run', `${TESTS}/middleware.test.ts`, '--testNamePattern', "^'toy'", '--reporter', 'json')
   const { success, numPassedTests } = JSON.parse(printed)
   expect(success).toBe(true)
   expect(numPassedTests).toBeGreaterThan(20)

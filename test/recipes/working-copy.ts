@@ -4,7 +4,7 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -15,7 +15,9 @@ export class WorkingCopy {
   readonly folder = mkdtempSync(join(tmpdir(), 'sluice-recipe-'))
 
   constructor() {
-    cpSync(ROOT, this.folder, { recursive: true, filter: (path) => !NOT_COPIED.has(basename(path)) })
+    // The repository's own folder may have any name.
+    const isCopied = (path: string) => relative(ROOT, path) === '' || !NOT_COPIED.has(basename(path))
+    cpSync(ROOT, this.folder, { recursive: true, filter: isCopied })
     const modules = join(this.folder, 'node_modules')
     mkdirSync(modules)
     for (const name of readdirSync(join(ROOT, 'node_modules'))) {

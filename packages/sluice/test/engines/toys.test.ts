@@ -7,10 +7,12 @@ import { createLimiter, fixedWindow, type Store, tokenBucket } from '../../src/i
 import { fakeClock, storeSuite } from '../../src/testing/index.ts'
 import { toyCompareAndSwapStore, VersionedMap } from './toy-compare-and-swap-store.ts'
 import { mapStore } from './toy-in-place-store.ts'
+import { ToyServer, toyScriptedStore } from './toy-scripted-store.ts'
 import { ToyDatabase, toyTransactionStore } from './toy-transaction-store.ts'
 
 const steps = 1000
 storeSuite('toy, in place', (clock) => mapStore(clock), { steps })
+storeSuite('toy, scripted', (clock) => toyScriptedStore(new ToyServer(clock), clock), { steps })
 storeSuite('toy, transaction', (clock) => toyTransactionStore(new ToyDatabase(clock)), { steps })
 storeSuite('toy, compare and swap', (clock) => toyCompareAndSwapStore(new VersionedMap(), clock), { steps })
 
@@ -29,6 +31,7 @@ describe('several processes let exactly the limit through a stampede', () => {
   ]
 
   test.each([
+    ['scripted', () => toyScriptedStore.bind(undefined, new ToyServer(stopped), stopped)],
     ['transaction', () => toyTransactionStore.bind(undefined, new ToyDatabase(stopped))],
     ['compare and swap', () => toyCompareAndSwapStore.bind(undefined, new VersionedMap(), stopped)],
   ] as const)('%s', async (_, prepare) => {
@@ -44,7 +47,7 @@ describe('several processes let exactly the limit through a stampede', () => {
   })
 })
 
-describe.each(['in-place', 'transaction', 'compare-and-swap'])('the toy of %s', (engine) => {
+describe.each(['in-place', 'scripted', 'transaction', 'compare-and-swap'])('the toy of %s', (engine) => {
   const text = readText(`toy-${engine}-store.ts`)
 
   test('is short', () => {
