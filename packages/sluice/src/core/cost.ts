@@ -5,7 +5,7 @@ import { isWhole } from './whole-numbers.ts'
 
 /** Throws ERR_COST unless `cost` is a whole number of at least `least`, below 2^53. */
 export function checkCost(cost: unknown, least: 0 | 1, name = 'cost'): asserts cost is number {
-  // Object.is: −0 is a whole number to JavaScript, and nobody means it.
+  // Object.is: −0 is a whole number in JavaScript, but it is never a cost.
   if (!isWhole(cost, least) || Object.is(cost, -0)) {
     throw mustBe('ERR_COST', name, `a whole number of at least ${least} and below 2^53`, cost)
   }
