@@ -214,7 +214,7 @@ const stepBackMs = fc.oneof(
  * For rules that share a name and do not count denied hits: after some traffic under one, and perhaps
  * a step back of the clock, another takes over. `expectKept` is given what get() said before and after.
  */
-export function aroundNewNumbers(
+export function aroundNewOptions(
   rules: fc.Arbitrary<Rule>,
   expectKept: (before: number, after: number, from: Rule, to: Rule) => void,
 ): void {

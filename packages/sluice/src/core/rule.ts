@@ -50,8 +50,8 @@ export interface Rule<P extends Per = Per> {
   /** Sets the units used, as if they were spent now. */
   put(cells: Float64Array, at: number, nowMs: number, used: number): void
   /**
-   * Gives `cost` units back, never above full. `endsAt`, if given, is the end of the state just after these units were spent. Then
-   * the refund gives back only as many of them as still count, and never units that were spent later.
+   * Gives `cost` units back, never above full. `endsAt`, if given, is the end of the state just after these units were spent.
+   * Then the refund gives back only as many of them as still count, and never units that were spent later.
    */
   refund(cells: Float64Array, at: number, nowMs: number, cost: number, endsAt?: number): void
 }

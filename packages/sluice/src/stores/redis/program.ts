@@ -11,7 +11,7 @@ export const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   'wide-stepped-meter': ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed'],
 }
 
-export const PROGRAM_SHA1 = '80e1fc16be33c95350095acabddc1cf1eba838ce'
+export const PROGRAM_SHA1 = 'a263944665bfc651d0abd275b7431357e6e0f2fc'
 
 export const PROGRAM = `local MAX = 9007199254740991
 local INFINITY = math.huge
@@ -300,10 +300,10 @@ local function startOfWindow(rule, nowMs)
 if rule.isOnClock then return nowMs - nowMs % rule.windowMs end
 return nowMs
 end
-local function longestView(rule, count, room)
-if count <= room then return rule.windowMs end
-if rule.roundsDown then return ceilDiv((room + 1) * rule.windowMs, count) - 1 end
-return floorDiv(room * rule.windowMs, count)
+local function longestView(rule, count, left)
+if count <= left then return rule.windowMs end
+if rule.roundsDown then return ceilDiv((left + 1) * rule.windowMs, count) - 1 end
+return floorDiv(left * rule.windowMs, count)
 end
 local function touch(rule, cells)
 if cells[CURRENT] > 0 then
@@ -355,8 +355,8 @@ if cost > limit then return INFINITY end
 local current = cells[CURRENT]
 local previous = cells[PREVIOUS]
 local elapsed = cells[EXPIRES_AT] == 0 and 0 or nowMs - cells[START]
-local room = limit - cost - current
-if room >= 0 then return math.max(0, windowMs - longestView(rule, previous, room) - elapsed) end
+local left = limit - cost - current
+if left >= 0 then return math.max(0, windowMs - longestView(rule, previous, left) - elapsed) end
 return windowMs - elapsed + windowMs - longestView(rule, current, limit - cost)
 end
 function slidingWindow.spend(rule, cells, nowMs, cost)
