@@ -1,5 +1,6 @@
-// One call on a store that may fail, from its start until it is answered, has failed or reached its deadline.
-// Invariants: every attempt ends by its deadline, once. A call that may have been executed is never asked again.
+// An attempt: one guarded call on a store, from its start to its answer, failure or deadline.
+// Invariants: every attempt ends exactly once, at its deadline at the latest. A call that may have been executed is never
+// repeated.
 
 import type { Figures } from '../core/call.ts'
 import { type ErrorCode, SluiceError, show } from '../core/errors.ts'
@@ -11,17 +12,17 @@ import type { RetryLines } from './retry-lines.ts'
 
 /**
  * - `asking`: the store has the call.
- * - `queued`: the store refused it, or an earlier call on a key of it: it waits to be asked again.
- * - `ended`: its caller has an answer or an error.
+ * - `queued`: the store refused this call or an earlier call on one of its keys. The call waits to be tried again.
+ * - `ended`: the caller has an answer or an error.
  */
 type Stage = 'asking' | 'queued' | 'ended'
 
 /** Callbacks of an attempt. Exactly one of them is called, once. */
 export interface AttemptEnd {
   answered(figures: Figures): void
-  /** `isStoreDown`: false if the store answered with the error. */
+  /** `isStoreDown` is false if the error is an answer of the store. */
   failed(reason: FailureReason, error: SluiceError, isStoreDown: boolean): void
-  /** The error is not about the store, and no fallback can answer. */
+  /** Called if the error is not about the store, so that no fallback can help. */
   threw(error: SluiceError): void
 }
 
@@ -34,7 +35,7 @@ export interface AttemptOptions {
   readonly end: AttemptEnd
 }
 
-/** Time until a refused call is tried again: so long at first, and twice as long each time. */
+/** Time until a refused call is tried again for the first time. It doubles each time. */
 const FIRST_RETRY_MS = 10
 
 const REASONS: Readonly<Partial<Record<ErrorCode, FailureReason>>> = {
@@ -46,7 +47,7 @@ const REASONS: Readonly<Partial<Record<ErrorCode, FailureReason>>> = {
 export class Attempt {
   readonly #options: AttemptOptions
   #stage: Stage = 'asking'
-  /** Time that it has waited in line so far. */
+  /** Time that the call has waited in a retry line so far. */
   #waitedMs = 0
   #refusal: SluiceError | undefined
   #cancelDeadline: () => void = () => {}
@@ -87,7 +88,7 @@ export class Attempt {
   }
 
   #onAnswer(figures: Figures): void {
-    // After the deadline the caller has another answer, and the store counts as failed.
+    // After the deadline the caller already has another result, and the store counts as failed.
     if (this.#stage === 'ended') return
     this.#finish()
     this.#options.end.answered(figures)
@@ -109,7 +110,7 @@ export class Attempt {
     const { entry, timeoutMs } = this.#options
     const delayMs = this.#waitedMs + FIRST_RETRY_MS
     this.#waitedMs += delayMs
-    // No call is tried again if its deadline comes first.
+    // A call is not tried again if its deadline comes first.
     if (entry.isOpen || this.#waitedMs >= timeoutMs) this.#fail('refused', error, true)
     else this.#queue(delayMs, error)
   }
@@ -131,7 +132,7 @@ export class Attempt {
   }
 }
 
-/** A store that throws instead of rejecting is treated as if it had rejected. */
+/** Asks the store. If the store throws, the promise rejects. */
 function askNow({ tally, entry }: AttemptOptions): Promise<Figures> {
   try {
     return tally.ask(entry.call)
@@ -141,10 +142,10 @@ function askNow({ tally, entry }: AttemptOptions): Promise<Figures> {
 }
 
 function tooLate(timeoutMs: number): SluiceError {
-  return new SluiceError('ERR_STORE_UNKNOWN', `no answer within ${timeoutMs} ms: the store may have counted`)
+  return new SluiceError('ERR_STORE_UNKNOWN', `no answer within ${timeoutMs} ms: the call may have been counted`)
 }
 
-/** An error that a store has not sorted may mean anything. */
+/** Returns a SluiceError. An error that the store has not sorted counts as `unknown`. */
 function sorted(thrown: unknown): SluiceError {
   if (thrown instanceof SluiceError) return thrown
   const message = thrown instanceof Error ? thrown.message : show(thrown)

@@ -361,8 +361,8 @@ describe('what cannot work is refused', () => {
 
   test.each([
     ['no options', undefined, /takes an object of options/],
-    ['no rules', {}, /rules to be those of a limiter, got undefined/],
-    ['an empty list', { rules: [] }, /rules to be those of a limiter/],
+    ['no rules', {}, /rules to be the rules of a limiter, got undefined/],
+    ['an empty list', { rules: [] }, /rules to be the rules of a limiter/],
     ['a misspelt option', { rules: [DAILY], header: 'legacy' }, /did you mean headers/],
     ['an unknown style', { rules: [DAILY], headers: 'draft-8' }, /headers must be .*'draft-10'.* or false, got "draft-8"/],
     ['a style that is a name of Object', { rules: [DAILY], headers: 'toString' }, /got "toString"/],

@@ -1,6 +1,5 @@
-// Takes a charge back that was made a moment ago, when another key of the call has denied it.
-// Invariant: units that have left by themselves meanwhile are not given back again, and none is taken from a window that began after
-// the charge.
+// Takes back a charge that was made a moment ago, because another key of the call has denied it.
+// Invariant: units that no longer count are not given back, and no units are given back in a window that began after the charge.
 
 import type { Rule } from '../../core/rule.ts'
 import { type Cells, runCall, type StateChange, sameCells } from '../loaded-states.ts'
@@ -17,12 +16,12 @@ export interface Charged {
   readonly after: Float64Array
 }
 
-/** The changes that take the charge back from the state as it is now. */
+/** Returns the changes that take the charge back from the present state. */
 export function takenBack(charged: Charged, read: (name: string) => Cells, nowMs: number): readonly StateChange[] {
   const { rule, name, key, before, after } = charged
   const kept = read(name)
   if (kept === undefined) return []
-  // Nobody has changed it since: it becomes what it was, to the last cell.
+  // The state has not changed since, so the old cells are restored exactly.
   if (sameCells(kept, after)) return [{ name, cells: before }]
   const amount = unitsLeft(charged, nowMs)
   if (amount === 0) return []
@@ -33,10 +32,10 @@ export function takenBack(charged: Charged, read: (name: string) => Cells, nowMs
   ).changes
 }
 
-/** Units of the charge that the rule still counts: the difference that it makes now. */
+/** Returns the units of the charge that the rule still counts: the difference between both states at `nowMs`. */
 export function unitsLeft({ rule, amount, before, after }: Charged, nowMs: number): number {
   const settled = settledCopy(rule, after, nowMs)
-  // A cell that has grown says that the rule went on to another window: a refund would take from that one. A log has none.
+  // A cell that has grown means that another window has begun. A refund would change that window. This does not hold for logs.
   if (rule.log === undefined && settled.some((cell, i) => cell > after[i])) return 0
   const usedWithout = before === undefined ? 0 : rule.used(settledCopy(rule, before, nowMs), 0, nowMs)
   return Math.min(amount, Math.max(0, rule.used(settled, 0, nowMs) - usedWithout))
