@@ -198,7 +198,7 @@ describe('the bound', () => {
     expect(denied).toBeGreaterThan(4500)
   })
 
-  test('expired keys make room before any live one goes', () => {
+  test('expired keys make space before any live one goes', () => {
     const clock = fakeClock()
     const store = memoryStore({ clock, maxKeys: 1000 })
     const short = createLimiter({ rules: fixedWindow({ limit: 9, window: '1s' }), store })
@@ -361,7 +361,7 @@ describe('the bound', () => {
     }
     const store = memoryStore({ maxKeys: 1 })
     expect(() => createLimiter({ rules: [parseRule('1/second'), parseRule('9/minute')], store })).toThrow(
-      /no room for the 2 rules/,
+      /no space for the 2 rules/,
     )
   })
 })
@@ -522,7 +522,7 @@ describe('long logs', () => {
     expect(most).toBeLessThan(500)
   })
 
-  test('a key of which one log has ended is counted on all of its rules, while room is made for another', () => {
+  test('a key of which one log has ended is counted on all of its rules, while space is made for another', () => {
     const clock = fakeClock()
     const store = memoryStore({ clock, maxBytes: 2 ** 22 })
     const long = slidingLog({ limit: 100_000, window: '10h', name: 'long' })

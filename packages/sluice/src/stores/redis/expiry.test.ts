@@ -1,4 +1,4 @@
-// What the store leaves in Redis: every key ends soon after it means nothing any more, and none is larger than it must be.
+// The keys that the store leaves in Redis: each expires soon after its state has ended, and none is larger than necessary.
 
 import { Cluster, Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
@@ -17,11 +17,11 @@ const redis = beforeTests(
   (client) => client.disconnect(),
 )
 
-/** How long a key may outlive what it means. */
+/** The most time for which a key may outlive its state. */
 const GRACE_MS = 1000
-/** The same under a clock of the test's own. */
+/** The same with a clock of the test's own. */
 const GRACE_UNDER_CLOCK_MS = 3_600_000
-/** How long notes of executed commands are kept. */
+/** Time for which notes of executed commands are kept. */
 const NOTED_MS = 600_000
 
 function limiterOver(rules: Rule | readonly Rule[], options = {}) {

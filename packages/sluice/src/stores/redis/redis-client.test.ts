@@ -127,7 +127,7 @@ describe('the first hit', () => {
     const patient = patientLimiter(five, redisStore(client, { prefix }))
     const hit = patient.hit('ada')
     await client.connect()
-    // What was refused has not been kept for later.
+    // Calls that were refused were not kept for later.
     expect(await hit).toMatchObject({ allowed: true, remaining: 4 })
   })
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Call, Operation } from '../../core/call.ts'
-import { readAnswers } from './redis-numbers.ts'
+import { readAnswers } from './redis-reply.ts'
 
 function call(operation: Operation, charges = 1): Call {
   return { operation, charges: Array.from({ length: charges }, (_, rule) => ({ rule, key: 'k', amount: 1 })) }

@@ -22,7 +22,7 @@ Logger.setLoggerConfig('off')
 const host = '127.0.0.1'
 const hundred = fixedWindow({ limit: 100, window: '1h' })
 
-/** How often the server was asked to run the program, since it was last told to forget. */
+/** Returns the number of times that the server ran the program since the last reset of its statistics. */
 async function runsOn(server: RedisServer): Promise<number> {
   const stats = await server.cli('INFO', 'commandstats')
   return [...stats.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0)
@@ -57,7 +57,7 @@ const clusterProxy = beforeTests(
   () => startProxy(cluster.it.primaries[0].port),
   (it) => it.stop(),
 )
-/** Of the first of three primaries. */
+/** A proxy in front of the first of three primaries. */
 const keyInCluster = Array.from({ length: 100 }, (_, i) => `user ${i}`).find((key) => slotOf(`{${key}}`) < 5000) as string
 const natMap = () => ({ [`${host}:${cluster.it.primaries[0].port}`]: { host, port: clusterProxy.it.port } })
 
