@@ -1,4 +1,4 @@
-// What every rule promises, as properties over random numbers of the rule and random traffic.
+// The guarantees of every rule, as properties over random options and random traffic.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -294,7 +294,7 @@ export function withstandsStepsBack(rules: fc.Arbitrary<Rule>, longestWaitMs: (r
   })
 }
 
-/** How long a fresh key would wait for any cost after `used` units were put on it just now. */
+/** Returns the wait of a key for the whole limit, after `used` units were set just now. */
 export function waitAfterPut(rule: Rule, used: number): number {
   const { limiter } = definedLimiter(rule, fakeClock())
   limiter.set('k', used)

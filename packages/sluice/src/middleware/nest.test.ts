@@ -16,7 +16,7 @@ const usual = (): GateOptions<NestRequest> => ({ rules: rule('all', 3), store: m
 
 type Decorator = (target: object, name: string, descriptor: PropertyDescriptor) => unknown
 
-/** What TypeScript makes of a controller with decorated methods, each of which answers with its name. */
+/** The output of TypeScript for a controller with decorated methods. Each method returns its name. */
 function controller(path: string, methods: Readonly<Record<string, readonly Decorator[]>>, ...ofClass: ClassDecorator[]) {
   class Made {}
   for (const [name, decorators] of Object.entries(methods)) {

@@ -15,7 +15,7 @@ export interface Task {
   readonly calls: readonly (readonly [method: string, ...args: unknown[]])[]
 }
 
-/** What a process answers: numbers and decisions, and what it takes for the time. */
+/** The results of a process: numbers and decisions, and the time by its clock. */
 interface Reply {
   readonly answers: readonly (number & Decision)[]
   readonly nowMs: number

@@ -79,7 +79,7 @@ describe.concurrent('processes whose clocks are an hour slow, right, and an hour
         expect(endsMs - denied.resetAfterMs).toBeLessThanOrEqual(afterMs)
       }
 
-      // What one is told to wait for, another gets.
+      // After the wait that one process returned, another process is allowed.
       const [{ retryAfterMs }] = await ask(0, ['peek', 'ada', { cost: 6 }])
       const inTimeMs = (await redisNowMs()) + retryAfterMs
       await until('the time to come', async () => (await redisNowMs()) >= inTimeMs)

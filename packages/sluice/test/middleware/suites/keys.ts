@@ -59,7 +59,7 @@ export function keySuite(framework: Framework): void {
       '"plan";r=1;t=60',
       '"plan";r=0;t=60',
       '"plan";r=0;t=60',
-      // Who changes plans keeps what was used, since the rule keeps its name.
+      // A client that changes its plan keeps its units used, because the rule keeps its name.
       '"plan";r=1;t=60',
       '"plan";r=0;t=60',
     ])
