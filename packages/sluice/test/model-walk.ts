@@ -16,8 +16,8 @@ export interface Model<S> {
   /** The state of a key never hit. */
   readonly fresh: S
   /**
-   * Returns the state at `nowMs`. Called before every other method. If the clock has stepped back since the state was written, the
-   * result is the same as if the state had been written now.
+   * Returns the state at `nowMs`. Called before every other method. If the clock has stepped back since the state was written,
+   * the result is the same as if the state had been written now.
    */
   settle(state: S, nowMs: number): S
   /** Units used, rounded up. */
@@ -43,8 +43,8 @@ export interface WalkOptions {
   /** True if the clock may also step back. */
   readonly stepsBack?: boolean
   /**
-   * `'every-ms'` (default): every millisecond is tried to find the wait. `'edges'`, for rules with long waits: only the end of the
-   * wait and the millisecond before it are tried.
+   * `'every-ms'` (default): every millisecond is tried to find the wait. `'edges'`, for rules with long waits: only the end of
+   * the wait and the millisecond before it are tried.
    */
   readonly waits?: 'every-ms' | 'edges'
   /** The calls to make. Default: all. */
@@ -200,7 +200,9 @@ class ModelledKey<S> {
     return this.#first((ms) => model.isNew(model.settle(state, nowMs + ms), nowMs + ms), claimedMs)
   }
 
-  /** Returns the first millisecond from 1 on that holds; with 'edges', the claimed one if it holds and the one before does not. */
+  /**
+   * Returns the first millisecond from 1 on that holds; with 'edges', the claimed one if it holds and the one before does not.
+   */
   #first(holds: (ms: number) => boolean, claimedMs: number): number {
     if (this.#waits === 'edges') {
       if (!(claimedMs >= 1)) return Number.NaN

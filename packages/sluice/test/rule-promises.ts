@@ -6,7 +6,7 @@ import type { Rule } from '../src/core/rule.ts'
 import { fakeClock } from '../src/testing/fake-clock.ts'
 import { type DefinedLimiter, definedLimiter } from './defined-limiter.ts'
 
-/** A hit after a pause, both in thousandths of the rule's own numbers, so that any traffic fits any rule. */
+/** A hit after a pause, both in thousandths of the rule's limit and window, so that any traffic fits any rule. */
 interface TrafficStep {
   readonly pause: number
   readonly cost: number
@@ -58,7 +58,7 @@ function afterTraffic(rule: Rule, steps: readonly TrafficStep[]): DefinedLimiter
   return defined
 }
 
-/** Everything that a limiter says of a key, without changing it. */
+/** Reads everything about a key, without changing it. */
 function figuresOf({ limiter }: DefinedLimiter): unknown {
   const { limit } = limiter.rules[0]
   const costs = [0, 1, Math.ceil(limit / 2), limit, limit + 1]
@@ -140,7 +140,7 @@ export function keepsItsPromises(rules: fc.Arbitrary<Rule>): void {
       )
     })
 
-    test('looking changes nothing', () => {
+    test('a peek changes nothing', () => {
       fc.assert(
         fc.property(rules, traffic, (rule, steps) => {
           const watched = definedLimiter(rule)
@@ -193,7 +193,7 @@ export function leavesNoTraceOfDeniedHits(rules: fc.Arbitrary<Rule>): void {
         for (const step of steps) {
           for (const { clock } of [insistent, polite]) clock.advance(pauseMsOf(rule, step.pause))
           const options = { cost: costOf(rule, step.cost) }
-          // The polite one looks first and does not hit where it would be denied.
+          // The polite client peeks first, and does not hit if it would be denied.
           if (polite.limiter.peek('k', options).allowed) polite.limiter.hit('k', options)
           insistent.limiter.hit('k', options)
           insistent.limiter.hit('k', { cost: rule.limit + 1 })

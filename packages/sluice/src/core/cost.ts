@@ -1,14 +1,19 @@
 // Checks of costs and counts: whole numbers below 2^53.
 
-import { mustBe } from './errors.ts'
+import { mustBe, SluiceError, show } from './errors.ts'
 import { isWhole } from './whole-numbers.ts'
 
-/** Throws ERR_COST unless `cost` is a whole number of at least `least`, below 2^53. */
-export function checkCost(cost: unknown, least: 0 | 1, name = 'cost'): asserts cost is number {
+/**
+ * Throws ERR_COST unless `cost` is a whole number of at least `least`, below 2^53. `rule` is the name of the rule, if it is one
+ * rule's cost.
+ */
+export function checkCost(cost: unknown, least: 0 | 1, rule?: string): asserts cost is number {
   // Object.is: −0 is a whole number in JavaScript, but it is never a cost.
-  if (!isWhole(cost, least) || Object.is(cost, -0)) {
-    throw mustBe('ERR_COST', name, `a whole number of at least ${least} and below 2^53`, cost)
-  }
+  if (isWhole(cost, least) && !Object.is(cost, -0)) return
+  const need = `a whole number of at least ${least} and below 2^53`
+  if (rule === undefined) throw mustBe('ERR_COST', 'cost', need, cost)
+  const message = `the cost of ${show(rule)} must be ${need}, got ${show(cost)}`
+  throw new SluiceError('ERR_COST', message, { option: rule, value: cost })
 }
 
 /** Throws ERR_COST unless `used` is a count that a rule can be set to. */

@@ -1,4 +1,4 @@
-// A charge that is given back, beside the same traffic without it: a refund that names the state never frees too much.
+// Compares traffic with a charge that is given back to the same traffic without it: a refund with `endsAt` never frees too much.
 
 import { describe, expect, test } from 'vitest'
 import { definitionStore, everyRule, fakeClock } from '../testing/index.ts'
@@ -10,7 +10,7 @@ function callOf(operation: Operation, amount: number, endsAt?: number): Call {
   return { operation, charges: [endsAt === undefined ? { rule: 0, key: 'k', amount } : { rule: 0, key: 'k', amount, endsAt }] }
 }
 
-/** Two stores with the same traffic. The first has a charge more, and gives it back after `others` have spent. */
+/** Two stores with the same traffic. The first has one more charge, and gives it back after `others` have spent. */
 function compare(rule: Rule, random: Random, others: number) {
   const clock = fakeClock()
   const [charged, spared] = [definitionStore(clock), definitionStore(clock)].map((store) => store.tally([rule]))

@@ -14,7 +14,7 @@ storeSuite('toy, in place', (clock) => mapStore(clock), { steps })
 storeSuite('toy, transaction', (clock) => toyTransactionStore(new ToyDatabase(clock)), { steps })
 storeSuite('toy, compare and swap', (clock) => toyCompareAndSwapStore(new VersionedMap(), clock), { steps })
 
-/** Stands still, with timers that fire: processes that meet pause, and go on. */
+/** A clock that stands still, with timers that fire at once, so that competing processes go on after a pause. */
 const stopped = { now: fakeClock().now, after: (delayMs: number, callback: () => void) => timer(delayMs, callback) }
 
 function timer(delayMs: number, callback: () => void): () => void {

@@ -74,7 +74,7 @@ describe.concurrent('processes whose clocks are an hour slow, right, and an hour
       for (const { beforeMs, denied, endsMs, afterMs } of asked) {
         expect(denied.allowed).toBe(false)
         expect(denied.retryAfterMs).toBeLessThanOrEqual(2 * WINDOW_MS)
-        // Until when and from when on are both told on Redis' clock.
+        // Both times are read from Redis' clock.
         expect(endsMs - denied.resetAfterMs).toBeGreaterThanOrEqual(beforeMs)
         expect(endsMs - denied.resetAfterMs).toBeLessThanOrEqual(afterMs)
       }

@@ -82,7 +82,7 @@ test('an error of several addresses has only a code', () => {
   expect(storeError(error)).toMatchObject({ code: 'ERR_STORE_REFUSED', message: 'Redis refused: ECONNREFUSED' })
 })
 
-test('what is sorted already stays as it is', () => {
+test('an error that is already sorted stays the same', () => {
   const error = new SluiceError('ERR_STORE_REFUSED', 'the client is not connected to Redis')
   expect(storeError(error)).toBe(error)
 })
