@@ -1,6 +1,6 @@
 // A circuit breaker: after several failures in a row the store is not asked for a while, and then by one call at a time.
-// Invariants: an open breaker lets one call through in each `probeEveryMs`, also if the clock steps. A call that entered before
-// the breaker opened or closed does not change it afterwards.
+// Invariants: an open breaker lets one call through in each `probeEveryMs`, also if the clock steps. The failure of a call that
+// entered before the breaker opened or closed does not change it afterwards.
 
 import type { TimerClock } from '../core/clock.ts'
 

@@ -46,7 +46,7 @@ export interface Done<V, T> extends Reading<V> {
   readonly result: T
 }
 
-/** Number of attempts without a pause. Later pauses grow up to the next constant. */
+/** Number of attempts without a pause. Later pauses grow up to `LONGEST_PAUSE_MS`. */
 const AT_ONCE = 2
 const LONGEST_PAUSE_MS = 64
 
