@@ -4,7 +4,7 @@
 // Invariants: replies are handed out in the order in which they arrived. A reply waits only just after a large reply, and never
 // for long, because the deadlines of its calls go on.
 
-/** A reply with at least so many answers is large: handing it out takes longer than the turn after it. */
+/** The fewest answers of a large reply. Handing out a large reply takes longer than the turn after it. */
 const LARGE = 32
 
 /**

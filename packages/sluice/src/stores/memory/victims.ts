@@ -11,7 +11,7 @@ const NEXT_TO_NOTHING = FULL / 16
 /** Number of epochs for which a heavy row is young. In that time three eighths of the store's rows can be claimed. */
 const YOUNG = 3
 
-/** One of so many live rows may be evicted, so that a search evicts few of many. Of rows that have used almost nothing, more. */
+/** Number of live rows in a search for each evicted row. Fewer are needed if the rows have used almost nothing. */
 const LIVE_AN_EVICTED = 8
 const LIVE_AN_EVICTED_LIGHTLY = 4
 
