@@ -46,9 +46,9 @@ describe('after a charge was given back', () => {
       }
     })
 
-    // The steps of a bucket that was empty in between begin with its next charge, whichever that is.
+    // The steps of a bucket that was empty in between begin with its next charge, so the two stores may differ.
     if (rule.algorithm === 'stepped-meter') continue
-    test(`no less is used, now and later, whoever came in between: ${rule.name}`, () => {
+    test(`no less is used, now and later, with other charges in between: ${rule.name}`, () => {
       const random = seededRandom()
       for (let run = 0; run < RUNS; run++) {
         const { clock, used } = compare(rule, random, random.whole(1, 3))

@@ -139,7 +139,7 @@ describe('a table of peers and headers', () => {
     test.each(rows.map((row, i) => [`${header} ${i + 1}`, row] as const))('%s', (_title, [trustProxy, peer, value, key]) => {
       const read = reader({ header, ...(trustProxy === undefined ? {} : { trustProxy }) })
       expect(read(peer, { [header]: value }).key, `${peer} | ${value}`).toBe(key)
-      // A value that no HTTP parser would let through reaches nobody as Headers.
+      // Headers cannot contain a value that HTTP parsers refuse.
       if (value !== undefined && /^[\t\x20-\x7e]*$/.test(value)) {
         expect(read(peer, new Headers({ [header]: value })).key).toBe(key)
       }
@@ -353,7 +353,7 @@ describe('a warning', () => {
   })
 })
 
-describe('what cannot work is refused', () => {
+describe('wrong options are refused', () => {
   test.each([
     ['true', { trustProxy: true }, /trustProxy must be .* got true: true would believe whatever a client writes/],
     ['a name', { trustProxy: 'loopback' }, /trustProxy must be .* got "loopback"/],

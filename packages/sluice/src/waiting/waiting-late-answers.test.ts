@@ -104,8 +104,8 @@ describe('maxWaitMs', () => {
   })
 })
 
-describe('a caller that goes while the store decides for it', () => {
-  test('gets what it has paid for, if the store lets it', async () => {
+describe('a caller that leaves while the store decides for it', () => {
+  test('gets its decision if the store allows the hit', async () => {
     const { store, outcomes, wait, pass } = farAway(fixedWindow({ limit: 1, window: '1h' }))
     const abort = new AbortController()
     wait('a', { signal: abort.signal })
@@ -117,7 +117,7 @@ describe('a caller that goes while the store decides for it', () => {
     expect(spentOn(store)).toBe(1)
   })
 
-  test('goes once it is denied, with the reason that it gave first, and the next one tries', async () => {
+  test('leaves once it is denied, with its first reason, and the next one tries', async () => {
     const { store, limiter, outcomes, wait, pass } = farAway(fixedWindow({ limit: 3, window: '1h' }))
     const filled = limiter.hit('ada', { cost: 2 })
     await pass(LATENCY_MS)
@@ -132,7 +132,7 @@ describe('a caller that goes while the store decides for it', () => {
     expect(spentOn(store)).toBe(3)
   })
 
-  test('a caller further back goes at once', async () => {
+  test('a caller further back leaves at once', async () => {
     const { outcomes, wait, pass } = farAway()
     const abort = new AbortController()
     wait('a')
@@ -144,7 +144,7 @@ describe('a caller that goes while the store decides for it', () => {
   })
 })
 
-test('a limiter that is closed sends away all but the one for whom the store decides', async () => {
+test('a limiter that is closed rejects all callers but the one for whom the store decides', async () => {
   for (const limit of [1, 2]) {
     const { store, limiter, outcomes, wait, pass } = farAway(fixedWindow({ limit, window: '1h' }))
     wait('a', { cost: limit })

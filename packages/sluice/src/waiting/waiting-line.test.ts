@@ -86,7 +86,7 @@ test('others may take the units; the wait goes on', async () => {
   expect(served).toEqual(['a at 0', expect.stringMatching(/^b at 20\d\d$/)])
 })
 
-test('thousands who wait for one key are all served, and all sent away', async () => {
+test('thousands of callers of one key are all served, or all rejected', async () => {
   const clock = fakeClock()
   const limiter = createLimiter({
     rules: fixedWindow({ limit: 9000, window: '1s' }),
@@ -205,7 +205,7 @@ describe('a wait ends early', () => {
   })
 })
 
-test('a signal that is none is refused before anybody waits, and nothing is spent', async () => {
+test('a value that is not a signal is refused before the wait, and nothing is spent', async () => {
   const clock = fakeClock()
   const limiter = createLimiter({
     rules: fixedWindow({ limit: 1, window: '1s' }),

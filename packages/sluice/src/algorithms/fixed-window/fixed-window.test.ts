@@ -38,7 +38,7 @@ function modelOf(options: FixedWindowOptions & { readonly window: number }): Mod
     settle: (hits, nowMs) =>
       hits
         .filter(({ endMs }) => nowMs < endMs)
-        // A window never ends more than one window from now, whatever the clock did.
+        // A window never ends more than one window from now, also after a step of the clock.
         .map(({ cost, endMs }) => ({ cost, endMs: Math.min(endMs, nowMs + window) })),
     used: sum,
     allows: (hits, _, cost) => sum(hits) + cost <= limit,

@@ -115,7 +115,7 @@ describe('names of states', () => {
       fc.property(key, rule, (key, rule) => {
         const name = nameOf('sluice', key, rule)
         expect(Buffer.byteLength(name)).toBeLessThanOrEqual(1400)
-        // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression looks for control characters
         expect(name).not.toMatch(/[\u0000-\u001f\u007f]/)
       }),
       runs(300),

@@ -294,7 +294,7 @@ describe('the note of what was executed', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.record({ times, late }), { minLength: 1, maxLength: 60 }), async (sent) => {
         const arrivals = sent.flatMap(({ times, late }, i) =>
-          // The first comes up to 31 places late; what is sent again comes any time after it.
+          // The first sending comes up to 31 positions late. The commands that are sent again come any time after it.
           Array.from({ length: times }, (_, again) => ({ nth: i + 1, at: i + late + again * 40 })),
         )
         const commands = arrivals.sort((a, b) => a.at - b.at).map(({ nth }) => ({ nth }))
