@@ -48,16 +48,16 @@ if (!process.argv.includes('--check')) {
 }
 
 /**
- * A Lua function from a rule as the program is told it to its parameters by name, what defines it, and its short way.
+ * A Lua function from the arguments of a rule to its parameters by name, what defines it, and its short way.
  * @param {readonly Translation[]} translations
  */
 function translationTable(translations) {
   const branches = translations.map(({ algorithms, define, shortWay = 'nil', parameters }) => {
     const isMeant = algorithms.map((algorithm) => `name == '${algorithm}'`).join(' or ')
-    const byName = parameters.map((parameter, i) => `${parameter} = told[${i + 2}]`).join(', ')
+    const byName = parameters.map((parameter, i) => `${parameter} = described[${i + 2}]`).join(', ')
     return `if ${isMeant} then return { ${byName} }, ${define}, ${shortWay} end`
   })
-  return ['local function translationOf(told)', 'local name = told[1]', ...branches, 'end'].join('\n')
+  return ['local function translationOf(described)', 'local name = described[1]', ...branches, 'end'].join('\n')
 }
 
 /**

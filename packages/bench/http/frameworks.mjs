@@ -1,4 +1,4 @@
-// Which frameworks take part: every file of frameworks/, under its file name. Adding one is adding a file.
+// The frameworks of the HTTP bench: every file of frameworks/, named by its file. To add a framework, add a file.
 
 import { readdirSync } from 'node:fs'
 

@@ -12,7 +12,7 @@ import * as overhead from './tasks/overhead.mjs'
 /** @import { Timing } from './traffic.mjs' */
 
 /**
- * What every task is told.
+ * Options of every task.
  * @typedef {{ contestants: Contestant[], frameworks: Framework[], timing: Timing }} Plan
  */
 

@@ -1,4 +1,4 @@
-// Run as a program by traffic.mjs: makes requests when it is told to, and reports the number of answers and the time.
+// Run as a program by traffic.mjs: makes requests on command, and reports the number of responses and the time.
 // Connections are kept alive, with one request under way on each. It never sleeps between answers: a server would have to wake
 // it, which on a virtual machine takes as long as a good part of an answer, and takes a fast server longer than a slow one.
 

@@ -12,7 +12,7 @@ export const ANSWER = { hello: 'world' }
 let left = limit
 
 /**
- * What a limiter says of it, without counting anything.
+ * The fields of a limiter about the quota, without counting anything.
  * @param {(name: string, value: string) => unknown} set
  */
 export function writeFields(set) {

@@ -14,8 +14,8 @@ import { fileURLToPath } from 'node:url'
  */
 
 /**
- * Between its turns V8 would use the rest to collect what nobody holds just then, and throw away the code that was compiled for it.
- * What it compiles in its place may stay a third dearer. Under steady traffic there is no such rest.
+ * Between turns, V8's memory reducer would discard compiled code of an idle server. The code that is compiled later may be a third
+ * slower. Under steady traffic a server is never idle.
  */
 const NO_REST = { execArgv: ['--no-memory-reducer'] }
 
@@ -86,7 +86,7 @@ function ask(child, message) {
 }
 
 /**
- * What a process says next. One that ends instead has printed why.
+ * Waits for the next message of a process. A process that ends instead has printed the reason.
  * @param {ChildProcess} child
  * @returns {Promise<any>}
  */

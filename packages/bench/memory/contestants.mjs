@@ -1,11 +1,11 @@
-// Who takes part in the memory bench, and what a contestant is.
+// The contestants of the memory bench, and their interface.
 
 import { loadContestantOf, loadContestantsOf } from '../rounds/contestants.mjs'
 
 /** @import { Contestant as AnyContestant } from '../rounds/contestants.mjs' */
 
 /**
- * What a contestant is told: the quota of each key, and how many keys it will be asked to hold.
+ * Options of a contestant: the quota of each key, and the number of keys that it must hold.
  * @typedef {{ limit: number, windowMs: number, keys: number }} Quota
  */
 

@@ -16,7 +16,7 @@ import * as worstHit from './tasks/worst-hit.mjs'
 /** @import { Timing } from './traffic.mjs' */
 
 /**
- * What every task is told.
+ * Options of every task.
  * @typedef {{ contestants: Contestant[], timing: Timing, full: boolean }} Plan
  */
 

@@ -41,7 +41,7 @@ export function assertHolds(limiter, keys) {
   if (held !== keys) throw new Error(`it was given ${keys} keys and holds ${held}`)
 }
 
-/** How long hits are made untimed, then timed. @typedef {{ warmUpMs: number, timedMs: number }} Timing */
+/** The time of the warm-up, and of the measurement. @typedef {{ warmUpMs: number, timedMs: number }} Timing */
 
 /**
  * Hits random ones of `keys` keys.

@@ -13,9 +13,9 @@ import { memoryStore } from './stores/memory/memory-store.ts'
 export interface LimiterOptions<T extends Timing = Timing, R extends Rule = Rule> {
   /** One rule, or several: one decision over all of them. */
   readonly rules: R | readonly R[]
-  /** Where the states live and whose clock counts. Default: a memory store of its own. */
+  /** Keeps the states and gives the time. Default: a memory store of the limiter's own. */
   readonly store?: Store<T>
-  /** What happens when a store outside of the process is slow or gone. Default: after 500 ms the call fails. */
+  /** Deadline and fallback for a store outside of the process that is slow or gone. Default: after 500 ms the call fails. */
   readonly failure?: FailureOptions
   /** Lets callers `wait` for their turn: `waitingLine()`. */
   readonly waiting?: MakeWaiting
@@ -23,17 +23,17 @@ export interface LimiterOptions<T extends Timing = Timing, R extends Rule = Rule
 
 const OPTIONS = ['rules', 'store', 'failure', 'waiting'] as const
 
-/** A limiter over one or several rules. On a memory store its methods answer at once; on any other, with promises. */
+/** Makes a limiter over one or several rules. Its methods return values on a memory store, and promises on any other store. */
 export function createLimiter<R extends Rule, T extends Timing = 'sync'>(
   options: LimiterOptions<T, R>,
 ): Limiter<T, SubjectOf<R>> {
   checkOptions('createLimiter', options, OPTIONS)
   const { store, failure = {}, waiting } = options
   if (store !== undefined && typeof store?.tally !== 'function') {
-    throw mustBe('ERR_OPTION', 'store', 'what memoryStore() and the others make', store)
+    throw mustBe('ERR_OPTION', 'store', 'a store, such as memoryStore() makes', store)
   }
   if (waiting !== undefined && typeof waiting !== 'function') {
-    throw mustBe('ERR_OPTION', 'waiting', 'what waitingLine() makes', waiting)
+    throw mustBe('ERR_OPTION', 'waiting', 'waitingLine()', waiting)
   }
   const used = store ?? (memoryStore() as Store as Store<T>)
   return new StoreLimiter<T, SubjectOf<R>>({

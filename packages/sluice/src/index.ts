@@ -1,4 +1,4 @@
-// The library's front door.
+// The door `sluice`: everything that most applications need.
 
 export { type FixedWindowOptions, fixedWindow } from './algorithms/fixed-window/fixed-window.ts'
 export { type GcraOptions, gcra } from './algorithms/gcra/gcra.ts'

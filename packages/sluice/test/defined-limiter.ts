@@ -10,7 +10,7 @@ import { type FakeClock, fakeClock } from '../src/testing/fake-clock.ts'
 export interface DefinedLimiter {
   readonly limiter: Limiter<'sync'>
   readonly clock: FakeClock
-  /** Another limiter over the same state, as after a deployment that changes the rule's numbers. */
+  /** Makes another limiter over the same states, as after a deployment that changes the rule's options. */
   readonly withRule: (rule: Rule) => Limiter<'sync'>
 }
 

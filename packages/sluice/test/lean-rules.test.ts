@@ -7,7 +7,7 @@ import { ruleCatalogue } from '../src/algorithms/catalogue.ts'
 
 const src = fileURLToPath(new URL('../src', import.meta.url))
 
-/** The files that a bundle of these names of the front door holds something of. */
+/** Returns the files that a bundle with these exports of `sluice` contains. */
 async function bundledFiles(names: string): Promise<readonly string[]> {
   const { metafile } = await build({
     stdin: { contents: `export { ${names} } from './index.ts'`, resolveDir: src },

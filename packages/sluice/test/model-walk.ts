@@ -1,6 +1,6 @@
-// A random walk of a rule's definition against a slow, obvious model of it: not one answer may differ.
-// A model knows nothing of cells. It says in the plainest way what the state is and what it allows at one moment; how long
-// to wait is then found by asking it about every millisecond to come.
+// A random walk that compares a rule's definition with a slow, obvious model of it. All results must be equal.
+// A model has no cells. It describes the state and the decision at one moment in the simplest way. The wait is found by asking
+// the model about every later millisecond.
 
 import type { Decision } from '../src/core/decision.ts'
 import type { Limiter } from '../src/core/limiter.ts'
@@ -9,21 +9,21 @@ import { fakeClock } from '../src/testing/fake-clock.ts'
 import { type Random, seededRandom } from '../src/testing/random.ts'
 import { definedLimiter } from './defined-limiter.ts'
 
-/** A rule in the plainest words. States are never changed, only replaced. */
+/** The simplest description of a rule. States are never changed, only replaced. */
 export interface Model<S> {
   readonly limit: number
   readonly countsDenied?: boolean
   /** The state of a key never hit. */
   readonly fresh: S
   /**
-   * The state at `nowMs`, before anything else is asked of it. Where the clock has stepped back since the state was
-   * written, it is moved to where it would be had it been written now.
+   * Returns the state at `nowMs`. Called before every other method. If the clock has stepped back since the state was written,
+   * the result is the same as if the state had been written now.
    */
   settle(state: S, nowMs: number): S
   /** Units used, rounded up. */
   used(state: S, nowMs: number): number
   allows(state: S, nowMs: number, cost: number): boolean
-  /** Whether the key is as if it had never been hit. */
+  /** True if the key is as if it had never been hit. */
   isNew(state: S, nowMs: number): boolean
   spend(state: S, nowMs: number, cost: number): S
   put(state: S, nowMs: number, used: number): S
@@ -36,20 +36,20 @@ export interface Pair<S> {
 }
 
 export interface WalkOptions {
-  /** How many rules to draw, each with a key of its own. */
+  /** Number of random rules, each with a key of its own. */
   readonly rules?: number
-  /** How many calls on each. */
+  /** Number of calls on each rule. */
   readonly steps?: number
-  /** Whether the clock may also step back. */
+  /** True if the clock may also step back. */
   readonly stepsBack?: boolean
   /**
-   * `'every-ms'` (default): a wait is the first millisecond that holds, found by trying them all. `'edges'`: for rules too
-   * long for that; what holds after the wait must not hold one millisecond before.
+   * `'every-ms'` (default): every millisecond is tried to find the wait. `'edges'`, for rules with long waits: only the end of
+   * the wait and the millisecond before it are tried.
    */
   readonly waits?: 'every-ms' | 'edges'
-  /** Which calls to make; all of them unless said. */
+  /** The calls to make. Default: all. */
   readonly calls?: readonly CallName[]
-  /** Calls that are made like the others, but may be answered differently. */
+  /** Calls whose results may differ. */
   readonly mayDiffer?: readonly CallName[]
 }
 
@@ -57,7 +57,7 @@ export type CallName = 'hit' | 'peek' | 'peek0' | 'inc' | 'get' | 'set' | 'expir
 
 const EVERY_CALL: readonly CallName[] = ['peek', 'peek0', 'inc', 'get', 'set', 'expiresAt', 'refund', 'reset']
 
-/** Draws rules with their models and walks each; throws at the first difference, with the seed and the last calls. */
+/** Draws random rules with their models and walks each. Throws at the first difference, with the seed and the last calls. */
 export function walkModel<S>(draw: (random: Random) => Pair<S>, options: WalkOptions = {}): void {
   const { rules = 100, steps = 60, stepsBack = false, waits = 'every-ms', calls = EVERY_CALL, mayDiffer = [] } = options
   const random = seededRandom()
@@ -84,7 +84,7 @@ export function walkModel<S>(draw: (random: Random) => Pair<S>, options: WalkOpt
   }
 }
 
-/** Mostly a little forward, sometimes to about the end of a window or two, now and then back. */
+/** Moves the clock: mostly a little forward, sometimes to about the end of one or two windows, sometimes back. */
 function pauseMs(random: Random, { windowMs }: Rule, stepsBack: boolean): number {
   if (stepsBack && random.whole(0, 11) === 0) {
     return -random.pick([1, 2, random.whole(1, windowMs), windowMs, windowMs + 1, 2 * windowMs, 5 * windowMs, 3_600_000])
@@ -130,7 +130,7 @@ function figures({ allowed, limit, remaining, retryAfterMs, resetAfterMs }: Figu
   return `allowed ${allowed}, limit ${limit}, remaining ${remaining}, retryAfterMs ${retryAfterMs}, resetAfterMs ${resetAfterMs}`
 }
 
-/** One key of a limiter, as the model has it. Only hit, inc, set and refund write; denied hits write too, what settling changed. */
+/** One key of a limiter, by the model. Only hit, inc, set and refund write. A denied hit writes the settled state. */
 class ModelledKey<S> {
   readonly #model: Model<S>
   readonly #waits: 'every-ms' | 'edges'
@@ -142,7 +142,7 @@ class ModelledKey<S> {
     this.#state = model.fresh
   }
 
-  /** What the key answers. `claimed` is the rule's answer: where waits are checked at their edges only, its waits are tried. */
+  /** Returns the model's result. `claimed` is the rule's result: with 'edges', its waits are tried. */
   ask(nowMs: number, name: CallName, amount: number, claimed: string): string {
     const model = this.#model
     const state = model.settle(this.#state, nowMs)
@@ -200,7 +200,9 @@ class ModelledKey<S> {
     return this.#first((ms) => model.isNew(model.settle(state, nowMs + ms), nowMs + ms), claimedMs)
   }
 
-  /** The first millisecond from 1 on that holds; with 'edges', the claimed one if it does and the one before does not. */
+  /**
+   * Returns the first millisecond from 1 on that holds; with 'edges', the claimed one if it holds and the one before does not.
+   */
   #first(holds: (ms: number) => boolean, claimedMs: number): number {
     if (this.#waits === 'edges') {
       if (!(claimedMs >= 1)) return Number.NaN

@@ -1,4 +1,4 @@
-// The definitions behind promises, as a store outside of the process has them.
+// The definition store with promises instead of values, like a store outside of the process.
 
 import type { TimerClock } from '../src/core/clock.ts'
 import type { Store } from '../src/core/store.ts'

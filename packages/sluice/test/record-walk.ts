@@ -1,4 +1,4 @@
-// A random walk of records: the same calls with costs by rule on two limiters over one clock, and not one answer may differ.
+// A random walk of records: makes the same calls with costs by rule on two limiters with one clock. All results must be equal.
 
 import { expect } from 'vitest'
 import type { Store } from '../src/core/store.ts'
@@ -36,7 +36,7 @@ interface RecordWalk {
   readonly stepsBack: boolean
 }
 
-/** Walks over a few users and organisations; throws at the first difference, with the seed. Returns how many hits were denied. */
+/** Walks over a few users and organisations. Throws at the first difference, with the seed. Returns the number of denied hits. */
 export async function recordWalk({ store, rules, clock, random, steps, stepsBack }: RecordWalk): Promise<number> {
   const limiterOn = (on: Store) => createLimiter({ rules, store: on, failure: { timeoutMs: 20_000 } }) as Limiter
   const tested = limiterOn(store)

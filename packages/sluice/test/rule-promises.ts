@@ -1,4 +1,4 @@
-// What every rule promises, as properties over random numbers of the rule and random traffic.
+// The guarantees of every rule, as properties over random options and random traffic.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -6,7 +6,7 @@ import type { Rule } from '../src/core/rule.ts'
 import { fakeClock } from '../src/testing/fake-clock.ts'
 import { type DefinedLimiter, definedLimiter } from './defined-limiter.ts'
 
-/** A hit after a pause, both in thousandths of the rule's own numbers, so that any traffic fits any rule. */
+/** A hit after a pause, both in thousandths of the rule's limit and window, so that any traffic fits any rule. */
 interface TrafficStep {
   readonly pause: number
   readonly cost: number
@@ -58,7 +58,7 @@ function afterTraffic(rule: Rule, steps: readonly TrafficStep[]): DefinedLimiter
   return defined
 }
 
-/** Everything that a limiter says of a key, without changing it. */
+/** Reads everything about a key, without changing it. */
 function figuresOf({ limiter }: DefinedLimiter): unknown {
   const { limit } = limiter.rules[0]
   const costs = [0, 1, Math.ceil(limit / 2), limit, limit + 1]
@@ -140,7 +140,7 @@ export function keepsItsPromises(rules: fc.Arbitrary<Rule>): void {
       )
     })
 
-    test('looking changes nothing', () => {
+    test('a peek changes nothing', () => {
       fc.assert(
         fc.property(rules, traffic, (rule, steps) => {
           const watched = definedLimiter(rule)
@@ -193,7 +193,7 @@ export function leavesNoTraceOfDeniedHits(rules: fc.Arbitrary<Rule>): void {
         for (const step of steps) {
           for (const { clock } of [insistent, polite]) clock.advance(pauseMsOf(rule, step.pause))
           const options = { cost: costOf(rule, step.cost) }
-          // The polite one looks first and does not hit where it would be denied.
+          // The polite client peeks first, and does not hit if it would be denied.
           if (polite.limiter.peek('k', options).allowed) polite.limiter.hit('k', options)
           insistent.limiter.hit('k', options)
           insistent.limiter.hit('k', { cost: rule.limit + 1 })
@@ -214,7 +214,7 @@ const stepBackMs = fc.oneof(
  * For rules that share a name and do not count denied hits: after some traffic under one, and perhaps
  * a step back of the clock, another takes over. `expectKept` is given what get() said before and after.
  */
-export function aroundNewNumbers(
+export function aroundNewOptions(
   rules: fc.Arbitrary<Rule>,
   expectKept: (before: number, after: number, from: Rule, to: Rule) => void,
 ): void {
@@ -294,7 +294,7 @@ export function withstandsStepsBack(rules: fc.Arbitrary<Rule>, longestWaitMs: (r
   })
 }
 
-/** How long a fresh key would wait for any cost after `used` units were put on it just now. */
+/** Returns the wait of a key for the whole limit, after `used` units were set just now. */
 export function waitAfterPut(rule: Rule, used: number): number {
   const { limiter } = definedLimiter(rule, fakeClock())
   limiter.set('k', used)

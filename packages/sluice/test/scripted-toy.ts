@@ -15,7 +15,7 @@ export interface ToyOptions {
   readonly most?: number
   /** Names the part of a key. Default: the store has no parts. */
   readonly partOf?: (key: string) => string
-  /** Called before calls of a part are executed. What it throws is the answer to all of them. */
+  /** Called before calls of a part are executed. If it throws, all of them fail. */
   readonly before?: (part: string, calls: readonly ToyCall[]) => unknown
   /** Called after calls of a part were executed, before they are answered. */
   readonly after?: (part: string, calls: readonly ToyCall[], answers: readonly Figures[]) => unknown

@@ -1,4 +1,4 @@
-// The most that a rule can be made to let through, found by trying every traffic there is. For rules with tiny numbers.
+// Finds the most that a rule can let through, by trying all possible traffic. For rules with tiny numbers.
 
 import type { Rule } from '../src/core/rule.ts'
 

@@ -1,4 +1,4 @@
-// Nest on Express, which is what it stands on unless told otherwise.
+// Nest on Express, its default.
 
 import 'reflect-metadata'
 import { Controller, Get, Module } from '@nestjs/common'
@@ -41,7 +41,7 @@ async function start(metadata) {
       return ANSWER
     }
   }
-  // What TypeScript makes of decorators.
+  // The output of TypeScript for decorators.
   Get()(Hello.prototype, 'hello', /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(Hello.prototype, 'hello')))
   Controller()(Hello)
   class Root {}

@@ -1,4 +1,4 @@
-// Ours: the public API with a default memory store, given more room only where more keys are asked for.
+// Ours: the public API with a default memory store. It is larger only if a task needs more keys.
 
 import { createLimiter, fixedWindow, memoryStore } from 'sluice'
 

@@ -1,4 +1,4 @@
-// What more rules in one limiter cost: 1 to 8 fixed windows of different lengths, decided together, all or nothing.
+// The cost of several rules in one limiter: 1 to 8 fixed windows of different lengths, decided together, all or nothing.
 
 import { keyCount, perSecond, times } from '../../report/numbers.mjs'
 import { severalRules } from '../../rules.mjs'

@@ -8,7 +8,7 @@ describe.each(ruleCatalogue.map((facts) => [facts.algorithm, facts] as const))('
   const { call, make, options, rate, translation } = facts
   const forms = Object.entries(facts.forms).map(([form, given]) => ({ form, rule: make(given as never) }))
 
-  test('is made by a function of the library that goes by the name in its facts', () => {
+  test('is made by the function of the library that its facts name', () => {
     expect(door).toHaveProperty(call, make)
     expect(() => make('x' as never)).toThrow(new RegExp(`^${call} takes an object`))
   })
@@ -29,7 +29,7 @@ describe.each(ruleCatalogue.map((facts) => [facts.algorithm, facts] as const))('
     expect(make(spelled as never).name).toBe(make(facts.example as never).name)
   })
 
-  test('its rate is told by options of the right kinds', () => {
+  test('the options of its rate have the right kinds', () => {
     const kindOf = (wanted: string) => options.find(({ name }) => name === wanted)?.kind
     expect([rate.units, rate.every].map(kindOf)).toEqual(['units', 'duration'])
     if (rate.burst !== undefined) expect(kindOf(rate.burst)).toBe('units')
@@ -48,7 +48,7 @@ describe.each(ruleCatalogue.map((facts) => [facts.algorithm, facts] as const))('
     for (const parameter of translation.parameters) expect(lua + calls).toMatch(new RegExp(`\\brule\\.${parameter}\\b`))
   })
 
-  test('editors show the help texts: they are the comments in the interface of its options', () => {
+  test('its help texts are the comments in the interface of its options, which editors show', () => {
     const source = readFileSync(new URL(`${algorithm}/${algorithm}.ts`, import.meta.url), 'utf8')
     const [, body] = /export interface \w+Options[^{]*\{\n([\s\S]*?)\n\}/.exec(source) ?? []
     for (const { name, help } of options) {
@@ -78,7 +78,7 @@ test('no two examples share a name, so that one limiter can have all of them', (
   expect(new Set(names).size).toBe(names.length)
 })
 
-test('a spec of no known algorithm is refused with those there are', () => {
+test('the error about an unknown algorithm lists the known ones', () => {
   expect(() => makeRule({ algorithm: 'leeky-bucket' } as never)).toThrow(
     expect.objectContaining({ code: 'ERR_RULE', option: 'algorithm', message: expect.stringContaining('leaky-bucket') }),
   )

@@ -1,5 +1,5 @@
 // The rule catalogue: the facts about every rule, in the order in which schemas, forms and documents show them.
-// A new rule is one line in this list, and its import. Everything else that has to know of it derives it from here.
+// A new rule is one line in this list, and its import. Everything else is derived from here.
 
 import { SluiceError, show } from '../core/errors.ts'
 import type { Rule, RuleOptions } from '../core/rule.ts'
@@ -36,12 +36,12 @@ type SpecWith<A extends string, O extends RuleOptions> = { readonly algorithm: A
 /** The facts about every rule. */
 export const ruleCatalogue: readonly RuleFacts<Algorithm>[] = CATALOGUE
 
-/** The facts about one rule; undefined if none is called so. */
+/** Returns the facts about one rule; undefined if there is no such algorithm. */
 export function findRuleFacts(algorithm: string): RuleFacts<Algorithm> | undefined {
   return ruleCatalogue.find((facts) => facts.algorithm === algorithm)
 }
 
-/** Makes the rule that a spec describes. Throws what the rule's own function throws. */
+/** Makes the rule that a spec describes. Throws the same errors as the rule's own function. */
 export function makeRule({ algorithm, ...options }: RuleSpec): Rule {
   const facts = findRuleFacts(algorithm)
   if (facts === undefined) {

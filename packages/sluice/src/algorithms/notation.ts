@@ -1,14 +1,14 @@
-// The notation people know, taken apart: '100/minute', '10 per 2 hours', '5/second; 100/minute'. parse-rule.ts knows the algorithms.
+// Splits notation into its parts: '100/minute', '10 per 2 hours', '5/second; 100/minute'. parse-rule.ts makes the rules.
 
 import { SluiceError, show } from '../core/errors.ts'
 import { nearest } from '../core/options.ts'
 
-/** The parts of one rule in notation: so many units per so long, of which a burst may come at once. */
+/** The parts of one rule in notation: `limit` units per `windowMs`, of which `burst` may come at once. */
 export interface NotationParts {
   readonly algorithm: string
   readonly limit: number
   readonly windowMs: number
-  /** Undefined if the notation names none. */
+  /** Undefined if the notation has no burst. */
   readonly burst: number | undefined
   /** The text that was read, for error messages. */
   readonly text: string
@@ -31,17 +31,20 @@ export const NOTATION_UNITS: readonly NotationUnit[] = [
   unit(['h', 'hr', 'hour'], 3_600_000),
   unit(['d', 'day'], DAY_MS),
   unit(['w', 'week'], 7 * DAY_MS),
-  // As other libraries count them: thirty days, and twelve such months.
+  // Other libraries use the same lengths: a month of thirty days, and a year of twelve such months.
   unit(['month'], 30 * DAY_MS),
   unit(['year'], 360 * DAY_MS),
 ]
 
-/** algorithm? limit ('/' or 'per') count? unit ('burst' number)? with one space where there were any, so that it is read in one go. */
+/**
+ * Matches: algorithm? limit ('/' or 'per') count? unit ('burst' number)?. Invariant: spaces have been reduced to one, so matching
+ * takes linear time.
+ */
 const SHAPE = /^(?:([a-z][a-z-]*) )?(\d+)(?: ?\/ ?| per )(?:(\d+) ?)?([a-z]+)(?: burst (\d+))?$/
 
 const MOST_CHARACTERS = 1000
 
-/** Takes a notation apart: `;` `,` or `|` stands between several rules. Throws ERR_NOTATION if it cannot be read. */
+/** Splits a notation into its parts. `;` `,` or `|` separates several rules. Throws ERR_NOTATION if it cannot be read. */
 export function readNotation(notation: string): readonly NotationParts[] {
   if (typeof notation !== 'string' || notation.length > MOST_CHARACTERS) {
     throw new SluiceError('ERR_NOTATION', `a rule in notation is a string of up to 1,000 characters, got ${show(notation)}`)
@@ -72,7 +75,7 @@ function readOne(text: string): NotationParts {
   }
 }
 
-/** The error about a word that stands in the place of `part`, with the nearest known one. */
+/** Makes the error about an unknown algorithm or unit. It suggests the nearest known word. */
 export function unknownWord(part: 'algorithm' | 'unit', word: string, known: readonly string[], text: string): SluiceError {
   const near = nearest(word, known)
   const hint = near === undefined ? `there is ${known.join(', ')}` : `did you mean ${near}?`
@@ -82,7 +85,7 @@ export function unknownWord(part: 'algorithm' | 'unit', word: string, known: rea
   })
 }
 
-/** A unit with its plurals. */
+/** Makes a unit. Adds the plurals of its names. */
 function unit(names: readonly string[], ms: number): NotationUnit {
   return { names: names.flatMap((name) => (name.length > 1 && name !== 'ms' ? [name, `${name}s`] : [name])), ms }
 }

@@ -16,7 +16,7 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** What is thrown when a notation is read. */
+/** Returns the error that a notation throws. */
 function failureOf(notation: unknown): SluiceError {
   try {
     parseRule(notation as string)
@@ -88,12 +88,12 @@ describe('one rule in notation', () => {
     ['GCRA  10/Second  BURST  20', gcra({ limit: 10, period: '1s', burst: 20 })],
   ])('%j', (notation, rule) => {
     const parsed = parseRule(notation) as Rule
-    // A log carries functions of its own, which are equal only by what they do.
+    // A log has functions of its own, which are never equal by identity.
     expect(JSON.stringify(parsed)).toBe(JSON.stringify(rule))
     expect(parsed.constructor).toBe(rule.constructor)
   })
 
-  test('limits as it says', () => {
+  test('limits as written', () => {
     const { limiter, clock } = definedLimiter(parseRule('2 per 3 seconds'))
     expect([1, 2, 3].map(() => limiter.hit('k').allowed)).toEqual([true, true, false])
     clock.advance(3000)
@@ -120,7 +120,7 @@ describe('several rules in notation', () => {
   })
 })
 
-describe('what cannot be read', () => {
+describe('a notation that cannot be read', () => {
   test.each([
     '',
     ' ',
@@ -179,7 +179,7 @@ describe('what cannot be read', () => {
     expect(message).toContain(`did you mean ${nearest}`)
   })
 
-  test('an unknown unit that is near none is refused with all there are', () => {
+  test('the error about an unknown unit that is near none lists all units', () => {
     const { code, message } = failureOf('5/fortnight')
     expect(code).toBe('ERR_NOTATION')
     for (const unit of ['"fortnight"', 'second', 'minute', 'hour', 'day', 'week', 'month', 'year'])
@@ -206,7 +206,7 @@ describe('what cannot be read', () => {
   )
 
   test.each(['fixed-window', 'sliding-log', 'sliding-window'])(
-    'a %s has no burst, and the message says what has',
+    'a %s has no burst, and the message lists the algorithms that have one',
     (algorithm) => {
       const { code, message } = failureOf(`${algorithm} 5/second burst 10`)
       expect(code).toBe('ERR_NOTATION')
@@ -214,7 +214,7 @@ describe('what cannot be read', () => {
     },
   )
 
-  test('a plain notation with a burst is told that a fixed window has none', () => {
+  test('the error about a plain notation with a burst says that a fixed window has none', () => {
     expect(failureOf('5/second burst 10').message).toContain('fixed-window has no burst')
   })
 
@@ -222,11 +222,11 @@ describe('what cannot be read', () => {
     expect(failureOf(notation).code).toBe('ERR_NOTATION')
   })
 
-  test('one bad rule among several is named', () => {
+  test('the error names the one bad rule among several', () => {
     expect(failureOf('5/second; 10/parsec; 7/day').message).toContain('"10/parsec"')
   })
 
-  test('numbers that no rule can have are refused as the rule refuses them', () => {
+  test('parameters that no rule can have are refused by the rule itself', () => {
     expect(failureOf('0/minute').code).toBe('ERR_RULE')
     expect(failureOf('9007199254740993/minute').code).toBe('ERR_RULE')
     expect(failureOf('gcra 5/second burst 0').code).toBe('ERR_RULE')
@@ -291,20 +291,20 @@ describe('the name of a rule in notation', () => {
     }
   })
 
-  test('is given to each of several by its place', () => {
+  test('is given to each of several rules by its index', () => {
     const rules = parseRule('5/second; gcra 100/minute', { name: (i) => `rule-${i + 1}` })
     expect(rules.map(({ name }) => name)).toEqual(['rule-1', 'rule-2'])
   })
 
-  test('cannot be one for several, and an unknown option is refused', () => {
+  test('cannot be one string for several rules, and an unknown option is refused', () => {
     expect(() => parseRule('5/second; 9/minute', { name: 'api' })).toThrow(/needs name to be a function .* got "api"/)
     expect(() => parseRule('5/second', { nam: 'api' } as object)).toThrow(/did you mean name\?/)
     expect(() => parseRule('5/second', { name: '' })).toThrow(expect.objectContaining({ code: 'ERR_RULE' }))
   })
 })
 
-describe('the type of what is read', () => {
-  test('is a rule for one, a list for several, and either where nobody knows', () => {
+describe('the type of the result', () => {
+  test('is a rule for one, a list for several, and either for an unknown string', () => {
     expectTypeOf(parseRule('100/minute')).toEqualTypeOf<Rule<undefined>>()
     expectTypeOf(parseRule('token-bucket 10 per second burst 20')).toEqualTypeOf<Rule<undefined>>()
     expectTypeOf(parseRule('5/second; 100/minute')).toEqualTypeOf<readonly Rule<undefined>[]>()
@@ -316,14 +316,14 @@ describe('the type of what is read', () => {
     expectTypeOf(parseRule(oneOrMore)).toEqualTypeOf<Rule<undefined> | readonly Rule<undefined>[]>()
   })
 
-  test('is what is really there', () => {
+  test('is the type of the value', () => {
     expect(Array.isArray(parseRule('100/minute'))).toBe(false)
     expect(Array.isArray(parseRule('5/second;100/minute'))).toBe(true)
   })
 })
 
 describe('the parts of a notation', () => {
-  test('are those that were written, with what was left out', () => {
+  test('are those that were written, with the defaults', () => {
     expect(readNotation('5/second; Token-Bucket 10 per 2 minutes burst 20')).toEqual([
       { algorithm: 'fixed-window', limit: 5, windowMs: SECOND, burst: undefined, text: '5/second' },
       {

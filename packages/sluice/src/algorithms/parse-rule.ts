@@ -1,4 +1,4 @@
-// Rules in the notation people know, made by the functions of the catalogue.
+// Makes rules from notation, with the makers of the catalogue.
 
 import { SluiceError, show } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
@@ -7,7 +7,9 @@ import { findRuleFacts, ruleCatalogue } from './catalogue.ts'
 import { type NotationParts, readNotation, unknownWord } from './notation.ts'
 
 export interface NotationOptions {
-  /** Name of the rule; for several rules, a function from a rule's place, from 0 on, to its name. Default: made of their numbers. */
+  /**
+   * Name of the rule; for several rules, a function from a rule's index to its name. Default: made of algorithm and parameters.
+   */
   readonly name?: string | ((index: number) => string)
 }
 
@@ -19,8 +21,9 @@ type PlainRule = Rule<undefined>
 type Several = `${string}${';' | ',' | '|'}${string}`
 
 /**
- * Reads a rule in notation, or a list of rules where `;` `,` or `|` stands between several.
- * A fixed window unless the notation begins with another algorithm: `'sliding-log 100/minute'`, `'token-bucket 10/second burst 20'`.
+ * Reads a rule in notation, or a list of rules separated by `;` `,` or `|`.
+ * The rule is a fixed window, unless the notation begins with another algorithm: `'sliding-log 100/minute'`,
+ * `'token-bucket 10/second burst 20'`.
  */
 export function parseRule<T extends string>(
   notation: T,
@@ -31,14 +34,10 @@ export function parseRule(notation: string, options: NotationOptions = {}): Plai
   const { name } = options
   const parts = readNotation(notation)
   if (parts.length > 1 && typeof name === 'string') {
-    throw new SluiceError(
-      'ERR_OPTION',
-      `parseRule needs name to be a function where there are several rules, got ${show(name)}`,
-      {
-        option: 'name',
-        value: name,
-      },
-    )
+    throw new SluiceError('ERR_OPTION', `parseRule needs name to be a function if there are several rules, got ${show(name)}`, {
+      option: 'name',
+      value: name,
+    })
   }
   const rules = parts.map((part, i) => ruleOf(part, typeof name === 'function' ? name(i) : name))
   return rules.length === 1 ? rules[0] : rules

@@ -1,11 +1,13 @@
-// Clocks. Core and algorithms read none: the store that holds a state gives the time.
+// Clocks. Core and algorithms read no clock: the store that keeps a state gives the time.
 
-/** Milliseconds since the epoch. Any object with `now()` will do. */
+/** Gives the time in milliseconds since the epoch. Any object with `now()` is a clock. */
 export interface Clock {
   now(): number
-  /** Calls `callback` once, `delayMs` from now, and returns how to cancel it. Without it, waits use the system's timers. */
+  /**
+   * Calls `callback` once, after `delayMs`. Returns a function that cancels it. Without `after`, waits use the system's timers.
+   */
   after?(delayMs: number, callback: () => void): () => void
 }
 
-/** A clock that can also wake somebody up. */
+/** A clock with timers. */
 export type TimerClock = Required<Clock>

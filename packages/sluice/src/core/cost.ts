@@ -1,14 +1,23 @@
 // Checks of costs and counts: whole numbers below 2^53.
 
-import { mustBe } from './errors.ts'
+import { mustBe, SluiceError, show } from './errors.ts'
 import { isWhole } from './whole-numbers.ts'
 
-/** Throws ERR_COST unless `cost` is a whole number of at least `least`, below 2^53. */
-export function checkCost(cost: unknown, least: 0 | 1, name = 'cost'): asserts cost is number {
-  // Object.is: −0 is a whole number to JavaScript, and nobody means it.
-  if (!isWhole(cost, least) || Object.is(cost, -0)) {
-    throw mustBe('ERR_COST', name, `a whole number of at least ${least} and below 2^53`, cost)
-  }
+/**
+ * Throws ERR_COST unless `cost` is a whole number of at least `least`, below 2^53. `rule` is the name of a rule with a cost of
+ * its own.
+ */
+export function checkCost(cost: unknown, least: 0 | 1, rule?: string): asserts cost is number {
+  // Object.is: −0 is a whole number in JavaScript, but it is never a cost.
+  if (!isWhole(cost, least) || Object.is(cost, -0)) throw costError(cost, least, rule)
+}
+
+/** Separate from the check, so that the check is small enough for V8 to inline it. */
+function costError(cost: unknown, least: 0 | 1, rule: string | undefined): SluiceError {
+  const need = `a whole number of at least ${least} and below 2^53`
+  if (rule === undefined) return mustBe('ERR_COST', 'cost', need, cost)
+  const message = `the cost of ${show(rule)} must be ${need}, got ${show(cost)}`
+  return new SluiceError('ERR_COST', message, { option: rule, value: cost })
 }
 
 /** Throws ERR_COST unless `used` is a count that a rule can be set to. */

@@ -1,4 +1,4 @@
-// The answer to one hit. Being over the limit is an answer, not an error.
+// A decision: the result of a hit or peek. Being over the limit is a result, not an error.
 
 import { FIGURES, type Figures } from './call.ts'
 import type { DecisionFailure } from './guard.ts'
@@ -17,24 +17,26 @@ export type DecisionSource = 'store' | 'fallback'
 
 export interface Decision {
   readonly allowed: boolean
-  /** The quota of the rule that speaks. */
+  /** The limit of the rule that speaks. */
   readonly limit: number
-  /** Whole units left now, never negative. So many can really be spent at once. */
+  /** Whole units that can be spent at once now. Never negative. */
   readonly remaining: number
-  /** 0 if allowed; else the exact wait after which this cost passes if nobody else hits. Infinity: never. */
+  /** 0 if allowed; else the exact time until this cost passes, if nobody else hits the key. Infinity: it never passes. */
   readonly retryAfterMs: number
   /** Time until the key is as if it had never been hit. */
   readonly resetAfterMs: number
-  /** The rule that speaks: of those that deny the one with the longest wait, else the one with the fewest units left. */
+  /** Name of the rule that speaks. If rules deny: the one with the longest wait. Else: the one with the fewest units left. */
   readonly rule: string
   readonly source: DecisionSource
-  /** Why the store did not decide, and who did. Undefined if the store decided. */
+  /** The reason why the store did not decide, and the fallback that did. Undefined if the store decided. */
   readonly failure: DecisionFailure | undefined
-  /** The status of each rule that was asked, in the limiter's order. Made when read. */
+  /** The status of each rule that was asked, in the limiter's order. Computed on each read. */
   readonly rules: readonly RuleStatus[]
 }
 
-/** A decision of the store over one rule. A class, so that a hit makes one small object and `rules` costs nothing until it is read. */
+/**
+ * A decision of the store over one rule. It is a class: a hit makes one small object, and `rules` costs nothing until it is read.
+ */
 export class SingleDecision implements Decision {
   readonly allowed: boolean
   readonly limit: number
@@ -65,7 +67,7 @@ export class SingleDecision implements Decision {
     return [{ name, limit, remaining, retryAfterMs, resetAfterMs }]
   }
 
-  /** `JSON.stringify` shows all of it. An infinite wait becomes null, as JSON has no Infinity. */
+  /** Includes the getters, so `JSON.stringify` shows everything. JSON has no Infinity: an infinite wait becomes null. */
   toJSON(): object {
     const { source, failure, rules } = this
     return { ...this, source, ...(failure && { failure }), rules }
@@ -100,7 +102,7 @@ class JointDecision extends SingleDecision {
   }
 }
 
-/** Makes a decision from the figures of `rules`, which it keeps. `failure` says why the store did not decide. */
+/** Makes a decision from the figures of `rules`. It keeps both arrays. `failure` is the reason why the store did not decide. */
 export function decide(rules: readonly Rule[], figures: Figures, failure?: DecisionFailure): Decision {
   if (rules.length === 1 && failure === undefined) {
     const { limit, name } = rules[0]

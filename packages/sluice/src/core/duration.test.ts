@@ -6,7 +6,7 @@ test('durations are whole milliseconds, or a number with its unit', () => {
   expect(['250ms', '10s', '1m', '2h', '7d', 1].map(read)).toEqual([250, 10_000, 60_000, 7_200_000, 604_800_000, 1])
 })
 
-test('anything else is refused, with what was given', () => {
+test('anything else is refused, and the error shows the value', () => {
   for (const bad of [
     '',
     '10',
@@ -32,7 +32,7 @@ test('anything else is refused, with what was given', () => {
   expect(() => durationMs('1w' as '1d', 'every')).toThrow(`every must be such as '250ms', '10s', '1m', '2h' or '7d', got "1w"`)
 })
 
-test('the shortest way to write a duration reads back as the same', () => {
+test('a formatted duration is read back as the same number', () => {
   for (const ms of [1, 999, 1000, 1500, 60_000, 90_000, 3_600_000, 86_400_000, 604_800_000]) {
     expect(durationMs(formatDuration(ms) as '1s')).toBe(ms)
   }

@@ -8,7 +8,7 @@ export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** Milliseconds of a duration. `name` is the option that it was given for, and is in the error if it cannot be read. */
+/** Returns a duration in milliseconds. Throws ERR_DURATION if it cannot be read. `name` is the option's name in that error. */
 export function durationMs(duration: Duration, name = 'duration'): number {
   const ms = typeof duration === 'string' ? parse(name, duration) : duration
   if (!isWhole(ms, 1, MAX_DURATION_MS)) {
@@ -32,7 +32,7 @@ function parse(name: string, text: string): number {
   return Number(parts[1]) * UNIT_MS[parts[2]]
 }
 
-/** Writes a duration in the shortest way: 60000 as '1m'. */
+/** Writes a duration in its largest whole unit: 60000 as '1m'. */
 export function formatDuration(ms: number): string {
   for (const unit of ['d', 'h', 'm', 's']) {
     if (ms % UNIT_MS[unit] === 0) return `${ms / UNIT_MS[unit]}${unit}`

@@ -24,7 +24,7 @@ function optionOf(call: () => unknown): string | undefined {
   return 'nothing was refused'
 }
 
-test('an error says which option is wrong, and what it was given', () => {
+test('an error has the wrong option and its value', () => {
   const many = 2 ** 52
   const refused: Record<string, () => unknown> = {
     limit: () => fixedWindow({ limit: 0, window: '1m' }),
@@ -50,7 +50,7 @@ test('an error says which option is wrong, and what it was given', () => {
   expect(new SluiceError('ERR_CLOSED', 'no').option).toBeUndefined()
 })
 
-test('an error of another copy of the package is known', async () => {
+test('an error of another copy of the package is recognised', async () => {
   const path = './errors.ts?another-copy'
   const { SluiceError: Other } = (await import(path)) as { SluiceError: typeof SluiceError }
   expect(Other).not.toBe(SluiceError)
@@ -58,7 +58,7 @@ test('an error of another copy of the package is known', async () => {
   expect(new SluiceError('ERR_STORE_REFUSED', 'no')).toBeInstanceOf(Other)
 })
 
-test('nothing else passes for an error, and a class of your own is told from it', () => {
+test('nothing else is recognised as a SluiceError, and a subclass is not confused with it', () => {
   for (const thing of [null, undefined, 'ERR_KEY', new Error('no'), { code: 'ERR_KEY' }]) {
     expect(thing instanceof SluiceError).toBe(false)
   }

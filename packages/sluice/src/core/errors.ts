@@ -1,19 +1,19 @@
-// Every way Sluice can fail to answer. Codes are for ever: programs match on them; messages are for people.
+// Errors. Codes never change: programs compare them. Messages are for people and may change.
 
-/** Every code, with what it means. The reference in docs/reference/errors.md is held equal to this table by a test. */
+/** Every code with its meaning. A test compares the reference in docs/reference/errors.md with this table. */
 export const ERROR_CODES = {
   ERR_KEY: 'The key is not a string, or is empty.',
   ERR_COST: 'The cost, or the count to set, is not a whole number in range.',
-  ERR_RULE: 'A rule was made with numbers that cannot work.',
+  ERR_RULE: 'A rule was made with options that cannot work.',
   ERR_RULE_NAME: 'No rule of the limiter has that name, or two rules share one.',
   ERR_DURATION: 'A duration could not be read.',
   ERR_NOTATION: 'A rule in notation could not be read.',
   ERR_OPTION: 'An option is unknown, missing or out of range.',
-  ERR_CLOCK: 'The clock answered something that is not a time.',
+  ERR_CLOCK: 'The clock returned a value that is not a time.',
   ERR_DUMP: 'The dump of a memory store is damaged, or of another version.',
   ERR_CLOSED: 'The limiter has been closed.',
-  ERR_STORE_REFUSED: 'The store did not do it, and says so: it was certainly not counted.',
-  ERR_STORE_UNKNOWN: 'The store did not answer: it may have counted.',
+  ERR_STORE_REFUSED: 'The store refused the call: the call was certainly not counted.',
+  ERR_STORE_UNKNOWN: 'The store did not answer: the call may have been counted.',
   ERR_STORE_FATAL: 'The store cannot work as it is set up.',
   ERR_WAIT_NEVER: 'The wait would never end: the cost is above the limit.',
   ERR_WAIT_TIMEOUT: 'The wait would be, or was, longer than maxWaitMs.',
@@ -22,19 +22,19 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES
 
-/** Codes whose cause may pass by itself: trying again later can work. */
+/** Codes whose cause may end by itself: the same call may succeed later. */
 const TRANSIENT: ReadonlySet<ErrorCode> = new Set(['ERR_STORE_REFUSED', 'ERR_STORE_UNKNOWN', 'ERR_WAIT_TIMEOUT', 'ERR_WAIT_FULL'])
 
 /** The details that an error may carry, so that no program has to read its message. */
 export interface ErrorDetails {
   readonly cause?: unknown
-  /** The option, argument or number of a rule that is wrong. */
+  /** Name of the option or argument that is wrong. */
   readonly option?: string
-  /** The value that it was given. */
+  /** The wrong value. */
   readonly value?: unknown
 }
 
-/** Marks errors of every copy of the package that is loaded: a store may have been built with another one. */
+/** Marks errors of every loaded copy of the package. A store may come with another copy than the limiter. */
 const BRAND = Symbol.for('sluice.error')
 
 export class SluiceError extends Error {
@@ -42,9 +42,9 @@ export class SluiceError extends Error {
   readonly code: ErrorCode
   /** True if the same call may succeed later without any change to the program. */
   readonly transient: boolean
-  /** The option, argument or number of a rule that is wrong; undefined if the error is not about one. */
+  /** Name of the option or argument that is wrong; undefined if the error is not about one. */
   readonly option: string | undefined
-  /** The value that `option` was given. */
+  /** The wrong value of `option`. */
   readonly value: unknown
 
   constructor(code: ErrorCode, message: string, { option, value, ...rest }: ErrorDetails = {}) {
@@ -55,7 +55,7 @@ export class SluiceError extends Error {
     this.value = value
   }
 
-  /** `instanceof SluiceError` goes by the mark, so that it also knows errors of another copy of the package. */
+  /** `instanceof SluiceError` looks for the mark, so it also recognises errors of another copy of the package. */
   static override [Symbol.hasInstance](thing: unknown): boolean {
     // biome-ignore lint/complexity/noThisInStatic: in a class that extends this one, `this` is that class.
     const asked = this as unknown
@@ -68,12 +68,12 @@ export class SluiceError extends Error {
   }
 }
 
-/** The error about an option, argument or number of a rule that must be something else than `value`. */
+/** Makes the error about an option or argument with a wrong value. */
 export function mustBe(code: ErrorCode, option: string, need: string, value: unknown): SluiceError {
   return new SluiceError(code, `${option} must be ${need}, got ${show(value)}`, { option, value })
 }
 
-/** A value as a person would want to read it in an error message: short, quoted, never throwing. */
+/** Writes a value for an error message: short, strings in quotes. Never throws. */
 export function show(value: unknown): string {
   if (typeof value === 'string') {
     return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)

@@ -1,4 +1,4 @@
-// A charge that is given back, beside the same traffic without it: a refund that names the state never frees too much.
+// Compares traffic with a charge that is given back to the same traffic without it: a refund with `endsAt` never frees too much.
 
 import { describe, expect, test } from 'vitest'
 import { definitionStore, everyRule, fakeClock } from '../testing/index.ts'
@@ -10,7 +10,7 @@ function callOf(operation: Operation, amount: number, endsAt?: number): Call {
   return { operation, charges: [endsAt === undefined ? { rule: 0, key: 'k', amount } : { rule: 0, key: 'k', amount, endsAt }] }
 }
 
-/** Two stores with the same traffic. The first has a charge more, and gives it back after `others` have spent. */
+/** Two stores with the same traffic. The first has one more charge, and gives it back after `others` have spent. */
 function compare(rule: Rule, random: Random, others: number) {
   const clock = fakeClock()
   const [charged, spared] = [definitionStore(clock), definitionStore(clock)].map((store) => store.tally([rule]))
@@ -46,9 +46,9 @@ describe('after a charge was given back', () => {
       }
     })
 
-    // The steps of a bucket that was empty in between begin with its next charge, whichever that is.
+    // The steps of a bucket that was empty in between begin with its next charge, so the two stores may differ.
     if (rule.algorithm === 'stepped-meter') continue
-    test(`no less is used, now and later, whoever came in between: ${rule.name}`, () => {
+    test(`no less is used, now and later, with other charges in between: ${rule.name}`, () => {
       const random = seededRandom()
       for (let run = 0; run < RUNS; run++) {
         const { clock, used } = compare(rule, random, random.whole(1, 3))

@@ -1,14 +1,17 @@
-// The contract between a limiter and the guard of its store, which decides what happens when the store fails.
+// The contract between a limiter and the guard of its store. The guard handles failures of the store.
 
 import type { Call, Figures } from './call.ts'
 import type { SluiceError } from './errors.ts'
 import type { Rule } from './rule.ts'
 import type { Store, Tally } from './store.ts'
 
-/** Why the store did not decide: no answer in time, an error of one of three kinds, or the breaker was open and it was not asked. */
+/**
+ * Reason why the store did not decide: no answer in time, an error of one of three kinds, or not asked because the breaker was
+ * open.
+ */
 export type FailureReason = 'timeout' | 'refused' | 'unknown' | 'fatal' | 'not-asked'
 
-/** The answer if the store gives none: that of a memory store with the same rules, always yes, always no, or an error. */
+/** The result of a call if the store fails: from a memory store with the same rules, always allow, always deny, or an error. */
 export type Fallback = 'local' | 'allow' | 'deny' | 'throw'
 
 export interface FailureEvent {
@@ -16,10 +19,10 @@ export interface FailureEvent {
   readonly error: SluiceError
 }
 
-/** Number of failed calls so far, by reason, and of recoveries. */
+/** Counts failed calls by reason, and recoveries. */
 export type FailureCounts = Readonly<Record<FailureReason | 'recovered', number>>
 
-/** Why and how a decision was made without the store. */
+/** The reason and the fallback of a decision that was made without the store. */
 export interface DecisionFailure {
   readonly reason: FailureReason
   readonly then: Exclude<Fallback, 'throw'>
@@ -29,26 +32,28 @@ export interface FailureOptions {
   /** The longest time that a call may take, in ms. Default: 500. */
   readonly timeoutMs?: number
   /**
-   * The answer if the store gives none. `'local'`: that of a memory store in this process, with the same rules. `'allow'`, `'deny'`:
-   * `hit` and `peek` answer that, without counting, and calls that ask for a number fail. `'throw'` (default): the call fails.
+   * The fallback if the store fails.
+   * - `'local'`: a memory store in this process answers, with the same rules.
+   * - `'allow'` and `'deny'`: `hit` and `peek` return such a decision and count nothing. Calls that return a number fail.
+   * - `'throw'` (default): the call fails.
    */
   readonly then?: Fallback
-  /** After so many failures in a row the store is not asked for a while. Default: 5. */
+  /** Number of failures in a row after which the store is not asked for a while. Default: 5. */
   readonly failures?: number
   /** Time between two attempts while the store is not asked, in ms. Default: 500. */
   readonly probeEveryMs?: number
   /**
-   * The memory store that answers under `'local'`. By default all limiters over one store share one, as they share the store.
-   * It stays yours: closing a limiter does not close it.
+   * The memory store that answers under `'local'`. By default all limiters over one store share one stand-in.
+   * A store that is passed here stays open when a limiter is closed.
    */
   readonly standIn?: Store<'sync'>
 }
 
-/** Turns the answer of a call into what its caller gets. `failure` is there if the store did not decide. */
+/** Turns the figures of a call into the caller's result. `failure` is set if the store did not decide. */
 export type ReadFigures<V> = (figures: Figures, failure: DecisionFailure | undefined) => V
 
 export interface Guard {
-  /** Asks the store, within the deadline. If it fails, the fallback answers or the promise rejects. */
+  /** Asks the store within the deadline. If the store fails, the fallback answers or the promise rejects. */
   ask<V>(call: Call, read: ReadFigures<V>): Promise<V>
   on(event: 'failure' | 'recovered', listener: (event: FailureEvent) => void): () => void
   readonly counts: FailureCounts

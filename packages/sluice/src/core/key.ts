@@ -1,4 +1,4 @@
-// Keys. Any string that is not empty is a safe key.
+// Keys. Any string that is not empty is a valid key.
 
 import { mustBe } from './errors.ts'
 
@@ -6,7 +6,7 @@ export function checkKey(key: unknown): asserts key is string {
   if (typeof key !== 'string' || key.length === 0) refuse(key)
 }
 
-/** Apart from the check, which is small enough so to be compiled into every method that makes it. */
+/** Separate from the check: without it, the check is small enough for V8 to inline it into its callers. */
 function refuse(key: unknown): never {
   throw mustBe('ERR_KEY', 'key', 'a string of at least one character', key)
 }

@@ -23,7 +23,7 @@ function twoRules() {
 }
 
 describe('a decision over several rules', () => {
-  test('is spoken by the rule with least room while all allow', () => {
+  test('comes from the rule with the fewest units left while all allow', () => {
     const { clock, limiter } = twoRules()
     expect(limiter.hit('ada')).toMatchObject({ allowed: true, rule: 'burst', limit: 5, remaining: 4 })
     limiter.set('ada', 98, { rule: 'daily' })
@@ -31,7 +31,7 @@ describe('a decision over several rules', () => {
     expect(limiter.hit('ada')).toMatchObject({ allowed: true, rule: 'daily', limit: 100, remaining: 1 })
   })
 
-  test('is spoken by the rule with the longest wait when some deny', () => {
+  test('comes from the rule with the longest wait when some deny', () => {
     const { limiter } = twoRules()
     limiter.hit('ada', { cost: 5 })
     expect(limiter.hit('ada')).toMatchObject({ allowed: false, rule: 'burst', retryAfterMs: 1000 })
@@ -40,7 +40,7 @@ describe('a decision over several rules', () => {
     expect(limiter.hit('ada', { cost: 6 })).toMatchObject({ rule: 'burst', retryAfterMs: Number.POSITIVE_INFINITY })
   })
 
-  test("has each rule's own numbers, in the limiter's order", () => {
+  test("has each rule's own figures, in the limiter's order", () => {
     const { limiter } = twoRules()
     expect(limiter.hit('ada', { cost: 2 }).rules).toEqual([
       { name: 'burst', limit: 5, remaining: 3, retryAfterMs: 0, resetAfterMs: 2000 },
@@ -56,7 +56,7 @@ describe('a decision over several rules', () => {
     expect(limiter.get('ada', { rule: 'strict' })).toBe(8)
   })
 
-  test('names the wait after which the hit passes, also where a denied hit filled another rule', () => {
+  test('has the exact wait, also where a denied hit filled another rule', () => {
     const clock = fakeClock()
     const rules = [parseRule('sliding-log 1/second'), fixedWindow({ limit: 2, window: '10s', countDenied: true })]
     const limiter = createLimiter({ rules, store: memoryStore({ clock }) })
@@ -69,7 +69,7 @@ describe('a decision over several rules', () => {
     expect(limiter.hit('ada').allowed).toBe(true)
   })
 
-  test('shows all of itself as JSON', () => {
+  test('is complete as JSON', () => {
     const decision = twoRules().limiter.hit('ada')
     expect(JSON.parse(JSON.stringify(decision))).toMatchObject({
       allowed: true,
@@ -82,8 +82,8 @@ describe('a decision over several rules', () => {
   })
 })
 
-describe('methods that speak of one rule', () => {
-  test('speak of the first unless another is named', () => {
+describe('methods on one rule', () => {
+  test('use the first rule, or the one that is named', () => {
     const { limiter } = twoRules()
     limiter.inc('ada', 3)
     expect(limiter.get('ada')).toBe(3)
@@ -115,7 +115,7 @@ describe('methods that speak of one rule', () => {
     expect([limiter.get('ada'), limiter.get('ada', { rule: 'daily' })]).toEqual([4, 1])
   })
 
-  test('a name that no rule has is refused with the names there are', () => {
+  test('a name that no rule has is refused, and the error lists the names', () => {
     const { limiter } = twoRules()
     expect(() => limiter.get('ada', { rule: 'monthly' })).toThrow('no rule is called "monthly": there is "burst", "daily"')
   })
@@ -192,7 +192,7 @@ test('rules that differ in anything differ in their default names', () => {
   expect(new Set(rules.map(({ name }) => name)).size).toBe(rules.length)
 })
 
-test('a closed limiter says so, and closes only a store of its own', () => {
+test('a closed limiter refuses calls, and closes only a store of its own', () => {
   const store = memoryStore()
   const limiter = createLimiter({ rules: daily, store })
   limiter.close()
@@ -200,7 +200,7 @@ test('a closed limiter says so, and closes only a store of its own', () => {
   expect(createLimiter({ rules: daily, store }).hit('ada').allowed).toBe(true)
 })
 
-test('types: promises on a store that answers with promises, values on one that does not', () => {
+test('types: promises on an asynchronous store, values on a synchronous one', () => {
   expectTypeOf<ReturnType<Limiter<'async'>['hit']>>().toEqualTypeOf<Promise<Decision>>()
   expectTypeOf<ReturnType<Limiter<'sync'>['hit']>>().toEqualTypeOf<Decision>()
   const asynchronous = (store: Store<'async'>) => createLimiter({ rules: daily, store })

@@ -1,4 +1,4 @@
-// The limiter: the object that an application calls. It checks its input, makes a call of it and asks its store.
+// The limiter: the object that an application calls. It checks the input, makes a call of it and asks the store.
 // Invariant: bad input fails before the store is asked, so nothing is written.
 
 import type { Call, Figures, Operation } from './call.ts'
@@ -21,21 +21,21 @@ export interface HitOptions {
 }
 
 export interface RuleChoice {
-  /** Name of the rule to speak of. Default: the first; for `refund`, all of them. */
+  /** Name of the rule that the method reads or changes. Default: the first rule; for `refund`, all rules. */
   readonly rule?: string
 }
 
 export interface WaitOptions extends HitOptions {
-  /** Ends the wait: the promise rejects with the signal's reason. An attempt that is under way decides first. */
+  /** Ends the wait: the promise rejects with the signal's reason. A hit that is under way is finished first. */
   readonly signal?: AbortSignal
-  /** The longest time without units, from the first denial. A wait that is known to be longer is refused at once. */
+  /** The longest wait, in ms from the first denial. If the wait will certainly be longer, the promise rejects at once. */
   readonly maxWaitMs?: number
 }
 
-/** One or several rules over a store. `T` says if the store answers at once or with promises, `S` what a caller passes. */
+/** One or several rules over a store. `T` is the store's timing: values or promises. `S` is the type of the subject. */
 export interface Limiter<T extends Timing = Timing, S extends Subject = string> {
   readonly rules: readonly Rule[]
-  /** The store's clock, as far as this process can tell. */
+  /** The store's clock. For a store outside of the process it is an estimate. */
   readonly clock: TimerClock
   /** Decides and spends. Several rules are one decision: if one denies, none is charged. */
   hit(subject: S, options?: HitOptions): Result<T, Decision>
@@ -43,24 +43,26 @@ export interface Limiter<T extends Timing = Timing, S extends Subject = string> 
   peek(subject: S, options?: HitOptions): Result<T, Decision>
   /** Spends without a decision, also past the limit; returns the units used. */
   inc(subject: S, cost?: number, options?: RuleChoice): Result<T, number>
-  /** Units used now. */
+  /** Returns the units used now. */
   get(subject: S, options?: RuleChoice): Result<T, number>
-  /** Puts the count at `used`, counting from now (a window on the clock keeps its boundary); returns the units used. */
+  /** Sets the units used, as if they were spent now (a window on the clock keeps its end). Returns the units used. */
   set(subject: S, used: number, options?: RuleChoice): Result<T, number>
-  /** Time when the state ends, in ms since the epoch; 0 if there is none. */
+  /** Returns the time when the state ends, in ms since the epoch; 0 if there is no state. */
   expiresAt(subject: S, options?: RuleChoice): Result<T, number>
-  /** Gives units back on every rule, or on the one that is named, never above full; returns the units used on the first, or on that one. */
+  /**
+   * Gives units back on every rule or on the named one, never above full. Returns the units used on the first or the named rule.
+   */
   refund(subject: S, cost?: Cost, options?: RuleChoice): Result<T, number>
-  /** Forgets the subject on every rule. */
+  /** Deletes the subject's states on every rule. */
   reset(subject: S): Result<T, void>
-  /** Resolves when the hit is allowed and spent. First come, first served for each subject. Needs the option `waiting`. */
+  /** Waits until the hit is allowed, and spends. First come, first served for each subject. Needs the option `waiting`. */
   wait(subject: S, options?: WaitOptions): Promise<Decision>
-  /** Adds a listener for each call that the store fails, or for its recovery. Returns a function that removes it. */
+  /** Adds a listener for calls that failed in the store, or for the store's recovery. Returns a function that removes it. */
   on(event: 'failure', listener: (event: FailureEvent) => void): () => void
   on(event: 'recovered', listener: () => void): () => void
-  /** Number of failed calls so far, by reason, and of recoveries. */
+  /** Counts of failed calls by reason, and of recoveries. */
   readonly failures: FailureCounts
-  /** Sends waiting callers away and releases what the limiter holds. Calls after it fail with ERR_CLOSED. */
+  /** Rejects waiting callers and releases all resources. Later calls fail with ERR_CLOSED. */
   close(): Result<T, void>
 }
 
@@ -93,7 +95,7 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
   readonly #tally: Tally<T>
   readonly #guard: Guard | undefined
   readonly #waiting: Waiting | undefined
-  /** There if hits of plain keys can take the shortcut. */
+  /** Set if hits of plain keys can take the shortcut. */
   #quick: QuickTally | undefined
   #isClosed = false
 
@@ -242,7 +244,7 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
     return read(this.#tally.ask(call) as Figures) as Result<T, V>
   }
 
-  /** Tells waiting callers of a change that may have freed units. */
+  /** Wakes waiting callers after a change that may have freed units. */
   #freeing<V>(call: Call, change: V): V {
     this.#waiting?.nudge(call, change)
     return change
@@ -267,7 +269,7 @@ function checkRules(rules: readonly Rule[]): readonly Rule[] {
   for (const rule of rules) {
     if (typeof rule?.settle !== 'function') {
       const hint = typeof rule === 'string' ? `; parseRule(${show(rule)}) reads notation` : ''
-      const message = `rules takes what fixedWindow(), tokenBucket() and the others make, got ${show(rule)}${hint}`
+      const message = `rules takes rules, such as fixedWindow() and tokenBucket() make, got ${show(rule)}${hint}`
       throw new SluiceError('ERR_OPTION', message, { option: 'rules', value: rule })
     }
     if (names.has(rule.name)) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { nearest } from './options.ts'
 
-test('the nearest name is offered when it is near enough', () => {
+test('the error suggests the nearest name if it is near enough', () => {
   const known = ['limit', 'window', 'anchor', 'countDenied']
   expect(nearest('windw', known)).toBe('window')
   expect(nearest('CountDeny', known)).toBe('countDenied')

@@ -1,21 +1,21 @@
-// Options as people type them: an unknown name is refused with the nearest known one.
+// Checks option names. The error about an unknown name suggests the nearest known one.
 
 import { SluiceError, show } from './errors.ts'
 
 /** Throws ERR_OPTION if `options` is not an object, or has a name that is not in `known`. */
-export function checkOptions(of: string, options: unknown, known: readonly string[]): void {
+export function checkOptions(caller: string, options: unknown, known: readonly string[]): void {
   if (options === null || typeof options !== 'object' || Array.isArray(options)) {
-    throw new SluiceError('ERR_OPTION', `${of} takes an object of options, got ${show(options)}`)
+    throw new SluiceError('ERR_OPTION', `${caller} takes an object of options, got ${show(options)}`)
   }
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue
     const near = nearest(name, known)
     const hint = near === undefined ? `it knows ${known.join(', ')}` : `did you mean ${near}?`
-    throw new SluiceError('ERR_OPTION', `${of} has no option ${show(name)}: ${hint}`, { option: name })
+    throw new SluiceError('ERR_OPTION', `${caller} has no option ${show(name)}: ${hint}`, { option: name })
   }
 }
 
-/** The known name that is at most a third of its length away from `name`, if there is one. */
+/** Returns the known name that is nearest to `name`, if at most a third of its characters differ. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined
   let bestDistance = Number.POSITIVE_INFINITY

@@ -1,6 +1,6 @@
 // The facts about a rule, written once beside its algorithm. Notation, policy schemas, forms, documents, tests and the
 // arguments of the Lua translation are derived from them.
-// Invariant: nothing that a limiter runs with imports facts, so their texts weigh only on programs that show them.
+// Invariant: no code that a limiter needs imports facts, so a bundle contains their texts only if it shows them.
 
 import type { Rule, RuleOptions } from './rule.ts'
 import type { ChoiceKind, OptionKind, OptionKinds } from './rule-options.ts'
@@ -16,11 +16,11 @@ interface SharedOptionFacts {
   readonly name: string
   /** Names the option in a form. */
   readonly label: string
-  /** Says in a sentence or two what the option does. */
+  /** Describes the option in a sentence or two. */
   readonly help: string
-  /** True for an option that few need: a form shows it on request. */
+  /** True for an option that is rarely needed: a form shows it on request. */
   readonly isRare: boolean
-  /** The reason not to use the option any more. */
+  /** The reason why the option should not be used any more. */
   readonly deprecated: string | undefined
 }
 
@@ -28,19 +28,19 @@ export interface UnitsFacts extends SharedOptionFacts {
   readonly kind: 'units'
   /** The option that this one equals by default. Without it, the option is required. */
   readonly sameAs: string | undefined
-  /** A number that a form starts with. */
+  /** First value of a form's field. */
   readonly start: number
 }
 
 export interface DurationFacts extends SharedOptionFacts {
   readonly kind: 'duration'
-  /** A duration that a form starts with. */
+  /** First value of a form's field. */
   readonly start: string
 }
 
 export interface ChoiceFacts extends SharedOptionFacts {
   readonly kind: 'choice'
-  /** The values, each with the words for it in a form. */
+  /** The values, each with its label in a form. */
   readonly choices: readonly (readonly [value: string, label: string])[]
   readonly default: string
 }
@@ -52,29 +52,29 @@ export interface FlagFacts extends SharedOptionFacts {
 
 export type OptionFacts = UnitsFacts | DurationFacts | ChoiceFacts | FlagFacts
 
-/** The options that say how many units pass in which time in the long run: the parts of a notation. */
+/** Names of the options that set a rule's rate: the parts of a notation. */
 export interface RateOptions<N extends string = string> {
   readonly units: N
   readonly every: N
-  /** The option that says how many units may come at once, for a rule that has one. */
+  /** Name of the option that sets the burst: the units that may come at once. */
   readonly burst?: N
 }
 
-/** A translation of a definition: one Lua file, for one or several algorithms of which each has states of its own. */
+/** A translation of a definition: one Lua file for one or several algorithms. Algorithms do not share states. */
 export interface Translation {
   /** The algorithms, as `rule.algorithm` names them. */
   readonly algorithms: readonly string[]
-  /** The file, from the folder of the algorithms on. */
+  /** Path of the file in the folder of the algorithms. */
   readonly file: string
-  /** The Lua function in it that makes the definition. */
+  /** Name of the Lua function that makes the definition. */
   readonly define: string
-  /** The Lua function in it that answers the most frequent hits in one go, if there is one. */
+  /** Name of the Lua function of the short way, if there is one. */
   readonly shortWay?: string
   /** Names of the rule's parameters, in the order in which Redis gets them. */
   readonly parameters: readonly string[]
 }
 
-/** Everything that there is to know of a rule, besides what it does to a state. */
+/** Everything about a rule except its definition: texts, options, examples, translation. */
 export interface RuleFacts<A extends string = string, O extends RuleOptions = never> {
   /** The name that people write in notation, policies and addresses. */
   readonly algorithm: A
@@ -86,20 +86,20 @@ export interface RuleFacts<A extends string = string, O extends RuleOptions = ne
   readonly summary: string
   /** Completes the sentence 'you want …'. */
   readonly purpose: string
-  /** The most that can pass in one window, wherever it starts. Markdown. */
+  /** The most units that can pass in any one window, as Markdown. */
   readonly worstCase: string
   readonly options: readonly OptionFacts[]
   readonly rate: RateOptions
-  /** Says a rule with these options in a few words. */
+  /** Describes a rule with these options in a few words. */
   readonly inWords: (options: O) => string
   /** The options that documents show. */
   readonly example: RuleOptions
-  /** Options of every form of the rule, by the form's name, for the tests of stores. Numbers do not divide each other. */
+  /** Options of every form of the rule, by the form's name, for the tests of stores. Their numbers do not divide each other. */
   readonly forms: Readonly<Record<string, RuleOptions>>
   readonly translation: Translation
 }
 
-/** The words for an option. Kind, choices and default come from the maker's own table. */
+/** The texts about an option. Kind, choices and default come from the maker's own table. */
 type OptionText<K extends OptionKind> = {
   readonly label: string
   readonly help: string
@@ -108,11 +108,11 @@ type OptionText<K extends OptionKind> = {
 } & (K extends ChoiceKind<infer C> ? { readonly choices: Readonly<Record<C, string>> } : object) &
   (K extends { readonly kind: 'units' } ? { readonly start?: number } : object)
 
-/** A function that makes a rule, and the options that it takes. */
+/** A function that makes a rule. */
 type Maker = (options: never) => Rule
 type OptionsOf<M extends Maker> = Parameters<M>[0]
 
-/** Facts as they are written: with the words for the options, and with the types of the maker. */
+/** The argument of `describeRule`: facts with the texts about the options and the maker's types. */
 export interface RuleDescription<A extends string, M extends Maker, K extends OptionKinds>
   extends Omit<RuleFacts<A, OptionsOf<M>>, 'make' | 'options' | 'rate' | 'example' | 'forms'> {
   readonly make: M

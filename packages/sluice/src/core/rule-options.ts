@@ -1,6 +1,6 @@
-// The options of a rule: which there are, of which kind, and the check that every maker makes with them.
-// Invariant: this is all that a maker needs to know of its options. Labels and help texts stand in the rule's facts, which no
-// maker imports, so that a program carries them only if it shows them.
+// Tables of a rule's options with their kinds, and the check that every maker runs.
+// Invariant: a maker needs only such a table. Labels and help texts stand in the rule's facts, which no maker imports, so a
+// bundle contains them only if it shows them.
 
 import { type Duration, durationMs } from './duration.ts'
 import { SluiceError, show } from './errors.ts'
@@ -34,7 +34,7 @@ export type OptionKind = UnitsKind | DurationKind | ChoiceKind | FlagKind
 
 export type OptionKinds = Readonly<Record<string, OptionKind>>
 
-/** The table of kinds that fits an interface of options: each name once, of a kind that can have its values. */
+/** The table of kinds for an interface of options: each name once, with a kind that allows its values. */
 export type KindsOf<O extends RuleOptions> = {
   readonly [N in Exclude<keyof O, keyof RuleOptions>]-?: KindOf<NonNullable<O[N]>>
 }
@@ -46,17 +46,17 @@ export type ReadOptions<K extends OptionKinds> = { readonly [N in keyof K]: Read
 
 type ReadValue<K extends OptionKind> = K extends ChoiceKind<infer C> ? C : K extends FlagKind ? boolean : number
 
-/** Checks the options of a rule and fills in defaults. `of` is the maker's name, for error messages. */
-export function readOptions<K extends OptionKinds>(of: string, options: RuleOptions, kinds: K): ReadOptions<K> {
+/** Checks the options of a rule and fills in defaults. `maker` is the name in error messages. */
+export function readOptions<K extends OptionKinds>(maker: string, options: RuleOptions, kinds: K): ReadOptions<K> {
   const names = Object.keys(kinds)
-  checkOptions(of, options, [...names, 'name', 'per'])
+  checkOptions(maker, options, [...names, 'name', 'per'])
   const given = options as Readonly<Record<string, unknown>>
   const read: Record<string, unknown> = {}
-  for (const name of names) read[name] = readOption(of, name, given, kinds[name])
+  for (const name of names) read[name] = readOption(maker, name, given, kinds[name])
   return read as ReadOptions<K>
 }
 
-function readOption(of: string, name: string, given: Readonly<Record<string, unknown>>, option: OptionKind): unknown {
+function readOption(maker: string, name: string, given: Readonly<Record<string, unknown>>, option: OptionKind): unknown {
   const value = given[name]
   switch (option.kind) {
     case 'duration':
@@ -64,19 +64,19 @@ function readOption(of: string, name: string, given: Readonly<Record<string, unk
     case 'units': {
       const units = value === undefined && option.sameAs !== undefined ? given[option.sameAs] : value
       if (isWhole(units, 1)) return units
-      return refuse(of, name, units, 'a whole number of at least 1')
+      return refuse(maker, name, units, 'a whole number of at least 1')
     }
     case 'choice':
       if (value === undefined) return option.choices[0]
       if (option.choices.includes(value as string)) return value
-      return refuse(of, name, value, option.choices.map((choice) => `'${choice}'`).join(' or '))
+      return refuse(maker, name, value, option.choices.map((choice) => `'${choice}'`).join(' or '))
     case 'flag':
       if (value === undefined) return false
       if (typeof value === 'boolean') return value
-      return refuse(of, name, value, 'true or false')
+      return refuse(maker, name, value, 'true or false')
   }
 }
 
-function refuse(of: string, option: string, value: unknown, expected: string): never {
-  throw new SluiceError('ERR_RULE', `${of} needs ${option} to be ${expected}, got ${show(value)}`, { option, value })
+function refuse(maker: string, option: string, value: unknown, expected: string): never {
+  throw new SluiceError('ERR_RULE', `${maker} needs ${option} to be ${expected}, got ${show(value)}`, { option, value })
 }

@@ -1,61 +1,64 @@
-// A rule: an algorithm with its numbers, and the whole definition of what it does to a key's state.
-// Invariant: a rule is pure. It reads no clock, keeps nothing between calls, and touches only the cells it is given.
+// A rule: an algorithm with its parameters. It defines every change of a key's state.
+// Invariant: a rule is pure. It reads no clock, keeps nothing between calls, and changes only the cells it is given.
 
 import { SluiceError, show } from './errors.ts'
 import type { RuleLog } from './rule-log.ts'
 
 /**
- * One key's state under one rule is `width` numbers in `cells`, from index `at` on, so that a store can run a rule
- * inside its own memory, or load the numbers, run the rule and write them back.
+ * The state of one key under one rule is `width` numbers in `cells`, from index `at` on. A store can run a rule inside its own
+ * memory, or load the numbers, run the rule and write them back.
  *
- * - Cell 0 is always when the state ends, in ms since the epoch: from then on the key is as if it had never been hit.
+ * - Cell 0 is the time when the state ends, in ms since the epoch. From then on the key is as if it had never been hit.
  * - All zeros is the state of a key that has never been hit.
- * - `settle` brings the state to `nowMs` and comes before every other method, with the same `nowMs`. It charges nothing:
- *   it drops what has passed and, where the clock has stepped back, moves the state to where it would be had it been written now.
+ * - `settle` brings the state to `nowMs`. It is called before every other method, with the same `nowMs`. It charges nothing: it
+ *   drops what no longer counts. If the clock has stepped back, it changes the state as if the state had been written now.
  */
 export interface Rule<P extends Per = Per> {
   /** Name of the algorithm. States of different algorithms never meet, even under one name. */
   readonly algorithm: string
-  /** Names the rule in decisions and headers; with the algorithm, it is what a key's state is kept under. */
+  /** Name of the rule in decisions and headers. A store keeps states under algorithm, name, `per` and key. */
   readonly name: string
-  /** Names of the subject's keys that the rule counts by, sorted; undefined for a rule that counts by the subject itself. */
+  /** Names of the subject's keys that the rule counts by, sorted; undefined if the rule counts by the subject itself. */
   readonly per: P
   /** The quota: the largest cost that a fresh key can spend at once. */
   readonly limit: number
-  /** Time that a key takes from all spent to all free again (without the second window of a sliding window). */
+  /** Time from all units spent to all units free again (without the second window of a sliding window). */
   readonly windowMs: number
   /** True if denied hits count too. */
   readonly countsDenied: boolean
   /** Number of cells of a key's state; for a rule that keeps a log, of an empty log. */
   readonly width: number
-  /** The highest count that `spend` can reach and `put` takes: above it, sums would pass 2^53. */
+  /** The highest count that `spend` reaches and `put` accepts. Above it, sums would pass 2^53. */
   readonly mostUsed: number
-  /** Arguments of the rule's translations, such as the Lua program beside it, by name. Two rules that share algorithm and parameters decide alike. */
+  /** Arguments of the rule's translations, by name. Two rules with the same algorithm and parameters decide alike. */
   readonly parameters: RuleParameters
-  /** Only for a rule that keeps a log per key. */
+  /** Set only for a rule that keeps a log for each key. */
   readonly log?: RuleLog
 
   settle(cells: Float64Array, at: number, nowMs: number): void
-  /** A whole hit on this rule alone: `settle`, `waitMs`, and `spend` if the cost fits or denied hits count. Returns the time until the cost fits. */
+  /**
+   * Decides a hit on this rule alone: `settle`, `waitMs`, and `spend` if the cost fits or denied hits count. Returns the time
+   * until it fits.
+   */
   take(cells: Float64Array, at: number, nowMs: number, cost: number): number
-  /** Time until `cost` fits: 0 if it fits now, Infinity if it never will. */
+  /** Returns the time until `cost` fits: 0 if it fits now, Infinity if it never will. */
   waitMs(cells: Float64Array, at: number, nowMs: number, cost: number): number
-  /** Spends `cost` without asking whether it fits. */
+  /** Spends `cost`, also if it does not fit. */
   spend(cells: Float64Array, at: number, nowMs: number, cost: number): void
-  /** Units used now, rounded up: limit − used can really be spent at once. */
+  /** Returns the units used now, rounded up, so that limit − used can be spent at once. */
   used(cells: Float64Array, at: number, nowMs: number): number
-  /** Puts the count at `used`, counting from now. */
+  /** Sets the units used, as if they were spent now. */
   put(cells: Float64Array, at: number, nowMs: number, used: number): void
   /**
-   * Gives `cost` units back, never above full. `endsAt`, if given, is the end of the state just after these units were spent. Then
-   * the refund gives back only as many of them as still count, and never units that were spent later.
+   * Gives `cost` units back, never above full. `endsAt`, if given, is the end of the state just after these units were spent.
+   * Then the refund gives back only as many of them as still count, and never units that were spent later.
    */
   refund(cells: Float64Array, at: number, nowMs: number, cost: number, endsAt?: number): void
 }
 
 export type RuleParameters = Readonly<Record<string, number | boolean>>
 
-/** `take` put together from its parts, for rules that have nothing to gain from writing it out. */
+/** `take` made of the other methods, for rules without a faster `take` of their own. */
 export function takeByParts(rule: Rule, cells: Float64Array, at: number, nowMs: number, cost: number): number {
   rule.settle(cells, at, nowMs)
   const waitMs = rule.waitMs(cells, at, nowMs, cost)
@@ -71,7 +74,7 @@ export type Per = readonly string[] | undefined
 /** The option `per`, as people write it. */
 export type PerOption = string | readonly string[] | undefined
 
-/** `per` of the rule that is made with such an option. */
+/** Type of a rule's `per`, by the type of the option. */
 export type PerOf<P extends PerOption> = P extends string ? readonly [P] : P extends readonly string[] ? P : undefined
 
 /** Options of every rule. */
@@ -82,15 +85,15 @@ export interface RuleOptions<P extends PerOption = PerOption> {
    */
   readonly per?: P
   /**
-   * Name of the rule in decisions, headers and metrics. A key's usage is kept under the name: a named rule keeps
-   * it when its numbers change. Default: the algorithm with its numbers, such as `fixed-window:100/1m`.
+   * Name of the rule in decisions, headers and metrics. States are kept under the name, so a rule with a name of its own keeps
+   * its states when its parameters change. Default: the algorithm with its parameters, such as `fixed-window:100/1m`.
    */
   readonly name?: string
 }
 
-/** The rule's name: the one that is given, or one made of its numbers and `per`. */
-export function ruleName({ name, per }: RuleOptions, numbers: string): string {
-  if (name === undefined) return per === undefined ? numbers : `${numbers}:per-${[per].flat().join('+')}`
+/** Returns the name that is given, or a name made of the parameters and `per`. */
+export function ruleName({ name, per }: RuleOptions, parameters: string): string {
+  if (name === undefined) return per === undefined ? parameters : `${parameters}:per-${[per].flat().join('+')}`
   if (typeof name !== 'string' || name.length === 0 || name.length > 256) {
     throw new SluiceError('ERR_RULE', `a rule's name must be a string of 1 to 256 characters, got ${show(name)}`, {
       option: 'name',
@@ -117,7 +120,7 @@ export function rulePer<P extends PerOption>(per: P): PerOf<P> {
   return Object.freeze([...names].sort()) as PerOf<P>
 }
 
-/** The text that a rule's states are kept under, besides the key. Different rules have different texts. */
+/** Returns the text that identifies a rule's states, besides the key. Different rules have different texts. */
 export function stateName({ algorithm, name, per }: Rule): string {
   return per === undefined ? `${algorithm}\0${name}` : `\0${JSON.stringify([algorithm, name, per])}`
 }

@@ -11,23 +11,28 @@ export interface State {
   readonly at: number
 }
 
-/** The states of a call's charges, by the charge's place in the call. An engine provides them. */
+/** The states of a call's charges, by the charge's index in the call. An engine provides them. */
 export interface States {
   /** True if one of the rules counts denied hits. */
   readonly countsDenied: boolean
-  /** The state, to be settled and changed. Changes stay only after `prepare`. A state that the store does not keep is all zeros. */
+  /**
+   * Returns the state, to be settled and changed. Changes are kept only after `prepare`. A state that the store lacks is all
+   * zeros.
+   */
   load(i: number): State
-  /** The state, only to be read: settled, or a log as it stands, which needs no settling. */
+  /** Returns the state, only to be read. It is settled, except for a log, which needs no settling. */
   view(i: number, nowMs: number): State
   /** True if the store keeps a state for the charge. */
   isKept(i: number): boolean
-  /** Called once before states are written: all, or only those of rules that count denied hits. States may move. */
+  /**
+   * Called once before states are written: all of them, or only those of rules that count denied hits. States may move in memory.
+   */
   prepare(all: boolean, nowMs: number): void
-  /** The state after `prepare(true)`, settled as far as it was. */
+  /** Returns the state after `prepare(true)`. It is settled if it was settled before. */
   prepared(i: number): State
-  /** Called after a loaded state may have changed, with the units used. */
+  /** Called after a change of a loaded state, with the units used. */
   save(i: number, used: number): void
-  /** Forgets the state. */
+  /** Deletes the state. */
   drop(i: number): void
 }
 
@@ -96,7 +101,7 @@ function deny(charges: readonly Charge[], states: States, nowMs: number): Figure
     const { amount } = charges[i]
     if (rule.countsDenied) rule.spend(cells, at, nowMs, amount)
     const used = rule.used(cells, at, nowMs)
-    // A denied hit that counts may have moved the end of the wait.
+    // A denied hit that counts may have made the wait longer.
     figures.push(used, rule.waitMs(cells, at, nowMs, amount), cells[at] === 0 ? 0 : cells[at] - nowMs)
     states.save(i, used)
   }
@@ -118,7 +123,7 @@ function put(operation: 'inc' | 'set', amount: number, states: States, nowMs: nu
   if (!states.isKept(0)) {
     const state = states.load(0)
     write(operation, amount, state, nowMs)
-    // A count of 0 may leave the state of a key that was never hit, which needs no place.
+    // A count of 0 may result in the state of a key that was never hit. Such a state is not stored.
     if (state.cells[state.at] === 0) return 0
   }
   states.prepare(true, nowMs)
@@ -152,7 +157,7 @@ function endOf({ rule, cells, at }: State, nowMs: number): number {
   return rule.log === undefined ? cells[at] : rule.log.endsAt(cells, at, nowMs)
 }
 
-/** Figures of a decision that nobody counted: the same for each charge. */
+/** Makes the figures of a decision that counted nothing: the same for each charge. */
 export function uncounted(charges: number, used: number, waitMs: number): Figures {
   return Array.from({ length: charges * FIGURES }, (_, i) => (i % FIGURES === 0 ? used : waitMs))
 }

@@ -1,5 +1,5 @@
-// The contract of a store. A store keeps the states of keys, and its clock is the one that counts.
-// Invariant: each call on a tally is one atomic step, with the answer that `step` gives.
+// The contract of a store. A store keeps the states of keys and gives the time.
+// Invariant: each call on a tally is one atomic step, with the same figures as `step`.
 
 import type { Call, Figures } from './call.ts'
 import type { TimerClock } from './clock.ts'
@@ -7,23 +7,25 @@ import type { Decision } from './decision.ts'
 import type { MakeGuard } from './guard.ts'
 import type { Rule } from './rule.ts'
 
-/** Says if a store answers at once or with promises. */
+/** `sync`: the store returns values. `async`: the store returns promises. */
 export type Timing = 'sync' | 'async'
 
-/** The result of a call: the value itself on a synchronous store, a promise of it on any other. */
+/** The result of a call: the value itself on a synchronous store, a promise of it on any other store. */
 export type Result<T extends Timing, V> = T extends 'sync' ? V : Promise<V>
 
 export interface Store<T extends Timing = Timing> {
   readonly timing: T
   /** Times waits, deadlines and retries. */
   readonly clock: TimerClock
-  /** Opens a tally for a limiter's rules. Tallies of one store share the states of rules with the same algorithm, name and `per`. */
+  /**
+   * Opens a tally for a limiter's rules. Tallies of one store share the states of rules with the same algorithm, name and `per`.
+   */
   tally(rules: readonly Rule[]): Tally<T>
   /** Guards a limiter's calls against failures of this store. Every store outside of the process has it. */
   readonly guard?: MakeGuard
-  /** Drops states that have expired; returns how many (one for each rule and key). */
+  /** Drops expired states. Returns their number (one for each rule and key). */
   clean(): Result<T, number>
-  /** Number of states (one for each rule and key), including those that have expired and have not been dropped yet. */
+  /** Number of states (one for each rule and key), including expired states that have not been dropped yet. */
   readonly size: Result<T, number>
   /** Releases timers and handles. */
   close(): Result<T, void>
@@ -35,6 +37,9 @@ export interface Tally<T extends Timing = Timing> {
   ask(call: Call): Result<T, Figures>
   /** Shortcut of a synchronous store for the most frequent call: a hit with one key and one cost under all rules. */
   hit?(key: string, cost: number): Decision
-  /** Names the parts of the store that a call needs, where parts fail independently, such as the servers of a cluster. */
+  /**
+   * Returns the names of the parts that a call needs. Only for a store whose parts fail independently, such as a cluster's
+   * servers.
+   */
   partsOf?(call: Call): readonly string[]
 }

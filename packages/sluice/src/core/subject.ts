@@ -1,4 +1,4 @@
-// From a subject and costs, as callers write them, to the charges of a call.
+// Turns a subject and costs, as callers write them, into the charges of a call.
 // Invariant: bad input throws here, before the store is asked, so nothing is written.
 
 import type { Charge } from './call.ts'
@@ -10,17 +10,20 @@ import type { Rule } from './rule.ts'
 /** A key; or, for rules with `per`, a record of named keys. */
 export type Subject = string | Readonly<Record<string, string>>
 
-/** The subject that a limiter with such rules takes: a string without `per`, else a record with exactly the names that the rules use. */
+/** Type of the subject for rules of type `R`: a string without `per`, else a record with exactly the names that the rules use. */
 export type SubjectOf<R extends Rule> = R['per'] extends undefined
   ? string
   : R['per'] extends readonly (infer N extends string)[]
     ? { readonly [K in N]: string }
     : Subject
 
-/** Units to spend: a number for all rules, or a record by rule name. A rule that costs 0 is not asked; one that is not named costs 1. */
+/**
+ * Units to spend: a number for all rules, or a record by rule name. A rule with cost 0 is not asked. A rule without an entry
+ * costs 1.
+ */
 export type Cost = number | Readonly<Record<string, number>>
 
-/** The key of a rule that counts everybody together. */
+/** The key of a rule with an empty `per`: one counter for everybody. */
 const EVERYBODY = '*'
 
 export class Subjects {
@@ -42,7 +45,9 @@ export class Subjects {
     this.#names = [...new Set(rules.flatMap(({ per }) => per ?? []))]
   }
 
-  /** The charges on every rule that costs something. `least` is the smallest number that may be given for all rules. */
+  /**
+   * Returns the charges on every rule with a cost above 0. `least` is the smallest cost that is allowed for all rules at once.
+   */
   charges(subject: Subject, cost: Cost | undefined, least: 0 | 1): readonly Charge[] {
     this.check(subject)
     const rules = this.#rules
@@ -63,12 +68,12 @@ export class Subjects {
     throw new SluiceError('ERR_COST', 'cost must be at least 1 for one of the rules', { option: 'cost', value: cost })
   }
 
-  /** The charge on one rule, by its index. The subject has been checked. */
+  /** Returns the charge on one rule, by its index. Invariant: the subject has been checked. */
   charge(subject: Subject, rule: number, amount: number): Charge {
     return { rule, key: keyOf(this.#rules[rule], subject), amount }
   }
 
-  /** Throws ERR_KEY if the subject is not one for these rules. */
+  /** Throws ERR_KEY if the subject does not fit these rules. */
   check(subject: Subject): void {
     if (this.arePlain) return checkKey(subject)
     if (typeof subject !== 'object' || subject === null || Array.isArray(subject)) {
@@ -100,7 +105,7 @@ export class Subjects {
   }
 }
 
-/** The same text for equal subjects, and for no others. */
+/** Returns a text that identifies the subject: equal subjects have equal texts, and different subjects different ones. */
 export function textOf(subject: Subject): string {
   return typeof subject === 'string' ? subject : JSON.stringify(Object.entries(subject).sort(([a], [b]) => (a < b ? -1 : 1)))
 }

@@ -1,11 +1,11 @@
-// The contract between a limiter and the queues of its `wait`.
+// The contract between a limiter and the waiting lines of its `wait`.
 
 import type { Call } from './call.ts'
 import type { TimerClock } from './clock.ts'
 import type { Decision } from './decision.ts'
 
 export interface Waiter {
-  /** Callers with the same text stand in one line. */
+  /** Text of the subject. Callers with the same text wait in one line. */
   readonly subject: string
   /** The hit to make. */
   readonly call: Call
@@ -14,11 +14,11 @@ export interface Waiter {
 }
 
 export interface Waiting {
-  /** Queues a caller; resolves when its hit is allowed. */
+  /** Adds a caller to its line. Resolves when its hit is allowed. */
   join(waiter: Waiter): Promise<Decision>
-  /** Has callers try again that wait for a state of the call, once `change` is done: it may have freed units. */
+  /** Lets callers that wait for a state of the call try again once `change` has settled, because it may have freed units. */
   nudge(call: Call, change: unknown): void
-  /** Sends every caller away. */
+  /** Rejects every waiting caller. */
   close(reason: Error): void
 }
 
@@ -27,5 +27,5 @@ export interface WaitingContext {
   hit(call: Call): Decision | Promise<Decision>
 }
 
-/** Makes the queues of one limiter. */
+/** Makes the waiting lines of one limiter. */
 export type MakeWaiting = (context: WaitingContext) => Waiting

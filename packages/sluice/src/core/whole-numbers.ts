@@ -1,12 +1,12 @@
-// Exact arithmetic: whole numbers below 2^53, which doubles in TypeScript and Lua hold without loss.
+// Exact arithmetic with whole numbers below 2^53. Doubles in TypeScript and Lua hold them without loss.
 
-/** The largest whole number that everything here may reach. */
+/** The largest whole number that any sum or product may reach. */
 export const MAX = Number.MAX_SAFE_INTEGER
 
-/** The longest duration: 2^47 ms, about 4,459 years. With any date that JavaScript knows, two of them stay below 2^53. */
+/** The longest duration: 2^47 ms, about 4,459 years. Any JavaScript date plus two such durations stays below 2^53. */
 export const MAX_DURATION_MS = 2 ** 47
 
-/** The latest time: the last one that JavaScript's Date knows. */
+/** The latest time of JavaScript's Date. */
 export const MAX_TIME_MS = 8.64e15
 
 export function isWhole(value: unknown, least: number, most: number = MAX): value is number {

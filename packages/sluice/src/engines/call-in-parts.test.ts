@@ -165,14 +165,14 @@ describe('a part that fails', () => {
   test.each([
     ['ERR_STORE_REFUSED', 'ERR_STORE_UNKNOWN'],
     ['ERR_STORE_FATAL', 'ERR_STORE_FATAL'],
-  ] as const)('with %s and so does the give-back: the hit fails with %s, and is not repeated', async (code, told) => {
+  ] as const)('with %s and so does the give-back: the hit fails with %s, and is not repeated', async (code, reported) => {
     const { tally } = setUp(all, {
       before: (part, calls) => {
         const fails = part === 'c' ? 'timedHit' : part === 'a' ? 'refund' : undefined
         if (calls.some(({ operation }) => operation === fails)) throw new SluiceError(code, 'no')
       },
     })
-    await expect(tally.ask(callOf('hit', keys, 2))).rejects.toMatchObject({ code: told })
+    await expect(tally.ask(callOf('hit', keys, 2))).rejects.toMatchObject({ code: reported })
     expect(await usedOn(tally, keys)).toEqual([2, 0, 0])
   })
 

@@ -1,8 +1,8 @@
-// A call whose charges lie in several parts of a store, where no command reaches all of them.
-// A hit looks at all parts first, and a denial that is seen there charges nothing. Then it charges part by part, in one fixed order.
-// If another caller has taken the last units in between and a later part denies, the charges of the earlier parts are given back.
-// Invariants: no limit is exceeded at any time, because each part decides its own charges in one atomic step; and a denied hit
-// leaves nothing charged but the rules that count denied hits.
+// A call whose charges are in several parts of a store, so that no single command reaches all of them.
+// A hit peeks at all parts first. If one denies, nothing is charged. Then the hit charges part by part, in one fixed order.
+// Another caller may take the last units in between. If a later part denies, the charges of the earlier parts are given back.
+// Invariants: no limit is exceeded at any time, because each part decides its own charges in one atomic step. A denied hit leaves
+// charges only on rules that count denied hits.
 
 import { type Call, type Charge, FIGURES, type Figures } from '../core/call.ts'
 import { SluiceError } from '../core/errors.ts'
@@ -12,20 +12,20 @@ import type { Rule } from '../core/rule.ts'
 export interface PartOfCall {
   readonly part: string
   readonly charges: readonly Charge[]
-  /** The place of each charge in the call. */
-  readonly places: readonly number[]
+  /** The index of each charge in the call. */
+  readonly indexes: readonly number[]
 }
 
 /** Makes a call in one part. */
 export type AskPart = (part: string, call: Call) => Promise<Figures>
 
-/** A part that a hit has charged: the charges, each with the end of its state. */
+/** A part that a hit has charged, with its charges. Each charge has the end of its state. */
 interface Charged {
   readonly part: string
   readonly charges: readonly Required<Charge>[]
 }
 
-/** Makes a call in several parts, which are in the order in which they are charged. */
+/** Makes a call in several parts. The parts are charged in the order of the list. */
 export async function askInParts(
   { operation, charges }: Call,
   parts: readonly PartOfCall[],
@@ -35,7 +35,7 @@ export async function askInParts(
   if (operation === 'hit') return new HitInParts(parts, rules, ask).decide()
   const figures = Promise.all(parts.map(({ part, charges }) => ask(part, { operation, charges })))
   if (operation === 'peek') return joined(parts, await figures)
-  // A reset may be repeated. Another call may not, as some parts may have done their share.
+  // A reset may be repeated. Another call may not, because some parts may have been changed.
   const all = operation === 'reset' ? await figures : await figures.catch(rejectAsUnknown)
   return all[parts.findIndex((part) => part.charges[0] === charges[0])]
 }
@@ -67,12 +67,12 @@ class HitInParts {
     return joined(this.#parts, figures)
   }
 
-  /** Ends a hit that a look has denied: rules that count denied hits are charged. Returns the figures of each part. */
+  /** Ends a hit that the peek has denied: rules that count denied hits are charged. Returns the figures of each part. */
   async #countDenied(seen: readonly Figures[]): Promise<readonly Figures[]> {
     const counted = await Promise.all(
       this.#parts.map((part, i) => (this.#countsDenied(part) ? this.#spendAndPeek(part) : seen[i])),
     )
-    // A window may have ended since. The hit was denied all the same.
+    // A window may have ended since. The hit stays denied.
     return counted.some(denies) ? counted : seen
   }
 
@@ -89,7 +89,7 @@ class HitInParts {
 
   async #giveBackAndPeek(part: PartOfCall, { charges }: Charged): Promise<Figures> {
     const back = charges.filter(({ rule }) => !this.#rules[rule].countsDenied)
-    // The look is queued second, so it sees what was given back.
+    // The peek is queued second, so it sees the units that were given back.
     const given = back.length === 0 ? undefined : this.#giveBack({ part: part.part, charges: back })
     const [figures] = await Promise.all([this.#peek(part), given])
     return figures
@@ -102,10 +102,10 @@ class HitInParts {
     return figures
   }
 
-  /** Ends a hit that a part has failed. What is charged is given back, as far as that works. */
+  /** Ends a hit after a part has failed. Charges are given back as far as possible. */
   async #fail(error: unknown, charged: readonly Charged[]): Promise<never> {
     const given = await Promise.allSettled(charged.map((each) => this.#giveBack(each)))
-    // Units may be left charged, so the hit must not be made again.
+    // Units may be left charged, so the hit must not be repeated.
     if (given.some(({ status }) => status === 'rejected')) return rejectAsUnknown(error)
     throw error
   }
@@ -129,18 +129,18 @@ function denies(figures: Figures): boolean {
   return false
 }
 
-/** The figures of all charges, in the order of the call. */
+/** Returns the figures of all charges, in the order of the call. */
 function joined(parts: readonly PartOfCall[], figures: readonly Figures[]): Figures {
   const all: number[] = []
-  parts.forEach(({ places }, part) => {
-    places.forEach((place, i) => {
-      for (let figure = 0; figure < FIGURES; figure++) all[place * FIGURES + figure] = figures[part][i * FIGURES + figure]
+  parts.forEach(({ indexes }, part) => {
+    indexes.forEach((index, i) => {
+      for (let figure = 0; figure < FIGURES; figure++) all[index * FIGURES + figure] = figures[part][i * FIGURES + figure]
     })
   })
   return all
 }
 
-/** A part that refused its share says nothing about the shares of the others. */
+/** Rejects as `unknown`: if one part refuses, the others may have counted. */
 function rejectAsUnknown(error: unknown): never {
   if (!(error instanceof SluiceError) || error.code !== 'ERR_STORE_REFUSED') throw error
   throw new SluiceError('ERR_STORE_UNKNOWN', `only a part of the store may have counted: ${error.message}`, { cause: error })

@@ -7,7 +7,7 @@ interface Named {
   readonly names: readonly string[]
 }
 
-/** A queue whose groups end when told. */
+/** A queue whose groups end on command. */
 function makeQueue(bounds: Partial<QueueBounds> = {}) {
   const groups: { readonly ids: readonly number[]; readonly end: () => Promise<void> }[] = []
   const queue = new CallQueue<Named>({ calls: 4, rows: 10, groups: 2, waiting: 1000, together: 'any', ...bounds }, (group) => {

@@ -1,4 +1,4 @@
-// Calls that wait for a transaction. Those that can go together do; those whose rows are under way wait for the next one.
+// The queue of calls that wait for a transaction. It puts calls into groups. A call on a row of a running group waits.
 // Invariant: no row is in two groups at once, and calls that share a row run in the order in which they came.
 
 export interface QueuedCall {
@@ -7,26 +7,28 @@ export interface QueuedCall {
 }
 
 export interface QueueBounds {
-  /** Most calls of a group. */
+  /** The most calls of a group. */
   readonly calls: number
-  /** Most rows of a group. A call with more runs alone. */
+  /** The most rows of a group. A call with more rows runs alone. */
   readonly rows: number
-  /** Most calls that wait. */
+  /** The most calls that wait. */
   readonly waiting: number
-  /** Most groups under way at once. */
+  /** The most groups that run at once. */
   readonly groups: number
-  /** `'any'`: a group takes whatever is free. `'connected'`: only calls that share rows, so that no call waits for a stranger. */
+  /**
+   * `'any'`: a group takes any calls. `'connected'`: a group takes only calls that share rows, so that no call waits for others.
+   */
   readonly together: 'any' | 'connected'
 }
 
-/** Calls that are looked at for one group: a long queue must not be read again and again. */
+/** The most calls that are examined for one group, because a long queue must not be read again and again. */
 const MOST_LOOKED_AT = { any: 1024, connected: 128 } as const
 
 export class CallQueue<C extends QueuedCall> {
   readonly #bounds: QueueBounds
   readonly #run: (group: readonly C[]) => Promise<void>
   readonly #underWay = new Set<Promise<void>>()
-  /** Rows of the groups under way. */
+  /** Rows of the running groups. */
   readonly #busy = new Set<string>()
   #waiting: C[] = []
 
@@ -36,7 +38,7 @@ export class CallQueue<C extends QueuedCall> {
     this.#run = run
   }
 
-  /** Queues calls; returns those for which there is no space. */
+  /** Queues calls. Returns the calls for which there is no space. */
   add(calls: readonly C[]): readonly C[] {
     const space = Math.max(0, this.#bounds.waiting - this.#waiting.length)
     for (const call of calls.slice(0, space)) this.#waiting.push(call)
@@ -44,7 +46,7 @@ export class CallQueue<C extends QueuedCall> {
     return calls.slice(space)
   }
 
-  /** Resolves when nothing waits and nothing is under way. */
+  /** Resolves when no call waits and no group runs. */
   async idle(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay)
   }
@@ -67,12 +69,12 @@ export class CallQueue<C extends QueuedCall> {
     this.#underWay.add(running)
   }
 
-  /** The next group: calls from the front of the queue, without those that must wait. */
+  /** Takes the next group out of the queue: calls from its front, without those that must wait. */
   #takeGroup(): C[] {
     const group: C[] = []
     const left: C[] = []
     const rows = new Set<string>()
-    /** Rows of calls that wait: a later call on one of them waits too. */
+    /** Rows of calls that wait. A later call on one of them waits too. */
     const waitedFor = new Set<string>()
     const { calls, rows: mostRows, together } = this.#bounds
     const most = Math.min(this.#waiting.length, MOST_LOOKED_AT[together])

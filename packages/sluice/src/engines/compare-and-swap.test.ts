@@ -33,7 +33,7 @@ describe('one record', () => {
     expect(await limiter.get('a')).toBe(4)
   })
 
-  test('what nobody changes is not written', async () => {
+  test('an unchanged record is not written', async () => {
     const { store, counts } = makeMap()
     const limiter = createLimiter({ rules: rule, store })
     await limiter.hit('a', { cost: 5 })
@@ -58,7 +58,7 @@ describe('one record', () => {
     expect(records.size).toBe(0)
   })
 
-  test('somebody who writes first is seen', async () => {
+  test('a write of another process in between is noticed', async () => {
     const { store, hooks, other } = makeMap()
     const limiter = createLimiter({ rules: rule, store })
     const theirs = createLimiter({ rules: rule, store: other })
@@ -103,7 +103,7 @@ describe('one record', () => {
     expect(pauses).toEqual([7, 15, 31, 63, 63, 63])
   })
 
-  test('a damaged record is refused by its name, and reset forgets it', async () => {
+  test('a damaged record is refused by its name, and reset deletes it', async () => {
     const { store, records } = makeMap()
     const limiter = createLimiter({ rules: rule, store })
     await limiter.hit('bad')

@@ -1,5 +1,5 @@
-// The compare-and-swap engine: a record is read with a version, the definitions run here, and it is written if nobody else has
-// written it meanwhile. One record holds the states of all rules of one key.
+// The compare-and-swap engine: a record is read with its version, the definitions run in this process, and the record is written
+// if its version is unchanged. One record holds the states of all rules of one key.
 
 import type { Figures } from '../core/call.ts'
 import type { Clock, TimerClock } from '../core/clock.ts'
@@ -20,55 +20,60 @@ import { Turn } from './turn.ts'
 import type { Change } from './working-states.ts'
 
 export interface CompareAndSwapOptions<V> {
-  /** The record of a name with its version; undefined if there is none. */
+  /** Returns a record with its version; undefined if there is no such record. */
   read(name: string): Promise<Versioned<V> | undefined>
   /**
-   * Writes the record, or deletes it if it has no value, if its version is still this one; undefined: if there is none. Resolves to
-   * false if it was not written. The record may be dropped at `change.endsAt`.
+   * Writes the record if its version is still `version`; with `version` undefined, if the record does not exist. A change without
+   * a value deletes the record. Resolves to false if the version differs. The store may drop the record at `change.endsAt`.
    */
   swap(change: Change, version: V | undefined): Promise<boolean>
-  /** The store's time, in ms since the epoch. Asked after a record was read. Processes that share a store need the same time. */
+  /**
+   * Returns the store's time, in ms since the epoch. Called after a record was read. Processes that share a store need the same
+   * time.
+   */
   now(): number | Promise<number>
-  /** Drops records that have ended; returns how many. Without it the store drops them by itself. */
+  /** Drops records that have ended. Returns their number. Omitted if the store drops them by itself. */
   clean?(): Promise<number>
-  /** Number of records. Without it the store has no size. */
+  /** Returns the number of records. Omitted if the store cannot count them. */
   size?(): Promise<number>
   close?(): Promise<void>
   /**
-   * Sorts an error of the store. Where it returns undefined, codes of Node and of standard SQL decide; then an error of `read` is
-   * refused, and one of `swap` unknown.
+   * Sorts an error of the store. If it returns undefined, codes of Node and of standard SQL decide. Without such a code, an error
+   * of `read` is `refused`, and an error of `swap` is `unknown`.
    */
   sortError?: SortError
   /** Times deadlines and pauses in this process. Default: the system's. */
   readonly clock?: Clock
-  /** Reads of a record for one call, before it is refused because others write it all the time. Default: 10. */
+  /**
+   * The most reads of a record for one call. After that the call is refused, because other writers are always first. Default: 10.
+   */
   readonly attempts?: number
-  /** Most calls that are decided together, because they share records. Default: 64. */
+  /** The most calls that are decided together because they share records. Default: 64. */
   readonly calls?: number
-  /** Most records of calls that are decided together. Default: 64. */
+  /** The most records of calls that are decided together. Default: 64. */
   readonly records?: number
-  /** Most groups of calls that are decided at once. Default: 64. */
+  /** The most groups of calls that are decided at once. Default: 64. */
   readonly groups?: number
-  /** Most calls that wait for others on their records. More are refused. Default: 10,000. */
+  /** The most calls that wait for others on their records. More calls are refused. Default: 10,000. */
   readonly waiting?: number
-  /** After so long the answer to a read or swap counts as lost. Default: 10,000. */
+  /** Time after which the answer to a read or swap counts as lost, in ms. Default: 10,000. */
   readonly longestMs?: number
   /** The longest name of a record, in bytes. Default: 255. */
   readonly longestName?: number
-  /** A number from 0 up to 1 that spreads the pauses between attempts. Default: `Math.random`. */
+  /** Returns a number from 0 up to 1, which spreads the pauses between attempts. Default: `Math.random`. */
   random?(): number
 }
 
 const BOUNDS = { attempts: 10, calls: 64, records: 64, groups: 64, waiting: 10_000, longestMs: 10_000 } as const
 
-/** An asynchronous store from anything that can write a record if it is unchanged. */
+/** Makes an asynchronous store from a backend that can write a record if its version is unchanged. */
 export function compareAndSwapStore<V>(options: CompareAndSwapOptions<V>): Store<'async'> {
   return new CompareAndSwapStore(options)
 }
 
 interface Pending extends RecordCall {
   readonly names: readonly string[]
-  /** Number of times that it was decided, this one included. */
+  /** Number of times that the call was decided, including this time. */
   readonly attempt: number
   readonly resolve: (figures: Figures) => void
   readonly reject: (reason: unknown) => void
@@ -144,7 +149,7 @@ class CompareAndSwapStore<V> implements Store<'async'> {
     }
   }
 
-  /** Calls that others came in between of. */
+  /** Decides calls again whose records were changed by other writers. */
   async #decideAgain(calls: readonly Pending[]): Promise<void> {
     const { attempts } = this.#records
     await this.#records.pause(Math.max(...calls.map(({ attempt }) => attempt)))
@@ -163,7 +168,7 @@ class CompareAndSwapStore<V> implements Store<'async'> {
   }
 }
 
-/** Gives a call its outcome; returns true if it has none yet. */
+/** Settles a call with its outcome. Returns true if the call must be decided again. */
 function settle({ resolve, reject }: Pending, outcome: GroupOutcome): boolean {
   if (outcome === 'again') return true
   if (outcome instanceof SluiceError) reject(outcome)

@@ -1,4 +1,4 @@
-// A bound for what a store's client may take: a promise that never settles must not hold a key for ever.
+// Bounds the time of a store's client: a promise that never settles must not block a key for ever.
 
 import type { TimerClock } from '../core/clock.ts'
 
@@ -9,7 +9,7 @@ export interface Bounded<V> {
   makeError(): Error
 }
 
-/** Settles as `ask()` does, or rejects with `makeError()` after `longestMs`. A client that throws is one that rejects. */
+/** Settles as `ask()` does, or rejects with `makeError()` after `longestMs`. If `ask` throws, it rejects too. */
 export function orGiveUp<V>({ ask, clock, longestMs, makeError }: Bounded<V>): Promise<V> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(longestMs, () => reject(makeError()))

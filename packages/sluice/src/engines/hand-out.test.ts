@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { HandOut } from './hand-out.ts'
 
-/** A hand-out, and what it has handed out so far. */
+/** A hand-out, and the replies handed out so far. */
 function setUp() {
   const handOut = new HandOut()
   const given: string[] = []
@@ -16,12 +16,12 @@ test('small replies are handed out at once, however many', () => {
   expect(given).toEqual(['a', 'b', 'c'])
 })
 
-test('after a large reply the next one waits until what was asked since could be written', async () => {
+test('after a large reply the next one waits until new calls could be written', async () => {
   const { given, add } = setUp()
   const written: string[][] = []
   add('a', 64)
   add('b', 64)
-  // As a client does that writes in an immediate.
+  // A client that writes in an immediate.
   setImmediate(() => written.push([...given]))
   await turn()
   await turn()

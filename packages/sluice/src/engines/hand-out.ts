@@ -1,13 +1,15 @@
-// Hands replies to their callers. Replies to large commands often come several at once. If all were handed out at once, the next
-// calls of their callers would be written at once too, and the server would be idle until then. So after each large reply the
-// client gets a turn to write, and the server decides these calls while the next reply is handed out.
-// Invariants: replies are handed out in the order they came; none waits unless a large one was handed out just now; and none waits
-// for long, as the deadlines of its calls go on.
+// Hands replies to their callers. Several replies to large commands often arrive at once. If all were handed out at once, the
+// server would be idle until the callers' next calls are written. So the client gets a turn to write after each large reply, and
+// the server decides these calls while the next reply is handed out.
+// Invariants: replies are handed out in the order in which they arrived. A reply waits only just after a large reply, and never
+// for long, because the deadlines of its calls go on.
 
-/** A reply with so many answers is large: to hand them out takes longer than the turn that comes after it. */
+/** The fewest answers of a large reply. Handing out a large reply takes longer than the turn after it. */
 const LARGE = 32
 
-/** If a reply has waited for so long, this process is behind: all waiting replies are handed out without turns between them. */
+/**
+ * If a reply has waited longer than this, the process is too slow: all waiting replies are handed out without turns in between.
+ */
 const LONGEST_WAIT_MS = 5
 
 interface Reply {
@@ -21,7 +23,7 @@ export class HandOut {
   /** True if a large reply was handed out and the client has not had its turn yet. */
   #isPausing = false
 
-  /** Calls `give`, which hands out a reply with so many answers, now or later. */
+  /** Calls `give` now or later. `give` hands out a reply with the given number of answers. */
   add(answers: number, give: () => void): void {
     const reply = { answers, cameMs: performance.now(), give }
     if (this.#isPausing && (answers >= LARGE || this.#waiting.length > 0)) this.#waiting.push(reply)
@@ -31,7 +33,7 @@ export class HandOut {
   #handOut({ answers, give }: Reply): void {
     if (answers >= LARGE) {
       this.#isPausing = true
-      // The next calls of these callers are written by an immediate at the latest, and that comes before the second one here.
+      // The callers' next calls are written in an immediate at the latest, and that runs before the second immediate here.
       setImmediate(() => setImmediate(() => this.#goOn()))
     }
     give()

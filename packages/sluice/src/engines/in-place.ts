@@ -1,5 +1,5 @@
-// The in-place engine: the definitions run in this process, on states that a synchronous store hands over. With `transact` it is
-// also the engine of synchronous databases.
+// The in-place engine: the definitions run in this process, on states of a synchronous store. With `transact` it is also the
+// engine of synchronous databases.
 
 import type { Clock } from '../core/clock.ts'
 import type { Rule } from '../core/rule.ts'
@@ -10,18 +10,21 @@ import { type SortError, sortedError } from './store-errors.ts'
 import { checkedClock, systemClock } from './system-clock.ts'
 
 export interface InPlaceOptions {
-  /** The cells of a state. They are copied before they are changed. `decodeCells` reads them from bytes. */
+  /** Returns the cells of a state. They are copied before they are changed. `decodeCells` reads them from bytes. */
   read(name: string): Cells
-  /** Keeps the cells of a state, which are the store's own from now on; drops the state if there are none. It ends at `cells[0]`. */
+  /**
+   * Stores the cells of a state; deletes the state without cells. The array belongs to the store from now on. The state ends at
+   * `cells[0]`.
+   */
   write(name: string, cells: Cells): void
-  /** Drops states that have ended at `nowMs`; returns how many. */
+  /** Drops states that have ended at `nowMs`. Returns the number of dropped states. */
   clean(nowMs: number): number
   /** Number of states. */
   size(): number
   close?(): void
   /**
-   * Runs `body` in one transaction that nobody else can come into, and commits; takes everything back if it throws. `body`
-   * reads the clock, the states, and writes them. Default: `body()`, for a store that only this process has.
+   * Runs `body` in one exclusive transaction and commits it. Rolls back if `body` throws. `body` reads the clock and the states,
+   * and writes states. Default: `body()`, for a store that only this process uses.
    */
   transact?<V>(body: () => V): V
   /** Sorts an error of the store. Default: it is thrown as it is. */
@@ -32,7 +35,7 @@ export interface InPlaceOptions {
   readonly longestName?: number
 }
 
-/** A synchronous store from a place to keep states in. */
+/** Makes a synchronous store from functions that read and write states. */
 export function inPlaceStore(options: InPlaceOptions): Store<'sync'> {
   const { longestName = LONGEST_NAME } = options
   checkLongestName('inPlaceStore', longestName)

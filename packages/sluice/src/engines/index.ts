@@ -1,4 +1,4 @@
-// sluice/engines: everything that the author of a store needs.
+// The door `sluice/engines`: everything that the author of a store needs.
 
 export { type CompareAndSwapOptions, compareAndSwapStore } from './compare-and-swap.ts'
 export { type InPlaceOptions, inPlaceStore } from './in-place.ts'

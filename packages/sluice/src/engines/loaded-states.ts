@@ -1,4 +1,4 @@
-// Runs a call on states that were read from a store, as cells that the definitions change, and says which states changed.
+// Runs a call on states that were read from a store. The definitions change copies of the cells. Returns the changed states.
 // Invariant: nothing is written before the step is done. A call that fails changes nothing.
 
 import type { Call, Figures } from '../core/call.ts'
@@ -6,10 +6,10 @@ import type { Rule } from '../core/rule.ts'
 import { type State, type States, step } from '../core/step.ts'
 import { checkCells } from './state-codec.ts'
 
-/** The cells of a state, from the first on; undefined if the store keeps none. */
+/** The cells of a state, from index 0 on; undefined if the store keeps no such state. */
 export type Cells = Float64Array | undefined
 
-/** A call, with the rules that its charges count from and the name of each charge's state. */
+/** A call with its rules and the name of each charge's state. */
 export interface NamedCall {
   readonly call: Call
   readonly rules: readonly Rule[]
@@ -17,7 +17,7 @@ export interface NamedCall {
   readonly names: readonly string[]
 }
 
-/** The new cells of a state; undefined if it is to be dropped. */
+/** A changed state. Without cells, the state is dropped. */
 export interface StateChange {
   readonly name: string
   readonly cells: Cells
@@ -25,7 +25,7 @@ export interface StateChange {
 
 export interface Outcome {
   readonly figures: Figures
-  /** States that differ from what was read. */
+  /** States that differ from the ones that were read. */
   readonly changes: readonly StateChange[]
 }
 
@@ -71,7 +71,7 @@ export class LoadedStates implements States {
   }
 
   prepare(): void {
-    // A trial on a state that was not kept leaves its changes behind.
+    // An earlier `load` may have left changes on a copy of a state that the store does not keep.
     for (let i = 0; i < this.#loaded.length; i++) {
       if (this.#loaded[i]?.kept === undefined) this.#loaded[i] = undefined
     }
@@ -92,7 +92,7 @@ export class LoadedStates implements States {
     this.changes.push({ name: this.#named.names[i], cells: undefined })
   }
 
-  /** A copy, with space for one more entry where it is a log. */
+  /** Copies a state. The copy of a log has space for one more entry. */
   #load(i: number): Loaded {
     const known = this.#loaded[i]
     if (known !== undefined) return known

@@ -1,5 +1,5 @@
-// Gathers the calls of one turn of the event loop and sends them, one command for each part.
-// Invariants: a call waits no longer than the turn that it was made in, and calls in one part keep their order.
+// Gathers the calls of one turn of the event loop, and sends them as one command for each part.
+// Invariants: a call waits no longer than the turn in which it was made, and calls in one part keep their order.
 
 import type { Charge, Figures, Operation } from '../core/call.ts'
 import { HandOut } from './hand-out.ts'
@@ -25,7 +25,8 @@ export class ScriptedQueue<D> {
       if (this.#queued.length === 0) setImmediate(() => this.#flush())
       this.#queued.push({ operation, charges, rules, part, resolve, reject })
       if (this.#queued.length < this.#options.most) return
-      // All calls of a turn are refused or none. If the first were refused and the last sent, the last would be decided first.
+      // All calls of a turn are refused, or none is. If the first were refused and the last sent, the last would be decided
+      // first.
       if (this.#options.isOpen?.() ?? true) this.#flush()
     })
   }

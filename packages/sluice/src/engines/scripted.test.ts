@@ -11,7 +11,7 @@ storeSuite('a toy with a part for each key', (clock) => toyStore({ clock, partOf
   decidesInParts: true,
 })
 
-// In several parts a denied hit only looks at states, so it does not move those that a clock which stepped back has left ahead.
+// In several parts a denied hit only peeks. So it does not settle states that are ahead of a clock that stepped back.
 describe('records are decided as by the definition', () => {
   for (const [name, rules] of Object.entries(RECORD_RULES)) {
     test.each([

@@ -1,5 +1,5 @@
-// The scripted engine: a translation of the definitions runs beside the data. All calls of one turn of the event loop travel
-// together, as one command for each part of the store.
+// The scripted engine: a translation of the definitions runs on the store's server. All calls of one turn of the event loop are
+// sent together, as one command for each part of the store.
 
 import type { Call, Charge, Figures } from '../core/call.ts'
 import type { TimerClock } from '../core/clock.ts'
@@ -10,42 +10,45 @@ import { storeGuard } from '../failure/store-health.ts'
 import { askInParts, type PartOfCall } from './call-in-parts.ts'
 import { ScriptedQueue } from './scripted-queue.ts'
 
-/** A call for the script. All states of its charges lie in one part. */
+/** A call for the script. All states of its charges are in one part. */
 export interface ScriptedCall<D> extends Call {
   /** The description of the charges' rules, as `describe` made it. */
   readonly rules: D
 }
 
-/** The figures of a call, or the error that the script met in this call alone, before it wrote anything. */
+/** The figures of a call, or the error of this call alone. An error means that the script wrote nothing for the call. */
 export type ScriptedAnswer = Figures | SluiceError
 
 /**
- * A scripted store is its way to talk to its server. The engine gathers calls, keeps their order, splits calls that touch several
- * parts, hands out answers and guards against failures. `D` is what the script needs to know of rules.
+ * The connection of a scripted store to its server. The engine gathers calls, keeps their order, splits calls over several parts,
+ * hands out answers and guards against failures. `D` is the type of the rules' description for the script.
  */
 export interface ScriptedOptions<D> {
   readonly clock: TimerClock
   /** The most calls in one command. */
   readonly most: number
-  /** Describes rules to the script. Called once for each list of rules. Throws ERR_RULE if the script has no translation of one. */
+  /**
+   * Describes rules for the script. Called once for each list of rules. Throws ERR_RULE if the script has no translation of a
+   * rule.
+   */
   describe(rules: readonly Rule[]): D
   /**
-   * Executes calls in their order, each as the atomic step that `step` defines. Resolves to an answer for each call. Called once for
-   * each part and turn, or more often if there are more than `most` calls.
+   * Executes calls in their order, each as the atomic step that `step` defines. Resolves to an answer for each call. Called once
+   * for each part and turn, or more often if there are more than `most` calls.
    */
   execute(part: string, calls: readonly ScriptedCall<D>[]): Promise<readonly ScriptedAnswer[]>
   /**
-   * Sorts what `execute` threw: ERR_STORE_REFUSED if certainly no call was executed, ERR_STORE_FATAL if the same calls can never
-   * work, and ERR_STORE_UNKNOWN otherwise.
+   * Sorts the error of `execute`: ERR_STORE_REFUSED if certainly no call was executed, ERR_STORE_FATAL if the same calls can
+   * never work, and ERR_STORE_UNKNOWN otherwise.
    */
   sortError(thrown: unknown): SluiceError
-  /** Names the part that keeps all states of a key, such as a slot of a cluster. Default: the store is one part. */
+  /** Returns the name of the part that keeps all states of a key, such as a slot of a cluster. Default: the store is one part. */
   partOf?(key: string): string
-  /** Names the server that holds a part. Servers fail independently. Default: each part is a server. */
+  /** Returns the name of the server of a part. Servers fail independently. Default: each part is a server. */
   serverOf?(part: string): string
   /** False while the server would refuse commands. Default: always true. */
   isOpen?(): boolean
-  /** Drops states that have ended; returns how many. Default: the server does so by itself. */
+  /** Drops states that have ended. Returns their number. Omitted if the server drops them by itself. */
   clean?(): Promise<number>
   /** Number of states. */
   size(): Promise<number>
@@ -68,7 +71,7 @@ export function scriptedStore<D>(options: ScriptedOptions<D>): Store<'async'> {
   }
 }
 
-/** The part of a store that has no parts. */
+/** Name of the only part of a store without parts. */
 const WHOLE = ''
 
 class QueuedTally<D> implements Tally<'async'> {
@@ -80,7 +83,7 @@ class QueuedTally<D> implements Tally<'async'> {
   /** Descriptions of other lists of rules, by their indexes. */
   readonly #some = new Map<string, D>()
 
-  /** There if the store has parts. Names every server that a call touches, that of the first charge first. */
+  /** Set if the store has parts. Returns the name of every server that a call needs, starting with the first charge's server. */
   readonly partsOf?: (call: Call) => readonly string[]
 
   constructor(options: ScriptedOptions<D>, queue: ScriptedQueue<D>, rules: readonly Rule[]) {
@@ -102,7 +105,7 @@ class QueuedTally<D> implements Tally<'async'> {
     return this.#queue.ask(part, operation, charges, this.#describe(charges))
   }
 
-  /** The part that all charges lie in; undefined if there are several. */
+  /** Returns the part of all charges; undefined if there are several parts. */
   #onlyPartOf(charges: readonly Charge[]): string | undefined {
     const options = this.#options
     if (options.partOf === undefined) return WHOLE
@@ -113,17 +116,17 @@ class QueuedTally<D> implements Tally<'async'> {
   }
 
   /**
-   * The parts of a call in one fixed order, which is the same in every process. So of two calls that compete for the last units
-   * of two parts, the one that is first in the first part gets both.
+   * Returns the parts of a call in one fixed order, the same in every process. If two calls compete for the last units of two
+   * parts, the call that is first in the first part gets both.
    */
   #split(charges: readonly Charge[]): readonly PartOfCall[] {
-    const parts = new Map<string, { part: string; charges: Charge[]; places: number[] }>()
-    charges.forEach((charge, place) => {
+    const parts = new Map<string, { part: string; charges: Charge[]; indexes: number[] }>()
+    charges.forEach((charge, index) => {
       const part = this.#options.partOf?.(charge.key) ?? WHOLE
-      const found = parts.get(part) ?? { part, charges: [], places: [] }
+      const found = parts.get(part) ?? { part, charges: [], indexes: [] }
       parts.set(part, found)
       found.charges.push(charge)
-      found.places.push(place)
+      found.indexes.push(index)
     })
     return [...parts.values()].sort((a, b) => (a.part < b.part ? -1 : 1))
   }

@@ -1,10 +1,11 @@
-// SHA-256 of an ASCII text. Written out: node:crypto is not everywhere, and the hash of browsers answers with a promise.
+// SHA-256 of an ASCII text. It is implemented here because node:crypto does not exist everywhere, and the hash of browsers is
+// asynchronous.
 
 /** The first 32 bits of the fractional parts of the cube roots of the first 64 primes, and of the square roots of the first 8. */
 const ROUNDS = fractions(64, Math.cbrt)
 const START = fractions(8, Math.sqrt)
 
-/** The hash, as 64 hexadecimal digits. */
+/** Returns the hash as 64 hexadecimal digits. */
 export function sha256(text: string): string {
   const blocks = blocksOf(text)
   const hash = [...START]
@@ -44,7 +45,7 @@ function extended(schedule: Int32Array, i: number): number {
   return (schedule[i - 16] + smallLow + schedule[i - 7] + smallHigh) | 0
 }
 
-/** The text in words, padded to whole blocks of 16: a bit, zeros, and the length in bits. */
+/** Returns the text as words, padded to whole blocks of 16 words: a 1 bit, zeros, and the length in bits. */
 function blocksOf(text: string): Int32Array {
   const blocks = new Int32Array((((text.length + 8) >> 6) + 1) * 16)
   for (let i = 0; i < text.length; i++) blocks[i >> 2] |= text.charCodeAt(i) << (24 - (i % 4) * 8)

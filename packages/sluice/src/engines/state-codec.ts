@@ -1,5 +1,5 @@
-// States as bytes: a version, then each cell as a double, little-endian. Every store that keeps bytes writes the same ones.
-// Invariant: a value that is not whole is refused and never counted from. `reset` drops it.
+// States as bytes: a version, then each cell as a little-endian double. Every store that keeps bytes uses this format.
+// Invariant: a damaged value is refused and never used for counting. `reset` deletes it.
 
 import { SluiceError, show } from '../core/errors.ts'
 import type { Rule } from '../core/rule.ts'
@@ -7,7 +7,7 @@ import type { Rule } from '../core/rule.ts'
 const VERSION = 1
 const CELL_BYTES = 8
 
-/** The bytes of a state. */
+/** Returns the bytes of a state. */
 export function encodeCells(cells: Float64Array): Uint8Array {
   const bytes = new Uint8Array(1 + cells.length * CELL_BYTES)
   bytes[0] = VERSION
@@ -15,7 +15,7 @@ export function encodeCells(cells: Float64Array): Uint8Array {
   return bytes
 }
 
-/** The state in `bytes`. Throws ERR_STORE_FATAL with the state's name if they are damaged. */
+/** Reads a state from bytes. Throws ERR_STORE_FATAL with the state's name if they are damaged. */
 export function decodeCells(bytes: Uint8Array, name: string): Float64Array {
   const rest = bytes.length - 1
   if (bytes[0] !== VERSION) throw damaged(name, `version ${bytes[0]} instead of ${VERSION}`)
@@ -35,18 +35,18 @@ export function checkCells({ width, log }: Rule, cells: Float64Array, name: stri
   if (!Number.isInteger(entries) || entryCells > cells.length - width) {
     throw damaged(name, `${entries} entries in ${cells.length} cells`)
   }
-  // An entry that stands outside of the cells is read as NaN.
+  // An entry outside of the cells is read as NaN.
   const moved = new Float64Array(log.widthToSpend(cells, 0))
   log.move(cells, 0, moved, 0, moved.length)
   if (!moved.every(isCell)) throw damaged(name, 'entries stand outside of it')
 }
 
-/** NaN fails both comparisons. */
+/** Returns false for NaN too, because NaN fails both comparisons. */
 function isCell(cell: number): boolean {
   return cell >= 0 && cell <= Number.MAX_SAFE_INTEGER
 }
 
-/** Copies cells into bytes; returns the place after them. */
+/** Copies cells into bytes. Returns the offset after them. */
 export function writeCells(cells: Float64Array, view: DataView, at: number): number {
   for (let i = 0; i < cells.length; i++) view.setFloat64(at + i * CELL_BYTES, cells[i], true)
   return at + cells.length * CELL_BYTES
@@ -64,6 +64,6 @@ export function viewOf(bytes: Uint8Array): DataView {
 }
 
 export function damaged(name: string, why: string): SluiceError {
-  const message = `the value of ${show(name)} is damaged: ${why}; reset forgets it`
+  const message = `the value of ${show(name)} is damaged: ${why}; reset deletes it`
   return new SluiceError('ERR_STORE_FATAL', message, { option: 'value', value: name })
 }

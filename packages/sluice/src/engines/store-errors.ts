@@ -1,15 +1,15 @@
-// Errors of a store, sorted: certainly not counted, perhaps counted, or never going to work.
+// Sorts the errors of a store into three kinds.
 
 import { type ErrorCode, SluiceError, show } from '../core/errors.ts'
 
 /**
- * - `refused`: certainly nothing was counted, and the same call may work in a moment.
- * - `unknown`: it may have counted. It is not asked again.
- * - `fatal`: trying again cannot help.
+ * - `refused`: the call was certainly not counted, and the same call may work in a moment.
+ * - `unknown`: the call may have been counted. It is not repeated.
+ * - `fatal`: the call cannot work as the store is set up. Repeating it does not help.
  */
 export type StoreErrorKind = 'refused' | 'unknown' | 'fatal'
 
-/** Sorts an error of a store's client. Undefined: the engine's own sorting holds. */
+/** Sorts an error of a store's client. Returns undefined to leave it to the engine. */
 export type SortError = (error: unknown) => StoreErrorKind | undefined
 
 const KINDS: Readonly<Record<StoreErrorKind, readonly [code: ErrorCode, words: string]>> = {
@@ -18,38 +18,38 @@ const KINDS: Readonly<Record<StoreErrorKind, readonly [code: ErrorCode, words: s
   fatal: ['ERR_STORE_FATAL', 'the store cannot work as it is set up'],
 }
 
-/** Codes of errors that come before anything was sent. */
+/** Codes of errors that occur before anything is sent. */
 const NOT_SENT: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']
 
 /**
- * Sorts by the codes of Node and of standard SQL, in `code` or `sqlState`: connections that were not made and transactions that
- * were rolled back are refused; missing rights, missing tables and bad statements are fatal.
+ * Sorts by the codes of Node and of standard SQL, in `code` or `sqlState`. Failed connections and transactions that were rolled
+ * back are `refused`. Missing rights, missing tables and bad statements are `fatal`.
  */
 export const sortByCode: SortError = (error) => {
   const { code, sqlState } = (error ?? {}) as { readonly code?: unknown; readonly sqlState?: unknown }
   if (NOT_SENT.includes(code)) return 'refused'
   const state = [sqlState, code].find((text): text is string => typeof text === 'string' && /^[0-9A-Z]{5}$/.test(text))
   if (state === undefined) return undefined
-  // 40003 and 08007 say that it is not known if the transaction was committed.
+  // 40003 and 08007 mean that the transaction may or may not have been committed.
   if (state === '40003' || state === '08007') return 'unknown'
   if (/^(?:40|08001|08004|53|55P03)/.test(state)) return 'refused'
   if (/^(?:0A|22|28|3D|3F|42)/.test(state)) return 'fatal'
   return undefined
 }
 
-/** The error as one of Sluice: by `sort`, then by its code, else as `otherwise`. */
+/** Makes a SluiceError of an error. Its kind comes from `sort`, else from its code, else it is `otherwise`. */
 export function sortedError(error: unknown, sort: SortError | undefined, otherwise: StoreErrorKind): SluiceError {
   if (error instanceof SluiceError) return error
   const [code, words] = KINDS[sort?.(error) ?? sortByCode(error) ?? otherwise]
   return new SluiceError(code, `${words}: ${error instanceof Error ? error.message : show(error)}`, { cause: error })
 }
 
-/** An error of the given kind, in words of ours. */
+/** Makes an error of the given kind. */
 export function storeError(kind: StoreErrorKind, words: string): SluiceError {
   return new SluiceError(KINDS[kind][0], words)
 }
 
-/** Refuses calls for which a queue has no space: they were not sent. */
+/** Rejects calls for which a queue has no space. They were not sent. */
 export function refuseAll(calls: readonly { reject(reason: SluiceError): void }[]): void {
   if (calls.length === 0) return
   const reason = storeError('refused', 'too many calls wait for the store already; this one was not sent')

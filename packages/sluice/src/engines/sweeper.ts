@@ -1,13 +1,13 @@
-// Drops rows that have ended, a bounded number at a time: in the background as rows are written, or all when asked.
+// Drops rows that have ended, a bounded number at a time: in the background after writes, or all of them on request.
 
-/** Deletes at most `rows` rows that ended at least `endedForMs` ago by the store's clock; returns how many. */
+/** Deletes at most `rows` rows that ended at least `endedForMs` ago by the store's clock. Returns the number of deleted rows. */
 export type Sweep = (bounds: { readonly rows: number; readonly endedForMs: number }) => Promise<number>
 
-/** A sweep follows so many written rows, and drops up to twice as many: so rows that have ended cannot pile up. */
+/** Number of written rows after which a sweep follows. A sweep drops up to twice as many, so ended rows cannot pile up. */
 const ROWS_WRITTEN = 1000
 const ROWS_SWEPT = 2 * ROWS_WRITTEN
 
-/** In the background, rows outlive their end by an hour: a clock that is set back by less finds what was counted. */
+/** In the background, rows are kept for an hour after their end. A clock that is set back by less still finds the counts. */
 const SPARED_MS = 3_600_000
 
 export class Sweeper {
@@ -19,7 +19,9 @@ export class Sweeper {
     this.#sweep = sweep
   }
 
-  /** Counts written rows, and sweeps when it is time. An error is the next sweep's: rows that have ended only take space. */
+  /**
+   * Counts written rows, and sweeps when it is time. Errors are ignored until the next sweep, because ended rows only take space.
+   */
   wrote(rows: number): void {
     if (this.#sweep === undefined) return
     this.#written += rows
@@ -34,7 +36,7 @@ export class Sweeper {
       .then(done, done)
   }
 
-  /** Drops every row that has ended; returns how many. */
+  /** Drops every row that has ended. Returns the number of dropped rows. */
   async all(): Promise<number> {
     if (this.#sweep === undefined) return 0
     let dropped = 0

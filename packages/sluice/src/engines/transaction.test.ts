@@ -90,7 +90,7 @@ describe('transactions', () => {
 })
 
 describe('damage', () => {
-  test('a damaged row fails its own calls and no others; reset forgets it', async () => {
+  test('a damaged row fails its own calls and no others; reset deletes it', async () => {
     const { rows, store } = makeDatabase()
     const limiter = createLimiter({ rules: [rule, second], store })
     await limiter.hit('bad')
@@ -158,7 +158,7 @@ describe('errors', () => {
     expect(() => late?.(new Map(), 1000)).toThrow()
   })
 
-  test('one that does not end after it decided is unknown', async () => {
+  test('a transaction that does not end after it decided is unknown', async () => {
     const { ask, clock } = tallyWith((_, decide) => {
       decide(new Map(), 1000)
       return new Promise(() => {})
@@ -178,7 +178,7 @@ describe('errors', () => {
 })
 
 describe('sweeping', () => {
-  test('follows written rows, is bounded, spares what ended within the hour, and its errors are nobody else’s', async () => {
+  test('follows written rows, is bounded, spares rows that ended within the hour, and its errors fail no call', async () => {
     const swept: unknown[] = []
     const sweep = async (bounds: unknown): Promise<number> => {
       swept.push(bounds)
@@ -196,7 +196,7 @@ describe('sweeping', () => {
     expect(swept[0]).toEqual({ rows: 2000, endedForMs: 3_600_000 })
   })
 
-  test('clean sweeps until nothing is left, and says how much it was', async () => {
+  test('clean sweeps until nothing is left, and returns the number of rows', async () => {
     const left = [2000, 2000, 7]
     const { store } = makeDatabase({ sweep: async ({ endedForMs }) => (endedForMs === 0 ? (left.shift() ?? 0) : -1) })
     expect(await store.clean()).toBe(4007)

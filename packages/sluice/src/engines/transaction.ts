@@ -1,5 +1,5 @@
-// The transaction engine: rows are locked and read, the definitions run here, and what changed is written, all in one transaction
-// for the calls of a turn. A store adds the one function that talks to its database.
+// The transaction engine: one transaction for the calls of a turn locks and reads rows, runs the definitions in this process, and
+// writes the changes. A store adds the one function that talks to its database.
 // Invariant: a call is answered after its transaction was committed, and runs in one transaction only.
 
 import type { Call, Figures } from '../core/call.ts'
@@ -21,37 +21,41 @@ import { checkedClock, systemClock } from './system-clock.ts'
 import { Turn } from './turn.ts'
 import { type Change, WorkingStates } from './working-states.ts'
 
-/** Decides the calls of a transaction over the values that were read; returns the rows to write. A pure function of both. */
+/** Decides the calls of a transaction over the values that were read. Returns the rows to write. A pure function. */
 export type Decide = (values: ReadonlyMap<string, Uint8Array>, nowMs: number) => readonly Change[]
 
 export interface TransactionOptions {
   /**
-   * Runs one transaction: locks the rows of these names, in this order, also those that do not exist yet; reads them; then reads
-   * the database's clock; calls `decide`; writes the changes that it returns; commits. Rejects if the transaction was not
-   * committed. May run all of it again after a deadlock.
+   * Runs one transaction:
+   * 1. Locks the rows with these names, in this order, also rows that do not exist yet.
+   * 2. Reads the rows, and then the database's clock.
+   * 3. Calls `decide` and writes the changes that it returns.
+   * 4. Commits.
+   *
+   * Rejects if the transaction was not committed. May run all steps again after a deadlock.
    */
   transact(names: readonly string[], decide: Decide): Promise<void>
-  /** Deletes rows that have ended, a bounded number at a time. Without it the database drops them by itself. */
+  /** Deletes rows that have ended, a bounded number at a time. Omitted if the database drops them by itself. */
   sweep?: Sweep
-  /** Number of rows. Without it the store has no size. */
+  /** Returns the number of rows. Omitted if the store cannot count them. */
   size?(): Promise<number>
   close?(): Promise<void>
   /**
-   * Sorts an error of `transact`. Where it returns undefined, codes of Node and of standard SQL decide; then an error before
-   * `decide` was called is refused, and one after it unknown.
+   * Sorts an error of `transact`. If it returns undefined, codes of Node and of standard SQL decide. Without such a code, an
+   * error before the call of `decide` is `refused`, and an error after it is `unknown`.
    */
   sortError?: SortError
-  /** Times deadlines and waits in this process. Default: the system's. The database's own clock counts. */
+  /** Times deadlines and waits in this process. Default: the system's clock. Rules use the database's own clock. */
   readonly clock?: Clock
-  /** Most calls of one transaction. Default: 64. */
+  /** The most calls of one transaction. Default: 64. */
   readonly calls?: number
-  /** Most rows that one transaction locks. A call with more runs alone. Default: 256. */
+  /** The most rows that one transaction locks. A call with more rows runs alone. Default: 256. */
   readonly rows?: number
-  /** Most transactions under way at once. Default: 4. */
+  /** The most transactions that run at once. Default: 4. */
   readonly transactions?: number
-  /** Most calls that wait for a transaction. More are refused. Default: 10,000. */
+  /** The most calls that wait for a transaction. More calls are refused. Default: 10,000. */
   readonly waiting?: number
-  /** After so long a transaction counts as lost, and others may use its rows. Default: 10,000. */
+  /** Time after which a transaction counts as lost, in ms. Others may use its rows then. Default: 10,000. */
   readonly longestMs?: number
   /** The longest name of a row, in bytes. Default: 255. */
   readonly longestName?: number
@@ -59,7 +63,7 @@ export interface TransactionOptions {
 
 const BOUNDS = { calls: 64, rows: 256, transactions: 4, waiting: 10_000, longestMs: 10_000 } as const
 
-/** An asynchronous store from a database with transactions. */
+/** Makes an asynchronous store from a database with transactions. */
 export function transactionStore(options: TransactionOptions): Store<'async'> {
   return new TransactionStore(options)
 }
@@ -127,7 +131,7 @@ class TransactionStore implements Store<'async'> {
     let changed = 0
     let isOver = false
     const decide: Decide = (values, nowMs) => {
-      // Nobody waits for it any more: thrown, so that the transaction is rolled back.
+      // No caller waits any more. The error makes the database roll back.
       if (isOver) throw storeError('refused', 'the transaction came too late')
       const states = new WorkingStates(values)
       const time = storeTime(nowMs)

@@ -1,11 +1,11 @@
-// Gathers what is added in one turn of the event loop.
-// Invariant: nothing waits longer than the turn that it was added in, and the order stays.
+// Gathers the items that are added in one turn of the event loop.
+// Invariant: no item waits longer than the turn in which it was added, and the order stays the same.
 
 export class Turn<T> {
   readonly #flush: (gathered: readonly T[]) => void
   #gathered: T[] = []
 
-  /** `flush` gets what was gathered, at the end of the turn. */
+  /** `flush` gets the gathered items at the end of the turn. */
   constructor(flush: (gathered: readonly T[]) => void) {
     this.#flush = flush
   }
@@ -15,7 +15,7 @@ export class Turn<T> {
     if (this.#gathered.length === 1) atEndOfTurn(() => this.flush())
   }
 
-  /** Hands over what was gathered so far. */
+  /** Passes on the items gathered so far. */
   flush(): void {
     if (this.#gathered.length === 0) return
     const gathered = this.#gathered
@@ -24,7 +24,7 @@ export class Turn<T> {
   }
 }
 
-/** Looked up at each call: not every runtime has setImmediate. */
+/** Calls `callback` at the end of the turn. setImmediate is looked up at each call, because not every runtime has it. */
 function atEndOfTurn(callback: () => void): void {
   if (typeof setImmediate === 'function') setImmediate(callback)
   else setTimeout(callback, 0)

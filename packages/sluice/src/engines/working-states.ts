@@ -1,4 +1,4 @@
-// The states of one transaction: copies in memory that all of its calls share, each seeing what the calls before it left.
+// The states of one transaction: copies in memory that its calls share. Each call sees the changes of the calls before it.
 
 import type { Figures } from '../core/call.ts'
 import { SluiceError } from '../core/errors.ts'
@@ -9,7 +9,7 @@ import { decodeCells, encodeCells } from './state-codec.ts'
 export interface Change {
   readonly name: string
   readonly value: Uint8Array | undefined
-  /** When the value may be dropped, in ms since the epoch; 0 if there is no value. */
+  /** Time from which the value may be dropped, in ms since the epoch; 0 if there is no value. */
   readonly endsAt: number
 }
 
@@ -22,7 +22,7 @@ export class WorkingStates {
     this.#values = values
   }
 
-  /** Runs a call; returns its figures, or why it alone cannot be decided, such as a damaged value. */
+  /** Runs a call. Returns its figures, or the error of this call alone, such as a damaged value. */
   run(call: NamedCall, nowMs: number): Figures | SluiceError {
     try {
       const { figures, changes } = runCall(call, (name) => this.#read(name), nowMs)
@@ -34,7 +34,7 @@ export class WorkingStates {
     }
   }
 
-  /** The rows that differ from what the store keeps. */
+  /** Returns the rows that differ from the store's. */
   changes(): Change[] {
     const changes: Change[] = []
     for (const [name, cells] of this.#changed) {

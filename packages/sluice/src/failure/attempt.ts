@@ -1,5 +1,6 @@
-// One call on a store that may fail, from its start until it is answered, has failed or reached its deadline.
-// Invariants: every attempt ends by its deadline, once. A call that may have been executed is never asked again.
+// An attempt: one guarded call on a store, from its start to its answer, failure or deadline.
+// Invariants: every attempt ends exactly once, at its deadline at the latest. A call that may have been executed is never
+// repeated.
 
 import type { Figures } from '../core/call.ts'
 import { type ErrorCode, SluiceError, show } from '../core/errors.ts'
@@ -11,12 +12,12 @@ import type { RetryLines } from './retry-lines.ts'
 
 /**
  * - `asking`: the store has the call.
- * - `queued`: the store refused it, or an earlier call on a key of it: it waits to be asked again.
- * - `ended`: its caller has an answer or an error.
+ * - `queued`: the store refused this call or an earlier call on one of its keys. The call waits to be tried again.
+ * - `ended`: the caller has an answer or an error.
  */
 type Stage = 'asking' | 'queued' | 'ended'
 
-/** What the attempts of one limiter share. */
+/** Shared by the attempts of one limiter. */
 export interface AttemptContext {
   readonly tally: Tally<'async'>
   readonly timeoutMs: number
@@ -24,7 +25,7 @@ export interface AttemptContext {
   readonly retryLines: RetryLines
 }
 
-/** Time until a refused call is tried again: so long at first, and twice as long each time. */
+/** Time until a refused call is tried again for the first time. It doubles each time. */
 const FIRST_RETRY_MS = 10
 
 const REASONS: Readonly<Partial<Record<ErrorCode, FailureReason>>> = {
@@ -40,7 +41,7 @@ export abstract class Attempt {
   protected readonly entry: Entry
   readonly #context: AttemptContext
   #stage: Stage = 'asking'
-  /** Time that it has waited in line so far. */
+  /** Time that the call has waited in a retry line so far. */
   #waitedMs = 0
   #refusal: SluiceError | undefined
   #cancelDeadline = nothing
@@ -87,7 +88,7 @@ export abstract class Attempt {
   }
 
   #onAnswer(figures: Figures): void {
-    // After the deadline the caller has another answer, and the store counts as failed.
+    // After the deadline the caller already has another result, and the store counts as failed.
     if (this.#stage === 'ended') return
     this.#finish()
     this.answered(figures)
@@ -108,7 +109,7 @@ export abstract class Attempt {
   #onRefusal(error: SluiceError): void {
     const delayMs = this.#waitedMs + FIRST_RETRY_MS
     this.#waitedMs += delayMs
-    // No call is tried again if its deadline comes first.
+    // A call is not tried again if its deadline comes first.
     if (this.entry.isOpen || this.#waitedMs >= this.#context.timeoutMs) this.#fail('refused', error, true)
     else this.#queue(delayMs, error)
   }
@@ -130,7 +131,7 @@ export abstract class Attempt {
   }
 }
 
-/** A store that throws instead of rejecting is treated as if it had rejected. */
+/** Asks the store. If the store throws, the promise rejects. */
 function askNow(tally: Tally<'async'>, { call }: Entry): Promise<Figures> {
   try {
     return tally.ask(call)
@@ -140,10 +141,10 @@ function askNow(tally: Tally<'async'>, { call }: Entry): Promise<Figures> {
 }
 
 function tooLate(timeoutMs: number): SluiceError {
-  return new SluiceError('ERR_STORE_UNKNOWN', `no answer within ${timeoutMs} ms: the store may have counted`)
+  return new SluiceError('ERR_STORE_UNKNOWN', `no answer within ${timeoutMs} ms: the call may have been counted`)
 }
 
-/** An error that a store has not sorted may mean anything. */
+/** Returns a SluiceError. An error that the store has not sorted counts as `unknown`. */
 function sorted(thrown: unknown): SluiceError {
   if (thrown instanceof SluiceError) return thrown
   const message = thrown instanceof Error ? thrown.message : show(thrown)

@@ -1,6 +1,6 @@
-// A circuit breaker: after a run of failures the store is not asked for a while, then one call at a time tries.
-// Invariants: an open breaker lets one call through in each `probeEveryMs`, however the clock steps. A call from before it opened
-// or closed does not change it afterwards.
+// A circuit breaker: after several failures in a row the store is not asked for a while, and then by one call at a time.
+// Invariants: an open breaker lets one call through in each `probeEveryMs`, also if the clock steps. The failure of a call that
+// entered before the breaker opened or closed does not change it afterwards.
 
 import type { TimerClock } from '../core/clock.ts'
 
@@ -11,10 +11,10 @@ export class Breaker {
   #failuresInARow = 0
   #nextProbeMs = 0
   #isProbing = false
-  /** Goes up whenever the breaker opens or closes. */
+  /** Number of times that the breaker has opened or closed. */
   #era = 0
 
-  /** Opens after so many `failures` in a row; then lets one call try in each `probeEveryMs`. */
+  /** The breaker opens after `failures` in a row. Then it lets one call try in each `probeEveryMs`. */
   constructor(clock: TimerClock, failures: number, probeEveryMs: number) {
     this.#clock = clock
     this.#failures = failures
@@ -25,7 +25,7 @@ export class Breaker {
     return this.#failuresInARow >= this.#failures
   }
 
-  /** Returns the era in which a call may ask, which it reports back with; undefined if it may not ask. */
+  /** Returns the present era if a call may ask, for `failed`; undefined if the call may not ask. */
   enter(): number | undefined {
     if (!this.isOpen) return this.#era
     if (this.#isProbing || !this.#isTimeToProbe()) return undefined
@@ -33,19 +33,19 @@ export class Breaker {
     return this.#era
   }
 
-  /** The store has answered: a run of failures ends here. */
+  /** Reports an answer of the store. It ends a series of failures. */
   answered(): void {
     if (this.isOpen) this.#era += 1
     this.#failuresInARow = 0
     this.#isProbing = false
   }
 
-  /** A call that entered was not made: the next one may try instead. */
+  /** Reports that a call entered but was not made. The next call may try instead. */
   leave(): void {
     this.#isProbing = false
   }
 
-  /** A call that entered in `era` has failed. */
+  /** Reports the failure of a call that entered in `era`. */
   failed(era: number): void {
     if (era !== this.#era) return
     if (!this.isOpen) {
@@ -59,7 +59,7 @@ export class Breaker {
 
   #isTimeToProbe(): boolean {
     const leftMs = this.#nextProbeMs - this.#clock.now()
-    // More than a whole interval is left only after the clock has stepped back.
+    // More than a whole interval can be left only if the clock has stepped back.
     return leftMs <= 0 || leftMs > this.#probeEveryMs
   }
 }

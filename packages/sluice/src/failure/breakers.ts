@@ -1,4 +1,4 @@
-// The breakers of one store: one for each part that fails independently, such as a server of a cluster. A store without parts has one.
+// The breakers of one store: one for each part that fails independently, such as a server of a cluster.
 // Invariant: a limiter that reported a failure reports its end, also if the failed part's keys have moved to another part.
 
 import type { Call } from '../core/call.ts'
@@ -11,10 +11,10 @@ export interface BreakerOptions {
   readonly probeEveryMs: number
 }
 
-/** Names the parts of a store that a call needs. */
+/** Returns the names of the parts of a store that a call needs. */
 export type PartsOf = (call: Call) => readonly string[]
 
-/** Servers come and go. Beyond so many, all are forgotten. */
+/** The most breakers. Servers come and go, so all breakers are dropped when there are more. */
 const MOST_PARTS = 1000
 
 export class Breakers {
@@ -42,7 +42,7 @@ export class Breakers {
   }
 }
 
-/** A call that may ask: the breakers that it passed, and the era of each. */
+/** The permission of a call to ask the store, with the breakers that it passed. */
 export class Entry {
   readonly call: Call
   readonly #breakers: readonly Breaker[]
@@ -72,7 +72,7 @@ export class Entry {
 export class BreakerView {
   readonly #breakers: Breakers
   readonly #partsOf: PartsOf
-  /** For each part that is failing the last call that failed there, to find out where its keys are now. */
+  /** The last failed call by part, to find out which part has its keys now. */
   readonly #failedCalls = new Map<string, Call>()
 
   #lastParts: readonly string[] = []
@@ -83,7 +83,7 @@ export class BreakerView {
     this.#partsOf = partsOf
   }
 
-  /** Returns undefined if the call must not ask. */
+  /** Lets a call enter. Returns undefined if the call must not ask. */
   enter(call: Call): Entry | undefined {
     const parts = this.#partsOf(call)
     const breakers = this.#breakersOf(parts)
@@ -114,7 +114,7 @@ export class BreakerView {
     this.#noteFailure(entry.call, this.#partsOf(entry.call))
   }
 
-  /** Returns true if the answer ends a failure. */
+  /** Reports an answer. Returns true if it ends a failure. */
   answered(entry: Entry): boolean {
     entry.answered()
     if (this.#failedCalls.size === 0) return false
@@ -123,7 +123,7 @@ export class BreakerView {
     const ended = [...this.#failedCalls].filter(([part, call]) => parts.includes(part) || isAnswered(call))
     for (const [part] of ended) {
       this.#failedCalls.delete(part)
-      // Its keys have moved to another part.
+      // The keys of the failed call have moved to another part.
       if (!parts.includes(part)) this.#breakers.forget(part)
     }
     return ended.length > 0

@@ -1,7 +1,7 @@
-// Deadlines that are all equally far away. Calls that are made in one turn share a timer: a timer each was a third of the cost of
-// a call in this process.
-// Invariants: a deadline depends on the clock's timers, never on its time, which may step. Time in which this process could not
-// run counts for one slice at most, however long it was: the store is not to blame for it.
+// Deadlines with the same delay. Calls of one turn share a timer, because one timer for each call was a third of a call's cost in
+// this process.
+// Invariants: a deadline depends on the clock's timers, never on its time, which may step. If this process could not run for a
+// while, that time counts as one slice at most, because the store did not cause it.
 
 import type { TimerClock } from '../core/clock.ts'
 
@@ -12,14 +12,14 @@ interface Group {
   stopTimer: () => void
 }
 
-/** A deadline is reached in so many steps, and the timer of each is started when the one before has fired. */
+/** Number of slices of a deadline. The timer of each slice starts when the timer of the one before has fired. */
 const SLICES = 4
 
 export class Deadlines {
   readonly #clock: TimerClock
-  /** The length of each slice. The last one is shorter, where the delay does not divide. */
+  /** The length of each slice. The last one may be shorter. */
   readonly #slicesMs: readonly number[]
-  /** The group of calls that are made now. */
+  /** The group of calls of the present turn. */
   #latest: Group | undefined
 
   constructor(clock: TimerClock, delayMs: number) {
@@ -32,11 +32,11 @@ export class Deadlines {
   /** Calls `onDeadline` after the delay. Returns a function that cancels it. */
   start(onDeadline: () => void): () => void {
     const group = this.#latest ?? this.#open()
-    const place = group.onDeadline.push(onDeadline) - 1
+    const index = group.onDeadline.push(onDeadline) - 1
     group.waiting += 1
     return () => {
-      if (group.onDeadline[place] === undefined) return
-      group.onDeadline[place] = undefined
+      if (group.onDeadline[index] === undefined) return
+      group.onDeadline[index] = undefined
       group.waiting -= 1
       if (group.waiting > 0) return
       group.stopTimer()
@@ -48,14 +48,16 @@ export class Deadlines {
     const group: Group = { onDeadline: [], waiting: 0, stopTimer: () => {} }
     this.#wait(group, 0)
     this.#latest = group
-    // Calls of a later turn have a later deadline.
+    // Calls of a later turn have a later deadline, in a new group.
     Promise.resolve().then(() => {
       if (this.#latest === group) this.#latest = undefined
     })
     return group
   }
 
-  /** Waits for the slices from the given one on, and then one more turn of the event loop, as an answer may be there to be read. */
+  /**
+   * Waits for the slices from the given one on, and then for one more turn, because an answer may have arrived and not been read.
+   */
   #wait(group: Group, slice: number): void {
     const isOver = slice > this.#slicesMs.length
     if (isOver) for (const onEnd of group.onDeadline) onEnd?.()

@@ -1,11 +1,11 @@
-// The option `failure` of a limiter: the answer when its store fails.
+// Checks the option `failure` of a limiter.
 
 import { SluiceError, show } from '../core/errors.ts'
 import type { FailureOptions } from '../core/guard.ts'
 import { checkOptions } from '../core/options.ts'
 import { isWhole } from '../core/whole-numbers.ts'
 
-/** The options with their defaults. `standIn` is there only if it was given. */
+/** The options with their defaults. `standIn` has no default. */
 export type CheckedFailure = Required<Omit<FailureOptions, 'standIn'>> & Pick<FailureOptions, 'standIn'>
 
 const OPTIONS = ['timeoutMs', 'then', 'failures', 'probeEveryMs', 'standIn'] as const
@@ -35,10 +35,14 @@ export function checkFailure(options: FailureOptions): CheckedFailure {
       value: standIn,
     })
   if (standIn?.timing !== 'sync' || typeof standIn.tally !== 'function') {
-    throw new SluiceError('ERR_OPTION', `failure needs standIn to be what memoryStore() makes, got ${show(standIn)}`, {
-      option: 'standIn',
-      value: standIn,
-    })
+    throw new SluiceError(
+      'ERR_OPTION',
+      `failure needs standIn to be a memory store, such as memoryStore() makes, got ${show(standIn)}`,
+      {
+        option: 'standIn',
+        value: standIn,
+      },
+    )
   }
   return { timeoutMs, then, failures, probeEveryMs, standIn }
 }

@@ -42,7 +42,7 @@ function limiterOn(failure: FailureOptions, rules = '5/minute', partOf?: (key: s
     }
     await new Promise(setImmediate)
   }
-  /** The answer, which must be there once so much time has passed. */
+  /** Returns the answer. It must have settled after `ms`. */
   const inTime = async <T>(answer: Promise<T>, ms = 0): Promise<T> => {
     answer.catch(() => {})
     await pass(ms)
@@ -56,7 +56,7 @@ function limiterOn(failure: FailureOptions, rules = '5/minute', partOf?: (key: s
 }
 
 describe('a store that never answers', () => {
-  test('fails the call at its deadline, and not before, unless somebody stands in', async () => {
+  test('fails the call at its deadline, and not before, without a fallback', async () => {
     const { limiter, store, pass, inTime } = limiterOn({ timeoutMs: 100 })
     store.plan = 'stall'
     const hit = limiter.hit('ada')
@@ -71,7 +71,7 @@ describe('a store that never answers', () => {
     ['deny', false],
     ['local', true],
   ] as const) {
-    test(`then ${then}: the decision says who made it`, async () => {
+    test(`then ${then}: the decision names its source`, async () => {
       const { limiter, store, inTime } = limiterOn({ timeoutMs: 100, then })
       store.plan = 'stall'
       const decision: Decision = await inTime(limiter.hit('ada'), 100)
@@ -103,7 +103,7 @@ describe('a store that never answers', () => {
     expect(await allowedIn()).toBe(1)
   })
 
-  test('then deny: it says when it is worth asking again', async () => {
+  test('then deny: the wait ends when the store may be asked again', async () => {
     const { limiter, store, inTime } = limiterOn({ timeoutMs: 100, then: 'deny', probeEveryMs: 700 }, '5/minute; 100/hour')
     store.plan = 'stall'
     const decision = await inTime(limiter.hit('ada'), 100)
@@ -111,7 +111,7 @@ describe('a store that never answers', () => {
     expect(decision.rules.map(({ remaining }) => remaining)).toEqual([0, 0])
   })
 
-  test('then deny: whoever waits is served once the store is back', async () => {
+  test('then deny: a waiting caller is served once the store is back', async () => {
     const { limiter, store, inTime, pass } = limiterOn({ timeoutMs: 100, then: 'deny', probeEveryMs: 500 })
     store.plan = 'stall'
     const turn = limiter.wait('ada')
@@ -120,7 +120,7 @@ describe('a store that never answers', () => {
     expect(await inTime(turn, 500)).toMatchObject({ allowed: true, source: 'store' })
   })
 
-  test('an answer that comes too late changes nothing, and is no sign of recovery', async () => {
+  test('an answer that comes too late changes nothing, and does not count as a recovery', async () => {
     const { limiter, store, heard, inTime } = limiterOn({ timeoutMs: 100, then: 'local' })
     store.plan = 'stall'
     expect(await inTime(limiter.hit('ada'), 100)).toMatchObject({ source: 'fallback' })
@@ -131,7 +131,7 @@ describe('a store that never answers', () => {
   })
 })
 
-describe('what asks for a number', () => {
+describe('a call that returns a number', () => {
   const ask = (limiter: ReturnType<typeof limiterOn>['limiter']): Promise<unknown>[] => [
     limiter.inc('ada', 2),
     limiter.get('ada'),
@@ -142,7 +142,7 @@ describe('what asks for a number', () => {
   ]
 
   for (const then of ['allow', 'deny', 'throw'] as const) {
-    test(`then ${then}: fails, because nobody can make it up`, async () => {
+    test(`then ${then}: fails, because there is no number to return`, async () => {
       const { limiter, store, inTime } = limiterOn({ timeoutMs: 100, then, failures: 100 })
       store.plan = 'stall'
       const answers = await inTime(Promise.allSettled(ask(limiter)), 100)
@@ -150,7 +150,7 @@ describe('what asks for a number', () => {
     })
   }
 
-  test('then local: is answered from what the stand-in has counted', async () => {
+  test('then local: returns the count of the stand-in', async () => {
     const { limiter, store, clock, inTime } = limiterOn({ timeoutMs: 100, then: 'local', failures: 100 })
     store.plan = 'stall'
     expect(await inTime(Promise.all(ask(limiter)), 100)).toEqual([2, 2, 3, clock.now() + 60_000, 2, undefined])
@@ -188,13 +188,13 @@ describe('the breaker', () => {
     expect(limiter.failures).toEqual({ timeout: 4, refused: 0, unknown: 0, fatal: 0, 'not-asked': 2, recovered: 1 })
   })
 
-  test('then throw: who was not asked fails with an error that says so', async () => {
+  test('then throw: a call fails with an error that says that the store was not asked', async () => {
     const { limiter, inTime, fail } = limiterOn({ timeoutMs: 100, failures: 2 })
     await fail('lose-call', 2)
     await expect(inTime(limiter.hit('ada'))).rejects.toMatchObject({ code: 'ERR_STORE_REFUSED', transient: true })
   })
 
-  test('every reason but fatal counts, in any mixture; an answer starts the count anew', async () => {
+  test('every reason but fatal counts, in any mixture; an answer restarts the count', async () => {
     const { limiter, store, heard, inTime, fail } = limiterOn({ timeoutMs: 100, then: 'allow', failures: 4, probeEveryMs: 1000 })
     await fail('stall', 1)
     await fail('lose-call', 1)
@@ -215,7 +215,7 @@ describe('the breaker', () => {
     ])
   })
 
-  test('fatal answers do not open it, and one to the call that tries closes it: the store is there', async () => {
+  test('fatal answers do not open it, and a fatal answer to a probe closes it: the store is reachable', async () => {
     const { limiter, store, heard, inTime, pass, fail } = limiterOn({ timeoutMs: 100, then: 'allow', failures: 2 })
     await fail('fatal', 5)
     expect(store.calls).toHaveLength(5)
@@ -227,7 +227,7 @@ describe('the breaker', () => {
     expect(heard.slice(5)).toEqual(['unknown', 'unknown', 'recovered', 'fatal'])
   })
 
-  test('the call that tries is refused: it is not tried again, and the next one waits its time', async () => {
+  test('a probe that is refused is not tried again, and the next probe waits for the interval', async () => {
     const { limiter, store, inTime, pass, fail } = limiterOn({ timeoutMs: 100, then: 'allow', failures: 2, probeEveryMs: 300 })
     await fail('lose-call', 2)
     store.plan = 'refuse'
@@ -253,7 +253,7 @@ describe('the breaker', () => {
     expect(await inTime(limiter.hit('ada'))).toMatchObject({ source: 'store' })
   })
 
-  test('opens while calls wait to be tried again: they ask no more', async () => {
+  test('opens while calls wait to be tried again: they do not ask again', async () => {
     const { limiter, store, inTime } = limiterOn({ timeoutMs: 200, then: 'allow', failures: 2 })
     store.plan = 'refuse'
     const waiting = limiter.hit('ada')
@@ -290,7 +290,7 @@ describe('errors', () => {
     expect(limiter.failures).toMatchObject({ refused: 0, recovered: 0 })
   })
 
-  test('refused, asked again, and then silence: that may have counted', async () => {
+  test('refused, asked again, and then no answer: the call may have been counted', async () => {
     const { limiter, store, pass, inTime } = limiterOn({ timeoutMs: 100 })
     store.plan = 'refuse'
     const hit = limiter.hit('ada')
@@ -306,7 +306,7 @@ describe('errors', () => {
     store.plan = 'refuse'
     const hit = limiter.hit('ada')
     hit.catch(() => {})
-    // The clock runs while nobody listens: the second try is made late, and so would the third be.
+    // The clock jumps: the second try is made late, and so would the third be.
     await pass(0)
     clock.advance(75)
     await expect(inTime(hit, 25)).rejects.toMatchObject({ code: 'ERR_STORE_REFUSED' })
@@ -319,13 +319,13 @@ describe('errors', () => {
     expect(store.calls).toHaveLength(1)
   })
 
-  test('never going to work: said at once', async () => {
+  test('fatal: fails at once', async () => {
     const { limiter, store, inTime } = limiterOn({ timeoutMs: 100 })
     store.plan = 'fatal'
     await expect(inTime(limiter.hit('ada'))).rejects.toMatchObject({ code: 'ERR_STORE_FATAL', transient: false })
   })
 
-  test('that the store has not sorted, or thrown: perhaps executed, with what was thrown as the cause', async () => {
+  test('that the store has not sorted, or has thrown, are unknown, with the original error as the cause', async () => {
     const cause = new TypeError('not a promise')
     for (const plan of [{ throw: cause }, { fail: cause }]) {
       const { limiter, store, inTime } = limiterOn({ timeoutMs: 100 })
@@ -337,7 +337,7 @@ describe('errors', () => {
 })
 
 describe('listeners', () => {
-  test('hear of each failure with its error, until they stop listening', async () => {
+  test('are called for each failure with its error, until they are removed', async () => {
     const { limiter, fail } = limiterOn({ timeoutMs: 100, then: 'allow' })
     const heard: FailureEvent[] = []
     const stop = limiter.on('failure', (event) => heard.push(event))
@@ -347,7 +347,7 @@ describe('listeners', () => {
     expect(heard).toEqual([{ reason: 'unknown', error: expect.objectContaining({ message: 'the connection was lost' }) }])
   })
 
-  test('that throw spoil neither the call nor what others hear; what they threw is not hidden', async () => {
+  test('that throw disturb neither the call nor other listeners, and their error is not hidden', async () => {
     const later: (() => void)[] = []
     const spy = vi.spyOn(globalThis, 'queueMicrotask').mockImplementation((callback) => later.push(callback))
     try {
@@ -405,7 +405,7 @@ describe('timers', () => {
   })
 })
 
-test('a part of the store that is down does not close the others', async () => {
+test('a part of the store that is down does not affect the others', async () => {
   const { limiter, store, pass, inTime, fail } = limiterOn(
     { timeoutMs: 100, then: 'allow', failures: 2 },
     '5/minute',
@@ -423,7 +423,7 @@ test('a part of the store that is down does not close the others', async () => {
   expect(limiter.failures).toMatchObject({ recovered: 1 })
 })
 
-test('of limiters over one store only the first waits: what it has found out, all know, and all hear of the end', async () => {
+test('limiters over one store share its health: only the first waits, and all report the recovery', async () => {
   const failure: FailureOptions = { timeoutMs: 100, then: 'allow', failures: 2 }
   const { limiter, store, pass, inTime, fail } = limiterOn(failure)
   const others = ['6/minute', '7/minute', '8/minute'].map((rules) =>
@@ -440,7 +440,7 @@ test('of limiters over one store only the first waits: what it has found out, al
   }
 })
 
-test('a pause of the process itself is not taken for a silent store: what has come meanwhile is read first', async () => {
+test('a pause of the process itself is not taken for a silent store: answers that have arrived are read first', async () => {
   const store = failingStore(systemClock)
   const limiter = createLimiter({ rules: parseRule('5/minute'), store, failure: { timeoutMs: 20, then: 'deny' } })
   store.plan = 'stall'

@@ -1,4 +1,4 @@
-// The guard of one limiter: a deadline for every call, a breaker that stops asking, a fallback, listeners and counts.
+// The guard of one limiter: deadlines, breakers, the fallback, listeners and counts of failures.
 
 import { type Call, type Figures, isDecision } from '../core/call.ts'
 import { SluiceError } from '../core/errors.ts'
@@ -20,7 +20,7 @@ import type { StoreHealth } from './store-health.ts'
 
 type Listener = (event: FailureEvent) => void
 
-/** The only part of a store that has no parts. */
+/** The parts of a store without parts. */
 const WHOLE = ['']
 
 export class LimiterGuard implements Guard {
@@ -41,7 +41,7 @@ export class LimiterGuard implements Guard {
     if (checked.then === 'local') this.#standIn = (checked.standIn ?? health.standIn(makeStandIn)).tally(rules)
   }
 
-  /** A copy: later failures do not change it. */
+  /** Returns a copy of the counts. Later failures do not change it. */
   get counts(): FailureCounts {
     return { ...this.#counts }
   }
@@ -54,7 +54,7 @@ export class LimiterGuard implements Guard {
   }
 
   ask<V>(call: Call, read: ReadFigures<V>): Promise<V> {
-    // A key that is forgotten is forgotten everywhere, also by a stand-in that remembers it from an earlier outage.
+    // A reset also deletes states of the stand-in, which may be left from an earlier outage.
     if (call.operation === 'reset') this.#standIn?.ask(call)
     const entry = this.#breakers.enter(call)
     if (entry === undefined) return this.fail(call, read, 'not-asked', notAsked)
@@ -79,7 +79,7 @@ export class LimiterGuard implements Guard {
   async fail<V>(call: Call, read: ReadFigures<V>, reason: FailureReason, makeError: () => SluiceError): Promise<V> {
     this.#counts[reason] += 1
     const canFallBack = this.#canFallBack(call)
-    // In an outage every call comes by here: an error that nobody would see is not made.
+    // In an outage every call comes here. The error is made only if somebody gets it, because that is slow.
     if (!canFallBack || this.#listeners.failure.size > 0) {
       const error = makeError()
       this.#report('failure', { reason, error })
@@ -88,7 +88,7 @@ export class LimiterGuard implements Guard {
     return this.#fallback(call, read, reason)
   }
 
-  /** A decision can be assumed. Only a stand-in can tell a number. */
+  /** True if the fallback has a result: any fallback for a decision, only a stand-in for a number. */
   #canFallBack(call: Call): boolean {
     return this.#standIn !== undefined || (this.#options.then !== 'throw' && isDecision(call))
   }
@@ -97,7 +97,7 @@ export class LimiterGuard implements Guard {
     const { then, probeEveryMs } = this.#options
     const failure = { reason, then: then as DecisionFailure['then'] }
     if (this.#standIn !== undefined) return read(this.#standIn.ask(call), failure)
-    // Nothing is known and nothing is counted: all is free, or nothing is until the store may be asked again.
+    // Nothing is counted. All units are free, or none is until the store may be asked again.
     const [used, waitMs] = then === 'allow' ? [0, 0] : [Number.MAX_SAFE_INTEGER, probeEveryMs]
     return read(uncounted(call.charges.length, used, waitMs), failure)
   }
@@ -107,7 +107,7 @@ export class LimiterGuard implements Guard {
       try {
         listener(detail as FailureEvent)
       } catch (error) {
-        // The listener's error must not become the call's.
+        // An error of a listener must not fail the call.
         queueMicrotask(() => {
           throw error
         })
@@ -142,7 +142,7 @@ class GuardedCall<V> extends Attempt {
 
   protected failed(reason: FailureReason, error: SluiceError, isStoreDown: boolean): void {
     const { guard, read, resolve } = this.#options
-    // A store that says what is wrong is there: one bad key must not close it to all others.
+    // The store is reachable if it answers with an error. One bad key must not open the breaker for all others.
     if (isStoreDown) guard.unanswered(this.entry)
     else guard.answered(this.entry)
     resolve(guard.fail(this.entry.call, read, reason, () => error))
@@ -155,5 +155,5 @@ class GuardedCall<V> extends Attempt {
 }
 
 function notAsked(): SluiceError {
-  return new SluiceError('ERR_STORE_REFUSED', 'the store has failed, and is not asked for a while')
+  return new SluiceError('ERR_STORE_REFUSED', 'the store has failed, so it is not asked for a while')
 }

@@ -1,40 +1,42 @@
-// Calls that the store refused, in the order in which they were made, until they are tried again.
-// Invariant: while a call on a key waits to be tried again, no later call on that key is asked: it waits behind the first.
+// Retry lines: calls that the store refused wait here, in the order in which they were made, until they are tried again.
+// Invariant: while a call on a key waits to be tried again, later calls on that key wait behind it.
 
 import type { Call } from '../core/call.ts'
 import type { TimerClock } from '../core/clock.ts'
 import type { SluiceError } from '../core/errors.ts'
 
-/** Asks again. Gets the reason why the line has waited. */
+/** Asks again. `refusal` is the reason why the line has waited. */
 type TryAgain = (refusal: SluiceError) => void
 
 interface Line {
   readonly keys: Set<string>
   /** In the order in which the calls were made. */
   readonly calls: Set<TryAgain>
-  /** Why the first of them was refused. */
+  /** The error by which the first call was refused. */
   readonly refusal: SluiceError
   stopTimer: () => void
 }
 
 export class RetryLines {
   readonly #clock: TimerClock
-  /** By key. A line holds only calls that are under way, and is gone when they are. */
+  /** Lines by key. A line holds only calls that wait, and is removed with the last one. */
   readonly #lines = new Map<string, Line>()
 
   constructor(clock: TimerClock) {
     this.#clock = clock
   }
 
-  /** The reason why a call has to wait now: earlier calls on one of its keys do. Undefined if there is none. */
+  /** Returns the refusal of earlier waiting calls on one of the call's keys; undefined if the call need not wait. */
   refusalOf({ charges }: Call): SluiceError | undefined {
-    // Every call asks, and there is hardly ever a line.
+    // Every call comes here, and there are hardly ever lines.
     if (this.#lines.size === 0) return undefined
     const waiting = charges.find(({ key }) => this.#lines.has(key))
     return waiting && this.#lines.get(waiting.key)?.refusal
   }
 
-  /** Joins the line of the call's keys. The call that opens it says how long it waits, and why. Returns a function that leaves it. */
+  /**
+   * Joins the line of the call's keys. The call that opens a line sets its delay and refusal. Returns a function that leaves it.
+   */
   join(call: Call, delayMs: number, refusal: SluiceError, tryAgain: TryAgain): () => void {
     const line = this.#lineOf(call) ?? this.#open(delayMs, refusal)
     for (const { key } of call.charges) {
@@ -42,7 +44,7 @@ export class RetryLines {
       this.#lines.set(key, line)
     }
     line.calls.add(tryAgain)
-    // A line may have become part of another since.
+    // The line may have been merged into another one since.
     return () => {
       for (const { key } of call.charges) this.#lines.get(key)?.calls.delete(tryAgain)
       for (const { key } of call.charges) {
@@ -52,7 +54,7 @@ export class RetryLines {
     }
   }
 
-  /** The line of a call's keys. If several keys have lines, they become one. */
+  /** Returns the line of a call's keys. Merges the lines if there are several. */
   #lineOf({ charges }: Call): Line | undefined {
     const lines = new Set<Line>()
     for (const { key } of charges) {
@@ -75,7 +77,7 @@ export class RetryLines {
     const line: Line = { keys: new Set(), calls: new Set(), refusal, stopTimer: () => {} }
     line.stopTimer = this.#clock.after(delayMs, () => {
       this.#close(line)
-      // All in one turn: a store that keeps the order of calls gets them in order, and so do later calls that are asked at once.
+      // All calls are asked in one turn, so that a store that keeps the order of calls gets them before later calls.
       for (const tryAgain of line.calls) tryAgain(refusal)
     })
     return line

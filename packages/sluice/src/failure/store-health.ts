@@ -1,5 +1,5 @@
-// Everything that this process knows about the health of one store. All limiters over the store share it: if one finds the store
-// down, the others do not ask it either.
+// The health of one store, as this process knows it. All limiters over the store share it: if one finds the store down, the
+// others do not ask it either.
 
 import type { TimerClock } from '../core/clock.ts'
 import type { MakeGuard } from '../core/guard.ts'
@@ -13,7 +13,7 @@ import { RetryLines } from './retry-lines.ts'
 export class StoreHealth {
   readonly retryLines: RetryLines
   readonly #clock: TimerClock
-  /** By the options that matter to them. */
+  /** Breakers by the options that they depend on. */
   readonly #breakers = new Map<string, Breakers>()
   readonly #deadlines = new Map<number, Deadlines>()
   #standIn: Store<'sync'> | undefined
@@ -23,7 +23,7 @@ export class StoreHealth {
     this.retryLines = new RetryLines(clock)
   }
 
-  /** Limiters with the same options share their breakers. With another deadline, other calls count as failed. */
+  /** Returns the breakers for these options. Limiters with the same options share them. Other deadlines make other calls fail. */
   breakers({ timeoutMs, failures, probeEveryMs }: CheckedFailure): Breakers {
     const options = `${timeoutMs}/${failures}/${probeEveryMs}`
     const breakers = this.#breakers.get(options) ?? new Breakers(this.#clock, { failures, probeEveryMs })
@@ -37,14 +37,14 @@ export class StoreHealth {
     return deadlines
   }
 
-  /** One stand-in for all limiters over the store, as they share their counts there. */
+  /** Returns the stand-in that all limiters over the store share. */
   standIn(make: () => Store<'sync'>): Store<'sync'> {
     this.#standIn ??= make()
     return this.#standIn
   }
 }
 
-/** The `guard` of a store: call it once for each store. */
+/** Makes the `guard` of a store. Call it once for each store. */
 export function storeGuard(clock: TimerClock): MakeGuard {
   const health = new StoreHealth(clock)
   return (context) => new LimiterGuard(context, health)

@@ -1,14 +1,14 @@
-// IP addresses as bytes, 4 for IPv4 and 16 for IPv6: read from any spelling, written in one.
-// Invariant: all spellings of an address give the same bytes, anything else gives undefined, nothing throws.
+// IP addresses as bytes: 4 for IPv4, 16 for IPv6. Reads every spelling, and writes one.
+// Invariant: all spellings of an address give the same bytes, other texts give undefined, and nothing throws.
 
 const COLON = 0x3a
 const DOT = 0x2e
 const ZERO = 0x30
 const LOWER_A = 0x61
-/** Makes a capital letter of ASCII small. */
+/** The bit that turns an ASCII letter into lower case. */
 const LOWER_CASE = 0x20
 
-/** The bytes of an address, or undefined. A zone is dropped; IPv4 that is mapped into IPv6 (`::ffff:1.2.3.4`) is IPv4. */
+/** Returns the bytes of an address, or undefined. Drops a zone. IPv4 mapped into IPv6 (`::ffff:1.2.3.4`) becomes IPv4. */
 export function parseAddress(text: string): Uint8Array | undefined {
   if (!text.includes(':')) {
     const bytes = new Uint8Array(4)
@@ -19,12 +19,12 @@ export function parseAddress(text: string): Uint8Array | undefined {
   return bytes !== undefined && isMapped(bytes) ? bytes.slice(12) : bytes
 }
 
-/** True if IPv6 bytes are those of an IPv4 address: `::ffff:0:0/96`. */
+/** True if the IPv6 bytes are a mapped IPv4 address: `::ffff:0:0/96`. */
 function isMapped(bytes: Uint8Array): boolean {
   return bytes[10] === 0xff && bytes[11] === 0xff && isZero(bytes, 0, 10)
 }
 
-/** True if bytes are an IPv4 address that a translator carries in IPv6: `64:ff9b::/96`. */
+/** True if the bytes are an IPv4 address that a NAT64 translator embeds in IPv6: `64:ff9b::/96`. */
 export function isNat64(bytes: Uint8Array): boolean {
   const hasPrefix = bytes[0] === 0 && bytes[1] === 0x64 && bytes[2] === 0xff && bytes[3] === 0x9b
   return hasPrefix && bytes.length === 16 && isZero(bytes, 4, 12)
@@ -33,7 +33,7 @@ export function isNat64(bytes: Uint8Array): boolean {
 /** Byte 8 of an address under a translator's prefix belongs to neither the prefix nor the IPv4 address (RFC 6052). */
 const NAT64_UNUSED_BYTE = 8
 
-/** The IPv4 address that 16 bytes carry behind a translator's prefix of so many bits, a multiple of 8 up to 96. */
+/** Returns the IPv4 address that is embedded after a translator's prefix of `prefix` bits, a multiple of 8 up to 96. */
 export function embeddedIPv4(bytes: Uint8Array, prefix: number): Uint8Array {
   const embedded = new Uint8Array(4)
   for (let at = prefix / 8, i = 0; i < 4; at++) {
@@ -44,7 +44,7 @@ export function embeddedIPv4(bytes: Uint8Array, prefix: number): Uint8Array {
   return embedded
 }
 
-/** The one spelling: four decimals, or IPv6 as RFC 5952 has it. */
+/** Writes an address: four decimals, or IPv6 as in RFC 5952. */
 export function formatAddress(bytes: Uint8Array): string {
   if (bytes.length === 4) return `${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}`
   const { from, to } = longestZeroRun(bytes)
@@ -61,7 +61,7 @@ export function formatAddress(bytes: Uint8Array): string {
   return text
 }
 
-/** The network of `prefix` bits that an address is in: a copy with all other bits 0. */
+/** Returns the network of an address: a copy in which all bits after the first `prefix` bits are 0. */
 export function networkOf(bytes: Uint8Array, prefix: number): Uint8Array {
   const network = bytes.slice()
   const whole = prefix >> 3
@@ -81,7 +81,7 @@ function groupAt(bytes: Uint8Array, index: number): number {
   return (bytes[index * 2] << 8) | bytes[index * 2 + 1]
 }
 
-/** The longest run of two or more groups that are 0, and of equals the first. */
+/** Returns the longest run of two or more groups that are 0; the first one of equally long runs. */
 function longestZeroRun(bytes: Uint8Array): { readonly from: number; readonly to: number } {
   let longest = { from: -1, to: -1 }
   let from = 0
@@ -92,7 +92,7 @@ function longestZeroRun(bytes: Uint8Array): { readonly from: number; readonly to
   return longest
 }
 
-/** Four decimals, without leading zeros, which some readers take for octal. Writes 4 bytes from `at` on. */
+/** Reads four decimals and writes 4 bytes from `at` on. Leading zeros are refused, because some parsers read them as octal. */
 function readIPv4(text: string, from: number, end: number, bytes: Uint8Array, at: number): boolean {
   let count = 0
   let octet = -1
@@ -113,7 +113,7 @@ function readIPv4(text: string, from: number, end: number, bytes: Uint8Array, at
   return count === 4
 }
 
-/** Groups of up to four hex digits, one `::` for one or more groups of zeros, and IPv4 in the last four bytes if it is there. */
+/** Reads groups of up to four hex digits, at most one `::` for groups of zeros, and optional IPv4 in the last four bytes. */
 function readIPv6(text: string, end: number): Uint8Array | undefined {
   const bytes = new Uint8Array(16)
   let at = 0
@@ -158,7 +158,7 @@ function readIPv6(text: string, end: number): Uint8Array | undefined {
   return bytes
 }
 
-/** The value of a hex digit, or −1. */
+/** Returns the value of a hex digit, or −1. */
 function hexDigit(text: string, at: number): number {
   const code = text.charCodeAt(at)
   const decimal = code - ZERO

@@ -1,11 +1,11 @@
-// A list of networks, for proxies to trust and clients to let in or keep out.
-// Invariant: asking takes a step for each prefix length on the list and each translator, however many networks there are.
+// A list of networks: of trusted proxies, or of allowed or blocked clients.
+// Invariant: a lookup takes one step for each prefix length on the list and each translator, for any number of networks.
 
 import { SluiceError, show } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
 import { embeddedIPv4, networkOf, parseAddress } from './address.ts'
 
-/** Anything that holds an address, such as what `clientAddress()` reads. */
+/** An object with an address, such as the result of `clientAddress()`. */
 export interface HasAddress {
   readonly bytes: Uint8Array | undefined
 }
@@ -17,13 +17,13 @@ export interface CidrList {
 
 export interface CidrListOptions {
   /**
-   * Prefixes of translators (NAT64, RFC 6052), such as `64:ff9b::/96`. An address under one is looked up as it is, and as the IPv4 address
-   * that it carries. Default: none.
+   * Prefixes of NAT64 translators (RFC 6052), such as `64:ff9b::/96`. An address with such a prefix is looked up as it is, and as
+   * the IPv4 address that it contains. Default: none.
    */
   readonly nat64?: readonly string[]
 }
 
-/** The prefix that translators have unless their operator chose one (RFC 6052). */
+/** The default prefix of NAT64 translators (RFC 6052). */
 export const WELL_KNOWN_NAT64 = '64:ff9b::/96'
 
 const OPTIONS = ['nat64'] as const
@@ -48,7 +48,7 @@ interface Network {
 }
 
 class NetworkList implements CidrList {
-  /** Networks by how many bytes their addresses have and how long their prefix is. */
+  /** Networks by the bytes of their addresses and by the length of their prefix. */
   readonly #networks = { 4: new Map<number, Set<string>>(), 16: new Map<number, Set<string>>() }
   readonly #translators: readonly { readonly name: string; readonly prefix: number }[]
 
@@ -80,7 +80,7 @@ class NetworkList implements CidrList {
   }
 }
 
-/** Bytes as a string that a Set can find: cheaper than an address as people read it. */
+/** Returns bytes as a key of a Set. Faster than `formatAddress`. */
 function nameOf(bytes: Uint8Array): string {
   let name = ''
   for (let i = 0; i < bytes.length; i++) name += String.fromCharCode(bytes[i])
@@ -102,7 +102,7 @@ function readNetwork(written: unknown): Network {
   if (bytes === undefined) {
     throw new SluiceError('ERR_OPTION', `a network must be an address such as '10.0.0.1', or one with '/8', got ${show(written)}`)
   }
-  // The length of an IPv6 notation counts IPv6 bits, also for a mapped IPv4 address.
+  // In IPv6 notation the prefix length counts IPv6 bits, also for a mapped IPv4 address.
   const mappedBits = bytes.length === 4 && (address as string).includes(':') ? 96 : 0
   const bits = bytes.length * 8
   if (length === undefined) return { bytes, prefix: bits }

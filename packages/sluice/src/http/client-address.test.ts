@@ -15,7 +15,7 @@ describe('a table of peers and headers', () => {
   type Row = readonly [trustProxy: TrustProxy | undefined, peer: string | undefined, header: string | undefined, key: string]
 
   const forwardedFor: readonly Row[] = [
-    // Nobody is trusted: the socket speaks.
+    // No proxy is trusted: the address of the socket counts.
     [undefined, '203.0.113.9', undefined, '203.0.113.9'],
     [undefined, '203.0.113.9', '198.51.100.1', '203.0.113.9'],
     [undefined, '127.0.0.1', '198.51.100.1', '127.0.0.1'],
@@ -78,7 +78,7 @@ describe('a table of peers and headers', () => {
     [(address) => address === '', undefined, '203.0.113.9', '203.0.113.9'],
     [(() => 'yes') as never, '10.0.0.1', '203.0.113.9', '10.0.0.1'],
 
-    // What an entry may look like.
+    // Forms of an entry.
     [1, '10.0.0.1', '203.0.113.9:4711', '203.0.113.9'],
     [1, '10.0.0.1', '[203.0.113.9]:4711', '203.0.113.9'],
     [1, '10.0.0.1', '2001:db8:1:2::3', '2001:db8:1:2::/64'],
@@ -91,7 +91,7 @@ describe('a table of peers and headers', () => {
     [1, '10.0.0.1', '64:ff9b::203.0.113.9', '203.0.113.9'],
     [1, '10.0.0.1', '64:ff9b::203.0.113.10', '203.0.113.10'],
 
-    // A proxy that does not say for whom it speaks is the one to count, and nothing behind it is believed.
+    // A proxy that reports no client is counted itself, and entries before it are ignored.
     [1, '10.0.0.1', 'unknown', '10.0.0.1'],
     [2, '10.0.0.1', '198.51.100.1, unknown', '10.0.0.1'],
     [INSIDE, '10.0.0.1', '198.51.100.1, _hidden, 10.0.0.2', '10.0.0.2'],
@@ -139,7 +139,7 @@ describe('a table of peers and headers', () => {
     test.each(rows.map((row, i) => [`${header} ${i + 1}`, row] as const))('%s', (_title, [trustProxy, peer, value, key]) => {
       const read = reader({ header, ...(trustProxy === undefined ? {} : { trustProxy }) })
       expect(read(peer, { [header]: value }).key, `${peer} | ${value}`).toBe(key)
-      // A value that no HTTP parser would let through reaches nobody as Headers.
+      // Headers cannot contain a value that HTTP parsers refuse.
       if (value !== undefined && /^[\t\x20-\x7e]*$/.test(value)) {
         expect(read(peer, new Headers({ [header]: value })).key).toBe(key)
       }
@@ -353,7 +353,7 @@ describe('a warning', () => {
   })
 })
 
-describe('what cannot work is refused', () => {
+describe('wrong options are refused', () => {
   test.each([
     ['true', { trustProxy: true }, /trustProxy must be .* got true: true would believe whatever a client writes/],
     ['a name', { trustProxy: 'loopback' }, /trustProxy must be .* got "loopback"/],

@@ -1,5 +1,5 @@
-// The client behind trusted proxies: the address that they say they speak for.
-// Invariant: nobody but a trusted proxy can change the answer, and nothing that a request brings makes it throw.
+// Reads the address of a client behind trusted proxies, from the header that the proxies write.
+// Invariant: only a trusted proxy can change the result, and no request makes it throw.
 
 import { SluiceError, show } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
@@ -19,25 +19,29 @@ import {
 import { warnProcess } from './warning.ts'
 
 /**
- * The trusted proxies: how many stand between the clients and this process; or the networks they are in; or a function
- * of a proxy's address (`''` if it has none) and its distance, 0 for the one at the other end of the socket.
+ * The trusted proxies. A number: that many proxies are between the clients and this process. A list: the networks of the proxies.
+ * A function: returns true if a proxy is trusted, by its address (`''` if unknown) and distance (0 for the peer of the socket).
  */
 export type TrustProxy = number | readonly string[] | ((address: string, distance: number) => boolean)
 
 export interface ClientAddressOptions {
-  /** Default: none, and a warning if a proxy seems to be there. 0: none, and no warning. */
+  /** The trusted proxies. Default: none, with a warning if there seems to be a proxy. 0: none, without a warning. */
   readonly trustProxy?: TrustProxy
-  /** The header that the proxies write: `'forwarded'`, or any that lists addresses. Default: `'x-forwarded-for'`. */
+  /**
+   * Name of the header that the proxies write: `'forwarded'`, or any header that lists addresses. Default: `'x-forwarded-for'`.
+   */
   readonly header?: string
-  /** Number of bits of an IPv6 address that identify a client, 32 to 128. Default: 64, the network that one customer usually gets. */
+  /**
+   * Number of bits of an IPv6 address that identify a client, 32 to 128. Default: 64, the network that one customer usually gets.
+   */
   readonly ipv6Prefix?: number
-  /** Hears, once, that the set-up looks wrong. Default: `process.emitWarning`, or `console.warn` where there is none. */
+  /** Called once if the configuration looks wrong. Default: `process.emitWarning`, or `console.warn` if there is no process. */
   readonly warn?: (warning: AddressWarning) => void
 }
 
 const OPTIONS = ['trustProxy', 'header', 'ipv6Prefix', 'warn'] as const
 
-/** Makes what reads clients' addresses, for one set-up of proxies. */
+/** Makes a function that reads clients' addresses, for one configuration of proxies. */
 export function clientAddress(options: ClientAddressOptions = {}): ReadClientAddress {
   checkOptions('clientAddress', options, OPTIONS)
   const { trustProxy, ipv6Prefix = USUAL_IPV6_PREFIX, warn = warnProcess } = options
@@ -69,7 +73,7 @@ export function clientAddress(options: ClientAddressOptions = {}): ReadClientAdd
       end = comma
       if (entry === '') continue
       const hop = syntax.address(entry)
-      // A proxy that does not say for whom it speaks is itself the one to count.
+      // A proxy that reports no client is counted as the client.
       if (hop === undefined) break
       bytes = hop
       if (!isTrusted(bytes, distance)) break

@@ -8,7 +8,7 @@ export interface ClientListOptions {
   /** Networks such as `10.0.0.0/8`, or single addresses. */
   readonly addresses?: readonly string[]
   readonly keys?: readonly string[]
-  /** Prefixes of translators (NAT64) whose IPv4 clients are looked up by their IPv4 addresses too, as in `cidrList`. */
+  /** Prefixes of NAT64 translators. Their IPv4 clients are also looked up by their IPv4 addresses, as in `cidrList`. */
   readonly nat64?: readonly string[]
 }
 

@@ -1,5 +1,5 @@
-// Header fields in which proxies report clients: lists that each proxy extends on the right.
-// Invariant: lists are read from the right, so that nothing to the left of an entry changes its meaning.
+// Headers in which proxies report clients. They are lists to which each proxy appends an entry.
+// Invariant: lists are read from the right, so that text to the left of an entry does not change its meaning.
 
 import { parseAddress } from './address.ts'
 
@@ -15,13 +15,13 @@ export interface ForwardedSyntax {
   address(entry: string): Uint8Array | undefined
 }
 
-/** `X-Forwarded-For` and its relatives: addresses between commas. */
+/** `X-Forwarded-For` and similar headers: addresses separated by commas. */
 export const ADDRESS_LIST: ForwardedSyntax = {
   commaBefore: (list, end) => list.lastIndexOf(',', end - 1),
   address: hopAddress,
 }
 
-/** `Forwarded` (RFC 7239): `for="[2001:db8::1]:4711";proto=https` between commas. */
+/** `Forwarded` (RFC 7239): entries such as `for="[2001:db8::1]:4711";proto=https`, separated by commas. */
 export const FORWARDED: ForwardedSyntax = {
   commaBefore: (list, end) => {
     let isQuoted = false
@@ -38,7 +38,7 @@ export const FORWARDED: ForwardedSyntax = {
   },
 }
 
-/** The address in `1.2.3.4`, `1.2.3.4:80`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:80`. */
+/** Reads the address in `1.2.3.4`, `1.2.3.4:80`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:80`. */
 export function hopAddress(entry: string): Uint8Array | undefined {
   const text = entry.trim()
   if (text.startsWith('[')) {
@@ -57,7 +57,7 @@ function isEscaped(text: string, at: number): boolean {
   return backslashes % 2 === 1
 }
 
-/** The value of `for` among an entry's parameters, of which others, such as `host`, may hold what a client wrote. */
+/** Returns the value of an entry's parameter `for`. Other parameters, such as `host`, may contain text of the client. */
 function forParameter(entry: string): string | undefined {
   let from = 0
   let isQuoted = false

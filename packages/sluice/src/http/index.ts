@@ -1,4 +1,4 @@
-// sluice/http: what a decision says over HTTP, and who is asking. For any framework and any runtime.
+// The door `sluice/http`: headers and bodies for decisions, and addresses of clients. For any framework and any runtime.
 
 export { type CidrList, type CidrListOptions, cidrList, type HasAddress } from './cidr-list.ts'
 export { type ClientAddressOptions, clientAddress, type TrustProxy } from './client-address.ts'

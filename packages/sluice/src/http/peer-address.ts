@@ -1,34 +1,34 @@
-// The client of a server without proxies: the address at the other end of the socket.
-// Invariant: nothing that a request brings changes the answer or makes it throw.
+// The address of a client without proxies: the peer, at the other end of the socket.
+// Invariant: the content of a request never changes the result or makes it throw.
 
 import { formatAddress, isNat64, networkOf } from './address.ts'
 import type { HasAddress } from './cidr-list.ts'
 import { hopAddress } from './forwarded.ts'
 import type { Warning } from './warning.ts'
 
-/** A request's headers: `Headers`, or an object with names in small letters, as `node:http` has it. */
+/** A request's headers: `Headers`, or an object with names in lower case, as in `node:http`. */
 export type RequestHeaders =
   | { get(name: string): string | null | undefined }
   | Readonly<Record<string, string | readonly string[] | undefined>>
 
 export type AddressWarning = Warning<'WARN_UNTRUSTED_PROXY'>
 
-/** The origin of a request. */
+/** The address of a request's client. */
 export interface ClientAddress extends HasAddress {
   /** The key to count by: an IPv4 address, or an IPv6 network such as `2001:db8::/64`; `'unknown'` if there is no address. */
   readonly key: string
-  /** The address itself, in its one spelling; `''` if there is none. */
+  /** The address as text; `''` if there is none. */
   readonly text: string
-  /** The address itself: 4 bytes, or 16. */
+  /** The address as 4 or 16 bytes. */
   readonly bytes: Uint8Array | undefined
 }
 
-/** Reads the client's address from that of the peer, at the other end of the socket, and the request's headers. */
+/** Reads the client's address from the peer's address and the request's headers. */
 export type ReadClientAddress = (peer: string | null | undefined, headers?: RequestHeaders) => ClientAddress
 
 export interface PeerAddressOptions {
   readonly ipv6Prefix: number
-  /** Headers that only proxies write. The first request that brings one is warned of. */
+  /** Headers that only proxies write. The first request with one of them causes a warning. */
   readonly suspicious: readonly string[]
   warn(warning: AddressWarning): void
 }
@@ -38,12 +38,12 @@ export const USUAL_IPV6_PREFIX = 64
 
 export const USUAL_HEADERS: readonly string[] = ['x-forwarded-for', 'forwarded']
 
-/** Enough for the connections of a busy server; more would only be memory. */
+/** The most peers in the cache: enough for the connections of a busy server. */
 const MOST_PEERS = 10_000
 
-/** Makes a reader that takes the peer for the client. */
+/** Makes a function that returns the peer as the client. */
 export function peerAddress({ ipv6Prefix, suspicious, warn }: PeerAddressOptions): ReadClientAddress {
-  /** Peers send many requests each. */
+  /** Cached addresses, because a peer sends many requests. */
   const peers = new Map<string, ClientAddress>()
   let mayWarn = suspicious.length > 0
   return (peer, headers = {}) => {
@@ -91,12 +91,12 @@ export class Client implements ClientAddress {
   }
 }
 
-/** The address in its one spelling; `''` if there is none. */
+/** Returns an address as text; `''` if there is none. */
 export function addressText(bytes: Uint8Array | undefined): string {
   return bytes === undefined ? '' : formatAddress(bytes)
 }
 
-/** The value of a header, its lines joined; `''` if there is none. */
+/** Returns the value of a header, with its lines joined; `''` if there is none. */
 export function headerValue(headers: RequestHeaders, name: string): string {
   const value = typeof headers.get === 'function' ? headers.get(name) : (headers as Record<string, unknown>)[name]
   if (typeof value === 'string') return value

@@ -1,12 +1,13 @@
-// The path of a URL in one spelling, to count or to match by: `/a//b/%2e%2e/%63` is `/a/c`.
-// Invariant: two URLs give the same path only if their segments are the same once they are decoded, or if a folding was asked for.
-// Invariant: the result put in again comes out unchanged, and nothing throws for any URL.
+// Normalises the path of a URL, for counting and matching: `/a//b/%2e%2e/%63` becomes `/a/c`.
+// Invariant: two URLs give the same path only if their decoded segments are the same, or if the option `fold` makes them the
+// same.
+// Invariant: a normalised path stays the same if it is normalised again. No URL makes it throw.
 
 import { SluiceError, show } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
 
 /**
- * Spellings that are different paths by the standard, and the same path on some servers:
+ * Differences in spelling that some servers ignore. By the standard they are different paths:
  * - `case`: `/Orders` is `/orders`.
  * - `parameters`: `/orders;v=1` is `/orders`.
  * - `trailing-slash`: `/orders/` is `/orders`.
@@ -17,19 +18,19 @@ export type PathFold = 'case' | 'parameters' | 'trailing-slash' | 'encoded-slash
 export const PATH_FOLDS: readonly PathFold[] = ['case', 'parameters', 'trailing-slash', 'encoded-slash']
 
 export interface PlainPathOptions {
-  /** Spellings to take for one. Default: none. */
+  /** Differences to ignore. Default: none. */
   readonly fold?: readonly PathFold[]
 }
 
 const OPTIONS = ['fold'] as const
 
-/** The origin of a URL that has one. */
+/** Matches the origin of a URL. */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/\\?#]*/i
 
-/** Bytes that a segment has as they are. All others are written as `%XX`, `%` and both slashes included. */
+/** Bytes that are written as they are. All others are written as `%XX`, including `%` and both slashes. */
 const LITERAL = /[A-Za-z0-9!$&'()*+,\-.:;=@[\]_|~]/
 
-/** Every byte as it stands in a segment. */
+/** The written form of every byte. */
 const WRITTEN: readonly string[] = Array.from({ length: 256 }, (_, byte) => {
   const sign = String.fromCharCode(byte)
   return LITERAL.test(sign) ? sign : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
@@ -39,7 +40,7 @@ const PERCENT = 0x25
 const SEMICOLON = 0x3b
 const HEX_PAIR = /^[0-9a-f]{2}$/i
 
-/** Reads a URL, or the path of one, as a server got it: with or without an origin and a query. */
+/** Returns the normalised path. `url` is a URL or a path as a server receives it, with or without origin and query. */
 export function plainPath(url: string, options: PlainPathOptions = {}): string {
   checkOptions('plainPath', options, OPTIONS)
   const fold = checkFold(options.fold ?? [])
@@ -57,7 +58,7 @@ export function plainPath(url: string, options: PlainPathOptions = {}): string {
   return `/${segments.join('/')}${isOpen ? '/' : ''}`
 }
 
-/** Throws ERR_OPTION unless all are foldings. */
+/** Throws ERR_OPTION if one is not a `PathFold`. */
 function checkFold(fold: readonly PathFold[]): readonly PathFold[] {
   const unknown = Array.isArray(fold) ? fold.find((name) => !PATH_FOLDS.includes(name)) : fold
   if (unknown === undefined) return fold
@@ -67,7 +68,7 @@ function checkFold(fold: readonly PathFold[]): readonly PathFold[] {
   })
 }
 
-/** One segment, decoded, folded, and encoded in one way. */
+/** Decodes, folds and encodes one segment. */
 function segmentOf(raw: string, fold: readonly PathFold[]): string {
   let bytes = decode(raw)
   if (fold.includes('parameters')) {
@@ -77,7 +78,7 @@ function segmentOf(raw: string, fold: readonly PathFold[]): string {
   return encode(fold.includes('case') ? lowerCase(bytes) : bytes)
 }
 
-/** The bytes of a segment. A `%` without two hex digits behind it is a `%`. */
+/** Returns the bytes of a segment. A `%` without two hex digits after it stays a `%`. */
 function decode(raw: string): Uint8Array {
   const encoded = bytesOf(raw)
   const bytes = new Uint8Array(encoded.length)
@@ -92,7 +93,7 @@ function decode(raw: string): Uint8Array {
   return bytes.subarray(0, length)
 }
 
-/** Servers hand over one character for each byte that came; where there are others, the text is UTF-8. */
+/** Returns the bytes of a text. Servers pass one character for each byte; a text with other characters is encoded as UTF-8. */
 function bytesOf(text: string): Uint8Array {
   const bytes = new Uint8Array(text.length)
   for (let i = 0; i < text.length; i++) {
@@ -103,7 +104,7 @@ function bytesOf(text: string): Uint8Array {
   return bytes
 }
 
-/** In small letters, of any script. Bytes that are not text keep all but A to Z. */
+/** Converts letters of any script to lower case. In bytes that are not UTF-8, only A to Z. */
 function lowerCase(bytes: Uint8Array): Uint8Array {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)

@@ -1,4 +1,4 @@
-// Rate limit fields in each style that clients know. What depends on the rules alone is made once, not for each decision.
+// Rate limit fields in every style. Texts that depend only on the rules are made once, not for each decision.
 
 import type { Decision, RuleStatus } from '../core/decision.ts'
 import { SluiceError, show } from '../core/errors.ts'
@@ -6,8 +6,9 @@ import type { Rule } from '../core/rule.ts'
 import { byteSequence, printable, string } from './structured-field.ts'
 
 /**
- * - `'draft-10'`: `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10, a member for each rule.
- * - `'draft-7'`, `'draft-6'`: the same fields, or four, as these earlier drafts have them, about the rule that speaks.
+ * - `'draft-10'`: `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10, with a member for each rule.
+ * - `'draft-7'`: the same two fields, about the rule that speaks.
+ * - `'draft-6'`: four fields, about the rule that speaks.
  * - `'legacy'`: `X-RateLimit-Limit`, `-Remaining` and `-Reset`, about the rule that speaks.
  */
 export type HeaderStyle = 'draft-10' | 'draft-7' | 'draft-6' | 'legacy'
@@ -23,20 +24,22 @@ export type AddFields = (
   partitionKey: PartitionKey | undefined,
 ) => void
 
-/** The largest Integer of a structured field: fifteen digits, fewer than a limit may have. */
+/** The largest Integer of a structured field: fifteen digits. A limit may have more. */
 const MOST_INTEGER = 999_999_999_999_999
 
-/** A whole number as an Integer of a structured field: at most the largest one. */
+/** Returns a whole number as an Integer of a structured field. Larger numbers become the largest Integer. */
 export function integer(value: number): number {
   return Math.min(value, MOST_INTEGER)
 }
 
-/** Whole seconds, rounded up. Exact: a quotient of whole numbers below 2^53 never rounds across a whole number. */
+/**
+ * Returns whole seconds, rounded up. Exact, because a quotient of whole numbers below 2^53 never rounds across a whole number.
+ */
 export function seconds(ms: number): number {
   return Math.ceil(ms / 1000)
 }
 
-/** The part of the fields about a rule that does not depend on the decision. */
+/** The texts about a rule that do not depend on the decision. */
 interface RuleFields {
   /** The rule's name, in printable ASCII. */
   readonly label: string
@@ -63,39 +66,40 @@ export class RuleTable {
   of(name: string): RuleFields {
     const row = this.#byName.get(name)
     if (row !== undefined) return row
-    throw new SluiceError('ERR_RULE_NAME', `the decision is about a rule called ${show(name)}, which the responder was not given`)
+    throw new SluiceError('ERR_RULE_NAME', `the decision is about a rule that the responder does not know: ${show(name)}`)
   }
 }
 
 /** The status of a rule, or of the whole decision, after a hit. */
-type Figures = Pick<RuleStatus, 'remaining' | 'retryAfterMs' | 'resetAfterMs'>
+type Status = Pick<RuleStatus, 'remaining' | 'retryAfterMs' | 'resetAfterMs'>
 
 /**
- * Time for which the status of a rule holds. After a denied hit: until that hit passes. Otherwise until all is free again; but while
- * there is some left, no longer than the rule's window, since a sliding window takes up to two to forget.
+ * Returns the time for which the status of a rule holds. After a denied hit: until that hit passes. Otherwise: until all units
+ * are free again. While units are left, it is at most the rule's window, because a sliding window counts units for up to two
+ * windows.
  */
-function resetMs({ remaining, retryAfterMs, resetAfterMs }: Figures, { windowMs }: RuleFields): number {
+function resetMs({ remaining, retryAfterMs, resetAfterMs }: Status, { windowMs }: RuleFields): number {
   if (retryAfterMs > 0 && retryAfterMs < Number.POSITIVE_INFINITY) return retryAfterMs
   return remaining > 0 ? Math.min(resetAfterMs, windowMs) : resetAfterMs
 }
 
-function resetSeconds(status: Figures, row: RuleFields): number {
+function resetSeconds(status: Status, row: RuleFields): number {
   return seconds(resetMs(status, row))
 }
 
-/** The writer of each style, made for a limiter's rules. */
+/** Makers of the function that adds fields, by style. */
 export const STYLES: Readonly<Record<HeaderStyle, (table: RuleTable) => AddFields>> = {
   'draft-10': (table) => {
     const policies = table.rows.map(({ item, limit, windowSeconds }) => `${item};q=${limit};w=${windowSeconds}`)
     const policy = policies.join(', ')
-    const member = (name: string, status: Figures): string => {
+    const member = (name: string, status: Status): string => {
       const row = table.of(name)
       return `${row.item};r=${integer(status.remaining)};t=${resetSeconds(status, row)}`
     }
     return (headers, decision, _nowMs, partitionKey) => {
       const pk = partitionKey === undefined ? '' : `;pk=${byteSequence(partitionKey)}`
       headers['RateLimit-Policy'] = pk === '' ? policy : policies.map((each) => each + pk).join(', ')
-      // One rule's numbers are the decision's own: `rules` is left unmade.
+      // With one rule, the decision itself has its status. Reading `rules` would make an array.
       if (policies.length === 1) headers.RateLimit = member(decision.rule, decision) + pk
       else headers.RateLimit = decision.rules.map((status) => member(status.name, status) + pk).join(', ')
     }
@@ -124,7 +128,7 @@ export const STYLES: Readonly<Record<HeaderStyle, (table: RuleTable) => AddField
   },
 }
 
-/** The earlier drafts' policies, which have no names: of two with the same quota only one may be shown, and it is the stricter. */
+/** Returns the policies for earlier drafts. They have no names: of two with the same quota only the stricter one is shown. */
 function unnamedPolicies(table: RuleTable): string {
   const windows = new Map<number, number>()
   for (const { limit, windowSeconds } of table.rows) windows.set(limit, Math.max(windowSeconds, windows.get(limit) ?? 0))

@@ -329,7 +329,7 @@ describe('denial', () => {
   const withoutStore = (then: 'local' | 'allow' | 'deny', cost = 1): Promise<Decision> =>
     createLimiter({ rules, store: goneStore(), failure: { then } }).hit('ada', { cost })
 
-  test('is a 503 that says nothing of quotas when the store is gone and that means no', async () => {
+  test('is a 503 without quota fields if the store fails and the fallback is deny', async () => {
     const { status, headers, body } = createResponder({ rules }).denial(await withoutStore('deny'))
     expect(status).toBe(503)
     expect(headers).toEqual({ 'Retry-After': '1', 'Content-Type': 'application/problem+json' })
@@ -350,19 +350,19 @@ describe('denial', () => {
     expect(createResponder({ rules }).denial(fromStore).status).toBe(429)
   })
 
-  test('an allowed decision has its fields, whoever made it', async () => {
+  test('an allowed decision has its fields, from any source', async () => {
     const { RateLimit } = createResponder({ rules }).headers(await withoutStore('allow'))
     expect(RateLimit).toBe('"burst";r=20;t=0, "daily";r=10000;t=0')
   })
 })
 
-describe('what cannot work is refused', () => {
+describe('wrong options are refused', () => {
   const make = (options: unknown) => () => createResponder(options as ResponderOptions)
 
   test.each([
     ['no options', undefined, /takes an object of options/],
-    ['no rules', {}, /rules to be those of a limiter, got undefined/],
-    ['an empty list', { rules: [] }, /rules to be those of a limiter/],
+    ['no rules', {}, /rules to be the rules of a limiter, got undefined/],
+    ['an empty list', { rules: [] }, /rules to be the rules of a limiter/],
     ['a misspelt option', { rules: [DAILY], header: 'legacy' }, /did you mean headers/],
     ['an unknown style', { rules: [DAILY], headers: 'draft-8' }, /headers must be .*'draft-10'.* or false, got "draft-8"/],
     ['a style that is a name of Object', { rules: [DAILY], headers: 'toString' }, /got "toString"/],

@@ -1,5 +1,5 @@
-// From a decision to what HTTP says about it: status, headers, body. No framework in sight.
-// Invariant: every value is safe to send, whatever the rules are called.
+// Turns a decision into an HTTP status, headers and a body, for any framework.
+// Invariant: every value is safe to send, for any names of rules.
 
 import type { Clock } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
@@ -9,17 +9,17 @@ import type { Rule } from '../core/rule.ts'
 import { type AddFields, type HeaderStyle, type PartitionKey, RuleTable, STYLES, seconds } from './rate-limit-fields.ts'
 
 export interface ResponderOptions {
-  /** The rules of the limiter whose decisions it will see: `limiter.rules`. */
+  /** The rules of the limiter: `limiter.rules`. */
   readonly rules: readonly Rule[]
-  /** The rate limit fields to send: a style, `'legacy'` beside another, or none. Default: `'draft-10'`. */
+  /** Styles of the rate limit fields: one style, `'legacy'` with another style, or false for none. Default: `'draft-10'`. */
   readonly headers?: HeaderStyle | readonly HeaderStyle[] | false
   /** The clock for `X-RateLimit-Reset`. Default: the system's. */
   readonly clock?: Pick<Clock, 'now'>
 }
 
-/** The HTTP answer to a denied request. */
+/** The HTTP response to a denied request. */
 export interface Denial {
-  /** 429, or 503 where not the client is to blame. */
+  /** 429, or 503 if the request was denied because the store failed. */
   readonly status: number
   /** All of `headers()`, and the body's `Content-Type`. */
   readonly headers: Readonly<Record<string, string>>
@@ -28,9 +28,9 @@ export interface Denial {
 }
 
 export interface Responder {
-  /** Fields about a decision, allowed or not: rate limit fields, and `Retry-After` if it denies. */
+  /** Returns the headers for a decision: rate limit fields, and `Retry-After` if it denies. */
   headers(decision: Decision, partitionKey?: PartitionKey): Record<string, string>
-  /** The whole answer to a hit that was denied. */
+  /** Returns the whole response to a denied hit. */
   denial(decision: Decision, partitionKey?: PartitionKey): Denial
 }
 
@@ -40,12 +40,12 @@ const OPTIONS = ['rules', 'headers', 'clock'] as const
 
 const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types'
 
-/** Turns decisions of one limiter into status, headers and body. Make it once and keep it beside the limiter. */
+/** Makes a responder: it turns decisions of one limiter into status, headers and body. Make it once for each limiter. */
 export function createResponder(options: ResponderOptions): Responder {
   checkOptions('createResponder', options, OPTIONS)
   const { rules, headers = DEFAULT_STYLE, clock = Date } = options
   if (!Array.isArray(rules) || rules.length === 0) {
-    throw new SluiceError('ERR_OPTION', `createResponder needs rules to be those of a limiter, got ${show(rules)}`, {
+    throw new SluiceError('ERR_OPTION', `createResponder needs rules to be the rules of a limiter, got ${show(rules)}`, {
       option: 'rules',
       value: rules,
     })
@@ -68,7 +68,7 @@ export class RuleResponder implements Responder {
 
   headers(decision: Decision, partitionKey?: PartitionKey): Record<string, string> {
     const headers: Record<string, string> = {}
-    // Without the store nobody knows how much is left.
+    // Without the store, the units left are not known.
     if (!isUncountedDenial(decision)) {
       for (const add of this.#styles) add(headers, decision, this.#nowMs, partitionKey)
     }
@@ -94,7 +94,7 @@ export class RuleResponder implements Responder {
   }
 }
 
-/** True if the store failed and nobody counted: the client is not to blame. */
+/** True if the request was denied because the store failed. Nothing was counted. */
 function isUncountedDenial({ failure }: Decision): boolean {
   return failure?.then === 'deny'
 }
@@ -103,7 +103,7 @@ function whenToRetry(seconds: string | undefined): string {
   return seconds === undefined ? 'This request asks for more than the whole quota.' : `Try again in ${seconds} s.`
 }
 
-/** Throws ERR_OPTION unless `headers` is a style, styles that go together, or false. Returns the styles. */
+/** Returns the styles. Throws ERR_OPTION unless `headers` is a style, compatible styles, or false. */
 export function checkStyles(headers: ResponderOptions['headers']): readonly HeaderStyle[] {
   const styles = headers === false ? [] : ((Array.isArray(headers) ? headers : [headers]) as HeaderStyle[])
   for (const style of styles) {
@@ -117,7 +117,10 @@ export function checkStyles(headers: ResponderOptions['headers']): readonly Head
   }
   const drafts = new Set(styles.filter((style) => style !== 'legacy'))
   if (drafts.size > 1) {
-    throw new SluiceError('ERR_OPTION', `headers can hold one draft, as drafts share field names, got ${[...drafts].join(', ')}`)
+    throw new SluiceError(
+      'ERR_OPTION',
+      `headers takes one draft, because drafts share field names, got ${[...drafts].join(', ')}`,
+    )
   }
   return styles
 }

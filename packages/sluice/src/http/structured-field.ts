@@ -1,14 +1,14 @@
-// Values of structured fields (RFC 9651), as far as rate limit fields need them.
+// Values of structured fields (RFC 9651), for rate limit fields.
 // Invariant: every input gives a valid value, and different strings give different values.
 
 const PERCENT = 0x25
 
-/** A String: printable ASCII in quotes. */
+/** Writes a String: printable ASCII in quotes. */
 export function string(printable: string): string {
   return `"${printable.replaceAll(/["\\]/g, '\\$&')}"`
 }
 
-/** A Byte Sequence: base64 between colons. Text goes in as UTF-8. */
+/** Writes a Byte Sequence: base64 between colons. Text is encoded as UTF-8. */
 export function byteSequence(value: string | Uint8Array): string {
   const bytes = typeof value === 'string' ? new TextEncoder().encode(value) : value
   let latin1 = ''
@@ -16,7 +16,7 @@ export function byteSequence(value: string | Uint8Array): string {
   return `:${btoa(latin1)}:`
 }
 
-/** Any text in printable ASCII: `%` and whatever is not printable become `%XX` for each byte of UTF-8. */
+/** Writes a text in printable ASCII. `%` and characters that are not printable become `%XX` for each byte of UTF-8. */
 export function printable(text: string): string {
   let out = ''
   for (const character of text) {
@@ -30,7 +30,7 @@ function percentEncoded(byte: number): string {
   return `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
 }
 
-/** Not TextEncoder: half of a surrogate pair keeps its own bytes, where TextEncoder would write one and the same for all of them. */
+/** Encodes one code point. A lone half of a surrogate pair keeps bytes of its own; TextEncoder would write the same for all. */
 function utf8(code: number): number[] {
   const low = (shift: number): number => 0x80 | ((code >> shift) & 0x3f)
   if (code < 0x80) return [code]

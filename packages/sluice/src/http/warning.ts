@@ -1,4 +1,4 @@
-// A set-up that looks wrong is said once, to whoever runs the program, and changes nothing.
+// Warnings about a configuration that looks wrong. A warning changes nothing else.
 
 export interface Warning<Code extends string = string> {
   readonly code: Code
@@ -6,7 +6,7 @@ export interface Warning<Code extends string = string> {
   readonly message: string
 }
 
-/** Warns through the process, or where there is none through the console. */
+/** Warns with `process.emitWarning`, or with the console if there is no process. */
 export function warnProcess({ code, message }: Warning): void {
   const { process } = globalThis as { process?: { emitWarning?: (message: string, options: object) => void } }
   if (typeof process?.emitWarning === 'function') process.emitWarning(message, { type: 'SluiceWarning', code })

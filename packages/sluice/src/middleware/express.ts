@@ -1,4 +1,4 @@
-// sluice/express: for Express 4 and 5.
+// The door `sluice/express`: middleware for Express 4 and 5.
 
 import type { Rule } from '../core/rule.ts'
 import type { Subject, SubjectOf } from '../core/subject.ts'
@@ -8,7 +8,7 @@ import type { GateOptions } from './gate/options.ts'
 
 export type * from './gate/types.ts'
 
-/** The part of a request of Express that is used here, or that callbacks often need. */
+/** The part of Express' request that is used here, or that callbacks often need. */
 export interface ExpressRequest extends NodeRequest {
   readonly method: string
   readonly path: string

@@ -1,4 +1,4 @@
-// sluice/fastify: a plugin for Fastify 5. It limits the routes of the instance that it is registered on, and of all inside.
+// The door `sluice/fastify`: a plugin for Fastify 5. It limits the routes of its instance, and of all instances inside.
 
 import { SluiceError, show } from '../core/errors.ts'
 import type { Rule } from '../core/rule.ts'
@@ -13,7 +13,7 @@ import { RouteGates } from './gate/route-gates.ts'
 
 export type * from './gate/types.ts'
 
-/** The part of a request of Fastify that is used here, or that callbacks often need. */
+/** The part of Fastify's request that is used here, or that callbacks often need. */
 export interface FastifyRequest {
   readonly raw: NodeRequest
   readonly headers: NodeRequest['headers']
@@ -25,14 +25,17 @@ export interface FastifyRequest {
 
 export interface FastifyLimiterOptions<T extends Rule = Rule, S extends Subject = SubjectOf<T>>
   extends GateOptions<FastifyRequest, T, S> {
-  /** When it runs. Later hooks know more about the request, but more work is wasted on denied ones. Default: `'onRequest'`. */
+  /**
+   * The hook in which it runs. Later hooks know more about the request, but more work is wasted on denied ones. Default:
+   * `'onRequest'`.
+   */
   readonly hook?: 'onRequest' | 'preValidation' | 'preHandler'
 }
 
-/** Options that a route can give in its `config`, as `sluice`. */
+/** Options of one route, as `sluice` in its `config`. */
 export type FastifyRouteOptions = RouteOptions<FastifyRequest>
 
-/** The part of an instance of Fastify that is used. */
+/** The part of a Fastify instance that is used here. */
 export interface FastifyInstance {
   printRoutes(): string
   addHook(name: 'onRequest', hook: Hook): unknown
@@ -43,7 +46,7 @@ type Hook = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error)
 
 const HOOKS = ['onRequest', 'preValidation', 'preHandler'] as const
 
-/** Fastify prints this if no route has been made so far. */
+/** Output of `printRoutes` before the first route. */
 const NO_ROUTES = '(empty tree)'
 
 const fastifyAdapter: Adapter<FastifyRequest, FastifyReply> = {
@@ -63,10 +66,10 @@ export async function fastifyLimiter(instance: FastifyInstance, options: Fastify
   const gates = new RouteGates('fastifyLimiter', gateOptions, fastifyAdapter)
   const gateOf = (config: object | undefined) =>
     gates.of((config as { readonly sluice?: FastifyRouteOptions } | undefined)?.sluice)
-  // Reading a request's config takes long. It is not read if all routes are seen when they are made and none changes options.
+  // Reading a request's config is slow. It is not read if all routes were seen when they were made and none changes options.
   let isOneForAll = instance.printRoutes() === NO_ROUTES
   instance.addHook('onRoute', ({ config }) => {
-    // Options that cannot work are refused here.
+    // Makes the gate now, so that wrong options are refused at the start.
     if (gateOf(config) !== gates.common) isOneForAll = false
   })
   instance.addHook(hook as 'onRequest', (request, reply, next) => {
@@ -87,5 +90,5 @@ export async function fastifyLimiter(instance: FastifyInstance, options: Fastify
   })
 }
 
-/** Without a context of its own, so that its hooks are those of the instance it was registered on. */
+/** The plugin has no context of its own, so its hooks belong to the instance on which it is registered. */
 Object.assign(fastifyLimiter, { [Symbol.for('skip-override')]: true, [Symbol.for('fastify.display-name')]: 'sluice' })

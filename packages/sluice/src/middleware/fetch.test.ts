@@ -34,7 +34,7 @@ describe('where a request comes from', () => {
   })
 
   test('if nothing says so, it is an error that says what to set', () => {
-    const message = 'fetchLimiter cannot see where a request comes from here: give it key or peer'
+    const message = 'fetchLimiter cannot find the address of a request in this runtime: set key or peer'
     expect(() => limited(request())).toThrow(message)
     expect(() => limited(request(), { KV: {} })).toThrow(message)
   })

@@ -1,4 +1,4 @@
-// sluice/fetch: for any handler from Request to Response: Deno, Bun, Workers, Next.js and others.
+// The door `sluice/fetch`: for any handler from Request to Response: Deno, Bun, Workers, Next.js and others.
 
 import type { Rule } from '../core/rule.ts'
 import type { Subject, SubjectOf } from '../core/subject.ts'
@@ -10,7 +10,7 @@ import { refundAfterWeb, webFields, webHeaders, webPeer, withFields } from './ga
 
 export type * from './gate/types.ts'
 
-/** Limits a handler. Its further arguments go through as they are. */
+/** Limits a handler. Further arguments are passed on unchanged. */
 export type FetchMiddleware<R> = <Q extends R, A extends readonly unknown[]>(handler: Handler<Q, A>) => Handler<Q, A>
 
 type Handler<R, A extends readonly unknown[]> = (request: R, ...rest: A) => Response | Promise<Response>
@@ -22,7 +22,9 @@ const fetchAdapter: Adapter<Request, Headers> = {
   holder: (request) => request,
 }
 
-/** Limits the requests of a handler: `Deno.serve(fetchLimiter({ rules: fixedWindow({ limit: 100, window: '1m' }) })(handler))`. */
+/**
+ * Limits the requests of a handler: `Deno.serve(fetchLimiter({ rules: fixedWindow({ limit: 100, window: '1m' }) })(handler))`.
+ */
 export function fetchLimiter<R extends Request = Request, T extends Rule = Rule, S extends Subject = SubjectOf<T>>(
   options: GateOptions<R, T, S>,
 ): FetchMiddleware<R> {
@@ -44,7 +46,7 @@ export function fetchLimiter<R extends Request = Request, T extends Rule = Rule,
             return limited
           },
           (error) => {
-            // The server answers with a failure.
+            // The server will respond with a failure.
             leave(500)
             throw error
           },

@@ -1,4 +1,4 @@
-// sluice/hono: for Hono 4, on any runtime.
+// The door `sluice/hono`: middleware for Hono 4, on any runtime.
 
 import type { Rule } from '../core/rule.ts'
 import type { Subject, SubjectOf } from '../core/subject.ts'
@@ -10,7 +10,7 @@ import { refundAfterWeb, webFields, webHeaders, webPeer, withFields } from './ga
 
 export type * from './gate/types.ts'
 
-/** The part of a context of Hono that is used. */
+/** The part of Hono's context that is used here. */
 export interface HonoContext {
   readonly req: {
     readonly raw: Request
@@ -41,7 +41,7 @@ export function honoLimiter<C extends HonoContext = HonoContext, T extends Rule 
     andThen(gate.enter(hono), (context): Promise<Response | undefined> | Response => {
       const { denial } = context
       if (denial !== undefined) {
-        // Reading it makes Hono keep the fields that middleware before this one has set.
+        // Reading `res` makes Hono keep the fields that earlier middleware has set.
         void hono.res
         return withFields(gate, context, new Response(denial.body, { status: denial.status }))
       }
@@ -49,7 +49,7 @@ export function honoLimiter<C extends HonoContext = HonoContext, T extends Rule 
         refundAfterWeb(gate, context, hono.req.raw, hono.res.status)
         const response = withFields(gate, context, hono.res)
         if (response !== hono.res) {
-          // Otherwise Hono would copy the fields of the old response over those of the new one.
+          // Without this, Hono would overwrite fields of the new response with those of the old one.
           hono.res = undefined
           hono.res = response
         }

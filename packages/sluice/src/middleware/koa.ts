@@ -1,4 +1,4 @@
-// sluice/koa: for Koa 3.
+// The door `sluice/koa`: middleware for Koa 3.
 
 import type { Rule } from '../core/rule.ts'
 import type { Subject, SubjectOf } from '../core/subject.ts'
@@ -11,7 +11,7 @@ import { nodeHeaders } from './gate/raw-headers.ts'
 
 export type * from './gate/types.ts'
 
-/** The part of a context of Koa that is used here, or that callbacks often need. */
+/** The part of Koa's context that is used here, or that callbacks often need. */
 export interface KoaContext {
   readonly req: NodeRequest
   readonly res: NodeResponse

@@ -16,7 +16,7 @@ const usual = (): GateOptions<NestRequest> => ({ rules: rule('all', 3), store: m
 
 type Decorator = (target: object, name: string, descriptor: PropertyDescriptor) => unknown
 
-/** What TypeScript makes of a controller with decorated methods, each of which answers with its name. */
+/** The output of TypeScript for a controller with decorated methods. Each method returns its name. */
 function controller(path: string, methods: Readonly<Record<string, readonly Decorator[]>>, ...ofClass: ClassDecorator[]) {
   class Made {}
   for (const [name, decorators] of Object.entries(methods)) {
@@ -58,7 +58,7 @@ test('a guard limits all routes; a route may cost more, count by itself, or be f
   await app.close()
 })
 
-test('a controller says it for all its methods, and a method otherwise', async () => {
+test('options of a controller hold for all its methods, and a method can change them', async () => {
   const routes = controller('', { free: [], dear: [RateLimit({ cost: 3 })] }, RateLimit(false) as ClassDecorator)
   const { app, field } = await serve([routes], nestLimiter(usual()))
   expect(await field('/free')).toBeNull()
@@ -94,7 +94,7 @@ test('what is not HTTP passes', () => {
   expect(nestLimiter(usual()).canActivate(context as never)).toBe(true)
 })
 
-test('on Fastify the guard speaks through its reply', async () => {
+test('on Fastify the guard writes to the reply', async () => {
   const guard = nestLimiter({ ...usual(), charge: 'failed-response' })
   const app = fastify()
   app.get('/:status', async (request, reply) => {

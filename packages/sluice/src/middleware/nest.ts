@@ -1,4 +1,4 @@
-// sluice/nest: a guard for Nest, on Express or Fastify, and a decorator with which routes change options.
+// The door `sluice/nest`: a guard for Nest on Express or Fastify, and a decorator that changes options for routes.
 
 import type { Rule } from '../core/rule.ts'
 import type { Subject, SubjectOf } from '../core/subject.ts'
@@ -12,18 +12,18 @@ import { RouteGates } from './gate/route-gates.ts'
 
 export type * from './gate/types.ts'
 
-/** The part of a request that is used, Express' or Fastify's. */
+/** The part of a request of Express or Fastify that is used here. */
 export interface NestRequest extends NodeRequest {
   readonly method: string
   readonly url: string
 }
 
-/** The part of an execution context of Nest that is used. */
+/** The part of Nest's execution context that is used here. */
 export interface NestContext {
   getType(): string
   getClass(): object
   getHandler(): object
-  /** For HTTP: 0 is the request, 1 the response. */
+  /** For HTTP, 0 is the request and 1 is the response. */
   getArgByIndex(index: number): unknown
 }
 
@@ -31,7 +31,7 @@ export interface NestGuard {
   canActivate(context: NestContext): boolean | Promise<boolean>
 }
 
-/** Express' response is Node's, with more; Fastify's reply holds it. */
+/** Express' response extends Node's response. Fastify's reply contains it. */
 type NestResponse = NodeResponse | FastifyReply
 
 const nestAdapter: Adapter<NestRequest, NestResponse> = {
@@ -42,7 +42,7 @@ const nestAdapter: Adapter<NestRequest, NestResponse> = {
     isNodes(response) ? nodeAdapter.addField(response, name, value) : fastifyFields.addField(response, name, value),
 }
 
-/** Looks for a property that is there on Express, as looking for one that is not takes microseconds there. */
+/** Looks for a property that Express has, because looking for a missing property takes microseconds on Express. */
 function isNodes(response: NestResponse): response is NodeResponse {
   return 'setHeader' in response
 }
@@ -50,7 +50,7 @@ function isNodes(response: NestResponse): response is NodeResponse {
 /** Options of decorated handlers and controllers. */
 const ROUTES = new WeakMap<object, RouteOptions<NestRequest>>()
 
-/** A guard for `app.useGlobalGuards(nestLimiter(options))` or `@UseGuards()`. Only HTTP is limited. */
+/** Makes a guard for `app.useGlobalGuards(nestLimiter(options))` or `@UseGuards()`. Only HTTP is limited. */
 export function nestLimiter<R extends NestRequest = NestRequest, T extends Rule = Rule, S extends Subject = SubjectOf<T>>(
   options: GateOptions<R, T, S>,
 ): NestGuard {
@@ -88,7 +88,7 @@ function activate<R extends NestRequest>(gate: Gate<R, NestResponse>, nest: Nest
       response.code(denial.status)
       response.send(denial.body)
     }
-    // The request is answered. False would make Nest answer once more; a promise that never settles makes it do nothing.
+    // The response has been sent. False would make Nest send another one. With a promise that never settles, Nest does nothing.
     return new Promise(() => {})
   })
 }

@@ -1,4 +1,4 @@
-// sluice/node: for bare node:http and node:http2, and for servers that call middleware with a request, a response and a next.
+// The door `sluice/node`: for node:http and node:http2, and for servers that call middleware with request, response and next.
 
 import type { Rule } from '../core/rule.ts'
 import type { Subject, SubjectOf } from '../core/subject.ts'
@@ -8,7 +8,7 @@ import type { GateOptions } from './gate/options.ts'
 
 export type * from './gate/types.ts'
 
-/** Calls `next` if the request passes, with an error if there is no decision. Otherwise it answers the request. */
+/** Calls `next` if the request passes, or with an error if there is no decision. Otherwise it responds to the request. */
 export type NodeMiddleware<R> = (request: R, response: NodeResponse, next: (error?: unknown) => void) => void
 
 /** Limits the requests of a `node:http` server. */

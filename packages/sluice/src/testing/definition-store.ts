@@ -1,10 +1,10 @@
-// The rules' definitions and nothing else: slow and unbounded. Every other store is compared with it.
+// The definition store: runs only the rules' definitions. It is slow and unbounded. Every other store is compared with it.
 
 import type { TimerClock } from '../core/clock.ts'
 import type { Store } from '../core/store.ts'
 import { inPlaceStore } from '../engines/in-place.ts'
 
-/** A store that runs the definitions on plain arrays. For comparisons; never for production. */
+/** Makes a store that runs the definitions on plain arrays. For comparisons; never for production. */
 export function definitionStore(clock: TimerClock): Store<'sync'> {
   const states = new Map<string, Float64Array>()
   return inPlaceStore({

@@ -73,7 +73,7 @@ describe('the plan', () => {
   })
 })
 
-test('release makes stalled calls in the order in which they came, as many as it is told', async () => {
+test('release executes stalled calls in the order in which they came, as many as requested', async () => {
   const { store, tally } = setUp()
   store.plan = 'stall'
   const hits = [1, 2, 3].map(() => tally.ask(call('hit')))

@@ -1,5 +1,5 @@
-// A store behind promises that answers, fails or keeps silent as a test plans it. Its answers are those of the rules' definitions.
-// Invariant: everything that the store is asked goes through `ask`, so each plan holds for all of it.
+// An asynchronous store that answers, fails or does not answer, as a test plans it. Its answers come from the rules' definitions.
+// Invariant: every call goes through `ask`, so a plan holds for all calls.
 
 import type { Call } from '../core/call.ts'
 import type { TimerClock } from '../core/clock.ts'
@@ -8,49 +8,49 @@ import type { Store } from '../core/store.ts'
 import { storeGuard } from '../failure/store-health.ts'
 import { definitionStore } from './definition-store.ts'
 
-/** The fate of a call. */
+/** The planned outcome of a call. */
 export type CallPlan =
-  /** It is answered at once. */
+  /** The call is answered at once. */
   | 'answer'
-  /** It is not made and not answered until `release()`. */
+  /** The call is not executed and not answered before `release()`. */
   | 'stall'
-  /** It is not made, and fails with `ERR_STORE_REFUSED`. */
+  /** The call is not executed, and fails with `ERR_STORE_REFUSED`. */
   | 'refuse'
-  /** It is not made, and fails with `ERR_STORE_UNKNOWN`. */
+  /** The call is not executed, and fails with `ERR_STORE_UNKNOWN`. */
   | 'lose-call'
-  /** It is made, and fails with `ERR_STORE_UNKNOWN`. */
+  /** The call is executed, and fails with `ERR_STORE_UNKNOWN`. */
   | 'lose-answer'
-  /** It is not made, and fails with `ERR_STORE_FATAL`. */
+  /** The call is not executed, and fails with `ERR_STORE_FATAL`. */
   | 'fatal'
-  /** It is not made, and its promise is rejected with this. */
+  /** The call is not executed, and its promise rejects with this value. */
   | { readonly fail: unknown }
-  /** It is not made, and throws this instead of returning a promise. */
+  /** The call is not executed, and throws this value instead of returning a promise. */
   | { readonly throw: unknown }
-  /** It is made after `thereMs`, and answered `backMs` after that. Timers are the clock's. */
+  /** The call is executed after `thereMs`, and answered `backMs` later, with the clock's timers. */
   | { readonly thereMs: number; readonly backMs: number }
 
-/** A call that the store has got. */
+/** A call that the store has received. */
 export interface StoreCall {
   readonly method: 'ask' | 'clean' | 'size'
   /** The call that the limiter made. */
   readonly call?: Call
-  /** When it came, by the store's clock. */
+  /** Time at which it was received, by the store's clock. */
   readonly atMs: number
-  /** The answer, once the call is made; also if it is lost or still on its way back. */
+  /** The answer, once the call has been executed; also if the answer is lost or still under way. */
   readonly answer?: unknown
 }
 
 export interface FailingStore extends Store<'async'> {
-  /** The fate of the calls to come; a function decides for each. */
+  /** The plan for the next calls, or a function that plans each of them. */
   plan: CallPlan | ((call: StoreCall) => CallPlan)
   /** Every call so far, in order. */
   readonly calls: readonly StoreCall[]
-  /** Makes and answers the first `count` calls that stall, or all of them. */
+  /** Executes and answers the first `count` stalled calls, or all of them. */
   release(count?: number): void
 }
 
 export interface FailingStoreOptions {
-  /** The part of the store that a key belongs to, where parts fail each by itself. */
+  /** Returns the part of the store that keeps a key, for a store whose parts fail independently. */
   readonly partOf?: (key: string) => string
 }
 
@@ -61,7 +61,7 @@ const ERRORS = {
   fatal: ['ERR_STORE_FATAL', 'the store denies access'],
 } as const
 
-/** A double for tests of programs that must live with a store that fails. It answers until `plan` says otherwise. */
+/** Makes a store for tests of programs whose store may fail. By default it answers every call. */
 export function failingStore(clock: TimerClock, { partOf }: FailingStoreOptions = {}): FailingStore {
   const inner = definitionStore(clock)
   const calls: StoreCall[] = []

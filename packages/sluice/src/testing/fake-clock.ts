@@ -1,11 +1,11 @@
-// A clock that a test moves. Its timers fire on the way.
+// A clock that a test moves. Its timers fire while it moves.
 
 import type { TimerClock } from '../core/clock.ts'
 
 export interface FakeClock extends TimerClock {
-  /** Moves the clock forward, firing timers in order as it passes them. */
+  /** Moves the clock forward, and fires timers in order on the way. */
   advance(ms: number): void
-  /** Puts the clock at any time, also an earlier one, as an operator or NTP would. Timers keep the delay they had left. */
+  /** Sets the clock to any time, also an earlier one, as an operator or NTP would. Timers keep their remaining delay. */
   set(nowMs: number): void
 }
 
@@ -14,7 +14,7 @@ interface Timer {
   readonly callback: () => void
 }
 
-/** A clock for tests. Starts at a time that is no multiple of any usual window. */
+/** Makes a clock for tests. Its start is not a multiple of any usual window. */
 export function fakeClock(startMs = 1_763_193_637_123): FakeClock {
   let nowMs = startMs
   const timers = new Set<Timer>()

@@ -1,4 +1,4 @@
-// sluice/testing: what the author of a store, or of a program that limits, needs for its tests.
+// The door `sluice/testing`: tools for tests of stores, and for tests of applications that use limiters.
 
 export { definitionStore } from './definition-store.ts'
 export { everyRule, exampleRule } from './example-rules.ts'

@@ -1,9 +1,9 @@
-// Known answers: sequences of calls with the answers that every store must give. Times are ms since the epoch on a controlled clock;
-// the key is 'k' unless a step names one; `used` is what get() says after the step; a wait of 'never' is a cost that can never fit.
+// Known answers: sequences of calls with the answers that every store must give. Times are ms since the epoch on a controlled
+// clock. The key is 'k' if a step has no key. `used` is the result of get() after the step. A wait of 'never' means Infinity.
 
 import type { KnownAnswer } from './known-answers.ts'
 
-/** The answers as data, for other languages and test runners too. */
+/** The known answers as data, so that other languages and test runners can use them too. */
 export const KNOWN_ANSWERS: readonly KnownAnswer[] = [
   {
     name: 'per-key fixed window, every hit counted (the ETS per-key module)',

@@ -1,4 +1,4 @@
-// Known answers: their form, and a function that replays one on a limiter.
+// Known answers: their types, and a function that replays one on a limiter.
 
 import type { RuleSpec } from '../algorithms/catalogue.ts'
 import type { Decision } from '../core/decision.ts'
@@ -8,7 +8,7 @@ import type { FakeClock } from './fake-clock.ts'
 export interface KnownDecision {
   readonly allowed: boolean
   readonly remaining?: number
-  /** `'never'` stands for Infinity, which JSON does not have. */
+  /** `'never'` means Infinity, which JSON does not have. */
   readonly retryAfterMs?: number | 'never'
   readonly resetAfterMs?: number
   /** Result of get() after the step. */
@@ -24,12 +24,12 @@ export type KnownStep = { readonly at: number; readonly key?: string } & (
 
 export interface KnownAnswer {
   readonly name: string
-  /** `makeRule` of `sluice/rules` makes it. Every duration is in milliseconds. */
+  /** The rule, for `makeRule` of `sluice/rules`. Every duration is in milliseconds. */
   readonly rule: RuleSpec
   readonly steps: readonly KnownStep[]
 }
 
-/** Replays the steps of a known answer on a limiter that its rule was given to; throws at the first answer that differs. */
+/** Replays the steps of a known answer on a limiter with its rule. Throws at the first answer that differs. */
 export async function replay(answer: KnownAnswer, limiter: Limiter, clock: FakeClock): Promise<void> {
   for (const [i, step] of answer.steps.entries()) {
     clock.set(step.at)

@@ -1,13 +1,13 @@
-// Random numbers that can be had again: a failing test prints its seed, and the seed gives the same test.
+// Random numbers from a seed. A failing test prints its seed, and the seed repeats the test.
 
 export interface Random {
   readonly seed: number
-  /** A whole number from `least` to `most`, both included. */
+  /** Returns a whole number from `least` to `most`, both included. */
   whole(least: number, most: number): number
   pick<T>(from: readonly T[]): T
 }
 
-/** Seeded by the environment variable SEED if it is set, else by chance. */
+/** Makes a source of random numbers. Default seed: the environment variable SEED, else a random one. */
 export function seededRandom(seed: number = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))): Random {
   let state = seed | 0
   const next = (): number => {

@@ -1,5 +1,5 @@
-// The suite that every store must pass, whoever wrote it: known answers, a seeded walk against the definitions, a stampede,
-// and the promises of a decision, for every rule.
+// The suite that every store must pass: known answers, a seeded walk against the definitions, a stampede, and the guarantees of
+// a decision, for every rule.
 
 import { describe as nodeDescribe, test as nodeTest } from 'node:test'
 import { makeRule } from '../algorithms/catalogue.ts'
@@ -14,7 +14,7 @@ import { equal, type MakeStore, refused, SuiteTools, type TestRunner } from './s
 import type { AnyLimiter } from './walk.ts'
 
 export interface StoreSuiteOptions {
-  /** Your test runner. The global `describe` and `test` unless given, and where there are none, node:test. */
+  /** The test runner. Default: the global `describe` and `test`, or node:test if there are none. */
   readonly runner?: TestRunner
   /** Steps of the random walk over each set of rules. Default: 2,000. */
   readonly steps?: number
@@ -23,11 +23,11 @@ export interface StoreSuiteOptions {
    * denied call does not settle the states of such a store. Default: false.
    */
   readonly decidesInParts?: boolean
-  /** The walk's seed. Default: the environment variable SEED, or a random one; a failure prints it. */
+  /** The walk's seed. A failure prints it. Default: the environment variable SEED, or a random number. */
   readonly seed?: number
 }
 
-/** Defines the tests. `storeSuite('my store', (clock) => myStore({ clock }))` is all that a store's test file needs. */
+/** Defines the tests of a store: `storeSuite('my store', (clock) => myStore({ clock }))`. */
 export function storeSuite(name: string, makeStore: MakeStore, options: StoreSuiteOptions = {}): void {
   const { runner = globalRunner(), steps = 2000, seed, decidesInParts = false } = options
   const tools = new SuiteTools({ runner, makeStore, steps, seed, decidesInParts })
@@ -165,7 +165,7 @@ const STRANGE_KEYS: readonly string[] = [
   'x'.repeat(10_001),
 ]
 
-/** Hits until a hit is denied; each hit may move the clock a little, so that logs and windows have some history. */
+/** Hits until a hit is denied. Each hit may move the clock a little, so that logs and windows have some history. */
 async function hitUntilDenied(limiter: AnyLimiter, clock: FakeClock, cost: number): Promise<Decision> {
   for (let hits = 0; hits < 100; hits++) {
     const decision = await limiter.hit('k', { cost })

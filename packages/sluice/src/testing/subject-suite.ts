@@ -1,4 +1,4 @@
-// The part of the store suite about subjects: records of named keys, rules that count by different ones, and costs by rule.
+// The part of the store suite about subjects: records of named keys, rules that count by different keys, and costs by rule.
 
 import { fixedWindow } from '../algorithms/fixed-window/fixed-window.ts'
 import { gcra } from '../algorithms/gcra/gcra.ts'
@@ -16,10 +16,10 @@ const everybody = slidingLog({ limit: 12, window: 900, name: 'everybody', per: [
 const counting = fixedWindow({ limit: 4, window: 600, countDenied: true, name: 'counting', per: 'org' })
 const routes = slidingWindow({ limit: 7, window: 800, name: 'routes', per: ['org', 'route'] })
 
-/** Users and organisations with the same values: a value counts for itself under each name. */
+/** Users and organisations with the same values. Equal values under different names must be counted separately. */
 const PEOPLE: readonly Subject[] = ['ada', 'acme', '*'].flatMap((user) => ['acme', 'ada'].map((org) => ({ user, org })))
 
-/** Pairs that run into each other where values are joined without their lengths, or escaped twice. */
+/** Pairs that collide if values are joined without their lengths, or escaped twice. */
 const STRANGE_PAIRS: readonly Readonly<Record<'org' | 'route', string>>[] = [
   { org: 'x', route: 'y' },
   { org: 'y', route: 'x' },

@@ -1,4 +1,4 @@
-// Tools of the store suite's parts: a limiter over a fresh store for each test, and comparisons without a test runner.
+// Tools of the store suite: a limiter over a fresh store for each test, and comparisons without a test runner.
 
 import type { Rule } from '../core/rule.ts'
 import type { Store } from '../core/store.ts'
@@ -9,13 +9,13 @@ import { type FakeClock, fakeClock } from './fake-clock.ts'
 import { seededRandom } from './random.ts'
 import { type AnyLimiter, walk } from './walk.ts'
 
-/** A test runner: `describe` and `test` as vitest, jest and node:test have them. */
+/** A test runner: `describe` and `test`, as in vitest, jest and node:test. */
 export interface TestRunner {
   describe(name: string, body: () => void): unknown
   test(name: string, body: () => Promise<void>): unknown
 }
 
-/** Makes a fresh, empty store that takes its time from `clock`. Called once for each test. */
+/** Makes a fresh, empty store on `clock`. Called once for each test. */
 export type MakeStore = (clock: FakeClock) => Store | Promise<Store>
 
 export interface SuiteOptions {
@@ -37,7 +37,7 @@ export class SuiteTools {
     this.describe = (name, body) => options.runner.describe(name, body)
   }
 
-  /** A test with a limiter over a store of its own, on a clock of its own. */
+  /** Defines a test with a limiter over a store of its own, on a clock of its own. */
   limiterTest(title: string, rules: readonly Rule[], body: Body): void {
     const { runner, makeStore } = this.#options
     runner.test(title, async () => {
@@ -53,7 +53,7 @@ export class SuiteTools {
     })
   }
 
-  /** A test that walks beside the definitions. */
+  /** Defines a test that compares a random walk with the definitions. */
   walkTest(title: string, rules: readonly Rule[], subjects?: readonly Subject[]): void {
     const { steps, seed, decidesInParts } = this.#options
     const isForward = decidesInParts && rules[0].per !== undefined

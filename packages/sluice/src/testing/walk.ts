@@ -1,4 +1,4 @@
-// A random walk: the same calls on two limiters over one clock, which may also step back, and not one answer may differ.
+// A random walk: makes the same calls on two limiters with one clock, which may also step back. All results must be equal.
 
 import type { Decision } from '../core/decision.ts'
 import type { Limiter } from '../core/limiter.ts'
@@ -7,7 +7,7 @@ import type { Cost, Subject } from '../core/subject.ts'
 import type { FakeClock } from './fake-clock.ts'
 import type { Random } from './random.ts'
 
-/** A limiter of any rules, which takes keys or records. */
+/** A limiter with any rules and subjects. */
 export type AnyLimiter = Limiter<Timing, Subject>
 
 export interface WalkOptions {
@@ -28,8 +28,8 @@ export async function walk(options: WalkOptions): Promise<void> {
   const trail: string[] = []
   for (let step = 0; step < steps; step++) {
     move(clock, random, tested, isForward)
-    const { said, ask } = randomCall(random, tested, subjects)
-    trail.push(`${clock.now()} ${said}`)
+    const { text, ask } = randomCall(random, tested, subjects)
+    trail.push(`${clock.now()} ${text}`)
     const got = figures(await ask(tested))
     const expected = figures(await ask(defined))
     if (got === expected) continue
@@ -40,7 +40,7 @@ export async function walk(options: WalkOptions): Promise<void> {
   }
 }
 
-/** Mostly a little forward, sometimes over one or two windows, now and then back. */
+/** Moves the clock: mostly a little forward, sometimes over one or two windows, sometimes back. */
 function move(clock: FakeClock, random: Random, limiter: AnyLimiter, isForward: boolean): void {
   const { windowMs } = random.pick(limiter.rules)
   const ms = random.pick([
@@ -57,7 +57,7 @@ function move(clock: FakeClock, random: Random, limiter: AnyLimiter, isForward: 
 }
 
 interface Call {
-  readonly said: string
+  readonly text: string
   readonly ask: (limiter: AnyLimiter) => unknown
 }
 
@@ -70,31 +70,31 @@ function randomCall(random: Random, limiter: AnyLimiter, subjects: readonly Subj
   const used = random.whole(0, chosen.limit + 2)
   switch (random.whole(0, 15)) {
     case 0:
-      return { said: `peek ${who} ${cost - 1}`, ask: (it) => it.peek(subject, { cost: cost - 1 }) }
+      return { text: `peek ${who} ${cost - 1}`, ask: (it) => it.peek(subject, { cost: cost - 1 }) }
     case 1:
-      return { said: `inc ${who} ${cost} ${chosen.name}`, ask: (it) => it.inc(subject, cost, rule) }
+      return { text: `inc ${who} ${cost} ${chosen.name}`, ask: (it) => it.inc(subject, cost, rule) }
     case 2:
-      return { said: `set ${who} ${used} ${chosen.name}`, ask: (it) => it.set(subject, used, rule) }
+      return { text: `set ${who} ${used} ${chosen.name}`, ask: (it) => it.set(subject, used, rule) }
     case 3:
-      return { said: `get ${who} ${chosen.name}`, ask: (it) => it.get(subject, rule) }
+      return { text: `get ${who} ${chosen.name}`, ask: (it) => it.get(subject, rule) }
     case 4:
-      return { said: `expiresAt ${who} ${chosen.name}`, ask: (it) => it.expiresAt(subject, rule) }
+      return { text: `expiresAt ${who} ${chosen.name}`, ask: (it) => it.expiresAt(subject, rule) }
     case 5:
       return random.whole(0, 1) === 0
-        ? { said: `refund ${who} ${cost}`, ask: (it) => it.refund(subject, cost) }
-        : { said: `refund ${who} ${cost} ${chosen.name}`, ask: (it) => it.refund(subject, cost, rule) }
+        ? { text: `refund ${who} ${cost}`, ask: (it) => it.refund(subject, cost) }
+        : { text: `refund ${who} ${cost} ${chosen.name}`, ask: (it) => it.refund(subject, cost, rule) }
     case 6:
       return random.whole(0, 5) > 0
-        ? { said: `peek ${who}`, ask: (it) => it.peek(subject) }
-        : { said: `reset ${who}`, ask: (it) => it.reset(subject) }
+        ? { text: `peek ${who}`, ask: (it) => it.peek(subject) }
+        : { text: `reset ${who}`, ask: (it) => it.reset(subject) }
     case 7:
       return costByRule(random, limiter, subject)
     default:
-      return { said: `hit ${who} ${cost}`, ask: (it) => it.hit(subject, { cost }) }
+      return { text: `hit ${who} ${cost}`, ask: (it) => it.hit(subject, { cost }) }
   }
 }
 
-/** A call that says what each rule costs: 0 leaves a rule out, and a rule that is not named costs 1. */
+/** Makes a call with a cost for each rule. A rule with cost 0 is not asked, and a rule without an entry costs 1. */
 function costByRule(random: Random, { rules }: AnyLimiter, subject: Subject): Call {
   const named = rules.filter(() => random.whole(0, 3) > 0)
   const costs = Object.fromEntries(
@@ -102,14 +102,14 @@ function costByRule(random: Random, { rules }: AnyLimiter, subject: Subject): Ca
   )
   const isFree = named.length === rules.length && Object.values(costs).every((amount) => amount === 0)
   const cost: Cost = isFree ? { ...costs, [rules[0].name]: 1 } : costs
-  const said = `${shortText(subject)} ${JSON.stringify(cost)}`
+  const text = `${shortText(subject)} ${JSON.stringify(cost)}`
   switch (random.whole(0, 3)) {
     case 0:
-      return { said: `peek ${said}`, ask: (it) => it.peek(subject, { cost }) }
+      return { text: `peek ${text}`, ask: (it) => it.peek(subject, { cost }) }
     case 1:
-      return { said: `refund ${said}`, ask: (it) => it.refund(subject, cost) }
+      return { text: `refund ${text}`, ask: (it) => it.refund(subject, cost) }
     default:
-      return { said: `hit ${said}`, ask: (it) => it.hit(subject, { cost }) }
+      return { text: `hit ${text}`, ask: (it) => it.hit(subject, { cost }) }
   }
 }
 

@@ -1,4 +1,4 @@
-// Waiting on a store whose answers take time: nobody who is sent away has paid.
+// Waiting on a slow store: a caller that is rejected was not charged.
 
 import { describe, expect, test } from 'vitest'
 import { FIGURES, type Figures } from '../core/call.ts'
@@ -31,26 +31,26 @@ function farAway(rules = fixedWindow({ limit: 2, window: '1s' })) {
   store.plan = { thereMs: LATENCY_MS / 2, backMs: LATENCY_MS / 2 }
   const limiter = createLimiter({ rules, store, failure: { timeoutMs: 60_000 }, waiting: waitingLine() })
   const startMs = clock.now()
-  const told: string[] = []
+  const outcomes: string[] = []
   const wait = (name: string, options: WaitOptions = {}) =>
     limiter.wait('ada', options).then(
-      () => told.push(`${name} at ${clock.now() - startMs}`),
-      (error) => told.push(`${name} at ${clock.now() - startMs}: ${error?.code ?? error}`),
+      () => outcomes.push(`${name} at ${clock.now() - startMs}`),
+      (error) => outcomes.push(`${name} at ${clock.now() - startMs}: ${error?.code ?? error}`),
     )
-  return { clock, store, limiter, told, wait, pass: (ms: number) => passSlowly(clock, ms) }
+  return { clock, store, limiter, outcomes, wait, pass: (ms: number) => passSlowly(clock, ms) }
 }
 
 describe('maxWaitMs', () => {
-  test('does not end an attempt that is under way: where there is room, the caller gets it', async () => {
-    const { store, told, wait, pass } = farAway()
+  test('does not end an attempt that is under way: if units are left, the caller gets them', async () => {
+    const { store, outcomes, wait, pass } = farAway()
     wait('a', { maxWaitMs: 0 })
     await pass(200)
-    expect(told).toEqual(['a at 80'])
+    expect(outcomes).toEqual(['a at 80'])
     expect(spentOn(store)).toBe(1)
   })
 
   test('counts from the first denial, not from the call', async () => {
-    const { store, limiter, told, wait, pass } = farAway(gcra({ limit: 1, period: '1s' }))
+    const { store, limiter, outcomes, wait, pass } = farAway(gcra({ limit: 1, period: '1s' }))
     const first = limiter.hit('ada')
     await pass(LATENCY_MS)
     await first
@@ -58,67 +58,67 @@ describe('maxWaitMs', () => {
     wait('impatient', { maxWaitMs: 919 })
     wait('patient', { maxWaitMs: 920 })
     await pass(2000)
-    expect(told).toEqual(['impatient at 160: ERR_WAIT_TIMEOUT', expect.stringMatching(/^patient at 1\d\d\d$/)])
+    expect(outcomes).toEqual(['impatient at 160: ERR_WAIT_TIMEOUT', expect.stringMatching(/^patient at 1\d\d\d$/)])
     expect(spentOn(store)).toBe(2)
   })
 
-  test('does not count the time in which the store decides for others: with room for all, all get it', async () => {
-    const { store, told, wait, pass } = farAway(fixedWindow({ limit: 5, window: '1h' }))
+  test('does not count the time in which the store decides for others: with units for all, all get them', async () => {
+    const { store, outcomes, wait, pass } = farAway(fixedWindow({ limit: 5, window: '1h' }))
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) wait(name, { maxWaitMs: 10 })
     await pass(800)
-    expect(told).toEqual(['a at 80', 'b at 160', 'c at 240', 'd at 320', 'e at 400', 'f at 480: ERR_WAIT_TIMEOUT'])
+    expect(outcomes).toEqual(['a at 80', 'b at 160', 'c at 240', 'd at 320', 'e at 400', 'f at 480: ERR_WAIT_TIMEOUT'])
     expect(spentOn(store)).toBe(5)
   })
 
   test('of a caller further back ends at a denial that comes after it, and not before', async () => {
-    const { store, told, wait, pass } = farAway(fixedWindow({ limit: 1, window: '1s' }))
+    const { store, outcomes, wait, pass } = farAway(fixedWindow({ limit: 1, window: '1s' }))
     wait('a')
     wait('b')
     wait('c', { maxWaitMs: 300 })
     wait('d', { maxWaitMs: 895 })
     await pass(1600)
     // b hears at 160 that it has to wait 920 ms. c gives up at 460. d's time ends at 1055, before b tries at 1080.
-    expect(told).toEqual(['a at 80', 'c at 460: ERR_WAIT_TIMEOUT', 'd at 1055: ERR_WAIT_TIMEOUT', 'b at 1160'])
+    expect(outcomes).toEqual(['a at 80', 'c at 460: ERR_WAIT_TIMEOUT', 'd at 1055: ERR_WAIT_TIMEOUT', 'b at 1160'])
     expect(spentOn(store)).toBe(2)
   })
 
   test('that ends while the first in line tries is over only if that is denied', async () => {
-    const { store, told, wait, pass } = farAway(fixedWindow({ limit: 2, window: '1s' }))
+    const { store, outcomes, wait, pass } = farAway(fixedWindow({ limit: 2, window: '1s' }))
     for (const name of ['a', 'b', 'c']) wait(name)
     wait('d', { maxWaitMs: 880 })
     wait('e', { maxWaitMs: 880 })
     await pass(2000)
     // c hears at 240 that it has to wait 840 ms, and tries from 1080 to 1160. The time of d and e ends at 1120.
-    expect(told).toEqual(['a at 80', 'b at 160', 'c at 1160', 'd at 1240', 'e at 1320: ERR_WAIT_TIMEOUT'])
+    expect(outcomes).toEqual(['a at 80', 'b at 160', 'c at 1160', 'd at 1240', 'e at 1320: ERR_WAIT_TIMEOUT'])
     expect(spentOn(store)).toBe(4)
   })
 
-  test('asks the store for nothing when it ends: it is known that there is no room', async () => {
-    const { store, told, wait, pass } = farAway(fixedWindow({ limit: 1, window: '1h' }))
+  test('does not ask the store when it ends: it is known that no units are left', async () => {
+    const { store, outcomes, wait, pass } = farAway(fixedWindow({ limit: 1, window: '1h' }))
     wait('a')
     wait('b')
     for (let i = 0; i < 20; i++) wait(`c${i}`, { maxWaitMs: 10 * i })
     await pass(600)
-    expect(told).toHaveLength(21)
+    expect(outcomes).toHaveLength(21)
     expect(store.calls.filter(({ answer }) => answer !== undefined)).toHaveLength(2)
   })
 })
 
-describe('a caller that goes while the store decides for it', () => {
-  test('gets what it has paid for, if the store lets it', async () => {
-    const { store, told, wait, pass } = farAway(fixedWindow({ limit: 1, window: '1h' }))
+describe('a caller that leaves while the store decides for it', () => {
+  test('gets its decision if the store allows the hit', async () => {
+    const { store, outcomes, wait, pass } = farAway(fixedWindow({ limit: 1, window: '1h' }))
     const abort = new AbortController()
     wait('a', { signal: abort.signal })
     wait('b', { maxWaitMs: 5 })
     await pass(20)
     abort.abort('gone')
     await pass(300)
-    expect(told).toEqual(['a at 80', 'b at 160: ERR_WAIT_TIMEOUT'])
+    expect(outcomes).toEqual(['a at 80', 'b at 160: ERR_WAIT_TIMEOUT'])
     expect(spentOn(store)).toBe(1)
   })
 
-  test('goes once it is denied, with the reason that it gave first, and the next one tries', async () => {
-    const { store, limiter, told, wait, pass } = farAway(fixedWindow({ limit: 3, window: '1h' }))
+  test('leaves once it is denied, with its first reason, and the next one tries', async () => {
+    const { store, limiter, outcomes, wait, pass } = farAway(fixedWindow({ limit: 3, window: '1h' }))
     const filled = limiter.hit('ada', { cost: 2 })
     await pass(LATENCY_MS)
     await filled
@@ -128,25 +128,25 @@ describe('a caller that goes while the store decides for it', () => {
     await pass(20)
     abort.abort('gone')
     await pass(300)
-    expect(told).toEqual(['a at 160: gone', 'b at 240'])
+    expect(outcomes).toEqual(['a at 160: gone', 'b at 240'])
     expect(spentOn(store)).toBe(3)
   })
 
-  test('a caller further back goes at once', async () => {
-    const { told, wait, pass } = farAway()
+  test('a caller further back leaves at once', async () => {
+    const { outcomes, wait, pass } = farAway()
     const abort = new AbortController()
     wait('a')
     wait('b', { signal: abort.signal })
     await pass(20)
     abort.abort('gone')
     await pass(300)
-    expect(told).toEqual(['b at 20: gone', 'a at 80'])
+    expect(outcomes).toEqual(['b at 20: gone', 'a at 80'])
   })
 })
 
-test('a limiter that is closed sends away all but the one for whom the store decides', async () => {
+test('a limiter that is closed rejects all callers but the one for whom the store decides', async () => {
   for (const limit of [1, 2]) {
-    const { store, limiter, told, wait, pass } = farAway(fixedWindow({ limit, window: '1h' }))
+    const { store, limiter, outcomes, wait, pass } = farAway(fixedWindow({ limit, window: '1h' }))
     wait('a', { cost: limit })
     await pass(100)
     wait('b')
@@ -154,7 +154,7 @@ test('a limiter that is closed sends away all but the one for whom the store dec
     await pass(20)
     await limiter.close()
     await pass(300)
-    expect(told).toEqual(['a at 80', 'c at 120: ERR_CLOSED', 'b at 180: ERR_CLOSED'])
+    expect(outcomes).toEqual(['a at 80', 'c at 120: ERR_CLOSED', 'b at 180: ERR_CLOSED'])
     expect(spentOn(store)).toBe(limit)
   }
 })

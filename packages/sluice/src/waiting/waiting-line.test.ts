@@ -32,7 +32,7 @@ test('a wait that need not wait is over at once', async () => {
   expect(await limiter.wait('ada')).toMatchObject({ allowed: true, remaining: 0 })
 })
 
-test('first come, first served, each as soon as there is room and never before', async () => {
+test('first come, first served, each as soon as there are units and never before', async () => {
   const { served, wait, pass } = oneASecond()
   for (const name of ['a', 'b', 'c', 'd']) wait(name)
   await pass(5000)
@@ -75,7 +75,7 @@ test('one jump of the clock serves everybody whose time came on the way, at the 
   expect(limiter.get('ada')).toBe(1)
 })
 
-test('others may take the room; the wait goes on', async () => {
+test('others may take the units; the wait goes on', async () => {
   const { clock, limiter, served, wait, pass } = oneASecond()
   wait('a')
   wait('b')
@@ -86,7 +86,7 @@ test('others may take the room; the wait goes on', async () => {
   expect(served).toEqual(['a at 0', expect.stringMatching(/^b at 20\d\d$/)])
 })
 
-test('thousands who wait for one key are all served, and all sent away', async () => {
+test('thousands of callers of one key are all served, or all rejected', async () => {
   const clock = fakeClock()
   const limiter = createLimiter({
     rules: fixedWindow({ limit: 9000, window: '1s' }),
@@ -205,19 +205,19 @@ describe('a wait ends early', () => {
   })
 })
 
-test('a signal that is none is refused before anybody waits, and nothing is spent', async () => {
+test('a value that is not a signal is refused before the wait, and nothing is spent', async () => {
   const clock = fakeClock()
   const limiter = createLimiter({
     rules: fixedWindow({ limit: 1, window: '1s' }),
     store: memoryStore({ clock }),
     waiting: waitingLine(),
   })
-  for (const round of ['with room', 'without']) {
+  for (const round of ['with units', 'without']) {
     for (const signal of [3, 'x', {}, null, new AbortController(), new EventTarget()]) {
       const refused = limiter.wait('ada', { signal: signal as AbortSignal })
       await expect(refused, round).rejects.toMatchObject({ code: 'ERR_OPTION', option: 'signal' })
     }
-    if (round === 'with room') limiter.hit('ada')
+    if (round === 'with units') limiter.hit('ada')
   }
   clock.advance(1000)
   expect(limiter.get('ada')).toBe(0)

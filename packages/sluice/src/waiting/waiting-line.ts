@@ -1,6 +1,6 @@
-// Callers that wait for their turn: first come, first served for each subject, bounded in number and time.
-// Invariants: only the first in a subject's line tries; the answer to an attempt is the answer to the caller that it was made for. So
-// whoever is sent away has not paid, however late the store answers: nobody leaves while an attempt for it is under way.
+// Waiting lines: callers wait for their turn, first come, first served for each subject, bounded in number and time.
+// Invariants: only the first caller in a subject's line makes an attempt, and gets its decision. A caller does not leave during
+// its own attempt. So a caller that is rejected was not charged, no matter how late the store answers.
 
 import type { Call, Charge } from '../core/call.ts'
 import type { TimerClock } from '../core/clock.ts'
@@ -12,7 +12,7 @@ import { isWhole } from '../core/whole-numbers.ts'
 import { Place } from './waiting-place.ts'
 
 export interface WaitingLineOptions {
-  /** The largest number of callers that wait at once. Default: 10,000. */
+  /** The most callers that wait at once. Default: 10,000. */
   readonly maxWaiting?: number
 }
 
@@ -20,7 +20,7 @@ const OPTIONS = ['maxWaiting'] as const
 
 const DEFAULT_MAX_WAITING = 10_000
 
-/** Lets callers of a limiter wait for their turn: `createLimiter({ rules, waiting: waitingLine() })`. */
+/** Enables `wait` of a limiter: `createLimiter({ rules, waiting: waitingLine() })`. */
 export function waitingLine(options: WaitingLineOptions = {}): MakeWaiting {
   checkOptions('waitingLine', options, OPTIONS)
   const { maxWaiting = DEFAULT_MAX_WAITING } = options
@@ -34,15 +34,15 @@ interface Line {
   readonly subject: string
   /** Names of the states that its callers wait for. */
   readonly states: Set<string>
-  /** In the order in which they came. */
+  /** Callers in the order in which they came. */
   readonly places: Set<Place>
-  /** Callers that came before the first denial: that there are no units is not known yet. */
+  /** Callers that came before the first denial. They do not know yet that there are no units left. */
   readonly unaware: Set<Place>
-  /** Callers whose patience ended during an attempt. They leave at the next denial. */
+  /** Callers whose `maxWaitMs` ended during an attempt. They leave at the next denial. */
   readonly overdue: Set<Place>
   /** The caller whose attempt is under way. */
   trying: Place | undefined
-  /** Something changed during the attempt: after a denial the caller tries again at once. */
+  /** True if units may have been freed during the attempt: after a denial the caller tries again at once. */
   triesAgain: boolean
   wasDenied: boolean
   /** Time of the next attempt of the first in line. */
@@ -72,7 +72,7 @@ export class WaitingLine implements Waiting {
     checkSignal(waiter.signal)
     if (waiter.signal?.aborted) return Promise.reject(waiter.signal.reason)
     if (this.#waiting >= this.#most) {
-      const message = `${this.#most} callers are waiting already; maxWaiting sets how many may`
+      const message = `${this.#most} callers are waiting already, which is the maximum (maxWaiting)`
       return Promise.reject(new SluiceError('ERR_WAIT_FULL', message))
     }
     const place = new Place(waiter, this.#clock)
@@ -87,7 +87,9 @@ export class WaitingLine implements Waiting {
     return place.decision
   }
 
-  /** Has the first of each line that waits for a state of the call try again after `change`, which may have freed units. */
+  /**
+   * Lets the first caller of each line that waits for a state of the call try again after `change`, which may have freed units.
+   */
   nudge(call: Call, change: unknown): void {
     if (change instanceof Promise) change.then(() => this.nudge(call, undefined), nothing)
     else if (this.#lines.size > 0) {
@@ -99,7 +101,7 @@ export class WaitingLine implements Waiting {
     }
   }
 
-  /** Sends everybody away with `reason`; a caller whose attempt is under way only if that is denied. */
+  /** Rejects every caller with `reason`. A caller with an attempt under way is rejected only if the attempt is denied. */
   close(reason: unknown): void {
     for (const line of [...this.#lines.values()]) {
       for (const place of [...line.places]) this.#sendAway(line, place, reason)
@@ -149,7 +151,7 @@ export class WaitingLine implements Waiting {
     place.stay({
       onAbort: () => sendAway(place.waiter.signal?.reason),
       onPatienceOver: () => {
-        // The last millisecond of a wait counts.
+        // Units that become free in the last millisecond of the wait count.
         this.#serveIfDue(line)
         if (place.hasLeft) return
         if (line.trying === undefined) sendAway(tooLong(place.waiter.maxWaitMs))
@@ -163,7 +165,7 @@ export class WaitingLine implements Waiting {
         place.stopBeating()
       },
     })
-    // The first in line sleeps on a timer that it has just made.
+    // The first in line waits for a timer that it has just made.
     if (firstOf(line) !== place || line.trying !== undefined) place.beat()
   }
 
@@ -171,7 +173,7 @@ export class WaitingLine implements Waiting {
     if (line.trying === undefined && this.#clock.now() >= line.wakeAtMs) this.#serve(line)
   }
 
-  /** Lets the first in line try, and whoever is first after it. A store that answers at once is asked here and now, without a turn of the event loop. */
+  /** Lets the first in line try, and then the next one if it was allowed. A synchronous store is asked in the same turn. */
   #serve(line: Line | undefined): void {
     while (line !== undefined && line.trying === undefined) {
       line.cancelWake()
@@ -215,7 +217,7 @@ export class WaitingLine implements Waiting {
     if (first.hasLeft) return true
     line.wakeAtMs = nowMs + decision.retryAfterMs
     this.#sleep(line, decision.retryAfterMs)
-    // The timer may belong to another caller's request: this caller makes one of its own.
+    // The timer may belong to another caller's request, so this caller makes its own.
     first.callUp()
     return false
   }
@@ -270,7 +272,7 @@ function firstOf({ places }: Line): Place | undefined {
   return first
 }
 
-/** Why a caller whose attempt was denied does not wait for the next one, if it does not. */
+/** Returns the reason why a caller leaves after a denied attempt; undefined if it waits for the next one. */
 function reasonToLeave({ waiter, deniedAtMs }: Place, decision: Decision, nowMs: number): Place['leavesWith'] {
   const { maxWaitMs } = waiter
   const { retryAfterMs, limit, rule } = decision
@@ -283,11 +285,11 @@ function reasonToLeave({ waiter, deniedAtMs }: Place, decision: Decision, nowMs:
 }
 
 function tooLong(maxWaitMs: number, retryAfterMs?: number): SluiceError {
-  const why = retryAfterMs === undefined ? '' : `: the next ${retryAfterMs} ms bring nothing`
-  return new SluiceError('ERR_WAIT_TIMEOUT', `no room within maxWaitMs of ${maxWaitMs}${why}`)
+  const why = retryAfterMs === undefined ? '' : `: the next units come in ${retryAfterMs} ms`
+  return new SluiceError('ERR_WAIT_TIMEOUT', `no units within maxWaitMs of ${maxWaitMs}${why}`)
 }
 
-/** By its shape: a polyfill's signal serves as well. */
+/** Checks the shape of the signal, so that the signal of a polyfill is accepted too. */
 function checkSignal(signal: unknown): void {
   if (signal === undefined) return
   const { aborted, addEventListener, removeEventListener } = (signal ?? {}) as Partial<AbortSignal>

@@ -1,6 +1,6 @@
-// One caller in a waiting line: its promise, and the timers that belong to it.
-// Invariant: code that runs for this caller makes its timers. On Cloudflare Workers a timer ends with the request that made it,
-// and a request that has no timer of its own is ended as hung. On Node this changes nothing.
+// A place: one caller in a waiting line, with its promise and its timers.
+// Invariant: the timers of a caller are made by code that runs in its own request. On Cloudflare Workers a timer ends with the
+// request that made it, and a request without a timer of its own is ended as hung. On Node this makes no difference.
 
 import type { TimerClock } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
@@ -12,16 +12,16 @@ export interface PlaceEvents {
   onAbort(): void
   /** `maxWaitMs` have passed since the first denial. */
   onPatienceOver(): void
-  /** Comes every `BEAT_MS` after `beat`. */
+  /** Called every `BEAT_MS` after `beat`. */
   onBeat(): void
-  /** Comes after `callUp`, in the caller's own request. */
+  /** Called after `callUp`, in the caller's own request. */
   onCall(): void
 }
 
-/** The caller looks at its line so often, in case that the request which was to wake it has ended. */
+/** Time between two checks of a caller's line. The request that should wake the caller may have ended. */
 const BEAT_MS = 10_000
 
-/** A timer may fire so much before the clock says that it is due. */
+/** The most time that a timer may fire too early by the clock. */
 const EARLY_MS = 10
 
 const nothing = (): void => {}
@@ -30,9 +30,9 @@ export class Place {
   readonly waiter: Waiter
   readonly decision: Promise<Decision>
   hasLeft = false
-  /** Time of the first denial that this caller learned of. `maxWaitMs` counts from here. */
+  /** Time of the first denial that this caller knows of. `maxWaitMs` counts from here. */
   deniedAtMs: number | undefined
-  /** Set while its own attempt is under way: it leaves with this reason if the attempt is denied. */
+  /** Set during the caller's own attempt: it leaves with this reason if the attempt is denied. */
   leavesWith: { readonly reason: unknown } | undefined
   readonly #clock: TimerClock
   #resolve: (decision: Decision) => void = nothing
@@ -63,7 +63,7 @@ export class Place {
     this.countPatience()
   }
 
-  /** Keeps a timer of its own, as long as no other one is its own. */
+  /** Keeps a timer running in the caller's own request, if it has no other timer. */
   beat(): void {
     this.#stopBeat = this.#clock.after(BEAT_MS, () => {
       this.beat()
@@ -75,21 +75,21 @@ export class Place {
     this.#stopBeat()
   }
 
-  /** Starts the timer of `maxWaitMs`, once there was a denial to count from. */
+  /** Starts the timer of `maxWaitMs` after the first denial. */
   countPatience(): void {
     const { maxWaitMs } = this.waiter
     if (this.deniedAtMs === undefined || maxWaitMs === Number.POSITIVE_INFINITY || this.#stopPatience !== nothing) return
     const endMs = this.deniedAtMs + maxWaitMs
     const onTimer = (): void => {
       const earlyMs = endMs - this.#clock.now()
-      // More than a little early means that the clock was set back: then the timer is right.
+      // If the timer is more than a little early, the clock was set back. Then the timer is right.
       if (earlyMs > 0 && earlyMs <= EARLY_MS) this.#stopPatience = this.#clock.after(earlyMs, onTimer)
       else this.#events?.onPatienceOver()
     }
     this.#stopPatience = this.#clock.after(Math.max(0, endMs - this.#clock.now()), onTimer)
   }
 
-  /** Has `onCall` run in the caller's own request: a promise goes on in the request that awaits it. */
+  /** Makes `onCall` run in the caller's own request: code after `await` runs in the request that awaits. */
   callUp(): void {
     this.#callUp()
   }

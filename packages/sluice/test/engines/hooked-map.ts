@@ -27,7 +27,7 @@ export function makeMap() {
       return true
     },
   }
-  /** A store as another process has it: without the hook. */
+  /** Makes a store of another process: without the hook. */
   const other = compareAndSwapStore<number>({
     ...options,
     async swap({ name, value, endsAt }, expected) {

@@ -16,7 +16,7 @@ storeSuite('toy, scripted', (clock) => toyScriptedStore(new ToyServer(clock), cl
 storeSuite('toy, transaction', (clock) => toyTransactionStore(new ToyDatabase(clock)), { steps })
 storeSuite('toy, compare and swap', (clock) => toyCompareAndSwapStore(new VersionedMap(), clock), { steps })
 
-/** Stands still, with timers that fire: processes that meet pause, and go on. */
+/** A clock that stands still, with timers that fire at once, so that competing processes go on after a pause. */
 const stopped = { now: fakeClock().now, after: (delayMs: number, callback: () => void) => timer(delayMs, callback) }
 
 function timer(delayMs: number, callback: () => void): () => void {

@@ -1,4 +1,4 @@
-// What every door of the middleware does, over real sockets. A framework is one line.
+// The behaviour of every door of the middleware, over real sockets. A framework is one line.
 
 import { describe } from 'vitest'
 import { express, express4 } from './frameworks/express.ts'

@@ -11,7 +11,7 @@ export interface Sent {
 
 export interface Reply {
   readonly status: number
-  /** Names in small letters; a field that came twice is joined by a comma. */
+  /** Names in lower case. A field that came twice is joined by a comma. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
@@ -50,7 +50,7 @@ export class RawConnection {
     this.#socket.write(requests.map(written).join(''))
   }
 
-  /** Goes away without a word. */
+  /** Closes the connection at once. */
   abort(): void {
     this.#socket.resetAndDestroy()
   }
@@ -86,7 +86,7 @@ export class RawConnection {
     }
   }
 
-  /** The first so many bytes, once they are there; a negative number: it is not known yet. */
+  /** Takes the first bytes once they have arrived. `count` returns their number; a negative number if it is not known yet. */
   async #take(count: () => number): Promise<string> {
     for (;;) {
       const wanted = count()

@@ -1,5 +1,5 @@
-// The frameworks' own types fit without a cast, though none of them is imported by the library. What is wrong here does not
-// compile; the tests that run only see that the frameworks take what they are given.
+// The frameworks' own types fit without a cast, though the library imports none of them. A mistake here does not
+// compile. The tests that run only check that the frameworks accept the middleware.
 
 import type { Server } from 'node:http'
 import { createServer } from 'node:http'

@@ -15,7 +15,7 @@ export interface Connected {
 
 type Connect = (port: number) => Promise<Connected>
 
-// Glide tells of every error on standard output as well.
+// Glide also prints every error to standard output.
 Logger.setLoggerConfig('off')
 
 const host = '127.0.0.1'

@@ -1,12 +1,12 @@
-// A process of its own that hits what its parent tells it to, through a client of its own. SKEW_MS makes its clock wrong, and
-// REDIS_CLUSTER says that the port is that of a cluster. Uses the built package, as programs do.
+// A child process with a client of its own. It makes the calls that its parent sends. SKEW_MS shifts its clock, and
+// REDIS_CLUSTER means that the port belongs to a cluster. Uses the built package, as applications do.
 
 /** @import { Limiter } from 'sluice' */
 /** @import { Task } from './limiter-processes.ts' */
 
 const skewMs = Number(process.env.SKEW_MS ?? 0)
 const RealDate = Date
-// Before anything else is loaded, so that nobody has seen the right time.
+// Set before anything else is loaded, so that no module has read the right time.
 globalThis.Date = /** @type {DateConstructor} */ (
   class extends RealDate {
     /** @param {[] | [number | string | Date]} args */

@@ -15,7 +15,7 @@ export interface Task {
   readonly calls: readonly (readonly [method: string, ...args: unknown[]])[]
 }
 
-/** What a process answers: numbers and decisions, and what it takes for the time. */
+/** The results of a process: numbers and decisions, and the time by its clock. */
 interface Reply {
   readonly answers: readonly (number & Decision)[]
   readonly nowMs: number
@@ -57,7 +57,7 @@ export class LimiterProcess {
   }
 }
 
-/** A process for each skew, for the tests that follow. */
+/** Starts a process for each skew, for the tests after it. */
 export function limiterProcesses(port: () => number, skewsMs: readonly number[]): Later<readonly LimiterProcess[]> {
   return beforeTests(
     () => Promise.all(skewsMs.map((skewMs) => new LimiterProcess(port(), { SKEW_MS: String(skewMs) }).ready())),
@@ -65,7 +65,7 @@ export function limiterProcesses(port: () => number, skewsMs: readonly number[])
   )
 }
 
-/** So many processes that share a cluster, for the tests that follow. */
+/** Starts `count` processes that share a cluster, for the tests after it. */
 export function clusterProcesses(port: () => number, count: number): Later<readonly LimiterProcess[]> {
   return beforeTests(
     () => Promise.all(Array.from({ length: count }, () => new LimiterProcess(port(), { REDIS_CLUSTER: '1' }).ready())),

@@ -61,11 +61,11 @@ describe.each(Object.entries(CLIENTS))('%s', (_, make) => {
         createLimiter({ rules: parseRule(`${LIMIT}/hour`), store, failure }),
         createLimiter({ rules: parseRule(`${LIMIT}/hour`), store, failure }),
       ]
-      const told: Promise<number>[] = []
+      const remaining: Promise<number>[] = []
       for (let i = 0; i < 60; i++) {
         const calls = random.pick([1, 1, 2, 70])
         for (let call = 0; call < calls; call++)
-          told.push(
+          remaining.push(
             random
               .pick(limiters)
               .hit('ada')
@@ -75,8 +75,8 @@ describe.each(Object.entries(CLIENTS))('%s', (_, make) => {
         if (random.whole(0, 1) === 0) await pause(random.whole(0, 4))
         else await new Promise(setImmediate)
       }
-      const inOrder = told.map((_, i) => LIMIT - i - 1)
-      expect(await Promise.all(told), `SEED=${random.seed}`).toEqual(inOrder)
+      const inOrder = remaining.map((_, i) => LIMIT - i - 1)
+      expect(await Promise.all(remaining), `SEED=${random.seed}`).toEqual(inOrder)
     } finally {
       close()
       await proxy.stop()

@@ -5,7 +5,7 @@ import { type RedisServer, startCluster, startRedis, startSentinel } from '../..
 import { createLimiter, type Limiter, type LimiterOptions } from '../../src/index.ts'
 import type { RedisStore } from '../../src/stores/redis/redis-store.ts'
 
-/** What is there once the tests run. */
+/** A resource that exists while the tests run. */
 export interface Later<T> {
   readonly it: T
 }

@@ -25,7 +25,7 @@ const rules: Readonly<Record<string, RuleSpec>> = {
   'leaky bucket': { algorithm: 'leaky-bucket', capacity: 1000, leak: 1, every: HOUR_MS },
 }
 
-/** Every process makes the calls at once, in many commands; → all answers. */
+/** Every process makes the calls at once, in many commands. Returns all results. */
 async function stampede(rules: readonly RuleSpec[], prefix: string, calls: readonly (readonly [string, ...unknown[]])[]) {
   const replies = await Promise.all(processes.it.map((each) => each.ask({ rules, prefix, batch: 10, calls })))
   return replies.flatMap(({ answers }) => answers)

@@ -1,4 +1,4 @@
-// Waiting on a real Redis that is far away: whoever is turned away has not paid.
+// Waiting on a real Redis with latency: a caller that is rejected was not charged.
 
 import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Real time: Redis' clock rules, however wrong the clocks of the processes are.
+// Real time: Redis' clock decides, also if the clocks of the processes are wrong.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
@@ -53,7 +53,7 @@ describe.concurrent('processes whose clocks are an hour slow, right, and an hour
       const ask = async (process: number, ...calls: [string, ...unknown[]][]) =>
         (await processes.it[process].ask({ rules: [rule], prefix, calls })).answers
 
-      // From the start of a window on the clock; and anew, if on a busy machine it was over before all had been asked.
+      // Starts with a window on the clock. Repeated if the window ended before all processes were asked, on a busy machine.
       let startMs = 0
       const spent = []
       const asked = []
@@ -74,12 +74,12 @@ describe.concurrent('processes whose clocks are an hour slow, right, and an hour
       for (const { beforeMs, denied, endsMs, afterMs } of asked) {
         expect(denied.allowed).toBe(false)
         expect(denied.retryAfterMs).toBeLessThanOrEqual(2 * WINDOW_MS)
-        // Until when and from when on are both told on Redis' clock.
+        // Both times are read from Redis' clock.
         expect(endsMs - denied.resetAfterMs).toBeGreaterThanOrEqual(beforeMs)
         expect(endsMs - denied.resetAfterMs).toBeLessThanOrEqual(afterMs)
       }
 
-      // What one is told to wait for, another gets.
+      // After the wait that one process returned, another process is allowed.
       const [{ retryAfterMs }] = await ask(0, ['peek', 'ada', { cost: 6 }])
       const inTimeMs = (await redisNowMs()) + retryAfterMs
       await until('the time to come', async () => (await redisNowMs()) >= inTimeMs)
@@ -107,7 +107,7 @@ test('the wait holds on Redis’ clock: denied until then, allowed from then on,
 
 /** An answer, and Redis' time before and after it. */
 async function timed(answer: Promise<Decision>): Promise<[number, Decision, number]> {
-  // On one connection, what is sent first is executed first; calls of a limiter leave with the turn.
+  // Commands of one connection are executed in order. Calls of a limiter are sent at the end of the turn.
   const beforeMs = redisNowMs()
   const decision = await answer
   return [await beforeMs, decision, await redisNowMs()]

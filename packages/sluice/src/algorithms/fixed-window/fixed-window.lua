@@ -1,7 +1,8 @@
--- The sums of fixed-window.ts, done beside the data. Cells: expiresAt, used.
+-- Translation of fixed-window.ts. Cells: expiresAt, used.
 
--- For most hits there are: on this rule alone, within a live window, and with room. → does such a hit to a key in one go, and
--- answers it; to any other it does nothing and answers nothing, nor to one that Redis refuses or whose key has lost its expiry.
+-- The short way, for the most frequent hit: on this rule alone, within a live window, with units left. Returns a function that
+-- does such a hit on a key and returns its figures. For any other hit the function does nothing and returns nil, also if Redis
+-- refuses a command or the key has lost its expiry.
 local function fixedWindowShortWay(rule, nowMs, cost)
   if rule.elastic then return nil end
   local try, format, pack, unpack = redis.pcall, string.format, struct.pack, struct.unpack
@@ -11,7 +12,7 @@ local function fixedWindowShortWay(rule, nowMs, cost)
     local value = try('GET', key)
     if not value or #value ~= 16 then return end
     local expiresAt, used = unpack('<dd', value)
-    -- Each of these is false for NaN: a value that cannot be used is the long way's to refuse.
+    -- Each comparison is false for NaN. The long way refuses such values.
     local isLive = expiresAt > nowMs and expiresAt <= latestEnd and expiresAt % 1 == 0
     if not (isLive and used >= 0 and used <= mostUsed and used % 1 == 0) then return end
     if looksForExpiry and try('PTTL', key) == -1 then return end

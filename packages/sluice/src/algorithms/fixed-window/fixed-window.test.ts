@@ -5,7 +5,7 @@ import { type Model, walkModel } from '../../../test/model-walk.ts'
 import {
   anyLimit,
   anyWindowMs,
-  aroundNewNumbers,
+  aroundNewOptions,
   keepsItsPromises,
   leavesNoTraceOfDeniedHits,
   runs,
@@ -19,7 +19,7 @@ import { type FixedWindowOptions, fixedWindow } from './fixed-window.ts'
 
 const MAX = Number.MAX_SAFE_INTEGER
 
-/** One counted hit, and when the window that it fell into ends. */
+/** A counted hit, with the end of its window. */
 interface Counted {
   readonly cost: number
   readonly endMs: number
@@ -38,7 +38,7 @@ function modelOf(options: FixedWindowOptions & { readonly window: number }): Mod
     settle: (hits, nowMs) =>
       hits
         .filter(({ endMs }) => nowMs < endMs)
-        // A window never ends more than one window from now, whatever the clock did.
+        // A window never ends more than one window from now, also after a step of the clock.
         .map(({ cost, endMs }) => ({ cost, endMs: Math.min(endMs, nowMs + window) })),
     used: sum,
     allows: (hits, _, cost) => sum(hits) + cost <= limit,
@@ -51,7 +51,7 @@ function modelOf(options: FixedWindowOptions & { readonly window: number }): Mod
       const keepsBoundary = anchor === 'clock' && hits.length > 0
       return [{ cost: used, endMs: keepsBoundary ? hits[0].endMs : endOfNew(nowMs) }]
     },
-    // A refund is a hit that costs less than nothing, if there is anything to give back.
+    // A refund is a hit with a negative cost, if there is anything to give back.
     refund: (hits, _, cost) => (hits.length === 0 ? hits : [...hits, { cost: -Math.min(cost, sum(hits)), endMs: hits[0].endMs }]),
   }
 }
@@ -208,7 +208,7 @@ describe('fixedWindow, in known numbers', () => {
     },
   )
 
-  test('an unknown option is refused with the nearest known one', () => {
+  test('the error about an unknown option suggests the nearest known one', () => {
     const options = { limit: 1, window: 1, countdenied: true } as unknown as FixedWindowOptions
     expect(() => fixedWindow(options)).toThrow(/countDenied/)
   })
@@ -242,7 +242,7 @@ describe('a clock that steps back', () => {
     expect(limiter.hit('k').allowed).toBe(true)
   })
 
-  test('does not let looking write', () => {
+  test('does not make a peek write', () => {
     const { limiter, clock } = definedLimiter(fixedWindow({ limit: 1, window: '1s' }))
     limiter.hit('k')
     clock.set(clock.now() - 10_000)
@@ -252,11 +252,11 @@ describe('a clock that steps back', () => {
   })
 })
 
-describe("a named rule's new numbers", () => {
+describe('new options of a named rule', () => {
   test('keep what was used and make exact waits, whatever they are', () => {
     const anchor = fc.constantFrom('first-hit' as const, 'clock' as const)
     const rules = fc.record({ limit: anyLimit, window: anyWindowMs, anchor }).map((of) => fixedWindow({ ...of, name: 'api' }))
-    aroundNewNumbers(rules, (before, after) => expect(after).toBe(before))
+    aroundNewOptions(rules, (before, after) => expect(after).toBe(before))
   })
 
   test('keep what was used when the limit changes', () => {

@@ -1,4 +1,4 @@
-// A count that starts anew with each window. Cells: expiresAt, used.
+// The fixed window: a count that starts again at 0 with each window. Cells: expiresAt, used.
 
 import { type Duration, formatDuration } from '../../core/duration.ts'
 import { SluiceError } from '../../core/errors.ts'
@@ -43,7 +43,7 @@ export const FIXED_WINDOW_OPTIONS = {
 const EXPIRES_AT = 0
 const USED = 1
 
-/** At most `limit` units in each window. Simple and lean; up to twice the limit can pass around a boundary. */
+/** Allows at most `limit` units in each window. Simple, with a small state. Around a boundary, up to twice the limit can pass. */
 export function fixedWindow<const P extends PerOption = undefined>(options: FixedWindowOptions<P>): Rule<PerOf<P>> {
   return new FixedWindow<PerOf<P>>(options)
 }
@@ -88,7 +88,7 @@ class FixedWindow<P extends Per> implements Rule<P> {
       cells[at + EXPIRES_AT] = 0
       cells[at + USED] = 0
     } else if (expiresAt > nowMs + this.windowMs) {
-      // The clock stepped back, or the window became shorter: what was used stays, for one window from now at most.
+      // The clock stepped back, or the window became shorter. The units used stay, for one window from now at most.
       cells[at + EXPIRES_AT] = nowMs + this.windowMs
     }
   }
@@ -98,7 +98,7 @@ class FixedWindow<P extends Per> implements Rule<P> {
     const used = cells[at + USED]
     const isLive = nowMs < expiresAt && expiresAt <= nowMs + this.windowMs
     if (!isLive || used > this.limit - cost || this.elastic) return takeByParts(this, cells, at, nowMs, cost)
-    // Most hits there are: within a live window, and with room.
+    // The most frequent hit: within a live window, with units left.
     cells[at + USED] = used + cost
     return 0
   }
@@ -124,12 +124,12 @@ class FixedWindow<P extends Per> implements Rule<P> {
   }
 
   refund(cells: Float64Array, at: number, nowMs: number, cost: number, endsAt?: number): void {
-    // A new window ends later; an elastic one may have been extended, but lasts at least until `endsAt`.
+    // A new window ends after `endsAt`. An elastic window may have been extended, but lasts at least until `endsAt`.
     if (endsAt !== undefined && (this.elastic ? nowMs >= endsAt : cells[at + EXPIRES_AT] > endsAt)) return
     cells[at + USED] = Math.max(0, cells[at + USED] - cost)
   }
 
-  /** The end of a window that opens now. */
+  /** Returns the end of a window that opens now. */
   #endOfWindow(nowMs: number): number {
     return this.anchor === 'clock' ? nowMs - (nowMs % this.windowMs) + this.windowMs : nowMs + this.windowMs
   }

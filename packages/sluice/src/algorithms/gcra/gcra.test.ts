@@ -23,13 +23,13 @@ interface Numbers {
   readonly burst: number
 }
 
-/** The theoretical arrival time of the next cell, and when that was last looked at; both in parts of which `limit` make a millisecond. */
+/** The theoretical arrival time of the next cell, and the time of the last settling, both in parts of 1/limit ms. */
 interface Arrival {
   readonly tat: bigint
   readonly seen: bigint
 }
 
-/** GCRA as it is taught: cells arrive `period/limit` ms apart, and may come early by up to `burst` of those intervals. */
+/** GCRA as in textbooks: cells arrive `period/limit` ms apart, and may come early by up to `burst` of those intervals. */
 function modelOf(numbers: Numbers): Model<Arrival> {
   // In parts of 1/limit ms the interval between two cells is `period` parts.
   const interval = BigInt(numbers.period)
@@ -83,7 +83,7 @@ describe('gcra', () => {
     }
   })
 
-  test('has a burst of its limit unless told otherwise', () => {
+  test('has a burst of its limit by default', () => {
     const { limiter } = definedLimiter(gcra({ limit: 7, period: '1s' }))
     expect(limiter.hit('k', { cost: 7 })).toMatchObject({ allowed: true, limit: 7, remaining: 0 })
     expect(limiter.hit('k').retryAfterMs).toBe(Math.ceil(1000 / 7))
@@ -97,7 +97,7 @@ describe('gcra', () => {
       if (limiter.hit('k').allowed) passedAt.push(clock.now() - startMs)
       clock.advance(1)
     }
-    // Without a burst there is no tolerance to keep the two thirds of a millisecond in by which a cell is late.
+    // A cell is two thirds of a millisecond late. Without a burst, no tolerance carries them over.
     expect(passedAt).toEqual([0, 334, 668])
   })
 

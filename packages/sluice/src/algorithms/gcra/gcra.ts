@@ -1,4 +1,4 @@
-// The generic cell rate algorithm: `limit` per `period`, evenly spaced, of which `burst` may come at once.
+// The generic cell rate algorithm (GCRA): `limit` per `period`, evenly spaced, of which `burst` may come at once.
 
 import { type Duration, formatDuration } from '../../core/duration.ts'
 import { type PerOf, type PerOption, type Rule, type RuleOptions, ruleName, rulePer } from '../../core/rule.ts'
@@ -20,10 +20,10 @@ export const GCRA_OPTIONS = {
   burst: { kind: 'units', sameAs: 'limit' },
 } as const satisfies KindsOf<GcraOptions>
 
-/** `limit` per `period`, evenly spaced, of which `burst` may come at once. */
+/** Allows `limit` per `period`, evenly spaced, of which `burst` may come at once. */
 export function gcra<const P extends PerOption = undefined>(options: GcraOptions<P>): Rule<PerOf<P>> {
   const { limit, period: everyMs, burst } = readOptions('gcra', options, GCRA_OPTIONS)
   const per = rulePer(options.per as P)
   const name = ruleName(options, `gcra:${burst}+${limit}/${formatDuration(everyMs)}`)
-  return new Meter({ name, per, of: 'gcra', capacity: burst, capacityName: 'burst', refill: limit, everyMs, style: 'smooth' })
+  return new Meter({ name, per, maker: 'gcra', capacity: burst, capacityName: 'burst', refill: limit, everyMs, style: 'smooth' })
 }

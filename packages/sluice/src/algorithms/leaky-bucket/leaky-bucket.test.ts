@@ -26,7 +26,7 @@ interface Level {
   readonly sinceMs: number
 }
 
-/** How full the bucket is, in drops of which `every` make one unit: then `leak` drops fall in each millisecond. */
+/** Counts the level in drops: a unit is `every` drops, and `leak` drops fall in each millisecond. */
 function modelOf({ capacity, leak, every }: Numbers): Model<Level> {
   const drops = (units: number): bigint => BigInt(units) * BigInt(every)
   const notBelowEmpty = (level: bigint): bigint => (level > 0n ? level : 0n)
@@ -38,7 +38,7 @@ function modelOf({ capacity, leak, every }: Numbers): Model<Level> {
       const leaked = nowMs > sinceMs ? BigInt(nowMs - sinceMs) * BigInt(leak) : 0n
       return { level: notBelowEmpty(level - leaked), sinceMs: nowMs }
     },
-    // A drop in a unit makes it used.
+    // A unit counts as used from its first drop on.
     used: ({ level }) => Number(level / BigInt(every)) + (level % BigInt(every) > 0n ? 1 : 0),
     allows: ({ level }, _, cost) => level + drops(cost) <= drops(capacity),
     isNew: ({ level }) => level === 0n,
@@ -77,7 +77,7 @@ describe('leakyBucket', () => {
     }
   })
 
-  test('denies what would make it overflow, and leaks', () => {
+  test('denies a hit that would make it overflow, and leaks', () => {
     const { limiter, clock } = definedLimiter(leakyBucket({ capacity: 3, leak: 1, every: 100 }))
     expect(limiter.hit('k', { cost: 3 })).toMatchObject({ allowed: true, remaining: 0, resetAfterMs: 300 })
     expect(limiter.hit('k')).toMatchObject({ allowed: false, retryAfterMs: 100 })

@@ -1,4 +1,4 @@
-// A bucket that hits fill and that leaks: what would make it overflow is denied. The token bucket's mirror image.
+// The leaky bucket. Hits fill it, and it leaks. A hit that would make it overflow is denied. It mirrors the token bucket.
 
 import { type Duration, formatDuration } from '../../core/duration.ts'
 import { type PerOf, type PerOption, type Rule, type RuleOptions, ruleName, rulePer } from '../../core/rule.ts'
@@ -25,5 +25,14 @@ export function leakyBucket<const P extends PerOption = undefined>(options: Leak
   const { capacity, leak, every: everyMs } = readOptions('leakyBucket', options, LEAKY_BUCKET_OPTIONS)
   const per = rulePer(options.per as P)
   const name = ruleName(options, `leaky-bucket:${capacity}-${leak}/${formatDuration(everyMs)}`)
-  return new Meter({ name, per, of: 'leakyBucket', capacity, capacityName: 'capacity', refill: leak, everyMs, style: 'smooth' })
+  return new Meter({
+    name,
+    per,
+    maker: 'leakyBucket',
+    capacity,
+    capacityName: 'capacity',
+    refill: leak,
+    everyMs,
+    style: 'smooth',
+  })
 }

@@ -1,5 +1,5 @@
--- The sums of meter.ts, done beside the data. Cells: expiresAt, debt, pace, drainPerTick. The value of a state has the last two
--- as one number, packed as rate.ts does it, unless the rule is wide.
+-- Translation of meter.ts. Cells: expiresAt, debt, pace, drainPerTick. In the stored value the last two are one number, packed
+-- as in rate.ts, except if the rule is wide.
 
 local function defineMeter()
   local meter = {}
@@ -11,7 +11,7 @@ local function defineMeter()
   local LENGTH_BITS = 64
   local MOST_PACKED = 2 ^ 47
 
-  -- 0 if the rate does not fit.
+  -- Returns 0 if the rate does not fit into one number.
   local function packRate(pace, drainPerTick)
     local bits = 0
     while 2 ^ bits < drainPerTick do bits = bits + 1 end
@@ -19,7 +19,7 @@ local function defineMeter()
     return packed < MOST_PACKED and packed * LENGTH_BITS + bits or 0
   end
 
-  -- Pace and drainPerTick of a packed rate.
+  -- Returns pace and drainPerTick of a packed rate.
   function meter.unpackRate(rule, rate)
     if rate == rule.rate then return rule.pace, rule.drainPerTick end
     if not isWhole(rate) then refuseValue() end
@@ -35,7 +35,7 @@ local function defineMeter()
     rule.width = rule.rate == 0 and 4 or 3
   end
 
-  -- True for cells that `owe` can have written, under any pace.
+  -- Returns true if `owe` can have written these cells, with any pace.
   function meter.isSound(rule, cells)
     local debt = cells[DEBT]
     local pace = cells[PACE]

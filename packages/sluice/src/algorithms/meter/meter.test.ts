@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { definedLimiter } from '../../../test/defined-limiter.ts'
-import { anyLimit, anyWindowMs, aroundNewNumbers, runs, TEN_YEARS_MS } from '../../../test/rule-promises.ts'
+import { anyLimit, anyWindowMs, aroundNewOptions, runs, TEN_YEARS_MS } from '../../../test/rule-promises.ts'
 import { type Rule, takeByParts } from '../../core/rule.ts'
 import { gcra } from '../gcra/gcra.ts'
 import { leakyBucket } from '../leaky-bucket/leaky-bucket.ts'
@@ -29,7 +29,7 @@ const numbers = fc
   .record({ capacity: anyLimit, refill: anyLimit, every: anyWindowMs })
   .map(({ capacity, refill, every }) => ({ capacity: Math.min(capacity, Math.floor(2 ** 46 / every)), refill, every }))
 
-/** Numbers of wide meters: their rate does not fit one cell. */
+/** Options of wide meters: their rate does not fit into one cell. */
 const wideNumbers = fc.record({
   capacity: fc.integer({ min: 1, max: 1000 }),
   refill: fc.integer({ min: 2 ** 16, max: 2 ** 31 }),
@@ -37,7 +37,7 @@ const wideNumbers = fc.record({
 })
 
 describe('token bucket, GCRA and leaky bucket', () => {
-  test('are one sum in different words: with the same numbers they give the same answers', () => {
+  test('are one definition: with the same parameters they decide alike', () => {
     const hits = fc.array(fc.record({ pause: fc.integer({ min: 0, max: 500 }), cost: fc.integer({ min: 0, max: 1000 }) }), {
       maxLength: 30,
     })
@@ -58,7 +58,7 @@ describe('token bucket, GCRA and leaky bucket', () => {
     )
   })
 
-  test('share their state under one name: a rule can be put in other words without losing what was used', () => {
+  test('share their state under one name: a rule can change its algorithm without losing the units used', () => {
     const { limiter, withRule } = definedLimiter(NAMES[0][1]({ capacity: 5, refill: 2, every: 1000 }))
     limiter.hit('k', { cost: 4 })
     for (const [, make] of NAMES) expect(withRule(make({ capacity: 5, refill: 2, every: 1000 })).get('k')).toBe(4)
@@ -71,7 +71,7 @@ describe.each([...NAMES, ['stepped tokenBucket', stepped] as const])('the larges
     expect(() => make(numbers)).toThrow(expect.objectContaining({ code: 'ERR_RULE' }))
   }
 
-  /** Whether the rule is exact to the unit and the millisecond when it is all spent, half refilled, and so on. */
+  /** Expects exact counts and waits, to the unit and the millisecond, with all tokens spent, half of them refilled, and so on. */
   const expectExact = ({ capacity, refill, every }: Numbers): void => {
     const { limiter, clock } = definedLimiter(make({ capacity, refill, every }))
     const startMs = clock.now()
@@ -140,20 +140,20 @@ describe.each([...NAMES, ['stepped tokenBucket', stepped] as const])('the larges
   })
 })
 
-describe("a named meter's new numbers", () => {
+describe('new options of a named meter', () => {
   const before: Numbers = { capacity: 10, refill: 10, every: 1000 }
 
   const expectKept = (before: number, after: number, _: Rule, to: Rule): void => expect(after).toBe(Math.min(before, to.mostUsed))
 
   describe.each([...NAMES, ['stepped tokenBucket', stepped] as const])('of %s', (_, make) => {
     test('keep the tokens owed and make exact waits, whatever they are', () =>
-      aroundNewNumbers(
+      aroundNewOptions(
         numbers.map((of) => make(of)).filter(({ width }) => width === 3),
         expectKept,
       ))
 
     test('keep the tokens owed and make exact waits, also where the rates are wide', () =>
-      aroundNewNumbers(
+      aroundNewOptions(
         wideNumbers.map((of) => make(of)).filter(({ width }) => width === 4),
         expectKept,
       ))
@@ -193,7 +193,7 @@ describe("a named meter's new numbers", () => {
     expect(withRule(make({ ...before, refill: 100 })).peek('k', { cost: 5 }).retryAfterMs).toBe(5)
   })
 
-  test('the same rate in other numbers changes nothing', () => {
+  test('the same rate with other options changes nothing', () => {
     const { limiter, clock, withRule } = definedLimiter(tokenBucket({ ...before, name: 'meter' }))
     limiter.hit('k', { cost: 8 })
     clock.advance(123)
@@ -201,7 +201,7 @@ describe("a named meter's new numbers", () => {
     expect(same.peek('k', { cost: 10 })).toEqual(limiter.peek('k', { cost: 10 }))
   })
 
-  /** What get() says before and after the rate changes, some time after `cost` was spent. */
+  /** Returns the units used before and after a change of the rate, `pauseMs` after `cost` was spent. */
   const aroundChange = (make: (numbers: Numbers) => Rule, from: Numbers, to: Numbers, cost: number, pauseMs: number) => {
     const { limiter, clock, withRule } = definedLimiter(make(from))
     limiter.hit('k', { cost })
@@ -297,7 +297,7 @@ describe('when the clock steps back', () => {
   )
 })
 
-describe('what a state takes', () => {
+describe('the width of a state', () => {
   const takes = (make: (numbers: Numbers) => Rule, refill: number, every: number) => {
     const { algorithm, width } = make({ capacity: 1, refill, every })
     return [algorithm, width]
@@ -321,7 +321,7 @@ describe('a packed rate', () => {
     return [Math.max(1, a % 2 ** (47 - bits)), drainPerTick] as const
   })
 
-  test('gives back what was packed, and no two rates are one number', () => {
+  test('is unpacked exactly, and no two rates share a number', () => {
     fc.assert(
       fc.property(rate, rate, (a, b) => {
         for (const [pace, drainPerTick] of [a, b]) {

@@ -1,22 +1,23 @@
-// A meter: it owes `debt` units, drains `drainPerTick` of them every tick and holds at most `limit` tokens' worth.
-// Token bucket, GCRA and leaky bucket are this one sum in different words; no fraction of a token is ever lost,
-// because a token is `unitsPerToken` whole units. Cells: expiresAt, debt, rate. The rate is pace and drainPerTick in one number,
-// where pace is unitsPerToken of a smooth meter, whose tick is 1 ms, and tickMs of a stepped one, whose unit is a token. So a
-// state tells how it was written; when its ticks began is expiresAt less the ticks that it takes to drain.
-// A wide meter is one whose rate does not fit one number: its cells are expiresAt, debt, pace, drainPerTick.
+// A meter: the one definition behind token bucket, GCRA and leaky bucket. Hits add units to its `debt`, at most `limit` tokens'
+// worth. Every tick drains `drainPerTick` units. A token is `unitsPerToken` whole units, so no fraction of a token is lost.
+// - Smooth meter: a tick is 1 ms, and its pace is `unitsPerToken`.
+// - Stepped meter: a unit is a token, and its pace is `tickMs`.
+// Cells: expiresAt, debt, rate. The rate is pace and drainPerTick in one number, so a state contains the rate at which it was
+// written. The start of the current tick is not stored: it is expiresAt minus the ticks that the debt takes to drain.
+// Wide meter: the rate does not fit into one number. Its cells are expiresAt, debt, pace, drainPerTick.
 
 import { SluiceError } from '../../core/errors.ts'
 import { type Per, type Rule, type RuleParameters, takeByParts } from '../../core/rule.ts'
 import { ceilDiv, floorDiv, greatestCommonDivisor, MAX, MAX_DURATION_MS } from '../../core/whole-numbers.ts'
 import { drainPerTickOf, paceOf, packRate } from './rate.ts'
 
-export interface MeterNumbers<P extends Per> {
+export interface MeterOptions<P extends Per> {
   readonly name: string
   readonly per: P
-  /** What the rule is called in error messages. */
-  readonly of: string
+  /** Name of the maker in error messages. */
+  readonly maker: string
   readonly capacity: number
-  /** The option that says it. */
+  /** Name of the option that sets the capacity. */
   readonly capacityName: string
   /** Tokens that come back every `everyMs`. */
   readonly refill: number
@@ -32,7 +33,7 @@ const WIDE_PACE = 2
 const WIDE_DRAIN_PER_TICK = 3
 
 export class Meter<P extends Per = Per> implements Rule<P> {
-  /** The two styles count in different units, and wide states have other cells, so their states must not meet. */
+  /** Invariant: the two styles count in different units, and wide states have other cells, so they never share states. */
   readonly algorithm: 'meter' | 'stepped-meter' | 'wide-meter' | 'wide-stepped-meter'
   readonly name: string
   readonly per: P
@@ -45,16 +46,16 @@ export class Meter<P extends Per = Per> implements Rule<P> {
   readonly drainPerTick: number
   readonly tickMs: number
   readonly pace: number
-  /** Pace and drainPerTick in one number, as states of this rule hold it; 0 if the rule is wide. */
+  /** Pace and drainPerTick in one number, as in the cells of a state; 0 if the rule is wide. */
   readonly rate: number
-  /** The most units that `take` leaves owed by its short way: `limit` tokens of a smooth meter. −1: there is no short way. */
+  /** The largest debt up to which `take` uses its short way: `limit` tokens of a smooth meter. −1 if there is no short way. */
   readonly shortWayMost: number
   readonly isSmooth: boolean
-  /** True if pace and drainPerTick do not fit one number. */
+  /** True if pace and drainPerTick do not fit into one number. */
   readonly isWide: boolean
   readonly parameters: RuleParameters
 
-  constructor({ name, per, of, capacity, capacityName, refill, everyMs, style }: MeterNumbers<P>) {
+  constructor({ name, per, maker, capacity, capacityName, refill, everyMs, style }: MeterOptions<P>) {
     const shared = greatestCommonDivisor(refill, everyMs)
     const smooth = style === 'smooth'
     this.isSmooth = smooth
@@ -74,7 +75,7 @@ export class Meter<P extends Per = Per> implements Rule<P> {
     if (capacity > this.mostUsed) {
       throw new SluiceError(
         'ERR_RULE',
-        `${of} with ${capacity} at ${refill} per ${everyMs} ms passes 2^53 when counted exactly, or takes over 2^47 ms to fill: use a smaller capacity, or a rate with smaller numbers`,
+        `${maker} with ${capacity} at ${refill} per ${everyMs} ms passes 2^53 when counted exactly, or takes over 2^47 ms to fill: use a smaller capacity, or a rate with smaller numbers`,
         { option: capacityName, value: capacity },
       )
     }
@@ -95,7 +96,7 @@ export class Meter<P extends Per = Per> implements Rule<P> {
     const tickMs = this.isSmooth ? 1 : pace
     const debt = cells[at + DEBT]
     const since = expiresAt - ceilDiv(debt, drainPerTick) * tickMs
-    // Where the clock has stepped back nothing drains, nothing is taken, and draining goes on from now.
+    // If the clock has stepped back, the debt stays the same, and draining goes on from now.
     const ticks = Math.max(0, floorDiv(nowMs - since, tickMs))
     const owed = debt - ticks * drainPerTick
     if (isOwn) this.#owe(cells, at, Math.min(since + ticks * tickMs, nowMs), owed)
@@ -112,14 +113,17 @@ export class Meter<P extends Per = Per> implements Rule<P> {
       owed += ticks >= 0 && cells[at + RATE] === rate ? debt - ticks * drainPerTick : MAX
     }
     if (owed > this.shortWayMost) return this.#takeLong(cells, at, nowMs, cost)
-    // Most hits there are: on a state of this rate, or on one that has ended, and with room.
+    // The most frequent hit: on a state of this rate or one that has ended, with tokens left.
     cells[at] = nowMs + Math.ceil(owed / drainPerTick)
     cells[at + DEBT] = owed
     cells[at + RATE] = rate
     return 0
   }
 
-  /** All other hits. Those within a tick of a stepped meter have a short way here. Apart from `take`, so that `take` stays small enough to be compiled into its caller. */
+  /**
+   * All other hits, with a short way for hits within a tick of a stepped meter. Separate from `take`, so that `take` stays small
+   * enough for V8 to inline it.
+   */
   #takeLong(cells: Float64Array, at: number, nowMs: number, cost: number): number {
     const { drainPerTick, tickMs } = this
     const debt = cells[at + DEBT]
@@ -157,12 +161,12 @@ export class Meter<P extends Per = Per> implements Rule<P> {
   refund(cells: Float64Array, at: number, nowMs: number, cost: number, endsAt?: number): void {
     const debt = cells[at + DEBT]
     let back = Math.min(cost * this.unitsPerToken, debt)
-    // Others have spent since. Units that would have drained by now had they not come are not given back from theirs.
+    // Others have spent since. Without them, some of these units would have drained by now. Such units are not given back.
     if (endsAt !== undefined && cells[at + EXPIRES_AT] > endsAt) back = Math.min(back, this.#leastDebt(endsAt, nowMs))
     this.#owe(cells, at, this.#since(cells, at, nowMs), debt - back)
   }
 
-  /** The least that a state still owes at `nowMs` if it ends at `endsAt`. */
+  /** Returns the smallest debt at `nowMs` of a state that ends at `endsAt`. */
   #leastDebt(endsAt: number, nowMs: number): number {
     const ticks = ceilDiv(endsAt - nowMs, this.tickMs)
     return ticks > 0 ? (ticks - 1) * this.drainPerTick + 1 : 0
@@ -182,13 +186,13 @@ export class Meter<P extends Per = Per> implements Rule<P> {
     return this.isWide ? cells[at + WIDE_DRAIN_PER_TICK] : drainPerTickOf(cells[at + RATE])
   }
 
-  /** When the tick began that a settled state is in. */
+  /** Returns the start of the tick that a settled state is in. */
   #since(cells: Float64Array, at: number, nowMs: number): number {
     if (this.tickMs === 1 || cells[at + EXPIRES_AT] === 0) return nowMs
     return cells[at + EXPIRES_AT] - ceilDiv(cells[at + DEBT], this.drainPerTick) * this.tickMs
   }
 
-  /** What is owed to a state of another pace, in this rule's units; a fraction of one rounds up. A stepped meter counts in tokens anyway. */
+  /** Converts a debt at another pace into this rule's units, rounded up. A stepped meter counts in tokens at any pace. */
   #inOwnUnits(owed: number, pace: number): number {
     if (!this.isSmooth) return Math.min(owed, this.mostUsed)
     const tokens = floorDiv(owed, pace)
@@ -197,7 +201,7 @@ export class Meter<P extends Per = Per> implements Rule<P> {
     return Math.min(tokens * this.unitsPerToken + Math.ceil((rest * this.unitsPerToken) / pace), most)
   }
 
-  /** Owes `debt` units from `since` on; owing nothing is the state of a key never hit. */
+  /** Writes a debt that drains from `since` on. Without debt, it writes the state of a key that was never hit. */
   #owe(cells: Float64Array, at: number, since: number, debt: number): void {
     const owes = debt > 0
     cells[at + EXPIRES_AT] = owes ? since + ceilDiv(debt, this.drainPerTick) * this.tickMs : 0

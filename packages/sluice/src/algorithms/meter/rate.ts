@@ -1,14 +1,14 @@
-// A meter's rate as one whole number, so that the state that was written at it needs one cell for it.
-// Bits of it, from the lowest: 6 say how many bits drainPerTick − 1 takes, then those bits, then pace.
+// Packs a meter's rate (pace and drainPerTick) into one whole number, so that a state needs one cell for it.
+// Bits, from the lowest: 6 bits for the length of drainPerTick − 1 in bits, then drainPerTick − 1, then pace.
 
 import { floorDiv } from '../../core/whole-numbers.ts'
 
 const LENGTH_BITS = 2 ** 6
 
-/** What is left of 2^53. */
+/** 2^53 without the 6 bits of the length. */
 const MOST_PACKED = 2 ** 47
 
-/** The rate as one number below 2^53; 0 if it does not fit. */
+/** Returns the rate as one number below 2^53; 0 if it does not fit. */
 export function packRate(pace: number, drainPerTick: number): number {
   let bits = 0
   while (2 ** bits < drainPerTick) bits += 1

@@ -7,7 +7,7 @@ import { slidingLog } from './sliding-log.ts'
 
 const rule = slidingLog({ limit: 1_000_000, window: '1h' }) as LogRule
 
-/** Logs in an arena, each known by a number, as rows would know them. */
+/** Logs in an arena, each with a number. It stands for the rows of a table. */
 class Logs {
   readonly budget: ByteBudget
   readonly arena: LogBlocks
@@ -138,7 +138,7 @@ describe('a long log', () => {
   })
 })
 
-test('memory is given back in whatever order logs go', () => {
+test('memory is freed in any order of freed logs', () => {
   const random = seededRandom()
   const logs = new Logs()
   for (let log = 1; log <= 20_000; log++) {

@@ -1,8 +1,8 @@
-// Memory for the logs of exact moving windows: blocks of a few widths, so that a log costs no object of its own and nothing for
-// the garbage collector to walk. Blocks of one width stand on one shelf without gaps: when one is freed, the last takes its
-// place, and its owner is told. So memory that is not needed is given back.
-// Long logs have a slab each, and move to one of another width a few entries at a time.
-// Invariant: a handle names one block until it is freed or its owner is told of another.
+// The arena of sliding logs. A log is a block in a typed array, called slab, so it needs no object of its own and no work of the
+// garbage collector. Blocks have few widths. The slabs of one width are a shelf, without gaps: when a block is freed, the last
+// block of the shelf moves into the gap, and `onMove` reports its new handle. So empty slabs can be dropped.
+// A long log has a slab of its own. It moves to a slab of another width a few entries at a time.
+// Invariant: a handle names one block until the block is freed or `onMove` reports its new handle.
 
 import type { Rule } from '../../core/rule.ts'
 import type { LogArena, LogBudget, LogOwner, LogRule } from '../../core/rule-log.ts'
@@ -13,34 +13,36 @@ const SLAB_CELLS = 8192
 /** Blocks up to this width, 8 KiB, share slabs and are copied at once. */
 const MOST_SHARED_WIDTH = 1024
 
-/** Entries of a long log that one call copies: four times what it may add, so that copying ends long before the old slab is full. */
+/**
+ * Entries of a long log that one call copies. A call adds at most one entry, so copying ends long before the old slab is full.
+ */
 const COPIED_AT_ONCE = 4
-/** The same for a log that began late, as one does that was restored when it was nearly full. */
+/** The most entries that one call copies, for a log that began to move late, such as one that was restored nearly full. */
 const MOST_COPIED_AT_ONCE = 64
 
-/** Each block begins with the fingerprint of its owner. */
+/** Number of cells before the log: the fingerprint of the owner. */
 const OWNER = 1
 
-/** Handles of one shelf are so far apart. */
+/** The most shelves. A handle is a block's number times this, plus the index of its shelf. */
 const SHELVES = 1024
 
 interface Slab {
   readonly cells: Float64Array
-  /** The same bytes as words: fingerprints are two of them. */
+  /** The same bytes as 32-bit words. A fingerprint is two of them. */
   readonly words: Int32Array
-  /** Where a long log is moving to. */
+  /** The slab that a long log is moving to. */
   next: NextSlab | undefined
 }
 
 interface NextSlab {
   readonly cells: Float64Array
-  /** Entries numbered below this have been copied. */
+  /** Entries with numbers below this have been copied. */
   copied: number
 }
 
 interface Shelf {
   readonly index: number
-  /** Cells of a block, with its owner. */
+  /** Number of cells of a block, including the owner. */
   readonly width: number
   readonly blocksASlab: number
   readonly slabs: Slab[]
@@ -53,7 +55,7 @@ export class LogBlocks implements LogArena {
   readonly #shelves: Shelf[] = []
   readonly #byWidth = new Map<number, Shelf>()
 
-  /** Tells `onMove` of each log whose handle has changed. */
+  /** Calls `onMove` for each log whose handle has changed. */
   constructor(budget: LogBudget, onMove: (owner: LogOwner, handle: number) => void) {
     this.#budget = budget
     this.#onMove = onMove
@@ -104,7 +106,7 @@ export class LogBlocks implements LogArena {
     const { width } = this.#shelfOf(handle)
     const wanted = this.#wantedWidth(rule, handle)
     if (wanted === width || this.#slabOf(handle).next !== undefined) return 0
-    // Both exist while a long log moves.
+    // Both slabs exist while a long log moves.
     return bytesOf(isShared(width) ? wanted - width : wanted)
   }
 
@@ -119,7 +121,7 @@ export class LogBlocks implements LogArena {
     return to
   }
 
-  /** Frees a block; the last one of its width takes its place. */
+  /** Frees a block. The last block of its width moves into the gap. */
   free(handle: number): void {
     if (handle === 0) return
     const shelf = this.#shelfOf(handle)
@@ -131,7 +133,7 @@ export class LogBlocks implements LogArena {
     shelf.used = last
     this.#budget.logs -= bytesOf(width)
     if (blocksASlab === 1) slabs.pop()
-    // Of shared slabs an empty one is kept until half of the one before is empty too, so that two calls in turn do not make and drop it.
+    // An empty shared slab is kept until half of the slab before it is empty too. Else alternating calls could make and drop it.
     else if (slabs.length * blocksASlab - last >= 1.5 * blocksASlab || last === 0) slabs.length = Math.ceil(last / blocksASlab)
   }
 
@@ -143,7 +145,7 @@ export class LogBlocks implements LogArena {
     const { next } = slab
     if (next === undefined) return handle
     const newest = log.end(from, OWNER) - 1
-    // Entries that have been dropped since, from either end, are copied no more, or again.
+    // Entries may have been dropped from either end since the last call.
     const start = Math.max(log.first(from, OWNER), Math.min(next.copied, newest))
     const left = Math.max(1, from.length - OWNER - log.widthToSpend(from, OWNER))
     const pace = Math.min(MOST_COPIED_AT_ONCE, Math.max(COPIED_AT_ONCE, Math.ceil((4 * (newest - start)) / left)))
@@ -168,17 +170,17 @@ export class LogBlocks implements LogArena {
     return { cells, copied: 0 }
   }
 
-  /** The width that a log should have: that of its block unless that is too narrow or far too wide. */
+  /** Returns the width that a log should have: the width of its block, except if that is too narrow or far too wide. */
   #wantedWidth(rule: LogRule, handle: number): number {
     const { width } = this.#shelfOf(handle)
     const needed = rule.log.widthToSpend(this.cells(handle), this.at(handle))
-    // A long log begins to move when half of it is taken.
+    // A long log begins to move when it is half full.
     const narrow = isShared(width) ? needed + OWNER > width : 2 * needed > width
     if (narrow) return blockWidth(rule, isShared(width) ? needed : width)
     return 8 * needed < width ? blockWidth(rule, 2 * needed) : width
   }
 
-  /** Puts a slab that has been filled where blocks of its width are. */
+  /** Adds a filled slab to the shelf of its width. */
   #place(cells: Float64Array, owner: LogOwner): number {
     if (isShared(cells.length)) return this.adopt(cells.subarray(OWNER), owner)
     const shelf = this.#shelf(cells.length)
@@ -204,13 +206,13 @@ export class LogBlocks implements LogArena {
     return handle
   }
 
-  /** Moves a block to the place of another of its shelf. */
+  /** Moves a block to the position of another block of its shelf. */
   #moveBlock(shelf: Shelf, block: number, to: number): void {
     const from = handleOf(shelf, block)
     if (shelf.blocksASlab === 1) {
       shelf.slabs[blockOf(to)] = shelf.slabs[block]
     } else {
-      // Typed arrays of one kind are copied bit by bit: a fingerprint read as a double may be a NaN, whose bits are not kept.
+      // `set` copies bit by bit. Reading a fingerprint as a double could give a NaN, whose bits are not kept.
       const at = this.at(from) - OWNER
       this.cells(to).set(this.cells(from).subarray(at, at + shelf.width), this.at(to) - OWNER)
     }
@@ -256,7 +258,9 @@ function isShared(width: number): boolean {
   return width <= MOST_SHARED_WIDTH
 }
 
-/** Cells of a block for a log of so many. Sizes double, so that a log moves rarely: the header and 4, 8, 16 … cells of entries. */
+/**
+ * Returns the width of a block for a log of `needed` cells: a header and 4, 8, 16 … cells of entries. Doubling makes moves rare.
+ */
 function blockWidth({ width: header }: Rule, needed: number): number {
   let entries = 4
   while (header + entries < needed) entries *= 2

@@ -1,15 +1,14 @@
--- The sums of sliding-log.ts, done beside the data: a Redis list of entries (time, cost, sum), oldest first, where sum is
--- all that was spent up to and with the entry, so that the cost of any stretch is read off its two ends, and what the
--- definition finds entry by entry is found by halving. Sums grow for as long as the list lives, so they are counted modulo
--- 2^53: a stretch costs less than that, and its cost is exact. Entries are read when they are needed; what changes is kept
--- aside until `save` writes it, and a look never does.
+-- Translation of sliding-log.ts. The state is a Redis list of entries (time, cost, sum), oldest first. `sum` is the total of
+-- units spent up to and including the entry, modulo 2^53, so the cost of a range of entries is the difference of two sums, and
+-- searches are binary. The cost of a range is below 2^53, so the difference is exact.
+-- Entries are read when they are needed. Changes are kept in memory until `save` writes them; a `peek` never saves.
 
 local function defineSlidingLog()
   local slidingLog = {}
   local EXPIRES_AT = 1
   local ENTRY = '<ddd'
 
-  -- (a + b) and (a - b) modulo 2^53, by steps that doubles hold without loss.
+  -- Return (a + b) and (a - b) modulo 2^53, in steps that doubles hold without loss.
   local function plus(a, b)
     if a > MAX - b then return a - (MAX - b) - 1 end
     return a + b
@@ -29,7 +28,7 @@ local function defineSlidingLog()
     return log.last - log.first + 1 + #log.added
   end
 
-  -- Entry `i`, counted from 0, the oldest.
+  -- Returns entry `i`. The oldest is entry 0.
   local function entryOf(log, i)
     local place = log.first + i
     if place > log.last then return log.added[place - log.last] end
@@ -49,12 +48,12 @@ local function defineSlidingLog()
     return entryOf(log, countOf(log) - 1)
   end
 
-  -- What entry `i` and all older ones cost.
+  -- Returns the cost of entry `i` and all older entries.
   local function costUpTo(log, i)
     local oldest = entryOf(log, 0)
     local entry = entryOf(log, i)
     local cost = minus(entry.sum, oldest.sum) + oldest.cost
-    -- Only where an entry was written by somebody else.
+    -- Possible only if another program has written the entry.
     if cost > MAX or cost < entry.cost then refuseValue() end
     return cost
   end
@@ -64,8 +63,9 @@ local function defineSlidingLog()
     return count == 0 and 0 or costUpTo(log, count - 1)
   end
 
-  -- The first entry for which `holds`, which must then hold for all after it; how many there are if it holds for none.
-  -- In steps that double, as it is mostly near the oldest, then by halving.
+  -- Returns the first entry for which `holds` returns true; the number of entries if there is none.
+  -- Invariant: `holds` is true for all entries after that one. The search doubles its steps from the oldest entry on, because the
+  -- first such entry is mostly near it, and is binary after that.
   local function firstThat(log, holds)
     local count = countOf(log)
     local low, step = 0, 1
@@ -101,7 +101,7 @@ local function defineSlidingLog()
     log.last = log.last - (count - added)
   end
 
-  -- Makes the oldest entry, or with `isNewest` the newest, cost so much more; the sum of the newest grows with it.
+  -- Adds `more` to the cost of entry `i`, the oldest or the newest. With `isNewest`, also to its sum.
   local function change(log, i, more, isNewest)
     local entry = entryOf(log, i)
     entry.cost = entry.cost + more
@@ -170,7 +170,7 @@ local function defineSlidingLog()
     touch(rule, log)
   end
 
-  -- Entries after that of `time` are dropped and appended anew, as their sums change.
+  -- Drops the entries after the entry of `time` and appends them again, because their sums change.
   local function refundAt(rule, log, time, cost)
     local count = countOf(log)
     local i = firstAfter(log, time - 1)

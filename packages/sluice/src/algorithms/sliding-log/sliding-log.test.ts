@@ -5,7 +5,7 @@ import { type Model, type WalkOptions, walkModel } from '../../../test/model-wal
 import {
   anyLimit,
   anyWindowMs,
-  aroundNewNumbers,
+  aroundNewOptions,
   keepsItsPromises,
   leavesNoTraceOfDeniedHits,
   runs,
@@ -28,7 +28,7 @@ function modelOf({ limit, window }: Numbers): Model<readonly number[]> {
   return {
     limit,
     fresh: [],
-    // What was spent after now (the clock stepped back) was spent now.
+    // The clock stepped back: units spent after now count as spent now.
     settle: (units, nowMs) => units.filter((atMs) => nowMs - atMs < window).map((atMs) => Math.min(atMs, nowMs)),
     used: (units) => units.length,
     allows: (units, _, cost) => units.length + cost <= limit,
@@ -39,7 +39,7 @@ function modelOf({ limit, window }: Numbers): Model<readonly number[]> {
   }
 }
 
-/** The same, remembering no more than `limit` different times: the oldest units count as made at the next time. */
+/** The same with at most `limit` different times: the oldest units count as spent at the next time. */
 function boundedModelOf(numbers: Numbers): Model<readonly number[]> {
   const model = modelOf(numbers)
   return {
@@ -65,7 +65,7 @@ describe('slidingLog', () => {
   test('answers as the list does with windows of years', () =>
     walkModel(draw(boundedModelOf, TEN_YEARS_MS), { stepsBack: true, waits: 'edges', rules: 50 }))
 
-  // The bound on a log can be told by the count past the limit and by what that count has consequences for: a refund, a cost of 0.
+  // The bound on a log shows only in the count past the limit, and in results that depend on that count: a refund, a cost of 0.
   const decisions: WalkOptions = { calls: ['peek', 'inc', 'expiresAt', 'reset'], mayDiffer: ['inc'] }
   test('decides as if its log had no bound, also past the limit', () => walkModel(draw(modelOf, 60), decisions))
   test('decides as if its log had no bound when the clock steps back too', () =>
@@ -228,10 +228,10 @@ describe('a clock that steps back', () => {
   })
 })
 
-describe("a named rule's new numbers", () => {
+describe('new options of a named rule', () => {
   test('keep what is still in the window and make exact waits, whatever they are', () => {
     const rules = fc.record({ limit: anyLimit, window: anyWindowMs }).map((of) => slidingLog({ ...of, name: 'api' }))
-    aroundNewNumbers(rules, (before, after, from, to) => {
+    aroundNewOptions(rules, (before, after, from, to) => {
       if (to.windowMs >= from.windowMs) expect(after).toBeGreaterThanOrEqual(before)
       else expect(after).toBeLessThanOrEqual(before)
     })
@@ -264,7 +264,7 @@ describe('a log of a million entries', () => {
   const { log } = rule
   if (log === undefined) throw new Error('a sliding log has a log')
 
-  /** A full log, one unit each millisecond from 1 on, whose ring has gone round, and whose sums pass 2^53 on the way. */
+  /** A full log: one unit each millisecond from 1 on. Its ring has wrapped around, and its sums pass 2^53. */
   const full = new Float64Array(rule.width + 2 * ENTRIES)
   log.frame(full, 0, full, 0, full.length)
   full[2] = ENTRIES / 2
@@ -316,6 +316,6 @@ describe('a log of a million entries', () => {
     },
   }
   for (const [name, run] of Object.entries(cases)) {
-    test(`${name} by looking at few of them`, () => expect(cellsTouched(run)).toBeLessThan(600))
+    test(`${name} by reading few of them`, () => expect(cellsTouched(run)).toBeLessThan(600))
   }
 })

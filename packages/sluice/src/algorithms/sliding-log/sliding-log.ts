@@ -1,7 +1,8 @@
-// The exact moving window: a log of when what was spent. Cells: expiresAt, base, head, count, room, then a ring of `room`
-// entries (time, sum). Entries are numbered for ever: the oldest has the number `head` and stands in slot `head % room`.
-// `sum` counts all units spent up to and with its entry, modulo 2^53, and `base` is the sum before the oldest. So the cost of
-// any stretch is the difference of two sums, and every search is by halving: nothing here is linear in the length of the log.
+// The sliding log: an exact moving window. It keeps an entry for each millisecond in which units were spent.
+// Cells: expiresAt, base, head, count, slots, then a ring of `slots` entries (time, sum). Numbers of entries only grow: the
+// oldest entry has the number `head` and is in slot `head % slots`. `sum` is the total of units spent up to and including its
+// entry, modulo 2^53. `base` is the sum before the oldest entry. So the cost of a range of entries is the difference of two
+// sums, and searches are binary. Only a refund with `endsAt` takes time that is linear in the length of the log.
 // Invariant: times never decrease from the oldest entry to the newest, and none is after the last settled `nowMs`.
 
 import { type Duration, formatDuration } from '../../core/duration.ts'
@@ -37,18 +38,18 @@ const EXPIRES_AT = 0
 const BASE = 1
 const HEAD = 2
 const COUNT = 3
-const ROOM = 4
+const SLOTS = 4
 const HEADER = 5
 
-/** An entry's cells. */
+/** Cells of an entry. */
 const TIME = 0
 const SUM = 1
 const ENTRY = 2
 
-/** Sums are counted modulo this. A log holds at most MAX units, which is less, so differences are exact. */
+/** Sums are counted modulo this number. A log holds at most MAX units, which is less, so differences are exact. */
 const MODULUS = MAX + 1
 
-/** Never more than `limit` units in any window, wherever it starts. Keeps an entry for each millisecond that was hit. */
+/** Allows at most `limit` units in any window, wherever it starts. Keeps an entry for each millisecond that was hit. */
 export function slidingLog<const P extends PerOption = undefined>(options: SlidingLogOptions<P>): Rule<PerOf<P>> {
   return new SlidingLog<PerOf<P>>(options)
 }
@@ -86,7 +87,7 @@ class SlidingLog<P extends Per> implements Rule<P> {
     }
     const kept = countUpTo(cells, at, nowMs)
     if (kept < cells[at + COUNT]) {
-      // The clock stepped back: what was spent after `nowMs` was spent now.
+      // The clock stepped back. Units spent after `nowMs` count as spent now.
       const sum = lastSum(cells, at)
       cells[at + COUNT] = kept
       append(cells, at, nowMs, sum)
@@ -102,11 +103,11 @@ class SlidingLog<P extends Per> implements Rule<P> {
     if (cost > this.limit) return Number.POSITIVE_INFINITY
     const live = countUpTo(cells, at, nowMs - this.windowMs)
     const before = sumBefore(cells, at, live)
-    // So many of the oldest units must leave the window.
+    // Number of the oldest units that must leave the window.
     const excess = difference(lastSum(cells, at), before) - (this.limit - cost)
     if (excess <= 0) return 0
     const last = entryReaching(cells, at, live, before, excess)
-    // An entry after `nowMs`, in a log that was not settled, counts as spent now.
+    // In a log that was not settled, an entry after `nowMs` counts as spent now.
     return Math.min(cells[entry(cells, at, last) + TIME], nowMs) + this.windowMs - nowMs
   }
 
@@ -114,9 +115,9 @@ class SlidingLog<P extends Per> implements Rule<P> {
     const sum = lastSum(cells, at)
     const spent = Math.min(cost, MAX - difference(sum, cells[at + BASE]))
     if (spent === 0) return
-    // Past the limit (by inc) the log stays at `limit` entries: the oldest join the next, as `base` does not move. No hit can
-    // tell, since the entries after them reach the limit by themselves; only the count stays higher until that next one
-    // leaves, or is refunded.
+    // Past the limit (by inc) the log keeps `limit` entries: the oldest are merged into the next one, because `base` stays the
+    // same. Decisions do not change, because the remaining entries reach the limit by themselves. Only the units used stay higher
+    // until that next entry leaves the window or is refunded.
     const joined = cells[at + COUNT] + 1 - this.limit
     if (joined > 0 && cells[newest(cells, at) + TIME] !== nowMs) dropOldest(cells, at, joined)
     append(cells, at, nowMs, plus(sum, spent))
@@ -136,9 +137,9 @@ class SlidingLog<P extends Per> implements Rule<P> {
     this.#touch(cells, at)
   }
 
-  /** The newest units come back first: they are the ones just spent in vain. */
+  /** Gives the newest units back first, because they were just spent in vain. */
   refund(cells: Float64Array, at: number, nowMs: number, cost: number, endsAt?: number): void {
-    // Units of an entry after `nowMs` are in the entry of `nowMs`, where the state was settled.
+    // If the entry was after `nowMs`, `settle` has moved its units to the entry of `nowMs`.
     if (endsAt !== undefined) return this.#refundAt(cells, at, Math.min(endsAt - this.windowMs, nowMs), cost)
     const base = cells[at + BASE]
     const kept = difference(lastSum(cells, at), base) - cost
@@ -152,14 +153,14 @@ class SlidingLog<P extends Per> implements Rule<P> {
     this.#touch(cells, at)
   }
 
-  /** Gives units of the entry of `timeMs` back. Its work is linear in the number of entries after it. */
+  /** Gives units of the entry of `timeMs` back. Takes time that is linear in the number of entries after it. */
   #refundAt(cells: Float64Array, at: number, timeMs: number, cost: number): void {
     const i = countUpTo(cells, at, timeMs) - 1
     if (i < 0 || cells[entry(cells, at, i) + TIME] !== timeMs) return
     const spent = difference(cells[entry(cells, at, i) + SUM], sumBefore(cells, at, i))
     const back = Math.min(cost, spent)
     const count = cells[at + COUNT]
-    // An entry without units is dropped: the entries after it move up.
+    // An entry without units is dropped, and the entries after it move up.
     const dropped = back === spent ? 1 : 0
     for (let j = i + dropped; j < count; j++) {
       const from = entry(cells, at, j)
@@ -192,8 +193,8 @@ function move(from: Float64Array, fromAt: number, to: Float64Array, toAt: number
 }
 
 function frame(from: Float64Array, fromAt: number, to: Float64Array, toAt: number, toWidth: number): void {
-  for (let i = 0; i < ROOM; i++) to[toAt + i] = from[fromAt + i]
-  to[toAt + ROOM] = Math.floor((toWidth - HEADER) / ENTRY)
+  for (let i = 0; i < SLOTS; i++) to[toAt + i] = from[fromAt + i]
+  to[toAt + SLOTS] = Math.floor((toWidth - HEADER) / ENTRY)
 }
 
 function first(cells: Float64Array, at: number): number {
@@ -213,12 +214,12 @@ function copy(from: Float64Array, fromAt: number, to: Float64Array, toAt: number
   }
 }
 
-/** Where the entry of a number stands. */
+/** Returns the index of the entry with this number in `cells`. */
 function slot(cells: Float64Array, at: number, number: number): number {
-  return at + HEADER + (number % cells[at + ROOM]) * ENTRY
+  return at + HEADER + (number % cells[at + SLOTS]) * ENTRY
 }
 
-/** Where entry `i`, counted from the oldest, stands. */
+/** Returns the index of entry `i`, counted from the oldest, in `cells`. */
 function entry(cells: Float64Array, at: number, i: number): number {
   return slot(cells, at, cells[at + HEAD] + i)
 }
@@ -237,7 +238,7 @@ function sumBefore(cells: Float64Array, at: number, i: number): number {
   return i === 0 ? cells[at + BASE] : cells[entry(cells, at, i - 1) + SUM]
 }
 
-/** Number of entries that are not after `timeMs`. Looks at both ends first, where the answer mostly is. */
+/** Returns the number of entries that are not after `timeMs`. Checks both ends first, because the search mostly ends there. */
 function countUpTo(cells: Float64Array, at: number, timeMs: number): number {
   const count = cells[at + COUNT]
   if (count === 0 || cells[entry(cells, at, 0) + TIME] > timeMs) return 0
@@ -252,7 +253,7 @@ function countUpTo(cells: Float64Array, at: number, timeMs: number): number {
   return low
 }
 
-/** The first entry with which all entries from `start` on cost at least `units`; `before` is the sum before `start`. */
+/** Returns the first entry up to which the entries from `start` on cost at least `units`. `before` is the sum before `start`. */
 function entryReaching(cells: Float64Array, at: number, start: number, before: number, units: number): number {
   let low = start
   let high = cells[at + COUNT] - 1
@@ -270,13 +271,13 @@ function dropOldest(cells: Float64Array, at: number, dropped: number): void {
 }
 
 /**
- * Brings the log to `sum` at `nowMs`: in the entry of this very millisecond, or a new one. In a ring without room for one
- * more, the newest entry moves to `nowMs` and takes it: the log becomes coarser, and units count longer, never shorter.
+ * Sets the sum of the entry of `nowMs`, and adds the entry if there is none. If the ring is full, the newest entry moves to
+ * `nowMs` instead: the log gets coarser, and units count longer, never shorter.
  */
 function append(cells: Float64Array, at: number, nowMs: number, sum: number): void {
   const count = cells[at + COUNT]
   const isNew = count === 0 || cells[newest(cells, at) + TIME] !== nowMs
-  if (isNew && count < cells[at + ROOM]) cells[at + COUNT] = count + 1
+  if (isNew && count < cells[at + SLOTS]) cells[at + COUNT] = count + 1
   const last = newest(cells, at)
   cells[last + TIME] = nowMs
   cells[last + SUM] = sum

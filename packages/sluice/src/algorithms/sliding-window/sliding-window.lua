@@ -1,4 +1,4 @@
--- The sums of sliding-window.ts, done beside the data. Cells: expiresAt, start, current, previous.
+-- Translation of sliding-window.ts. Cells: expiresAt, start, current, previous.
 
 local function defineSlidingWindow()
   local slidingWindow = {}
@@ -11,7 +11,7 @@ local function defineSlidingWindow()
     rule.width = 4
   end
 
-  -- True for cells that `touch` can have written, under a window of any length.
+  -- Returns true if `touch` can have written these cells, with a window of any length.
   function slidingWindow.isSound(rule, cells)
     local length = cells[EXPIRES_AT] - cells[START]
     local current = cells[CURRENT]
@@ -24,10 +24,10 @@ local function defineSlidingWindow()
     return nowMs
   end
 
-  local function longestView(rule, count, room)
-    if count <= room then return rule.windowMs end
-    if rule.roundsDown then return ceilDiv((room + 1) * rule.windowMs, count) - 1 end
-    return floorDiv(room * rule.windowMs, count)
+  local function longestView(rule, count, left)
+    if count <= left then return rule.windowMs end
+    if rule.roundsDown then return ceilDiv((left + 1) * rule.windowMs, count) - 1 end
+    return floorDiv(left * rule.windowMs, count)
   end
 
   local function touch(rule, cells)
@@ -82,8 +82,8 @@ local function defineSlidingWindow()
     local current = cells[CURRENT]
     local previous = cells[PREVIOUS]
     local elapsed = cells[EXPIRES_AT] == 0 and 0 or nowMs - cells[START]
-    local room = limit - cost - current
-    if room >= 0 then return math.max(0, windowMs - longestView(rule, previous, room) - elapsed) end
+    local left = limit - cost - current
+    if left >= 0 then return math.max(0, windowMs - longestView(rule, previous, left) - elapsed) end
     return windowMs - elapsed + windowMs - longestView(rule, current, limit - cost)
   end
 

@@ -4,7 +4,7 @@ import { definedLimiter } from '../../../test/defined-limiter.ts'
 import { type Model, walkModel } from '../../../test/model-walk.ts'
 import {
   anyWindowMs,
-  aroundNewNumbers,
+  aroundNewOptions,
   aroundStepBack,
   expectNoQuotaFreed,
   keepsItsPromises,
@@ -23,7 +23,7 @@ const MAX = Number.MAX_SAFE_INTEGER
 
 type Numbers = SlidingWindowOptions & { readonly window: number }
 
-/** How much was spent in each window, by when the window starts; and where the window starts that held now when it was last looked at. */
+/** The units spent in each window, by its start, and the start of the current window at the last settling. */
 interface Counts {
   readonly startMs: number
   readonly spent: ReadonlyMap<number, number>
@@ -36,7 +36,7 @@ function modelOf({ limit, window, anchor, round }: Numbers): Model<Counts> {
   const current = ({ spent, startMs }: Counts): bigint => BigInt(spent.get(startMs) ?? 0)
   const previous = ({ spent, startMs }: Counts): bigint => BigInt(spent.get(startMs - window) ?? 0)
   const fresh: Counts = { startMs: 0, spent: new Map() }
-  /** What the previous window weighs, as a numerator over `window`: it counts by the share of it still in view. */
+  /** Returns the weight of the previous window, as a numerator over `window`: its count by the share of it that is still in view. */
   const weight = (counts: Counts, nowMs: number): bigint => previous(counts) * BigInt(window - (nowMs - counts.startMs))
   const forgetIfNothing = (counts: Counts): Counts => (current(counts) + previous(counts) === 0n ? fresh : counts)
   return {
@@ -57,7 +57,7 @@ function modelOf({ limit, window, anchor, round }: Numbers): Model<Counts> {
               [startMs - window, before],
             ]),
           }
-        // On the clock: all that was counted belongs to the window that holds now.
+        // On the clock: all counts are moved to the window that contains `nowMs`.
         return { startMs, spent: new Map([[startMs, Math.min(now + before, most)]]) }
       }
       while (startMs + window <= nowMs) startMs += window
@@ -107,7 +107,7 @@ const FORMS: readonly Form[] = [
   { anchor: 'clock', round: 'none' },
 ]
 
-/** A limit that the window leaves room for below 2^53. */
+/** Limits whose product with the window stays below 2^53. */
 const numbers = fc
   .record({ window: anyWindowMs, limit: fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 2 ** 31 })) })
   .map(({ window, limit }) => ({ window, limit: Math.min(limit, Math.floor(MAX / window) - 1) }))
@@ -373,7 +373,7 @@ describe('slidingWindow, in known numbers', () => {
     expect(limiter.get('k')).toBe(most)
   })
 
-  test('both windows full to the brim are still counted below 2^53', () => {
+  test('the counts of two full windows stay below 2^53', () => {
     const { limiter, clock } = definedLimiter(slidingWindow({ limit: 5, window: 1 }))
     limiter.inc('k', MAX)
     clock.advance(1)
@@ -386,14 +386,14 @@ describe('slidingWindow, in known numbers', () => {
   })
 })
 
-describe("a named rule's new numbers", () => {
+describe('new options of a named rule', () => {
   test('keep at least what was used and make exact waits, whatever they are', () => {
     const rules = fc
       .record({ of: numbers, form: fc.constantFrom(...FORMS) })
       .map(({ of, form }) => slidingWindow({ ...of, ...form, name: 'api' }))
     const roundsDown = (rule: Rule): boolean => (rule as Rule & { round: string }).round === 'down'
-    aroundNewNumbers(rules, (before, after, from, to) => {
-      // A rule that rounds down counts a unit less where the other has counted a part of one in full.
+    aroundNewOptions(rules, (before, after, from, to) => {
+      // A rule that rounds down counts one unit less than a rule that counts a fraction as a whole unit.
       const rounded = roundsDown(to) && !roundsDown(from) ? 1 : 0
       expect(after).toBeGreaterThanOrEqual(Math.min(before, to.mostUsed) - rounded)
     })

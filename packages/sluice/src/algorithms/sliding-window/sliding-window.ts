@@ -1,4 +1,5 @@
-// Two counters that stand for a moving window: this window's, and the last one's by the share of it still in view.
+// The sliding window. It estimates a moving window from two counters: the count of the current window, plus the count of the
+// previous window times the share of it that the moving window still covers ("in view").
 // Cells: expiresAt, start, current, previous.
 
 import { type Duration, formatDuration } from '../../core/duration.ts'
@@ -43,7 +44,7 @@ const START = 1
 const CURRENT = 2
 const PREVIOUS = 3
 
-/** About `limit` units in any window, for four numbers a key. */
+/** Allows about `limit` units in any window. A key's state is four numbers. */
 export function slidingWindow<const P extends PerOption = undefined>(options: SlidingWindowOptions<P>): Rule<PerOf<P>> {
   return new SlidingWindow<PerOf<P>>(options)
 }
@@ -65,7 +66,7 @@ class SlidingWindow<P extends Per> implements Rule<P> {
     const { limit, window: windowMs, anchor, round } = readOptions('slidingWindow', options, SLIDING_WINDOW_OPTIONS)
     this.limit = limit
     this.windowMs = windowMs
-    // Two windows' counts are added, and one is multiplied by the window.
+    // The sum of two counts, and the product of a count and the window, must stay below 2^53.
     this.mostUsed = floorDiv(MAX, Math.max(2, windowMs))
     if (limit >= this.mostUsed) {
       throw new SluiceError(
@@ -92,7 +93,7 @@ class SlidingWindow<P extends Per> implements Rule<P> {
     const previous = cells[at + PREVIOUS]
     const writtenWindowMs = current > 0 ? (expiresAt - start) / 2 : expiresAt - start
     if (writtenWindowMs !== this.windowMs) {
-      // Written under another window: what that one counts now, rounded up, is counted now.
+      // The state was written with another window. The units that count in it now, rounded up, are carried over.
       const elapsed = Math.max(0, nowMs - start)
       let used = 0
       if (elapsed < writtenWindowMs) used = current + ceilDiv(previous * (writtenWindowMs - elapsed), writtenWindowMs)
@@ -101,11 +102,11 @@ class SlidingWindow<P extends Per> implements Rule<P> {
     }
     const passed = floorDiv(nowMs - start, this.windowMs)
     if (passed < 0 && this.anchor === 'clock') {
-      // The clock stepped back, over a boundary or several: what this or the last window counted belongs to the one that holds now.
+      // The clock stepped back over at least one boundary. Both counts are moved to the window that contains `nowMs`.
       return this.put(cells, at, nowMs, Math.min(current + previous, this.mostUsed))
     }
     if (passed < 0) {
-      // The clock stepped back: the counts stay, as if their window had just begun.
+      // The clock stepped back. The counts stay, as if their window had just begun.
       cells[at + START] = nowMs
     } else if (passed === 1) {
       cells[at + START] = start + this.windowMs
@@ -128,9 +129,9 @@ class SlidingWindow<P extends Per> implements Rule<P> {
     const current = cells[at + CURRENT]
     const previous = cells[at + PREVIOUS]
     const elapsed = cells[at + EXPIRES_AT] === 0 ? 0 : nowMs - cells[at + START]
-    const room = limit - cost - current
-    if (room >= 0) return Math.max(0, windowMs - this.#longestView(previous, room) - elapsed)
-    // Only the next window can help, where what is current now is the previous one.
+    const left = limit - cost - current
+    if (left >= 0) return Math.max(0, windowMs - this.#longestView(previous, left) - elapsed)
+    // The cost fits only in the next window, in which the current count is the previous one.
     return windowMs - elapsed + windowMs - this.#longestView(current, limit - cost)
   }
 
@@ -144,7 +145,7 @@ class SlidingWindow<P extends Per> implements Rule<P> {
     const previous = cells[at + PREVIOUS]
     if (previous === 0) return cells[at + CURRENT]
     const inView = previous * (this.windowMs - (nowMs - cells[at + START]))
-    // Without rounding, a fraction that is used takes a whole unit away from what is left.
+    // Without rounding down, a fraction of a unit counts as a whole unit here, so that `remaining` is not too high.
     return cells[at + CURRENT] + (this.round === 'down' ? floorDiv(inView, this.windowMs) : ceilDiv(inView, this.windowMs))
   }
 
@@ -156,7 +157,7 @@ class SlidingWindow<P extends Per> implements Rule<P> {
   }
 
   refund(cells: Float64Array, at: number, _nowMs: number, cost: number, endsAt?: number): void {
-    // The start of the window that the units were spent in.
+    // Start of the window in which the units were spent.
     const start = endsAt === undefined ? undefined : endsAt - 2 * this.windowMs
     const isCurrent = start === undefined || cells[at + START] <= start
     const isPrevious = start === undefined || (!isCurrent && cells[at + START] <= start + this.windowMs)
@@ -167,19 +168,21 @@ class SlidingWindow<P extends Per> implements Rule<P> {
     this.#touch(cells, at)
   }
 
-  /** The start of a window that opens, or on the clock has opened, by now. */
+  /** Returns the start of a window that opens now, or, on the clock, of the window that contains `nowMs`. */
   #startOfWindow(nowMs: number): number {
     return this.anchor === 'clock' ? nowMs - (nowMs % this.windowMs) : nowMs
   }
 
-  /** The most of the last window, in ms, that may be in view so that a count of `count` weighs `room` or less; one window at most. */
-  #longestView(count: number, room: number): number {
+  /**
+   * Returns the longest part of the previous window, in ms, that may be in view while its `count` weighs at most `left` units.
+   */
+  #longestView(count: number, left: number): number {
     const { windowMs } = this
-    if (count <= room) return windowMs
-    return this.round === 'down' ? ceilDiv((room + 1) * windowMs, count) - 1 : floorDiv(room * windowMs, count)
+    if (count <= left) return windowMs
+    return this.round === 'down' ? ceilDiv((left + 1) * windowMs, count) - 1 : floorDiv(left * windowMs, count)
   }
 
-  /** Puts right when the state ends; a state in which nothing is counted becomes that of a key never hit. */
+  /** Updates the end of the state. A state without units becomes the state of a key that was never hit. */
   #touch(cells: Float64Array, at: number): void {
     if (cells[at + CURRENT] > 0) cells[at + EXPIRES_AT] = cells[at + START] + 2 * this.windowMs
     else if (cells[at + PREVIOUS] > 0) cells[at + EXPIRES_AT] = cells[at + START] + this.windowMs

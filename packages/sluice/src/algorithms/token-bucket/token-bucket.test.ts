@@ -22,7 +22,7 @@ interface Bucket {
   readonly sinceMs: number
 }
 
-/** The tokens in the bucket, in parts of which `every` make one token: then `refill` parts come in each millisecond. */
+/** Counts parts of a token: a token is `every` parts, and `refill` parts come back in each millisecond. */
 function smoothModelOf(numbers: Numbers): Model<Bucket> {
   const [capacity, refill, every] = [BigInt(numbers.capacity), BigInt(numbers.refill), BigInt(numbers.every)]
   const full = capacity * every
@@ -31,7 +31,7 @@ function smoothModelOf(numbers: Numbers): Model<Bucket> {
     limit: numbers.capacity,
     fresh: { tokens: full, sinceMs: 0 },
     settle({ tokens, sinceMs }, nowMs) {
-      // Time that runs backwards refills nothing and takes nothing.
+      // If time runs backwards, the tokens stay the same.
       const passedMs = BigInt(Math.max(0, nowMs - sinceMs))
       return { tokens: atMost(tokens + passedMs * refill, full), sinceMs: nowMs }
     },
@@ -44,7 +44,7 @@ function smoothModelOf(numbers: Numbers): Model<Bucket> {
   }
 }
 
-/** The whole tokens in the bucket, topped up step by step. */
+/** Counts whole tokens, and refills step by step. */
 function steppedModelOf({ capacity, refill, every }: Numbers): Model<Bucket> {
   const full = BigInt(capacity)
   const atMostFull = (tokens: bigint): bigint => (tokens < full ? tokens : full)
@@ -132,11 +132,11 @@ describe('the most that a token bucket lets through from one hit to another, t m
     expect(most({ ...of, style: 'stepped' }, of.every - 1)).toBe(2 * of.capacity - 1)
   })
 
-  test('is less where the bucket is full before it can be emptied', () => {
+  test('is less if the bucket is full before it can be emptied', () => {
     expect(most({ capacity: 1, refill: 10, every: 1 }, 3)).toBe(4)
     expect(most({ capacity: 1, refill: 10, every: 1, style: 'stepped' }, 3)).toBe(4)
     expect(most({ capacity: 1, refill: 2, every: 3 }, 3)).toBe(2)
-    // One token is full after two milliseconds, and what would come in the second half of the second overflows.
+    // The bucket is full after two milliseconds. The parts of the second half of the second millisecond overflow.
     expect(most({ capacity: 1, refill: 9, every: 10 }, 9)).toBe(5)
   })
 
@@ -204,7 +204,7 @@ describe('tokenBucket, in known numbers', () => {
     },
   )
 
-  test('the two styles do not mistake each other for themselves under one name', () => {
+  test('the two styles do not share states under one name', () => {
     const { limiter, withRule } = definedLimiter(tokenBucket({ capacity: 5, refill: 1, every: 1000, name: 'api' }))
     limiter.hit('k', { cost: 5 })
     const stepped = withRule(tokenBucket({ capacity: 5, refill: 1, every: 1000, name: 'api', style: 'stepped' }))

@@ -1,4 +1,4 @@
-// A bucket of tokens that starts full and fills again with time: bursts up to `capacity`, `refill` per `every` in the long run.
+// The token bucket. It starts full, each hit takes tokens, and `refill` tokens come back per `every`, up to `capacity`.
 
 import { type Duration, formatDuration } from '../../core/duration.ts'
 import { type PerOf, type PerOption, type Rule, type RuleOptions, ruleName, rulePer } from '../../core/rule.ts'
@@ -26,7 +26,7 @@ export const TOKEN_BUCKET_OPTIONS = {
   style: { kind: 'choice', choices: ['smooth', 'stepped'] },
 } as const satisfies KindsOf<TokenBucketOptions>
 
-/** Bursts up to `capacity`, and `refill` per `every` in the long run. */
+/** Allows bursts up to `capacity`, and `refill` per `every` in the long run. */
 export function tokenBucket<const P extends PerOption = undefined>(options: TokenBucketOptions<P>): Rule<PerOf<P>> {
   const { capacity, refill, every: everyMs, style } = readOptions('tokenBucket', options, TOKEN_BUCKET_OPTIONS)
   const per = rulePer(options.per as P)
@@ -34,5 +34,5 @@ export function tokenBucket<const P extends PerOption = undefined>(options: Toke
     options,
     `token-bucket:${capacity}+${refill}/${formatDuration(everyMs)}${style === 'stepped' ? ':stepped' : ''}`,
   )
-  return new Meter({ name, per, of: 'tokenBucket', capacity, capacityName: 'capacity', refill, everyMs, style })
+  return new Meter({ name, per, maker: 'tokenBucket', capacity, capacityName: 'capacity', refill, everyMs, style })
 }

@@ -1,4 +1,4 @@
-// A hit on some charges of a call whose other charges have denied it. The step itself decides it, with one charge more.
+// A hit on some charges of a call that its other charges have denied. `step` decides it, with one more charge that always denies.
 
 import { type Call, FIGURES } from '../../core/call.ts'
 import type { Rule } from '../../core/rule.ts'
@@ -6,7 +6,7 @@ import type { State } from '../../core/step.ts'
 import { step } from '../../core/step.ts'
 import { type Cells, LoadedStates, type NamedCall, type Outcome } from '../loaded-states.ts'
 
-/** Denies whatever it is asked. It stands for the charges that are decided elsewhere. */
+/** A rule that denies every hit. It represents the charges that are decided elsewhere. */
 const DENIER: Rule = {
   algorithm: 'denier',
   name: 'denier',
@@ -43,7 +43,7 @@ class DeniedStates extends LoadedStates {
   }
 }
 
-/** Decides a hit that is denied anyway: only rules that count denied hits are charged. */
+/** Runs a hit that is already denied: only rules that count denied hits are charged. */
 export function runDeniedHit(named: NamedCall, read: (name: string) => Cells, nowMs: number): Outcome {
   const states = new DeniedStates(named, read)
   const { charges } = named.call

@@ -1,4 +1,4 @@
-// A call on records: its charges by record, and the ways in which a part of it runs on one record.
+// A call on records: its charges by record, and the functions that run a part of it on one record.
 
 import { type Call, FIGURES, type Figures } from '../../core/call.ts'
 import type { Rule } from '../../core/rule.ts'
@@ -11,8 +11,8 @@ import type { OpenRecord } from './record.ts'
 /** The charges of a call that are on one record. */
 export interface Part extends NamedCall {
   readonly record: string
-  /** Places of the charges in the whole call. */
-  readonly places: readonly number[]
+  /** Indexes of the charges in the whole call. */
+  readonly indexes: readonly number[]
 }
 
 export interface RecordCall {
@@ -20,7 +20,7 @@ export interface RecordCall {
   readonly rules: readonly Rule[]
   /** Sorted by record, without duplicates. */
   readonly parts: readonly Part[]
-  /** States of the limiter's rules. */
+  /** Names of the states of the limiter's rules. They stay in a record when they have ended. */
   readonly spared: readonly string[]
 }
 
@@ -37,7 +37,7 @@ export interface PartResult {
   readonly charged: readonly Charged[]
   /** True if the part wrote something. */
   readonly hasChanged: boolean
-  /** True if the part denies a call that all others allow: the whole call is to be decided again. */
+  /** True if the part denies a call that the other parts allow. Then the whole call is decided again. */
   readonly isLost: boolean
 }
 
@@ -47,32 +47,32 @@ export interface RecordNames {
   readonly longestName: number
 }
 
-/** A call with its charges by record. */
+/** Sorts the charges of a call by record. */
 export function recordCall(call: Call, rules: readonly Rule[], { states, longestName }: RecordNames): RecordCall {
   const byRecord = new Map<string, number[]>()
-  for (const [place, { key }] of call.charges.entries()) {
+  for (const [index, { key }] of call.charges.entries()) {
     const record = nameOfKey(key, longestName)
-    const places = byRecord.get(record)
-    if (places === undefined) byRecord.set(record, [place])
-    else places.push(place)
+    const indexes = byRecord.get(record)
+    if (indexes === undefined) byRecord.set(record, [index])
+    else indexes.push(index)
   }
-  const parts = [...byRecord].map(([record, places]): Part => {
-    const charges = places.map((place) => call.charges[place])
-    return { record, places, rules, call: { ...call, charges }, names: charges.map(({ rule }) => states[rule]) }
+  const parts = [...byRecord].map(([record, indexes]): Part => {
+    const charges = indexes.map((index) => call.charges[index])
+    return { record, indexes, rules, call: { ...call, charges }, names: charges.map(({ rule }) => states[rule]) }
   })
   return { call, rules, spared: states, parts: parts.sort((a, b) => (a.record < b.record ? -1 : 1)) }
 }
 
-/** Runs a whole call over open records; returns the result of each part. */
+/** Runs a whole call over open records. Returns the result of each part. */
 export function runWhole({ call, rules, parts }: RecordCall, records: OpenRecords, nowMs: number): readonly PartResult[] {
   const names: string[] = []
-  for (const { record, places, names: states } of parts) {
-    for (const [i, place] of places.entries()) names[place] = `${record}|${states[i]}`
+  for (const { record, indexes, names: states } of parts) {
+    for (const [i, index] of indexes.entries()) names[index] = `${record}|${states[i]}`
   }
   const { figures, changes } = runCall({ call, rules, names }, (name) => readState(records, name), nowMs)
   const isCharged = !isDenied(call, figures)
   return parts.map((part) => {
-    // A name holds one bar: no name of a record or of a state within it has one.
+    // A name contains one bar: neither names of records nor names of states in them contain any.
     const start = `${part.record}|`
     const own = changes.filter(({ name }) => name.startsWith(start))
     const inRecord = own.map(({ name, cells }) => ({ name: name.slice(start.length), cells }))
@@ -91,7 +91,7 @@ function readState(records: OpenRecords, name: string): Cells {
   return openRecord(records, name.slice(0, bar)).read(name.slice(bar + 1))
 }
 
-/** Runs a part of a call on several records again, on a fresh record. `wasDenied`: the call is a hit that was denied as a whole. */
+/** Runs one part of a call again, on a fresh record. `wasDenied`: the call is a hit that was denied as a whole. */
 export function runAgain(part: Part, { record, nowMs }: At, wasDenied: boolean): PartResult {
   const run = wasDenied ? runDeniedHit : runCall
   const outcome = run(part, (name) => record.read(name), nowMs)
@@ -114,7 +114,7 @@ function applied(part: Part, record: OpenRecord, { figures, changes, isCharged }
 }
 
 interface AppliedOutcome extends Outcome {
-  /** False for a hit that was denied: it left nothing to take back. */
+  /** False for a hit that was denied: nothing of it can be taken back. */
   readonly isCharged: boolean
 }
 
@@ -123,20 +123,20 @@ export function isDenied({ operation }: Call, figures: Figures): boolean {
   return operation === 'hit' && figures.some((figure, i) => i % FIGURES === 1 && figure > 0)
 }
 
-/** The figures of a part, out of those of the whole call. */
-function figuresOf({ call, places }: Part, figures: Figures): Figures {
+/** Returns the figures of one part from the figures of the whole call. */
+function figuresOf({ call, indexes }: Part, figures: Figures): Figures {
   if (call.operation !== 'hit' && call.operation !== 'peek') return figures
-  return places.flatMap((place) => figures.slice(place * FIGURES, (place + 1) * FIGURES))
+  return indexes.flatMap((index) => figures.slice(index * FIGURES, (index + 1) * FIGURES))
 }
 
-/** The figures of the whole call, from those of its parts. */
+/** Returns the figures of the whole call from the figures of its parts. */
 export function joinedFigures({ call, parts }: RecordCall, results: readonly PartResult[]): Figures {
   if (call.operation !== 'hit' && call.operation !== 'peek')
-    return results[parts.findIndex(({ places }) => places[0] === 0)].figures
+    return results[parts.findIndex(({ indexes }) => indexes[0] === 0)].figures
   const all: number[] = []
-  for (const [i, { places }] of parts.entries()) {
-    for (const [j, place] of places.entries()) {
-      for (let k = 0; k < FIGURES; k++) all[place * FIGURES + k] = results[i].figures[j * FIGURES + k]
+  for (const [i, { indexes }] of parts.entries()) {
+    for (const [j, index] of indexes.entries()) {
+      for (let k = 0; k < FIGURES; k++) all[index * FIGURES + k] = results[i].figures[j * FIGURES + k]
     }
   }
   return all

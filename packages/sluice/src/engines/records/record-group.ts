@@ -1,6 +1,7 @@
-// Decides a group of calls over the records that they share: reads all of them, runs the calls in order, writes each record.
-// A call on several records is charged on each by a swap of its own, and given back if one of them denies by then.
-// Invariants: no limit is exceeded; a denied call leaves nothing charged but what counts denied hits; an error says `refused` only
+// Decides a group of calls over the records that they share: reads all records, runs the calls in order, writes each record.
+// A call on several records needs one swap for each. If one of the records denies by then, the charges on the others are taken
+// back.
+// Invariants: no limit is exceeded. A denied call leaves charges only on rules that count denied hits. An error is `refused` only
 // if nothing is left charged.
 
 import type { Figures } from '../../core/call.ts'
@@ -10,10 +11,10 @@ import type { OpenRecord } from './record.ts'
 import { type At, isDenied, joinedFigures, type PartResult, type RecordCall, runAgain, runWhole } from './record-call.ts'
 import type { Reading, VersionedRecords } from './versioned-records.ts'
 
-/** Figures, an error, or `again` if others changed the records so that the call must be decided again. */
+/** Figures, an error, or `again` if other writers changed the records, so that the call must be decided again. */
 export type GroupOutcome = Figures | SluiceError | 'again'
 
-/** A call of the group, and what has been done for it so far. */
+/** A call of the group, with its results so far. */
 interface Attempt {
   readonly call: RecordCall
   readonly wasDenied: boolean
@@ -34,7 +35,7 @@ export class RecordGroup<V> {
     this.#spared = new Set(calls.flatMap(({ spared }) => spared))
   }
 
-  /** Decides the calls; returns an outcome for each. Rejects if nothing was written for any. */
+  /** Decides the calls. Returns an outcome for each. Rejects if nothing was written for any call. */
   async decide(): Promise<readonly GroupOutcome[]> {
     const names = [...new Set(this.#calls.flatMap(({ parts }) => parts.map(({ record }) => record)))].sort()
     const readings = await Promise.all(names.map((name) => this.#records.read(name)))
@@ -47,29 +48,29 @@ export class RecordGroup<V> {
     return tried.map((attempt) => (attempt instanceof SluiceError ? attempt : outcomeOf(attempt, stuck)))
   }
 
-  /** Writes one record, with the part that each call has on it. */
+  /** Writes one record, with the parts of all calls on it. */
   async #write(name: string, attempts: readonly Attempt[], reading: Reading<V> & { readonly nowMs: number }): Promise<void> {
     const parts = attempts.flatMap((attempt) => {
-      const place = attempt.call.parts.findIndex(({ record }) => record === name)
-      return place < 0 ? [] : [{ attempt, place }]
+      const partIndex = attempt.call.parts.findIndex(({ record }) => record === name)
+      return partIndex < 0 ? [] : [{ attempt, partIndex }]
     })
     const written = await this.#records
       .update<readonly (PartResult | SluiceError)[]>({
         name,
         spared: this.#spared,
         work: (record, nowMs) =>
-          parts.map(({ attempt, place }) => orError(() => runPartAgain(attempt, place, { record, nowMs }))),
-        done: { ...reading, result: parts.map(({ attempt, place }) => attempt.results[place]) },
+          parts.map(({ attempt, partIndex }) => orError(() => runPartAgain(attempt, partIndex, { record, nowMs }))),
+        done: { ...reading, result: parts.map(({ attempt, partIndex }) => attempt.results[partIndex]) },
       })
       .catch((error: SluiceError) => parts.map(() => error))
-    for (const [i, { attempt, place }] of parts.entries()) {
+    for (const [i, { attempt, partIndex }] of parts.entries()) {
       const part = written[i]
       if (part instanceof SluiceError) attempt.errors.push(part)
-      attempt.results[place] = part instanceof SluiceError ? unwritten(attempt.results[place]) : part
+      attempt.results[partIndex] = part instanceof SluiceError ? unwritten(attempt.results[partIndex]) : part
     }
   }
 
-  /** Takes back the charges of calls; returns the records on which that failed. */
+  /** Takes back the charges of calls. Returns the records on which that failed. */
   async #takeBack(attempts: readonly Attempt[]): Promise<ReadonlySet<string>> {
     const charged = new Map<string, Charged[]>()
     for (const { call, results } of attempts) {
@@ -94,13 +95,13 @@ function outcomeOf(attempt: Attempt, stuck: ReadonlySet<string>): GroupOutcome {
   const isClean = isToTakeBack(attempt)
     ? !call.parts.some(({ record }, i) => results[i].charged.length > 0 && stuck.has(record))
     : !results.some(({ hasChanged }) => hasChanged)
-  // A denied hit that counts may count twice: never too little.
+  // A denied hit that counts may count twice, but never too little.
   if (errors.length === 0) return isClean || wasDenied ? 'again' : unknown(undefined)
   const unsure = errors.find(({ code }) => code === 'ERR_STORE_UNKNOWN')
   return unsure ?? (isClean ? errors[0] : unknown(errors[0]))
 }
 
-/** True if others changed the records so that their parts do not agree. */
+/** True if other writers changed the records, so that the parts do not agree. */
 function isLost({ call, wasDenied, results }: Attempt): boolean {
   if (call.parts.length === 1) return false
   return results.some((result) => result.isLost) || (wasDenied && !isDenied(call.call, joinedFigures(call, results)))
@@ -118,14 +119,14 @@ function firstAttempt(call: RecordCall, open: ReadonlyMap<string, OpenRecord>, n
   return { call, results: [...results], wasDenied: isDenied(call.call, joinedFigures(call, results)), errors: [] }
 }
 
-/** A call on one record is decided anew as a whole: nobody else has a say. */
-function runPartAgain({ call, wasDenied }: Attempt, place: number, { record, nowMs }: At): PartResult {
-  const part = call.parts[place]
+/** Runs one part again. A call on one record is decided again as a whole, because it has no other parts. */
+function runPartAgain({ call, wasDenied }: Attempt, partIndex: number, { record, nowMs }: At): PartResult {
+  const part = call.parts[partIndex]
   if (call.parts.length > 1) return runAgain(part, { record, nowMs }, wasDenied)
   return runWhole(call, new Map([[part.record, record]]), nowMs)[0]
 }
 
-/** The last charge first: so each finds the state that it left, if nobody else has been there. */
+/** Takes charges back, the last one first, so that each finds the state that it left if nobody else has changed it. */
 function takeBack(charged: readonly Charged[], record: OpenRecord, nowMs: number): void {
   for (const each of [...charged].reverse()) record.apply(takenBack(each, (name) => record.read(name), nowMs))
 }
@@ -134,7 +135,7 @@ function unwritten(result: PartResult): PartResult {
   return { ...result, charged: [], hasChanged: false }
 }
 
-/** An error of ours, such as a damaged value, is that of one call alone. */
+/** Returns a SluiceError instead of throwing it: an error such as a damaged value belongs to one call alone. */
 function orError<T>(run: () => T): T | SluiceError {
   try {
     return run()

@@ -1,4 +1,4 @@
-// One record of a compare-and-swap store: the states of every rule of one key, so that one swap changes all or none.
+// One record of a compare-and-swap store. It holds the states of all rules of one key, so that one swap changes all or none.
 // Bytes: a version; for each state the length of its name (2 bytes), its number of cells (4 bytes), the name, the cells.
 
 import { type Cells, type StateChange, sameCells } from '../loaded-states.ts'
@@ -29,7 +29,7 @@ export class OpenRecord {
     }
   }
 
-  /** The cells of a state. Throws ERR_STORE_FATAL if the record is damaged. */
+  /** Returns the cells of a state. Throws ERR_STORE_FATAL if the record is damaged. */
   read(state: string): Cells {
     if (this.#damage !== undefined) throw this.#damage
     return this.#states.get(state)
@@ -39,7 +39,7 @@ export class OpenRecord {
     for (const { name, cells } of changes) {
       const kept = this.#states.get(name)
       if (cells === undefined ? kept !== undefined : kept === undefined || !sameCells(kept, cells)) this.#isChanged = true
-      // Only a reset drops states without having read them: that is the way out of damage.
+      // Only a reset drops states without reading them. So a reset can delete a damaged record.
       if (this.#damage !== undefined) this.#isChanged = true
       this.#damage = undefined
       if (cells === undefined) this.#states.delete(name)
@@ -48,8 +48,8 @@ export class OpenRecord {
   }
 
   /**
-   * The record to write; undefined if it is as it was read. States that have ended are dropped, except those named in `spared`:
-   * rules in use keep theirs, so that a clock that steps back finds what was counted.
+   * Returns the record to write; undefined if it is unchanged. States that have ended are dropped, except those in `spared`:
+   * rules in use keep their states, so that a clock that steps back still finds the counts.
    */
   change(nowMs: number, spared: ReadonlySet<string>): Change | undefined {
     if (!this.#isChanged) return undefined
@@ -60,7 +60,7 @@ export class OpenRecord {
   }
 }
 
-/** Names of states are ASCII: one byte a character. */
+/** Returns the bytes of a record. Names of states are ASCII: one byte for each character. */
 export function encodeRecord(states: ReadonlyMap<string, Float64Array>): Uint8Array {
   let length = 1
   for (const [name, cells] of states) length += HEADER_BYTES + name.length + cells.length * CELL_BYTES
@@ -78,7 +78,7 @@ export function encodeRecord(states: ReadonlyMap<string, Float64Array>): Uint8Ar
   return bytes
 }
 
-/** Throws ERR_STORE_FATAL with the record's name if the bytes are damaged. */
+/** Reads the bytes of a record. Throws ERR_STORE_FATAL with the record's name if they are damaged. */
 export function decodeRecord(bytes: Uint8Array, record: string): Map<string, Float64Array> {
   if (bytes[0] !== VERSION) throw damaged(record, `version ${bytes[0]} instead of ${VERSION}`)
   const view = viewOf(bytes)

@@ -1,4 +1,4 @@
-// Reads and swaps of records: bounded in time and in attempts, with sorted errors.
+// Reads and swaps records. Time and attempts are bounded, and errors are sorted.
 
 import type { TimerClock } from '../../core/clock.ts'
 import type { SluiceError } from '../../core/errors.ts'
@@ -8,7 +8,7 @@ import { storeTime } from '../store-time.ts'
 import type { Change } from '../working-states.ts'
 import { OpenRecord } from './record.ts'
 
-/** A value with the version that a swap is compared by. */
+/** A value with its version. A swap compares the version. */
 export interface Versioned<V> {
   readonly value: Uint8Array
   readonly version: V
@@ -33,11 +33,11 @@ export interface Reading<V> {
 
 export interface Update<V, T> {
   readonly name: string
-  /** States that stay in the record also when they have ended. */
+  /** Names of states that stay in the record when they have ended. */
   readonly spared: ReadonlySet<string>
-  /** Changes the record at the store's time. Run again on a fresh record if somebody else wrote first. */
+  /** Changes the record at the store's time. Called again with a fresh record if another writer was first. */
   work(record: OpenRecord, nowMs: number): T
-  /** Work that was done before, on a reading that waits to be written. */
+  /** Work that is already done, on a reading that is not written yet. */
   readonly done?: Done<V, T>
 }
 
@@ -46,7 +46,7 @@ export interface Done<V, T> extends Reading<V> {
   readonly result: T
 }
 
-/** The first attempts follow at once; then pauses grow to this. */
+/** Number of attempts without a pause. Later pauses grow up to `LONGEST_PAUSE_MS`. */
 const AT_ONCE = 2
 const LONGEST_PAUSE_MS = 64
 
@@ -59,18 +59,18 @@ export class VersionedRecords<V> {
     this.#options = options
   }
 
-  /** Reads a record. An error is refused: nothing was written. */
+  /** Reads a record. An error counts as `refused`, because nothing was written. */
   async read(name: string): Promise<Reading<V>> {
     const kept = await this.#ask('refused', () => this.#options.read(name))
     return { record: new OpenRecord(name, kept?.value), version: kept?.version }
   }
 
-  /** The store's time, to be asked after records were read: it is not before the time of those who wrote them. */
+  /** Returns the store's time. Called after records were read, so that it is not before the time at which they were written. */
   async now(): Promise<number> {
     return storeTime(await this.#ask('refused', async () => this.#options.now()))
   }
 
-  /** A pause before the next attempt: longer each time, and random, so that those who met do not meet again. */
+  /** Pauses before the next attempt. Pauses grow and are random, so that competing writers do not meet again. */
   async pause(attempt: number): Promise<void> {
     const { clock, random } = this.#options
     if (attempt <= AT_ONCE) return
@@ -78,7 +78,7 @@ export class VersionedRecords<V> {
     if (pauseMs > 0) await new Promise<void>((resolve) => void clock.after(pauseMs, resolve))
   }
 
-  /** Works on a record and writes what was changed; rejects with ERR_STORE_REFUSED if others write it all the time. */
+  /** Works on a record and writes the changes. Rejects with ERR_STORE_REFUSED if other writers are always first. */
   async update<T>(update: Update<V, T>): Promise<T> {
     let { done } = update
     for (let attempt = 1; attempt <= this.attempts; attempt++) {
@@ -97,7 +97,7 @@ export class VersionedRecords<V> {
     return { ...reading, nowMs, result: work(reading.record, nowMs) }
   }
 
-  /** Writes a record if nobody else has meanwhile. An error is unknown, unless it is sorted otherwise. */
+  /** Writes a record if its version is unchanged. An error counts as `unknown`, if it is not sorted otherwise. */
   #swap(change: Change, version: V | undefined): Promise<boolean> {
     return this.#ask('unknown', () => this.#options.swap(change, version))
   }

@@ -3,7 +3,7 @@
 import type { Rule } from '../../core/rule.ts'
 import type { Cost } from '../../core/subject.ts'
 
-/** The cost of each rule, and 0 for those that `isMeant` leaves out. */
+/** Returns the cost of each rule. It is 0 if `isMeant` returns false for the rule. */
 export function costsOf(
   rules: readonly Rule[],
   cost: Cost | undefined,
@@ -12,7 +12,7 @@ export function costsOf(
   return Object.fromEntries(rules.map(({ name }) => [name, isMeant(name) ? costOf(name, cost) : 0]))
 }
 
-/** The cost of one rule: 1 unless the costs say otherwise. */
+/** Returns the cost of one rule. Default: 1. */
 export function costOf(rule: string, cost: Cost | undefined): number {
   if (typeof cost === 'object') return Object.hasOwn(cost, rule) ? cost[rule] : 1
   return cost ?? 1

@@ -1,9 +1,9 @@
-// The fields of a reply of Fastify: written by the plugin, and by Nest's guard where Nest stands on Fastify.
+// Writes the fields of Fastify's reply, for the plugin and for Nest's guard on Fastify.
 
 import type { Adapter } from './adapter.ts'
 import type { NodeResponse } from './node-adapter.ts'
 
-/** The part of a reply of Fastify that is used. */
+/** The part of Fastify's reply that is used here. */
 export interface FastifyReply {
   readonly raw: NodeResponse
   code(status: number): unknown

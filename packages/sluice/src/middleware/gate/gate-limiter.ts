@@ -1,4 +1,4 @@
-// A limiter with what a gate needs beside it: the answers to its decisions, and the default of its subject.
+// A limiter of a gate, with the responder for its decisions and the names of its subject.
 
 import { SluiceError } from '../../core/errors.ts'
 import type { Limiter } from '../../core/limiter.ts'
@@ -13,7 +13,7 @@ export const ADDRESS = 'address'
 
 export interface GateLimiterOptions {
   readonly limiter: Limiter<Timing, Subject>
-  /** The states are kept here: in a store that other limiters may share, or in the limiter itself. */
+  /** Identifies the owner of the states: a store that other limiters may share, or the limiter itself. */
   readonly keptIn: object
   readonly styles: readonly HeaderStyle[]
 }
@@ -41,7 +41,7 @@ export class GateLimiter {
     throw new SluiceError('ERR_OPTION', message, { option: 'key' })
   }
 
-  /** True if a charge on `rule` here, for `subject`, would be on the same state as one on `other`, for `otherSubject`. */
+  /** True if a charge on `rule` for `subject` uses the same state as a charge of `other` for `otherSubject`. */
   shares(rule: Rule, subject: Subject, other: GateLimiter, otherSubject: Subject): boolean {
     if (this.#keptIn !== other.#keptIn || !other.limiter.rules.some((each) => stateName(each) === stateName(rule))) return false
     if (rule.per === undefined) return subject === otherSubject

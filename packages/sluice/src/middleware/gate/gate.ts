@@ -1,6 +1,6 @@
-// The gate behind every door: decides if a request passes, and writes what its response says about that. The order of steps is
-// here: skip, lists of addresses, limiter, key and cost, lists of keys, the hit, the answer; and later, the charge.
-// Invariant: a request is charged at most once on each state, and no promise is made where every value is there at once.
+// The gate behind every door. It decides if a request passes, and writes the fields of its response. Steps: skip, lists of
+// addresses, limiter, key and cost, lists of keys, hit, response; and later perhaps a refund.
+// Invariant: a request is charged at most once on each state, and no promise is made if all values are known at once.
 
 import { checkCost } from '../../core/cost.ts'
 import type { Decision } from '../../core/decision.ts'
@@ -20,7 +20,7 @@ import { freshRules, isTightest } from './other-limiters.ts'
 import { refund } from './refund.ts'
 import { type AddressOf, type DecidedContext, type DeniedContext, GateContext } from './request-context.ts'
 
-/** Statuses from here on are those of failures. */
+/** The lowest status of a failure. */
 const FIRST_FAILURE = 400
 
 const FORBIDDEN: Denial = {
@@ -29,7 +29,7 @@ const FORBIDDEN: Denial = {
   body: JSON.stringify({ type: 'about:blank', title: 'Forbidden', status: 403 }),
 }
 
-/** Codes of errors that are the program's own, whatever the store does. */
+/** Codes of errors that the application causes, not the store. */
 const INPUT_ERRORS: readonly unknown[] = ['ERR_KEY', 'ERR_COST', 'ERR_RULE_NAME']
 
 const NO_REST: readonly unknown[] = []
@@ -60,7 +60,7 @@ export class Gate<R extends object, S> {
     this.#isChargedLater = charge !== 'request'
   }
 
-  /** Decides about a request. It passes if the context that comes back has no denial. */
+  /** Decides about a request. It passes if the returned context has no denial. */
   enter(request: R, rest = NO_REST): MaybePromise<GateContext<R>> {
     const context = new GateContext<R>(this.#id, request, rest, this.#adapter.holder(request), this.#addressOf)
     for (let { before } = context; before !== undefined; { before } = before) {
@@ -77,7 +77,10 @@ export class Gate<R extends object, S> {
     return denial !== undefined || (charged !== undefined && headers !== false && mode !== 'shadow')
   }
 
-  /** Writes the denial's fields, or the rate limit fields. Lists are added to; of other fields the tightest limiter's stay. */
+  /**
+   * Writes the denial's fields, or the rate limit fields. Adds to fields that are lists. Of other fields, the tightest limiter's
+   * stay.
+   */
   writeFields(context: GateContext<R>, response: S): void {
     if (!this.hasFields(context)) return
     const adapter = this.#adapter
@@ -95,7 +98,7 @@ export class Gate<R extends object, S> {
     return this.#isChargedLater && charged !== undefined
   }
 
-  /** Refunds a request if its response, of this status, is not to be charged. */
+  /** Refunds a request if its response, with this status, is not charged. */
   refundIfFree({ charged, request }: GateContext<R>, status: number): void {
     const { charge } = this.#options
     const isCharged =
@@ -138,11 +141,11 @@ export class Gate<R extends object, S> {
     }
     const hit = () => limiter.hit(subject, context.cost === undefined ? undefined : { cost: context.cost })
     const conclude = (decision: Decision) => this.#conclude(context, decision)
-    // The time before the hit: on a store far away the charge may seem older than it is, and is then kept.
+    // The time before the hit. With a slow store, the charge may seem older than it is, and is then not refunded.
     if (this.#isChargedLater) context.hitAtMs = limiter.clock.now()
     if (mode !== 'shadow') return andThen(hit(), conclude)
     return tryThen(hit, conclude, (error) => {
-      // A store that fails is no reason to stop a request that would not be stopped anyway.
+      // In shadow mode, a failure of the store does not stop the request.
       if (INPUT_ERRORS.includes((error as { code?: unknown })?.code)) throw error
       return context
     })
@@ -171,7 +174,7 @@ export class Gate<R extends object, S> {
     })
   }
 
-  /** Warns, once, of a request that was counted before. */
+  /** Warns once that a request was counted before. */
   #countedBefore(context: GateContext<R>): GateContext<R> {
     const { warn = warnProcess } = this.#options
     if (this.#mayWarn) {
@@ -194,18 +197,18 @@ function addressReader<R extends object>(
     read(peer === undefined ? adapter.peer(request, rest) : peer(request, ...rest), adapter.headers(request, rest))
 }
 
-/** The subject of a request if no option tells it: the client's address. */
+/** Returns the subject of a request without the option `key`: the client's address. */
 function defaultSubject({ names }: GateLimiter, context: GateContext): Subject {
   if (names === undefined) return context.address.key
   return names.length === 0 ? {} : { [ADDRESS]: context.address.key }
 }
 
-/** Invariant: a client that is blocked is blocked behind a NAT64 translator too, whose address carries the client's own. */
+/** Invariant: a blocked client is also blocked behind a NAT64 translator, whose address contains the client's. */
 function isBlocked(block: ClientList, { bytes }: ClientAddress): boolean {
   return block.hasAddress({ bytes }) || (bytes !== undefined && isNat64(bytes) && block.hasAddress({ bytes: bytes.subarray(12) }))
 }
 
-/** True if the list has the key, or one value of a record. A subject that is none is left for the limiter to refuse. */
+/** True if the list has the key, or one value of a record. The limiter refuses values that are not subjects. */
 function hasSubject(list: ClientList, subject: Subject): boolean {
   return typeof subject === 'string' ? list.hasKey(subject) : Object.values(subject ?? {}).some((key) => list.hasKey(key))
 }

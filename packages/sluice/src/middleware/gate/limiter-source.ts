@@ -1,4 +1,4 @@
-// The limiter of a gate: one that was made elsewhere, one for its rules, or one for each set of rules that requests ask for.
+// The limiter of a gate: the option `limiter`, one limiter for its rules, or one for each set of rules of a function.
 
 import type { Limiter } from '../../core/limiter.ts'
 import type { Timing } from '../../core/store.ts'
@@ -14,7 +14,7 @@ import type { GateContext } from './request-context.ts'
 
 type AnyLimiter = Limiter<Timing, Subject>
 
-/** A limiter for all requests, or a function that finds the one of a request. */
+/** A limiter for all requests, or a function from a request to its limiter. */
 export type LimiterSource = GateLimiter | ((context: GateContext) => MaybePromise<GateLimiter>)
 
 export function limiterSource<R>(door: string, options: AnyOptions<R>, styles: readonly HeaderStyle[]): LimiterSource {

@@ -1,4 +1,4 @@
-// A value, or a promise of it. A value that is there is used at once: a limiter in memory answers in less time than a promise takes.
+// A value, or a promise of it. A value is used at once, because a promise takes longer than a hit in memory.
 
 export type MaybePromise<T> = T | PromiseLike<T>
 
@@ -6,12 +6,12 @@ function isPromise<T>(value: MaybePromise<T>): value is PromiseLike<T> {
   return typeof value === 'object' && value !== null && typeof (value as PromiseLike<T>).then === 'function'
 }
 
-/** Calls `next` with the value: now if it is there, else when the promise resolves. */
+/** Calls `next` with the value: now, or when the promise resolves. */
 export function andThen<T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> {
   return isPromise(value) ? value.then(next) : next(value)
 }
 
-/** Calls `start`, and then `next` with its value or `fail` with its error. Errors of `next` are not caught. */
+/** Calls `start`, and then `next` with its result or `fail` with its error. Errors of `next` are not caught. */
 export function tryThen<T, U>(
   start: () => MaybePromise<T>,
   next: (value: T) => MaybePromise<U>,

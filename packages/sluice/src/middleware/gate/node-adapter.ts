@@ -1,4 +1,4 @@
-// The adapter of node:http, and of frameworks that stand on it: Express, Koa, Nest and bare servers, over HTTP/1 and HTTP/2.
+// The adapter for node:http and frameworks on it: Express, Koa, Nest and plain servers, over HTTP/1 and HTTP/2.
 
 import type { Adapter } from './adapter.ts'
 import type { Gate } from './gate.ts'
@@ -6,15 +6,15 @@ import { tryThen } from './maybe-promise.ts'
 import { nodeHeaders } from './raw-headers.ts'
 import type { GateContext } from './request-context.ts'
 
-/** The part of an `IncomingMessage` that is used. */
+/** The part of an `IncomingMessage` that is used here. */
 export interface NodeRequest {
   readonly socket: { readonly remoteAddress?: string | undefined }
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  /** Names and values by turns, as they came. */
+  /** Names and values in turn, as received. */
   readonly rawHeaders?: readonly string[]
 }
 
-/** The part of a `ServerResponse` that is used. */
+/** The part of a `ServerResponse` that is used here. */
 export interface NodeResponse {
   statusCode: number
   readonly writableEnded: boolean
@@ -37,8 +37,8 @@ export const nodeFields: Pick<Adapter<object, NodeResponse>, 'writesFirst' | 'se
 }
 
 /**
- * The holder of a request's mark is its list of raw headers: each request has its own, and it is a plain list. A new property on the
- * request itself takes 4 µs once its prototype has been changed, as Express does with each.
+ * Returns the holder of a request's mark: its list of raw headers. Each request has its own plain list. A new property on the
+ * request itself takes 4 µs if its prototype was changed, and Express changes it for each request.
  */
 export function nodeHolder(request: NodeRequest): object {
   return request.rawHeaders ?? request
@@ -51,7 +51,7 @@ export const nodeAdapter: Adapter<NodeRequest, NodeResponse> = {
   ...nodeFields,
 }
 
-/** Middleware of the form `(request, response, next)`. Calls `next` with the error if there is no decision. */
+/** Makes middleware of the form `(request, response, next)`. It calls `next` with the error if there is no decision. */
 export function nodeMiddleware<R extends NodeRequest>(
   gate: Gate<R, NodeResponse>,
 ): (request: R, response: NodeResponse, next: (error?: unknown) => void) => void {
@@ -70,7 +70,7 @@ export function nodeMiddleware<R extends NodeRequest>(
     )
 }
 
-/** Has the response decide about the charge once it has been sent. If the client went away before, the charge stays. */
+/** Refunds the charge by the status of the response, once it has been sent. If the client has disconnected, the charge stays. */
 export function refundAfterNode<R extends object>(gate: Gate<R, unknown>, context: GateContext<R>, response: NodeResponse): void {
   if (!gate.mayRefund(context)) return
   response.once('close', () => {

@@ -1,4 +1,4 @@
-// The options of every door, checked in one place.
+// The options of every door, and their check.
 
 import { checkCost } from '../../core/cost.ts'
 import { SluiceError, show } from '../../core/errors.ts'
@@ -16,61 +16,67 @@ import type { Rules } from './limiter-cache.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import type { DecidedContext, DeniedContext, RequestContext, ShadowContext } from './request-context.ts'
 
-/** When a request is charged: always, or depending on its response. */
+/** Condition for charging a request: always, or depending on its response. */
 export type ChargeWhen<R> = 'request' | 'failed-response' | 'successful-response' | ((status: number, request: R) => boolean)
 
 export type GateWarning = AddressWarning | Warning<'WARN_MOUNTED_TWICE'>
 
 /** Options of a limiter for requests of type `R`, with rules of type `T`, whose subject is an `S`. */
 export interface GateOptions<R, T extends Rule = Rule, S extends Subject = SubjectOf<T>> {
-  // Callbacks are written as methods, so that one that wants the framework's own type of request fits.
+  // Callbacks are declared as methods, so that a callback with the framework's own type of request is accepted.
 
-  /** The rules of a limiter of its own; or a function of the request, for plans. Either this or `limiter`. */
+  /** The rules; or a function from a request to its rules, for plans. Either `rules` or `limiter` is required. */
   readonly rules?: Rules<T> | ((request: R, context: RequestContext<R>) => MaybePromise<Rules<T>>)
   /** A limiter that was made elsewhere. */
   readonly limiter?: Limiter<Timing, S>
-  /** Where the states of `rules` live. Default: a memory store of its own. */
+  /** The store for `rules`. Default: a memory store of its own. */
   readonly store?: Store
-  /** What happens when that store fails. */
+  /** Deadline and fallback if that store fails. */
   readonly failure?: FailureOptions
   /**
-   * The key that a request counts for; for rules with `per`, a record with exactly the names that they use. Default: the client's
+   * Returns the key of a request; for rules with `per`, a record with exactly the names that they use. Default: the client's
    * address, for rules without `per` and for `per: 'address'`.
    */
   key?(request: R, context: RequestContext<R>): MaybePromise<NoInfer<S>>
   /** Units that a request spends: one number for all rules, or a record by rule name. Default: 1. */
   readonly cost?: Cost | ((request: R, context: RequestContext<R>) => MaybePromise<Cost>)
-  /** Requests to leave alone: neither counted nor limited. */
+  /** Returns true for requests that are neither counted nor limited. */
   skip?(request: R, context: RequestContext<R>): MaybePromise<boolean>
-  /** Clients that are neither counted nor limited, as `clientList()` of `sluice/http` makes it. If the key is a record, any value matches. */
+  /**
+   * Clients that are neither counted nor limited: `clientList()` of `sluice/http`. If the key is a record, each of its values is
+   * looked up.
+   */
   readonly allow?: ClientList
   /** Clients that are denied, with status 403, before anything is counted. */
   readonly block?: ClientList
-  /** Which rate limit fields to send. Default: `'draft-10'`. */
+  /** Styles of the rate limit fields. Default: `'draft-10'`. */
   readonly headers?: ResponderOptions['headers']
-  /** Default: `'request'`. */
+  /** Condition for charging a request. Default: `'request'`. */
   readonly charge?: ChargeWhen<R>
   /** `'shadow'` counts and reports, and lets everybody through. Default: `'enforce'`. */
   readonly mode?: 'enforce' | 'shadow'
   /** Called with every decision. */
   onDecision?(context: DecidedContext<R, S>): void
-  /** Called for each request that is denied. It may change the answer: what it returns replaces parts of `denial`. */
-  // biome-ignore lint/suspicious/noConfusingVoidType: one that only listens may return nothing at all.
+  /** Called for each denied request. It may return parts of the response, which replace those of `denial`. */
+  // biome-ignore lint/suspicious/noConfusingVoidType: a callback that only listens returns nothing.
   onDenied?(context: DeniedContext<R, S>): MaybePromise<Partial<Denial> | undefined | void>
-  /** Called for each request that would be denied if it were not for `mode: 'shadow'`. */
+  /** Called in `mode: 'shadow'` for each request that would be denied. */
   onShadowDenied?(context: ShadowContext<R, S>): void
-  /** Reads the client's address, as `clientAddress()` of `sluice/http` makes it. Default: the address of the peer; no proxy is trusted. */
+  /** Reads the client's address: `clientAddress()` of `sluice/http`. Default: the address of the peer; no proxy is trusted. */
   readonly address?: ReadClientAddress
-  /** The address at the other end of the socket, for runtimes that the library cannot ask. */
+  /** Returns the address at the other end of the socket, for runtimes in which the library cannot find it. */
   peer?(request: R, ...rest: unknown[]): string | null | undefined
-  /** Called, once for each warning, if the set-up looks wrong. Default: `process.emitWarning`, or `console.warn` where there is none. */
+  /**
+   * Called once for each warning if the configuration looks wrong. Default: `process.emitWarning`, or `console.warn` without a
+   * process.
+   */
   warn?(warning: GateWarning): void
 }
 
 /** Options with any rules and subjects. */
 export type AnyOptions<R> = GateOptions<R, Rule, Subject>
 
-/** Options that one route of an application can change; `false`: it is not limited. */
+/** Options of one route of an application. `false`: the route is not limited. */
 export type RouteOptions<R> = AnyOptions<R> | false
 
 const CHARGES = ['request', 'failed-response', 'successful-response']
@@ -81,12 +87,12 @@ const LISTS = ['allow', 'block'] as const
 
 const OPTIONS = [...FUNCTIONS, ...LISTS, 'rules', 'limiter', 'store', 'failure', 'cost', 'headers', 'charge', 'mode', 'address']
 
-/** Throws ERR_OPTION unless the options make sense together. `door` is the name of the function that was called with them. */
+/** Throws ERR_OPTION if options are wrong or contradict each other. `door` is the name of the function that got them. */
 export function checkGateOptions<R>(door: string, options: AnyOptions<R>): void {
   const refuse = (option: string, message: string): never => {
     throw new SluiceError('ERR_OPTION', `${door} ${message}`, { option, value: (options as Record<string, unknown>)[option] })
   }
-  /** Refuses an option that is there and is not right. */
+  /** Throws if an option is set and is wrong. */
   const demand = (option: keyof typeof options, isRight: unknown, expected: string): void => {
     const value: unknown = options[option]
     if (value !== undefined && !isRight) refuse(option, `needs ${option} to be ${expected}, got ${show(value)}`)

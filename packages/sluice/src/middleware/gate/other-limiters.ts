@@ -1,4 +1,4 @@
-// A request that passes several limiters: rules that count it already, and fields that have room for one limiter.
+// Requests that pass several limiters: a state is charged once, and some fields can describe only one limiter.
 
 import type { Rule } from '../../core/rule.ts'
 import type { Subject } from '../../core/subject.ts'
@@ -6,7 +6,7 @@ import { costOf } from './costs.ts'
 import type { GateLimiter } from './gate-limiter.ts'
 import type { GateContext } from './request-context.ts'
 
-/** The rules of `limiter` under which no gate before this one has charged the request on the same state. */
+/** Returns the rules of `limiter` whose states no earlier gate has charged for this request. */
 export function freshRules({ before }: GateContext, limiter: GateLimiter, subject: Subject): readonly Rule[] {
   return limiter.limiter.rules.filter((rule) => {
     for (let context = before; context !== undefined; context = context.before) {
@@ -18,7 +18,7 @@ export function freshRules({ before }: GateContext, limiter: GateLimiter, subjec
   })
 }
 
-/** True if no other limiter that the request has come to has as few units left, or fewer. */
+/** True if all other limiters of the request have more units left. */
 export function isTightest(context: GateContext): boolean {
   for (let other = context.latest; other !== undefined; other = other.before) {
     if (other !== context && unitsLeft(other) <= unitsLeft(context)) return false

@@ -4,8 +4,8 @@ import type { RequestHeaders } from '../../http/peer-address.ts'
 import type { NodeRequest } from './node-adapter.ts'
 
 /**
- * The headers as they came: Node makes an object of all of them the first time that `headers` is read. Objects that stand in for
- * Node's request may have only that.
+ * Reads headers from the raw list, because Node makes an object of all headers when `headers` is first read. Test doubles of
+ * Node's request may have only `headers`.
  */
 export function nodeHeaders(request: NodeRequest): RequestHeaders {
   const { rawHeaders } = request

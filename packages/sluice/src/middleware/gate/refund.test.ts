@@ -118,7 +118,7 @@ test('windows on the clock: whatever comes back whenever, what is left is what w
   const step = fc.record({
     waitMs: fc.integer({ min: 0, max: 400 }),
     cost: fc.integer({ min: 1, max: 3 }),
-    /** How many steps until the response is there; −1: the request is charged. */
+    /** Number of steps until the response; −1: the request is charged. */
     lasts: fc.integer({ min: -1, max: 5 }),
   })
   fc.assert(

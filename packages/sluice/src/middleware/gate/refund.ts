@@ -1,5 +1,5 @@
-// The way back of a charge whose response is not to be charged.
-// Invariant: only units that were taken and still count are given back. A window that has ended took its charges with it.
+// Refunds a request whose response is not charged.
+// Invariant: only units that were spent and still count are given back. Units of a window that has ended no longer count.
 
 import type { RuleStatus } from '../../core/decision.ts'
 import type { Rule } from '../../core/rule.ts'
@@ -7,9 +7,9 @@ import { costsOf } from './costs.ts'
 import { tryThen } from './maybe-promise.ts'
 import type { Charged } from './request-context.ts'
 
-/** Gives back what a request was charged, in one call, on each rule under which it still counts. */
+/** Gives a request's units back, in one call, on each rule on which they still count. */
 export function refund({ decision, limiter: { limiter }, key, cost, hitAtMs }: Charged): void {
-  // A fallback has taken nothing from the store.
+  // A fallback has spent nothing in the store.
   if (decision.source === 'fallback') return
   const { rules } = limiter
   const elapsedMs = limiter.clock.now() - hitAtMs
@@ -20,13 +20,13 @@ export function refund({ decision, limiter: { limiter }, key, cost, hitAtMs }: C
   if (counting.length === 0) return
   const isAll = counting.length === rules.length
   const costs = isAll ? cost : costsOf(rules, cost, (rule) => counting.some(({ name }) => name === rule))
-  // The response has been sent. If the refund fails, the charge stays, and `limiter.on('failure')` tells.
+  // The response has been sent. If the refund fails, the charge stays, and `limiter.on('failure')` reports it.
   tryThen(() => limiter.refund(key, costs), ignore, ignore)
 }
 
-/** Time after a hit during which its charge is in the window that it was made in. */
+/** Returns the time after a hit during which its units are in the window of the hit. */
 function countsForMs({ resetAfterMs }: RuleStatus, { windowMs }: Rule): number {
-  // A sliding window takes another window to forget; by then the charge has become a share of one.
+  // A sliding window counts units for another window, but then only a share of them.
   return resetAfterMs > windowMs ? resetAfterMs - windowMs : resetAfterMs
 }
 

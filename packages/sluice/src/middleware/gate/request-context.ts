@@ -1,4 +1,4 @@
-// One request at one limiter: what callbacks may read about it, and what the gate has found out so far.
+// The context of one request at one gate: values for callbacks, and the results of the gate so far.
 
 import type { Decision } from '../../core/decision.ts'
 import type { Cost, Subject } from '../../core/subject.ts'
@@ -9,9 +9,9 @@ import type { GateLimiter } from './gate-limiter.ts'
 /** A request on its way through a limiter. */
 export interface RequestContext<R> {
   readonly request: R
-  /** The client's address. Read when asked for. */
+  /** The client's address. Computed on first read. */
   readonly address: ClientAddress
-  /** The arguments that a fetch handler is given after the request; empty for every other framework. */
+  /** The arguments of a fetch handler after the request; empty for every other framework. */
   readonly rest: readonly unknown[]
 }
 
@@ -25,19 +25,19 @@ export interface DecidedContext<R, S extends Subject = Subject> extends RequestC
 export interface ShadowContext<R, S extends Subject = Subject> extends RequestContext<R> {
   /** The key, or record of keys, that the request counted for; undefined if it was blocked by its address. */
   readonly key: S | undefined
-  /** Undefined if it was blocked. */
+  /** Undefined if the request was blocked. */
   readonly decision: Decision | undefined
 }
 
 export interface DeniedContext<R, S extends Subject = Subject> extends ShadowContext<R, S> {
-  /** The answer that will be given. */
+  /** The response that will be sent. */
   readonly denial: Denial
 }
 
-/** Reads a client's address; `rest` as in the context. */
+/** Reads a client's address. `rest` is the same as in the context. */
 export type AddressOf<R> = (request: R, rest: readonly unknown[]) => ClientAddress
 
-/** A request's latest context is kept under this name. */
+/** Property of the holder for a request's latest context. */
 const LATEST = Symbol('sluice')
 
 interface Holder {
@@ -66,7 +66,7 @@ export class GateContext<R extends object = any> implements RequestContext<R> {
   decision: Decision | undefined = undefined
   /** Time of the hit, if it may have to be refunded. */
   hitAtMs = 0
-  /** Set if the request goes no further. */
+  /** Set if the request is denied. */
   denial: Denial | undefined = undefined
   readonly #holder: Holder
   readonly #addressOf: AddressOf<R>
@@ -78,7 +78,7 @@ export class GateContext<R extends object = any> implements RequestContext<R> {
     this.rest = rest
     this.#holder = holder
     this.#addressOf = addressOf
-    // Requests may share a holder: only a context of this very request counts.
+    // Requests may share a holder, so only a context of the same request counts.
     const latest = this.#holder[LATEST]
     this.before = latest?.request === request ? latest : undefined
   }
@@ -88,22 +88,22 @@ export class GateContext<R extends object = any> implements RequestContext<R> {
     return this.#address
   }
 
-  /** This context, if its hit was allowed. */
+  /** Returns this context if its hit was allowed. */
   get charged(): Charged | undefined {
     return this.decision?.allowed === true ? (this as Charged) : undefined
   }
 
-  /** The request's latest context that left a mark. */
+  /** Returns the request's latest context that left a mark. */
   get latest(): GateContext | undefined {
     return this.#holder[LATEST]
   }
 
-  /** Lets later gates know that the request was here. */
+  /** Marks the request, so that later gates find this context. */
   leaveMark(): void {
     this.#holder[LATEST] = this
   }
 
-  /** Forgets every gate, if this was the first one: the same request may then be handled again. */
+  /** Removes the mark if this was the request's first gate. The same request may then be handled again. */
   wipeMark(): void {
     if (this.before === undefined) this.#holder[LATEST] = undefined
   }

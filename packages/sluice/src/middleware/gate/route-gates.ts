@@ -1,15 +1,15 @@
-// The gates of an application whose routes may change options: one for all routes, and one for each that differs.
+// The gates of an application whose routes may change options: one common gate, and one for each set of changed options.
 
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import type { Adapter } from './adapter.ts'
 import { Gate } from './gate.ts'
 import type { AnyOptions, RouteOptions } from './options.ts'
 
-/** A route that gives one of these has counts of its own. */
+/** Options that give a route counts of its own. */
 const OWN_COUNTS = ['limiter', 'rules', 'store', 'failure'] as const
 
 export class RouteGates<R extends object, S> {
-  /** The gate of routes that change nothing. */
+  /** The gate of routes without options of their own. */
   readonly common: Gate<R, S>
   readonly #door: string
   readonly #options: AnyOptions<R>
@@ -26,7 +26,7 @@ export class RouteGates<R extends object, S> {
     this.common = new Gate(door, this.#shared, adapter)
   }
 
-  /** The gate of a route; undefined if the route is not limited. */
+  /** Returns the gate of a route; undefined if the route is not limited. */
   of(route: RouteOptions<R> | undefined): Gate<R, S> | undefined {
     if (route === undefined) return this.common
     if (route === false) return undefined

@@ -31,7 +31,7 @@ describe('a record of keys', () => {
     expect(await field({ account: 'bob' })).toBe('"guesses";r=2;t=180, "account";r=1;t=3600')
   })
 
-  test('if several rules deny, the one with the longest wait is told', async () => {
+  test('if several rules deny, the response is about the one with the longest wait', async () => {
     const { ask } = limitedHandler({
       rules: [
         fixedWindow({ limit: 1, window: '1m', name: 'short', per: 'address' }),

@@ -1,4 +1,4 @@
-// The common part of adapters for the web's own Request and Response: Hono, and fetch handlers anywhere.
+// The common part of adapters for the standard Request and Response: Hono, and fetch handlers on any runtime.
 
 import { SluiceError } from '../../core/errors.ts'
 import type { RequestHeaders } from '../../http/peer-address.ts'
@@ -16,8 +16,8 @@ export const webFields: Pick<Adapter<object, Headers>, 'writesFirst' | 'setField
 }
 
 /**
- * The address at the other end of the socket. Runtimes pass it beside the request: Deno's info, Bun's server, Node's message under
- * Hono. A Request itself does not tell where it came from, and to count all clients as one would be worse than an error.
+ * Returns the address at the other end of the socket. A Request does not contain it. Runtimes pass it beside the request: Deno's
+ * info, Bun's server, Node's message under Hono. Throws if there is none, because counting all clients as one would be worse.
  */
 export function webPeer(door: string, request: Request, beside: unknown): string | null | undefined {
   const { remoteAddr, requestIP, server, incoming } = (beside ?? {}) as Beside
@@ -25,12 +25,12 @@ export function webPeer(door: string, request: Request, beside: unknown): string
   if (remoteAddr !== undefined) return remoteAddr.hostname
   if (typeof requestIP === 'function') return (beside as BunServer).requestIP(request)?.address
   if (typeof server?.requestIP === 'function') return server.requestIP(request)?.address
-  throw new SluiceError('ERR_OPTION', `${door} cannot see where a request comes from here: give it key or peer`, {
+  throw new SluiceError('ERR_OPTION', `${door} cannot find the address of a request in this runtime: set key or peer`, {
     option: 'peer',
   })
 }
 
-/** A request's headers, from Node's message where there is one: looking one up in a `Headers` takes longer. */
+/** Returns a request's headers, from Node's message if there is one, because `Headers` is slower. */
 export function webHeaders(request: Request, beside: unknown): RequestHeaders {
   const { incoming } = (beside ?? {}) as Beside
   return incoming?.rawHeaders === undefined ? request.headers : nodeHeaders(incoming as NodeRequest)
@@ -46,15 +46,15 @@ interface Beside extends Partial<BunServer> {
   readonly server?: BunServer
 }
 
-/** Writes a context's fields into a response, or into a copy of one that cannot be changed. Returns the one to send. */
+/** Writes fields into a response, or into a copy if the response cannot be changed. Returns the response to send. */
 export function withFields<R extends object>(gate: Gate<R, Headers>, context: GateContext<R>, response: Response): Response {
-  // Some runtimes make a response's headers when they are read, which costs more than all that is done here.
+  // Some runtimes make a response's headers on the first read, which is slow.
   if (!gate.hasFields(context)) return response
   try {
     gate.writeFields(context, response.headers)
     return response
   } catch (error) {
-    // Headers that came from elsewhere are sealed. The answer to an upgrade cannot be copied either.
+    // Headers of a fetched response cannot be changed. The response to an upgrade cannot be copied either.
     if (!(error instanceof TypeError) || response.status < 200) return response
     const copy = new Response(response.body, response)
     gate.writeFields(context, copy.headers)
@@ -62,7 +62,7 @@ export function withFields<R extends object>(gate: Gate<R, Headers>, context: Ga
   }
 }
 
-/** Has a response's status decide about the charge. If the client went away before, the charge stays. */
+/** Refunds the charge by a response's status. If the client has disconnected, the charge stays. */
 export function refundAfterWeb<R extends object>(
   gate: Gate<R, Headers>,
   context: GateContext<R>,

@@ -1,12 +1,12 @@
-// The bytes that the store's typed arrays take, and that they may take.
-// Invariant: tables and logs together stay within `most`, and neither can starve the other: each is sure of a quarter.
+// The bytes that the store's typed arrays take, and the bytes that they may take.
+// Invariant: tables and logs together stay within `most`, and each of them can always have a quarter of it.
 
 import type { LogBudget } from '../../core/rule-log.ts'
 
-/** Shared slabs are never quite full: see algorithms/sliding-log/log-blocks.ts. So much is kept for the empty parts of them. */
+/** Bytes reserved for the empty parts of shared slabs: see algorithms/sliding-log/log-blocks.ts. */
 const SLACK = 2 ** 20
 
-/** The share that tables or logs alone may take. */
+/** The largest share of tables or logs alone. */
 const SHARE = 3 / 4
 
 export class ByteBudget implements LogBudget {

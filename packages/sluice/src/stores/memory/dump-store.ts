@@ -1,4 +1,4 @@
-// Takes all states of a memory store along to another process.
+// Dumps the states of a memory store, and restores them in another process.
 
 import { LogBlocks } from '../../algorithms/sliding-log/log-blocks.ts'
 import { SluiceError, show } from '../../core/errors.ts'
@@ -7,10 +7,13 @@ import { LOG_ROW_WIDTH, MemoryState, type MemoryStore, type MemoryStoreOptions, 
 import { HEAVY } from './rows.ts'
 import type { Table } from './table.ts'
 
-/** All counts that have not ended, for `restoreStore`. They hold the secret that keys are hashed with: keep them as you would a password. */
+/**
+ * Returns all states that have not ended, for `restoreStore`. The dump contains the secret of the keys' hash: keep it like a
+ * password.
+ */
 export function dumpStore(store: MemoryStore): Uint8Array {
   if (!(store instanceof MemoryState)) {
-    throw new SluiceError('ERR_OPTION', `dumpStore takes what memoryStore() makes, got ${show(store)}`, {
+    throw new SluiceError('ERR_OPTION', `dumpStore takes a memory store, such as memoryStore() makes, got ${show(store)}`, {
       option: 'store',
       value: store,
     })
@@ -20,8 +23,8 @@ export function dumpStore(store: MemoryStore): Uint8Array {
 }
 
 /**
- * A memory store that starts with the counts of a dump that have not ended; where there are too many, with those that have used
- * most. Throws ERR_DUMP if the dump is not whole.
+ * Makes a memory store with the states of a dump that have not ended. If there are too many, it keeps those that have used the
+ * largest share of their limit. Throws ERR_DUMP if the dump is damaged.
  */
 export function restoreStore(dump: Uint8Array, options: MemoryStoreOptions = {}): MemoryStore {
   const { seed, states } = readDump(dump)
@@ -29,14 +32,14 @@ export function restoreStore(dump: Uint8Array, options: MemoryStoreOptions = {})
   store.keyHash.setSeed(seed)
   const nowMs = store.clock.now()
   const kept = { [Symbol.iterator]: () => mostPressing(states, store.maxKeys, nowMs) }
-  // A table is in the order of its fingerprints, so growing it on the way would pile them up at its beginning.
+  // States come in the order of fingerprints. If a table grew while they are added, they would pile up at its start.
   const counts = new Map<Table, number>()
   for (const state of kept) {
     const table = tableOf(store, state)
     counts.set(table, (counts.get(table) ?? 0) + 1)
   }
   for (const [table, count] of counts) table.reserve(count)
-  // Heavy states first: where bytes are short, light logs are left out.
+  // Heavy states come first. If there are too few bytes, light logs are left out.
   for (const state of kept) if (state.pressure >= HEAVY) adopt(store, state, nowMs)
   for (const state of kept) if (state.pressure < HEAVY) adopt(store, state, nowMs)
   return store
@@ -46,7 +49,7 @@ function adopt(store: MemoryState, state: DumpedState, nowMs: number): void {
   const { lo, hi, cells, isLog } = state
   if (isLog && !store.budget.hasLogBytes(cells.byteLength)) return
   const table = tableOf(store, state)
-  store.makeRoom(table, 1, nowMs)
+  store.makeSpace(table, 1, nowMs)
   table.prepare(1, nowMs)
   const row = table.claim(lo, hi, store.countClaims(1))
   const rows = table.rowsFor(hi)

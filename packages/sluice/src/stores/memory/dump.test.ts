@@ -64,7 +64,7 @@ describe('a store that is restored from a dump', () => {
     expect(createLimiter({ rules: parseRule('5/hour'), store: after }).get('ada')).toBe(1)
   })
 
-  test('keeps a denied key where there is room for few', () => {
+  test('keeps a denied key with space for few', () => {
     const clock = fakeClock()
     const before = memoryStore({ clock })
     const rules = fixedWindow({ limit: 5, window: '1h' })

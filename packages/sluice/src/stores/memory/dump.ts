@@ -1,8 +1,7 @@
-// All states of a memory store as bytes, for another process to go on from.
-// A header of words: magic, version, a checksum of all words after it, how many words there are, the secret of two words.
-// Then one entry for each state: its fingerprint (two words), its pressure, how many cells it has (negative for a log),
-// and the cells as doubles.
-// Invariant: bytes that are not exactly what was written are refused.
+// The format of a dump: all states of a memory store as bytes.
+// Header, in words: magic, version, checksum of all words after it, number of words, seed (two words).
+// Then an entry for each state: fingerprint (two words), pressure, number of cells (negative for a log), cells as doubles.
+// Invariant: a dump that was changed in any way is refused.
 
 import { SluiceError, show } from '../../core/errors.ts'
 import type { LogArena } from '../../core/rule-log.ts'
@@ -18,13 +17,13 @@ export interface DumpedState {
 }
 
 export interface Dump {
-  /** Fingerprints of keys are made with it. */
+  /** The seed of the keys' fingerprints. */
   readonly seed: Int32Array
-  /** Can be gone through again and again. */
+  /** Can be iterated several times. */
   readonly states: Iterable<DumpedState>
 }
 
-/** "SLUC", which also tells whether the bytes of a word are in this machine's order. */
+/** "SLUC". It also reveals a dump with another byte order. */
 const MAGIC = 0x53_4c_55_43
 const VERSION = 3
 
@@ -33,7 +32,7 @@ const LENGTH = 3
 const SUMMED_FROM = LENGTH
 const SEED = 4
 
-/** Words before the cells of a state: fingerprint, pressure, width. */
+/** Number of words before the cells of a state: fingerprint, pressure, width. */
 const STATE_WORDS = 4
 
 export function writeDump(seed: Int32Array, tables: Iterable<Table>, logs: LogArena | undefined, nowMs: number): Uint8Array {
@@ -70,15 +69,15 @@ export function writeDump(seed: Int32Array, tables: Iterable<Table>, logs: LogAr
   return new Uint8Array(words.buffer)
 }
 
-/** Throws ERR_DUMP unless the bytes are a whole dump of this version. */
+/** Reads a dump. Throws ERR_DUMP unless the bytes are an undamaged dump of this version. */
 export function readDump(bytes: unknown): Dump {
   if (!(bytes instanceof Uint8Array))
-    throw new SluiceError('ERR_OPTION', `restoreStore takes what dumpStore() makes, got ${show(bytes)}`, {
+    throw new SluiceError('ERR_OPTION', `restoreStore takes the bytes of dumpStore(), got ${show(bytes)}`, {
       option: 'dump',
       value: bytes,
     })
   if (bytes.length < HEADER_WORDS * 4 || bytes.length % 8 !== 0) throw refused(`it has ${bytes.length} bytes`)
-  // A copy of its own: the bytes may be a part of something larger, and begin anywhere.
+  // The bytes are copied, because they may be an unaligned part of a larger buffer.
   const words = new Int32Array(bytes.slice().buffer)
   if (words[0] !== MAGIC) throw refused('it does not begin as one')
   if (words[1] !== VERSION) throw refused(`it is of version ${words[1]}, and this is ${VERSION}`)
@@ -87,7 +86,7 @@ export function readDump(bytes: unknown): Dump {
   return { seed: words.slice(SEED, SEED + 2), states: { [Symbol.iterator]: () => statesIn(words) } }
 }
 
-/** The states that have not ended: of more than `most` those under the most pressure. */
+/** Yields the states that have not ended; if there are more than `most`, those with the highest pressure. */
 export function* mostPressing(states: Iterable<DumpedState>, most: number, nowMs: number): Generator<DumpedState> {
   const counts = new Float64Array(256)
   for (const { cells, pressure } of states) if (cells[0] > nowMs) counts[pressure] += 1
@@ -115,7 +114,7 @@ function* statesIn(words: Int32Array): Generator<DumpedState> {
   }
 }
 
-/** The CRC-32 (of IEEE 802.3) of the words: finds every change of up to three bits, and of any bits within one word. */
+/** Returns the CRC-32 (IEEE 802.3) of the words. It detects every change of up to three bits, and of any bits within one word. */
 function checksumOf(words: Int32Array): number {
   const [low, second, third, high] = CRC_TABLES
   let crc = -1
@@ -126,7 +125,7 @@ function checksumOf(words: Int32Array): number {
   return ~crc
 }
 
-/** Tables for a word at a time: the n-th has the remainder of each byte that is followed by n bytes of zero. */
+/** Tables for one word at a time. The n-th table has the remainder of each byte followed by n zero bytes. */
 const CRC_TABLES = /* @__PURE__ */ crcTables()
 
 function crcTables(): readonly Int32Array[] {
@@ -146,7 +145,7 @@ function crcTables(): readonly Int32Array[] {
   return tables
 }
 
-/** Throws unless the states can be read: each whole, with a fingerprint, and with a pressure that a state can have. */
+/** Throws ERR_DUMP unless each state is complete, with a fingerprint and a valid pressure. */
 function checkStates(words: Int32Array): void {
   let at = HEADER_WORDS
   while (at < words.length) {

@@ -1,28 +1,28 @@
-// Makes room in a full store: chooses the states to give up, in a bounded number of rows over all tables together.
+// Makes space in a full store: selects states to evict, in a bounded number of rows over all tables together.
 
 import { FULL } from './rows.ts'
 import type { Table } from './table.ts'
 import { Victims } from './victims.ts'
 
-/** Rows that a search looks at, over all tables: live, empty and expired ones. */
+/** Number of rows that a search reads, over all tables: live, empty and expired ones. */
 const LOOK = 160
 
-/** The same, before keys are evicted that have used all of their limit. Covers the smallest tables whole. */
+/** The same for a long search, before full rows are evicted. It covers the smallest tables completely. */
 const LONG_LOOK = 1056
 
-/** After a long look that found only full rows, so many searches do without: the next long one would find no other. */
+/** Number of short searches after a long search that found only full rows, because the next long one would find the same. */
 const SHORT_AFTER_FRUITLESS = 7
 
-/** Rows that a search looks at in a table at the least, however small its share. */
+/** The fewest rows that a search reads in a table, for any share. */
 const LEAST_SHARE = 16
 
-/** Tables looked at in one search. Where there are more, they take turns. */
+/** The most tables in one search. If there are more, they take turns. */
 const MOST_TABLES = 4
 
-/** Rows that one search looks at, at the most. */
+/** The most rows that one search reads. */
 export const MOST_LOOKED = LOOK + LONG_LOOK + 2 * MOST_TABLES * LEAST_SHARE
 
-/** Rows that one search evicts at the most, so that the next new keys need none. In small stores fewer. */
+/** The most rows that one search evicts, so that the next new keys need no search. Fewer in small stores. */
 const MOST_EVICTED = 20
 const KEYS_AN_EVICTED = 128
 
@@ -30,9 +30,9 @@ const KEYS_AN_EVICTED = 128
 const EPOCH_SHARE = 1 / 8
 
 export class Eviction {
-  /** States that gave way to others before they had ended. */
+  /** Number of states that were evicted before they had ended. */
   evictions = 0
-  /** The age of rows is counted in epochs. */
+  /** The present epoch. The age of rows is counted in epochs. */
   epoch = 0
   readonly #claimsAnEpoch: number
   readonly #victims: Victims
@@ -52,8 +52,8 @@ export class Eviction {
     this.epoch = (this.epoch + 1) & 255
   }
 
-  /** One search. Drops the expired rows that it meets; where there are none, evicts the rows that forgive least, or none if they are full and to be spared. */
-  makeRoom(tables: readonly Table[], nowMs: number, sparesFull = false): void {
+  /** Searches once. Drops expired rows. If there are none, evicts the weakest rows, but with `sparesFull` no full ones. */
+  makeSpace(tables: readonly Table[], nowMs: number, sparesFull = false): void {
     const victims = this.#victims
     let dropped = this.#search(tables, LOOK, nowMs)
     if (dropped === 0 && !sparesFull && victims.mostPressure === FULL) {
@@ -78,7 +78,7 @@ export class Eviction {
     let dropped = 0
     for (let i = 0; i < searched; i++) {
       const table = taken[(this.#turn + i) % taken.length]
-      // By its size: a row of a small table must not be looked at more often than one of a large table.
+      // The share depends on the size: rows of small tables must not be read more often than rows of large tables.
       const share = Math.max(LEAST_SHARE, Math.ceil((most * table.rows.length) / rows))
       dropped += table.search(share, nowMs, this.epoch, this.#victims)
     }

@@ -16,7 +16,7 @@ function fingerprint(hash: KeyHash, text: string): bigint {
   return (BigInt(hi >>> 0) << 32n) | BigInt(hash.lo >>> 0)
 }
 
-/** HalfSipHash-1-3 with 32 bits of output as its paper has it, on bytes, in BigInts. */
+/** HalfSipHash-1-3 with 32 bits of output, as in its paper, on bytes, with BigInts. */
 function halfSipHash13(bytes: Uint8Array, k0: bigint, k1: bigint): bigint {
   const mask = 0xffffffffn
   const rotate = (x: bigint, by: bigint): bigint => ((x << by) | (x >> (32n - by))) & mask

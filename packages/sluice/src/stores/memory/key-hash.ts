@@ -1,28 +1,28 @@
-// A keyed 64-bit fingerprint of a string: HalfSipHash-1-3 under a random key, so that nobody outside can aim two keys at one place.
-// Its 32-bit answer is the upper half, which chooses the place; the other half of the same final state is the lower one.
-// The round is written out four times, because JavaScript has no macros and a call here would cost more than the round.
+// A 64-bit fingerprint of a string: HalfSipHash-1-3 with a random seed, so that clients cannot construct keys that collide.
+// The 32-bit result of the hash is the upper half, which selects the row. The lower half comes from the same final state.
+// The round is written four times, because a function call would cost more than the round.
 
 export class KeyHash {
-  /** The lower half of the last fingerprint, a signed 32-bit number as the upper one is. */
+  /** The lower half of the last fingerprint. Both halves are signed 32-bit numbers. */
   lo = 0
-  /** False until `setSeed`: fingerprints of before are good for nothing. */
+  /** False before `setSeed`. Fingerprints made before it must not be used. */
   isSeeded = false
   #k0 = 0
   #k1 = 0
 
-  /** The key, two 32-bit words: with it the same fingerprints can be made again. Whoever has it can aim. */
+  /** The seed: two 32-bit words. It is a secret: with it, colliding keys can be constructed. */
   get seed(): Int32Array {
     return Int32Array.of(this.#k0, this.#k1)
   }
 
-  /** Sets the key: a random one unless given. */
+  /** Sets the seed. Default: random. */
   setSeed(seed: Int32Array = crypto.getRandomValues(new Int32Array(2))): void {
     this.#k0 = seed[0]
     this.#k1 = seed[1]
     this.isSeeded = true
   }
 
-  /** The upper half of the fingerprint of `text`; the lower half is in `lo` until the next call. */
+  /** Returns the upper half of the fingerprint of `text`. The lower half is in `lo` until the next call. */
   hash(text: string): number {
     const length = text.length
     let v0 = this.#k0
@@ -69,11 +69,11 @@ export class KeyHash {
     v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2
     v2 = (v2 << 16) | (v2 >>> 16)
     v0 ^= last
-    // Characters that are no bytes did not fit four to a word.
+    // If a character is above 255, four characters do not fit into a word.
     return seen > 0xff ? this.#hashWide(text) : this.#finish(v0, v1, v2, v3)
   }
 
-  /** Two characters to a word, from another initial state, so that no string of this kind can pass for one of bytes. */
+  /** Hashes two characters per word, from another initial state, so that the result differs from that of a string of bytes. */
   #hashWide(text: string): number {
     const length = text.length
     let v0 = this.#k0
@@ -81,7 +81,7 @@ export class KeyHash {
     let v2 = v0 ^ 0x6c796765
     let v3 = v1 ^ 0x74656462
     for (let i = 0; i <= length; i += 2) {
-      // The last word tells by its upper half whether a character is left for it: 1 if so, 2 if not.
+      // The upper half of the last word is 1 if a character is left for it, else 2.
       let word = 0x20000
       if (i + 2 <= length) word = text.charCodeAt(i) | (text.charCodeAt(i + 1) << 16)
       else if (i < length) word = 0x10000 | text.charCodeAt(i)

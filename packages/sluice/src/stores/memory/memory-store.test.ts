@@ -23,7 +23,7 @@ import type { MemoryState } from './memory-store.ts'
 storeSuite('memory', (clock) => memoryStore({ clock }), { steps: 5000 })
 
 describe('answers', () => {
-  test('come at once, and the types say so', () => {
+  test('are values, also in the types', () => {
     const limiter = createLimiter({ rules: parseRule('5/second') })
     expectTypeOf(limiter.hit('ada')).toEqualTypeOf<Decision>()
     expectTypeOf(limiter.get('ada')).toEqualTypeOf<number>()
@@ -134,7 +134,7 @@ describe('the bound', () => {
     expect(store.evictions).toBe(3 * 5000 - store.size)
   })
 
-  test('what has ended gives way without being evicted', () => {
+  test('states that have ended are dropped without counting as evictions', () => {
     const clock = fakeClock()
     const store = memoryStore({ clock, maxKeys: 10 })
     const limiter = createLimiter({ rules: parseRule('5/second'), store })
@@ -198,7 +198,7 @@ describe('the bound', () => {
     expect(denied).toBeGreaterThan(4500)
   })
 
-  test('expired keys make room before any live one goes', () => {
+  test('expired keys make space before any live one goes', () => {
     const clock = fakeClock()
     const store = memoryStore({ clock, maxKeys: 1000 })
     const short = createLimiter({ rules: fixedWindow({ limit: 9, window: '1s' }), store })
@@ -210,7 +210,7 @@ describe('the bound', () => {
     for (let i = 0; i < 500; i++) expect(long.get(`l${i}`)).toBe(1)
   })
 
-  test('those who used least go first', () => {
+  test('keys that used least are evicted first', () => {
     const store = memoryStore({ maxKeys: 1000 })
     const limiter = createLimiter({ rules: fixedWindow({ limit: 10, window: '1h' }), store })
     for (let i = 0; i < 1000; i++) limiter.hit(`k${i}`, { cost: i < 500 ? 1 : 9 })
@@ -245,7 +245,7 @@ describe('the bound', () => {
     expect(store.size).toBe(2)
   })
 
-  test('nobody goes for a hit that leaves nothing', () => {
+  test('a hit that leaves no state evicts nobody', () => {
     for (const notation of ['5/minute', '5/minute; sliding-log 5/minute', 'sliding-log 5/minute', 'gcra 5/minute']) {
       const rules = parseRule(notation)
       const store = memoryStore({ maxKeys: 4 })
@@ -361,7 +361,7 @@ describe('the bound', () => {
     }
     const store = memoryStore({ maxKeys: 1 })
     expect(() => createLimiter({ rules: [parseRule('1/second'), parseRule('9/minute')], store })).toThrow(
-      /no room for the 2 rules/,
+      /no space for the 2 rules/,
     )
   })
 })
@@ -522,7 +522,7 @@ describe('long logs', () => {
     expect(most).toBeLessThan(500)
   })
 
-  test('a key of which one log has ended is counted on all of its rules, while room is made for another', () => {
+  test('a key of which one log has ended is counted on all of its rules, while space is made for another', () => {
     const clock = fakeClock()
     const store = memoryStore({ clock, maxBytes: 2 ** 22 })
     const long = slidingLog({ limit: 100_000, window: '10h', name: 'long' })

@@ -1,4 +1,5 @@
-// The memory store: every key's state in typed arrays of this process. Answers at once; bounded; forgets nothing that limits somebody while it can.
+// The memory store: the states of all keys, in typed arrays of this process. It is synchronous and bounded. When it is full, it
+// evicts states that have used little of their limit first.
 
 import type { Clock, TimerClock } from '../../core/clock.ts'
 import { mustBe, SluiceError } from '../../core/errors.ts'
@@ -16,18 +17,18 @@ import { PlainTally } from './plain-tally.ts'
 import { LOG_HANDLE, Table } from './table.ts'
 
 export interface MemoryStoreOptions {
-  /** The clock: anything with `now()`. Default: the system's. */
+  /** Any object with `now()`. Default: the system's clock. */
   readonly clock?: Clock
-  /** The largest number of states, one for each rule and key. Default: 1,000,000. */
+  /** The most states, one for each rule and key. Default: 1,000,000. */
   readonly maxKeys?: number
-  /** The most bytes that its tables and logs take. Default: 384 for each of `maxKeys`, and at least 64 MiB. */
+  /** The most bytes of its tables and logs. Default: 384 for each of `maxKeys`, and at least 64 MiB. */
   readonly maxBytes?: number
 }
 
 export interface MemoryStore extends Store<'sync'> {
-  /** Bytes that its tables and logs take. */
+  /** Bytes of its tables and logs. */
   readonly bytes: number
-  /** Number of states that gave way to others, at `maxKeys` or `maxBytes`, before they had ended. */
+  /** Number of states that were evicted before they had ended, because of `maxKeys` or `maxBytes`. */
   readonly evictions: number
 }
 
@@ -35,35 +36,35 @@ const OPTIONS = ['clock', 'maxKeys', 'maxBytes'] as const
 
 const DEFAULT_MAX_KEYS = 1_000_000
 
-/** The most rows that one typed array of them can hold with room to spare. */
+/** The most rows. One typed array can hold them with space to spare. */
 const MOST_KEYS = 50_000_000
 
-/** Enough for the tables of three widths of state, each with `maxKeys` rows in its time. */
+/** Enough for tables of three widths, each with `maxKeys` rows at some time. */
 const DEFAULT_BYTES_A_KEY = 384
 const LEAST_DEFAULT_BYTES = 2 ** 26
 
 const LEAST_BYTES = 2 ** 22
 const MOST_BYTES = 2 ** 40
 
-/** Every second a sixtieth of the rows is swept, so that what has expired is gone a minute later; of very large tables less. */
+/** Every second a sixtieth of the rows is swept, so expired rows are gone after a minute. Of very large tables, less is swept. */
 const SWEEP_EVERY_MS = 1000
 const SWEEP_SHARE = 1 / 60
 const MOST_SWEPT = 2 ** 16
 
-/** Searches for one more state: one may find nothing in a table that is nearly empty. */
+/** Number of searches for one more state. A search in a nearly empty table may find nothing. */
 const SEARCHES_A_STATE = 2
 
-/** Searches for the bytes of a new log, and of one that grows: that one can do without, and becomes coarser. */
+/** Number of searches for the bytes of a new log, and of a growing log, which can do without them and get coarser. */
 const SEARCHES_A_LOG = 8
 const SEARCHES_A_GROWTH = 1
 
-/** Rules need no secret: nobody can aim at a row without the seed of the keys. */
+/** Seed for rules. It is no secret: without the seed of the keys, nobody can construct collisions. */
 const RULES_SEED = Int32Array.of(0x5a17, 0x1ce)
 
-/** A row of a log: when the state ends, and the log's handle. */
+/** Cells in the row of a log: the time when the state ends, and the log's handle. */
 export const LOG_ROW_WIDTH = 2
 
-/** Keeps counts in this process. `maxKeys` bounds it; the keys themselves are not kept. */
+/** Makes a store in the memory of this process, bounded by `maxKeys` and `maxBytes`. The keys themselves are not kept. */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   checkOptions('memoryStore', options, OPTIONS)
   const { clock, maxKeys = DEFAULT_MAX_KEYS } = options
@@ -85,7 +86,7 @@ export class MemoryState implements MemoryStore {
   readonly timing = 'sync'
   readonly clock: TimerClock
   readonly keyHash = new KeyHash()
-  /** Another hash than the keys', so that no key can stand for a rule. */
+  /** Another hash than the one of the keys, so that no key can have the fingerprint of a rule. */
   readonly #ruleHash = new KeyHash()
   readonly maxKeys: number
   readonly budget: ByteBudget
@@ -106,7 +107,7 @@ export class MemoryState implements MemoryStore {
 
   tally(rules: readonly Rule[]): MemoryTally {
     if (rules.length > this.maxKeys) {
-      throw new SluiceError('ERR_OPTION', `maxKeys of ${this.maxKeys} has no room for the ${rules.length} rules of one key`, {
+      throw new SluiceError('ERR_OPTION', `maxKeys of ${this.maxKeys} has no space for the ${rules.length} rules of one key`, {
         option: 'maxKeys',
         value: this.maxKeys,
       })
@@ -138,20 +139,20 @@ export class MemoryState implements MemoryStore {
     return this.#eviction.evictions
   }
 
-  /** The epoch in which rows are claimed, for so many of them. */
+  /** Counts claimed rows. Returns the present epoch. */
   countClaims(states: number): number {
     this.#eviction.countClaims(states)
     return this.#eviction.epoch
   }
 
-  /** Rows looked at so far by searches, sweeps and moves. */
+  /** Number of rows read so far by searches, sweeps and resizes. */
   get rowsLookedAt(): number {
     let looked = 0
     for (const table of this.tables) looked += table.looked
     return looked
   }
 
-  /** The longest run of taken rows: how far a look-up may have to go. */
+  /** The longest run of taken rows: the most rows that a lookup may have to read. */
   get longestRun(): number {
     return Math.max(0, ...this.tables.map((table) => table.longestRun))
   }
@@ -162,12 +163,12 @@ export class MemoryState implements MemoryStore {
     this.#sweeper = undefined
   }
 
-  /** Takes a random seed for the keys: at the first call and not before, because some runtimes have random numbers only in a request. */
+  /** Sets a random seed for the keys, at the first call, because some runtimes have random numbers only in a request. */
   seedKeys(): void {
     if (!this.keyHash.isSeeded) this.keyHash.setSeed()
   }
 
-  /** The rule's own fingerprint, mixed into every key's: no two rules share a row. */
+  /** Returns the fingerprint of a rule. It is combined with every key's fingerprint, so that no two rules share a row. */
   fingerprint(rule: Rule): { readonly lo: number; readonly hi: number } {
     const hi = this.#ruleHash.hash(stateName(rule))
     return { lo: this.#ruleHash.lo, hi }
@@ -177,25 +178,25 @@ export class MemoryState implements MemoryStore {
     return rule.log === undefined ? this.table(rule.width, false) : this.table(LOG_ROW_WIDTH, true)
   }
 
-  /** Makes room for so many more states in a table: what has expired goes first, then the rows that have used the least. */
-  makeRoom(table: Table, states: number, nowMs: number): void {
+  /** Makes space for more states in a table. Expired rows go first, then the rows that have used the least. */
+  makeSpace(table: Table, states: number, nowMs: number): void {
     this.#keepSwept()
     for (let left = SEARCHES_A_STATE * states; left > 0; left--) {
-      // A table that may not grow any more gives up rows of its own.
-      if (!table.hasRoom(states)) this.#eviction.makeRoom([table], nowMs)
-      else if (this.size + states > this.maxKeys) this.#eviction.makeRoom(this.tables, nowMs)
+      // A table that cannot grow any more evicts rows of its own.
+      if (!table.hasSpace(states)) this.#eviction.makeSpace([table], nowMs)
+      else if (this.size + states > this.maxKeys) this.#eviction.makeSpace(this.tables, nowMs)
       else return
       for (const each of this.tables) each.tend(nowMs)
     }
   }
 
-  /** Makes room for the bytes of new logs. */
-  makeLogRoom(bytes: number, nowMs: number): void {
+  /** Makes space for the bytes of new logs. */
+  makeLogSpace(bytes: number, nowMs: number): void {
     this.#makeBytes(bytes, nowMs, SEARCHES_A_LOG, false)
   }
 
-  /** Makes room for a log to grow, as far as a few other logs can go that have not used all of their limit. */
-  makeGrowthRoom(bytes: number, nowMs: number): void {
+  /** Makes space for a log to grow, by evicting a few other logs that have not used all of their limit. */
+  makeGrowthSpace(bytes: number, nowMs: number): void {
     this.#makeBytes(bytes, nowMs, SEARCHES_A_GROWTH, true)
   }
 
@@ -203,11 +204,11 @@ export class MemoryState implements MemoryStore {
     if (this.budget.hasLogBytes(bytes)) return
     const logs = this.tables.filter(({ holdsLogs }) => holdsLogs)
     for (let left = searches; left > 0 && !this.budget.hasLogBytes(bytes); left--) {
-      this.#eviction.makeRoom(logs, nowMs, sparesFull)
+      this.#eviction.makeSpace(logs, nowMs, sparesFull)
     }
   }
 
-  /** The place of all logs, which the first rule that keeps logs brings. */
+  /** Returns the arena of all logs. The first rule that keeps logs makes it. */
   logsOf({ log }: LogRule): LogArena {
     return this.openLogs(log.makeArena)
   }
@@ -217,7 +218,7 @@ export class MemoryState implements MemoryStore {
     return this.logs
   }
 
-  /** Lets the row of a log know that the log has another handle. */
+  /** Writes the new handle of a log into its row. */
   #keepHandle({ lo, hi }: LogOwner, handle: number): void {
     const rows = this.table(LOG_ROW_WIDTH, true).rowsFor(hi)
     rows.cells[rows.at(rows.find(lo, hi)) + LOG_HANDLE] = handle
@@ -232,7 +233,7 @@ export class MemoryState implements MemoryStore {
     return table
   }
 
-  /** Starts the one timer there is, at the first key and again after all keys have gone. It keeps no process alive. */
+  /** Starts the store's only timer, at the first key and again after all keys have gone. It does not keep the process alive. */
   #keepSwept(): void {
     if (this.#sweeper !== undefined || this.#closed) return
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_EVERY_MS)
@@ -244,7 +245,7 @@ export class MemoryState implements MemoryStore {
     try {
       nowMs = this.clock.now()
     } catch {
-      // A hit tells its caller of a broken clock; a timer has nobody to tell.
+      // A broken clock is an error of the next hit. A timer has no caller that could handle it.
       return
     }
     for (const table of this.tables) table.sweep(nowMs, this.#eviction.epoch, SWEEP_SHARE, MOST_SWEPT)

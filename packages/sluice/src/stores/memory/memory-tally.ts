@@ -1,4 +1,4 @@
-// A limiter's states in the memory store: finds their rows and hands them to the step.
+// A limiter's states in the memory store: finds their rows and passes them to `step`.
 // Invariant: a row is claimed only for a state that will be written.
 
 import type { Call, Charge, Figures } from '../../core/call.ts'
@@ -14,11 +14,11 @@ import { LOG_HANDLE, type Table } from './table.ts'
 /** Entries of the scratch log. A call on a key without a row spends once. */
 const SCRATCH_CELLS = 8
 
-/** One rule's state of the key at hand. Kept and reused from hit to hit: a hit makes no object but its decision. */
-interface Place {
+/** Location of one rule's state for the present key. The object is reused: a hit makes no object except its decision. */
+interface Location {
   readonly rule: Rule
   readonly table: Table
-  /** The rule's own fingerprint, mixed into every key's: no two rules share a row. */
+  /** The fingerprint of the rule. It is combined with every key's fingerprint, so that no two rules share a row. */
   readonly ruleLo: number
   readonly ruleHi: number
   readonly pressurePerUnit: number
@@ -27,32 +27,32 @@ interface Place {
   rows: Rows
   /** The key's row in `rows`; negative if it has none. */
   row: number
-  /** Place of the state: in the row, or for a log in its block. */
+  /** The cells of the state start at `at`: in the row, or for a log in its block. */
   cells: Float64Array
   at: number
 }
 
-/** A charge that is used again from hit to hit. */
+/** A charge whose object is reused from hit to hit. */
 type ReusedCharge = { -readonly [K in keyof Charge]: Charge[K] }
 
 export class MemoryTally implements Tally<'sync'>, States {
   readonly countsDenied: boolean
   readonly #state: MemoryState
-  /** There if one of the rules keeps logs. */
+  /** Set if one of the rules keeps logs. */
   readonly #logs: LogArena | undefined
   readonly #rules: readonly Rule[]
   /** One for each rule. */
-  readonly #places: readonly Place[]
-  /** The tables of the places, each once. */
+  readonly #locations: readonly Location[]
+  /** The tables of the rules, each once. */
   readonly #tables: readonly Table[]
-  /** Cells for reading a state without a trace. */
+  /** Cells for a copy of a state that is not kept. */
   readonly #scratch: Float64Array
-  /** A hit on every rule, used again each time: a hit makes no object but its figures and its decision. */
+  /** A hit on every rule. The object is reused: a hit makes no object except its figures and its decision. */
   readonly #hit: { readonly operation: 'hit'; readonly charges: readonly ReusedCharge[] }
-  /** The call at hand, and the place of each of its charges. */
+  /** The present call, and the location of each of its charges. */
   #charges: readonly Charge[] = []
-  #asked: readonly Place[] = []
-  /** True if every charge has its row. */
+  #asked: readonly Location[] = []
+  /** True if every charge has a row. */
   #isWhole = false
 
   constructor(state: MemoryState, rules: readonly Rule[]) {
@@ -61,8 +61,8 @@ export class MemoryTally implements Tally<'sync'>, States {
     const log = rules.find((rule) => rule.log !== undefined)
     this.#logs = log && state.logsOf(log as LogRule)
     this.#rules = rules
-    this.#places = rules.map((rule) => place(state, rule))
-    this.#tables = [...new Set(this.#places.map(({ table }) => table))]
+    this.#locations = rules.map((rule) => location(state, rule))
+    this.#tables = [...new Set(this.#locations.map(({ table }) => table))]
     this.#scratch = new Float64Array(Math.max(...rules.map((rule) => rule.width)) + SCRATCH_CELLS)
     this.#hit = { operation: 'hit', charges: rules.map((_, rule) => ({ rule, key: '', amount: 0 })) }
   }
@@ -80,30 +80,30 @@ export class MemoryTally implements Tally<'sync'>, States {
     const { charges } = call
     const nowMs = this.#state.clock.now()
     this.#charges = charges
-    this.#asked = charges.length === this.#places.length ? this.#places : charges.map(({ rule }) => this.#places[rule])
+    this.#asked = charges.length === this.#locations.length ? this.#locations : charges.map(({ rule }) => this.#locations[rule])
     this.#find()
     return step(call, this, nowMs)
   }
 
   load(i: number): State {
-    const place = this.#asked[i]
-    if (place.row < 0) this.#lookAtBlank(place)
-    else this.#locate(place)
-    return place
+    const location = this.#asked[i]
+    if (location.row < 0) this.#lookAtBlank(location)
+    else this.#locate(location)
+    return location
   }
 
-  /** A settled copy, or a log as it stands. */
+  /** Returns a settled copy, or a log itself. */
   view(i: number, nowMs: number): State {
-    const place = this.#asked[i]
-    if (place.row < 0) this.#lookAtBlank(place)
-    else this.#locate(place)
-    const { rule, cells, at, row } = place
-    if (row < 0 || rule.log !== undefined) return place
+    const location = this.#asked[i]
+    if (location.row < 0) this.#lookAtBlank(location)
+    else this.#locate(location)
+    const { rule, cells, at, row } = location
+    if (row < 0 || rule.log !== undefined) return location
     for (let cell = 0; cell < rule.width; cell++) this.#scratch[cell] = cells[at + cell]
     rule.settle(this.#scratch, 0, nowMs)
-    place.cells = this.#scratch
-    place.at = 0
-    return place
+    location.cells = this.#scratch
+    location.at = 0
+    return location
   }
 
   isKept(i: number): boolean {
@@ -111,8 +111,8 @@ export class MemoryTally implements Tally<'sync'>, States {
   }
 
   /**
-   * Claims the rows that the keys lack (all, or only those of rules that count denied hits), and space for one more entry in
-   * their logs. Rows may move. Others may be evicted, never those of the call.
+   * Claims missing rows (all, or only those of rules that count denied hits), and space for one more entry in logs. Rows may
+   * move. Other rows may be evicted, but never those of the call.
    */
   prepare(all: boolean, nowMs: number): void {
     if (this.#isWhole && this.#logs === undefined) return
@@ -120,8 +120,8 @@ export class MemoryTally implements Tally<'sync'>, States {
     for (const { row, rule } of this.#asked) if (row < 0 && (all || rule.countsDenied)) lacking += 1
     if (lacking > 0) this.#claim(nowMs, all, lacking)
     if (this.#logs !== undefined)
-      for (const place of this.#asked) if (place.rule.log !== undefined && place.row >= 0) this.#fitLog(place, nowMs)
-    if (lacking > 0 || this.#logs !== undefined) for (const place of this.#asked) if (place.row >= 0) this.#locate(place)
+      for (const location of this.#asked) if (location.rule.log !== undefined && location.row >= 0) this.#fitLog(location, nowMs)
+    if (lacking > 0 || this.#logs !== undefined) for (const location of this.#asked) if (location.row >= 0) this.#locate(location)
   }
 
   prepared(i: number): State {
@@ -131,24 +131,24 @@ export class MemoryTally implements Tally<'sync'>, States {
   save(i: number, used: number): void {
     const { rule, rows, row, cells, at, pressurePerUnit } = this.#asked[i]
     if (row < 0) return
-    // The row of a log keeps when the log ends.
+    // The row of a log also holds the end of the log.
     if (rule.log !== undefined) rows.cells[rows.at(row)] = cells[at]
     rows.setPressure(row, used, pressurePerUnit)
   }
 
   drop(i: number): void {
-    // Found again: a row that was dropped before may have moved this one.
+    // The rows are found again, because an earlier drop may have moved this row.
     this.#find()
     const { table, rows, row } = this.#asked[i]
     if (row >= 0) table.drop(rows, row)
   }
 
-  /** Asked for only where a rule keeps logs. */
+  /** Read only if a rule keeps logs. */
   get #arena(): LogArena {
     return this.#logs as LogArena
   }
 
-  /** Finds the rows of the call at hand. */
+  /** Finds the rows of the present call. */
   #find(): void {
     const { keyHash } = this.#state
     const charges = this.#charges
@@ -156,91 +156,91 @@ export class MemoryTally implements Tally<'sync'>, States {
     let keyHi = 0
     this.#isWhole = true
     for (let i = 0; i < charges.length; i++) {
-      const place = this.#asked[i]
+      const location = this.#asked[i]
       const { key } = charges[i]
       if (i === 0 || key !== charges[i - 1].key) keyHi = keyHash.hash(key)
-      place.hi = keyHi ^ place.ruleHi
-      place.lo = notEmpty(keyHash.lo ^ place.ruleLo, place.hi)
-      place.rows = place.table.rowsFor(place.hi)
-      place.row = place.rows.find(place.lo, place.hi)
-      if (place.row < 0) this.#isWhole = false
+      location.hi = keyHi ^ location.ruleHi
+      location.lo = notEmpty(keyHash.lo ^ location.ruleLo, location.hi)
+      location.rows = location.table.rowsFor(location.hi)
+      location.row = location.rows.find(location.lo, location.hi)
+      if (location.row < 0) this.#isWhole = false
     }
   }
 
   #claim(nowMs: number, all: boolean, lacking: number): void {
     const asked = this.#asked
     pin(asked)
-    const tables = asked === this.#places ? this.#tables : [...new Set(asked.map(({ table }) => table))]
-    for (const table of tables) this.#state.makeRoom(table, lacking, nowMs)
-    this.#makeLogRoom(lacking, nowMs)
+    const tables = asked === this.#locations ? this.#tables : [...new Set(asked.map(({ table }) => table))]
+    for (const table of tables) this.#state.makeSpace(table, lacking, nowMs)
+    this.#makeLogSpace(lacking, nowMs)
     for (const table of tables) table.prepare(lacking, nowMs)
     this.#find()
     const epoch = this.#state.countClaims(lacking)
-    for (const place of asked) {
-      const { table, rule, lo, hi } = place
-      if (place.row >= 0 || !(all || rule.countsDenied)) continue
+    for (const location of asked) {
+      const { table, rule, lo, hi } = location
+      if (location.row >= 0 || !(all || rule.countsDenied)) continue
       const row = table.claim(lo, hi, epoch)
       const rows = table.rowsFor(hi)
-      // Without an end it would count as expired while space is made for other logs.
+      // Without an end, the row would count as expired while space is made for other logs.
       rows.pressure[row] = PINNED
-      if (rule.log !== undefined) rows.cells[rows.at(row) + LOG_HANDLE] = this.#arena.allocate(rule as LogRule, place)
+      if (rule.log !== undefined) rows.cells[rows.at(row) + LOG_HANDLE] = this.#arena.allocate(rule as LogRule, location)
     }
     this.#find()
   }
 
-  #makeLogRoom(lacking: number, nowMs: number): void {
+  #makeLogSpace(lacking: number, nowMs: number): void {
     const log = this.#asked.find(({ rule }) => rule.log !== undefined)
-    if (log !== undefined) this.#state.makeLogRoom(lacking * this.#arena.smallestBytes(log.rule as LogRule), nowMs)
+    if (log !== undefined) this.#state.makeLogSpace(lacking * this.#arena.smallestBytes(log.rule as LogRule), nowMs)
   }
 
-  /** Lets a log move to a larger block where one more entry would not fit, and to a smaller one where far more would. */
-  #fitLog(place: Place, nowMs: number): void {
-    const rule = place.rule as LogRule
-    const bytes = this.#arena.bytesToFit(rule, handleOf(place))
+  /** Moves a log to a larger block if one more entry does not fit, or to a smaller block if it needs far less. */
+  #fitLog(location: Location, nowMs: number): void {
+    const rule = location.rule as LogRule
+    const bytes = this.#arena.bytesToFit(rule, handleOf(location))
     if (bytes > 0) {
       pin(this.#asked)
-      this.#state.makeGrowthRoom(bytes, nowMs)
+      this.#state.makeGrowthSpace(bytes, nowMs)
       this.#find()
     }
-    const handle = this.#arena.fit(rule, handleOf(place), place)
-    place.rows.cells[place.rows.at(place.row) + LOG_HANDLE] = handle
+    const handle = this.#arena.fit(rule, handleOf(location), location)
+    location.rows.cells[location.rows.at(location.row) + LOG_HANDLE] = handle
   }
 
   /** Points `cells` at the state: in the row, or for a log in its block. */
-  #locate(place: Place): void {
-    const { rows, row } = place
+  #locate(location: Location): void {
+    const { rows, row } = location
     const rowAt = rows.at(row)
-    if (place.rule.log === undefined) {
-      place.cells = rows.cells
-      place.at = rowAt
+    if (location.rule.log === undefined) {
+      location.cells = rows.cells
+      location.at = rowAt
     } else {
       const handle = rows.cells[rowAt + LOG_HANDLE]
-      place.cells = this.#arena.cells(handle)
-      place.at = this.#arena.at(handle)
+      location.cells = this.#arena.cells(handle)
+      location.at = this.#arena.at(handle)
     }
   }
 
-  /** Points `cells` at the state of a key never hit, which may be changed and is thrown away. */
-  #lookAtBlank(place: Place): void {
-    const { width, log } = place.rule
+  /** Points `cells` at a copy of the state of a key that was never hit. Changes of it are not kept. */
+  #lookAtBlank(location: Location): void {
+    const { width, log } = location.rule
     const scratch = this.#scratch
     scratch.fill(0)
     log?.frame(scratch, 0, scratch, 0, width + SCRATCH_CELLS)
-    place.cells = scratch
-    place.at = 0
+    location.cells = scratch
+    location.at = 0
   }
 }
 
-/** Keeps the key's own rows from being evicted, until `press` says what they have used. */
-function pin(places: readonly Place[]): void {
-  for (const { rows, row } of places) if (row >= 0) rows.pressure[row] = PINNED
+/** Protects the call's own rows from eviction, until `press` writes their pressure. */
+function pin(locations: readonly Location[]): void {
+  for (const { rows, row } of locations) if (row >= 0) rows.pressure[row] = PINNED
 }
 
-function handleOf({ rows, row }: Place): number {
+function handleOf({ rows, row }: Location): number {
   return rows.cells[rows.at(row) + LOG_HANDLE]
 }
 
-function place(state: MemoryState, rule: Rule): Place {
+function location(state: MemoryState, rule: Rule): Location {
   const table = state.tableFor(rule)
   const { lo: ruleLo, hi: ruleHi } = state.fingerprint(rule)
   const { rows } = table
@@ -259,7 +259,7 @@ function place(state: MemoryState, rule: Rule): Place {
   }
 }
 
-/** A fingerprint of all zeros would mark an empty row. */
+/** Returns the lower half, changed if both halves are 0, because a fingerprint of zeros marks an empty row. */
 export function notEmpty(lo: number, hi: number): number {
   return (lo | hi) === 0 ? 1 : lo
 }

@@ -1,5 +1,5 @@
-// The common case, one rule without a log, with a shorter way to a decision: nothing is looked up that can be held.
-// Invariant: it answers as the general tally does.
+// The tally of the most common case: one rule without a log. It decides a hit in fewer steps than the general tally.
+// Invariant: it decides as the general tally does.
 
 import type { TimerClock } from '../../core/clock.ts'
 import { type Decision, SingleDecision } from '../../core/decision.ts'
@@ -62,14 +62,14 @@ export class PlainTally extends MemoryTally {
   }
 
   /**
-   * A hit on a key without a row: makes one, unless nothing would be left in it, as all that such a key can be denied for is a
-   * cost above the limit. Apart from `hit`, so that the part that every hit runs is small enough to be compiled as one piece.
+   * A hit on a key without a row. Claims a row, except if the state stays empty: such a hit is denied only if its cost is above
+   * the limit. Separate from `hit`, so that `hit` is small enough for V8 to inline it.
    */
   #hitNew(key: string, cost: number, lo: number, hi: number, nowMs: number): Decision {
     const { limit, countsDenied } = this.#rule
     if (cost > limit && !countsDenied) return super.hit(key, cost)
     if (this.#keyHash.isSeeded) {
-      this.#state.makeRoom(this.#table, 1, nowMs)
+      this.#state.makeSpace(this.#table, 1, nowMs)
       this.#table.prepare(1, nowMs)
       this.#table.claim(lo, hi, this.#state.countClaims(1))
     } else {

@@ -1,46 +1,46 @@
-// A flat open-addressing table of rows: a 64-bit fingerprint and a rule's numbers beside it in one typed array, and in two
-// others the row's pressure on its limit and its age. Linear probing, no wrap-around, deletion by shifting back, no tombstones.
-// Invariant: a row stands at its home or in an unbroken run of taken rows after it, and the last row is always empty.
-// Homes rise with the fingerprint, so that moving rows to a table of another size in order fills that one in order too.
+// A hash table with open addressing. A row is a 64-bit fingerprint and the cells of a state, in one typed array. Two other arrays
+// hold each row's pressure and age. Linear probing, no wrap-around, deletion by shifting back, no tombstones.
+// Invariant: a row is at its home, or in an unbroken run of taken rows after it. The last row is always empty.
+// Homes are in the order of fingerprints. So moving rows in order to a table of another size fills that table in order too.
 
 /** Pressure of a row whose key has used all of its limit: one unit more is denied. */
 export const FULL = 254
 
-/** Pressure of a row that must not be evicted now. Set for the length of one call. */
+/** Pressure of a row that must not be evicted during the present call. */
 export const PINNED = 255
 
-/** From this pressure on, half of the limit, the newest of equals is evicted first. */
+/** From this pressure on, half of the limit, a row is heavy: age also decides about its eviction. */
 export const HEAVY = 127
 
-/** Pressure of one used unit. A little more than exact, so that rounding leaves no full row below FULL. */
+/** Returns the pressure of one used unit. It is slightly too high, so that rounding leaves no full row below FULL. */
 export function pressurePerUnit(limit: number): number {
   return (FULL + 1e-6) / limit
 }
 
-/** Ages are counted in epochs up to this. Older rows are equally old. */
+/** The highest age, in epochs. Older rows count as equally old. */
 const MOST_AGE = 192
 
-/** Room after the last home for the run that ends there. With at most 0.7 of the homes taken, a longer run is a 1 in 10^12 event. */
+/** Rows after the last home, for the last run. With at most 0.7 of the homes taken, a longer run is a 1 in 10^12 event. */
 const TAIL = 512
 
 export class Rows {
-  /** Numbers of one row: the fingerprint's place and the state's cells. */
+  /** Number of cells of one row: one for the fingerprint, and the cells of the state. */
   readonly stride: number
   /** Number of homes: 2^k, or 3 × 2^k. */
   readonly capacity: number
-  /** Rows there are, the tail and the empty last row included. */
+  /** Number of rows, including the tail and the empty last row. */
   readonly length: number
   readonly tail: number
   readonly cells: Float64Array
-  /** 0 to FULL: the share of its limit that the row's key had used after its last change. */
+  /** Pressure of each row, 0 to FULL: the used share of the limit after the last change. */
   readonly pressure: Uint8Array
   /** The epoch in which each row was claimed, modulo 256. */
   readonly #born: Uint8Array
   count = 0
-  /** The row that the next sweep looks at first. */
+  /** The first row of the next sweep. */
   hand = 0
   readonly #words: Int32Array
-  /** Homes are so many quarters of a power of two. */
+  /** The capacity, in quarters of a power of two. */
   readonly #quarters: number
   readonly #homeShift: number
 
@@ -62,12 +62,12 @@ export class Rows {
     return bytesOf(this.stride, this.length)
   }
 
-  /** The home at the place that `hi` has among all numbers of 32 bits. 29 bits of it are used, so that the product is below 2^31. */
+  /** Returns the home of a fingerprint: proportional to `hi`. Only 29 bits of it are used, so that the product is below 2^31. */
   home(hi: number): number {
     return ((hi >>> 3) * this.#quarters) >>> this.#homeShift
   }
 
-  /** The row of a fingerprint; if there is none, the bitwise complement of the empty row where it belongs. */
+  /** Returns the row of a fingerprint; if there is none, the bitwise complement of the empty row for it. */
   find(lo: number, hi: number): number {
     const words = this.#words
     const step = this.stride << 1
@@ -83,30 +83,33 @@ export class Rows {
     }
   }
 
-  /** Where the state of a row starts in `cells`. */
+  /** Returns the index in `cells` at which the state of a row starts. */
   at(row: number): number {
     return row * this.stride + 1
   }
 
-  /** Notes that a row's key has come to `used` units, by `more`. Where that changes no whole number of pressure the array is not touched: it is far away. */
+  /**
+   * Updates the pressure of a row after `more` units, up to `used`. If the pressure stays the same, the array is not accessed, to
+   * avoid a cache miss.
+   */
   press(row: number, used: number, more: number, perUnit: number): void {
     const pressure = used * perUnit
     const rise = more * perUnit
     if (pressure - Math.floor(pressure) < rise || used <= more) this.pressure[row] = pressure
   }
 
-  /** Notes that a row's key has used `used` units, which may be more than its limit. */
+  /** Sets the pressure of a row whose key has used `used` units, which may be more than its limit. */
   setPressure(row: number, used: number, perUnit: number): void {
     this.pressure[row] = Math.min(FULL, used * perUnit)
   }
 
-  /** Epochs since the row was claimed, at most MOST_AGE. */
+  /** Returns the number of epochs since the row was claimed, at most MOST_AGE. */
   age(row: number, epoch: number): number {
     this.keepAge(row, epoch)
     return (epoch - this.#born[row]) & 255
   }
 
-  /** Keeps the age of an old row from starting again at 0. Has to reach each row once in 64 epochs. */
+  /** Prevents that the age of an old row starts again at 0. Must be called for each row once in 64 epochs. */
   keepAge(row: number, epoch: number): void {
     if (((epoch - this.#born[row]) & 255) > MOST_AGE) this.#born[row] = epoch - MOST_AGE
   }
@@ -116,7 +119,7 @@ export class Rows {
     return (this.#words[word] | this.#words[word + 1]) !== 0
   }
 
-  /** The first empty row from `row` on. */
+  /** Returns the first empty row from `row` on. */
   endOfRun(row: number): number {
     let end = row
     while (this.isTaken(end)) end += 1
@@ -132,7 +135,7 @@ export class Rows {
     return this.#words[row * this.stride * 2 + 1]
   }
 
-  /** Takes an empty row for a fingerprint. */
+  /** Claims an empty row for a fingerprint. */
   claim(row: number, lo: number, hi: number, epoch: number): void {
     const word = row * this.stride * 2
     this.#words[word] = lo
@@ -142,7 +145,7 @@ export class Rows {
     this.count += 1
   }
 
-  /** Drops a row, and lets those of the run behind it move up. */
+  /** Drops a row, and moves the rows of the run after it up. */
   remove(row: number): void {
     let hole = row
     for (let next = row + 1; this.isTaken(next); next++) {
@@ -154,7 +157,7 @@ export class Rows {
     this.count -= 1
   }
 
-  /** Puts a copy of another table's row where it belongs here; false if there is no room for it. */
+  /** Copies a row of another table into this one. Returns false if there is no space for it. */
   adopt(from: Rows, row: number): boolean {
     const word = row * this.stride * 2
     const lo = from.#words[word]
@@ -172,7 +175,7 @@ export class Rows {
 
   #copy(from: Rows, row: number, to: number): void {
     const { stride, cells } = this
-    // Word by word: a fingerprint read as a double may be a NaN, whose bits are not kept.
+    // The fingerprint is copied word by word. Read as a double it could be a NaN, whose bits are not kept.
     this.#words[to * stride * 2] = from.#words[row * stride * 2]
     this.#words[to * stride * 2 + 1] = from.#words[row * stride * 2 + 1]
     for (let i = 1; i < stride; i++) cells[to * stride + i] = from.cells[row * stride + i]
@@ -181,12 +184,12 @@ export class Rows {
   }
 }
 
-/** Bytes of a table of `capacity` homes for states of `width` cells. */
+/** Returns the bytes of rows with `capacity` homes for states of `width` cells. */
 export function bytesOfRows(width: number, capacity: number): number {
   return bytesOf(width + 1, capacity + TAIL + 1)
 }
 
-/** The cells, and a byte each of pressure and of age. */
+/** Returns the bytes of the cells, and of one byte of pressure and one of age for each row. */
 function bytesOf(stride: number, length: number): number {
   return length * (stride * Float64Array.BYTES_PER_ELEMENT + 2)
 }

@@ -7,10 +7,10 @@ import { Table } from './table.ts'
 import { Victims } from './victims.ts'
 
 const FAR = 1e12
-const ROOMY = 2 ** 40
+const AMPLE = 2 ** 40
 const ALL = 2 ** 20
 
-function newTable(maxRows: number, maxBytes = ROOMY): Table {
+function newTable(maxRows: number, maxBytes = AMPLE): Table {
   return new Table({ width: 2, maxRows, budget: new ByteBudget(maxBytes) })
 }
 
@@ -178,7 +178,7 @@ test('a table that may have no more bytes does not grow', () => {
   const hash = new KeyHash()
   hash.setSeed()
   let claimed = 0
-  for (; table.hasRoom(1); claimed++) {
+  for (; table.hasSpace(1); claimed++) {
     table.prepare(1, 0)
     const hi = hash.hash(`k${claimed}`)
     table.claim(hash.lo, hi, 0)

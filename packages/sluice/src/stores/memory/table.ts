@@ -1,6 +1,6 @@
-// Rows that grow and shrink a few at a time, so that no hit ever waits for a rehash of millions.
-// Invariant: while rows move to a table of another size, rows whose home in the old one lies before `frontier` are in the new
-// one and all others in the old one, so a look-up reads one table only. The row before `frontier` is empty.
+// A table of rows that grows and shrinks a few rows at a time, so that no hit waits for a rehash of millions of rows.
+// Invariant: during a resize, a row is in the new rows if its home in the old rows is before `frontier`, else in the old rows. So
+// a lookup reads one of them only. The row before `frontier` is empty.
 
 import type { LogArena } from '../../core/rule-log.ts'
 import type { ByteBudget } from './byte-budget.ts'
@@ -9,56 +9,58 @@ import type { Victims } from './victims.ts'
 
 const SMALLEST_CAPACITY = 256
 
-/** Up to so many homes, some megabytes, a table is kept sparse: a key found at its home is found sooner. */
+/** The largest capacity (some megabytes) at which a table is kept sparse. In a sparse table most keys are at their home. */
 const SPARSE_CAPACITY = 2 ** 16
 
-/** How many homes of a table may be taken, so that linear probing stays short. */
+/** Returns the most rows that may be taken, so that linear probing stays short. */
 function mostTaken(capacity: number): number {
   return capacity * (capacity <= SPARSE_CAPACITY ? 0.35 : 0.7)
 }
 
-/** The next capacity: doubled up to `SPARSE_CAPACITY`. Above, where bytes matter more, 1.5 × 2^k comes between two powers of two. */
+/**
+ * Returns the next capacity. Up to `SPARSE_CAPACITY` it doubles. Above, 1.5 × 2^k comes between two powers of two, to save bytes.
+ */
 function grown(capacity: number): number {
   if (capacity < SPARSE_CAPACITY) return capacity * 2
   const isPowerOfTwo = (capacity & (capacity - 1)) === 0
   return isPowerOfTwo ? capacity * 1.5 : (capacity / 3) * 4
 }
 
-/** Rows moved for each key that is added: the move ends long before the new table is full. */
+/** Rows moved for each new key. So the resize ends long before the new rows are full. */
 const MOVED_PER_CLAIM = 16
 
 const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2
 
-/** A table that shrinks exists twice, the second time in half the size: so much is set aside for each. */
+/** Share of a table's bytes that is reserved. A table that shrinks also needs rows of half its size. */
 const RESERVED = 1.5
 
-/** A state's first cell says when it ends; a row of a log holds the log's handle after it. */
+/** The first cell of a row is the time when the state ends. In the row of a log, the log's handle follows. */
 const EXPIRES_AT = 0
 export const LOG_HANDLE = 1
 
 export interface TableOptions {
-  /** Cells of a row. */
+  /** Number of cells of a row. */
   readonly width: number
   readonly maxRows: number
   readonly budget: ByteBudget
-  /** Where the logs live whose handles the rows hold, if they hold any. */
+  /** The arena of the logs, if the rows hold handles of logs. */
   readonly logs?: LogArena | undefined
 }
 
 export class Table {
   rows: Rows
-  /** Rows looked at so far by searches, sweeps and moves. */
+  /** Number of rows read so far by searches, sweeps and resizes. */
   looked = 0
   readonly width: number
-  /** The capacity that has room for all the rows there may be. */
+  /** The capacity with space for the most rows. */
   readonly #largest: number
   readonly #budget: ByteBudget
   readonly #logs: LogArena | undefined
   #retiring: Rows | undefined
   #frontier = 0
-  /** Where the last search began, as a share of all rows. */
-  #place = 0
-  /** Bytes of the budget that this table has taken. */
+  /** Start of the last search, as a share of all rows. */
+  #searchStart = 0
+  /** Bytes of the budget that are reserved for this table. */
   #reserved = 0
 
   constructor({ width, maxRows, budget, logs }: TableOptions) {
@@ -95,13 +97,13 @@ export class Table {
     return longest
   }
 
-  /** The rows in which a fingerprint is, or would be. */
+  /** Returns the rows in which a fingerprint is, or would be. */
   rowsFor(hi: number): Rows {
     const retiring = this.#retiring
     return retiring !== undefined && retiring.home(hi) >= this.#frontier ? retiring : this.rows
   }
 
-  /** Gets an empty table ready for so many rows at once, which may then come in the order of their fingerprints. */
+  /** Prepares an empty table for `rows` rows, which may then be claimed in the order of their fingerprints. */
   reserve(rows: number): void {
     let { capacity } = this.rows
     while (mostTaken(capacity) < rows && this.#canGrow(capacity)) capacity = grown(capacity)
@@ -109,20 +111,20 @@ export class Table {
     this.#account()
   }
 
-  /** True if so many more rows fit, now or after growing. */
-  hasRoom(claims: number): boolean {
+  /** True if `claims` more rows fit, now or after growing. */
+  hasSpace(claims: number): boolean {
     const { capacity } = this.rows
     return this.#retiring !== undefined || this.count + claims <= mostTaken(capacity) || this.#canGrow(capacity)
   }
 
-  /** Gets ready for `claims` more rows: rows may move. */
+  /** Prepares for `claims` more rows. Rows may move. */
   prepare(claims: number, nowMs: number): void {
     const { count, capacity } = this.rows
     if (this.#retiring !== undefined) this.#move(MOVED_PER_CLAIM * claims, nowMs)
     else if (count + claims > mostTaken(capacity) && this.#canGrow(capacity)) this.#resize(grown(capacity))
   }
 
-  /** Takes a row for a fingerprint that has none, and returns its number in `rowsFor(hi)`. */
+  /** Claims a row for a fingerprint that has none. Returns its index in `rowsFor(hi)`. */
   claim(lo: number, hi: number, epoch: number): number {
     for (;;) {
       const rows = this.rowsFor(hi)
@@ -131,13 +133,13 @@ export class Table {
         rows.claim(row, lo, hi, epoch)
         return row
       }
-      // Nothing has expired at −1: rows that were claimed just now have no end yet.
+      // At the time −1 no row has expired. Rows that were just claimed have no end yet.
       if (rows === this.#retiring) this.#finishMove(-1)
       else this.#lengthenTail()
     }
   }
 
-  /** Forgets a row and what hangs on it. */
+  /** Drops a row, and its log if it has one. */
   drop(rows: Rows, row: number): void {
     this.#logs?.free(rows.cells[rows.at(row) + LOG_HANDLE])
     rows.remove(row)
@@ -152,7 +154,7 @@ export class Table {
     }
   }
 
-  /** Drops all that has expired; returns how many. */
+  /** Drops all expired rows. Returns their number. */
   clean(nowMs: number): number {
     const before = this.count
     this.#finishMove(nowMs)
@@ -160,7 +162,10 @@ export class Table {
     return before - this.count
   }
 
-  /** Looks after `share` of the rows, and at most `most`: drops what has expired, goes on with a move, and shrinks what has become far too large. */
+  /**
+   * Maintains `share` of the rows, at most `most`: drops expired rows, continues a resize, and shrinks a table that is far too
+   * large.
+   */
   sweep(nowMs: number, epoch: number, share: number, most: number): void {
     if (this.#retiring !== undefined) {
       this.#move(Math.min(most, Math.ceil(this.#retiring.length * share)), nowMs)
@@ -178,16 +183,17 @@ export class Table {
     this.#shrink()
   }
 
-  /** Goes on with a move by a few rows, or begins to shrink: for a table whose rows are evicted while others grow. */
+  /** Continues a resize by a few rows, or begins to shrink. For a table whose rows are evicted while other tables grow. */
   tend(nowMs: number): void {
     if (this.#retiring === undefined) this.#shrink()
     else this.#move(MOVED_PER_CLAIM, nowMs)
   }
 
   /**
-   * Looks at `most` rows from some place on, or at half of them where the victims could not be weaker. Drops those that have
-   * expired and returns how many; shows the live ones to `victims`.
-   * Each search begins elsewhere, and covers as many homes where rows are crowded as where they are not: so rows stay spread evenly.
+   * Reads `most` rows, or half of them if no weaker victims can be found. Drops expired rows and returns their number. Passes
+   * live rows to `victims`.
+   * Each search begins at another row. It covers the same number of homes in crowded and in sparse parts, so rows stay spread
+   * evenly.
    */
   search(most: number, nowMs: number, epoch: number, victims: Victims): number {
     const retiring = this.#retiring
@@ -196,10 +202,10 @@ export class Table {
     const before = rows.count
     const start = this.#startOf(rows)
     const end = rows.endOfRun(this.#endOf(rows))
-    // Multiples of the golden ratio, modulo 1, are spread evenly, however many there are.
-    this.#place = (this.#place + GOLDEN_RATIO) % 1
-    let row = start + Math.floor(this.#place * (end - start))
-    // Once round at most: a row that has been shown must not move by the drop of another, nor be shown twice.
+    // Multiples of the golden ratio, modulo 1, are spread evenly for any number of them.
+    this.#searchStart = (this.#searchStart + GOLDEN_RATIO) % 1
+    let row = start + Math.floor(this.#searchStart * (end - start))
+    // The search goes round once at most: a row must not be passed twice, or be moved after it was passed.
     const budget = Math.min(most, end - start)
     let looked = 0
     while (looked < budget) {
@@ -220,19 +226,19 @@ export class Table {
     return before - rows.count
   }
 
-  /** The first row of a part that may be taken. */
+  /** Returns the first row that may be taken. */
   #startOf(rows: Rows): number {
     return rows === this.#retiring ? this.#frontier : 0
   }
 
-  /** From this row on only the run that reaches over it is taken. */
+  /** Returns the row from which on only the run that reaches over it is taken. */
   #endOf(rows: Rows): number {
     const retiring = this.#retiring
     if (retiring === undefined || rows === retiring) return rows.capacity
     return Math.min(rows.capacity, Math.ceil((this.#frontier / retiring.capacity) * rows.capacity))
   }
 
-  /** Drops what has expired at `row`, and whatever expired moves up into its place. */
+  /** Drops the row at `row` while it is expired: other expired rows may move up to it. */
   #dropExpired(rows: Rows, row: number, nowMs: number): void {
     while (rows.isTaken(row) && isExpired(rows, row, nowMs)) this.drop(rows, row)
   }
@@ -241,7 +247,7 @@ export class Table {
     return capacity < this.#largest && this.#budget.hasTableBytes(RESERVED * bytesOfRows(this.width, grown(capacity)))
   }
 
-  /** Begins to halve a table of which less than a quarter of what may be taken is; one that is empty becomes small at once. */
+  /** Begins to halve a table that is less than a quarter full. An empty table becomes small at once. */
   #shrink(): void {
     const { capacity } = this.rows
     if (capacity === SMALLEST_CAPACITY) return
@@ -270,7 +276,7 @@ export class Table {
     this.#reserved = reserved
   }
 
-  /** Moves at least `least` rows, and on to the end of the run. Expired rows without a log are left behind. */
+  /** Moves at least `least` rows, up to the end of a run. Expired rows without a log are not moved. */
   #move(least: number, nowMs: number): void {
     const retiring = this.#retiring
     if (retiring === undefined) return
@@ -288,7 +294,7 @@ export class Table {
 
   #moveRow(retiring: Rows, row: number, nowMs: number): void {
     retiring.count -= 1
-    // A log cannot be freed here: another would take its place, whose row cannot be found in the middle of a run that moves.
+    // A log cannot be freed here. Freeing moves another log, whose row cannot be found while its run is being moved.
     const isLeft = this.#logs === undefined && isExpired(retiring, row, nowMs)
     while (!isLeft && !this.rows.adopt(retiring, row)) this.#lengthenTail()
   }
@@ -297,7 +303,7 @@ export class Table {
     this.#move(Number.POSITIVE_INFINITY, nowMs)
   }
 
-  /** Gives a table whose last run reached the very end a longer tail, at once: so unlikely that it may cost a pause. */
+  /** Makes the tail longer, at once, if the last run has reached the end. This is so unlikely that a pause is acceptable. */
   #lengthenTail(): void {
     const { rows } = this
     const { capacity, tail } = rows
@@ -307,7 +313,7 @@ export class Table {
   }
 }
 
-/** A row that is pinned has not expired, whatever its end: it is about to be written. */
+/** True if a row has expired. A pinned row never has, because it is about to be written. */
 function isExpired(rows: Rows, row: number, nowMs: number): boolean {
   return rows.cells[rows.at(row) + EXPIRES_AT] <= nowMs && rows.pressure[row] !== PINNED
 }

@@ -1,15 +1,17 @@
-// The rows to evict: the weakest of those that a search was shown.
+// Selects the rows to evict: the weakest rows of a search.
 
 import { FULL, HEAVY, type Rows } from './rows.ts'
 import type { Table } from './table.ts'
 
-/** Rows under less pressure, a sixteenth of the limit, forgive next to nothing: a search that has found enough of them ends. */
+/**
+ * Rows below this pressure, a sixteenth of the limit, have used almost nothing. A search ends when it has found enough of them.
+ */
 const NEXT_TO_NOTHING = FULL / 16
 
-/** Epochs for which a heavy row is young: three eighths of all rows that the store can hold have been claimed since. */
+/** Number of epochs for which a heavy row is young. In that time three eighths of the store's rows can be claimed. */
 const YOUNG = 3
 
-/** Of so many live rows one may be evicted, so that searches take few of many; of rows that forgive next to nothing one of fewer. */
+/** Number of live rows in a search for each evicted row. Fewer are needed if the rows have used almost nothing. */
 const LIVE_AN_EVICTED = 8
 const LIVE_AN_EVICTED_LIGHTLY = 4
 
@@ -22,17 +24,18 @@ interface Candidate {
 }
 
 /**
- * Eviction forgives what a key has used, so the row that has used the smallest share of its limit goes first. Of heavy rows
- * under equal pressure, young ones go before old ones. So a flood of heavy rows evicts itself, and not the rows that were there
- * before it. Of young rows the oldest goes first: a key that has used its limit during such a flood stays for a while too.
+ * Eviction forgets the units that a key has used. So the row with the smallest used share of its limit is evicted first. Among
+ * heavy rows with equal pressure, young rows go before old ones. So a flood of heavy rows evicts itself, and not the rows from
+ * before the flood. Among young rows the oldest goes first, so a key that has used its limit during a flood also stays for a
+ * while.
  */
 export class Victims {
-  /** Live rows that were looked at. */
+  /** Number of live rows in the search. */
   live = 0
   count = 0
-  /** A row under more pressure than this need not be shown, and a light one under as much: enough weaker ones have been. */
+  /** Rows with more pressure than this are skipped, and light rows with as much: there are enough weaker ones. */
   mostPressure = FULL
-  /** The weakest first. Kept and reused: a search makes no object. */
+  /** Candidates, the weakest first. Their objects are reused from search to search. */
   readonly #candidates: Candidate[] = []
   readonly #evicted: Candidate[] = []
   readonly #wanted: number
@@ -47,7 +50,7 @@ export class Victims {
     this.mostPressure = FULL
   }
 
-  /** True if no further row could be weaker by more than a little. */
+  /** True if no further row can be much weaker. */
   get isEnough(): boolean {
     return this.count === this.#wanted && this.mostPressure < NEXT_TO_NOTHING
   }
@@ -61,14 +64,14 @@ export class Victims {
     const candidates = this.#candidates
     const pressure = rows.pressure[row]
     const rank = pressure < HEAVY ? 0 : rankOf(rows.age(row, epoch))
-    let place = this.count
-    while (place > 0 && isWeaker(pressure, rank, candidates[place - 1])) place -= 1
-    if (place === this.#wanted) return
+    let index = this.count
+    while (index > 0 && isWeaker(pressure, rank, candidates[index - 1])) index -= 1
+    if (index === this.#wanted) return
     if (this.count < this.#wanted) this.count += 1
-    // The candidate that falls out, or a new one, is written anew.
+    // The object of the candidate that is pushed out is reused.
     const candidate = candidates[this.count - 1] ?? { table, rows, row, pressure, rank }
-    for (let i = this.count - 1; i > place; i--) candidates[i] = candidates[i - 1]
-    candidates[place] = candidate
+    for (let i = this.count - 1; i > index; i--) candidates[i] = candidates[i - 1]
+    candidates[index] = candidate
     candidate.table = table
     candidate.rows = rows
     candidate.row = row
@@ -78,8 +81,8 @@ export class Victims {
   }
 
   /**
-   * Drops the weakest row, and of the next weakest those that are light or young: so many that they are a share of the live rows
-   * that were looked at, and more go where rows are crowded. Nothing may have changed since they were shown. Returns how many.
+   * Drops the weakest row, and the next weakest rows that are light or young, up to a share of the live rows in the search. So
+   * more rows go where rows are crowded. Invariant: no row has changed since the search. Returns the number of dropped rows.
    */
   evict(): number {
     const evicted = this.#evicted
@@ -90,14 +93,14 @@ export class Victims {
       const candidate = this.#candidates[i]
       if (i === 0 || candidate.pressure < HEAVY || candidate.rank < YOUNG) evicted.push(candidate)
     }
-    // The last row first: dropping one moves only rows behind it.
+    // The last row is dropped first, because dropping a row moves only rows after it.
     evicted.sort((a, b) => b.row - a.row)
     for (const { table, rows, row } of evicted) table.drop(rows, row)
     return evicted.length
   }
 }
 
-/** Young rows, the oldest first; then old ones, the newest first. */
+/** Returns the order of eviction by age: young rows, the oldest first; then old rows, the newest first. */
 function rankOf(age: number): number {
   return age < YOUNG ? YOUNG - 1 - age : age
 }

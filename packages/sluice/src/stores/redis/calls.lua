@@ -1,23 +1,23 @@
 -- The translation of core/step.ts, with the same names: decides a call over the states of its charges, all or nothing.
--- Returns two functions. `step` answers a call: operation, index of its rules' set, amount, index before its keys. The other
--- returns the key that was looked at last, for the message of a call that failed. A call fails before it writes anything.
--- %d and not tostring(), which keeps only 14 digits.
+-- Returns two functions. `step` decides a call: operation, index of its rules' set, amount, index before its keys. The other
+-- function returns the key that was read last, for the error message of a call. A call fails before it writes anything.
+-- Numbers are written with %d, because tostring() keeps only 14 digits.
 
-local function defineCalls(toldSets, nowMs, graceMs)
+local function defineCalls(describedSets, nowMs, graceMs)
   local KEYS = KEYS
   local call = redis.call
   local pack, unpack = struct.pack, struct.unpack
   local format = string.format
 
-  -- True if all four are, as isWhole says of each. In one go: a call for each would be a tenth of what the hit costs.
+  -- Returns true if isWhole is true for all four. One function for all, because four calls would be a tenth of a hit's cost.
   local function areWhole(a, b, c, d)
     local haveNoFraction = a % 1 + b % 1 + c % 1 + d % 1 == 0
     return haveNoFraction and a >= 0 and b >= 0 and c >= 0 and d >= 0 and a <= MAX and b <= MAX and c <= MAX and d <= MAX
   end
 
-  -- States of fixed width are their cells, eight bytes each, of which the first is when the state ends. A meter's value of three
-  -- numbers has its third and fourth cell in one; values of four, which older versions wrote for all meters, are read too.
-  -- One table serves all calls of a rule: each is done with it before the next begins.
+  -- Reads a state of fixed width. Its value is the cells, eight bytes each. The first cell is the time when the state ends. The
+  -- value of a meter has three numbers, with the third and fourth cell in one. Values with four numbers, which older versions
+  -- wrote for all meters, are read too. All calls of a rule share one table, because each call ends before the next one begins.
   local function loadCells(rule, key)
     local cells = rule.cells
     local width = rule.width
@@ -60,7 +60,8 @@ local function defineCalls(toldSets, nowMs, graceMs)
     else
       value = pack('<dddd', expiresAt, cells[2], cells[3], cells[4])
     end
-    -- While the end stays, so does the key's expiry; but a key that has lost it must not live for ever.
+    -- If the end is unchanged, the key's expiry is kept. A key that has lost its expiry gets one, so that it does not live for
+    -- ever.
     if expiresAt ~= rule.loadedEnd or call('PTTL', key) == -1 then
       call('SET', key, value, 'PX', ttlMs)
     elseif value ~= rule.loaded then
@@ -70,10 +71,10 @@ local function defineCalls(toldSets, nowMs, graceMs)
 
   local algorithms = {}
 
-  -- A rule is its parameters by name, and what its algorithm adds. An algorithm is defined when a rule needs it.
-  local function makeRule(told)
-    local name = told[1]
-    local rule, define = translationOf(told)
+  -- Makes a rule: its parameters by name, with the functions of its algorithm. An algorithm is defined when a rule needs it.
+  local function makeRule(described)
+    local name = described[1]
+    local rule, define = translationOf(described)
     local algorithm = algorithms[name]
     if not algorithm then
       algorithm = define()
@@ -92,7 +93,7 @@ local function defineCalls(toldSets, nowMs, graceMs)
   local function setOf(index)
     if not sets[index] then
       local set = {}
-      for i, told in ipairs(toldSets[index]) do set[i] = makeRule(told) end
+      for i, described in ipairs(describedSets[index]) do set[i] = makeRule(described) end
       sets[index] = set
     end
     return sets[index]
@@ -107,18 +108,18 @@ local function defineCalls(toldSets, nowMs, graceMs)
     return state
   end
 
-  -- Of the call that is being decided, by charge.
+  -- States of the present call, by charge.
   local states = {}
   local sameAmounts = {}
 
-  -- The amount of each charge, of a number for all or a list.
+  -- Returns the amount of each charge. `amount` is a number for all charges, or a list.
   local function amountsOf(set, amount)
     if type(amount) == 'table' then return amount end
     for i = 1, #set do sameAmounts[i] = amount end
     return sameAmounts
   end
 
-  -- The states are written last: a log reads its entries by their places, and may find one that cannot be used.
+  -- Writes all states, after all have been decided: a log reads entries when it needs them, and may find one that it must refuse.
   local function saveAll(set, firstKey)
     for i = 1, #set do
       local state = states[i]
@@ -147,7 +148,7 @@ local function defineCalls(toldSets, nowMs, graceMs)
       local algorithm = rule.algorithm
       local state = states[i]
       if allowed or rule.countsDenied then algorithm.spend(rule, state, nowMs, amounts[i]) end
-      -- Asked again: a denied hit that counts may have moved the end of the wait.
+      -- Computed again, because a denied hit that counts may have made the wait longer.
       local waitMs = allowed and 0 or algorithm.waitMs(rule, state, nowMs, amounts[i])
       local ofCharge = figuresOf(rule, state, waitMs)
       figures = figures and figures .. ',' .. ofCharge or ofCharge
@@ -182,7 +183,7 @@ local function defineCalls(toldSets, nowMs, graceMs)
     return format('%d', used)
   end
 
-  -- A list of amounts may go on with the end of each state.
+  -- A list of amounts may be followed by the end of each state.
   local function refund(set, firstKey, amount)
     local amounts = amountsOf(set, amount)
     local ends = type(amount) == 'table' and amount

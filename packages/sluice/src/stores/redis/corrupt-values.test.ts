@@ -1,4 +1,4 @@
-// Values under our names that no rule has written: each is the matter of its own key alone.
+// Values under the store's names that no rule has written. Each affects only its own key.
 
 import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
@@ -25,14 +25,14 @@ const OF_CELLS: Readonly<Record<string, Rule>> = {
 
 const BAD_NUMBERS = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -1, 0.5, 2 ** 53, 1e300]
 
-/** A limiter whose store is given up after one failure, and the name of ada's state. */
+/** A limiter whose breaker opens after one failure, and the name of ada's state. */
 async function limiterWith(...rules: Rule[]) {
   const prefix = freshPrefix()
   const store = redisStore(client.it, { prefix })
   const limiter = createLimiter({ rules, store, failure: { timeoutMs: 20_000, failures: 1, probeEveryMs: 60_000 } })
   await limiter.hit('ada')
   const names = (await client.it.keys(`${prefix}:1:*`)).sort()
-  /** Asks for the bad key between two others, in one command. */
+  /** Hits the bad key between two others, in one command. */
   const hitBetween = () => Promise.allSettled(['bob', 'ada', 'eve'].map((key) => limiter.hit(key)))
   return { limiter, names, hitBetween }
 }
@@ -160,7 +160,7 @@ test('a bad value that is found late leaves no rule half changed', async () => {
   const [time] = cellsOf(await client.it.lindexBuffer(names[1], 0))
   await client.it.del(names[1])
   await client.it.rpush(names[1], bytesOf(time - 2, 1, 1), 'bad', bytesOf(time, 1, 3))
-  // Only a refund that ends in the middle of the log looks at the entry there.
+  // Only a refund that ends in the middle of the log reads the entry there.
   await expect(limiter.refund('ada', 1)).rejects.toMatchObject({ code: 'ERR_STORE_FATAL' })
   expect(await limiter.get('ada', { rule: 'a-first' })).toBe(3)
 })
@@ -177,7 +177,7 @@ test('the fallback decides for the bad key alone', async () => {
   expect(limiter.failures).toMatchObject({ fatal: 2, 'not-asked': 0 })
 })
 
-test('a note of executed commands that is none is replaced', async () => {
+test('a value that is not a note of executed commands is replaced', async () => {
   const prefix = freshPrefix()
   const limiter = createLimiter({
     rules: parseRule('5/hour'),

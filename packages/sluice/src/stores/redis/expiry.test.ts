@@ -1,4 +1,4 @@
-// What the store leaves in Redis: every key ends soon after it means nothing any more, and none is larger than it must be.
+// The keys that the store leaves in Redis: each expires soon after its state has ended, and none is larger than necessary.
 
 import { Cluster, Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
@@ -17,11 +17,11 @@ const redis = beforeTests(
   (client) => client.disconnect(),
 )
 
-/** How long a key may outlive what it means. */
+/** The most time for which a key may outlive its state. */
 const GRACE_MS = 1000
-/** The same under a clock of the test's own. */
+/** The same with a clock of the test's own. */
 const GRACE_UNDER_CLOCK_MS = 3_600_000
-/** How long notes of executed commands are kept. */
+/** Time for which notes of executed commands are kept. */
 const NOTED_MS = 600_000
 
 function limiterOver(rules: Rule | readonly Rule[], options = {}) {
@@ -33,7 +33,7 @@ function limiterOver(rules: Rule | readonly Rule[], options = {}) {
 }
 
 describe('every key ends', () => {
-  test('a second after it means nothing any more, whatever was called', async () => {
+  test('one second after its state, after any calls', async () => {
     const random = seededRandom()
     const { limiter, prefix, nameOf } = limiterOver(everyRule())
     const keys = ['ada', 'bob', '__proto__', '😀', 'x'.repeat(300)]
@@ -191,7 +191,7 @@ describe('size', () => {
     })
   }
 
-  test('knows what the client puts before every key', async () => {
+  test('includes the prefix that the client adds', async () => {
     const client = new Redis(server.it.port, { keyPrefix: 'app*:' })
     const prefix = freshPrefix()
     const store = redisStore(client, { prefix })
@@ -202,14 +202,14 @@ describe('size', () => {
     client.disconnect()
   })
 
-  test('says that it cannot be had', async () => {
+  test('fails if Redis refuses the command', async () => {
     const broken = redisStore(() => Promise.reject(new Error('NOPERM this user has no permissions')))
     await expect(broken.size).rejects.toMatchObject({ code: 'ERR_STORE_FATAL' })
   })
 
   describe('in a cluster', () => {
     const cluster = realCluster()
-    test('cannot be had', async () => {
+    test('is not supported', async () => {
       const client = new Cluster([{ host: '127.0.0.1', port: cluster.it.nodes[0].port }])
       await expect(redisStore(client).size).rejects.toMatchObject({ code: 'ERR_STORE_FATAL' })
       client.disconnect()

@@ -1,4 +1,4 @@
-// In which of a cluster's 16,384 slots a name lies: CRC-16/XMODEM of its hash tag, as the cluster specification says.
+// The hash slot of a name, one of a cluster's 16,384: CRC-16/XMODEM of its hash tag, as in the cluster specification.
 
 const SLOTS = 16_384
 
@@ -19,10 +19,10 @@ export function slotOf(name: string): number {
   return crc % SLOTS
 }
 
-/** Of the texts of 14 binary digits, each lies in a slot of its own: those found so far, by slot. */
+/** Tags by slot, as far as they were needed. Each text of 14 binary digits has a slot of its own. */
 const tags = new Map<number, string>()
 
-/** A text that lies in `slot`. */
+/** Returns a tag whose slot is `slot`. */
 export function tagIn(slot: number): string {
   let tag = tags.get(slot)
   while (tag === undefined) {

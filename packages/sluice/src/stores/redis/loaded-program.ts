@@ -1,7 +1,7 @@
-// The program on one server, as far as the commands that were sent there tell: it is loaded, or is being loaded.
-// Invariant: no command is sent while an earlier one may have to be sent again with the program, or it would be decided before it.
+// The state of the program on one server, as known from the commands sent there: not loaded, being loaded, or loaded.
+// Invariant: no command is sent while an earlier one may have to be sent again with the program. Else it would be decided first.
 
-/** A command whose answer was lost may never end: after so long nobody waits for it any more. */
+/** The longest wait for a command that loads the program. Its answer may be lost. */
 const LONGEST_RELOAD_MS = 1000
 
 export class LoadedProgram {
@@ -14,7 +14,7 @@ export class LoadedProgram {
     return this.#underWay === 0 || performance.now() >= this.#reloadEndsMs
   }
 
-  /** Notes that a command is being sent; → whether it has to carry the program. The ones behind it find it there. */
+  /** Notes that a command is being sent. Returns true if it must carry the program. Commands after it find the program loaded. */
   enter(): boolean {
     const isFirst = !this.#wasSent
     this.#wasSent = true
@@ -22,12 +22,12 @@ export class LoadedProgram {
     return isFirst
   }
 
-  /** A command found no program: the commands that were sent after it may find none either, and are sent again as it is. */
+  /** Notes that a command found no program. Commands sent after it may find none either, and are sent again too. */
   missing(): void {
     this.#reloadEndsMs = performance.now() + LONGEST_RELOAD_MS
   }
 
-  /** A command has been answered, or has failed. */
+  /** Notes that a command was answered or has failed. */
   leave(): void {
     this.#underWay -= 1
     if (this.#underWay === 0) this.#reloadEndsMs = 0

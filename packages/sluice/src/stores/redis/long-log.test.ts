@@ -58,17 +58,17 @@ test('sums that pass 2^53 again and again change no answer', async () => {
   const rules = slidingLog({ limit: MAX, window: '1s' })
   const real = patientLimiter(rules, redisStore(redis.it, { prefix: freshPrefix(), clock }))
   const defined = createLimiter({ rules, store: definitionStore(clock) })
-  const told = ({ allowed, remaining, retryAfterMs, resetAfterMs }: Awaited<ReturnType<typeof real.hit>>) => [
+  const shown = ({ allowed, remaining, retryAfterMs, resetAfterMs }: Awaited<ReturnType<typeof real.hit>>) => [
     ...[allowed, remaining, retryAfterMs, resetAfterMs],
   ]
   for (let step = 0; step < 1500; step++) {
     const where = `SEED=${random.seed}, step ${step}`
     const cost = random.pick([1, random.whole(1, 2 ** 30), random.whole(1, 2 ** 51), MAX - random.whole(0, 2)])
     const kind = random.whole(0, 9)
-    if (kind < 5) expect(told(await real.hit('ada', { cost })), where).toEqual(told(defined.hit('ada', { cost })))
+    if (kind < 5) expect(shown(await real.hit('ada', { cost })), where).toEqual(shown(defined.hit('ada', { cost })))
     else if (kind < 7) expect(await real.inc('ada', cost), where).toBe(defined.inc('ada', cost))
     else if (kind < 9) expect(await real.refund('ada', cost), where).toBe(defined.refund('ada', cost))
-    else expect(told(await real.peek('ada', { cost })), where).toEqual(told(defined.peek('ada', { cost })))
+    else expect(shown(await real.peek('ada', { cost })), where).toEqual(shown(defined.peek('ada', { cost })))
     if (random.whole(0, 3) === 0) clock.advance(random.pick([1, 20, 400]))
     if (random.whole(0, 60) === 0) clock.set(clock.now() - random.whole(1, 300))
   }

@@ -1,19 +1,23 @@
 -- Decides a list of calls, each over one or several charges, in one atomic step on Redis' own clock.
--- KEYS: for each call, in order, one key a charge, in a cluster all of one hash slot; after them, if `nth` is set, the name of the
--- note of which commands of this sender have been executed.
--- ARGV[1]: JSON of { sets, runs, now?, nth?, sentAs? }: sets as lists of rules, a rule as its algorithm and parameters; runs of
--- calls that are alike as operation, set, amount and how many, one after another; nth counts the commands of a sender, and sentAs
--- is the nth under which the same calls were sent before. The amount is a number for all charges, or a list: the amount of each,
--- and for a refund then perhaps the end of each state.
--- Answers JSON of a list of whole numbers, of each call in order; −1 stands for Infinity. A call that failed, before it wrote
--- anything, answers what went wrong instead. One text, because some clients take longer to read a list than Redis to make it.
+-- KEYS: one key for each charge of each call, in order; in a cluster all in one hash slot. If `nth` is set, the last key is the
+-- name of the note about this sender's executed commands.
+-- ARGV[1]: JSON of { sets, runs, now?, nth?, sentAs? }.
+-- - sets: lists of rules. A rule is its algorithm and its parameters.
+-- - runs: a flat list of operation, set, amount and number of calls, for each run of calls that differ only in their keys.
+-- - nth: number of this command of the sender.
+-- - sentAs: the nth under which the same calls were sent before.
+-- The amount is a number for all charges, or a list with the amount of each. For a refund, the ends of the states may follow.
+-- Returns JSON of a list of whole numbers, for each call in order; −1 means Infinity. A call that failed, before it wrote
+-- anything, has its error message instead. The reply is one text, because some clients read a list more slowly than Redis makes
+-- it.
 
 local KEYS = KEYS
 local call = redis.call
 local request = cjson.decode(ARGV[1])
 
--- Some clients send a command again whose answer was lost with the connection. Noted are the newest of a sender's commands
--- that was executed and, a bit each, which of the 31 before it were, as commands may overtake one another; older ones count as executed.
+-- Some clients send a command again if its answer was lost with the connection. The note holds the number of the sender's newest
+-- executed command, and one bit for each of the 31 commands before it, because commands may overtake each other. Older commands
+-- count as executed.
 local NOTED = 31
 local NOTED_MS = 600000
 
@@ -21,7 +25,7 @@ local function noteOnce(key, nth, sentAs)
   local newest, executed = 0, 0
   local note = redis.pcall('GET', key)
   if type(note) == 'string' and #note == 12 then newest, executed = struct.unpack('<di4', note) end
-  -- Whatever else stands there is no note, and is replaced by one.
+  -- A value that is not a note is replaced by one.
   if not isWhole(newest) then newest, executed = 0, 0 end
   local function wasExecuted(older)
     local age = newest - older
@@ -43,18 +47,18 @@ if request.nth and not noteOnce(KEYS[#KEYS], request.nth, request.sentAs) then
   return redis.error_reply('REPEATED this command was sent before, and its answer was lost')
 end
 
--- How long a key outlives what it means: little; under a clock of the caller's own, which Redis' expiry knows nothing of, an hour.
+-- Time for which a key outlives its state. It is long with a clock of the caller's own, which differs from the clock of expiries.
 local graceMs = request.now and 3600000 or 1000
 
 local nowMs = request.now
 if not nowMs then
-  -- Read once: TIME moves on while a script runs.
+  -- TIME is read once, because it moves on while a script runs.
   local time = call('TIME')
   nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- The whole program runs with every command and pays for what it makes, so most of it is made when a call needs it: the hits
--- that most commands hold have a short way, which does all there is to do or nothing.
+-- The whole program runs with every command, so most functions are made only when a call needs them. The most frequent hits have
+-- a short way, which does a whole hit or nothing.
 local step, keyOfLast
 local function longWay(operation, setIndex, amount, firstKey)
   if not step then step, keyOfLast = defineCalls(request.sets, nowMs, graceMs) end

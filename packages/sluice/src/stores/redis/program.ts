@@ -11,7 +11,7 @@ export const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   'wide-stepped-meter': ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed'],
 }
 
-export const PROGRAM_SHA1 = '80e1fc16be33c95350095acabddc1cf1eba838ce'
+export const PROGRAM_SHA1 = '8ae1878d744816074138993cd4769b01667e90a6'
 
 export const PROGRAM = `local MAX = 9007199254740991
 local INFINITY = math.huge
@@ -300,10 +300,10 @@ local function startOfWindow(rule, nowMs)
 if rule.isOnClock then return nowMs - nowMs % rule.windowMs end
 return nowMs
 end
-local function longestView(rule, count, room)
-if count <= room then return rule.windowMs end
-if rule.roundsDown then return ceilDiv((room + 1) * rule.windowMs, count) - 1 end
-return floorDiv(room * rule.windowMs, count)
+local function longestView(rule, count, left)
+if count <= left then return rule.windowMs end
+if rule.roundsDown then return ceilDiv((left + 1) * rule.windowMs, count) - 1 end
+return floorDiv(left * rule.windowMs, count)
 end
 local function touch(rule, cells)
 if cells[CURRENT] > 0 then
@@ -355,8 +355,8 @@ if cost > limit then return INFINITY end
 local current = cells[CURRENT]
 local previous = cells[PREVIOUS]
 local elapsed = cells[EXPIRES_AT] == 0 and 0 or nowMs - cells[START]
-local room = limit - cost - current
-if room >= 0 then return math.max(0, windowMs - longestView(rule, previous, room) - elapsed) end
+local left = limit - cost - current
+if left >= 0 then return math.max(0, windowMs - longestView(rule, previous, left) - elapsed) end
 return windowMs - elapsed + windowMs - longestView(rule, current, limit - cost)
 end
 function slidingWindow.spend(rule, cells, nowMs, cost)
@@ -487,14 +487,14 @@ owe(rule, cells, sinceOf(rule, cells, nowMs), debt - back)
 end
 return meter
 end
-local function translationOf(told)
-local name = told[1]
-if name == 'fixed-window' then return { limit = told[2], windowMs = told[3], isOnClock = told[4], elastic = told[5], countsDenied = told[6] }, defineFixedWindow, fixedWindowShortWay end
-if name == 'sliding-log' then return { limit = told[2], windowMs = told[3] }, defineSlidingLog, nil end
-if name == 'sliding-window' then return { limit = told[2], windowMs = told[3], isOnClock = told[4], roundsDown = told[5], mostUsed = told[6] }, defineSlidingWindow, nil end
-if name == 'meter' or name == 'stepped-meter' or name == 'wide-meter' or name == 'wide-stepped-meter' then return { limit = told[2], unitsPerToken = told[3], drainPerTick = told[4], tickMs = told[5], mostUsed = told[6] }, defineMeter, nil end
+local function translationOf(described)
+local name = described[1]
+if name == 'fixed-window' then return { limit = described[2], windowMs = described[3], isOnClock = described[4], elastic = described[5], countsDenied = described[6] }, defineFixedWindow, fixedWindowShortWay end
+if name == 'sliding-log' then return { limit = described[2], windowMs = described[3] }, defineSlidingLog, nil end
+if name == 'sliding-window' then return { limit = described[2], windowMs = described[3], isOnClock = described[4], roundsDown = described[5], mostUsed = described[6] }, defineSlidingWindow, nil end
+if name == 'meter' or name == 'stepped-meter' or name == 'wide-meter' or name == 'wide-stepped-meter' then return { limit = described[2], unitsPerToken = described[3], drainPerTick = described[4], tickMs = described[5], mostUsed = described[6] }, defineMeter, nil end
 end
-local function defineCalls(toldSets, nowMs, graceMs)
+local function defineCalls(describedSets, nowMs, graceMs)
 local KEYS = KEYS
 local call = redis.call
 local pack, unpack = struct.pack, struct.unpack
@@ -551,9 +551,9 @@ call('SET', key, value, 'KEEPTTL')
 end
 end
 local algorithms = {}
-local function makeRule(told)
-local name = told[1]
-local rule, define = translationOf(told)
+local function makeRule(described)
+local name = described[1]
+local rule, define = translationOf(described)
 local algorithm = algorithms[name]
 if not algorithm then
 algorithm = define()
@@ -570,7 +570,7 @@ local sets = {}
 local function setOf(index)
 if not sets[index] then
 local set = {}
-for i, told in ipairs(toldSets[index]) do set[i] = makeRule(told) end
+for i, described in ipairs(describedSets[index]) do set[i] = makeRule(described) end
 sets[index] = set
 end
 return sets[index]

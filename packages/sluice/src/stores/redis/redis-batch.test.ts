@@ -19,7 +19,7 @@ const redis = beforeTests(
 
 const nextTurn = () => new Promise(setImmediate)
 
-/** A store over the real server that tells which commands it sends. */
+/** A store over the real server that records the commands it sends. */
 async function tellingStore(options: RedisStoreOptions = {}) {
   const commands: (readonly string[])[] = []
   const send: SendCommand = (_key, command) => {

@@ -1,4 +1,4 @@
-// Calls as one command: executed in their order, and never sent twice if the command may have been executed.
+// Sends calls as one command. They are executed in their order, and never sent twice if the command may have been executed.
 
 import { randomBytes } from 'node:crypto'
 import { SluiceError } from '../../core/errors.ts'
@@ -9,11 +9,11 @@ import { PROGRAM, PROGRAM_SHA1 } from './program.ts'
 import type { Connection } from './redis-client.ts'
 import { isNoScript } from './redis-errors.ts'
 import type { RedisKeys } from './redis-keys.ts'
-import { readAnswers } from './redis-numbers.ts'
+import { readAnswers } from './redis-reply.ts'
 
 /** The rules of a call. */
 export interface RedisRules {
-  /** The rules as the program takes them, in JSON. */
+  /** The rules as JSON, for the program. */
   readonly json: string
   /** The text after the key in the name of a state, for each rule. */
   readonly ends: readonly string[]
@@ -29,7 +29,7 @@ interface Run {
   count: number
 }
 
-/** Nodes of a cluster come and go. Beyond so many, everything known about them is forgotten. */
+/** The most nodes that are remembered. Nodes of a cluster come and go, so all are forgotten when there are more. */
 const MOST_NODES = 1000
 
 export class RedisBatch {
@@ -40,7 +40,7 @@ export class RedisBatch {
   #sender: string | undefined
   /** Number of commands sent, by part. */
   readonly #sent = new Map<string, number>()
-  /** By node; one where there is no cluster. */
+  /** Programs by node. Without a cluster there is one. */
   readonly #programs = new Map<string, LoadedProgram>()
 
   constructor(connection: Connection, keys: RedisKeys, now: (() => number) | undefined) {
@@ -56,7 +56,7 @@ export class RedisBatch {
     return true
   }
 
-  /** Executes calls. In a cluster, `part` is the slot that all their keys lie in. */
+  /** Executes calls. In a cluster, `part` is the slot of all their keys. */
   async execute(part: string, calls: readonly RedisCall[]): Promise<readonly ScriptedAnswer[]> {
     if (!this.#connection.isReady()) throw new SluiceError('ERR_STORE_REFUSED', 'the client is not connected to Redis')
     const program = this.#programAt(part)
@@ -68,8 +68,8 @@ export class RedisBatch {
       return readAnswers(await this.#connection.send(routing, [...how, ...this.#request(part, calls, nth)]), calls)
     } catch (error) {
       if (!isNoScript(error)) throw error
-      // The script was not there, so it did not run: the same calls are sent once more, with it. The client may have sent them to
-      // another node before, where they did run: the request tells the earlier number, so that the program can skip them.
+      // The script was not loaded, so it did not run. The same calls are sent again, with the script. The client may have sent
+      // them to another node before, where they did run. The request has the earlier number, so that the program can skip them.
       program.missing()
       const again = this.#request(part, calls, this.#next(part), nth)
       return readAnswers(await this.#connection.send(routing, ['EVAL', PROGRAM, ...again]), calls)
@@ -78,7 +78,7 @@ export class RedisBatch {
     }
   }
 
-  /** The state of the program on the server that holds a part. */
+  /** Returns the state of the program on the server of a part. */
   #programAt(part: string): LoadedProgram {
     const node = this.#connection.nodeOf?.(Number(part)) ?? ''
     let program = this.#programs.get(node)
@@ -90,7 +90,7 @@ export class RedisBatch {
     return program
   }
 
-  /** The number of the next command to a part. */
+  /** Returns the number of the next command to a part. */
   #next(part: string): number {
     const nth = (this.#sent.get(part) ?? 0) + 1
     this.#sent.set(part, nth)
@@ -115,16 +115,16 @@ export class RedisBatch {
         runs.push(last)
       }
     }
-    const told = runs.map(({ operation, rules, amount, count }) => `"${operation}",${sets.get(rules)},${amount},${count}`)
+    const runTexts = runs.map(({ operation, rules, amount, count }) => `"${operation}",${sets.get(rules)},${amount},${count}`)
     const now = this.#now === undefined ? '' : `,"now":${this.#now()}`
     let once = ''
     if (this.#connection.resends) {
-      // Not when the store is made: Cloudflare Workers have no random numbers before the first request.
+      // Made here and not with the store, because Cloudflare Workers have no random numbers before the first request.
       this.#sender ??= randomBytes(9).toString('base64url')
       names.push(this.#keys.onceOf(tagIn(Number(part)), this.#sender))
       once = sentAs === undefined ? `,"nth":${nth}` : `,"nth":${nth},"sentAs":${sentAs}`
     }
-    return [String(names.length), ...names, `{"sets":[${[...sets.keys()].join()}],"runs":[${told.join()}]${now}${once}}`]
+    return [String(names.length), ...names, `{"sets":[${[...sets.keys()].join()}],"runs":[${runTexts.join()}]${now}${once}}`]
   }
 
   /** Adds the names of a call's states. */
@@ -138,7 +138,7 @@ export class RedisBatch {
   }
 }
 
-/** The amount of all charges; a list if they differ, followed by the ends of the states if those are given. */
+/** Returns the amount of all charges; a list if they differ, followed by the ends of the states if there are any. */
 function amountOf({ charges }: RedisCall): number | string {
   const { amount, endsAt } = charges[0]
   if (endsAt !== undefined) return `[${[...charges.map((charge) => charge.amount), ...charges.map((charge) => charge.endsAt)]}]`

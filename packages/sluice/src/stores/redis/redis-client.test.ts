@@ -19,7 +19,7 @@ function onAda(operation: Operation): Call {
   return { operation, charges: [{ rule: 0, key: 'ada', amount: 1 }] }
 }
 
-test('clients fit as they are, and nothing else does', () => {
+test('clients are accepted without an adapter, and nothing else is', () => {
   expectTypeOf<Redis>().toExtend<RedisClient>()
   expectTypeOf<Cluster>().toExtend<RedisClient>()
   expectTypeOf<iovalkey.Redis>().toExtend<RedisClient>()
@@ -37,7 +37,7 @@ test('clients fit as they are, and nothing else does', () => {
   expectTypeOf<Promise<Redis>>().not.toExtend<RedisClient>()
 })
 
-describe('a client says what it is', () => {
+describe('the kind of a client is recognised', () => {
   const lazy = { lazyConnect: true } as const
   const sentinels = [{ host, port: 1 }]
   test.each<[string, RedisClient, object]>([
@@ -67,7 +67,7 @@ describe('a client says what it is', () => {
   })
 })
 
-describe('what is no client is refused, with what it is', () => {
+describe('the error about a value that is not a client shows the value', () => {
   test.each([
     [42, /got 42$/],
     [undefined, /got undefined$/],
@@ -115,7 +115,7 @@ describe('the first hit', () => {
     expect(await limiter.hit('ada')).toMatchObject({ allowed: true, remaining: 4, source: 'store' })
   })
 
-  test('needs no waiting for node-redis to have connected, but that it connects', async () => {
+  test('works before node-redis has connected, once it is connecting', async () => {
     const client = createClient({ socket: single() })
     onTestFinished(() => client.destroy())
     const prefix = freshPrefix()
@@ -127,7 +127,7 @@ describe('the first hit', () => {
     const patient = patientLimiter(five, redisStore(client, { prefix }))
     const hit = patient.hit('ada')
     await client.connect()
-    // What was refused has not been kept for later.
+    // Calls that were refused were not kept for later.
     expect(await hit).toMatchObject({ allowed: true, remaining: 4 })
   })
 })
@@ -157,7 +157,7 @@ describe('a client that hands out numbers as texts', () => {
   })
 })
 
-describe('what a server refuses is sorted rightly', () => {
+describe('refusals of a server are sorted correctly', () => {
   const refusing = realRedis()
   const clients = Object.entries(SINGLE).map(([name, connect]) => [name, clientFor(connect, () => refusing.it.port)] as const)
 

@@ -1,17 +1,17 @@
-// What the store needs from a client, and how each client that people use is asked for it. None is imported.
+// Adapters for the Redis clients that people use. No client is imported.
 
 import { SluiceError, show } from '../../core/errors.ts'
 
-/** All that the Redis store needs from a client: send one command, routed by `key`. */
+/** The smallest client: sends one command, routed by `key`. */
 export interface SendCommand {
   (key: string, command: readonly string[]): Promise<unknown>
-  /** Whether it leads to a cluster, where keys of different slots must not share a command. Default: false. */
+  /** True for a cluster, in which keys of different slots must not share a command. Default: false. */
   readonly isCluster?: boolean
-  /** Whether it sends a command again whose answer was lost, though it may have been executed. Default: false. */
+  /** True if it sends a command again whose answer was lost, although the command may have been executed. Default: false. */
   readonly resends?: boolean
 }
 
-/** An ioredis, iovalkey, node-redis or valkey-glide client, single or cluster, as far as the store looks at it. */
+/** A client of ioredis, iovalkey, node-redis or valkey-glide, for one server or a cluster. Only the parts that the store uses. */
 export type RedisClient = SendCommand | IoredisClient | NodeRedisClient | GlideClient
 
 export interface IoredisClient {
@@ -37,11 +37,11 @@ export interface GlideClient {
 
 export interface Connection {
   send(key: string, command: readonly string[]): Promise<unknown>
-  /** Whether a command would be written now. If not it would wait in the client, without bound, and run when nobody expects it. */
+  /** True if a command would be written now. Otherwise it would wait in the client without a bound, and run much later. */
   isReady(): boolean
   readonly isCluster: boolean
   readonly resends: boolean
-  /** What the client by itself puts before every key. */
+  /** The prefix that the client adds to every key. */
   readonly keyPrefix: string
   /** The node of a cluster that holds a slot, as far as the client knows. */
   nodeOf?(slot: number): string | undefined
@@ -51,7 +51,7 @@ interface Emitter {
   on?(event: 'error', listener: () => void): unknown
 }
 
-/** Clients that have been given a listener, so that many stores on one client give it one. */
+/** Clients that have a listener already. Many stores on one client add only one. */
 const listened = new WeakSet<object>()
 
 export function connectionOf(client: RedisClient): Connection {
@@ -87,12 +87,12 @@ function ioredis(client: IoredisClient): Connection {
     keyPrefix?: string
   }
   return {
-    // It finds the keys, to route by them, only in commands that it is given in lower case.
+    // The client finds the keys for routing only in commands in lower case.
     send: (_key, [command, ...args]) => client.call(command.toLowerCase(), ...args),
-    // A client that waits with connecting until it is used must be used.
+    // A client with the status 'wait' connects with its first command.
     isReady: () => client.status === 'ready' || client.status === 'wait',
     isCluster,
-    // A cluster does so when a node has gone, whatever its options say.
+    // A cluster resends if a node has gone, with any options.
     resends: isCluster || autoResendUnfulfilledCommands,
     keyPrefix,
     nodeOf: (slot) => client.slots?.[slot]?.[0],
@@ -112,10 +112,10 @@ function nodeRedis(client: NodeRedisClient): Connection {
       if (isCluster) return send(key, false, command)
       return isSentinel ? send(false, command) : send(command)
     },
-    // A pool says only whether it is open.
+    // A pool has only `isOpen`.
     isReady: () => client.isReady ?? client.isOpen,
     isCluster,
-    // With Sentinels it does so when the primary has gone.
+    // With Sentinels, the client resends if the primary has gone.
     resends: isSentinel,
     keyPrefix: '',
     nodeOf: (slot) => client.slots?.[slot]?.master.address,
@@ -144,7 +144,7 @@ function glide(client: GlideClient): Connection {
   }
 }
 
-/** Glide has names of its own for what Redis says. The others are Redis' in another spelling, such as `TryAgain`. */
+/** Redis' names of errors, by Glide's own names. Other names of Glide differ only in spelling, such as `TryAgain`. */
 const WORDS_OF_GLIDE: Readonly<Record<string, string>> = {
   AuthenticationFailed: 'WRONGPASS',
   BusyLoadingError: 'LOADING',

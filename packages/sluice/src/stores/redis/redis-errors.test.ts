@@ -4,7 +4,7 @@ import { isNoScript, storeError } from './redis-errors.ts'
 
 const inScript = ' script: 5a4ad5e8f1ba4c4a5d3a2a8d5e3ad2f5a7a1b1c1, on @user_script:1.'
 
-/** What servers and clients really say, by what it means for the hit. */
+/** Real messages of servers and clients, by the code that they must get. */
 const SAID = {
   ERR_STORE_REFUSED: [
     'NOSCRIPT No matching script. Please use EVAL.',
@@ -82,7 +82,7 @@ test('an error of several addresses has only a code', () => {
   expect(storeError(error)).toMatchObject({ code: 'ERR_STORE_REFUSED', message: 'Redis refused: ECONNREFUSED' })
 })
 
-test('what is sorted already stays as it is', () => {
+test('an error that is already sorted stays the same', () => {
   const error = new SluiceError('ERR_STORE_REFUSED', 'the client is not connected to Redis')
   expect(storeError(error)).toBe(error)
 })

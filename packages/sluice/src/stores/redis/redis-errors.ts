@@ -1,10 +1,10 @@
-// Every error of Redis or its client, sorted once: certainly not executed, perhaps executed, or never going to work.
+// Sorts the errors of Redis and its clients into three kinds: refused, unknown and fatal.
 
 import { SluiceError } from '../../core/errors.ts'
 
 /**
- * Refused before anything was done; the same command may work in a moment. Redis' own words are matched at the start, as
- * scripts add to the end; then what clients say of a command that they have not written.
+ * Errors of commands that were not executed. The same command may work in a moment. Messages of Redis are compared at their
+ * start, because scripts append to them. Messages of clients about commands that they have not written follow.
  */
 const NOT_EXECUTED = new RegExp(
   `^(?:${[
@@ -19,7 +19,7 @@ const NOT_EXECUTED = new RegExp(
   ].join('|')})`,
 )
 
-/** The program, the rights or the data are wrong, and will be tomorrow. */
+/** Errors about the program, the rights or the data. Repeating the command does not help. */
 const FATAL = new RegExp(
   `^(?:${[
     '(?:NOPERM|NOAUTH|WRONGPASS|WRONGTYPE|CROSSSLOT)\\b',
@@ -39,12 +39,14 @@ export function storeError(error: unknown): SluiceError {
     return new SluiceError('ERR_STORE_FATAL', `Redis cannot be used like this: ${message}`, { cause: error })
   }
   if (NOT_EXECUTED.test(message)) return new SluiceError('ERR_STORE_REFUSED', `Redis refused: ${message}`, { cause: error })
-  return new SluiceError('ERR_STORE_UNKNOWN', `Redis did not answer, and may have counted: ${message}`, { cause: error })
+  return new SluiceError('ERR_STORE_UNKNOWN', `Redis did not answer, so the call may have been counted: ${message}`, {
+    cause: error,
+  })
 }
 
 /**
- * An error that the program met in one call of a command, before it wrote anything: Redis is there, and has decided the other calls.
- * So it is a refusal of Redis, or about the value that the call looked at.
+ * Makes the error of one call in a command. The call wrote nothing, and Redis has decided the other calls. So the error is a
+ * refusal of Redis, or is about the value that the call read.
  */
 export function callError(error: Error): SluiceError {
   const sorted = storeError(error)
@@ -56,6 +58,6 @@ export function callError(error: Error): SluiceError {
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  // Where a name has several addresses, Node's error has a code and no message.
+  // If a host has several addresses, Node's error has a code and no message.
   return error.message || String((error as NodeJS.ErrnoException).code)
 }

@@ -30,10 +30,10 @@ function nameOf(prefix: string, key: string, rule: Rule): string {
   return keys.startOf(key) + keys.endOf(rule)
 }
 
-/** As Redis sees it: bytes, in which halves of surrogate pairs cannot be told apart. */
+/** The text as Redis gets it: bytes, in which lone halves of surrogate pairs are all the same. */
 const bytesOf = (name: string) => Buffer.from(name).toString('latin1')
 
-/** The text that was written so, for texts that are not hashed. */
+/** Decodes a name, for texts that are not hashed. */
 const decode = (written: string) =>
   written.replace(/%([0-9a-f]{4})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
 
@@ -49,7 +49,7 @@ describe('names of states', () => {
     )
   })
 
-  test('say the algorithm once, also where the name of the rule does', () => {
+  test('contain the algorithm once, also if the name of the rule contains it', () => {
     const ends = ['five', 'fixed-window:five', 'fixed-window:fixed-window:five', ':five'].map((name) =>
       new RedisKeys('p').endOf(fixedWindow({ limit: 5, window: '1m', name })),
     )
@@ -61,7 +61,7 @@ describe('names of states', () => {
     ])
   })
 
-  test('say which keys of a record the rule counts by', () => {
+  test('contain the names of the keys that the rule counts by', () => {
     const ends = [undefined, 'user', ['user', 'org'], []].flatMap((per) =>
       ['five', 'fixed-window:five'].map((name) => new RedisKeys('p').endOf(fixedWindow({ limit: 5, window: '1m', name, per }))),
     )
@@ -115,7 +115,7 @@ describe('names of states', () => {
       fc.property(key, rule, (key, rule) => {
         const name = nameOf('sluice', key, rule)
         expect(Buffer.byteLength(name)).toBeLessThanOrEqual(1400)
-        // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression looks for control characters
         expect(name).not.toMatch(/[\u0000-\u001f\u007f]/)
       }),
       runs(300),
@@ -141,7 +141,7 @@ test('notes of what was executed share no name with a state, of whatever prefix'
   expect(afterTag(new RedisKeys('p').onceOf('01', 'sender'))).toBe(':sender')
 })
 
-test('a prefix that would move the hash tag, or cannot be told apart from another, is refused', () => {
+test('a prefix that would move the hash tag, or would equal another in UTF-8, is refused', () => {
   for (const prefix of ['', '{', 'a}b', '{a}', '\ud83d', 'a\ude00', 42, null, undefined]) {
     expect(() => new RedisKeys(prefix as string), String(prefix)).toThrow(expect.objectContaining({ code: 'ERR_OPTION' }))
   }

@@ -1,4 +1,4 @@
-// The shared store: the scripted engine over Redis or Valkey. One program decides all calls there, atomically, on Redis' clock.
+// The Redis store: the scripted engine over Redis or Valkey. One program decides all calls atomically, on Redis' clock.
 
 import type { Clock } from '../../core/clock.ts'
 import { SluiceError, show } from '../../core/errors.ts'
@@ -16,11 +16,11 @@ import { RedisKeys } from './redis-keys.ts'
 import { programArguments } from './rule-arguments.ts'
 
 export interface RedisStoreOptions {
-  /** The start of the names of all keys. Default: `sluice`. */
+  /** Prefix of all names in Redis. Default: `sluice`. */
   readonly prefix?: string
-  /** A clock instead of Redis' own. For tests only: processes whose clocks differ would answer differently. */
+  /** A clock instead of Redis' own. Only for tests: processes with different clocks would decide differently. */
   readonly clock?: Clock
-  /** The most calls in one command. Default: 64. 1 sends each call by itself. */
+  /** The most calls in one command. With 1, each call is a command of its own. Default: 64. */
   readonly batch?: number
 }
 
@@ -29,13 +29,13 @@ export interface RedisStore extends Store<'async'> {}
 const OPTIONS = ['prefix', 'clock', 'batch'] as const
 
 /**
- * Larger ones save little, keep Redis from its other clients for longer, and leave it idle while the answers are read: with two
- * commands of 64 under way, one is decided while those of the other are handed out.
+ * Larger commands save little, block Redis for its other clients for longer, and leave Redis idle while the answers are read.
+ * With two commands of 64 calls under way, Redis decides one while the answers of the other are handed out.
  */
 const DEFAULT_BATCH = 64
 const MOST_BATCH = 1024
 
-/** Keeps counts in Redis or Valkey, for any number of processes. The client stays yours: connect and close it yourself. */
+/** Makes a store in Redis or Valkey, for any number of processes. The caller connects and closes the client. */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): RedisStore {
   checkOptions('redisStore', options, OPTIONS)
   const { prefix = 'sluice', clock, batch = DEFAULT_BATCH } = options
@@ -70,10 +70,10 @@ function describe(rules: readonly Rule[], keys: RedisKeys): RedisRules {
   return { json: JSON.stringify(rules.map(programArguments)), ends: rules.map((rule) => keys.endOf(rule)) }
 }
 
-/** Looks at every name in the database, a thousand at a time: for people and tests, not for each request. */
+/** Counts states by scanning all names in the database. Slow: only for people and tests. */
 async function countStates(connection: Connection, keys: RedisKeys): Promise<number> {
   if (connection.isCluster) {
-    throw new SluiceError('ERR_STORE_FATAL', 'a store on a cluster has no size: no command looks at all of its nodes')
+    throw new SluiceError('ERR_STORE_FATAL', 'a store on a cluster has no size: no command reads all of its nodes')
   }
   const pattern = keys.pattern(connection.keyPrefix)
   const seen = new Set<string>()

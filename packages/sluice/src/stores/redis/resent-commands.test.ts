@@ -22,7 +22,7 @@ Logger.setLoggerConfig('off')
 const host = '127.0.0.1'
 const hundred = fixedWindow({ limit: 100, window: '1h' })
 
-/** How often the server was asked to run the program, since it was last told to forget. */
+/** Returns the number of times that the server ran the program since the last reset of its statistics. */
 async function runsOn(server: RedisServer): Promise<number> {
   const stats = await server.cli('INFO', 'commandstats')
   return [...stats.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0)
@@ -57,7 +57,7 @@ const clusterProxy = beforeTests(
   () => startProxy(cluster.it.primaries[0].port),
   (it) => it.stop(),
 )
-/** Of the first of three primaries. */
+/** A proxy in front of the first of three primaries. */
 const keyInCluster = Array.from({ length: 100 }, (_, i) => `user ${i}`).find((key) => slotOf(`{${key}}`) < 5000) as string
 const natMap = () => ({ [`${host}:${cluster.it.primaries[0].port}`]: { host, port: clusterProxy.it.port } })
 
@@ -95,7 +95,7 @@ const RESENDING: readonly (readonly [string, Setting, Connect])[] = [
   ['iovalkey', single, () => new iovalkey.Redis(proxy.it.port)],
   ['an ioredis cluster', inCluster, () => new Cluster(startupNodes(), { natMap: natMap() })],
   [
-    'an ioredis cluster that is told not to',
+    'an ioredis cluster with resending turned off',
     inCluster,
     () => new Cluster(startupNodes(), { natMap: natMap(), redisOptions: { autoResendUnfulfilledCommands: false } }),
   ],
@@ -105,7 +105,7 @@ const RESENDING: readonly (readonly [string, Setting, Connect])[] = [
 ]
 
 const NOT_RESENDING: readonly (readonly [string, Setting, Connect])[] = [
-  ['ioredis that is told not to', single, () => new Redis(proxy.it.port, { autoResendUnfulfilledCommands: false })],
+  ['ioredis with resending turned off', single, () => new Redis(proxy.it.port, { autoResendUnfulfilledCommands: false })],
   ['node-redis', single, () => createClient({ url: url() }).connect()],
   [
     'a pool of node-redis',
@@ -121,7 +121,7 @@ const NOT_RESENDING: readonly (readonly [string, Setting, Connect])[] = [
   ['a valkey-glide cluster', inCluster, glideCluster],
 ]
 
-/** Glide knows no other addresses than those that nodes announce. */
+/** Glide uses only the addresses that nodes announce. */
 async function glideCluster(): Promise<RedisClient> {
   const [first, second] = cluster.it.primaries
   const { port } = clusterProxy.it
@@ -133,7 +133,7 @@ async function glideCluster(): Promise<RedisClient> {
   return GlideClusterClient.createClient({ addresses: [{ host, port: second.port }], requestTimeout: 2000 })
 }
 
-/** Whatever its client calls it. */
+/** Closes a client after the test. The name of the method differs between clients. */
 function closeAfterTest(client: RedisClient): void {
   const { disconnect, destroy, close } = client as { disconnect?(): void; destroy?(): void; close?(): void }
   onTestFinished(() => (destroy ?? disconnect ?? close)?.call(client))
@@ -231,7 +231,7 @@ describe('the note of what was executed', () => {
     readonly sentAs?: number
   }
 
-  /** Sends the commands, in this order, each with one hit; → whether each was executed, and how many hits were counted. */
+  /** Sends commands in this order, each with one hit. Returns if each was executed, and the number of counted hits. */
   async function execute(commands: readonly Command[]) {
     const prefix = freshPrefix()
     const keys = [`${prefix}:state`, `${prefix}:note`]
@@ -258,7 +258,7 @@ describe('the note of what was executed', () => {
     return { executed, counted }
   }
 
-  /** Slow and obvious: remembers everything, and of what is 32 or more behind the newest it is not sure. */
+  /** A slow, obvious model: remembers all commands. It makes no statement about commands that are 32 or more behind the newest. */
   function modelOf(commands: readonly Command[]): boolean[] {
     const executed = new Set<number>()
     let newest = 0
@@ -294,7 +294,7 @@ describe('the note of what was executed', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.record({ times, late }), { minLength: 1, maxLength: 60 }), async (sent) => {
         const arrivals = sent.flatMap(({ times, late }, i) =>
-          // The first comes up to 31 places late; what is sent again comes any time after it.
+          // The first sending comes up to 31 positions late. The commands that are sent again come any time after it.
           Array.from({ length: times }, (_, again) => ({ nth: i + 1, at: i + late + again * 40 })),
         )
         const commands = arrivals.sort((a, b) => a.at - b.at).map(({ nth }) => ({ nth }))

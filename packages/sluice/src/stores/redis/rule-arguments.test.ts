@@ -7,7 +7,7 @@ const rule = fixedWindow({ limit: 5, window: '1s', anchor: 'clock' })
 /** The rule with other parameters. */
 const withParameters = (parameters: Rule['parameters']): Rule => Object.create(rule, { parameters: { value: parameters } })
 
-test('a rule is told as its algorithm and its parameters, in the order of its translation', () => {
+test('the arguments of a rule are its algorithm and its parameters, in the order of its translation', () => {
   const reversed = Object.fromEntries(Object.entries(rule.parameters).reverse())
   for (const each of [rule, withParameters(reversed)]) {
     expect(programArguments(each)).toEqual(['fixed-window', 5, 1000, true, false, false])

@@ -1,11 +1,11 @@
-// A rule as the Redis program is told it: its algorithm, and its parameters in the order of the translation.
+// A rule as an argument of the Redis program: its algorithm, and its parameters in the order of the translation.
 // Invariant: a rule has exactly the parameters that its translation reads.
 
 import { SluiceError, show } from '../../core/errors.ts'
 import type { Rule } from '../../core/rule.ts'
 import { PARAMETERS } from './program.ts'
 
-/** Throws ERR_RULE for a rule that the program does not translate. */
+/** Returns a rule's arguments. Throws ERR_RULE if the program has no translation of the rule. */
 export function programArguments({ algorithm, parameters }: Rule): readonly (string | number | boolean)[] {
   if (!Object.hasOwn(PARAMETERS, algorithm)) {
     const known = Object.keys(PARAMETERS).join(', ')

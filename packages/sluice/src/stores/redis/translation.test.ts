@@ -102,7 +102,7 @@ describe('long logs', () => {
   })
 })
 
-describe('new numbers under an old name', () => {
+describe('new options under an old name', () => {
   const name = 'renumbered'
   const windows = [1, 7, 900, 1000, 60_000]
   const some: Readonly<Record<string, (random: Random, limit: number, window: number) => Rule>> = {
@@ -121,7 +121,7 @@ describe('new numbers under an old name', () => {
     'stepped meter': (random, capacity, every) =>
       tokenBucket({ name, capacity, refill: random.whole(1, 13), every, style: 'stepped' }),
   }
-  /** Rates whose numbers are too large to be packed into one. */
+  /** Rates that are too large to be packed into one number. */
   const WIDE_EVERY = [2 ** 37 - 1, 2 ** 39 + 1, 2 ** 39]
   const wide: typeof some = {
     'wide meter': (random, capacity) =>

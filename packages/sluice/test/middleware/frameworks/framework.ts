@@ -9,7 +9,7 @@ import type { AnyOptions } from '../../../src/middleware/gate/options.ts'
 // biome-ignore lint/suspicious/noExplicitAny: the same options go to frameworks with different types of requests.
 export type Options = AnyOptions<any>
 
-/** A request, whatever the framework. */
+/** A request of any framework. */
 export interface Asked {
   readonly method: string
   readonly path: string

@@ -17,7 +17,7 @@ export const nest: Framework = {
         res.status(status).send(body)
       }
     }
-    // What TypeScript makes of decorators.
+    // The output of TypeScript for decorators.
     const { prototype } = Everything
     All('{*path}')(prototype, 'answer', Object.getOwnPropertyDescriptor(prototype, 'answer') as PropertyDescriptor)
     Req()(prototype, 'answer', 0)

@@ -12,7 +12,7 @@ const DAILY = fixedWindow({ limit: 3, window: '1d', name: 'daily' })
 export function callbackSuite(framework: Framework): void {
   const serve = serving(framework)
 
-  test('onDenied hears of a denial and changes the answer', async () => {
+  test('onDenied is called for a denial and changes the response', async () => {
     const heard: unknown[] = []
     const { ask } = await serve({
       rules: DAILY,
@@ -42,7 +42,7 @@ export function callbackSuite(framework: Framework): void {
     expect(errors).toMatchObject([{ message: 'too many' }])
   })
 
-  test('shadow mode counts and reports, and lets everybody through without a word', async () => {
+  test('shadow mode counts and reports, and lets everybody through without fields', async () => {
     const reported: unknown[] = []
     const decided: boolean[] = []
     const { ask } = await serve({

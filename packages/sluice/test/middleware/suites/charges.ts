@@ -7,7 +7,7 @@ import type { Application, Asked, Framework } from '../frameworks/framework.ts'
 import { ask, RawConnection, type Reply } from '../raw-client.ts'
 import { serving, statuses, times } from '../serving.ts'
 
-/** Answers with the status that the path asks for: `/404`. */
+/** Responds with the status in the path: `/404`. */
 const statusInPath: Application['handle'] = async ({ path }) => ({ status: Number(path.slice(1)) || 200, body: 'done' })
 
 export function chargeSuite(framework: Framework): void {
@@ -45,7 +45,7 @@ export function chargeSuite(framework: Framework): void {
     expect(left(await ask())).toBe('4')
   })
 
-  test('what is under way counts until it is known: no more than the limit at once', async () => {
+  test('requests under way count until their response: no more than the limit at once', async () => {
     const gate = holdingHandler()
     const { port } = await serve({ rules: parseRule('5/minute'), charge: 'failed-response' }, gate)
     const connections = await Promise.all(times(8, () => RawConnection.open(port)))
@@ -60,7 +60,7 @@ export function chargeSuite(framework: Framework): void {
     for (const connection of connections) connection.close()
   })
 
-  test('who goes away before there is an answer is charged', async () => {
+  test('a client that disconnects before the response is charged', async () => {
     const gate = holdingHandler()
     const limiter = createLimiter({ rules: parseRule('5/minute') })
     const { port, ask } = await serve({ limiter, charge: 'failed-response' }, gate)
@@ -68,7 +68,7 @@ export function chargeSuite(framework: Framework): void {
     connection.write({})
     await gate.holds(1)
     connection.abort()
-    // The server has seen it go once it has seen what came later.
+    // The server has noticed the disconnect once it has handled a later request.
     for (let i = 0; i < 3; i++) await ask({ path: '/free' })
     gate.release()
     await gate.done(4)

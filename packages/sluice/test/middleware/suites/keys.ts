@@ -1,4 +1,4 @@
-// Keys, costs, plans and lists: what a request counts for, and how much.
+// Keys, costs, plans and lists of requests.
 
 import { expect, test } from 'vitest'
 import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.ts'
@@ -27,14 +27,14 @@ export function keySuite(framework: Framework): void {
     ])
   })
 
-  test('a proxy that nobody named is warned of, once', async () => {
+  test('a proxy that is not trusted causes one warning', async () => {
     const warnings: string[] = []
     const { ask } = await serve({ rules: parseRule('9/minute'), warn: ({ code }) => warnings.push(code) })
     for (let i = 0; i < 3; i++) await ask({ headers: { 'X-Forwarded-For': '203.0.113.9' } })
     expect(warnings).toEqual(['WARN_UNTRUSTED_PROXY'])
   })
 
-  test('whom the key says, at once or later, and as much as the cost says', async () => {
+  test('the options key and cost, as values or promises', async () => {
     for (const isLater of [false, true]) {
       const soon = <T>(value: T) => (isLater ? new Promise<T>((resolve) => setImmediate(resolve, value)) : value)
       const { ask } = await serve({
@@ -59,7 +59,7 @@ export function keySuite(framework: Framework): void {
       '"plan";r=1;t=60',
       '"plan";r=0;t=60',
       '"plan";r=0;t=60',
-      // Who changes plans keeps what was used, since the rule keeps its name.
+      // A client that changes its plan keeps its units used, because the rule keeps its name.
       '"plan";r=1;t=60',
       '"plan";r=0;t=60',
     ])

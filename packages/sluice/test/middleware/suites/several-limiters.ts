@@ -35,7 +35,7 @@ export function severalLimitersSuite(framework: Framework): void {
   test.each([
     ['the tighter one inside', [outer, inner]],
     ['the tighter one outside', [inner, outer]],
-  ])('of fields with room for one, those of the tighter limiter stay: %s', async (_, limiters) => {
+  ])('fields about one limiter are those of the tighter limiter: %s', async (_, limiters) => {
     const { ask } = await serve(limiters.map((options) => ({ ...options, headers: 'legacy' as const })))
     expect((await ask()).headers).toMatchObject({ 'x-ratelimit-limit': '2', 'x-ratelimit-remaining': '1' })
     await ask()

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import type { Call, Operation } from '../../core/call.ts'
-import { readAnswers } from './redis-numbers.ts'
+import { readAnswers } from './redis-reply.ts'
 
 function call(operation: Operation, charges = 1): Call {
   return { operation, charges: Array.from({ length: charges }, (_, rule) => ({ rule, key: 'k', amount: 1 })) }
 }
 
-test('each call gets as many numbers as it is answered with, to the last digit', () => {
+test('each call gets all of its figures, to the last digit', () => {
   const calls = [call('hit', 2), call('get'), call('timedHit'), call('reset', 3), call('peek')]
   expect(readAnswers('[1,2,3,4,5,6,9007199254740991,1,0,3,99,0,7,-1,9]', calls)).toEqual([
     [1, 2, 3, 4, 5, 6],
@@ -17,7 +17,7 @@ test('each call gets as many numbers as it is answered with, to the last digit',
   ])
 })
 
-test('the text of an error stands where numbers would, and is the answer of its call alone', () => {
+test('an error message takes the position of the figures, and fails its call alone', () => {
   const reply = Buffer.from('["WRONGTYPE (sluice:1:{\u{1F600}}:x)",7]')
   expect(readAnswers(reply, [call('hit', 2), call('get')])).toEqual([
     expect.objectContaining({ code: 'ERR_STORE_FATAL', message: expect.stringContaining('WRONGTYPE (sluice:1:{\u{1F600}}:x)') }),
@@ -25,7 +25,7 @@ test('the text of an error stands where numbers would, and is the answer of its 
   ])
 })
 
-test('a reply that is no list of the program is refused; a call without numbers fails', () => {
+test('a reply that is not a list is refused; a call without figures fails', () => {
   for (const reply of [undefined, null, 'OK', '5', '{}']) expect(() => readAnswers(reply, [])).toThrow()
   expect(readAnswers('[]', [call('get')])).toEqual([expect.objectContaining({ code: 'ERR_STORE_FATAL' })])
 })
