@@ -65,7 +65,7 @@ test('of a bucket, only what has not drained meanwhile is given back', () => {
   const bucket = tokenBucket({ capacity: 10, refill: 10, every: 1000 })
   const charged = charge(bucket, undefined, 5, NOW)
   const kept = hit(bucket, charged.after, 4, NOW + 300)
-  // Of the five tokens three have drained: at most two come back, and the other's four stay.
+  // Three of the five tokens have drained: at most two come back, and the four others stay.
   expect(used(bucket, kept, NOW + 300)).toBe(6)
   expect(used(bucket, afterTakingBack(charged, kept, NOW + 300), NOW + 300)).toBeGreaterThanOrEqual(4)
 })

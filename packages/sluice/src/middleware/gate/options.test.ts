@@ -18,7 +18,7 @@ describe('options that cannot work are refused when the middleware is made', () 
     ['an unknown option', { rules, onDenid: () => {} }, 'onDenid', 'has no option "onDenid": did you mean onDenied?'],
     ['a key that is no function', { rules, key: 'ip' }, 'key', 'fetchLimiter needs key to be a function, got "ip"'],
     ['a cost of a half', { rules, cost: 0.5 }, 'cost', 'cost must be a whole number of at least 1'],
-    ['half a cost by rule', { rules, cost: { a: 0.5 } }, 'a', 'a must be a whole number of at least 0'],
+    ['half a cost by rule', { rules, cost: { a: 0.5 } }, 'a', 'the cost of "a" must be a whole number of at least 0'],
     [
       'a cost that is a text',
       { rules, cost: '2' },
