@@ -1,7 +1,7 @@
 // Gathers the calls of one turn of the event loop and sends them, one command for each part.
 // Invariants: a call waits no longer than the turn that it was made in, and calls in one part keep their order.
 
-import type { Charge, Figures, Operation } from '../core/call.ts'
+import { type Charge, type Figures, figureCount, type Operation } from '../core/call.ts'
 import { HandOut } from './hand-out.ts'
 import type { ScriptedAnswer, ScriptedCall, ScriptedOptions } from './scripted.ts'
 
@@ -58,8 +58,17 @@ export class ScriptedQueue<D> {
       if (answers.length !== calls.length) throw new Error(`the script answered ${answers.length} of ${calls.length} calls`)
       this.#handOut.add(calls.length, () => deliver(calls, answers))
     } catch (thrown) {
-      const error = this.#options.sortError(thrown)
+      const error = this.#sorted(thrown)
       for (const call of calls) call.reject(error)
+    }
+  }
+
+  /** Sorting that throws itself must not keep the callers waiting. They get what was thrown first, which may mean anything. */
+  #sorted(thrown: unknown): unknown {
+    try {
+      return this.#options.sortError(thrown)
+    } catch {
+      return thrown
     }
   }
 }
@@ -68,7 +77,15 @@ export class ScriptedQueue<D> {
 function deliver(calls: readonly QueuedCall<unknown>[], answers: readonly ScriptedAnswer[]): void {
   for (let i = 0; i < calls.length; i++) {
     const answer = answers[i]
-    if (Array.isArray(answer)) calls[i].resolve(answer)
-    else calls[i].reject(answer)
+    if (!Array.isArray(answer)) calls[i].reject(answer)
+    else if (areFigures(answer, figureCount(calls[i]))) calls[i].resolve(answer)
+    else calls[i].reject(new Error(`the script answered [${answer}] where ${figureCount(calls[i])} figures belong`))
   }
+}
+
+/** So many numbers, none of which is NaN. */
+function areFigures(answer: readonly unknown[], count: number): boolean {
+  if (answer.length !== count) return false
+  for (let i = 0; i < count; i++) if (!((answer[i] as number) >= 0) || typeof answer[i] !== 'number') return false
+  return true
 }

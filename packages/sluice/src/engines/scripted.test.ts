@@ -4,6 +4,7 @@ import { toyStore } from '../../test/scripted-toy.ts'
 import { fixedWindow } from '../index.ts'
 import { fakeClock, storeSuite } from '../testing/index.ts'
 import { seededRandom } from '../testing/random.ts'
+import { scriptedStore } from './scripted.ts'
 
 storeSuite('a toy on the scripted engine', (clock) => toyStore({ clock }), { steps: 300 })
 storeSuite('a toy with a part for each key', (clock) => toyStore({ clock, partOf: (key) => key }), {
@@ -55,4 +56,29 @@ test('too few answers fail every call of the command, which may have counted', a
   const store = toyStore({ clock: fakeClock(), after: (_part, _calls, answers) => (answers as unknown[]).pop() })
   const ask = store.tally([five]).ask({ operation: 'hit', charges: [{ rule: 0, key: 'a', amount: 1 }] })
   await expect(ask).rejects.toMatchObject({ code: 'ERR_STORE_UNKNOWN' })
+})
+
+test.each([[[]], [[1, 0]], [[1, 0, 5, 6]], [['1', '0', '5']], [[1, Number.NaN, 5]], [[null, null, null]]])(
+  'an answer of other figures than the call has is none: %j',
+  async (figures) => {
+    const store = toyStore({
+      clock: fakeClock(),
+      after: (_part, _calls, answers) => (answers as unknown[]).splice(0, 1, figures),
+    })
+    const ask = store.tally([five]).ask({ operation: 'hit', charges: [{ rule: 0, key: 'a', amount: 1 }] })
+    await expect(ask).rejects.toThrow(/where 3 figures belong/)
+  },
+)
+
+test('sorting that throws does not keep the caller waiting', async () => {
+  const store = scriptedStore({
+    clock: fakeClock(),
+    most: 64,
+    describe: (rules) => rules,
+    execute: () => Promise.reject(new Error('broken')),
+    sortError: (thrown) => (thrown as { code: string }).code.startsWith('40') as never,
+    size: async () => 0,
+  })
+  const ask = store.tally([five]).ask({ operation: 'hit', charges: [{ rule: 0, key: 'a', amount: 1 }] })
+  await expect(ask).rejects.toThrow('broken')
 })

@@ -40,8 +40,18 @@ export const sortByCode: SortError = (error) => {
 /** The error as one of Sluice: by `sort`, then by its code, else as `otherwise`. */
 export function sortedError(error: unknown, sort: SortError | undefined, otherwise: StoreErrorKind): SluiceError {
   if (error instanceof SluiceError) return error
-  const [code, words] = KINDS[sort?.(error) ?? sortByCode(error) ?? otherwise]
+  const [code, words] = KINDS[kindOf(error, sort) ?? sortByCode(error) ?? otherwise]
   return new SluiceError(code, `${words}: ${error instanceof Error ? error.message : show(error)}`, { cause: error })
+}
+
+/** The author's sorting. One that throws, as on an error without a code, or that names no kind, has not sorted: calls wait for an end. */
+function kindOf(error: unknown, sort: SortError | undefined): StoreErrorKind | undefined {
+  try {
+    const kind = sort?.(error)
+    return kind !== undefined && Object.hasOwn(KINDS, kind) ? kind : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** An error of the given kind, in words of ours. */
