@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { RECORD_RULES, recordWalk } from '../../test/record-walk.ts'
 import { toyStore } from '../../test/scripted-toy.ts'
-import { fixedWindow } from '../index.ts'
+import { createLimiter, fixedWindow } from '../index.ts'
 import { fakeClock, storeSuite } from '../testing/index.ts'
 import { seededRandom } from '../testing/random.ts'
 import { scriptedStore } from './scripted.ts'
@@ -81,4 +81,23 @@ test('sorting that throws does not keep the caller waiting', async () => {
   })
   const ask = store.tally([five]).ask({ operation: 'hit', charges: [{ rule: 0, key: 'a', amount: 1 }] })
   await expect(ask).rejects.toThrow('broken')
+})
+
+test.each([
+  ['never answers', () => new Promise(() => {})],
+  ['fails', () => Promise.reject(new Error('down'))],
+])('a part that %s closes no other part, and the store has not recovered when another answers', async (_, northDoes) => {
+  const clock = fakeClock()
+  const store = toyStore({ clock, partOf: (key) => key, before: (part) => (part === 'north' ? northDoes() : undefined) })
+  const rules = ['x', 'y'].map((name) => fixedWindow({ limit: 99, window: '1m', name, per: name }))
+  const limiter = createLimiter({ rules, store, failure: { then: 'deny', failures: 1, timeoutMs: 100 } })
+  const both = limiter.hit({ x: 'north', y: 'south' })
+  for (let i = 0; i < 20; i++) {
+    await new Promise(setImmediate)
+    clock.advance(10)
+  }
+  expect((await both).source).toBe('fallback')
+  expect(await limiter.hit({ x: 'south', y: 'west' })).toMatchObject({ allowed: true, source: 'store' })
+  expect(limiter.failures.recovered).toBe(0)
+  expect((await limiter.hit({ x: 'east', y: 'north' })).failure?.reason).toBe('not-asked')
 })

@@ -40,9 +40,9 @@ export class Breaker {
     this.#isProbing = false
   }
 
-  /** A call that entered was not made: the next one may try instead. */
-  leave(): void {
-    this.#isProbing = false
+  /** A call that entered in `era` says nothing about the store: the next one may try instead. */
+  leave(era: number): void {
+    if (era === this.#era) this.#isProbing = false
   }
 
   /** A call that entered in `era` has failed. */

@@ -72,9 +72,10 @@ export class LimiterGuard implements Guard {
             resolve(read(figures, undefined))
           },
           failed: (reason, error, isStoreDown) => {
+            const parts = this.#tally.failedPartsOf?.(call)
             // A store that says what is wrong is there: one bad key must not close it to all others.
-            if (isStoreDown) this.#breakers.failed(entry)
-            else this.#answered(entry)
+            if (isStoreDown) this.#breakers.failed(entry, parts)
+            else this.#answered(entry, parts)
             resolve(this.#fail(call, read, reason, () => error))
           },
           threw: (error) => {
@@ -86,8 +87,8 @@ export class LimiterGuard implements Guard {
     })
   }
 
-  #answered(entry: Entry): void {
-    if (!this.#breakers.answered(entry)) return
+  #answered(entry: Entry, parts?: readonly string[]): void {
+    if (!this.#breakers.answered(entry, parts)) return
     this.#counts.recovered += 1
     this.#report('recovered')
   }
