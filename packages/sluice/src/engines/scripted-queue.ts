@@ -15,6 +15,8 @@ export class ScriptedQueue<D> {
   readonly #options: ScriptedOptions<D>
   readonly #handOut = new HandOut()
   #queued: QueuedCall<D>[] = []
+  /** True while an immediate is set: what is sent before leaves it for the calls that come after. */
+  #isAwaited = false
 
   constructor(options: ScriptedOptions<D>) {
     this.#options = options
@@ -22,11 +24,20 @@ export class ScriptedQueue<D> {
 
   ask(part: string, operation: Operation, charges: readonly Charge[], rules: D): Promise<Figures> {
     return new Promise((resolve, reject) => {
-      if (this.#queued.length === 0) setImmediate(() => this.#flush())
+      this.#flushLater()
       this.#queued.push({ operation, charges, rules, part, resolve, reject })
       if (this.#queued.length < this.#options.most) return
       // All calls of a turn are refused or none. If the first were refused and the last sent, the last would be decided first.
       if (this.#options.isOpen?.() ?? true) this.#flush()
+    })
+  }
+
+  #flushLater(): void {
+    if (this.#isAwaited) return
+    this.#isAwaited = true
+    setImmediate(() => {
+      this.#isAwaited = false
+      this.#flush()
     })
   }
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { RECORD_RULES, recordWalk } from '../../test/record-walk.ts'
 import { toyStore } from '../../test/scripted-toy.ts'
 import { createLimiter, fixedWindow } from '../index.ts'
@@ -42,6 +42,15 @@ test('a part is a command of its own, with at most `most` calls, in their order'
   const keys = ['a1', 'b1', 'a2', 'a3']
   await Promise.all(keys.map((key) => tally.ask({ operation: 'hit', charges: [{ rule: 0, key, amount: 1 }] })))
   expect(commands).toEqual(['a: a1', 'b: b1', 'a: a2,a3'])
+})
+
+test('a turn sets one immediate, however many commands it takes', async () => {
+  const set = vi.spyOn(globalThis, 'setImmediate')
+  const tally = toyStore({ clock: fakeClock(), most: 2 }).tally([five])
+  const asks = Array.from({ length: 9 }, () => tally.ask({ operation: 'get', charges: [{ rule: 0, key: 'a', amount: 0 }] }))
+  expect(set).toHaveBeenCalledTimes(1)
+  set.mockRestore()
+  expect(await Promise.all(asks)).toHaveLength(9)
 })
 
 test('names the servers that a call touches, that of its first charge first', () => {
