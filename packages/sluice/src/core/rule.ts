@@ -93,7 +93,7 @@ export interface RuleOptions<P extends PerOption = PerOption> {
 
 /** Returns the name that is given, or a name made of the parameters and `per`. */
 export function ruleName({ name, per }: RuleOptions, parameters: string): string {
-  if (name === undefined) return per === undefined ? parameters : `${parameters}:per-${[per].flat().join('+')}`
+  if (name === undefined) return per === undefined ? parameters : `${parameters}:per-${[per].flat().sort().join('+')}`
   if (typeof name !== 'string' || name.length === 0 || name.length > 256) {
     throw new SluiceError('ERR_RULE', `a rule's name must be a string of 1 to 256 characters, got ${show(name)}`, {
       option: 'name',
@@ -111,7 +111,7 @@ const MOST_PER = 16
 /** Reads the option `per`. Throws ERR_RULE unless it is a name or a list of different names. */
 export function rulePer<P extends PerOption>(per: P): PerOf<P> {
   if (per === undefined) return undefined as PerOf<P>
-  const names: readonly string[] = Array.isArray(per) ? per : [per]
+  const names: readonly string[] = Array.isArray(per) ? [...per] : [per]
   const areNames = names.every((name) => typeof name === 'string' && PER_NAME.test(name))
   if (!areNames || new Set(names).size < names.length || names.length > MOST_PER) {
     const message = `per takes a name such as 'user', or up to ${MOST_PER} different ones of letters, digits, dots, dashes and underscores, got ${show(per)}`

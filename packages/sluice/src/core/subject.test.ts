@@ -40,6 +40,31 @@ for (const [name, store] of Object.entries(STORES)) {
       expect(limiter.get(bob, { rule: 'tokens' })).toBe(100)
     })
 
+    test('what is spent is what was checked: a hidden cost is none, and a getter is read once', () => {
+      const limiter = three()
+      const ada = { user: 'ada', org: 'acme' }
+      limiter.hit(ada, { cost: Object.defineProperty({}, 'tokens', { value: 0.5 }) })
+      expect(limiter.get(ada, { rule: 'tokens' })).toBe(1)
+      let reads = 0
+      const cost = {
+        get tokens() {
+          reads += 1
+          return reads === 1 ? 2 : 1.5
+        },
+      }
+      limiter.hit(ada, { cost })
+      expect(limiter.get(ada, { rule: 'tokens' })).toBe(3)
+    })
+
+    test('rules without a name of their own share what they counted, whatever the order of their names in `per`', () => {
+      const shared = store()
+      const limiters = [['a', 'b'] as const, ['b', 'a'] as const].map((per) =>
+        createLimiter({ rules: fixedWindow({ limit: 9, window: '1m', per }), store: shared }),
+      )
+      for (const limiter of limiters) limiter.hit({ a: '1', b: '2' })
+      expect(limiters.map((limiter) => limiter.get({ a: '1', b: '2' }))).toEqual([2, 2])
+    })
+
     test('refund and reset take the same subjects and costs', () => {
       const limiter = three()
       const eve = { user: 'eve', org: 'acme' }

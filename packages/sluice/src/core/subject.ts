@@ -58,10 +58,10 @@ export class Subjects {
       for (let i = 0; i < rules.length; i++) all.push({ rule: i, key: keyOf(rules[i], subject), amount })
       return all
     }
-    this.#checkCosts(cost)
+    const costs = this.#checkedCosts(cost)
     const charges: Charge[] = []
     rules.forEach((rule, i) => {
-      const amount = Object.hasOwn(cost, rule.name) ? cost[rule.name] : 1
+      const amount = Object.hasOwn(costs, rule.name) ? costs[rule.name] : 1
       if (amount > 0) charges.push({ rule: i, key: keyOf(rule, subject), amount })
     })
     if (charges.length > 0) return charges
@@ -90,9 +90,11 @@ export class Subjects {
     throw new SluiceError('ERR_KEY', message, { option: unknown, value: subject[unknown] })
   }
 
-  #checkCosts(cost: unknown): asserts cost is Readonly<Record<string, number>> {
-    if (typeof cost !== 'object' || cost === null || Array.isArray(cost)) return checkCost(cost, 1)
-    for (const [name, amount] of Object.entries(cost)) {
+  /** A copy: what was checked is what is spent, also where a property is a getter or hidden. */
+  #checkedCosts(cost: unknown): Readonly<Record<string, number>> {
+    if (typeof cost !== 'object' || cost === null || Array.isArray(cost)) checkCost(cost, 1)
+    const costs = { ...(cost as Readonly<Record<string, number>>) }
+    for (const [name, amount] of Object.entries(costs)) {
       if (!this.#rules.some((rule) => rule.name === name)) {
         const names = this.#rules.map((rule) => show(rule.name)).join(', ')
         throw new SluiceError('ERR_RULE_NAME', `cost names no rule of the limiter: ${show(name)}; there is ${names}`, {
@@ -102,6 +104,7 @@ export class Subjects {
       }
       checkCost(amount, 0, name)
     }
+    return costs
   }
 }
 

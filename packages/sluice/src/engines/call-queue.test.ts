@@ -100,3 +100,17 @@ test.each(['any', 'connected'] as const)(
     expect(done, `SEED=${random.seed}`).toEqual(expected)
   },
 )
+
+test.each(['any', 'connected'] as const)(
+  'however many calls wait for one row, a stranger is not kept waiting: %s',
+  async (together) => {
+    const { queue, groups } = makeQueue({ together, waiting: 5000 })
+    queue.add([{ id: 0, names: ['hot'] }])
+    queue.add(Array.from({ length: 3000 }, (_, i) => ({ id: i + 1, names: i % 2 === 0 ? ['hot'] : ['hot', 'other'] })))
+    queue.add([{ id: -1, names: ['other'] }])
+    queue.add([{ id: -2, names: ['cold'] }])
+    expect(groups.map(({ ids }) => ids)).toEqual([[0], [-2]])
+    await groups[0].end()
+    expect(groups[2].ids).toEqual([1, 2, 3, 4])
+  },
+)

@@ -21,7 +21,7 @@ export interface QueueBounds {
   readonly together: 'any' | 'connected'
 }
 
-/** The most calls that are examined for one group, because a long queue must not be read again and again. */
+/** The most calls that are examined for one group, besides those that are held, because a long queue must not be read again and again. */
 const MOST_LOOKED_AT = { any: 1024, connected: 128 } as const
 
 export class CallQueue<C extends QueuedCall> {
@@ -31,6 +31,13 @@ export class CallQueue<C extends QueuedCall> {
   /** Rows of the running groups. */
   readonly #busy = new Set<string>()
   #waiting: C[] = []
+  /**
+   * Calls that wait for a row under way, and all of their rows. They are looked at again when one of these rows is free, so that
+   * however many wait for one row, they do not stand in the way of calls on others.
+   * Invariant: a call that is held came before every call in `#waiting` that shares a row with it.
+   */
+  #held: C[] = []
+  readonly #heldRows = new Set<string>()
 
   /** `run` runs a group and never rejects. */
   constructor(bounds: QueueBounds, run: (group: readonly C[]) => Promise<void>) {
@@ -40,7 +47,7 @@ export class CallQueue<C extends QueuedCall> {
 
   /** Queues calls. Returns the calls for which there is no space. */
   add(calls: readonly C[]): readonly C[] {
-    const space = Math.max(0, this.#bounds.waiting - this.#waiting.length)
+    const space = Math.max(0, this.#bounds.waiting - this.#waiting.length - this.#held.length)
     for (const call of calls.slice(0, space)) this.#waiting.push(call)
     this.#startGroups()
     return calls.slice(space)
@@ -64,6 +71,7 @@ export class CallQueue<C extends QueuedCall> {
     const running = this.#run(group).then(() => {
       this.#underWay.delete(running)
       for (const { names } of group) for (const name of names) this.#busy.delete(name)
+      if (group.some(({ names }) => names.some((name) => this.#heldRows.has(name)))) this.#release()
       this.#startGroups()
     })
     this.#underWay.add(running)
@@ -77,11 +85,19 @@ export class CallQueue<C extends QueuedCall> {
     /** Rows of calls that wait. A later call on one of them waits too. */
     const waitedFor = new Set<string>()
     const { calls, rows: mostRows, together } = this.#bounds
-    const most = Math.min(this.#waiting.length, MOST_LOOKED_AT[together])
+    const most = MOST_LOOKED_AT[together]
+    let at = 0
     let looked = 0
-    while (looked < most && group.length < calls) {
-      const call = this.#waiting[looked++]
-      const isFree = call.names.every((name) => !this.#busy.has(name) && !waitedFor.has(name))
+    while (at < this.#waiting.length && looked < most && group.length < calls) {
+      const call = this.#waiting[at++]
+      const isBehind = call.names.some((name) => waitedFor.has(name))
+      const isBlocked = call.names.some((name) => this.#busy.has(name) || this.#heldRows.has(name))
+      if (isBlocked && !isBehind) {
+        this.#hold(call)
+        continue
+      }
+      looked += 1
+      const isFree = !isBlocked && !isBehind
       const more = call.names.filter((name) => !rows.has(name)).length
       const fits = rows.size + more <= mostRows && (together === 'any' || more < call.names.length)
       if (isFree && (group.length === 0 || fits)) {
@@ -92,7 +108,19 @@ export class CallQueue<C extends QueuedCall> {
         for (const name of call.names) waitedFor.add(name)
       }
     }
-    this.#waiting.splice(0, looked, ...left)
+    this.#waiting.splice(0, at, ...left)
     return group
+  }
+
+  #hold(call: C): void {
+    this.#held.push(call)
+    for (const name of call.names) this.#heldRows.add(name)
+  }
+
+  /** Has all calls that are held looked at again. */
+  #release(): void {
+    this.#waiting = this.#held.concat(this.#waiting)
+    this.#held = []
+    this.#heldRows.clear()
   }
 }

@@ -1,7 +1,7 @@
 // Gathers the calls of one turn of the event loop, and sends them as one command for each part.
 // Invariants: a call waits no longer than the turn in which it was made, and calls in one part keep their order.
 
-import type { Charge, Figures, Operation } from '../core/call.ts'
+import { type Charge, type Figures, figureCount, type Operation } from '../core/call.ts'
 import { HandOut } from './hand-out.ts'
 import type { ScriptedAnswer, ScriptedCall, ScriptedOptions } from './scripted.ts'
 
@@ -15,6 +15,8 @@ export class ScriptedQueue<D> {
   readonly #options: ScriptedOptions<D>
   readonly #handOut = new HandOut()
   #queued: QueuedCall<D>[] = []
+  /** True while an immediate is set: what is sent before leaves it for the calls that come after. */
+  #isAwaited = false
 
   constructor(options: ScriptedOptions<D>) {
     this.#options = options
@@ -22,12 +24,21 @@ export class ScriptedQueue<D> {
 
   ask(part: string, operation: Operation, charges: readonly Charge[], rules: D): Promise<Figures> {
     return new Promise((resolve, reject) => {
-      if (this.#queued.length === 0) setImmediate(() => this.#flush())
+      this.#flushLater()
       this.#queued.push({ operation, charges, rules, part, resolve, reject })
       if (this.#queued.length < this.#options.most) return
       // All calls of a turn are refused, or none is. If the first were refused and the last sent, the last would be decided
       // first.
       if (this.#options.isOpen?.() ?? true) this.#flush()
+    })
+  }
+
+  #flushLater(): void {
+    if (this.#isAwaited) return
+    this.#isAwaited = true
+    setImmediate(() => {
+      this.#isAwaited = false
+      this.#flush()
     })
   }
 
@@ -59,8 +70,17 @@ export class ScriptedQueue<D> {
       if (answers.length !== calls.length) throw new Error(`the script answered ${answers.length} of ${calls.length} calls`)
       this.#handOut.add(calls.length, () => deliver(calls, answers))
     } catch (thrown) {
-      const error = this.#options.sortError(thrown)
+      const error = this.#sorted(thrown)
       for (const call of calls) call.reject(error)
+    }
+  }
+
+  /** Sorting that throws itself must not keep the callers waiting. They get what was thrown first, which may mean anything. */
+  #sorted(thrown: unknown): unknown {
+    try {
+      return this.#options.sortError(thrown)
+    } catch {
+      return thrown
     }
   }
 }
@@ -69,7 +89,15 @@ export class ScriptedQueue<D> {
 function deliver(calls: readonly QueuedCall<unknown>[], answers: readonly ScriptedAnswer[]): void {
   for (let i = 0; i < calls.length; i++) {
     const answer = answers[i]
-    if (Array.isArray(answer)) calls[i].resolve(answer)
-    else calls[i].reject(answer)
+    if (!Array.isArray(answer)) calls[i].reject(answer)
+    else if (areFigures(answer, figureCount(calls[i]))) calls[i].resolve(answer)
+    else calls[i].reject(new Error(`the script answered [${answer}] where ${figureCount(calls[i])} figures belong`))
   }
+}
+
+/** So many numbers, none of which is NaN. */
+function areFigures(answer: readonly unknown[], count: number): boolean {
+  if (answer.length !== count) return false
+  for (let i = 0; i < count; i++) if (!((answer[i] as number) >= 0) || typeof answer[i] !== 'number') return false
+  return true
 }

@@ -1,9 +1,10 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { RECORD_RULES, recordWalk } from '../../test/record-walk.ts'
 import { toyStore } from '../../test/scripted-toy.ts'
-import { fixedWindow } from '../index.ts'
+import { createLimiter, fixedWindow } from '../index.ts'
 import { fakeClock, storeSuite } from '../testing/index.ts'
 import { seededRandom } from '../testing/random.ts'
+import { scriptedStore } from './scripted.ts'
 
 storeSuite('a toy on the scripted engine', (clock) => toyStore({ clock }), { steps: 300 })
 storeSuite('a toy with a part for each key', (clock) => toyStore({ clock, partOf: (key) => key }), {
@@ -43,6 +44,15 @@ test('a part is a command of its own, with at most `most` calls, in their order'
   expect(commands).toEqual(['a: a1', 'b: b1', 'a: a2,a3'])
 })
 
+test('a turn sets one immediate, however many commands it takes', async () => {
+  const set = vi.spyOn(globalThis, 'setImmediate')
+  const tally = toyStore({ clock: fakeClock(), most: 2 }).tally([five])
+  const asks = Array.from({ length: 9 }, () => tally.ask({ operation: 'get', charges: [{ rule: 0, key: 'a', amount: 0 }] }))
+  expect(set).toHaveBeenCalledTimes(1)
+  set.mockRestore()
+  expect(await Promise.all(asks)).toHaveLength(9)
+})
+
 test('names the servers that a call touches, that of its first charge first', () => {
   const rules = ['x', 'y', 'z'].map((name) => fixedWindow({ limit: 5, window: '1m', name }))
   const call = { operation: 'hit', charges: ['b', 'a', 'b'].map((key, rule) => ({ rule, key, amount: 1 })) } as const
@@ -55,4 +65,48 @@ test('too few answers fail every call of the command, which may have counted', a
   const store = toyStore({ clock: fakeClock(), after: (_part, _calls, answers) => (answers as unknown[]).pop() })
   const ask = store.tally([five]).ask({ operation: 'hit', charges: [{ rule: 0, key: 'a', amount: 1 }] })
   await expect(ask).rejects.toMatchObject({ code: 'ERR_STORE_UNKNOWN' })
+})
+
+test.each([[[]], [[1, 0]], [[1, 0, 5, 6]], [['1', '0', '5']], [[1, Number.NaN, 5]], [[null, null, null]]])(
+  'an answer of other figures than the call has is none: %j',
+  async (figures) => {
+    const store = toyStore({
+      clock: fakeClock(),
+      after: (_part, _calls, answers) => (answers as unknown[]).splice(0, 1, figures),
+    })
+    const ask = store.tally([five]).ask({ operation: 'hit', charges: [{ rule: 0, key: 'a', amount: 1 }] })
+    await expect(ask).rejects.toThrow(/where 3 figures belong/)
+  },
+)
+
+test('sorting that throws does not keep the caller waiting', async () => {
+  const store = scriptedStore({
+    clock: fakeClock(),
+    most: 64,
+    describe: (rules) => rules,
+    execute: () => Promise.reject(new Error('broken')),
+    sortError: (thrown) => (thrown as { code: string }).code.startsWith('40') as never,
+    size: async () => 0,
+  })
+  const ask = store.tally([five]).ask({ operation: 'hit', charges: [{ rule: 0, key: 'a', amount: 1 }] })
+  await expect(ask).rejects.toThrow('broken')
+})
+
+test.each([
+  ['never answers', () => new Promise(() => {})],
+  ['fails', () => Promise.reject(new Error('down'))],
+])('a part that %s closes no other part, and the store has not recovered when another answers', async (_, northDoes) => {
+  const clock = fakeClock()
+  const store = toyStore({ clock, partOf: (key) => key, before: (part) => (part === 'north' ? northDoes() : undefined) })
+  const rules = ['x', 'y'].map((name) => fixedWindow({ limit: 99, window: '1m', name, per: name }))
+  const limiter = createLimiter({ rules, store, failure: { then: 'deny', failures: 1, timeoutMs: 100 } })
+  const both = limiter.hit({ x: 'north', y: 'south' })
+  for (let i = 0; i < 20; i++) {
+    await new Promise(setImmediate)
+    clock.advance(10)
+  }
+  expect((await both).source).toBe('fallback')
+  expect(await limiter.hit({ x: 'south', y: 'west' })).toMatchObject({ allowed: true, source: 'store' })
+  expect(limiter.failures.recovered).toBe(0)
+  expect((await limiter.hit({ x: 'east', y: 'north' })).failure?.reason).toBe('not-asked')
 })

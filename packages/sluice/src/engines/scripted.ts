@@ -8,6 +8,7 @@ import type { Rule } from '../core/rule.ts'
 import type { Store, Tally } from '../core/store.ts'
 import { storeGuard } from '../failure/store-health.ts'
 import { askInParts, type PartOfCall } from './call-in-parts.ts'
+import { PartsAsked } from './parts-asked.ts'
 import { ScriptedQueue } from './scripted-queue.ts'
 
 /** A call for the script. All states of its charges are in one part. */
@@ -83,6 +84,8 @@ class QueuedTally<D> implements Tally<'async'> {
   /** Descriptions of other lists of rules, by their indexes. */
   readonly #some = new Map<string, D>()
 
+  /** For each call that needs several parts, the outcome of each part. */
+  readonly #asked = new WeakMap<Call, PartsAsked>()
   /** Set if the store has parts. Returns the name of every server that a call needs, starting with the first charge's server. */
   readonly partsOf?: (call: Call) => readonly string[]
 
@@ -98,7 +101,15 @@ class QueuedTally<D> implements Tally<'async'> {
   ask(call: Call): Promise<Figures> {
     const part = this.#onlyPartOf(call.charges)
     if (part !== undefined) return this.#askPart(part, call)
-    return askInParts(call, this.#split(call.charges), this.#rules, (each, partCall) => this.#askPart(each, partCall))
+    const asked = new PartsAsked()
+    this.#asked.set(call, asked)
+    return askInParts(call, this.#split(call.charges), this.#rules, (each, partCall) =>
+      asked.note(serverOf(each, this.#options), this.#askPart(each, partCall)),
+    )
+  }
+
+  failedPartsOf(call: Call): readonly string[] | undefined {
+    return this.#asked.get(call)?.failed
   }
 
   #askPart(part: string, { operation, charges }: Call): Promise<Figures> {
@@ -144,9 +155,10 @@ class QueuedTally<D> implements Tally<'async'> {
 }
 
 function serversOf<D>({ charges }: Call, partOf: (key: string) => string, options: ScriptedOptions<D>): readonly string[] {
-  const serverOf = (key: string): string => {
-    const part = partOf(key)
-    return options.serverOf?.(part) ?? part
-  }
-  return charges.length === 1 ? [serverOf(charges[0].key)] : [...new Set(charges.map(({ key }) => serverOf(key)))]
+  const ofKey = (key: string): string => serverOf(partOf(key), options)
+  return charges.length === 1 ? [ofKey(charges[0].key)] : [...new Set(charges.map(({ key }) => ofKey(key)))]
+}
+
+function serverOf<D>(part: string, options: ScriptedOptions<D>): string {
+  return options.serverOf?.(part) ?? part
 }

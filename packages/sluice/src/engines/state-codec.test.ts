@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest'
 import { fixedWindow } from '../algorithms/fixed-window/fixed-window.ts'
 import { slidingLog } from '../algorithms/sliding-log/sliding-log.ts'
+import { tokenBucket } from '../algorithms/token-bucket/token-bucket.ts'
 import { SluiceError } from '../core/errors.ts'
 import { checkCells, decodeCells, encodeCells } from './state-codec.ts'
 
 const NOW = 1_763_193_637_123
 const rule = fixedWindow({ limit: 5, window: 1000 })
 const log = slidingLog({ limit: 5, window: 1000 })
+const meter = tokenBucket({ capacity: 5, refill: 1, every: 1000 })
 
 /** Cells of a log with two entries. */
 function logCells(): Float64Array {
@@ -60,6 +62,9 @@ test.each([
   ['NaN', rule, [NOW, Number.NaN]],
   ['Infinity', rule, [Number.POSITIVE_INFINITY, 1]],
   ['a negative cell', rule, [NOW, -1]],
+  ['a part of a unit', rule, [NOW, 0.5]],
+  ['a meter that owes without a rate', meter, [NOW, 5000, 0]],
+  ['a meter with a rate without a pace', meter, [NOW, 5000, 1]],
   ['a log without its header', log, [NOW, 0, 0]],
   ['a log with more entries than it has cells', log, [...logCells()].with(3, 4)],
   ['a log with far more entries', log, [...logCells()].with(3, 2 ** 40)],
@@ -73,4 +78,7 @@ test.each([
 test('cells that a rule wrote are taken', () => {
   checkCells(rule, Float64Array.of(NOW, 3), 'k')
   checkCells(log, logCells(), 'k')
+  const cells = new Float64Array(meter.width)
+  meter.take(cells, 0, NOW, 3)
+  checkCells(meter, cells, 'k')
 })

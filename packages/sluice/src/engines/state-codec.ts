@@ -24,12 +24,19 @@ export function decodeCells(bytes: Uint8Array, name: string): Float64Array {
 }
 
 /** Throws ERR_STORE_FATAL with the state's name unless the cells can be a state of the rule. */
-export function checkCells({ width, log }: Rule, cells: Float64Array, name: string): void {
+export function checkCells(rule: Rule, cells: Float64Array, name: string): void {
+  const { width, log } = rule
   if (log === undefined ? cells.length !== width : cells.length < width) {
     throw damaged(name, `${cells.length} cells instead of ${width}`)
   }
   for (const cell of cells) if (!isCell(cell)) throw damaged(name, `a cell is ${cell}`)
-  if (log === undefined) return
+  if (log === undefined) {
+    // Numbers that are not written together, such as a meter's debt without a rate, settle to what is no number.
+    const settled = cells.slice()
+    rule.settle(settled, 0, Math.max(0, cells[0] - 1))
+    if (!settled.every(isCell)) throw damaged(name, 'its cells do not belong together')
+    return
+  }
   const entries = log.end(cells, 0) - log.first(cells, 0)
   const entryCells = log.widthToSpend(cells, 0) - log.widthToSpend(new Float64Array(width), 0)
   if (!Number.isInteger(entries) || entryCells > cells.length - width) {
@@ -41,9 +48,8 @@ export function checkCells({ width, log }: Rule, cells: Float64Array, name: stri
   if (!moved.every(isCell)) throw damaged(name, 'entries stand outside of it')
 }
 
-/** Returns false for NaN too, because NaN fails both comparisons. */
 function isCell(cell: number): boolean {
-  return cell >= 0 && cell <= Number.MAX_SAFE_INTEGER
+  return Number.isSafeInteger(cell) && cell >= 0
 }
 
 /** Copies cells into bytes. Returns the offset after them. */

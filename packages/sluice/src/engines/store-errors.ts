@@ -40,8 +40,18 @@ export const sortByCode: SortError = (error) => {
 /** Makes a SluiceError of an error. Its kind comes from `sort`, else from its code, else it is `otherwise`. */
 export function sortedError(error: unknown, sort: SortError | undefined, otherwise: StoreErrorKind): SluiceError {
   if (error instanceof SluiceError) return error
-  const [code, words] = KINDS[sort?.(error) ?? sortByCode(error) ?? otherwise]
+  const [code, words] = KINDS[kindOf(error, sort) ?? sortByCode(error) ?? otherwise]
   return new SluiceError(code, `${words}: ${error instanceof Error ? error.message : show(error)}`, { cause: error })
+}
+
+/** Returns the author's kind of an error. If the author's function throws or returns no kind, the error counts as not sorted. */
+function kindOf(error: unknown, sort: SortError | undefined): StoreErrorKind | undefined {
+  try {
+    const kind = sort?.(error)
+    return kind !== undefined && Object.hasOwn(KINDS, kind) ? kind : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** Makes an error of the given kind. */

@@ -203,6 +203,23 @@ describe('sweeping', () => {
   })
 })
 
+test.each([
+  ['throws', (error: unknown) => (error as { code: string }).code.startsWith('40') as never],
+  ['names no kind', () => 'constructor' as never],
+])('sorting that %s leaves it to the engine, and holds neither the call nor its row', async (_, sortError) => {
+  let isBroken = true
+  const transact = async (_names: readonly string[], decide: Decide): Promise<void> => {
+    decide(new Map(), 0)
+    if (isBroken) throw new Error('no code')
+  }
+  const { store } = makeDatabase({ transact, sortError })
+  const limiter = createLimiter({ rules: rule, store })
+  await expect(limiter.hit('a')).rejects.toMatchObject({ code: 'ERR_STORE_UNKNOWN' })
+  isBroken = false
+  expect((await limiter.hit('a')).allowed).toBe(true)
+  await store.close()
+})
+
 test('options are checked', () => {
   for (const option of ['calls', 'rows', 'transactions', 'waiting', 'longestMs'] as const) {
     expect(() => makeDatabase({ [option]: 0 })).toThrow(expect.objectContaining({ code: 'ERR_OPTION', option }))

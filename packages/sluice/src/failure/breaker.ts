@@ -40,9 +40,9 @@ export class Breaker {
     this.#isProbing = false
   }
 
-  /** Reports that a call entered but was not made. The next call may try instead. */
-  leave(): void {
-    this.#isProbing = false
+  /** Reports that a call which entered in `era` says nothing about the store. The next call may try instead. */
+  leave(era: number): void {
+    if (era === this.#era) this.#isProbing = false
   }
 
   /** Reports the failure of a call that entered in `era`. */

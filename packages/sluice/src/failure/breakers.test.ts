@@ -83,3 +83,18 @@ test('a limiter that was not let through reports the end too, at its own first a
   const entry = other.enter(on('bob')) as Entry
   expect([other.answered(entry), other.answered(entry)]).toEqual([true, false])
 })
+
+test('a call over several parts closes only those that failed it, and an answer of another does not end the failure', () => {
+  const { view, isOpen, answer } = breakers({})
+  view.failed(view.enter(on('south', 'north')) as Entry, ['north'])
+  expect(['south', 'north'].map(isOpen)).toEqual([false, true])
+  expect(answer('south')).toBe(false)
+})
+
+test('a part that says what is wrong ends its own failure, and not that of a part that has not answered', () => {
+  const { view, isOpen, fail } = breakers({})
+  const early = view.enter(on('south', 'north')) as Entry
+  fail('north')
+  expect(view.answered(early, ['south'])).toBe(false)
+  expect(isOpen('north')).toBe(true)
+})

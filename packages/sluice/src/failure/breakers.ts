@@ -45,11 +45,14 @@ export class Breakers {
 /** The permission of a call to ask the store, with the breakers that it passed. */
 export class Entry {
   readonly call: Call
+  /** Names of the parts, in the order of the breakers. */
+  readonly #parts: readonly string[]
   readonly #breakers: readonly Breaker[]
   readonly #eras: readonly number[]
 
-  constructor(call: Call, breakers: readonly Breaker[], eras: readonly number[]) {
+  constructor(call: Call, parts: readonly string[], breakers: readonly Breaker[], eras: readonly number[]) {
     this.call = call
+    this.#parts = parts
     this.#breakers = breakers
     this.#eras = eras
   }
@@ -59,12 +62,20 @@ export class Entry {
     return false
   }
 
-  answered(): void {
-    for (const breaker of this.#breakers) breaker.answered()
+  /** The store has answered; if only some parts are given, these have, and of the others nothing is known. */
+  answered(parts: readonly string[] = this.#parts): void {
+    this.#breakers.forEach((breaker, i) => {
+      if (parts.includes(this.#parts[i])) breaker.answered()
+      else breaker.leave(this.#eras[i])
+    })
   }
 
-  failed(): void {
-    for (let i = 0; i < this.#eras.length; i++) this.#breakers[i].failed(this.#eras[i])
+  /** The call has failed; if only some parts are given, because of these, and the others are not to blame. */
+  failed(parts: readonly string[] = this.#parts): void {
+    this.#breakers.forEach((breaker, i) => {
+      if (parts.includes(this.#parts[i])) breaker.failed(this.#eras[i])
+      else breaker.leave(this.#eras[i])
+    })
   }
 }
 
@@ -91,13 +102,13 @@ export class BreakerView {
     for (let i = 0; i < breakers.length; i++) {
       const era = breakers[i].enter()
       if (era === undefined) {
-        for (const entered of breakers.slice(0, i)) entered.leave()
+        for (const [j, entered] of breakers.slice(0, i).entries()) entered.leave(eras[j])
         this.#noteFailure(call, [parts[i]])
         return undefined
       }
       eras.push(era)
     }
-    return new Entry(call, breakers, eras)
+    return new Entry(call, parts, breakers, eras)
   }
 
   /** Most calls need the same parts as the one before. */
@@ -109,16 +120,17 @@ export class BreakerView {
     return breakers
   }
 
-  failed(entry: Entry): void {
-    entry.failed()
-    this.#noteFailure(entry.call, this.#partsOf(entry.call))
+  /** `failed` names the parts that failed, if they are known. */
+  failed(entry: Entry, failed?: readonly string[]): void {
+    entry.failed(failed)
+    this.#noteFailure(entry.call, failed ?? this.#partsOf(entry.call))
   }
 
-  /** Reports an answer. Returns true if it ends a failure. */
-  answered(entry: Entry): boolean {
-    entry.answered()
+  /** Reports an answer. Returns true if it ends a failure. `answered` names the parts that answered, if not all did. */
+  answered(entry: Entry, answered?: readonly string[]): boolean {
+    entry.answered(answered)
     if (this.#failedCalls.size === 0) return false
-    const parts = this.#partsOf(entry.call)
+    const parts = answered ?? this.#partsOf(entry.call)
     const isAnswered = (call: Call): boolean => this.#partsOf(call).every((part) => parts.includes(part))
     const ended = [...this.#failedCalls].filter(([part, call]) => parts.includes(part) || isAnswered(call))
     for (const [part] of ended) {

@@ -64,15 +64,15 @@ export class LimiterGuard implements Guard {
   }
 
   /** Notes that the store answered a call. */
-  answered(entry: Entry): void {
-    if (!this.#breakers.answered(entry)) return
+  answered(entry: Entry, parts?: readonly string[]): void {
+    if (!this.#breakers.answered(entry, parts)) return
     this.#counts.recovered += 1
     this.#report('recovered')
   }
 
   /** Notes that the store did not answer a call. */
-  unanswered(entry: Entry): void {
-    this.#breakers.failed(entry)
+  unanswered(entry: Entry, parts: readonly string[] | undefined): void {
+    this.#breakers.failed(entry, parts)
   }
 
   /** Counts and reports a failed call. Returns the fallback's answer, or rejects. */
@@ -141,10 +141,11 @@ class GuardedCall<V> extends Attempt {
   }
 
   protected failed(reason: FailureReason, error: SluiceError, isStoreDown: boolean): void {
-    const { guard, read, resolve } = this.#options
+    const { guard, context, read, resolve } = this.#options
+    const parts = context.tally.failedPartsOf?.(this.entry.call)
     // The store is reachable if it answers with an error. One bad key must not open the breaker for all others.
-    if (isStoreDown) guard.unanswered(this.entry)
-    else guard.answered(this.entry)
+    if (isStoreDown) guard.unanswered(this.entry, parts)
+    else guard.answered(this.entry, parts)
     resolve(guard.fail(this.entry.call, read, reason, () => error))
   }
 

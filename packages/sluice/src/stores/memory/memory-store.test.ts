@@ -48,6 +48,24 @@ describe('answers', () => {
     }
   })
 
+  test('a clock that itself calls the limiter does not change whom a hit is charged to', () => {
+    let isCalling = false
+    const clock = {
+      now() {
+        if (isCalling) {
+          isCalling = false
+          limiter.hit('other')
+        }
+        return 0
+      },
+    }
+    const rules = ['one', 'two'].map((name) => fixedWindow({ limit: 9, window: '1m', name }))
+    const limiter: Limiter<'sync'> = createLimiter({ rules, store: memoryStore({ clock }) })
+    isCalling = true
+    limiter.hit('ada', { cost: 3 })
+    expect([limiter.get('ada'), limiter.get('other')]).toEqual([3, 1])
+  })
+
   test('a decision is a value of its own, which later hits do not change', () => {
     const limiter = createLimiter({ rules: parseRule('10/minute') })
     const first = limiter.hit('ada')

@@ -68,17 +68,22 @@ export class MemoryTally implements Tally<'sync'>, States {
   }
 
   hit(key: string, cost: number): Decision {
+    // Before the charges are written: a clock that calls this limiter writes them too.
+    const nowMs = this.#state.clock.now()
     const { charges } = this.#hit
     for (let i = 0; i < charges.length; i++) {
       charges[i].key = key
       charges[i].amount = cost
     }
-    return decide(this.#rules, this.ask(this.#hit))
+    return decide(this.#rules, this.#askAt(this.#hit, nowMs))
   }
 
   ask(call: Call): Figures {
+    return this.#askAt(call, this.#state.clock.now())
+  }
+
+  #askAt(call: Call, nowMs: number): Figures {
     const { charges } = call
-    const nowMs = this.#state.clock.now()
     this.#charges = charges
     this.#asked = charges.length === this.#locations.length ? this.#locations : charges.map(({ rule }) => this.#locations[rule])
     this.#find()
