@@ -78,9 +78,10 @@ export class GateContext<R extends object = any> implements RequestContext<R> {
     this.rest = rest
     this.#holder = holder
     this.#addressOf = addressOf
-    // Requests may share a holder: only a context of this very request counts.
+    // Requests may share a holder: only a context of this very request counts. A request that was denied is over: if it comes
+    // again, as a Request that a program keeps may, it is another one.
     const latest = this.#holder[LATEST]
-    this.before = latest?.request === request ? latest : undefined
+    this.before = latest?.request === request && latest.denial === undefined ? latest : undefined
   }
 
   get address(): ClientAddress {
