@@ -90,7 +90,7 @@ export interface RuleOptions<P extends PerOption = PerOption> {
 
 /** The rule's name: the one that is given, or one made of its numbers and `per`. */
 export function ruleName({ name, per }: RuleOptions, numbers: string): string {
-  if (name === undefined) return per === undefined ? numbers : `${numbers}:per-${[per].flat().join('+')}`
+  if (name === undefined) return per === undefined ? numbers : `${numbers}:per-${[per].flat().sort().join('+')}`
   if (typeof name !== 'string' || name.length === 0 || name.length > 256) {
     throw new SluiceError('ERR_RULE', `a rule's name must be a string of 1 to 256 characters, got ${show(name)}`, {
       option: 'name',

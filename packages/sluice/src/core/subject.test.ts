@@ -166,3 +166,8 @@ test('a rule that counts everybody takes an empty record, and the types know', (
   // @ts-expect-error no rule counts by it
   expect(() => limiter.hit({ user: 'ada' })).toThrow('no rule counts by')
 })
+
+test('the order of names in per makes no other rule', () => {
+  const name = (per: readonly string[]) => fixedWindow({ limit: 5, window: '1m', per }).name
+  expect(name(['user', 'org'])).toBe(name(['org', 'user']))
+})
