@@ -144,10 +144,11 @@ function callOf({ call, example }) {
  * @param {Catalogue} catalogue
  */
 function notationOf({ algorithm, example, rate }, { NOTATION_UNITS, readNotation }) {
-  const options = /** @type {Record<string, string>} */ (example)
-  const [, unit] = /** @type {RegExpExecArray} */ (/^1([a-z]+)$/.exec(options[rate.every]))
+  const options = /** @type {Record<string, string | number>} */ (example)
+  const [, count, unit] = /** @type {RegExpExecArray} */ (/^(\d+)([a-z]*)$/.exec(`${options[rate.every]}`))
+  const names = NOTATION_UNITS.find(({ names }) => names.includes(unit || 'ms'))?.names ?? []
   // The last spelling is the plural of the longest.
-  const word = NOTATION_UNITS.find(({ names }) => names.includes(unit))?.names.at(-2)
+  const word = count === '1' ? names.at(-2) : `${count} ${names.at(-1)}`
   const burst = rate.burst === undefined ? '' : ` burst ${options[rate.burst]}`
   const plain = `${options[rate.units]}/${word}${burst}`
   return readNotation(plain)[0].algorithm === algorithm ? plain : `${algorithm} ${plain}`

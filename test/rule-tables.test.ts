@@ -22,3 +22,13 @@ test('a table that does not exist, and one of a rule that does not, are refused'
   expect(() => withTables('<!-- table: chairs -->\n<!-- /table -->', catalogue)).toThrow(/no table is called chairs/)
   expect(() => withTables('<!-- table: options chair -->\n<!-- /table -->', catalogue)).toThrow(/no rule is called chair/)
 })
+
+test.each([
+  ['1m', '5/minute'],
+  ['10s', '5/10 seconds'],
+  [1500, '5/1500 milliseconds'],
+])('an example may have any window: %s', (window, notation) => {
+  const facts = { ...catalogue.ruleCatalogue[0], example: { limit: 5, window } as object }
+  const table = withTables('<!-- table: notations -->\n<!-- /table -->', { ...catalogue, ruleCatalogue: [facts] })
+  expect(table).toContain(`\`${notation}\``)
+})

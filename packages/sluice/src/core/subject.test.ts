@@ -182,3 +182,17 @@ test('types: the subject has exactly the names that the rules use', () => {
   // @ts-expect-error: a string is expected.
   expect(() => plain.hit({ user: 'u' })).toThrow()
 })
+
+test('a rule that counts everybody takes an empty record, and the types know', () => {
+  const limiter = createLimiter({ rules: EVERYBODY })
+  expect(limiter.hit({}).allowed).toBe(true)
+  // @ts-expect-error a key is no record
+  expect(() => limiter.hit('ada')).toThrow('subject must be a record')
+  // @ts-expect-error no rule counts by it
+  expect(() => limiter.hit({ user: 'ada' })).toThrow('no rule counts by')
+})
+
+test('the order of names in per makes no other rule', () => {
+  const name = (per: readonly string[]) => fixedWindow({ limit: 5, window: '1m', per }).name
+  expect(name(['user', 'org'])).toBe(name(['org', 'user']))
+})

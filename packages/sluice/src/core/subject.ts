@@ -14,7 +14,9 @@ export type Subject = string | Readonly<Record<string, string>>
 export type SubjectOf<R extends Rule> = R['per'] extends undefined
   ? string
   : R['per'] extends readonly (infer N extends string)[]
-    ? { readonly [K in N]: string }
+    ? [N] extends [never]
+      ? Readonly<Record<string, never>>
+      : { readonly [K in N]: string }
     : Subject
 
 /**

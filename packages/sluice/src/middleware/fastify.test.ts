@@ -115,3 +115,21 @@ test('fields stay on an error of the handler', async () => {
   })
   expect(await app.inject('/')).toMatchObject({ statusCode: 500, headers: { ratelimit: '"all";r=2;t=60' } })
 })
+
+test('a callback that fails with nothing lets nobody through', async () => {
+  const app = fastify()
+  await app.register(fastifyLimiter, { ...usual(), key: () => Promise.reject() })
+  app.get('/', () => '')
+  expect(await field(app, '/')).toBe(500)
+})
+
+test('an answer that cannot be written is an error, also if the decision came late', async () => {
+  const app = fastify()
+  await app.register(fastifyLimiter, {
+    rules: rule('all', 1),
+    key: () => Promise.resolve('ada'),
+    onDenied: () => ({ status: 9999 }),
+  })
+  app.get('/', () => '')
+  expect([await field(app, '/'), await field(app, '/')]).toEqual(['"all";r=0;t=60', 500])
+})

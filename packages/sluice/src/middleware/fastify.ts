@@ -5,10 +5,12 @@ import type { Rule } from '../core/rule.ts'
 import type { Subject, SubjectOf } from '../core/subject.ts'
 import type { Adapter } from './gate/adapter.ts'
 import { type FastifyReply, fastifyFields } from './gate/fastify-adapter.ts'
-import { tryThen } from './gate/maybe-promise.ts'
-import { type NodeRequest, refundAfterNode } from './gate/node-adapter.ts'
+import type { Gate } from './gate/gate.ts'
+import { andThen, tryThen } from './gate/maybe-promise.ts'
+import { asError, type NodeRequest, refundAfterNode } from './gate/node-adapter.ts'
 import type { GateOptions, RouteOptions } from './gate/options.ts'
 import { nodeHeaders } from './gate/raw-headers.ts'
+import type { GateContext } from './gate/request-context.ts'
 import { RouteGates } from './gate/route-gates.ts'
 
 export type * from './gate/types.ts'
@@ -76,18 +78,24 @@ export async function fastifyLimiter(instance: FastifyInstance, options: Fastify
     const gate = isOneForAll ? gates.common : gateOf(request.routeOptions.config)
     if (gate === undefined) return next()
     tryThen(
-      () => gate.enter(request),
-      (context) => {
-        gate.writeFields(context, reply)
-        refundAfterNode(gate, context, reply.raw)
-        const { denial } = context
-        if (denial === undefined) return next()
-        reply.code(denial.status)
-        reply.send(denial.body)
+      () => andThen(gate.enter(request), (context) => answer(gate, context, reply)),
+      (isAnswered) => {
+        if (!isAnswered) next()
       },
-      (error) => next(error as Error),
+      (error) => next(asError(error)),
     )
   })
+}
+
+/** Writes the fields, and the denial if there is one. Returns true if the request goes no further. */
+function answer(gate: Gate<FastifyRequest, FastifyReply>, context: GateContext<FastifyRequest>, reply: FastifyReply): boolean {
+  gate.writeFields(context, reply)
+  refundAfterNode(gate, context, reply.raw)
+  const { denial } = context
+  if (denial === undefined) return false
+  reply.code(denial.status)
+  reply.send(denial.body)
+  return true
 }
 
 /** The plugin has no context of its own, so its hooks belong to the instance on which it is registered. */

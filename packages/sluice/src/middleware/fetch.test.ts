@@ -118,3 +118,30 @@ test('Hono: fields stay on an error of the handler', async () => {
   app.onError((_, c) => c.text('', 500))
   expect((await app.request('/')).headers.get('RateLimit')).toBe(REMAINING_2)
 })
+
+describe('a Request that is handled again', () => {
+  const again = async (options: object) => {
+    const handler = fetchLimiter({ ...usual(), rules: parseRule('1/minute'), key: () => 'ada', ...options })(() => new Response())
+    const same = request()
+    const statuses: unknown[] = []
+    for (let i = 0; i < 4; i++) {
+      try {
+        statuses.push((await handler(same as never)).status)
+      } catch (error) {
+        statuses.push(String(error))
+      }
+    }
+    return statuses
+  }
+
+  test('is counted each time, and stays denied', async () => {
+    expect(await again({})).toEqual([200, 429, 429, 429])
+  })
+
+  test('also if onDenied throws', async () => {
+    const onDenied = () => {
+      throw new Error('no')
+    }
+    expect(await again({ onDenied })).toEqual([200, 'Error: no', 'Error: no', 'Error: no'])
+  })
+})

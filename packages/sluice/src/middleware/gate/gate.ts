@@ -11,7 +11,7 @@ import { type ClientAddress, peerAddress, USUAL_HEADERS, USUAL_IPV6_PREFIX } fro
 import { checkStyles, DEFAULT_STYLE, type Denial } from '../../http/responder.ts'
 import { warnProcess } from '../../http/warning.ts'
 import type { Adapter } from './adapter.ts'
-import { costsOf } from './costs.ts'
+import { costOf, costsOf } from './costs.ts'
 import { ADDRESS, type GateLimiter } from './gate-limiter.ts'
 import { type LimiterSource, limiterSource } from './limiter-source.ts'
 import { andThen, type MaybePromise, tryThen } from './maybe-promise.ts'
@@ -118,7 +118,7 @@ export class Gate<R extends object, S> {
         context.key = subject
         if (typeof cost !== 'function') return this.#count(context, limiter, subject, cost)
         return andThen(cost(request, context), (cost) => {
-          if (typeof cost !== 'object') checkCost(cost, 1)
+          if (typeof cost !== 'object' || cost === null) checkCost(cost, 1)
           return this.#count(context, limiter, subject, cost)
         })
       }),
@@ -133,9 +133,9 @@ export class Gate<R extends object, S> {
     context.cost = cost === 1 ? undefined : cost
     if (context.before !== undefined) {
       const fresh = freshRules(context, prepared, subject)
-      if (fresh.length === 0) return this.#countedBefore(context)
       if (fresh.length < limiter.rules.length) {
         this.#countedBefore(context)
+        if (fresh.every(({ name }) => costOf(name, cost) === 0)) return context
         context.cost = costsOf(limiter.rules, cost, (name) => fresh.some((rule) => rule.name === name))
       }
     }

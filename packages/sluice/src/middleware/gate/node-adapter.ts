@@ -2,7 +2,7 @@
 
 import type { Adapter } from './adapter.ts'
 import type { Gate } from './gate.ts'
-import { tryThen } from './maybe-promise.ts'
+import { andThen, tryThen } from './maybe-promise.ts'
 import { nodeHeaders } from './raw-headers.ts'
 import type { GateContext } from './request-context.ts'
 
@@ -17,6 +17,7 @@ export interface NodeRequest {
 /** The part of a `ServerResponse` that is used here. */
 export interface NodeResponse {
   statusCode: number
+  readonly headersSent: boolean
   readonly writableEnded: boolean
   getHeader(name: string): number | string | readonly string[] | undefined
   setHeader(name: string, value: string): unknown
@@ -51,23 +52,38 @@ export const nodeAdapter: Adapter<NodeRequest, NodeResponse> = {
   ...nodeFields,
 }
 
-/** Makes middleware of the form `(request, response, next)`. It calls `next` with the error if there is no decision. */
+/** Makes middleware of the form `(request, response, next)`. It calls `next` with the error if there is no decision or no answer. */
 export function nodeMiddleware<R extends NodeRequest>(
   gate: Gate<R, NodeResponse>,
 ): (request: R, response: NodeResponse, next: (error?: unknown) => void) => void {
   return (request, response, next) =>
     void tryThen(
-      () => gate.enter(request),
-      (context) => {
-        gate.writeFields(context, response)
-        refundAfterNode(gate, context, response)
-        const { denial } = context
-        if (denial === undefined) return next()
-        response.statusCode = denial.status
-        response.end(denial.body)
+      () => andThen(gate.enter(request), (context) => answer(gate, context, response)),
+      (isAnswered) => {
+        if (!isAnswered) next()
       },
-      next,
+      (error) => next(asError(error)),
     )
+}
+
+/** Writes the fields, and the denial if there is one. Returns true if the request goes no further. */
+function answer<R extends object>(gate: Gate<R, NodeResponse>, context: GateContext<R>, response: NodeResponse): boolean {
+  const { denial } = context
+  // Another handler, such as a timeout, may have answered before the decision came.
+  if (!response.headersSent) gate.writeFields(context, response)
+  refundAfterNode(gate, context, response)
+  if (denial === undefined) return false
+  if (!response.headersSent) {
+    response.statusCode = denial.status
+    response.end(denial.body)
+  }
+  return true
+}
+
+/** Returns an error for anything that was thrown. Frameworks take `undefined`, and some words, as a sign to continue. */
+export function asError(thrown: unknown): Error {
+  if (typeof thrown === 'object' && thrown !== null) return thrown as Error
+  return new Error('a callback of the limiter failed, and not with an error', { cause: thrown })
 }
 
 /** Refunds the charge by the status of the response, once it has been sent. If the client has disconnected, the charge stays. */

@@ -78,9 +78,10 @@ export class GateContext<R extends object = any> implements RequestContext<R> {
     this.rest = rest
     this.#holder = holder
     this.#addressOf = addressOf
-    // Requests may share a holder, so only a context of the same request counts.
+    // Requests may share a holder, so only a context of the same request counts. A denied request has ended: if the same object comes
+    // again, as a kept Request may, it is another request.
     const latest = this.#holder[LATEST]
-    this.before = latest?.request === request ? latest : undefined
+    this.before = latest?.request === request && latest.denial === undefined ? latest : undefined
   }
 
   get address(): ClientAddress {

@@ -8,6 +8,7 @@ import { tokenBucket } from '../../algorithms/token-bucket/token-bucket.ts'
 import { createLimiter } from '../../create-limiter.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
+import { fetchLimiter } from '../fetch.ts'
 
 const rules = [
   tokenBucket({ capacity: 5, refill: 1, every: '1m', name: 'guesses', per: 'address' }),
@@ -135,5 +136,25 @@ describe('costs by rule', () => {
     for (let i = 0; i < 3; i++) expect(await field({ account: 'ada' })).toBe('"guesses";r=2;t=180, "account";r=0;t=3600')
     clock.advance(1)
     expect(await field({ account: 'ada' })).toBe('"guesses";r=2;t=180, "account";r=0;t=3600')
+  })
+})
+
+describe('rules that another limiter has counted', () => {
+  const named = (name: string) => fixedWindow({ limit: 5, window: '1m', name })
+
+  /** The answer to a request that passes a limiter with the rule a, and then one with a and b. */
+  const throughBoth = async (cost: () => unknown) => {
+    const shared = { store: memoryStore({ clock: fakeClock() }), key: () => 'ada', warn() {} }
+    const outer = fetchLimiter({ ...shared, rules: named('a') })
+    const inner = fetchLimiter({ ...shared, rules: [named('a'), named('b')], cost: cost as () => number })
+    return outer(inner(() => new Response()))(new Request('http://localhost/'))
+  }
+
+  test('a rule that costs nothing is not asked, also if it is the only one left', async () => {
+    expect((await throughBoth(() => ({ b: 0 }))).headers.get('RateLimit')).toBe('"a";r=4;t=60')
+  })
+
+  test('a cost that is none is refused as ever', async () => {
+    await expect(throughBoth(() => Promise.resolve(null))).rejects.toMatchObject({ code: 'ERR_COST' })
   })
 })
