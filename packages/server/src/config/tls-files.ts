@@ -32,7 +32,9 @@ export async function readTlsFiles(
       return undefined
     }
   }
-  const [cert, key] = await Promise.all([read('tlsCert', tlsCert), read('tlsKey', tlsKey)])
+  // One after the other: problems are reported in the order of the options.
+  const cert = await read('tlsCert', tlsCert)
+  const key = await read('tlsKey', tlsKey)
   if (cert !== undefined) {
     const fault = faultOf({ cert })
     if (fault !== undefined) refuse('tlsCert', `tlsCert ${tlsCert} is not a certificate in PEM: ${fault}`)

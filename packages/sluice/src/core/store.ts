@@ -43,8 +43,8 @@ export interface Tally<T extends Timing = Timing> {
    */
   partsOf?(call: Call): readonly string[]
   /**
-   * Of a call that has failed, or was not answered in time: the parts that did so. The others are not to blame. Undefined if that is
-   * not known, or if the call needs one part only.
+   * Names the parts that failed a call or did not answer it in time. The others are not to blame. Undefined if that is not known, or
+   * if the call needs one part only.
    */
   failedPartsOf?(call: Call): readonly string[] | undefined
 }

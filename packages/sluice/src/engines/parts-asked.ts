@@ -1,4 +1,4 @@
-// What became of the parts that one call was sent to: of a call that fails, most parts are not to blame.
+// The outcome of each part that one call was sent to. If the call fails, most parts are not to blame.
 
 export class PartsAsked {
   /** Number of questions that a server has not answered yet. */

@@ -158,6 +158,19 @@ describe('shadow mode', () => {
   })
 })
 
+test('a charge function that throws keeps the charge, is reported once, and spoils no response', async () => {
+  const warnings: string[] = []
+  const { ask } = limitedHandler({
+    rules: parseRule('5/minute'),
+    charge: () => {
+      throw new TypeError('no user')
+    },
+    warn: ({ code, message }) => warnings.push(`${code}: ${message}`),
+  })
+  for (const left of [4, 3]) expect((await ask()).headers.get('RateLimit')).toContain(`r=${left};`)
+  expect(warnings).toEqual([expect.stringMatching(/^WARN_CHARGE_FAILED: charge of fetchLimiter threw TypeError: no user/)])
+})
+
 describe('mounted twice', () => {
   const warnings: string[] = []
   const options: Options = { rules: parseRule('5/minute'), warn: ({ code }) => warnings.push(code), address: NO_PROXY }

@@ -46,6 +46,7 @@ export class Gate<R extends object, S> {
   /** Names of fields that are lists. */
   readonly #lists: readonly string[]
   #mayWarn = true
+  #hasWarnedOfCharge = false
 
   constructor(door: string, options: AnyOptions<R>, adapter: Adapter<R, S>) {
     checkGateOptions(door, options)
@@ -102,8 +103,23 @@ export class Gate<R extends object, S> {
   refundIfFree({ charged, request }: GateContext<R>, status: number): void {
     const { charge } = this.#options
     const isCharged =
-      typeof charge === 'function' ? charge(status, request) : (charge === 'failed-response') === status >= FIRST_FAILURE
+      typeof charge === 'function'
+        ? this.#isCharged(() => charge(status, request))
+        : (charge === 'failed-response') === status >= FIRST_FAILURE
     if (charged !== undefined && !isCharged) refund(charged)
+  }
+
+  /** The response has been sent, so no caller can handle an error of `charge`. The charge stays. */
+  #isCharged(ask: () => boolean): boolean {
+    try {
+      return ask()
+    } catch (error) {
+      const { warn = warnProcess } = this.#options
+      if (!this.#hasWarnedOfCharge)
+        warn({ code: 'WARN_CHARGE_FAILED', message: `charge of ${this.#door} threw ${error}: the charge stays` })
+      this.#hasWarnedOfCharge = true
+      return true
+    }
   }
 
   #screen(context: GateContext<R>): MaybePromise<GateContext<R>> {

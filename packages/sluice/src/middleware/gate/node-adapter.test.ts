@@ -47,7 +47,7 @@ describe('what goes wrong once a decision has come late', () => {
   const late = { rules: parseRule('1/minute'), key: () => Promise.resolve('ada') }
   const request = { socket: { remoteAddress: '10.0.0.1' }, headers: {} }
 
-  /** What `next` is called with; `'answered'` if the middleware answers. */
+  /** The argument of `next`; `'answered'` if the middleware answers. */
   const outcome = (limit: ReturnType<typeof nodeLimiter>, response: Partial<NodeResponse> = {}) =>
     new Promise((resolve) => {
       const usual = { headersSent: false, setHeader() {}, getHeader() {}, end: () => resolve('answered') }

@@ -19,7 +19,7 @@ import type { DecidedContext, DeniedContext, RequestContext, ShadowContext } fro
 /** Condition for charging a request: always, or depending on its response. */
 export type ChargeWhen<R> = 'request' | 'failed-response' | 'successful-response' | ((status: number, request: R) => boolean)
 
-export type GateWarning = AddressWarning | Warning<'WARN_MOUNTED_TWICE'>
+export type GateWarning = AddressWarning | Warning<'WARN_MOUNTED_TWICE' | 'WARN_CHARGE_FAILED'>
 
 /** Options of a limiter for requests of type `R`, with rules of type `T`, whose subject is an `S`. */
 export interface GateOptions<R, T extends Rule = Rule, S extends Subject = SubjectOf<T>> {

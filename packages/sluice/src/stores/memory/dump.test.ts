@@ -77,6 +77,13 @@ describe('a store that is restored from a dump', () => {
     expect(createLimiter({ rules, store }).hit('flooder').allowed).toBe(false)
   })
 
+  test('is restored from a Buffer of Node, whose slices share their memory', () => {
+    const clock = fakeClock()
+    const store = memoryStore({ clock })
+    createLimiter({ rules: fixedWindow({ limit: 5, window: '1h' }), store }).hit('ada')
+    expect(restoreStore(Buffer.from(dumpStore(store)), { clock }).size).toBe(1)
+  })
+
   test('is restored from any part of a larger buffer, and leaves the bytes alone', () => {
     const clock = fakeClock()
     const before = memoryStore({ clock })

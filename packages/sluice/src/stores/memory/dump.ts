@@ -78,7 +78,7 @@ export function readDump(bytes: unknown): Dump {
     })
   if (bytes.length < HEADER_WORDS * 4 || bytes.length % 8 !== 0) throw refused(`it has ${bytes.length} bytes`)
   // The bytes are copied, because they may be an unaligned part of a larger buffer.
-  const words = new Int32Array(bytes.slice().buffer)
+  const words = new Int32Array(new Uint8Array(bytes).buffer)
   if (words[0] !== MAGIC) throw refused('it does not begin as one')
   if (words[1] !== VERSION) throw refused(`it is of version ${words[1]}, and this is ${VERSION}`)
   if (words[LENGTH] !== words.length || words[2] !== checksumOf(words)) throw refused('its checksum is another')
