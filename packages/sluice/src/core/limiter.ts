@@ -112,14 +112,12 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
     this.#waiting = options.waiting?.({ clock: store.clock, hit: (call) => this.#decide(call) })
   }
 
+  // Small enough to be compiled as one piece with the store's shortcut.
   hit(subject: S, options?: HitOptions): Result<T, Decision> {
     const quick = this.#quick
-    if (quick !== undefined) {
-      checkKey(subject)
-      const cost = options === undefined ? 1 : costOf('hit', options, 1)
-      if (typeof cost === 'number') return quick.hit(subject, cost) as Result<T, Decision>
-    }
-    return this.#decide(this.#callOf('hit', subject, options, 1))
+    if (quick === undefined || options !== undefined) return this.#hitWith(subject, options)
+    checkKey(subject)
+    return quick.hit(subject, 1) as Result<T, Decision>
   }
 
   peek(subject: S, options?: HitOptions): Result<T, Decision> {
@@ -191,6 +189,16 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
     this.#waiting?.close(new SluiceError('ERR_CLOSED', 'the limiter was closed while this caller waited'))
     if (this.#ownsStore) return this.#store.close()
     return (this.#store.timing === 'sync' ? undefined : Promise.resolve()) as Result<T, void>
+  }
+
+  #hitWith(subject: S, options: HitOptions | undefined): Result<T, Decision> {
+    const quick = this.#quick
+    if (quick !== undefined && options !== undefined) {
+      checkKey(subject)
+      const cost = costOf('hit', options, 1)
+      if (typeof cost === 'number') return quick.hit(subject, cost) as Result<T, Decision>
+    }
+    return this.#decide(this.#callOf('hit', subject, options, 1))
   }
 
   #makeGuard({ store, failure, makeStandIn }: StoreLimiterOptions<T>): Guard {
