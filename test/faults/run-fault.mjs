@@ -58,7 +58,7 @@ import { Traffic } from './traffic.mjs'
  * @property {number} bound on the same keys
  * @property {number} worstMs
  * @property {number} recoveryMs
- * @property {number} stalledMs longest time in which the machine did not run this process
+ * @property {number} stalledMs longest time in which the machine did not run this process or a server
  * @property {import('sluice').FailureCounts} failures
  * @property {readonly string[]} wrong
  */
@@ -115,7 +115,8 @@ async function runOnce(fault, onStep) {
   const environment = await fault.startEnvironment()
   process.on('unhandledRejection', onEscape)
   process.on('uncaughtException', onEscape)
-  const stalls = new StallWatch()
+  const pidsOf = (/** @type {readonly RedisServer[]} */ servers) => servers.flatMap((server) => server.process?.pid ?? [])
+  const stalls = new StallWatch(() => pidsOf(environment.servers()))
   const targets = fault.targets.map((options, i) => new Target(options, timeoutMs, `faults-${i}`, environment.open))
   const traffic = new Traffic(targets, perSecond)
   try {
