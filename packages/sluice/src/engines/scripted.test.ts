@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { RECORD_RULES, recordWalk } from '../../test/record-walk.ts'
 import { toyStore } from '../../test/scripted-toy.ts'
-import { createLimiter, fixedWindow } from '../index.ts'
+import { createLimiter, fixedWindow, type SluiceError } from '../index.ts'
 import { fakeClock, storeSuite } from '../testing/index.ts'
 import { seededRandom } from '../testing/random.ts'
 import { scriptedStore } from './scripted.ts'
@@ -109,4 +109,33 @@ test.each([
   expect(await limiter.hit({ x: 'south', y: 'west' })).toMatchObject({ allowed: true, source: 'store' })
   expect(limiter.failures.recovered).toBe(0)
   expect((await limiter.hit({ x: 'east', y: 'north' })).failure?.reason).toBe('not-asked')
+})
+
+test('describes lists of rules that costs by rule choose, and keeps a bounded number of descriptions', async () => {
+  const rules = Array.from({ length: 10 }, (_, i) => fixedWindow({ limit: 5, window: '1m', name: `rule ${i}` }))
+  let described = 0
+  const store = scriptedStore<null>({
+    clock: fakeClock(),
+    most: 64,
+    describe: () => {
+      described += 1
+      return null
+    },
+    execute: async (_part, calls) => calls.map(() => [0]),
+    sortError: (thrown) => thrown as SluiceError,
+    size: async () => 0,
+  })
+  const tally = store.tally(rules)
+  const ask = (subset: number) =>
+    tally.ask({
+      operation: 'refund',
+      charges: rules.flatMap((_, rule) => ((subset >> rule) & 1 ? [{ rule, key: 'a', amount: 1 }] : [])),
+    })
+  await ask(1)
+  await ask(1)
+  expect(described).toBe(2)
+  for (let subset = 2; subset < 300; subset++) await ask(subset)
+  const before = described
+  await ask(1)
+  expect(described).toBe(before + 1)
 })

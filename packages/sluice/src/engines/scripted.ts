@@ -75,6 +75,9 @@ export function scriptedStore<D>(options: ScriptedOptions<D>): Store<'async'> {
 /** Name of the only part of a store without parts. */
 const WHOLE = ''
 
+/** Costs by rule may leave out any rules. Beyond so many lists of rules, all descriptions are forgotten. */
+const MOST_DESCRIBED = 256
+
 class QueuedTally<D> implements Tally<'async'> {
   readonly #options: ScriptedOptions<D>
   readonly #queue: ScriptedQueue<D>
@@ -147,6 +150,7 @@ class QueuedTally<D> implements Tally<'async'> {
     const indexes = charges.length === 1 ? String(charges[0].rule) : charges.map(({ rule }) => rule).join()
     let described = this.#some.get(indexes)
     if (described === undefined) {
+      if (this.#some.size === MOST_DESCRIBED) this.#some.clear()
       described = this.#options.describe(charges.map(({ rule }) => this.#rules[rule]))
       this.#some.set(indexes, described)
     }

@@ -1,5 +1,8 @@
 // Drops rows that have ended, a bounded number at a time: in the background after writes, or all of them on request.
 
+import { mustBe } from '../core/errors.ts'
+import { isWhole } from '../core/whole-numbers.ts'
+
 /** Deletes at most `rows` rows that ended at least `endedForMs` ago by the store's clock. Returns the number of deleted rows. */
 export type Sweep = (bounds: { readonly rows: number; readonly endedForMs: number }) => Promise<number>
 
@@ -42,6 +45,8 @@ export class Sweeper {
     let dropped = 0
     for (;;) {
       const swept = await this.#sweep({ rows: ROWS_SWEPT, endedForMs: 0 })
+      if (!isWhole(swept, 0))
+        throw mustBe('ERR_STORE_FATAL', 'sweep', 'a function that returns the number of deleted rows', swept)
       dropped += swept
       if (swept < ROWS_SWEPT) return dropped
     }
