@@ -99,6 +99,19 @@ test('another seed gives other fingerprints', () => {
   expect(fingerprint(seededHash(), 'ada')).not.toBe(fingerprint(seededHash(), 'ada'))
 })
 
+test('the fingerprint of a text does not depend on the text before it', () => {
+  const texts = ['user:1', 'user:1', 'user:2', 'admin:2', 'user:2', 'ü', 'ü', 'Ā', 'Ā', 'user:1', '', '']
+  const hash = seededHash(seed)
+  expect(texts.map((text) => fingerprint(hash, text))).toEqual(texts.map((text) => fingerprint(seededHash(seed), text)))
+})
+
+test('a new seed holds for the last text too', () => {
+  const hash = seededHash(new Int32Array([1, 2]))
+  fingerprint(hash, 'user:1')
+  hash.setSeed(seed)
+  expect(fingerprint(hash, 'user:1')).toBe(fingerprint(seededHash(seed), 'user:1'))
+})
+
 test('five million keys have five million fingerprints', () => {
   const hash = seededHash()
   const all = new BigUint64Array(5_000_000)

@@ -9,6 +9,10 @@ export class KeyHash {
   isSeeded = false
   #k0 = 0
   #k1 = 0
+  /** The last text, its last character, and the upper half of its fingerprint: a hot key is hit many times in a row. */
+  #text = ''
+  #end = 0
+  #hi = 0
 
   /** The seed: two 32-bit words. It is a secret: with it, colliding keys can be constructed. */
   get seed(): Int32Array {
@@ -20,11 +24,15 @@ export class KeyHash {
     this.#k0 = seed[0]
     this.#k1 = seed[1]
     this.isSeeded = true
+    this.#text = ''
   }
 
   /** Returns the upper half of the fingerprint of `text`. The lower half is in `lo` until the next call. */
   hash(text: string): number {
     const length = text.length
+    // Most texts differ from the last one in their last character, and comparing it is cheaper than comparing strings.
+    const end = text.charCodeAt(length - 1)
+    if (end === this.#end && text === this.#text) return this.#hi
     let v0 = this.#k0
     let v1 = this.#k1
     let v2 = v0 ^ 0x6c796765
@@ -69,8 +77,11 @@ export class KeyHash {
     v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2
     v2 = (v2 << 16) | (v2 >>> 16)
     v0 ^= last
+    this.#text = text
+    this.#end = end
     // If a character is above 255, four characters do not fit into a word.
-    return seen > 0xff ? this.#hashWide(text) : this.#finish(v0, v1, v2, v3)
+    this.#hi = seen > 0xff ? this.#hashWide(text) : this.#finish(v0, v1, v2, v3)
+    return this.#hi
   }
 
   /** Hashes two characters per word, from another initial state, so that the result differs from that of a string of bytes. */
