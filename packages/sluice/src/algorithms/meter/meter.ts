@@ -23,7 +23,7 @@ export interface MeterOptions<P extends Per> {
   /** Tokens that come back every `everyMs`. */
   readonly refill: number
   readonly everyMs: number
-  /** `'smooth'`: a little every millisecond. `'stepped'`: all of `refill` at each whole `everyMs`. */
+  /** `'smooth'`: a little every millisecond. `'stepped'`: all of `refill` at the end of each `everyMs`. */
   readonly style: 'smooth' | 'stepped'
 }
 
