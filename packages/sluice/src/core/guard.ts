@@ -13,7 +13,7 @@ import type { Store, Tally } from './store.ts'
  */
 export type FailureReason = 'timeout' | 'refused' | 'unknown' | 'fatal' | 'not-asked'
 
-/** Decides if the store fails. `FailureOptions.then` explains each value. */
+/** The fallback, which decides after the store has failed. `FailureOptions.then` explains each value. */
 export type Fallback = 'local' | 'allow' | 'deny' | 'throw'
 
 export interface FailureEvent {

@@ -152,7 +152,7 @@ describe('t', () => {
       for (let step = 0; step < 30; step++) {
         const { r } = members(responder.headers(limiter.peek('ada', { cost: 0 })).RateLimit)[0][1] as Record<string, number>
         expect(r).toBeGreaterThan(0)
-        // Not all of it every other time.
+        // Every second step leaves one unit.
         const cost = Math.max(1, r - (step % 2))
         const decision = limiter.hit('ada', { cost })
         expect(decision.allowed).toBe(true)
