@@ -80,7 +80,7 @@ export class Subjects {
   check(subject: Subject): void {
     if (this.arePlain) return checkKey(subject)
     if (typeof subject !== 'object' || subject === null || Array.isArray(subject)) {
-      throw mustBe('ERR_KEY', 'subject', `an object with ${this.#names.join(', ') || 'no names'}`, subject)
+      throw mustBe('ERR_KEY', 'subject', `an object with ${this.#names.join(', ')}`, subject)
     }
     for (const name of this.#names) {
       const value: unknown = Object.hasOwn(subject, name) ? subject[name] : undefined
