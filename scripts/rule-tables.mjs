@@ -65,7 +65,7 @@ const TABLES = {
     ]
   },
   notation: ({ ruleCatalogue, readNotation }) => [
-    ['part', 'values', 'default'],
+    ['element', 'values', 'default'],
     ['`algorithm`', list(ruleCatalogue), code(readNotation('1/s')[0].algorithm)],
     ['`limit`', 'a whole number ≥ 1', ''],
     ['`/` or `per`', '`per` has a space on either side; around `/` spaces are optional', ''],

@@ -9,7 +9,7 @@ import type { Random } from '../src/testing/random.ts'
 
 export type UserAndOrg = { readonly user: string; readonly org: string }
 
-/** Lists of rules that count by different parts of a record, with every algorithm and with rules that count denied hits. */
+/** Lists of rules that count by different keys of a subject, with every algorithm and with rules that count denied hits. */
 export const RECORD_RULES: Readonly<Record<string, readonly Rule[]>> = {
   'windows, a log and a bucket': [
     fixedWindow({ limit: 4, window: 1000, name: 'requests', per: 'user' }),

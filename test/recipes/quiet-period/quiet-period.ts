@@ -1,7 +1,7 @@
 // At most `limit` units until the key has been quiet for a while. Cells: expiresAt, used.
 
 import { type Duration, formatDuration } from '../../core/duration.ts'
-import { type Per, type Rule, type RuleOptions, type RuleParameters, ruleName, rulePer, takeByParts } from '../../core/rule.ts'
+import { type Per, type Rule, type RuleOptions, type RuleParameters, ruleName, rulePer, takeByMethods } from '../../core/rule.ts'
 import { type KindsOf, readOptions } from '../../core/rule-options.ts'
 import { MAX } from '../../core/whole-numbers.ts'
 
@@ -58,7 +58,7 @@ class QuietPeriod implements Rule {
   }
 
   take(cells: Float64Array, at: number, nowMs: number, cost: number): number {
-    return takeByParts(this, cells, at, nowMs, cost)
+    return takeByMethods(this, cells, at, nowMs, cost)
   }
 
   waitMs(cells: Float64Array, at: number, nowMs: number, cost: number): number {

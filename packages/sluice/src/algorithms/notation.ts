@@ -1,9 +1,9 @@
-// Splits notation into its parts: '100/minute', '10 per 2 hours', '5/second; 100/minute'. parse-rule.ts makes the rules.
+// Reads the values in a notation: '100/minute', '10 per 2 hours', '5/second; 100/minute'. parse-rule.ts makes the rules.
 
 import { SluiceError, show } from '../core/errors.ts'
 import { nearest } from '../core/options.ts'
 
-/** The parts of one rule in notation: `limit` units per `windowMs`, of which `burst` may come at once. */
+/** The values of one rule in notation: `limit` units per `windowMs`, of which `burst` may come at once. */
 export interface NotationParts {
   readonly algorithm: string
   readonly limit: number
@@ -44,20 +44,20 @@ const SHAPE = /^(?:([a-z][a-z-]*) )?(\d+)(?: ?\/ ?| per )(?:(\d+) ?)?([a-z]+)(?:
 
 const MOST_CHARACTERS = 1000
 
-/** Splits a notation into its parts. `;` `,` or `|` separates several rules. Throws ERR_NOTATION if it cannot be read. */
+/** Returns the values of each rule in a notation. `;` `,` or `|` separates rules. Throws ERR_NOTATION if it cannot be read. */
 export function readNotation(notation: string): readonly NotationParts[] {
   if (typeof notation !== 'string' || notation.length > MOST_CHARACTERS) {
     throw new SluiceError('ERR_NOTATION', `a rule in notation is a string of up to 1,000 characters, got ${show(notation)}`)
   }
-  return notation.split(/[;,|]/).map((part) => readOne(part.trim()))
+  return notation.split(/[;,|]/).map((text) => readOne(text.trim()))
 }
 
 function readOne(text: string): NotationParts {
-  const parts = SHAPE.exec(text.toLowerCase().replace(/\s+/g, ' '))
-  if (parts === null) {
+  const match = SHAPE.exec(text.toLowerCase().replace(/\s+/g, ' '))
+  if (match === null) {
     throw new SluiceError('ERR_NOTATION', `a rule in notation is such as '100/minute' or '10 per 2 hours', got ${show(text)}`)
   }
-  const [, algorithm = DEFAULT_ALGORITHM, limit, count = '1', name, burst] = parts
+  const [, algorithm = DEFAULT_ALGORITHM, limit, count = '1', name, burst] = match
   const unit = NOTATION_UNITS.find(({ names }) => names.includes(name))
   if (unit === undefined)
     throw unknownWord(
@@ -76,11 +76,11 @@ function readOne(text: string): NotationParts {
 }
 
 /** Makes the error about an unknown algorithm or unit. It suggests the nearest known word. */
-export function unknownWord(part: 'algorithm' | 'unit', word: string, known: readonly string[], text: string): SluiceError {
+export function unknownWord(option: 'algorithm' | 'unit', word: string, known: readonly string[], text: string): SluiceError {
   const near = nearest(word, known)
   const hint = near === undefined ? `there is ${known.join(', ')}` : `did you mean ${near}?`
-  return new SluiceError('ERR_NOTATION', `no ${part} is called ${show(word)}, in ${show(text)}: ${hint}`, {
-    option: part,
+  return new SluiceError('ERR_NOTATION', `no ${option} is called ${show(word)}, in ${show(text)}: ${hint}`, {
+    option,
     value: word,
   })
 }

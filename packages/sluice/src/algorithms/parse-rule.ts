@@ -8,7 +8,8 @@ import { type NotationParts, readNotation, unknownWord } from './notation.ts'
 
 export interface NotationOptions {
   /**
-   * Name of the rule; for several rules, a function from a rule's index to its name. Default: made of algorithm and parameters.
+   * Name of the rule; for several rules, a function that returns the name of a rule by its index. Default: the algorithm with its
+   * parameters.
    */
   readonly name?: string | ((index: number) => string)
 }
@@ -32,14 +33,14 @@ export function parseRule<T extends string>(
 export function parseRule(notation: string, options: NotationOptions = {}): PlainRule | readonly PlainRule[] {
   checkOptions('parseRule', options, OPTIONS)
   const { name } = options
-  const parts = readNotation(notation)
-  if (parts.length > 1 && typeof name === 'string') {
+  const read = readNotation(notation)
+  if (read.length > 1 && typeof name === 'string') {
     throw new SluiceError('ERR_OPTION', `parseRule needs name to be a function if there are several rules, got ${show(name)}`, {
       option: 'name',
       value: name,
     })
   }
-  const rules = parts.map((part, i) => ruleOf(part, typeof name === 'function' ? name(i) : name))
+  const rules = read.map((values, i) => ruleOf(values, typeof name === 'function' ? name(i) : name))
   return rules.length === 1 ? rules[0] : rules
 }
 

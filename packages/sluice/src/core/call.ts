@@ -1,12 +1,13 @@
 // A call on a store, as data: an operation and its charges.
 
 /**
- * - `hit`: decides over all charges. If all fit, it spends on all; else it spends only on rules that count denied hits.
- * - `timedHit`: as `hit`. The store's time follows its figures, so that its charges can be given back exactly.
- * - `peek`: decides as `hit` would, and changes nothing.
+ * - `hit`: decides over all charges together. If every charge fits, all are spent. If one does not fit, the call is denied, and
+ *   only charges on rules that count denied hits are spent.
+ * - `timedHit`: a `hit` with one more figure at the end, the store's time. An engine needs this time to give the charges back.
+ * - `peek`: returns the decision of a `hit`, and changes nothing.
  * - `inc`: spends without a decision, also past the limit.
  * - `set`: sets the units used to the amount, as if they were spent now.
- * - `refund`: gives units back, never above full.
+ * - `refund`: gives units back, at most as many as are used.
  * - `reset`: deletes the states.
  * - `get`: reads the units used.
  * - `expiresAt`: reads the time when the state ends, in ms since the epoch; 0 if there is no state.
@@ -15,15 +16,15 @@ export type Operation = 'hit' | 'timedHit' | 'peek' | 'inc' | 'set' | 'refund' |
 
 /** One rule, one key, one amount. */
 export interface Charge {
-  /** Index into the rules that the tally was opened with. A call has at most one charge for each rule. */
+  /** Index of the rule in the list that the tally was opened with. A call has at most one charge for each rule. */
   readonly rule: number
-  /** A store keeps the state under the rule and this key. */
+  /** The key that the rule counts by. A store keeps one state for each rule and key. */
   readonly key: string
   /** The cost; for `set`, the new count; 0 if the operation needs no amount. */
   readonly amount: number
   /**
-   * Only for `refund`: the end of the state just after these units were spent. With it, the refund never gives back units that
-   * were spent later, in a new window.
+   * Only for `refund`: the end of the state, as it was just after these units were spent. A refund with `endsAt` gives back only
+   * units of that charge, and never units that were spent later, in a new window.
    */
   readonly endsAt?: number
 }
@@ -36,14 +37,17 @@ export interface Call {
 }
 
 /**
- * The numbers that a call is answered with.
+ * The answer to a call, as numbers.
  *
- * For `hit`, `timedHit` and `peek` there are `FIGURES` numbers for each charge:
+ * A `hit`, `timedHit` or `peek` has `FIGURES` numbers for each charge:
  * 1. Units used.
- * 2. Time until the cost passes, in ms: 0 if this rule alone lets it pass, Infinity if it never will.
+ * 2. Time until this rule lets the cost pass, in ms: 0 if it does so now, Infinity if it never will.
  * 3. Time until the key is as if it had never been hit, in ms.
  *
- * For every other operation there is one number: the units used on the first charge, or the value that was read; 0 for `reset`.
+ * After the charges of a `timedHit` comes the store's time, in ms since the epoch.
+ *
+ * Every other operation has one number. `inc`, `set` and `refund`: the units used on the first charge. `get` and `expiresAt`: the
+ * value that was read. `reset`: 0.
  */
 export type Figures = readonly number[]
 

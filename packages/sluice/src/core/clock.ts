@@ -1,13 +1,15 @@
-// Clocks. Core and algorithms read no clock: the store that keeps a state gives the time.
+// The contract of a clock. Code in core and algorithms never reads a clock: it gets the time as an argument.
 
-/** Gives the time in milliseconds since the epoch. Any object with `now()` is a clock. */
+/** Any object with `now()` is a clock. */
 export interface Clock {
+  /** Returns the time in milliseconds since the epoch. */
   now(): number
   /**
-   * Calls `callback` once, after `delayMs`. Returns a function that cancels it. Without `after`, waits use the system's timers.
+   * Calls `callback` once, after `delayMs`. Returns a function that cancels this. If a clock has no `after`, the system's timers
+   * are used.
    */
   after?(delayMs: number, callback: () => void): () => void
 }
 
-/** A clock with timers. */
+/** A clock that has `after`. */
 export type TimerClock = Required<Clock>

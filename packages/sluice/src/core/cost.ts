@@ -4,15 +4,14 @@ import { mustBe, SluiceError, show } from './errors.ts'
 import { isWhole } from './whole-numbers.ts'
 
 /**
- * Throws ERR_COST unless `cost` is a whole number of at least `least`, below 2^53. `rule` is the name of a rule with a cost of
- * its own.
+ * Throws ERR_COST unless `cost` is a whole number of at least `least` and below 2^53. The error names `rule`, if one is passed.
  */
 export function checkCost(cost: unknown, least: 0 | 1, rule?: string): asserts cost is number {
   // Object.is: −0 is a whole number in JavaScript, but it is never a cost.
   if (!isWhole(cost, least) || Object.is(cost, -0)) throw costError(cost, least, rule)
 }
 
-/** Separate from the check, so that the check is small enough for V8 to inline it. */
+/** A function of its own, so that `checkCost` stays small and V8 can inline it. */
 function costError(cost: unknown, least: 0 | 1, rule: string | undefined): SluiceError {
   const need = `a whole number of at least ${least} and below 2^53`
   if (rule === undefined) return mustBe('ERR_COST', 'cost', need, cost)

@@ -12,30 +12,37 @@ export interface RuleStatus {
   readonly resetAfterMs: number
 }
 
-/** The store, or the fallback of a store that failed. */
+/** The origin of a decision: the store, or the fallback if the store failed. */
 export type DecisionSource = 'store' | 'fallback'
 
 export interface Decision {
   readonly allowed: boolean
-  /** The limit of the rule that speaks. */
+  /** The limit of the reported rule. */
   readonly limit: number
-  /** Whole units that can be spent at once now. Never negative. */
+  /** Units that the reported rule lets pass at once now. A whole number, never negative. */
   readonly remaining: number
-  /** 0 if allowed; else the exact time until this cost passes, if nobody else hits the key. Infinity: it never passes. */
+  /**
+   * Time until the same hit is allowed: 0 if it was allowed, Infinity if it never will be. The time is exact if nobody else hits
+   * the key.
+   */
   readonly retryAfterMs: number
-  /** Time until the key is as if it had never been hit. */
+  /** Time until the key is as if it had never been hit, under the reported rule. */
   readonly resetAfterMs: number
-  /** Name of the rule that speaks. If rules deny: the one with the longest wait. Else: the one with the fewest units left. */
+  /**
+   * Name of the reported rule. A decision reports one of its rules. If rules deny, it is the one with the longest wait. If none
+   * denies, it is the one with the fewest units left.
+   */
   readonly rule: string
   readonly source: DecisionSource
-  /** The reason why the store did not decide, and the fallback that did. Undefined if the store decided. */
+  /** Set if the fallback decided: the reason, and the kind of fallback. Undefined if the store decided. */
   readonly failure: DecisionFailure | undefined
-  /** The status of each rule that was asked, in the limiter's order. Computed on each read. */
+  /** The status of each rule that was asked, in the limiter's order. Each read makes a new array. */
   readonly rules: readonly RuleStatus[]
 }
 
 /**
- * A decision of the store over one rule. It is a class: a hit makes one small object, and `rules` costs nothing until it is read.
+ * A decision of the store over one rule. It is a class, so that a hit makes one small object. The array `rules` is made only
+ * when it is read.
  */
 export class SingleDecision implements Decision {
   readonly allowed: boolean
@@ -80,9 +87,9 @@ class JointDecision extends SingleDecision {
   readonly #figures: Figures
   readonly #failure: DecisionFailure | undefined
 
-  constructor(rules: readonly Rule[], figures: Figures, speaker: number, failure: DecisionFailure | undefined) {
-    const { limit, name } = rules[speaker]
-    const at = speaker * FIGURES
+  constructor(rules: readonly Rule[], figures: Figures, reported: number, failure: DecisionFailure | undefined) {
+    const { limit, name } = rules[reported]
+    const at = reported * FIGURES
     const waitMs = figures[at + 1]
     super(waitMs === 0, limit, Math.max(0, limit - figures[at]), waitMs, figures[at + 2], name)
     this.#rules = rules
@@ -102,29 +109,29 @@ class JointDecision extends SingleDecision {
   }
 }
 
-/** Makes a decision from the figures of `rules`. It keeps both arrays. `failure` is the reason why the store did not decide. */
+/** Makes a decision from the figures of `rules`. The decision keeps both arrays. `failure` is set if the fallback decided. */
 export function decide(rules: readonly Rule[], figures: Figures, failure?: DecisionFailure): Decision {
   if (rules.length === 1 && failure === undefined) {
     const { limit, name } = rules[0]
     const [used, waitMs, resetAfterMs] = figures
     return new SingleDecision(waitMs === 0, limit, Math.max(0, limit - used), waitMs, resetAfterMs, name)
   }
-  return new JointDecision(rules, figures, speakerOf(rules, figures), failure)
+  return new JointDecision(rules, figures, reportedOf(rules, figures), failure)
 }
 
-/** Index of the rule that speaks. */
-function speakerOf(rules: readonly Rule[], figures: Figures): number {
-  let speaker = 0
+/** Returns the index of the reported rule. */
+function reportedOf(rules: readonly Rule[], figures: Figures): number {
+  let reported = 0
   let longestWaitMs = figures[1]
   let fewestLeft = rules[0].limit - figures[0]
   for (let i = 1; i < rules.length; i++) {
     const waitMs = figures[i * FIGURES + 1]
     const left = rules[i].limit - figures[i * FIGURES]
     if (waitMs > longestWaitMs || (longestWaitMs === 0 && left < fewestLeft)) {
-      speaker = i
+      reported = i
       longestWaitMs = waitMs
       fewestLeft = left
     }
   }
-  return speaker
+  return reported
 }

@@ -22,10 +22,10 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES
 
-/** Codes whose cause may end by itself: the same call may succeed later. */
+/** Codes of errors whose cause may go away by itself. The same call may succeed later. */
 const TRANSIENT: ReadonlySet<ErrorCode> = new Set(['ERR_STORE_REFUSED', 'ERR_STORE_UNKNOWN', 'ERR_WAIT_TIMEOUT', 'ERR_WAIT_FULL'])
 
-/** The details that an error may carry, so that no program has to read its message. */
+/** Details of an error, for programs. Messages are for people. */
 export interface ErrorDetails {
   readonly cause?: unknown
   /** Name of the option or argument that is wrong. */
@@ -34,7 +34,7 @@ export interface ErrorDetails {
   readonly value?: unknown
 }
 
-/** Marks errors of every loaded copy of the package. A store may come with another copy than the limiter. */
+/** Marks the errors of every loaded copy of the package, because limiter and store may come from different copies. */
 const BRAND = Symbol.for('sluice.error')
 
 export class SluiceError extends Error {

@@ -6,12 +6,14 @@ import type { Rule } from './rule.ts'
 import type { Store, Tally } from './store.ts'
 
 /**
- * Reason why the store did not decide: no answer in time, an error of one of three kinds, or not asked because the breaker was
- * open.
+ * The reason why the store did not decide:
+ * - `'timeout'`: the store did not answer in time.
+ * - `'refused'`, `'unknown'`, `'fatal'`: the store failed with an error of this kind.
+ * - `'not-asked'`: the breaker was open, so the store was not asked.
  */
 export type FailureReason = 'timeout' | 'refused' | 'unknown' | 'fatal' | 'not-asked'
 
-/** The result of a call if the store fails: from a memory store with the same rules, always allow, always deny, or an error. */
+/** The fallback, which decides after the store has failed. `FailureOptions.then` explains each value. */
 export type Fallback = 'local' | 'allow' | 'deny' | 'throw'
 
 export interface FailureEvent {
@@ -19,32 +21,32 @@ export interface FailureEvent {
   readonly error: SluiceError
 }
 
-/** Counts failed calls by reason, and recoveries. */
+/** Number of failed calls for each reason, and number of recoveries. */
 export type FailureCounts = Readonly<Record<FailureReason | 'recovered', number>>
 
-/** The reason and the fallback of a decision that was made without the store. */
+/** Describes a decision that was made without the store: the reason, and the fallback that decided. */
 export interface DecisionFailure {
   readonly reason: FailureReason
   readonly then: Exclude<Fallback, 'throw'>
 }
 
 export interface FailureOptions {
-  /** The longest time that a call may take, in ms. Default: 500. */
+  /** Time after which a call without an answer fails, in ms. Default: 500. */
   readonly timeoutMs?: number
   /**
    * The fallback if the store fails.
    * - `'local'`: a memory store in this process answers, with the same rules.
-   * - `'allow'` and `'deny'`: `hit` and `peek` return such a decision and count nothing. Calls that return a number fail.
+   * - `'allow'` and `'deny'`: `hit` and `peek` allow or deny, and count nothing. Methods that return a number fail.
    * - `'throw'` (default): the call fails.
    */
   readonly then?: Fallback
-  /** Number of failures in a row after which the store is not asked for a while. Default: 5. */
+  /** Number of failures in a row that open the breaker. While it is open, calls do not ask the store. Default: 5. */
   readonly failures?: number
-  /** Time between two attempts while the store is not asked, in ms. Default: 500. */
+  /** Time between two attempts to reach the store while the breaker is open, in ms. Default: 500. */
   readonly probeEveryMs?: number
   /**
-   * The memory store that answers under `'local'`. By default all limiters over one store share one stand-in.
-   * A store that is passed here stays open when a limiter is closed.
+   * The memory store that answers under `'local'`. By default all limiters over one store share one stand-in. A closed limiter
+   * does not close a stand-in that was passed here.
    */
   readonly standIn?: Store<'sync'>
 }

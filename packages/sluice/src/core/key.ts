@@ -6,7 +6,7 @@ export function checkKey(key: unknown): asserts key is string {
   if (typeof key !== 'string' || key.length === 0) refuse(key)
 }
 
-/** Separate from the check: without it, the check is small enough for V8 to inline it into its callers. */
+/** A function of its own, so that `checkKey` stays small and V8 can inline it. */
 function refuse(key: unknown): never {
   throw mustBe('ERR_KEY', 'key', 'a string of at least one character', key)
 }

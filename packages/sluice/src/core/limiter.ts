@@ -1,4 +1,4 @@
-// The limiter: the object that an application calls. It checks the input, makes a call of it and asks the store.
+// The limiter: the object that an application calls. It checks the input, turns it into a call, and asks the store.
 // Invariant: bad input fails before the store is asked, so nothing is written.
 
 import type { Call, Figures, Operation } from './call.ts'
@@ -16,19 +16,19 @@ import type { MakeWaiting, Waiting } from './waiting.ts'
 import { isWhole } from './whole-numbers.ts'
 
 export interface HitOptions {
-  /** Units to spend: one number for all rules, or a record by rule name. Default: 1. */
+  /** Units to spend: one number for all rules, or an object with a number for each rule name. Default: 1. */
   readonly cost?: Cost
 }
 
 export interface RuleChoice {
-  /** Name of the rule that the method reads or changes. Default: the first rule; for `refund`, all rules. */
+  /** Name of the only rule to read or change. Default: the first rule; for `refund`, every rule. */
   readonly rule?: string
 }
 
 export interface WaitOptions extends HitOptions {
-  /** Ends the wait: the promise rejects with the signal's reason. A hit that is under way is finished first. */
+  /** Ends the wait. The promise rejects with the signal's reason. A hit that is under way is finished first. */
   readonly signal?: AbortSignal
-  /** The longest wait, in ms from the first denial. If the wait will certainly be longer, the promise rejects at once. */
+  /** The longest wait after the first denial, in ms. If the wait must be longer, the promise rejects at once. Default: Infinity. */
   readonly maxWaitMs?: number
 }
 
@@ -39,9 +39,9 @@ export interface Limiter<T extends Timing = Timing, S extends Subject = string> 
   readonly clock: TimerClock
   /** Decides and spends. Several rules are one decision: if one denies, none is charged. */
   hit(subject: S, options?: HitOptions): Result<T, Decision>
-  /** Decides as `hit` would and spends nothing. A cost of 0 is allowed here. */
+  /** Returns the decision of a `hit`, and spends nothing. The cost may be 0. */
   peek(subject: S, options?: HitOptions): Result<T, Decision>
-  /** Spends without a decision, also past the limit; returns the units used. */
+  /** Spends without a decision, also past the limit. Returns the units used. */
   inc(subject: S, cost?: number, options?: RuleChoice): Result<T, number>
   /** Returns the units used now. */
   get(subject: S, options?: RuleChoice): Result<T, number>
@@ -50,7 +50,8 @@ export interface Limiter<T extends Timing = Timing, S extends Subject = string> 
   /** Returns the time when the state ends, in ms since the epoch; 0 if there is no state. */
   expiresAt(subject: S, options?: RuleChoice): Result<T, number>
   /**
-   * Gives units back on every rule or on the named one, never above full. Returns the units used on the first or the named rule.
+   * Gives units back on every rule, or only on the named rule; at most as many as are used. Returns the units used on the first
+   * rule, or on the named rule.
    */
   refund(subject: S, cost?: Cost, options?: RuleChoice): Result<T, number>
   /** Deletes the subject's states on every rule. */
@@ -60,9 +61,9 @@ export interface Limiter<T extends Timing = Timing, S extends Subject = string> 
   /** Adds a listener for calls that failed in the store, or for the store's recovery. Returns a function that removes it. */
   on(event: 'failure', listener: (event: FailureEvent) => void): () => void
   on(event: 'recovered', listener: () => void): () => void
-  /** Counts of failed calls by reason, and of recoveries. */
+  /** Number of failed calls for each reason, and number of recoveries. */
   readonly failures: FailureCounts
-  /** Rejects waiting callers and releases all resources. Later calls fail with ERR_CLOSED. */
+  /** Closes the limiter. Waiting callers are rejected, resources are released, and later calls fail with ERR_CLOSED. */
   close(): Result<T, void>
 }
 
@@ -83,7 +84,7 @@ const HIT_OPTIONS = ['cost'] as const
 const RULE_CHOICE = ['rule'] as const
 const WAIT_OPTIONS = ['cost', 'signal', 'maxWaitMs'] as const
 
-/** A tally with the shortcut for hits. */
+/** A tally that has the shortcut for hits. */
 type QuickTally = Required<Pick<Tally, 'hit'>>
 
 export class StoreLimiter<T extends Timing, S extends Subject> implements Limiter<T, S> {
@@ -95,7 +96,7 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
   readonly #tally: Tally<T>
   readonly #guard: Guard | undefined
   readonly #waiting: Waiting | undefined
-  /** Set if hits of plain keys can take the shortcut. */
+  /** Set if hits can take the shortcut: keys are plain, and the store has one. */
   #quick: QuickTally | undefined
   #isClosed = false
 
@@ -112,7 +113,7 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
     this.#waiting = options.waiting?.({ clock: store.clock, hit: (call) => this.#decide(call) })
   }
 
-  // Small enough to be compiled as one piece with the store's shortcut.
+  // This method stays short, so that V8 compiles it together with the store's shortcut.
   hit(subject: S, options?: HitOptions): Result<T, Decision> {
     const quick = this.#quick
     if (quick === undefined || options !== undefined) return this.#hitWith(subject, options)
@@ -210,13 +211,13 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
     return store.guard({ tally, rules: this.rules, options: failure, makeStandIn })
   }
 
-  /** A call with the charges of all rules that cost something. */
+  /** Makes a call with a charge for each rule whose cost is above 0. */
   #callOf(operation: Operation, subject: Subject, options: HitOptions | undefined, least: 0 | 1): Call {
     if (options !== undefined) checkOptions(operation, options, HIT_OPTIONS)
     return { operation, charges: this.#subjects.charges(subject, options?.cost, least) }
   }
 
-  /** A call with the charge of one rule. */
+  /** Makes a call with the charge of one rule. */
   #callOn(operation: Operation, subject: Subject, options: RuleChoice | undefined, amount: number): Call {
     this.#subjects.check(subject)
     return { operation, charges: [this.#subjects.charge(subject, this.#index(operation, options), amount)] }
@@ -252,7 +253,7 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
     return read(this.#tally.ask(call) as Figures) as Result<T, V>
   }
 
-  /** Wakes waiting callers after a change that may have freed units. */
+  /** Tells the waiting lines about a change that may free units, and returns the change. */
   #freeing<V>(call: Call, change: V): V {
     this.#waiting?.nudge(call, change)
     return change

@@ -1,6 +1,6 @@
 // The facts about a rule, written once beside its algorithm. Notation, policy schemas, forms, documents, tests and the
 // arguments of the Lua translation are derived from them.
-// Invariant: no code that a limiter needs imports facts, so a bundle contains their texts only if it shows them.
+// Invariant: limiters, rules and stores do not import facts. A bundle contains these texts only if the application imports them.
 
 import type { Rule, RuleOptions } from './rule.ts'
 import type { ChoiceKind, OptionKind, OptionKinds } from './rule-options.ts'
@@ -14,9 +14,9 @@ export const OPTION_BOUNDS = {
 
 interface SharedOptionFacts {
   readonly name: string
-  /** Names the option in a form. */
+  /** Name of the option in a form. */
   readonly label: string
-  /** Describes the option in a sentence or two. */
+  /** One or two sentences about the option. */
   readonly help: string
   /** True for an option that is rarely needed: a form shows it on request. */
   readonly isRare: boolean
@@ -52,15 +52,15 @@ export interface FlagFacts extends SharedOptionFacts {
 
 export type OptionFacts = UnitsFacts | DurationFacts | ChoiceFacts | FlagFacts
 
-/** Names of the options that set a rule's rate: the parts of a notation. */
+/** Names of the options that a notation sets: units and duration, and perhaps the burst. */
 export interface RateOptions<N extends string = string> {
   readonly units: N
   readonly every: N
-  /** Name of the option that sets the burst: the units that may come at once. */
+  /** Name of the option for the burst: the units that may come at once. */
   readonly burst?: N
 }
 
-/** A translation of a definition: one Lua file for one or several algorithms. Algorithms do not share states. */
+/** A translation of a definition: one Lua file for one or several algorithms. */
 export interface Translation {
   /** The algorithms, as `rule.algorithm` names them. */
   readonly algorithms: readonly string[]
@@ -68,13 +68,13 @@ export interface Translation {
   readonly file: string
   /** Name of the Lua function that makes the definition. */
   readonly define: string
-  /** Name of the Lua function of the short way, if there is one. */
+  /** Name of the Lua function with the short way, if there is one. */
   readonly shortWay?: string
   /** Names of the rule's parameters, in the order in which Redis gets them. */
   readonly parameters: readonly string[]
 }
 
-/** Everything about a rule except its definition: texts, options, examples, translation. */
+/** The facts about one rule: its texts, options, examples and translation. Its definition is not one of them. */
 export interface RuleFacts<A extends string = string, O extends RuleOptions = never> {
   /** The name that people write in notation, policies and addresses. */
   readonly algorithm: A
@@ -94,12 +94,12 @@ export interface RuleFacts<A extends string = string, O extends RuleOptions = ne
   readonly inWords: (options: O) => string
   /** The options that documents show. */
   readonly example: RuleOptions
-  /** Options of every form of the rule, by the form's name, for the tests of stores. Their numbers do not divide each other. */
+  /** Options of every form of the rule, by the form's name, for the tests of stores. In a form, no number divides another. */
   readonly forms: Readonly<Record<string, RuleOptions>>
   readonly translation: Translation
 }
 
-/** The texts about an option. Kind, choices and default come from the maker's own table. */
+/** The texts about an option. Its kind, choices and default come from the maker's own table. */
 type OptionText<K extends OptionKind> = {
   readonly label: string
   readonly help: string
@@ -112,11 +112,11 @@ type OptionText<K extends OptionKind> = {
 type Maker = (options: never) => Rule
 type OptionsOf<M extends Maker> = Parameters<M>[0]
 
-/** The argument of `describeRule`: facts with the texts about the options and the maker's types. */
+/** The argument of `describeRule`. Its types come from the maker, and `options` holds only texts. */
 export interface RuleDescription<A extends string, M extends Maker, K extends OptionKinds>
   extends Omit<RuleFacts<A, OptionsOf<M>>, 'make' | 'options' | 'rate' | 'example' | 'forms'> {
   readonly make: M
-  /** The table of options that the maker checks with. */
+  /** The table with which the maker checks its options. */
   readonly kinds: K
   readonly options: { readonly [N in keyof K]: OptionText<K[N]> }
   readonly rate: RateOptions<keyof K & string>

@@ -5,29 +5,32 @@ import type { Rule } from './rule.ts'
 export type LogRule = Rule & { readonly log: RuleLog }
 
 /**
- * A log: a state that is wider than `width`, and may be too long to copy at once. Each entry has a number, one more than the
- * entry before it, and numbers are never used again.
- * `used` and `waitMs` of a rule with a log are also correct for a state that has not been settled.
+ * The methods of a rule that keeps logs. A log is a state that grows with its entries, beyond `width` cells. It may be too long to
+ * copy at once. Entries are numbered: each has the number of the entry before it plus 1, and no number is used twice.
+ * The methods `used` and `waitMs` of such a rule are also correct for a state that has not been settled.
  */
 export interface RuleLog {
   /**
-   * Number of cells that the state needs for one more `spend` or `put`. In fewer cells, the log gets coarser and counts units
-   * longer.
+   * Returns the number of cells that the state needs for one more `spend` or `put`. If it has fewer, the log gets coarser, and
+   * units count for longer.
    */
   widthToSpend(cells: Float64Array, at: number): number
-  /** Copies a state to `toWidth` cells (never fewer than it needs). */
+  /** Copies a state into `toWidth` cells. The caller passes at least as many cells as the state needs. */
   move(from: Float64Array, fromAt: number, to: Float64Array, toAt: number, toWidth: number): void
-  /** The first part of `move`: copies everything except the entries. Its work does not depend on the length. */
+  /** The first half of `move`: copies everything except the entries. It takes the same time for a log of any length. */
   frame(from: Float64Array, fromAt: number, to: Float64Array, toAt: number, toWidth: number): void
-  /** The second part of `move`, after `frame`: copies the entries with numbers from `start` up to, not including, `end`. */
+  /** The second half of `move`: copies the entries from number `start` up to number `end − 1`. `frame` comes first. */
   copy(from: Float64Array, fromAt: number, to: Float64Array, toAt: number, start: number, end: number): void
-  /** Number of the oldest entry. */
+  /** Returns the number of the oldest entry. */
   first(cells: Float64Array, at: number): number
-  /** Number of the newest entry plus 1. Entries before the newest never change; they are only dropped, from either end. */
+  /**
+   * Returns the number of the newest entry plus 1. Only the newest entry changes. Older entries are only dropped, from either end.
+   * A refund with `endsAt` also changes other entries. An arena does not expect such a refund while it moves a long log.
+   */
   end(cells: Float64Array, at: number): number
-  /** Time when the state ends; 0 if it has ended. Also correct for a state that has not been settled. */
+  /** Returns the time when the state ends; 0 if it has ended. Also correct for a state that has not been settled. */
   endsAt(cells: Float64Array, at: number, nowMs: number): number
-  /** Makes the arena of a memory store. The rule makes it, so that a bundle without logs does not contain its code. */
+  /** Makes the arena of a memory store. The rule brings it, so that a bundle without such rules does not contain its code. */
   makeArena(budget: LogBudget, onMove: (owner: LogOwner, handle: number) => void): LogArena
 }
 
@@ -43,22 +46,22 @@ export interface LogOwner {
   readonly hi: number
 }
 
-/** Memory for many logs. A handle names one log until the log is freed or `onMove` reports its new handle. */
+/** The memory of all logs of a store. A handle names a log, until the log is freed or `onMove` reports its new handle. */
 export interface LogArena {
-  /** Bytes that it takes. */
+  /** Bytes that the arena takes. */
   readonly bytes: number
   cells(handle: number): Float64Array
-  /** Index in `cells` where a log's state begins. */
+  /** Returns the index in `cells(handle)` at which the log's state begins. */
   at(handle: number): number
-  /** Bytes of the smallest log of a rule. */
+  /** Returns the bytes that an empty log of the rule takes. */
   smallestBytes(rule: LogRule): number
-  /** Makes an empty log; returns its handle, which is never 0. */
+  /** Makes an empty log. Returns its handle, which is never 0. */
   allocate(rule: LogRule, owner: LogOwner): number
-  /** Returns all cells of a log. `adopt` makes the same log of them again. */
+  /** Returns all cells of a log. `adopt` makes the same log from them. */
   block(handle: number): Float64Array
-  /** Makes a log of these cells; returns its handle. */
+  /** Makes a log from the result of `block`. Returns its handle. */
   adopt(block: Float64Array, owner: LogOwner): number
-  /** Number of additional bytes that `fit` would need: 0 in nearly every call. */
+  /** Returns the number of additional bytes that `fit` would need. It is 0 for nearly every call. */
   bytesToFit(rule: LogRule, handle: number): number
   /**
    * Makes space for one more entry, or frees space that is not needed. Returns the log's handle, which may have changed. If the

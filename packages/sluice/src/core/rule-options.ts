@@ -1,6 +1,5 @@
 // Tables of a rule's options with their kinds, and the check that every maker runs.
-// Invariant: a maker needs only such a table. Labels and help texts stand in the rule's facts, which no maker imports, so a
-// bundle contains them only if it shows them.
+// Invariant: a maker needs only such a table. Labels and help texts are in the rule's facts, which no maker imports.
 
 import { type Duration, durationMs } from './duration.ts'
 import { SluiceError, show } from './errors.ts'
@@ -34,7 +33,7 @@ export type OptionKind = UnitsKind | DurationKind | ChoiceKind | FlagKind
 
 export type OptionKinds = Readonly<Record<string, OptionKind>>
 
-/** The table of kinds for an interface of options: each name once, with a kind that allows its values. */
+/** Type of the table for options of type `O`: each name once, with a kind that fits the type of its values. */
 export type KindsOf<O extends RuleOptions> = {
   readonly [N in Exclude<keyof O, keyof RuleOptions>]-?: KindOf<NonNullable<O[N]>>
 }
@@ -46,7 +45,7 @@ export type ReadOptions<K extends OptionKinds> = { readonly [N in keyof K]: Read
 
 type ReadValue<K extends OptionKind> = K extends ChoiceKind<infer C> ? C : K extends FlagKind ? boolean : number
 
-/** Checks the options of a rule and fills in defaults. `maker` is the name in error messages. */
+/** Checks the options of a rule and fills in defaults. Error messages name `maker`. */
 export function readOptions<K extends OptionKinds>(maker: string, options: RuleOptions, kinds: K): ReadOptions<K> {
   const names = Object.keys(kinds)
   checkOptions(maker, options, [...names, 'name', 'per'])

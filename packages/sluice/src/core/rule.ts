@@ -5,70 +5,72 @@ import { SluiceError, show } from './errors.ts'
 import type { RuleLog } from './rule-log.ts'
 
 /**
- * The state of one key under one rule is `width` numbers in `cells`, from index `at` on. A store can run a rule inside its own
- * memory, or load the numbers, run the rule and write them back.
+ * The state of one key under one rule is `width` numbers in `cells`, from index `at` on. A store can run a rule on its own memory.
+ * Or it loads the numbers, runs the rule, and writes them back.
  *
  * - Cell 0 is the time when the state ends, in ms since the epoch. From then on the key is as if it had never been hit.
  * - All zeros is the state of a key that has never been hit.
- * - `settle` brings the state to `nowMs`. It is called before every other method, with the same `nowMs`. It charges nothing: it
- *   drops what no longer counts. If the clock has stepped back, it changes the state as if the state had been written now.
+ * - `settle` brings the state to the time `nowMs`. It charges nothing, and drops units that no longer count. If the clock has
+ *   stepped back, `settle` changes the state as if it had been written at `nowMs`.
+ * - Every other method needs a state that was settled with the same `nowMs`. Only `take` settles the state itself.
  */
 export interface Rule<P extends Per = Per> {
-  /** Name of the algorithm. States of different algorithms never meet, even under one name. */
+  /** Name of the algorithm. Two rules with different algorithms never share states, even if they have the same name. */
   readonly algorithm: string
   /** Name of the rule in decisions and headers. A store keeps states under algorithm, name, `per` and key. */
   readonly name: string
   /** Names of the subject's keys that the rule counts by, sorted; undefined if the rule counts by the subject itself. */
   readonly per: P
-  /** The quota: the largest cost that a fresh key can spend at once. */
+  /** The most units that a fresh key can spend at once. */
   readonly limit: number
-  /** Time from all units spent to all units free again (without the second window of a sliding window). */
+  /** Time until all units are free again, after all of them were spent. For a sliding window: one window, not two. */
   readonly windowMs: number
   /** True if denied hits count too. */
   readonly countsDenied: boolean
-  /** Number of cells of a key's state; for a rule that keeps a log, of an empty log. */
+  /** Number of cells of a state; if the rule keeps logs, number of cells of an empty log. */
   readonly width: number
   /** The highest count that `spend` reaches and `put` accepts. Above it, sums would pass 2^53. */
   readonly mostUsed: number
-  /** Arguments of the rule's translations, by name. Two rules with the same algorithm and parameters decide alike. */
+  /** Arguments of the rule's translations, by name. Rules with the same algorithm and the same parameters decide alike. */
   readonly parameters: RuleParameters
   /** Set only for a rule that keeps a log for each key. */
   readonly log?: RuleLog
 
   settle(cells: Float64Array, at: number, nowMs: number): void
   /**
-   * Decides a hit on this rule alone: `settle`, `waitMs`, and `spend` if the cost fits or denied hits count. Returns the time
-   * until it fits.
+   * Decides a hit on this rule alone. It does the work of `settle` and `waitMs`, and of `spend` if the cost fits or denied hits
+   * count. Returns the time until the cost fits.
    */
   take(cells: Float64Array, at: number, nowMs: number, cost: number): number
   /** Returns the time until `cost` fits: 0 if it fits now, Infinity if it never will. */
   waitMs(cells: Float64Array, at: number, nowMs: number, cost: number): number
   /** Spends `cost`, also if it does not fit. */
   spend(cells: Float64Array, at: number, nowMs: number, cost: number): void
-  /** Returns the units used now, rounded up, so that limit − used can be spent at once. */
+  /** Returns the units used now. They are rounded up, so that `limit − used` units can really be spent at once. */
   used(cells: Float64Array, at: number, nowMs: number): number
   /** Sets the units used, as if they were spent now. */
   put(cells: Float64Array, at: number, nowMs: number, used: number): void
   /**
-   * Gives `cost` units back, never above full. `endsAt`, if given, is the end of the state just after these units were spent.
-   * Then the refund gives back only as many of them as still count, and never units that were spent later.
+   * Gives `cost` units back, at most as many as are used. With `endsAt` it takes back one charge: `endsAt` is the end of the
+   * state, as it was just after that charge. Then it gives back only units of that charge, and only those that still count.
    */
   refund(cells: Float64Array, at: number, nowMs: number, cost: number, endsAt?: number): void
 }
 
+/** Values that define a rule, by name. */
 export type RuleParameters = Readonly<Record<string, number | boolean>>
 
-/** `take` made of the other methods, for rules without a faster `take` of their own. */
-export function takeByParts(rule: Rule, cells: Float64Array, at: number, nowMs: number, cost: number): number {
+/** A `take` that calls the other methods, for rules without a faster `take` of their own. */
+export function takeByMethods(rule: Rule, cells: Float64Array, at: number, nowMs: number, cost: number): number {
   rule.settle(cells, at, nowMs)
   const waitMs = rule.waitMs(cells, at, nowMs, cost)
   if (waitMs > 0 && !rule.countsDenied) return waitMs
   rule.spend(cells, at, nowMs, cost)
-  // A denied hit that counts may have moved the end of the wait.
+  // A denied hit that counts may have made the wait longer.
   return waitMs === 0 ? 0 : rule.waitMs(cells, at, nowMs, cost)
 }
 
-/** Names that a rule counts by. */
+/** Names of the subject's keys that a rule counts by. */
 export type Per = readonly string[] | undefined
 
 /** The option `per`, as people write it. */
@@ -81,7 +83,7 @@ export type PerOf<P extends PerOption> = P extends string ? readonly [P] : P ext
 export interface RuleOptions<P extends PerOption = PerOption> {
   /**
    * Names of the keys that the rule counts by: `'user'`, `['org', 'route']`, or `[]` for one counter for everybody. A limiter
-   * with such rules takes a record `{ user, org, route }`. Default: the rule counts by the key that a caller passes.
+   * with such rules takes an object `{ user, org, route }`. Default: the rule counts by the key that a caller passes.
    */
   readonly per?: P
   /**
@@ -91,7 +93,7 @@ export interface RuleOptions<P extends PerOption = PerOption> {
   readonly name?: string
 }
 
-/** Returns the name that is given, or a name made of the parameters and `per`. */
+/** Returns the option `name`. If there is none, returns a name that is made of the parameters and `per`. */
 export function ruleName({ name, per }: RuleOptions, parameters: string): string {
   if (name === undefined) return per === undefined ? parameters : `${parameters}:per-${[per].flat().sort().join('+')}`
   if (typeof name !== 'string' || name.length === 0 || name.length > 256) {
@@ -103,7 +105,7 @@ export function ruleName({ name, per }: RuleOptions, parameters: string): string
   return name
 }
 
-/** A name that a rule can count by. */
+/** Matches a valid name in `per`. */
 const PER_NAME = /^[A-Za-z_][\w.-]{0,63}$/
 
 const MOST_PER = 16
@@ -120,7 +122,7 @@ export function rulePer<P extends PerOption>(per: P): PerOf<P> {
   return Object.freeze([...names].sort()) as PerOf<P>
 }
 
-/** Returns the text that identifies a rule's states, besides the key. Different rules have different texts. */
+/** Returns a text that tells the states of one rule from the states of every other rule under the same key. */
 export function stateName({ algorithm, name, per }: Rule): string {
   return per === undefined ? `${algorithm}\0${name}` : `\0${JSON.stringify([algorithm, name, per])}`
 }

@@ -1,4 +1,4 @@
-// One step of a store: a call is decided over the states of its charges, all or nothing.
+// The step of a store: it decides one call over the states of its charges, all or nothing.
 // Invariant: this is the only place that decides over several charges. The Lua program in stores/redis translates it.
 
 import { type Call, type Charge, FIGURES, type Figures } from './call.ts'
@@ -16,23 +16,24 @@ export interface States {
   /** True if one of the rules counts denied hits. */
   readonly countsDenied: boolean
   /**
-   * Returns the state, to be settled and changed. Changes are kept only after `prepare`. A state that the store lacks is all
-   * zeros.
+   * Returns the state for settling and changing. If the store keeps no such state, all cells are 0, and changes are lost unless
+   * `prepare` was called before.
    */
   load(i: number): State
-  /** Returns the state, only to be read. It is settled, except for a log, which needs no settling. */
+  /** Returns the state for reading only. It is settled, except a log: a log can be read without settling. */
   view(i: number, nowMs: number): State
   /** True if the store keeps a state for the charge. */
   isKept(i: number): boolean
   /**
-   * Called once before states are written: all of them, or only those of rules that count denied hits. States may move in memory.
+   * Makes space for the states that the call will write: all of them, or only those of rules that count denied hits. It is called
+   * once in a call. It may move states in memory, so that states must be loaded again after it.
    */
   prepare(all: boolean, nowMs: number): void
-  /** Returns the state after `prepare(true)`. It is settled if it was settled before. */
+  /** Returns the state for changing, after `prepare(true)`. It is settled if it was settled before `prepare`. */
   prepared(i: number): State
-  /** Called after a change of a loaded state, with the units used. */
+  /** Called after a loaded state has changed. `used` is the number of units used. */
   save(i: number, used: number): void
-  /** Deletes the state. */
+  /** Deletes the state, if the store keeps one. */
   drop(i: number): void
 }
 
@@ -68,7 +69,7 @@ function hit(charges: readonly Charge[], states: States, nowMs: number): Figures
   return allowed ? spendAll(charges, states, nowMs) : deny(charges, states, nowMs)
 }
 
-/** Settles every state; returns true if all costs fit. */
+/** Settles every state. Returns true if all costs fit. */
 function judge(charges: readonly Charge[], states: States, nowMs: number): boolean {
   let allowed = true
   for (let i = 0; i < charges.length; i++) {
@@ -123,7 +124,7 @@ function put(operation: 'inc' | 'set', amount: number, states: States, nowMs: nu
   if (!states.isKept(0)) {
     const state = states.load(0)
     write(operation, amount, state, nowMs)
-    // A count of 0 may result in the state of a key that was never hit. Such a state is not stored.
+    // With a count of 0, the state may still be that of a key that was never hit. Such a state is not stored.
     if (state.cells[state.at] === 0) return 0
   }
   states.prepare(true, nowMs)
@@ -157,7 +158,7 @@ function endOf({ rule, cells, at }: State, nowMs: number): number {
   return rule.log === undefined ? cells[at] : rule.log.endsAt(cells, at, nowMs)
 }
 
-/** Makes the figures of a decision that counted nothing: the same for each charge. */
+/** Makes the figures of a decision that counts nothing. They are the same for each charge. */
 export function uncounted(charges: number, used: number, waitMs: number): Figures {
   return Array.from({ length: charges * FIGURES }, (_, i) => (i % FIGURES === 0 ? used : waitMs))
 }

@@ -1,5 +1,5 @@
 // The contract of a store. A store keeps the states of keys and gives the time.
-// Invariant: each call on a tally is one atomic step, with the same figures as `step`.
+// Invariant: each call on a tally is one atomic step, and its figures are those of `step`.
 
 import type { Call, Figures } from './call.ts'
 import type { TimerClock } from './clock.ts'
@@ -10,22 +10,22 @@ import type { Rule } from './rule.ts'
 /** `sync`: the store returns values. `async`: the store returns promises. */
 export type Timing = 'sync' | 'async'
 
-/** The result of a call: the value itself on a synchronous store, a promise of it on any other store. */
+/** The result of a method: a value if the store is synchronous, else a promise of the value. */
 export type Result<T extends Timing, V> = T extends 'sync' ? V : Promise<V>
 
 export interface Store<T extends Timing = Timing> {
   readonly timing: T
-  /** Times waits, deadlines and retries. */
+  /** The clock for waits, deadlines and retries. */
   readonly clock: TimerClock
   /**
    * Opens a tally for a limiter's rules. Tallies of one store share the states of rules with the same algorithm, name and `per`.
    */
   tally(rules: readonly Rule[]): Tally<T>
-  /** Guards a limiter's calls against failures of this store. Every store outside of the process has it. */
+  /** Makes the guard that handles failures of this store. Every asynchronous store has it. */
   readonly guard?: MakeGuard
-  /** Drops expired states. Returns their number (one for each rule and key). */
+  /** Drops expired states. Returns their number: one for each rule and key. */
   clean(): Result<T, number>
-  /** Number of states (one for each rule and key), including expired states that have not been dropped yet. */
+  /** Number of states: one for each rule and key. Expired states count until they are dropped. */
   readonly size: Result<T, number>
   /** Releases timers and handles. */
   close(): Result<T, void>
@@ -35,16 +35,16 @@ export interface Store<T extends Timing = Timing> {
 export interface Tally<T extends Timing = Timing> {
   /** Decides a call in one atomic step. */
   ask(call: Call): Result<T, Figures>
-  /** Shortcut of a synchronous store for the most frequent call: a hit with one key and one cost under all rules. */
+  /** Shortcut of a synchronous store for the most frequent call: a hit with the same key and the same cost for all rules. */
   hit?(key: string, cost: number): Decision
   /**
-   * Returns the names of the parts that a call needs. Only for a store whose parts fail independently, such as a cluster's
-   * servers.
+   * Returns the names of the servers that a call needs. Only a store whose servers fail independently has this method, such as a
+   * cluster.
    */
   partsOf?(call: Call): readonly string[]
   /**
-   * Names the parts that failed a call or did not answer it in time. The others are not to blame. Undefined if that is not known, or
-   * if the call needs one part only.
+   * Returns the names of the servers that failed a call, or that did not answer it in time. Undefined if they are not known, or if
+   * the call needs only one server.
    */
   failedPartsOf?(call: Call): readonly string[] | undefined
 }

@@ -175,7 +175,7 @@ test('types: the subject has exactly the names that the rules use', () => {
   expectTypeOf(limiter).toEqualTypeOf<Limiter<'sync', { readonly user: string; readonly org: string }>>()
   // @ts-expect-error: Property 'org' is missing.
   expect(() => limiter.hit({ user: 'u' })).toThrow()
-  // @ts-expect-error: a record is expected.
+  // @ts-expect-error: an object is expected.
   expect(() => limiter.hit('u')).toThrow()
   const plain = createLimiter({ rules: parseRule('5/minute') })
   expectTypeOf(plain).toEqualTypeOf<Limiter<'sync', string>>()
@@ -183,11 +183,11 @@ test('types: the subject has exactly the names that the rules use', () => {
   expect(() => plain.hit({ user: 'u' })).toThrow()
 })
 
-test('a rule that counts everybody takes an empty record, and the types know', () => {
+test('a rule that counts everybody takes an empty object, and the types know', () => {
   const limiter = createLimiter({ rules: EVERYBODY })
   expect(limiter.hit({}).allowed).toBe(true)
-  // @ts-expect-error a key is no record
-  expect(() => limiter.hit('ada')).toThrow('subject must be a record')
+  // @ts-expect-error a key is no object
+  expect(() => limiter.hit('ada')).toThrow('subject must be an object')
   // @ts-expect-error no rule counts by it
   expect(() => limiter.hit({ user: 'ada' })).toThrow('no rule counts by')
 })

@@ -7,10 +7,10 @@ import { mustBe, SluiceError, show } from './errors.ts'
 import { checkKey } from './key.ts'
 import type { Rule } from './rule.ts'
 
-/** A key; or, for rules with `per`, a record of named keys. */
+/** A key; or, for rules with `per`, an object of named keys. */
 export type Subject = string | Readonly<Record<string, string>>
 
-/** Type of the subject for rules of type `R`: a string without `per`, else a record with exactly the names that the rules use. */
+/** Type of the subject for rules of type `R`: a string without `per`, else an object with exactly the names that the rules use. */
 export type SubjectOf<R extends Rule> = R['per'] extends undefined
   ? string
   : R['per'] extends readonly (infer N extends string)[]
@@ -20,8 +20,8 @@ export type SubjectOf<R extends Rule> = R['per'] extends undefined
     : Subject
 
 /**
- * Units to spend: a number for all rules, or a record by rule name. A rule with cost 0 is not asked. A rule without an entry
- * costs 1.
+ * Units to spend: a number for all rules, or an object with a number for each rule name. A rule with cost 0 is not asked. A rule
+ * that the object does not name costs 1.
  */
 export type Cost = number | Readonly<Record<string, number>>
 
@@ -29,10 +29,10 @@ export type Cost = number | Readonly<Record<string, number>>
 const EVERYBODY = '*'
 
 export class Subjects {
-  /** True if a subject is a string, the key of every rule. */
+  /** True if a subject is a string. Then it is the key of every rule. */
   readonly arePlain: boolean
   readonly #rules: readonly Rule[]
-  /** Every name that a rule counts by. */
+  /** Names of the keys that the rules count by. */
   readonly #names: readonly string[]
 
   /** Throws ERR_OPTION if only some of the rules have `per`. */
@@ -48,7 +48,8 @@ export class Subjects {
   }
 
   /**
-   * Returns the charges on every rule with a cost above 0. `least` is the smallest cost that is allowed for all rules at once.
+   * Returns a charge for each rule with a cost above 0. A single number is the cost of all rules, and must be at least `least`.
+   * If it is 0, each rule has a charge of 0.
    */
   charges(subject: Subject, cost: Cost | undefined, least: 0 | 1): readonly Charge[] {
     this.check(subject)
@@ -79,7 +80,7 @@ export class Subjects {
   check(subject: Subject): void {
     if (this.arePlain) return checkKey(subject)
     if (typeof subject !== 'object' || subject === null || Array.isArray(subject)) {
-      throw mustBe('ERR_KEY', 'subject', `a record of ${this.#names.join(', ')}`, subject)
+      throw mustBe('ERR_KEY', 'subject', `an object with ${this.#names.join(', ')}`, subject)
     }
     for (const name of this.#names) {
       const value: unknown = Object.hasOwn(subject, name) ? subject[name] : undefined
@@ -92,7 +93,7 @@ export class Subjects {
     throw new SluiceError('ERR_KEY', message, { option: unknown, value: subject[unknown] })
   }
 
-  /** A copy: what was checked is what is spent, also where a property is a getter or hidden. */
+  /** Returns a copy of the costs, after checking it. A getter could return another number when it is read again. */
   #checkedCosts(cost: unknown): Readonly<Record<string, number>> {
     if (typeof cost !== 'object' || cost === null || Array.isArray(cost)) checkCost(cost, 1)
     const costs = { ...(cost as Readonly<Record<string, number>>) }
@@ -110,12 +111,15 @@ export class Subjects {
   }
 }
 
-/** Returns a text that identifies the subject: equal subjects have equal texts, and different subjects different ones. */
+/** Returns a text that identifies the subject. Equal subjects have equal texts, and different subjects have different texts. */
 export function textOf(subject: Subject): string {
   return typeof subject === 'string' ? subject : JSON.stringify(Object.entries(subject).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** Invariant: subjects that differ in a value of `per` have different keys. The names are part of the rule's own identity. */
+/**
+ * Returns the key of a rule. Invariant: subjects with different values for the names in `per` have different keys. The names
+ * themselves are not in the key: `stateName` has them.
+ */
 function keyOf({ per }: Rule, subject: Subject): string {
   if (per === undefined) return subject as string
   const values = subject as Readonly<Record<string, string>>

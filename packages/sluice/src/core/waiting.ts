@@ -1,11 +1,11 @@
-// The contract between a limiter and the waiting lines of its `wait`.
+// The contract between a limiter and its waiting lines, which `wait` needs.
 
 import type { Call } from './call.ts'
 import type { TimerClock } from './clock.ts'
 import type { Decision } from './decision.ts'
 
 export interface Waiter {
-  /** Text of the subject. Callers with the same text wait in one line. */
+  /** Text that identifies the subject. Callers with the same text wait in one line. */
   readonly subject: string
   /** The hit to make. */
   readonly call: Call
@@ -14,9 +14,12 @@ export interface Waiter {
 }
 
 export interface Waiting {
-  /** Adds a caller to its line. Resolves when its hit is allowed. */
+  /** Adds a caller to the line of its subject. Resolves when its hit is allowed. */
   join(waiter: Waiter): Promise<Decision>
-  /** Lets callers that wait for a state of the call try again once `change` has settled, because it may have freed units. */
+  /**
+   * Reports a call that may free units, such as a refund. `change` is its result or the promise of it. After it, callers that wait
+   * for a state of the call try again.
+   */
   nudge(call: Call, change: unknown): void
   /** Rejects every waiting caller. */
   close(reason: Error): void

@@ -3,7 +3,7 @@
 /** The largest whole number that any sum or product may reach. */
 export const MAX = Number.MAX_SAFE_INTEGER
 
-/** The longest duration: 2^47 ms, about 4,459 years. Any JavaScript date plus two such durations stays below 2^53. */
+/** The longest duration: 2^47 ms, about 4,459 years. The sum of any JavaScript date and two such durations is below 2^53. */
 export const MAX_DURATION_MS = 2 ** 47
 
 /** The latest time of JavaScript's Date. */
@@ -13,7 +13,7 @@ export function isWhole(value: unknown, least: number, most: number = MAX): valu
   return Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most
 }
 
-// A quotient of whole numbers below 2^53 never rounds across a whole number, so both divisions are exact.
+// Both divisions are exact: a quotient of whole numbers below 2^53 never rounds to the other side of a whole number.
 
 export function floorDiv(dividend: number, divisor: number): number {
   return Math.floor(dividend / divisor)

@@ -165,7 +165,7 @@ describe('two well-known libraries agree', () => {
   const libraries: Record<string, (text: string) => readonly number[] | undefined> = {
     'ipaddr.js': (text) => {
       if (text.includes(':')) {
-        // It takes ::1.2.3.4 alone, and no other spelling of it, for ::ffff:1.2.3.4.
+        // This library reads ::1.2.3.4 as ::ffff:1.2.3.4, but not the other spellings of the same address.
         const plain = text.replace(/^::(?=\d+\.)/, '0::')
         return ipaddr.IPv6.isValid(plain) ? ipaddr.IPv6.parse(plain).toByteArray() : undefined
       }

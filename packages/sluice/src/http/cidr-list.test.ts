@@ -53,7 +53,7 @@ test('a client is looked up by its whole address, not by its key', () => {
   expect(list.has(read(undefined))).toBe(false)
 })
 
-// Each family by itself: node:net has IPv4 addresses in ::/0 as well.
+// The families are tested one by one, because node:net finds IPv4 addresses in ::/0 as well.
 const families = {
   ipv4: fc.uint8Array({ minLength: 4, maxLength: 4 }),
   ipv6: fc.uint8Array({ minLength: 13, maxLength: 13 }).map((rest) => Uint8Array.from([0x20, 1, 0xd, ...rest])),
@@ -65,7 +65,7 @@ test.each(['ipv4', 'ipv6'] as const)('node:net agrees about %s', (family) => {
   const networks = fc.array(fc.record({ address: bytes, length: fc.nat(bits) }), { maxLength: 8 })
   fc.assert(
     fc.property(networks, bytes, fc.option(fc.nat(bits - 1)), (list, any, bit) => {
-      // The first on the list, or any other if there is none, with one bit changed or not.
+      // An address of the first network, or any address if the list is empty. One of its bits may be changed.
       const asked = (list[0]?.address ?? any).slice()
       if (bit !== null) asked[bit >> 3] ^= 0x80 >> (bit & 7)
       const theirs = new BlockList()

@@ -1,5 +1,5 @@
 // A list of networks: of trusted proxies, or of allowed or blocked clients.
-// Invariant: a lookup takes one step for each prefix length on the list and each translator, for any number of networks.
+// Invariant: the time of a lookup depends on the number of prefix lengths and of translators, not on the number of networks.
 
 import { SluiceError, show } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'

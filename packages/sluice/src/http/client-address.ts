@@ -19,8 +19,10 @@ import {
 import { warnProcess } from './warning.ts'
 
 /**
- * The trusted proxies. A number: that many proxies are between the clients and this process. A list: the networks of the proxies.
- * A function: returns true if a proxy is trusted, by its address (`''` if unknown) and distance (0 for the peer of the socket).
+ * The trusted proxies:
+ * - A number: this many proxies are between the clients and this process.
+ * - A list: the networks of the proxies.
+ * - A function: returns true if a proxy is trusted. It gets the proxy's address (`''` if unknown) and distance (0 for the peer).
  */
 export type TrustProxy = number | readonly string[] | ((address: string, distance: number) => boolean)
 

@@ -7,13 +7,13 @@ import { byteSequence, printable, string } from './structured-field.ts'
 
 /**
  * - `'draft-10'`: `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10, with a member for each rule.
- * - `'draft-7'`: the same two fields, about the rule that speaks.
- * - `'draft-6'`: four fields, about the rule that speaks.
- * - `'legacy'`: `X-RateLimit-Limit`, `-Remaining` and `-Reset`, about the rule that speaks.
+ * - `'draft-7'`: the same two fields, `RateLimit` about the reported rule.
+ * - `'draft-6'`: four fields, three of them about the reported rule.
+ * - `'legacy'`: `X-RateLimit-Limit`, `-Remaining` and `-Reset`, about the reported rule.
  */
 export type HeaderStyle = 'draft-10' | 'draft-7' | 'draft-6' | 'legacy'
 
-/** Identifies the client of a quota, in a form that clients may see. */
+/** Identifies the client that a quota belongs to. Clients can see it. */
 export type PartitionKey = string | Uint8Array
 
 /** Adds a decision's fields to `headers`. */
@@ -128,7 +128,7 @@ export const STYLES: Readonly<Record<HeaderStyle, (table: RuleTable) => AddField
   },
 }
 
-/** Returns the policies for earlier drafts. They have no names: of two with the same quota only the stricter one is shown. */
+/** Returns the policies for earlier drafts, which have no names. If two have the same quota, only the stricter one is shown. */
 function unnamedPolicies(table: RuleTable): string {
   const windows = new Map<number, number>()
   for (const { limit, windowSeconds } of table.rows) windows.set(limit, Math.max(windowSeconds, windows.get(limit) ?? 0))

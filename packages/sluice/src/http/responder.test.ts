@@ -152,7 +152,7 @@ describe('t', () => {
       for (let step = 0; step < 30; step++) {
         const { r } = members(responder.headers(limiter.peek('ada', { cost: 0 })).RateLimit)[0][1] as Record<string, number>
         expect(r).toBeGreaterThan(0)
-        // Not all of it every other time.
+        // Every second step leaves one unit.
         const cost = Math.max(1, r - (step % 2))
         const decision = limiter.hit('ada', { cost })
         expect(decision.allowed).toBe(true)
@@ -211,7 +211,7 @@ describe('other styles', () => {
   const minute = fixedWindow({ limit: 100, window: '1m', name: 'minute' })
   const hour = fixedWindow({ limit: 1000, window: '1h', name: 'hour' })
 
-  test('draft-7 is about the rule that speaks', () => {
+  test('draft-7 is about the reported rule', () => {
     const { limiter, responder } = setUp([minute, hour], { headers: 'draft-7' })
     const headers = responder.headers(limiter.hit('ada', { cost: 30 }))
     expect(headers).toEqual({ 'RateLimit-Policy': '100;w=60, 1000;w=3600', RateLimit: 'limit=100, remaining=70, reset=60' })

@@ -30,7 +30,7 @@ function percentEncoded(byte: number): string {
   return `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
 }
 
-/** Encodes one code point. A lone half of a surrogate pair keeps bytes of its own; TextEncoder would write the same for all. */
+/** Encodes one code point. Each lone surrogate has bytes of its own. TextEncoder would write the same bytes for all of them. */
 function utf8(code: number): number[] {
   const low = (shift: number): number => 0x80 | ((code >> shift) & 0x3f)
   if (code < 0x80) return [code]

@@ -19,7 +19,7 @@ export interface StoreSuiteOptions {
   /** Steps of the random walk over each set of rules. Default: 2,000. */
   readonly steps?: number
   /**
-   * True if a call over several keys is made part by part, as in a cluster. Walks over records then never step the clock back: a
+   * True if a call on several keys is made part by part, as in a cluster. Walks over such keys then never step the clock back: a
    * denied call does not settle the states of such a store. Default: false.
    */
   readonly decidesInParts?: boolean

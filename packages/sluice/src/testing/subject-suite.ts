@@ -1,4 +1,4 @@
-// The part of the store suite about subjects: records of named keys, rules that count by different keys, and costs by rule.
+// The tests of the store suite about subjects: objects of named keys, rules that count by different keys, and costs by rule.
 
 import { fixedWindow } from '../algorithms/fixed-window/fixed-window.ts'
 import { gcra } from '../algorithms/gcra/gcra.ts'
@@ -45,14 +45,14 @@ const ada = { user: 'ada', org: 'acme' }
 
 /** Defines the tests about subjects. */
 export function subjectTests(tools: SuiteTools): void {
-  tools.describe('answers as the definition does for records', () => {
+  tools.describe('answers as the definition does for named keys', () => {
     tools.walkTest('rules that count by user, by organisation, and everybody', [requests, tokens, everybody], PEOPLE)
     tools.walkTest('a rule that counts denied hits beside one that does not', [requests, counting], PEOPLE)
     const meter = gcra({ limit: 3, period: 900, burst: 5, name: 'meter', per: 'route' })
     tools.walkTest('values that are strange', [routes, meter], STRANGE_PAIRS)
   })
 
-  tools.describe('counts by the keys of a record', () => {
+  tools.describe('counts by the named keys of a subject', () => {
     tools.limiterTest('each rule counts by its own key', [requests, tokens, everybody], async (limiter) => {
       await limiter.hit(ada)
       await limiter.hit({ user: 'bob', org: 'acme' })
@@ -97,7 +97,7 @@ export function subjectTests(tools: SuiteTools): void {
       },
     )
 
-    tools.limiterTest('a record that is not right is refused and nothing is written', [requests, tokens], async (limiter) => {
+    tools.limiterTest('a subject that is not right is refused and nothing is written', [requests, tokens], async (limiter) => {
       const bad = [{ user: 'ada' }, { ...ada, org: '' }, { ...ada, org: 7 }, { ...ada, route: 'x' }, 'ada', null, undefined]
       for (const subject of bad) {
         await refused(`hit ${JSON.stringify(subject)}`, async () => limiter.hit(subject as unknown as Subject))
@@ -109,7 +109,7 @@ export function subjectTests(tools: SuiteTools): void {
       for (const rule of ['requests', 'tokens']) equal(`expiresAt of ${rule}`, await limiter.expiresAt(ada, { rule }), 0)
     })
 
-    tools.limiterTest('records that differ have states of their own', [routes], async (limiter) => {
+    tools.limiterTest('subjects that differ have states of their own', [routes], async (limiter) => {
       for (const [i, pair] of STRANGE_PAIRS.entries()) await limiter.set(pair, i)
       for (const [i, pair] of STRANGE_PAIRS.entries()) equal(JSON.stringify(pair).slice(0, 60), await limiter.get(pair), i)
     })
@@ -129,14 +129,14 @@ export function subjectTests(tools: SuiteTools): void {
     })
   })
 
-  tools.describe('lets no more than every limit through a stampede of records', () => {
-    tools.limiterTest('of one record exactly the least limit', [requests, tokens, everybody], async (limiter) => {
+  tools.describe('lets no more than every limit through a stampede of subjects', () => {
+    tools.limiterTest('of one subject exactly the least limit', [requests, tokens, everybody], async (limiter) => {
       const decisions = await Promise.all(Array.from({ length: 30 }, () => limiter.hit(ada)))
       equal('allowed', decisions.filter(({ allowed }) => allowed).length, 5)
       for (const { name } of limiter.rules) equal(`used of ${name}`, await limiter.get(ada, { rule: name }), 5)
     })
 
-    tools.limiterTest('of several records what each key has', [requests, tokens, everybody], async (limiter) => {
+    tools.limiterTest('of several subjects what each key has', [requests, tokens, everybody], async (limiter) => {
       const subjects = ['a', 'b', 'c', 'd'].flatMap((user) => ['x', 'y'].map((org) => ({ user, org })))
       const hits = Array.from({ length: 80 }, (_, i) => subjects[(i * 7) % subjects.length])
       const decisions = await Promise.all(hits.map((subject) => limiter.hit(subject)))

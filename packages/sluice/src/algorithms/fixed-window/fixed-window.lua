@@ -1,8 +1,8 @@
 -- Translation of fixed-window.ts. Cells: expiresAt, used.
 
 -- The short way, for the most frequent hit: on this rule alone, within a live window, with units left. Returns a function that
--- does such a hit on a key and returns its figures. For any other hit the function does nothing and returns nil, also if Redis
--- refuses a command or the key has lost its expiry.
+-- makes such a hit on a key and returns its figures. For any other hit, the function does nothing and returns nil. It also does
+-- so if Redis refuses a command, or if the key has lost its expiry.
 local function fixedWindowShortWay(rule, nowMs, cost)
   if rule.elastic then return nil end
   local try, format, pack, unpack = redis.pcall, string.format, struct.pack, struct.unpack

@@ -11,7 +11,7 @@ import {
   type RuleParameters,
   ruleName,
   rulePer,
-  takeByParts,
+  takeByMethods,
 } from '../../core/rule.ts'
 import { type KindsOf, readOptions } from '../../core/rule-options.ts'
 import { MAX } from '../../core/whole-numbers.ts'
@@ -88,7 +88,7 @@ class FixedWindow<P extends Per> implements Rule<P> {
       cells[at + EXPIRES_AT] = 0
       cells[at + USED] = 0
     } else if (expiresAt > nowMs + this.windowMs) {
-      // The clock stepped back, or the window became shorter. The units used stay, for one window from now at most.
+      // The clock stepped back, or the rule's window became shorter. The units used are kept, for at most one window from now.
       cells[at + EXPIRES_AT] = nowMs + this.windowMs
     }
   }
@@ -97,7 +97,7 @@ class FixedWindow<P extends Per> implements Rule<P> {
     const expiresAt = cells[at + EXPIRES_AT]
     const used = cells[at + USED]
     const isLive = nowMs < expiresAt && expiresAt <= nowMs + this.windowMs
-    if (!isLive || used > this.limit - cost || this.elastic) return takeByParts(this, cells, at, nowMs, cost)
+    if (!isLive || used > this.limit - cost || this.elastic) return takeByMethods(this, cells, at, nowMs, cost)
     // The most frequent hit: within a live window, with units left.
     cells[at + USED] = used + cost
     return 0
@@ -124,7 +124,8 @@ class FixedWindow<P extends Per> implements Rule<P> {
   }
 
   refund(cells: Float64Array, at: number, nowMs: number, cost: number, endsAt?: number): void {
-    // A new window ends after `endsAt`. An elastic window may have been extended, but lasts at least until `endsAt`.
+    // A window that ends later than `endsAt` is a new one. An elastic window may only have been extended: until `endsAt` it is
+    // certainly the same window.
     if (endsAt !== undefined && (this.elastic ? nowMs >= endsAt : cells[at + EXPIRES_AT] > endsAt)) return
     cells[at + USED] = Math.max(0, cells[at + USED] - cost)
   }

@@ -23,7 +23,7 @@ interface Numbers {
   readonly burst: number
 }
 
-/** The theoretical arrival time of the next cell, and the time of the last settling, both in parts of 1/limit ms. */
+/** The theoretical arrival time of the next cell, and the time of the last settling. Both are multiples of 1/limit ms. */
 interface Arrival {
   readonly tat: bigint
   readonly seen: bigint
@@ -31,7 +31,7 @@ interface Arrival {
 
 /** GCRA as in textbooks: cells arrive `period/limit` ms apart, and may come early by up to `burst` of those intervals. */
 function modelOf(numbers: Numbers): Model<Arrival> {
-  // In parts of 1/limit ms the interval between two cells is `period` parts.
+  // Between two cells are `period/limit` ms, which is `period` times 1/limit ms.
   const interval = BigInt(numbers.period)
   const tolerance = BigInt(numbers.burst) * interval
   const at = (nowMs: number): bigint => BigInt(nowMs) * BigInt(numbers.limit)
@@ -40,7 +40,7 @@ function modelOf(numbers: Numbers): Model<Arrival> {
     limit: numbers.burst,
     fresh: { tat: 0n, seen: 0n },
     settle({ tat, seen }, nowMs) {
-      // The clock stepped back: the arrival time steps back with it, so that it is as far away as it was.
+      // If the clock stepped back, the arrival time steps back by as much. So it stays as far away as before.
       const moved = seen > at(nowMs) ? tat - (seen - at(nowMs)) : tat
       return { tat: later(moved, at(nowMs)), seen: at(nowMs) }
     },
@@ -97,7 +97,7 @@ describe('gcra', () => {
       if (limiter.hit('k').allowed) passedAt.push(clock.now() - startMs)
       clock.advance(1)
     }
-    // A cell is two thirds of a millisecond late. Without a burst, no tolerance carries them over.
+    // Each cell passes two thirds of a millisecond late. Without a burst, the next cell does not make up for this time.
     expect(passedAt).toEqual([0, 334, 668])
   })
 

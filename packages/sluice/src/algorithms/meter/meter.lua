@@ -35,7 +35,7 @@ local function defineMeter()
     rule.width = rule.rate == 0 and 4 or 3
   end
 
-  -- Returns true if `owe` can have written these cells, with any pace.
+  -- Returns true if these cells can come from `owe`, at any pace.
   function meter.isSound(rule, cells)
     local debt = cells[DEBT]
     local pace = cells[PACE]

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { definedLimiter } from '../../../test/defined-limiter.ts'
 import { anyLimit, anyWindowMs, aroundNewOptions, runs, TEN_YEARS_MS } from '../../../test/rule-promises.ts'
-import { type Rule, takeByParts } from '../../core/rule.ts'
+import { type Rule, takeByMethods } from '../../core/rule.ts'
 import { gcra } from '../gcra/gcra.ts'
 import { leakyBucket } from '../leaky-bucket/leaky-bucket.ts'
 import { tokenBucket } from '../token-bucket/token-bucket.ts'
@@ -362,7 +362,7 @@ describe('take', () => {
           nowMs = Math.max(0, nowMs + Math.floor((rule.windowMs * pause) / 1000))
           const units = 1 + Math.floor((rule.limit * cost) / 1000)
           if (isHit) {
-            expect(rule.take(taken, 1, nowMs, units)).toBe(takeByParts(rule, parted, 1, nowMs, units))
+            expect(rule.take(taken, 1, nowMs, units)).toBe(takeByMethods(rule, parted, 1, nowMs, units))
           } else {
             for (const cells of [taken, parted]) {
               rule.settle(cells, 1, nowMs)

@@ -1,13 +1,14 @@
-// A meter: the one definition behind token bucket, GCRA and leaky bucket. Hits add units to its `debt`, at most `limit` tokens'
-// worth. Every tick drains `drainPerTick` units. A token is `unitsPerToken` whole units, so no fraction of a token is lost.
-// - Smooth meter: a tick is 1 ms, and its pace is `unitsPerToken`.
-// - Stepped meter: a unit is a token, and its pace is `tickMs`.
+// A meter: the one definition behind token bucket, GCRA and leaky bucket. A hit adds units to its `debt`. The debt of allowed
+// hits is at most `limit` tokens. Every tick drains `drainPerTick` units. A token is `unitsPerToken` whole units, so no fraction
+// of a token is lost.
+// - Smooth meter: a tick is 1 ms, and the pace is `unitsPerToken`.
+// - Stepped meter: a unit is a token, and the pace is `tickMs`.
 // Cells: expiresAt, debt, rate. The rate is pace and drainPerTick in one number, so a state contains the rate at which it was
 // written. The start of the current tick is not stored: it is expiresAt minus the ticks that the debt takes to drain.
 // Wide meter: the rate does not fit into one number. Its cells are expiresAt, debt, pace, drainPerTick.
 
 import { SluiceError } from '../../core/errors.ts'
-import { type Per, type Rule, type RuleParameters, takeByParts } from '../../core/rule.ts'
+import { type Per, type Rule, type RuleParameters, takeByMethods } from '../../core/rule.ts'
 import { ceilDiv, floorDiv, greatestCommonDivisor, MAX, MAX_DURATION_MS } from '../../core/whole-numbers.ts'
 import { drainPerTickOf, paceOf, packRate } from './rate.ts'
 
@@ -22,7 +23,7 @@ export interface MeterOptions<P extends Per> {
   /** Tokens that come back every `everyMs`. */
   readonly refill: number
   readonly everyMs: number
-  /** `'smooth'`: a little every millisecond. `'stepped'`: all of `refill` at each whole `everyMs`. */
+  /** `'smooth'`: a little every millisecond. `'stepped'`: all of `refill` at the end of each `everyMs`. */
   readonly style: 'smooth' | 'stepped'
 }
 
@@ -33,7 +34,7 @@ const WIDE_PACE = 2
 const WIDE_DRAIN_PER_TICK = 3
 
 export class Meter<P extends Per = Per> implements Rule<P> {
-  /** Invariant: the two styles count in different units, and wide states have other cells, so they never share states. */
+  /** Invariant: meters of different style or width have different names, because their states differ in units or cells. */
   readonly algorithm: 'meter' | 'stepped-meter' | 'wide-meter' | 'wide-stepped-meter'
   readonly name: string
   readonly per: P
@@ -48,7 +49,7 @@ export class Meter<P extends Per = Per> implements Rule<P> {
   readonly pace: number
   /** Pace and drainPerTick in one number, as in the cells of a state; 0 if the rule is wide. */
   readonly rate: number
-  /** The largest debt up to which `take` uses its short way: `limit` tokens of a smooth meter. −1 if there is no short way. */
+  /** The largest debt that the short way of `take` allows: `limit` tokens for a smooth meter. −1 if there is no short way. */
   readonly shortWayMost: number
   readonly isSmooth: boolean
   /** True if pace and drainPerTick do not fit into one number. */
@@ -121,8 +122,8 @@ export class Meter<P extends Per = Per> implements Rule<P> {
   }
 
   /**
-   * All other hits, with a short way for hits within a tick of a stepped meter. Separate from `take`, so that `take` stays small
-   * enough for V8 to inline it.
+   * Decides all other hits. Hits within a tick of a stepped meter have a short way here. It is a method of its own, so that `take`
+   * stays small and V8 can inline it.
    */
   #takeLong(cells: Float64Array, at: number, nowMs: number, cost: number): number {
     const { drainPerTick, tickMs } = this
@@ -130,7 +131,7 @@ export class Meter<P extends Per = Per> implements Rule<P> {
     const since = cells[at + EXPIRES_AT] - ceilDiv(debt, drainPerTick) * tickMs
     const isInTick = since <= nowMs && nowMs < since + tickMs && cells[at + RATE] === this.rate
     if (this.algorithm !== 'stepped-meter' || !isInTick || debt > this.limit - cost) {
-      return takeByParts(this, cells, at, nowMs, cost)
+      return takeByMethods(this, cells, at, nowMs, cost)
     }
     cells[at + EXPIRES_AT] = since + ceilDiv(debt + cost, drainPerTick) * tickMs
     cells[at + DEBT] = debt + cost

@@ -1,5 +1,5 @@
 // Packs a meter's rate (pace and drainPerTick) into one whole number, so that a state needs one cell for it.
-// Bits, from the lowest: 6 bits for the length of drainPerTick − 1 in bits, then drainPerTick − 1, then pace.
+// Layout, from the lowest bit: 6 bits with the length of drainPerTick − 1 (in bits); then drainPerTick − 1; then pace.
 
 import { floorDiv } from '../../core/whole-numbers.ts'
 

@@ -1,6 +1,6 @@
-// The arena of sliding logs. A log is a block in a typed array, called slab, so it needs no object of its own and no work of the
-// garbage collector. Blocks have few widths. The slabs of one width are a shelf, without gaps: when a block is freed, the last
-// block of the shelf moves into the gap, and `onMove` reports its new handle. So empty slabs can be dropped.
+// The arena of sliding logs. A log is a block in a typed array, which is called a slab. So a log is no object, and makes no work
+// for the garbage collector. Blocks have few widths. The slabs of one width are a shelf. A shelf has no gaps: when a block is
+// freed, the last block of the shelf moves into the gap, and `onMove` reports its new handle. So empty slabs can be dropped.
 // A long log has a slab of its own. It moves to a slab of another width a few entries at a time.
 // Invariant: a handle names one block until the block is freed or `onMove` reports its new handle.
 
@@ -133,7 +133,7 @@ export class LogBlocks implements LogArena {
     shelf.used = last
     this.#budget.logs -= bytesOf(width)
     if (blocksASlab === 1) slabs.pop()
-    // An empty shared slab is kept until half of the slab before it is empty too. Else alternating calls could make and drop it.
+    // An empty shared slab is kept until half of the slab before it is empty too. Otherwise calls could make and drop it in turn.
     else if (slabs.length * blocksASlab - last >= 1.5 * blocksASlab || last === 0) slabs.length = Math.ceil(last / blocksASlab)
   }
 
@@ -170,7 +170,7 @@ export class LogBlocks implements LogArena {
     return { cells, copied: 0 }
   }
 
-  /** Returns the width that a log should have: the width of its block, except if that is too narrow or far too wide. */
+  /** Returns the width that a log should have. It is another one than now only if the block is too narrow or far too wide. */
   #wantedWidth(rule: LogRule, handle: number): number {
     const { width } = this.#shelfOf(handle)
     const needed = rule.log.widthToSpend(this.cells(handle), this.at(handle))

@@ -1,7 +1,7 @@
 -- Translation of sliding-log.ts. The state is a Redis list of entries (time, cost, sum), oldest first. `sum` is the total of
 -- units spent up to and including the entry, modulo 2^53, so the cost of a range of entries is the difference of two sums, and
 -- searches are binary. The cost of a range is below 2^53, so the difference is exact.
--- Entries are read when they are needed. Changes are kept in memory until `save` writes them; a `peek` never saves.
+-- Entries are read when they are needed. Changes stay in memory until `save` writes them. A `peek` never saves.
 
 local function defineSlidingLog()
   local slidingLog = {}
@@ -64,8 +64,8 @@ local function defineSlidingLog()
   end
 
   -- Returns the first entry for which `holds` returns true; the number of entries if there is none.
-  -- Invariant: `holds` is true for all entries after that one. The search doubles its steps from the oldest entry on, because the
-  -- first such entry is mostly near it, and is binary after that.
+  -- Invariant: `holds` is true for all entries after that one. The search begins at the oldest entry and doubles its steps,
+  -- because the result is mostly near that entry. Then the search is binary.
   local function firstThat(log, holds)
     local count = countOf(log)
     local low, step = 0, 1
@@ -170,7 +170,7 @@ local function defineSlidingLog()
     touch(rule, log)
   end
 
-  -- Drops the entries after the entry of `time` and appends them again, because their sums change.
+  -- Gives units of the entry of `time` back. The entries after it are dropped and appended again, because their sums change.
   local function refundAt(rule, log, time, cost)
     local count = countOf(log)
     local i = firstAfter(log, time - 1)

@@ -15,7 +15,7 @@ import {
   type RuleParameters,
   ruleName,
   rulePer,
-  takeByParts,
+  takeByMethods,
 } from '../../core/rule.ts'
 import type { RuleLog } from '../../core/rule-log.ts'
 import { type KindsOf, readOptions } from '../../core/rule-options.ts'
@@ -96,7 +96,7 @@ class SlidingLog<P extends Per> implements Rule<P> {
   }
 
   take(cells: Float64Array, at: number, nowMs: number, cost: number): number {
-    return takeByParts(this, cells, at, nowMs, cost)
+    return takeByMethods(this, cells, at, nowMs, cost)
   }
 
   waitMs(cells: Float64Array, at: number, nowMs: number, cost: number): number {
@@ -115,9 +115,9 @@ class SlidingLog<P extends Per> implements Rule<P> {
     const sum = lastSum(cells, at)
     const spent = Math.min(cost, MAX - difference(sum, cells[at + BASE]))
     if (spent === 0) return
-    // Past the limit (by inc) the log keeps `limit` entries: the oldest are merged into the next one, because `base` stays the
-    // same. Decisions do not change, because the remaining entries reach the limit by themselves. Only the units used stay higher
-    // until that next entry leaves the window or is refunded.
+    // `inc` can go past the limit. Then the log keeps only `limit` entries. The oldest entries are dropped, but `base` stays the
+    // same, so their units move to the next entry. Decisions do not change, because the entries that are left reach the limit by
+    // themselves. Only the units used stay higher, until that next entry leaves the window or is refunded.
     const joined = cells[at + COUNT] + 1 - this.limit
     if (joined > 0 && cells[newest(cells, at) + TIME] !== nowMs) dropOldest(cells, at, joined)
     append(cells, at, nowMs, plus(sum, spent))
@@ -137,7 +137,7 @@ class SlidingLog<P extends Per> implements Rule<P> {
     this.#touch(cells, at)
   }
 
-  /** Gives the newest units back first, because they were just spent in vain. */
+  /** Gives the newest units back first, because a refund is mostly for units that were just spent. */
   refund(cells: Float64Array, at: number, nowMs: number, cost: number, endsAt?: number): void {
     // If the entry was after `nowMs`, `settle` has moved its units to the entry of `nowMs`.
     if (endsAt !== undefined) return this.#refundAt(cells, at, Math.min(endsAt - this.windowMs, nowMs), cost)
@@ -253,7 +253,7 @@ function countUpTo(cells: Float64Array, at: number, timeMs: number): number {
   return low
 }
 
-/** Returns the first entry up to which the entries from `start` on cost at least `units`. `before` is the sum before `start`. */
+/** Returns the first entry at which the entries from `start` on have cost `units` or more. `before` is the sum before `start`. */
 function entryReaching(cells: Float64Array, at: number, start: number, before: number, units: number): number {
   let low = start
   let high = cells[at + COUNT] - 1

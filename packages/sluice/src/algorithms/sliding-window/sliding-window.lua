@@ -11,7 +11,7 @@ local function defineSlidingWindow()
     rule.width = 4
   end
 
-  -- Returns true if `touch` can have written these cells, with a window of any length.
+  -- Returns true if these cells can come from `touch`, with a window of any length.
   function slidingWindow.isSound(rule, cells)
     local length = cells[EXPIRES_AT] - cells[START]
     local current = cells[CURRENT]

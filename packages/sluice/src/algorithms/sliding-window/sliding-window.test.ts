@@ -165,8 +165,8 @@ describe('when the clock steps back', () => {
 })
 
 describe('the most that a sliding window lets through in any stretch as long as a window', () => {
-  // A burst at the very end of one window, then a trickle through the next, whose view of the burst shrinks by the millisecond.
-  // Reached where twice the limit is less than the window in milliseconds.
+  // The worst case is a burst at the very end of a window, and single hits through the next window, while the burst moves out of
+  // view. Traffic can reach it if twice the limit is less than the window in milliseconds.
   const sparse = [1, 2, 3].map((limit) => ({ limit, window: 2 * limit + 1 }))
   const most = (options: Numbers): number => mostLetThrough(slidingWindow(options), options.window, 3 * options.window)
 

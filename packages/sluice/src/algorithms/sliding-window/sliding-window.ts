@@ -1,5 +1,5 @@
-// The sliding window. It estimates a moving window from two counters: the count of the current window, plus the count of the
-// previous window times the share of it that the moving window still covers ("in view").
+// The sliding window. It estimates the units in a moving window from two counts. The count of the current window counts in full.
+// The count of the previous window counts by the share of that window that the moving window still covers ("in view").
 // Cells: expiresAt, start, current, previous.
 
 import { type Duration, formatDuration } from '../../core/duration.ts'
@@ -13,7 +13,7 @@ import {
   type RuleParameters,
   ruleName,
   rulePer,
-  takeByParts,
+  takeByMethods,
 } from '../../core/rule.ts'
 import { type KindsOf, readOptions } from '../../core/rule-options.ts'
 import { ceilDiv, floorDiv, MAX } from '../../core/whole-numbers.ts'
@@ -120,7 +120,7 @@ class SlidingWindow<P extends Per> implements Rule<P> {
   }
 
   take(cells: Float64Array, at: number, nowMs: number, cost: number): number {
-    return takeByParts(this, cells, at, nowMs, cost)
+    return takeByMethods(this, cells, at, nowMs, cost)
   }
 
   waitMs(cells: Float64Array, at: number, nowMs: number, cost: number): number {
@@ -131,7 +131,7 @@ class SlidingWindow<P extends Per> implements Rule<P> {
     const elapsed = cells[at + EXPIRES_AT] === 0 ? 0 : nowMs - cells[at + START]
     const left = limit - cost - current
     if (left >= 0) return Math.max(0, windowMs - this.#longestView(previous, left) - elapsed)
-    // The cost fits only in the next window, in which the current count is the previous one.
+    // The cost fits only in the next window. There, the current count of now is the previous count.
     return windowMs - elapsed + windowMs - this.#longestView(current, limit - cost)
   }
 
@@ -174,7 +174,7 @@ class SlidingWindow<P extends Per> implements Rule<P> {
   }
 
   /**
-   * Returns the longest part of the previous window, in ms, that may be in view while its `count` weighs at most `left` units.
+   * Returns the longest time of the previous window, in ms, that may be in view while its `count` weighs at most `left` units.
    */
   #longestView(count: number, left: number): number {
     const { windowMs } = this

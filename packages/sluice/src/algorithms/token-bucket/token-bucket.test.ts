@@ -22,7 +22,7 @@ interface Bucket {
   readonly sinceMs: number
 }
 
-/** Counts parts of a token: a token is `every` parts, and `refill` parts come back in each millisecond. */
+/** Counts in fractions of a token, of 1/`every` each. `refill` of them come back in each millisecond. */
 function smoothModelOf(numbers: Numbers): Model<Bucket> {
   const [capacity, refill, every] = [BigInt(numbers.capacity), BigInt(numbers.refill), BigInt(numbers.every)]
   const full = capacity * every
@@ -56,7 +56,7 @@ function steppedModelOf({ capacity, refill, every }: Numbers): Model<Bucket> {
         tokens = atMostFull(tokens + BigInt(refill))
         sinceMs += every
       }
-      // A full bucket waits for the first spend; a clock that stepped back makes the next step a whole `every` away.
+      // The steps of a full bucket begin with its next hit. After a step back of the clock, the next step is a whole `every` away.
       return { tokens, sinceMs: tokens === full || nowMs < sinceMs ? nowMs : sinceMs }
     },
     used: ({ tokens }) => Number(full - tokens),
@@ -136,7 +136,7 @@ describe('the most that a token bucket lets through from one hit to another, t m
     expect(most({ capacity: 1, refill: 10, every: 1 }, 3)).toBe(4)
     expect(most({ capacity: 1, refill: 10, every: 1, style: 'stepped' }, 3)).toBe(4)
     expect(most({ capacity: 1, refill: 2, every: 3 }, 3)).toBe(2)
-    // The bucket is full after two milliseconds. The parts of the second half of the second millisecond overflow.
+    // The bucket is full after 1.1 ms. The rest of the second millisecond brings no more tokens.
     expect(most({ capacity: 1, refill: 9, every: 10 }, 9)).toBe(5)
   })
 

@@ -3,7 +3,7 @@
 
 import type { LogBudget } from '../../core/rule-log.ts'
 
-/** Bytes reserved for the empty parts of shared slabs: see algorithms/sliding-log/log-blocks.ts. */
+/** Bytes reserved for the free space in shared slabs: see algorithms/sliding-log/log-blocks.ts. */
 const SLACK = 2 ** 20
 
 /** The largest share of tables or logs alone. */

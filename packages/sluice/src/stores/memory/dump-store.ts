@@ -32,7 +32,7 @@ export function restoreStore(dump: Uint8Array, options: MemoryStoreOptions = {})
   store.keyHash.setSeed(seed)
   const nowMs = store.clock.now()
   const kept = { [Symbol.iterator]: () => mostPressing(states, store.maxKeys, nowMs) }
-  // States come in the order of fingerprints. If a table grew while they are added, they would pile up at its start.
+  // States come in the order of fingerprints. In a table that grows meanwhile, they would all be near its start.
   const counts = new Map<Table, number>()
   for (const state of kept) {
     const table = tableOf(store, state)

@@ -77,7 +77,7 @@ export function readDump(bytes: unknown): Dump {
       value: bytes,
     })
   if (bytes.length < HEADER_WORDS * 4 || bytes.length % 8 !== 0) throw refused(`it has ${bytes.length} bytes`)
-  // The bytes are copied, because they may be an unaligned part of a larger buffer.
+  // The bytes are copied, because they may be an unaligned piece of a larger buffer.
   const words = new Int32Array(new Uint8Array(bytes).buffer)
   if (words[0] !== MAGIC) throw refused('it does not begin as one')
   if (words[1] !== VERSION) throw refused(`it is of version ${words[1]}, and this is ${VERSION}`)

@@ -7,13 +7,13 @@ import { Victims } from './victims.ts'
 /** Number of rows that a search reads, over all tables: live, empty and expired ones. */
 const LOOK = 160
 
-/** The same for a long search, before full rows are evicted. It covers the smallest tables completely. */
+/** Number of rows that a long search reads, before full rows are evicted. It covers the smallest tables completely. */
 const LONG_LOOK = 1056
 
-/** Number of short searches after a long search that found only full rows, because the next long one would find the same. */
+/** Number of short searches after a long search that found only full rows. Another long one would find the same. */
 const SHORT_AFTER_FRUITLESS = 7
 
-/** The fewest rows that a search reads in a table, for any share. */
+/** The fewest rows that a search reads in a table, even if the table's share is smaller. */
 const LEAST_SHARE = 16
 
 /** The most tables in one search. If there are more, they take turns. */
@@ -52,7 +52,7 @@ export class Eviction {
     this.epoch = (this.epoch + 1) & 255
   }
 
-  /** Searches once. Drops expired rows. If there are none, evicts the weakest rows, but with `sparesFull` no full ones. */
+  /** Searches once. Drops expired rows. If there are none, evicts the weakest rows. With `sparesFull`, no full row is evicted. */
   makeSpace(tables: readonly Table[], nowMs: number, sparesFull = false): void {
     const victims = this.#victims
     let dropped = this.#search(tables, LOOK, nowMs)

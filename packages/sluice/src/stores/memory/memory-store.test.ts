@@ -277,7 +277,7 @@ describe('the bound', () => {
   })
 
   describe('costs a new key a bounded number of rows, over all tables together', () => {
-    /** Rows moved for a claim are 16 a table and on to the end of the run. The longest run here is far below 300. */
+    /** A claim moves 16 rows of each table, and further rows up to the end of a run. The longest run here is far below 300. */
     const MOST_MOVED = 300
 
     test('the bound is the published one: 160 rows and 1,056 more, and 16 of each small table', () => {
@@ -286,7 +286,7 @@ describe('the bound', () => {
 
     const widths = ['5/hour', 'token-bucket 9/hour', 'sliding-log 9/hour'].flatMap((text) => parseRule(text))
 
-    /** The most rows that one hit of a flood has looked at, and the most that hits have on average. */
+    /** Returns the number of rows that hits of a flood read: the most of one hit, and the mean. */
     function rowsOfFlood(limiter: Limiter<'sync'>, store: MemoryState, keys: number): { most: number; mean: number } {
       let most = 0
       const start = store.rowsLookedAt
@@ -463,7 +463,7 @@ test('a log of thousands of entries stays exact and comes back whole from its wi
 })
 
 describe('long logs', () => {
-  /** Notes how many entries at a time a rule's log is asked to copy. */
+  /** Returns a function that returns the most entries that a rule's log had to copy at once. */
   function mostCopied(rule: Rule): () => number {
     const log = rule.log as { -readonly [K in keyof RuleLog]: RuleLog[K] }
     const { move, copy } = log

@@ -46,7 +46,7 @@ const LEAST_DEFAULT_BYTES = 2 ** 26
 const LEAST_BYTES = 2 ** 22
 const MOST_BYTES = 2 ** 40
 
-/** Every second a sixtieth of the rows is swept, so expired rows are gone after a minute. Of very large tables, less is swept. */
+/** Every second a sixtieth of the rows is swept, so expired rows are gone after a minute; in very large tables, later. */
 const SWEEP_EVERY_MS = 1000
 const SWEEP_SHARE = 1 / 60
 const MOST_SWEPT = 2 ** 16
@@ -54,11 +54,11 @@ const MOST_SWEPT = 2 ** 16
 /** Number of searches for one more state. A search in a nearly empty table may find nothing. */
 const SEARCHES_A_STATE = 2
 
-/** Number of searches for the bytes of a new log, and of a growing log, which can do without them and get coarser. */
+/** Number of searches for the bytes of a new log, and of a growing log. A growing log that gets no bytes becomes coarser. */
 const SEARCHES_A_LOG = 8
 const SEARCHES_A_GROWTH = 1
 
-/** Seed for rules. It is no secret: without the seed of the keys, nobody can construct collisions. */
+/** Seed for rules. It need not be secret: without the seed of the keys, nobody can construct collisions. */
 const RULES_SEED = Int32Array.of(0x5a17, 0x1ce)
 
 /** Cells in the row of a log: the time when the state ends, and the log's handle. */
@@ -86,7 +86,7 @@ export class MemoryState implements MemoryStore {
   readonly timing = 'sync'
   readonly clock: TimerClock
   readonly keyHash = new KeyHash()
-  /** Another hash than the one of the keys, so that no key can have the fingerprint of a rule. */
+  /** Hashes rules. It has another seed than `keyHash`, so that no key can have the fingerprint of a rule. */
   readonly #ruleHash = new KeyHash()
   readonly maxKeys: number
   readonly budget: ByteBudget
@@ -163,7 +163,7 @@ export class MemoryState implements MemoryStore {
     this.#sweeper = undefined
   }
 
-  /** Sets a random seed for the keys, at the first call, because some runtimes have random numbers only in a request. */
+  /** Sets a random seed for the keys. This happens at the first call, because some runtimes have no random numbers before it. */
   seedKeys(): void {
     if (!this.keyHash.isSeeded) this.keyHash.setSeed()
   }

@@ -11,7 +11,7 @@ import type { MemoryState } from './memory-store.ts'
 import { PINNED, pressurePerUnit, type Rows } from './rows.ts'
 import { LOG_HANDLE, type Table } from './table.ts'
 
-/** Entries of the scratch log. A call on a key without a row spends once. */
+/** Cells for entries in the scratch log. Few are enough, because a call on a key without a row spends once. */
 const SCRATCH_CELLS = 8
 
 /** Location of one rule's state for the present key. The object is reused: a hit makes no object except its decision. */
@@ -68,7 +68,7 @@ export class MemoryTally implements Tally<'sync'>, States {
   }
 
   hit(key: string, cost: number): Decision {
-    // Before the charges are written: a clock that calls this limiter writes them too.
+    // The clock is read first. A caller's own clock could call this limiter, and would overwrite the charges.
     const nowMs = this.#state.clock.now()
     const { charges } = this.#hit
     for (let i = 0; i < charges.length; i++) {
@@ -148,7 +148,7 @@ export class MemoryTally implements Tally<'sync'>, States {
     if (row >= 0) table.drop(rows, row)
   }
 
-  /** Read only if a rule keeps logs. */
+  /** The arena. Only code for rules that keep logs reads it. */
   get #arena(): LogArena {
     return this.#logs as LogArena
   }
@@ -186,7 +186,7 @@ export class MemoryTally implements Tally<'sync'>, States {
       if (location.row >= 0 || !(all || rule.countsDenied)) continue
       const row = table.claim(lo, hi, epoch)
       const rows = table.rowsFor(hi)
-      // Without an end, the row would count as expired while space is made for other logs.
+      // A new row has no end yet. If it were not pinned, it would count as expired while space is made for other logs.
       rows.pressure[row] = PINNED
       if (rule.log !== undefined) rows.cells[rows.at(row) + LOG_HANDLE] = this.#arena.allocate(rule as LogRule, location)
     }
@@ -225,7 +225,7 @@ export class MemoryTally implements Tally<'sync'>, States {
     }
   }
 
-  /** Points `cells` at a copy of the state of a key that was never hit. Changes of it are not kept. */
+  /** Points `cells` at the state of a key that was never hit, in scratch memory. Changes of it are not kept. */
   #lookAtBlank(location: Location): void {
     const { width, log } = location.rule
     const scratch = this.#scratch
@@ -236,7 +236,7 @@ export class MemoryTally implements Tally<'sync'>, States {
   }
 }
 
-/** Protects the call's own rows from eviction, until `press` writes their pressure. */
+/** Protects the call's own rows from eviction, until `save` writes their pressure. */
 function pin(locations: readonly Location[]): void {
   for (const { rows, row } of locations) if (row >= 0) rows.pressure[row] = PINNED
 }

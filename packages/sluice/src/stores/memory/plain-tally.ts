@@ -62,8 +62,8 @@ export class PlainTally extends MemoryTally {
   }
 
   /**
-   * A hit on a key without a row. Claims a row, except if the state stays empty: such a hit is denied only if its cost is above
-   * the limit. Separate from `hit`, so that `hit` is small enough for V8 to inline it.
+   * Decides a hit on a key without a row. It claims a row, except if the state stays empty: the cost is above the limit, and denied
+   * hits do not count. It is a method of its own, so that `hit` stays small and V8 can inline it.
    */
   #hitNew(key: string, cost: number, lo: number, hi: number, nowMs: number): Decision {
     const { limit, countsDenied } = this.#rule

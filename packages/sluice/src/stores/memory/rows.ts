@@ -1,7 +1,7 @@
 // A hash table with open addressing. A row is a 64-bit fingerprint and the cells of a state, in one typed array. Two other arrays
 // hold each row's pressure and age. Linear probing, no wrap-around, deletion by shifting back, no tombstones.
 // Invariant: a row is at its home, or in an unbroken run of taken rows after it. The last row is always empty.
-// Homes are in the order of fingerprints. So moving rows in order to a table of another size fills that table in order too.
+// Homes are in the order of fingerprints. So rows that are moved in order to a table of another size fill that table in order.
 
 /** Pressure of a row whose key has used all of its limit: one unit more is denied. */
 export const FULL = 254
@@ -20,7 +20,7 @@ export function pressurePerUnit(limit: number): number {
 /** The highest age, in epochs. Older rows count as equally old. */
 const MOST_AGE = 192
 
-/** Rows after the last home, for the last run. With at most 0.7 of the homes taken, a longer run is a 1 in 10^12 event. */
+/** Rows after the last home, for the last run. If at most 0.7 of the homes are taken, a longer run has a probability of 10^-12. */
 const TAIL = 512
 
 export class Rows {
@@ -109,7 +109,7 @@ export class Rows {
     return (epoch - this.#born[row]) & 255
   }
 
-  /** Prevents that the age of an old row starts again at 0. Must be called for each row once in 64 epochs. */
+  /** Keeps the age of an old row from starting again at 0. It must be called for each row once in 64 epochs. */
   keepAge(row: number, epoch: number): void {
     if (((epoch - this.#born[row]) & 255) > MOST_AGE) this.#born[row] = epoch - MOST_AGE
   }

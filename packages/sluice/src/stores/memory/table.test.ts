@@ -65,7 +65,7 @@ test.each([256, 384, 65_536, 98_304, 2 ** 20, 1.5 * 2 ** 20])(
     const share = 2 ** 32 / capacity
     const rows = new Rows(1, capacity)
     for (const i of [0, 1, 2, 3, 100, capacity >> 1, capacity - 2, capacity - 1]) {
-      // To 8 of 2^32: the lowest three bits do not count.
+      // The three lowest bits of a fingerprint do not count, so a home begins up to 7 later.
       expect(rows.home((Math.ceil(i * share) + 7) | 0)).toBe(i)
       expect(rows.home((Math.ceil((i + 1) * share) - 8) | 0)).toBe(i)
     }
@@ -105,7 +105,7 @@ test('adding to a growing table moves a bounded number of rows at a time', () =>
   for (let i = 0; i < 200_000; i++) {
     const before = shadowed.table.rows.count
     shadowed.put(`k${i}`, i)
-    // While moving, the new table gains the rows that were moved: 16, and to the end of a run.
+    // During a resize, each claim moves 16 rows into the new table, and further rows up to the end of a run.
     largestStep = Math.max(largestStep, shadowed.table.rows.count - before)
   }
   expect(largestStep).toBeGreaterThan(1)
@@ -212,7 +212,7 @@ describe('a search', () => {
     const table = newTable(100)
     for (let i = 1; i <= 80; i++) {
       table.prepare(1, 0)
-      // Spread over all homes; row i was claimed in epoch i.
+      // The rows are spread over all homes. Row i was claimed in epoch i.
       const hi = Math.floor((i / 81) * 2 ** 32) | 0
       const row = table.claim(i, hi, i)
       const rows = table.rowsFor(hi)
@@ -233,7 +233,7 @@ describe('a search', () => {
     table.search(wholeTable, 0, 80, eight)
     expect(eight.evict()).toBe(1)
     expect(left()).toEqual(upTo(77))
-    // Now all of them are old: the newest goes.
+    // Now all rows are old, so the newest is evicted.
     eight.clear()
     table.search(wholeTable, 0, 90, eight)
     expect(eight.evict()).toBe(1)

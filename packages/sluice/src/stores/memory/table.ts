@@ -1,6 +1,6 @@
 // A table of rows that grows and shrinks a few rows at a time, so that no hit waits for a rehash of millions of rows.
-// Invariant: during a resize, a row is in the new rows if its home in the old rows is before `frontier`, else in the old rows. So
-// a lookup reads one of them only. The row before `frontier` is empty.
+// Invariant: during a resize, a row is in the new rows if its home in the old rows is before `frontier`. All other rows are in the
+// old rows. So a lookup reads only one of the two. The row before `frontier` is empty.
 
 import type { LogArena } from '../../core/rule-log.ts'
 import type { ByteBudget } from './byte-budget.ts'
@@ -26,7 +26,7 @@ function grown(capacity: number): number {
   return isPowerOfTwo ? capacity * 1.5 : (capacity / 3) * 4
 }
 
-/** Rows moved for each new key. So the resize ends long before the new rows are full. */
+/** Number of rows that each new key moves. With so many, a resize ends long before the new rows are full. */
 const MOVED_PER_CLAIM = 16
 
 const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2
@@ -133,7 +133,7 @@ export class Table {
         rows.claim(row, lo, hi, epoch)
         return row
       }
-      // At the time −1 no row has expired. Rows that were just claimed have no end yet.
+      // At the time −1 no row has expired, not even rows that were just claimed and have no end yet.
       if (rows === this.#retiring) this.#finishMove(-1)
       else this.#lengthenTail()
     }
@@ -190,9 +190,9 @@ export class Table {
   }
 
   /**
-   * Reads `most` rows, or half of them if no weaker victims can be found. Drops expired rows and returns their number. Passes
+   * Reads `most` rows, or half of them if enough weak victims are found by then. Drops expired rows and returns their number. Passes
    * live rows to `victims`.
-   * Each search begins at another row. It covers the same number of homes in crowded and in sparse parts, so rows stay spread
+   * Each search begins at another row. It covers the same number of homes in crowded and in sparse regions, so rows stay spread
    * evenly.
    */
   search(most: number, nowMs: number, epoch: number, victims: Victims): number {
@@ -205,7 +205,7 @@ export class Table {
     // Multiples of the golden ratio, modulo 1, are spread evenly for any number of them.
     this.#searchStart = (this.#searchStart + GOLDEN_RATIO) % 1
     let row = start + Math.floor(this.#searchStart * (end - start))
-    // The search goes round once at most: a row must not be passed twice, or be moved after it was passed.
+    // The search goes round at most once. A row must not be passed twice, and must not be moved after it was passed.
     const budget = Math.min(most, end - start)
     let looked = 0
     while (looked < budget) {
@@ -226,19 +226,19 @@ export class Table {
     return before - rows.count
   }
 
-  /** Returns the first row that may be taken. */
+  /** Returns the first row that can be taken. */
   #startOf(rows: Rows): number {
     return rows === this.#retiring ? this.#frontier : 0
   }
 
-  /** Returns the row from which on only the run that reaches over it is taken. */
+  /** Returns the row that ends the homes in use. From there on, only a run that begins before it takes rows. */
   #endOf(rows: Rows): number {
     const retiring = this.#retiring
     if (retiring === undefined || rows === retiring) return rows.capacity
     return Math.min(rows.capacity, Math.ceil((this.#frontier / retiring.capacity) * rows.capacity))
   }
 
-  /** Drops the row at `row` while it is expired: other expired rows may move up to it. */
+  /** Drops the row at `row` if it has expired, and expired rows that move up to its place. */
   #dropExpired(rows: Rows, row: number, nowMs: number): void {
     while (rows.isTaken(row) && isExpired(rows, row, nowMs)) this.drop(rows, row)
   }

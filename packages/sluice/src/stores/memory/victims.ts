@@ -33,7 +33,7 @@ export class Victims {
   /** Number of live rows in the search. */
   live = 0
   count = 0
-  /** Rows with more pressure than this are skipped, and light rows with as much: there are enough weaker ones. */
+  /** Rows with more pressure than this are skipped, because there are enough weaker rows. So are light rows with as much. */
   mostPressure = FULL
   /** Candidates, the weakest first. Their objects are reused from search to search. */
   readonly #candidates: Candidate[] = []

@@ -1,4 +1,4 @@
-// calls.lua against core/step.ts, call by call: amounts and keys of each charge, hits that tell the time, refunds that name a state.
+// Compares calls.lua with core/step.ts, call by call: an amount and a key for each charge, timed hits, refunds with `endsAt`.
 
 import { describe, expect, test } from 'vitest'
 import { clientFor, SINGLE } from '../../../test/redis/clients.ts'

@@ -1,6 +1,7 @@
 -- The translation of core/step.ts, with the same names: decides a call over the states of its charges, all or nothing.
--- Returns two functions. `step` decides a call: operation, index of its rules' set, amount, index before its keys. The other
--- function returns the key that was read last, for the error message of a call. A call fails before it writes anything.
+-- Returns two functions. `step` decides a call. Its arguments are the operation, the index of the call's set of rules, the amount,
+-- and the index before the call's first key. The other function returns the key that was read last, for the error message of a
+-- call. A call that fails has not written anything.
 -- Numbers are written with %d, because tostring() keeps only 14 digits.
 
 local function defineCalls(describedSets, nowMs, graceMs)
@@ -9,7 +10,7 @@ local function defineCalls(describedSets, nowMs, graceMs)
   local pack, unpack = struct.pack, struct.unpack
   local format = string.format
 
-  -- Returns true if isWhole is true for all four. One function for all, because four calls would be a tenth of a hit's cost.
+  -- Returns true if all four are whole. It is one function, because four calls of isWhole would be a tenth of a hit's cost.
   local function areWhole(a, b, c, d)
     local haveNoFraction = a % 1 + b % 1 + c % 1 + d % 1 == 0
     return haveNoFraction and a >= 0 and b >= 0 and c >= 0 and d >= 0 and a <= MAX and b <= MAX and c <= MAX and d <= MAX
@@ -119,7 +120,7 @@ local function defineCalls(describedSets, nowMs, graceMs)
     return sameAmounts
   end
 
-  -- Writes all states, after all have been decided: a log reads entries when it needs them, and may find one that it must refuse.
+  -- Writes all states, after all have been decided. Until then a log may still read an entry that it must refuse.
   local function saveAll(set, firstKey)
     for i = 1, #set do
       local state = states[i]

@@ -17,9 +17,9 @@ const redis = beforeTests(
   (client) => client.disconnect(),
 )
 
-/** The most time for which a key may outlive its state. */
+/** The longest time that a key may live after its state has ended. */
 const GRACE_MS = 1000
-/** The same with a clock of the test's own. */
+/** The same time, if the test passes its own clock. */
 const GRACE_UNDER_CLOCK_MS = 3_600_000
 /** Time for which notes of executed commands are kept. */
 const NOTED_MS = 600_000
@@ -124,7 +124,7 @@ describe('every key ends', () => {
 })
 
 describe('bytes', () => {
-  /** For a key such as user:42, under the default prefix; what Redis 7.0 takes, name and bookkeeping included. */
+  /** The most bytes that Redis 7.0 may take for a key such as user:42 under the default prefix, with its name and bookkeeping. */
   const MOST_BYTES: readonly (readonly [Rule, number])[] = [
     [fixedWindow({ limit: 100, window: '1m' }), 144],
     [slidingWindow({ limit: 100, window: '1m' }), 160],

@@ -47,7 +47,8 @@ if request.nth and not noteOnce(KEYS[#KEYS], request.nth, request.sentAs) then
   return redis.error_reply('REPEATED this command was sent before, and its answer was lost')
 end
 
--- Time for which a key outlives its state. It is long with a clock of the caller's own, which differs from the clock of expiries.
+-- Time that a key lives longer than its state. It is long if the caller passes the time, because Redis expires keys by its own
+-- clock.
 local graceMs = request.now and 3600000 or 1000
 
 local nowMs = request.now

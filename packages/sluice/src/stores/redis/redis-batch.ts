@@ -1,4 +1,4 @@
-// Sends calls as one command. They are executed in their order, and never sent twice if the command may have been executed.
+// Sends calls as one command. They are executed in their order. A command that may have been executed is not sent again.
 
 import { randomBytes } from 'node:crypto'
 import { SluiceError } from '../../core/errors.ts'

@@ -7,11 +7,11 @@ export interface SendCommand {
   (key: string, command: readonly string[]): Promise<unknown>
   /** True for a cluster, in which keys of different slots must not share a command. Default: false. */
   readonly isCluster?: boolean
-  /** True if it sends a command again whose answer was lost, although the command may have been executed. Default: false. */
+  /** True if the client repeats a command whose answer was lost. Redis may then get the command twice. Default: false. */
   readonly resends?: boolean
 }
 
-/** A client of ioredis, iovalkey, node-redis or valkey-glide, for one server or a cluster. Only the parts that the store uses. */
+/** A client of ioredis, iovalkey, node-redis or valkey-glide, for one server or a cluster. */
 export type RedisClient = SendCommand | IoredisClient | NodeRedisClient | GlideClient
 
 export interface IoredisClient {
@@ -37,7 +37,7 @@ export interface GlideClient {
 
 export interface Connection {
   send(key: string, command: readonly string[]): Promise<unknown>
-  /** True if a command would be written now. Otherwise it would wait in the client without a bound, and run much later. */
+  /** True if a command would be written now. Otherwise it would wait in the client, without a bound, and run much later. */
   isReady(): boolean
   readonly isCluster: boolean
   readonly resends: boolean

@@ -5,7 +5,7 @@ import { fixedWindow, type Rule, slidingLog } from '../../index.ts'
 import { slotOf } from './hash-slot.ts'
 import { RedisKeys } from './redis-keys.ts'
 
-/** Any string that JavaScript has, halves of surrogate pairs included; and often what means something in a name. */
+/** Any string of JavaScript, also with lone surrogates. Characters that have a meaning in a name are frequent. */
 const unit = fc.oneof(
   fc.constantFrom(...'%{}:h01259af', '%0025', '%h', '\ud83d', '\ude00', '\ufffd', '\r\n', '__proto__'),
   fc.nat(0xffff).map((code) => String.fromCharCode(code)),
@@ -30,7 +30,7 @@ function nameOf(prefix: string, key: string, rule: Rule): string {
   return keys.startOf(key) + keys.endOf(rule)
 }
 
-/** The text as Redis gets it: bytes, in which lone halves of surrogate pairs are all the same. */
+/** The bytes that Redis gets for a text. All lone surrogates have the same bytes. */
 const bytesOf = (name: string) => Buffer.from(name).toString('latin1')
 
 /** Decodes a name, for texts that are not hashed. */

@@ -7,7 +7,7 @@ import { callError } from './redis-errors.ts'
 /** The program writes this number for Infinity. All other numbers are at least 0. */
 const NEVER = -1
 
-/** Returns the answer to each call. `reply` is JSON, as the client's type for texts. */
+/** Returns the answer to each call. `reply` is JSON, in the client's own type for texts. */
 export function readAnswers(reply: unknown, calls: readonly Call[]): (Figures | SluiceError)[] {
   const list: unknown = JSON.parse(String(reply))
   if (!Array.isArray(list)) throw new Error(`the program returned ${reply}, not a list`)

@@ -1,4 +1,4 @@
-// The suite for stores on a real Redis, through every client: thousands of steps of each walk through one, fewer through the others.
+// The suite for stores on a real Redis, through every client. Walks through one client have thousands of steps, the others fewer.
 
 import { describe } from 'vitest'
 import { CLUSTER, clientFor, SENTINEL, SINGLE } from '../../../test/redis/clients.ts'

@@ -1,5 +1,5 @@
-// Some clients send a command again when the connection is lost before its answer came. It may have been executed: it must
-// count once. Real servers, behind a proxy that loses answers and then the connection.
+// Some clients send a command again if the connection is lost before its answer has come. The command may have been executed, so
+// it must count once. The tests use real servers behind a proxy, which loses answers and then the connection.
 
 import { createClient, createClientPool, createCluster, createSentinel } from '@redis/client'
 import { GlideClient, GlideClusterClient, Logger } from '@valkey/valkey-glide'

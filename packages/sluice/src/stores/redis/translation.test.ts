@@ -1,5 +1,5 @@
-// The Lua translations against the definitions, where the store suite does not go: numbers near 2^53, and rules whose numbers
-// change while their keys are in use.
+// Compares the Lua translations with the definitions in cases that the store suite does not have: numbers near 2^53, and rules
+// whose numbers change while their keys are in use.
 
 import type { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
