@@ -25,7 +25,7 @@ export interface RuleLog {
   first(cells: Float64Array, at: number): number
   /**
    * Returns the number of the newest entry plus 1. Only the newest entry changes. Older entries are only dropped, from either end.
-   * A refund with `endsAt` also changes other entries. An arena does not expect such a refund while it moves a long log.
+   * A refund with `endsAt` gives new numbers to all entries, because it may change any of them.
    */
   end(cells: Float64Array, at: number): number
   /** Returns the time when the state ends; 0 if it has ended. Also correct for a state that has not been settled. */

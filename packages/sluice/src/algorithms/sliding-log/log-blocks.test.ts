@@ -7,6 +7,9 @@ import { slidingLog } from './sliding-log.ts'
 
 const rule = slidingLog({ limit: 1_000_000, window: '1h' }) as LogRule
 
+/** A time after all entries. */
+const AFTER_ALL = 1_000_000
+
 /** Logs in an arena, each with a number. It stands for the rows of a table. */
 class Logs {
   readonly budget: ByteBudget
@@ -32,8 +35,8 @@ class Logs {
     rule.settle(this.arena.cells(this.#handle(log)), this.arena.at(this.#handle(log)), nowMs)
   }
 
-  refund(log: number, cost: number): void {
-    rule.refund(this.arena.cells(this.#handle(log)), this.arena.at(this.#handle(log)), 0, cost)
+  refund(log: number, cost: number, endsAt?: number): void {
+    rule.refund(this.arena.cells(this.#handle(log)), this.arena.at(this.#handle(log)), AFTER_ALL, cost, endsAt)
   }
 
   used(log: number, nowMs: number): number {
@@ -120,6 +123,17 @@ describe('a long log', () => {
     }
     expect(most).toBeLessThanOrEqual(8)
     expect(logs.used(1, 100_000)).toBe(100_000)
+  })
+
+  test.for([1030, 1100, 1300, 1700, 2100, 2500])('forgets no unit if one of %i entries is refunded while it moves', (entries) => {
+    const logs = new Logs()
+    logs.add(1)
+    for (let nowMs = 1; nowMs <= entries; nowMs++) logs.spend(1, nowMs)
+    logs.refund(1, 1, 5 + 3_600_000)
+    for (let nowMs = entries + 1; nowMs <= entries + 3000; nowMs++) logs.spend(1, nowMs)
+    // The entries up to 20 have left the window. One of them was refunded.
+    expect(logs.used(1, 3_600_000 + 20)).toBe(entries + 3000 - 20)
+    expect(logs.used(1, 3_600_000 + 4)).toBe(entries + 3000 - 5)
   })
 
   test('gives its memory back when it has become short, and all of it when it goes', () => {

@@ -1,8 +1,5 @@
-// The sliding log: an exact moving window. It keeps an entry for each millisecond in which units were spent.
-// Cells: expiresAt, base, head, count, slots, then a ring of `slots` entries (time, sum). Numbers of entries only grow: the
-// oldest entry has the number `head` and is in slot `head % slots`. `sum` is the total of units spent up to and including its
-// entry, modulo 2^53. `base` is the sum before the oldest entry. So the cost of a range of entries is the difference of two
-// sums, and searches are binary. Only a refund with `endsAt` takes time that is linear in the length of the log.
+// The sliding log: an exact moving window. It keeps an entry for each millisecond in which units were spent. The cells of its
+// state are described in log-cells.ts. Only a refund with `endsAt` takes time that is linear in the length of the log.
 // Invariant: times never decrease from the oldest entry to the newest, and none is after the last settled `nowMs`.
 
 import { type Duration, formatDuration } from '../../core/duration.ts'
@@ -21,6 +18,32 @@ import type { RuleLog } from '../../core/rule-log.ts'
 import { type KindsOf, readOptions } from '../../core/rule-options.ts'
 import { MAX } from '../../core/whole-numbers.ts'
 import { LogBlocks } from './log-blocks.ts'
+import {
+  append,
+  BASE,
+  COUNT,
+  copy,
+  countUpTo,
+  difference,
+  dropOldest,
+  EXPIRES_AT,
+  end,
+  entry,
+  entryReaching,
+  first,
+  frame,
+  HEAD,
+  HEADER,
+  lastSum,
+  move,
+  newest,
+  plus,
+  SLOTS,
+  SUM,
+  sumBefore,
+  TIME,
+  widthToSpend,
+} from './log-cells.ts'
 
 export interface SlidingLogOptions<P extends PerOption = PerOption> extends RuleOptions<P> {
   /** Units that any window lets through. */
@@ -33,21 +56,6 @@ export const SLIDING_LOG_OPTIONS = {
   limit: { kind: 'units' },
   window: { kind: 'duration' },
 } as const satisfies KindsOf<SlidingLogOptions>
-
-const EXPIRES_AT = 0
-const BASE = 1
-const HEAD = 2
-const COUNT = 3
-const SLOTS = 4
-const HEADER = 5
-
-/** Cells of an entry. */
-const TIME = 0
-const SUM = 1
-const ENTRY = 2
-
-/** Sums are counted modulo this number. A log holds at most MAX units, which is less, so differences are exact. */
-const MODULUS = MAX + 1
 
 /** Allows at most `limit` units in any window, wherever it starts. Keeps an entry for each millisecond that was hit. */
 export function slidingLog<const P extends PerOption = undefined>(options: SlidingLogOptions<P>): Rule<PerOf<P>> {
@@ -169,6 +177,8 @@ class SlidingLog<P extends Per> implements Rule<P> {
       cells[to + SUM] = difference(cells[from + SUM], back)
     }
     cells[at + COUNT] = count - dropped
+    // All entries get new numbers, in the same slots: an arena that is moving the log copies them again.
+    cells[at + HEAD] += cells[at + SLOTS]
     this.#touch(cells, at)
   }
 
@@ -181,112 +191,4 @@ class SlidingLog<P extends Per> implements Rule<P> {
     if (countUpTo(cells, at, nowMs - this.windowMs) === count) return 0
     return Math.min(cells[newest(cells, at) + TIME], nowMs) + this.windowMs
   }
-}
-
-function widthToSpend(cells: Float64Array, at: number): number {
-  return HEADER + (cells[at + COUNT] + 1) * ENTRY
-}
-
-function move(from: Float64Array, fromAt: number, to: Float64Array, toAt: number, toWidth: number): void {
-  frame(from, fromAt, to, toAt, toWidth)
-  copy(from, fromAt, to, toAt, first(from, fromAt), end(from, fromAt))
-}
-
-function frame(from: Float64Array, fromAt: number, to: Float64Array, toAt: number, toWidth: number): void {
-  for (let i = 0; i < SLOTS; i++) to[toAt + i] = from[fromAt + i]
-  to[toAt + SLOTS] = Math.floor((toWidth - HEADER) / ENTRY)
-}
-
-function first(cells: Float64Array, at: number): number {
-  return cells[at + HEAD]
-}
-
-function end(cells: Float64Array, at: number): number {
-  return cells[at + HEAD] + cells[at + COUNT]
-}
-
-function copy(from: Float64Array, fromAt: number, to: Float64Array, toAt: number, start: number, end: number): void {
-  for (let number = start; number < end; number++) {
-    const source = slot(from, fromAt, number)
-    const target = slot(to, toAt, number)
-    to[target + TIME] = from[source + TIME]
-    to[target + SUM] = from[source + SUM]
-  }
-}
-
-/** Returns the index of the entry with this number in `cells`. */
-function slot(cells: Float64Array, at: number, number: number): number {
-  return at + HEADER + (number % cells[at + SLOTS]) * ENTRY
-}
-
-/** Returns the index of entry `i`, counted from the oldest, in `cells`. */
-function entry(cells: Float64Array, at: number, i: number): number {
-  return slot(cells, at, cells[at + HEAD] + i)
-}
-
-function newest(cells: Float64Array, at: number): number {
-  return entry(cells, at, cells[at + COUNT] - 1)
-}
-
-/** The sum of the newest entry. */
-function lastSum(cells: Float64Array, at: number): number {
-  return sumBefore(cells, at, cells[at + COUNT])
-}
-
-/** The sum of the entry before entry `i`. */
-function sumBefore(cells: Float64Array, at: number, i: number): number {
-  return i === 0 ? cells[at + BASE] : cells[entry(cells, at, i - 1) + SUM]
-}
-
-/** Returns the number of entries that are not after `timeMs`. Checks both ends first, because the search mostly ends there. */
-function countUpTo(cells: Float64Array, at: number, timeMs: number): number {
-  const count = cells[at + COUNT]
-  if (count === 0 || cells[entry(cells, at, 0) + TIME] > timeMs) return 0
-  if (cells[newest(cells, at) + TIME] <= timeMs) return count
-  let low = 1
-  let high = count - 1
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2)
-    if (cells[entry(cells, at, middle) + TIME] <= timeMs) low = middle + 1
-    else high = middle
-  }
-  return low
-}
-
-/** Returns the first entry at which the entries from `start` on have cost `units` or more. `before` is the sum before `start`. */
-function entryReaching(cells: Float64Array, at: number, start: number, before: number, units: number): number {
-  let low = start
-  let high = cells[at + COUNT] - 1
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2)
-    if (difference(cells[entry(cells, at, middle) + SUM], before) < units) low = middle + 1
-    else high = middle
-  }
-  return low
-}
-
-function dropOldest(cells: Float64Array, at: number, dropped: number): void {
-  cells[at + HEAD] += dropped
-  cells[at + COUNT] -= dropped
-}
-
-/**
- * Sets the sum of the entry of `nowMs`, and adds the entry if there is none. If the ring is full, the newest entry moves to
- * `nowMs` instead: the log gets coarser, and units count longer, never shorter.
- */
-function append(cells: Float64Array, at: number, nowMs: number, sum: number): void {
-  const count = cells[at + COUNT]
-  const isNew = count === 0 || cells[newest(cells, at) + TIME] !== nowMs
-  if (isNew && count < cells[at + SLOTS]) cells[at + COUNT] = count + 1
-  const last = newest(cells, at)
-  cells[last + TIME] = nowMs
-  cells[last + SUM] = sum
-}
-
-function plus(sum: number, units: number): number {
-  return sum < MODULUS - units ? sum + units : sum - (MODULUS - units)
-}
-
-function difference(sum: number, before: number): number {
-  return sum >= before ? sum - before : sum - before + MODULUS
 }
