@@ -99,6 +99,27 @@ describe('lists', () => {
     expect(await second({ allow: clients })).toBe(allowed)
   })
 
+  test('the address is read only for a list of addresses, so lists of keys work on runtimes without addresses', async () => {
+    const limitedBy = (options: Options) =>
+      fetchLimiter({ rules: parseRule('1/minute'), key: ({ headers }: Request) => headers.get('user') ?? '', ...options })(
+        (_request: Request) => new Response(),
+      )
+    const from = (user: string) => new Request('http://localhost/', { headers: { user } })
+    const byKey = limitedBy({ allow: clientList({ keys: ['root'] }), block: clientList({ keys: ['mallory'] }) })
+    for (let i = 0; i < 2; i++) expect((await byKey(from('root'))).status).toBe(200)
+    expect((await byKey(from('mallory'))).status).toBe(403)
+    expect([(await byKey(from('ada'))).status, (await byKey(from('ada'))).status]).toEqual([200, 429])
+    const addresses = clientList({ addresses: ['203.0.113.9'], keys: ['root'] })
+    for (const name of ['allow', 'block']) {
+      expect(() => limitedBy({ [name]: addresses })(from('root'))).toThrow('cannot find the address of a request')
+    }
+  })
+
+  test('a list of the application itself may lack listsAddresses, and its addresses are still looked up', async () => {
+    const own = { hasAddress: () => true, hasKey: () => false } as unknown as ReturnType<typeof clientList>
+    expect((await limitedHandler({ rules: parseRule('1/minute'), block: own }).ask()).status).toBe(403)
+  })
+
   test('a client that is allowed is not counted', async () => {
     const limiter = createLimiter({ rules: parseRule('1/minute') })
     const { ask } = limitedHandler({ limiter, allow: clientList({ addresses: ['203.0.113.9'] }) })

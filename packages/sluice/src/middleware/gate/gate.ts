@@ -125,8 +125,8 @@ export class Gate<R extends object, S> {
   #screen(context: GateContext<R>): MaybePromise<GateContext<R>> {
     const { request } = context
     const { allow, block, key, cost } = this.#options
-    if (block && isBlocked(block, context.address)) return this.#deny(context, () => FORBIDDEN)
-    if (allow?.hasAddress(context.address)) return context
+    if (block && mayListAddress(block) && isBlocked(block, context.address)) return this.#deny(context, () => FORBIDDEN)
+    if (allow && mayListAddress(allow) && allow.hasAddress(context.address)) return context
     const limiters = this.#limiters
     return andThen(typeof limiters === 'function' ? limiters(context) : limiters, (limiter) =>
       andThen(key === undefined ? defaultSubject(limiter, context) : key(request, context), (subject) => {
@@ -217,6 +217,14 @@ function addressReader<R extends object>(
 function defaultSubject({ names }: GateLimiter, context: GateContext): Subject {
   if (names === undefined) return context.address.key
   return names.length === 0 ? {} : { [ADDRESS]: context.address.key }
+}
+
+/**
+ * True if the client's address must be looked up. Some runtimes do not know it, so it is not read for a list of keys. A list that
+ * the application made itself may lack the property.
+ */
+function mayListAddress({ listsAddresses }: ClientList): boolean {
+  return listsAddresses !== false
 }
 
 /** Invariant: a blocked client is also blocked behind a NAT64 translator, whose address contains the client's. */
