@@ -60,14 +60,12 @@ export class Subjects {
       for (let i = 0; i < rules.length; i++) all.push({ rule: i, key: keyOf(rules[i], subject), amount })
       return all
     }
-    const costs = this.#checkedCosts(cost)
+    const amounts = costsByRule(rules, cost)
     const charges: Charge[] = []
     rules.forEach((rule, i) => {
-      const amount = Object.hasOwn(costs, rule.name) ? costs[rule.name] : 1
-      if (amount > 0) charges.push({ rule: i, key: keyOf(rule, subject), amount })
+      if (amounts[i] > 0) charges.push({ rule: i, key: keyOf(rule, subject), amount: amounts[i] })
     })
-    if (charges.length > 0) return charges
-    throw new SluiceError('ERR_COST', 'cost must be at least 1 for one of the rules', { option: 'cost', value: cost })
+    return charges
   }
 
   /** Returns the charge on one rule, by its index. Invariant: the subject has been checked. */
@@ -91,23 +89,26 @@ export class Subjects {
     const message = `no rule counts by ${show(unknown)}: they count by ${this.#names.join(', ') || 'nothing'}`
     throw new SluiceError('ERR_KEY', message, { option: unknown, value: subject[unknown] })
   }
+}
 
-  /** A copy: what was checked is what is spent, also where a property is a getter or hidden. */
-  #checkedCosts(cost: unknown): Readonly<Record<string, number>> {
-    if (typeof cost !== 'object' || cost === null || Array.isArray(cost)) checkCost(cost, 1)
-    const costs = { ...(cost as Readonly<Record<string, number>>) }
-    for (const [name, amount] of Object.entries(costs)) {
-      if (!this.#rules.some((rule) => rule.name === name)) {
-        const names = this.#rules.map((rule) => show(rule.name)).join(', ')
-        throw new SluiceError('ERR_RULE_NAME', `cost names no rule of the limiter: ${show(name)}; there is ${names}`, {
-          option: name,
-          value: amount,
-        })
-      }
-      checkCost(amount, 0, name)
+/** Returns the cost of each rule, in the order of `rules`. Throws if `cost` is not a record of costs by rule name. */
+export function costsByRule(rules: readonly Rule[], cost: unknown): readonly number[] {
+  if (typeof cost !== 'object' || cost === null || Array.isArray(cost)) checkCost(cost, 1)
+  // A copy: the costs that are checked are the costs that are spent, also if a property is a getter or hidden.
+  const costs = { ...(cost as Readonly<Record<string, number>>) }
+  for (const [name, amount] of Object.entries(costs)) {
+    if (!rules.some((rule) => rule.name === name)) {
+      const names = rules.map((rule) => show(rule.name)).join(', ')
+      throw new SluiceError('ERR_RULE_NAME', `cost names no rule of the limiter: ${show(name)}; there is ${names}`, {
+        option: name,
+        value: amount,
+      })
     }
-    return costs
+    checkCost(amount, 0, name)
   }
+  const amounts = rules.map(({ name }) => (Object.hasOwn(costs, name) ? costs[name] : 1))
+  if (amounts.some((amount) => amount > 0)) return amounts
+  throw new SluiceError('ERR_COST', 'cost must be at least 1 for one of the rules', { option: 'cost', value: cost })
 }
 
 /** Returns a text that identifies the subject: equal subjects have equal texts, and different subjects different ones. */

@@ -11,7 +11,7 @@ import { type ClientAddress, peerAddress, USUAL_HEADERS, USUAL_IPV6_PREFIX } fro
 import { checkStyles, DEFAULT_STYLE, type Denial } from '../../http/responder.ts'
 import { warnProcess } from '../../http/warning.ts'
 import type { Adapter } from './adapter.ts'
-import { costOf, costsOf } from './costs.ts'
+import { checkStaticCost, costOf, costsOf } from './costs.ts'
 import { ADDRESS, type GateLimiter } from './gate-limiter.ts'
 import { type LimiterSource, limiterSource } from './limiter-source.ts'
 import { andThen, type MaybePromise, tryThen } from './maybe-promise.ts'
@@ -50,13 +50,16 @@ export class Gate<R extends object, S> {
 
   constructor(door: string, options: AnyOptions<R>, adapter: Adapter<R, S>) {
     checkGateOptions(door, options)
-    const { headers = DEFAULT_STYLE, charge = 'request' } = options
+    const { headers = DEFAULT_STYLE, charge = 'request', cost = 1 } = options
     const styles = checkStyles(headers)
     this.#door = door
     this.#options = options
     this.#adapter = adapter
     this.#lists = styles.includes('draft-7') ? ['RateLimit-Policy'] : ['RateLimit-Policy', 'RateLimit']
     this.#limiters = limiterSource(door, options, styles)
+    if (typeof this.#limiters !== 'function' && typeof cost !== 'function') {
+      checkStaticCost(door, this.#limiters.limiter.rules, cost)
+    }
     this.#addressOf = addressReader(options, adapter)
     this.#isChargedLater = charge !== 'request'
   }
