@@ -350,10 +350,14 @@ describe('denial', () => {
     expect(createResponder({ rules }).denial(fromStore).status).toBe(429)
   })
 
-  test('an allowed decision has its fields, from any source', async () => {
-    const { RateLimit } = createResponder({ rules }).headers(await withoutStore('allow'))
-    expect(RateLimit).toBe('"burst";r=20;t=0, "daily";r=10000;t=0')
-  })
+  test.each(['draft-10', 'draft-7', 'draft-6', 'legacy'] as const)(
+    'an allowed decision has no %s fields if nothing was counted, and has them if a stand-in counted',
+    async (style) => {
+      const responder = createResponder({ rules, headers: style })
+      expect(responder.headers(await withoutStore('allow'))).toEqual({})
+      expect(Object.keys(responder.headers(await withoutStore('local'))).length).toBeGreaterThanOrEqual(2)
+    },
+  )
 })
 
 describe('wrong options are refused', () => {

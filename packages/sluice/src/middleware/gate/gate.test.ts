@@ -6,6 +6,7 @@ import { parseRule } from '../../algorithms/parse-rule.ts'
 import { createLimiter } from '../../create-limiter.ts'
 import { clientList } from '../../http/client-list.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
+import { failingStore } from '../../testing/failing-store.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { fetchLimiter } from '../fetch.ts'
 
@@ -229,6 +230,17 @@ describe('mounted twice', () => {
     expect(warnings).toEqual(['WARN_MOUNTED_TWICE'])
     expect((await handler(new Request('http://localhost/'), DENO)).status).toBe(429)
     expect(createLimiter({ rules: everybody, store }).get({})).toBe(2)
+  })
+
+  test('fields about one limiter are not those of a limiter that counted nothing', async () => {
+    const store = failingStore(fakeClock())
+    store.plan = 'fatal'
+    const unknown: Options = { ...options, rules: parseRule('2/minute'), headers: 'legacy', store, failure: { then: 'allow' } }
+    const known: Options = { ...options, headers: 'legacy', store: memoryStore({ clock: fakeClock() }) }
+    for (const handler of [twice(unknown, known), twice(known, unknown)]) {
+      const { headers } = await handler(new Request('http://localhost/'), DENO)
+      expect(headers.get('X-RateLimit-Limit')).toBe('5')
+    }
   })
 
   test('a rule that cost 0 there has not counted the request', async () => {

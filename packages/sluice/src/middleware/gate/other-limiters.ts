@@ -2,6 +2,7 @@
 
 import type { Rule } from '../../core/rule.ts'
 import type { Subject } from '../../core/subject.ts'
+import { isUncounted } from '../../http/responder.ts'
 import { costOf } from './costs.ts'
 import type { GateLimiter } from './gate-limiter.ts'
 import type { GateContext } from './request-context.ts'
@@ -26,6 +27,8 @@ export function isTightest(context: GateContext): boolean {
   return true
 }
 
+/** Returns −1 for a denial, and Infinity if nothing was counted: such a limiter has no fields to write. */
 function unitsLeft({ denial, decision }: GateContext): number {
-  return denial === undefined ? (decision?.remaining ?? Number.POSITIVE_INFINITY) : -1
+  if (denial !== undefined) return -1
+  return decision === undefined || isUncounted(decision) ? Number.POSITIVE_INFINITY : decision.remaining
 }
