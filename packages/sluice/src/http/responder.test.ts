@@ -375,6 +375,19 @@ describe('wrong options are refused', () => {
     expect(make(options)).toThrow(expect.objectContaining({ code: 'ERR_OPTION', message: expect.stringMatching(message) }))
   })
 
+  test('two different rules of one name; the same rule twice is one policy', () => {
+    const other = fixedWindow({ limit: 9, window: '1d', name: 'daily' })
+    expect(make({ rules: [DAILY, other] })).toThrow(
+      expect.objectContaining({
+        code: 'ERR_RULE_NAME',
+        message: expect.stringContaining('two different rules are called "daily"'),
+      }),
+    )
+    const { limiter } = setUp(DAILY)
+    const headers = createResponder({ rules: [DAILY, DAILY] }).headers(limiter.hit('ada'))
+    expect(headers).toEqual({ 'RateLimit-Policy': '"daily";q=10000;w=86400', RateLimit: '"daily";r=9999;t=86400' })
+  })
+
   test("another limiter's decision", () => {
     const { limiter } = setUp(BURST)
     const responder = createResponder({ rules: [DAILY] })

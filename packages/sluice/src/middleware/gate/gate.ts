@@ -16,9 +16,11 @@ import { ADDRESS, type GateLimiter } from './gate-limiter.ts'
 import { type LimiterSource, limiterSource } from './limiter-source.ts'
 import { andThen, type MaybePromise, tryThen } from './maybe-promise.ts'
 import { type AnyOptions, checkGateOptions } from './options.ts'
-import { freshRules, isTightest } from './other-limiters.ts'
+import { freshPolicies, freshRules, isTightest } from './other-limiters.ts'
 import { refund } from './refund.ts'
 import { type AddressOf, type DecidedContext, type DeniedContext, GateContext } from './request-context.ts'
+
+const POLICY_FIELD = 'RateLimit-Policy'
 
 /** The lowest status of a failure. */
 const FIRST_FAILURE = 400
@@ -55,7 +57,7 @@ export class Gate<R extends object, S> {
     this.#door = door
     this.#options = options
     this.#adapter = adapter
-    this.#lists = styles.includes('draft-7') ? ['RateLimit-Policy'] : ['RateLimit-Policy', 'RateLimit']
+    this.#lists = styles.includes('draft-7') ? [POLICY_FIELD] : [POLICY_FIELD, 'RateLimit']
     this.#limiters = limiterSource(door, options, styles)
     if (typeof this.#limiters !== 'function' && typeof cost !== 'function') {
       checkStaticCost(door, this.#limiters.limiter.rules, cost)
@@ -82,8 +84,8 @@ export class Gate<R extends object, S> {
   }
 
   /**
-   * Writes the denial's fields, or the rate limit fields. Adds to fields that are lists. Of other fields, the tightest limiter's
-   * stay.
+   * Writes the denial's fields, or the rate limit fields. Adds to fields that are lists; a policy is named once. Of other fields,
+   * the tightest limiter's stay.
    */
   writeFields(context: GateContext<R>, response: S): void {
     if (!this.hasFields(context)) return
@@ -92,9 +94,12 @@ export class Gate<R extends object, S> {
     const fields = denial?.headers ?? (limiter as GateLimiter).responder.headers(decision as Decision)
     const isFirst = adapter.writesFirst && context.before === undefined && context.latest === context
     for (const name in fields) {
-      if (!isFirst && this.#lists.includes(name)) adapter.addField(response, name, fields[name])
-      else if (isFirst || isTightest(context)) adapter.setField(response, name, fields[name])
+      if (!isFirst && this.#lists.includes(name)) {
+        const members = name === POLICY_FIELD ? freshPolicies(context, fields[name]) : fields[name]
+        if (members !== '') adapter.addField(response, name, members)
+      } else if (isFirst || isTightest(context)) adapter.setField(response, name, fields[name])
     }
+    context.policies = fields[POLICY_FIELD]
   }
 
   /** True if the response decides about the charge. Then `refundIfFree` must be called with its status. */
