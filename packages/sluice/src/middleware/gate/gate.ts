@@ -11,6 +11,7 @@ import { type ClientAddress, peerAddress, USUAL_HEADERS, USUAL_IPV6_PREFIX } fro
 import { checkStyles, DEFAULT_STYLE, type Denial } from '../../http/responder.ts'
 import { warnProcess } from '../../http/warning.ts'
 import type { Adapter } from './adapter.ts'
+import { changedDenial } from './changed-denial.ts'
 import { checkStaticCost, costOf, costsOf } from './costs.ts'
 import { ADDRESS, type GateLimiter } from './gate-limiter.ts'
 import { type LimiterSource, limiterSource } from './limiter-source.ts'
@@ -193,7 +194,7 @@ export class Gate<R extends object, S> {
     context.denial = denial
     if (onDenied === undefined) return context
     return andThen(onDenied(context as DeniedContext<R>), (change) => {
-      if (change) context.denial = { ...denial, ...change, headers: { ...denial.headers, ...change.headers } }
+      if (typeof change === 'object' && change !== null) context.denial = changedDenial(this.#door, denial, change)
       return context
     })
   }
