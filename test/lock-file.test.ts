@@ -1,4 +1,4 @@
-// The lock file names every package and its hash, and no registry host.
+// The lock file names every package and its hash, and no registry host. It fits the manifests, and the oldest supported Node.
 
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
@@ -10,6 +10,8 @@ interface Entry {
   readonly integrity?: string
   readonly resolved?: string
   readonly optional?: boolean
+  readonly dev?: boolean
+  readonly engines?: { readonly node?: string }
   readonly os?: readonly string[]
   readonly cpu?: readonly string[]
 }
@@ -31,4 +33,24 @@ test('every package has a hash that it is checked against', () => {
 
 test('no package names the registry that it came from', () => {
   expect(entries.filter(({ entry }) => entry.resolved !== undefined).map(({ name }) => name)).toEqual([])
+})
+
+const server = JSON.parse(readFileSync(new URL('../packages/server/package.json', import.meta.url), 'utf8'))
+const library = JSON.parse(readFileSync(new URL('../packages/sluice/package.json', import.meta.url), 'utf8'))
+
+test('the service asks for the version of the library that it was tested with', () => {
+  expect(server.dependencies.sluice).toBe(`^${library.version}`)
+  expect(lock.packages['packages/server'].dependencies).toEqual(server.dependencies)
+})
+
+// Newer versions of light-my-request need a version of cookie that warns on Node 20. Fastify accepts any version 6. The lock file
+// and overrides do not reach those who install the package, but a dependency of the package does.
+test('whoever installs the service gets packages for every Node that it supports', () => {
+  expect(server.dependencies['light-my-request']).toBe(lock.packages['node_modules/light-my-request'].version)
+  const [, oldest] = /^>=(\d+)/.exec(server.engines.node) ?? []
+  const tooNew = entries.filter(({ entry: { dev, engines } }) => {
+    const [, least] = /^>=? ?(\d+)/.exec(engines?.node ?? '') ?? []
+    return dev !== true && Number(least ?? 0) > Number(oldest)
+  })
+  expect(tooNew.map(({ name }) => name)).toEqual([])
 })

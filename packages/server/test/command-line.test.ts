@@ -46,6 +46,23 @@ function file(name: string, content: string): string {
 }
 
 describe('check', () => {
+  test.each([
+    ['allow', 'Allow', 0, 'Allow  the store does not answer, and nothing is counted\n'],
+    ['deny', 'Deny', 1, 'Deny   the store does not answer, try again in 500 ms\n'],
+    ['local', 'Allow', 0, 'Allow  4 of 5 left, all free again in 60 s\n'],
+  ])('prints a decision of failure mode %s', async (fallback, status, code, stdout) => {
+    const result = { status, limit: 5, remain: 4, reset_in_second: 60, fallback, retry_after_ms: 500 }
+    const degraded = createServer((_, response) =>
+      response.end(JSON.stringify({ meta: {}, data: { ...result, results: [result] } })),
+    )
+    onTestFinished(() => void degraded.close())
+    await once(degraded.listen(0, '127.0.0.1'), 'listening')
+    const env = { SLUICE_URL: `http://127.0.0.1:${(degraded.address() as AddressInfo).port}` }
+    expect(await sluice(['check', 'acme', '/a'], { env })).toEqual({ code, stdout, stderr: '' })
+    const json = await sluice(['check', 'acme', '/a', '--json'], { env })
+    expect(JSON.parse(json.stdout)).toMatchObject({ storeFallback: fallback })
+  })
+
   test('prints the decision, and has a matching exit code', async () => {
     expect(await sluice(['check', 'acme', '/v1/orders'])).toEqual({
       code: 0,

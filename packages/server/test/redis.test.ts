@@ -172,7 +172,7 @@ describe('when Redis does not answer', () => {
     await own.kill()
     for (let i = 0; i < 10; i++) {
       const startMs = performance.now()
-      expect(await check()).toMatchObject({ status: 200, body: { data: { status: 'Allow' } } })
+      expect(await check()).toMatchObject({ status: 200, body: { data: { status: 'Allow', fallback: 'local' } } })
       expect(performance.now() - startMs).toBeLessThan(1000)
     }
     expect((await service.call('GET', '/readyz')).body).toMatchObject({
@@ -193,6 +193,36 @@ describe('when Redis does not answer', () => {
       await check()
       return (await service.call('GET', '/readyz')).body.data.state === 'ready'
     })
+  })
+
+  test('with failureMode deny, proxies get 503, and bodies, headers and metrics say that nothing was counted', async () => {
+    const { own, service } = await withRedis({ failureMode: 'deny' })
+    const authorize = (query = '') => service.call('GET', `/v1/authorize?client=ada&route=/a${query}`)
+    expect((await authorize()).status).toBe(200)
+    await own.kill()
+    const denied = await authorize()
+    expect([denied.status, denied.body, denied.headers.get('retry-after')]).toEqual([503, '', '1'])
+    expect([...denied.headers.keys()].filter((name) => name.includes('ratelimit'))).toEqual([])
+    expect((await authorize('&deny_status=403')).status).toBe(403)
+    const checked = await service.call('POST', '/v1/check', { client_id: 'ada', route: '/a' })
+    expect(checked).toMatchObject({ status: 200, body: { data: { status: 'Deny', fallback: 'deny' } } })
+    expect(checked.headers.get('ratelimit')).toBeNull()
+    const batch = await service.call('POST', '/v1/check/batch', { checks: [{ client_id: 'ada', route: '/a' }] })
+    expect(batch.body.data.results).toMatchObject([{ status: 'Deny', fallback: 'deny', retry_after_ms: 500 }])
+    const metrics = (await service.call('GET', '/metrics')).body as string
+    expect(metrics).toContain('sluice_checks_total{policy="default",outcome="deny",reason="fallback"} 4\n')
+    expect(metrics).not.toContain('reason="limit"')
+    expect((await service.call('GET', '/v1/stats?seconds=60')).body.data.since_start.denied).toBe(4)
+  })
+
+  test('with failureMode allow, checks pass, and bodies and headers say that nothing was counted', async () => {
+    const { own, service } = await withRedis({ failureMode: 'allow' })
+    await own.kill()
+    const checked = await service.call('POST', '/v1/check', { client_id: 'ada', route: '/a' })
+    expect(checked).toMatchObject({ status: 200, body: { data: { status: 'Allow', fallback: 'allow' } } })
+    expect([...checked.headers.keys()].filter((name) => name.includes('ratelimit'))).toEqual([])
+    const metrics = (await service.call('GET', '/metrics')).body as string
+    expect(metrics).toContain('sluice_checks_total{policy="default",outcome="allow",reason="fallback"} 1\n')
   })
 
   test('with failureMode throw, checks are answered 503 and the service is not ready', async () => {

@@ -8,6 +8,15 @@ import { startService } from './running-service.ts'
 const reference = readFileSync(new URL('../../../docs/reference/service.md', import.meta.url), 'utf8')
 const description = JSON.parse(readFileSync(new URL('../openapi.json', import.meta.url), 'utf8'))
 
+test('the page of the entry point has every name that the entry point exports', () => {
+  const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8')
+  const page = read('../../../docs/reference/sluice-server.md')
+  const exported = [...read('../src/index.ts').matchAll(/\{([^}]+)\}/g)].flatMap(([, names]) => names.match(/\w+/g) ?? [])
+  const names = exported.filter((name) => name !== 'type')
+  expect(names.length).toBeGreaterThan(10)
+  expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(page))).toEqual([])
+})
+
 test('it has every error code, with its status and meaning', () => {
   const rows = [...reference.matchAll(/^\| `(ERR_\w+)` +\| (\d+) +\| (.*?) +\|$/gm)]
   const written = Object.fromEntries(rows.map(([, code, status, meaning]) => [code, { status: Number(status), meaning }]))

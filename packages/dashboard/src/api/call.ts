@@ -18,6 +18,11 @@ export class ApiError extends Error {
     this.code = code
     this.problems = problems
   }
+
+  /** Returns the message of the first problem with the value at a path, or with a part of that value. */
+  messageAt(path: string): string | undefined {
+    return this.problems.find(({ at }) => at === path || at.startsWith(`${path}.`))?.message
+  }
 }
 
 interface Envelope {

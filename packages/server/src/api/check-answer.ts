@@ -18,7 +18,9 @@ export function batchAnswer(answers: readonly string[]): string {
 export function answerData({ allowed, isShadowDenied, decision }: CheckResult): string {
   const { limit, remaining, resetAfterMs } = decision
   const numbers = `"limit":${limit},"remain":${remaining},"reset_in_second":${Math.ceil(resetAfterMs / 1000)}`
-  return `{"status":"${allowed ? 'Allow' : 'Deny'}",${numbers}${isShadowDenied ? ',"shadow_denied":true' : ''}}`
+  const shadow = isShadowDenied ? ',"shadow_denied":true' : ''
+  const fallback = decision.failure === undefined ? '' : `,"fallback":"${decision.failure.then}"`
+  return `{"status":"${allowed ? 'Allow' : 'Deny'}",${numbers}${shadow}${fallback}}`
 }
 
 /** One result of a batch. It includes `retry_after_ms`, since a batch has no Retry-After header for each check. */

@@ -65,6 +65,13 @@ export const Answer = Type.Object(
     shadow_denied: Type.Optional(
       Type.Literal(true, { description: 'The rules deny this; it is allowed because the policy is in shadow mode.' }),
     ),
+    fallback: Type.Optional(
+      Type.Enum(['local', 'allow', 'deny'], {
+        description:
+          'Present if the store did not answer: the failure mode that decided. With `allow` and `deny` nothing was counted, ' +
+          'so `remain` and `reset_in_second` describe no client.',
+      }),
+    ),
   },
   named('Answer'),
 )

@@ -16,6 +16,11 @@ export interface CheckDecision {
   readonly resetAfterMs: number
   /** The rules deny this; it is allowed because the policy is in shadow mode. */
   readonly isShadowDenied: boolean
+  /**
+   * Set if the service decided without its store: its failure mode. With `allow` and `deny` nothing was counted, so the numbers
+   * describe no client.
+   */
+  readonly storeFallback?: 'local' | 'allow' | 'deny'
   /** The origin of the decision: the service, or this client because the service could not be asked. */
   readonly source: 'service' | 'fallback'
   /** The reason for the fallback. */
@@ -173,6 +178,7 @@ export function checkDecision(wire: Wire): CheckDecision {
     retryAfterMs: wire.status === 'Allow' ? 0 : orNever(wire.retry_after_ms),
     resetAfterMs: wire.reset_in_second * 1000,
     isShadowDenied: wire.shadow_denied === true,
+    ...(wire.fallback === undefined ? {} : { storeFallback: wire.fallback }),
     source: 'service',
   }
 }

@@ -73,7 +73,7 @@ test('an invalid file changes nothing, is reported once, and can be corrected', 
   expect(limit()).toBe(1)
   expect(book.get('b')).toBeUndefined()
   expect(events).toEqual([
-    { kind: 'refused', message: expect.stringMatching(/sluice\.yaml:3: policies\[1\]\.rules\[0\]: no unit is called "minut"/) },
+    { kind: 'refused', message: expect.stringMatching(/sluice\.yaml:3: policies\[1\]\.rules: no unit is called "minut"/) },
   ])
   rmSync(path)
   await poll()

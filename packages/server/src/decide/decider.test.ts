@@ -3,6 +3,7 @@ import { failingStore, fakeClock } from 'sluice/testing'
 import { describe, expect, test } from 'vitest'
 import { type PolicyMode, type PolicySpec, readPolicy } from '../policies/policy.ts'
 import { PolicyBook } from '../policies/policy-book.ts'
+import { REASON } from '../stats/policy-stats.ts'
 import { Stats } from '../stats/stats.ts'
 import { type CheckResult, Decider } from './decider.ts'
 
@@ -68,12 +69,12 @@ describe('on a memory store', () => {
     check('bob')
     const reasons = Object.fromEntries(stats.policies().map(({ name, byReason }) => [name, [...byReason]]))
     expect(reasons).toEqual({
-      own: [2, 0, 0, 3, 1, 0],
-      seen: [1, 0, 1, 0, 0, 0],
-      off: [0, 1, 0, 0, 0, 0],
-      default: [1, 0, 0, 0, 0, 0],
+      own: [2, 0, 0, 3, 1, 0, 0, 0],
+      seen: [1, 0, 1, 0, 0, 0, 0, 0],
+      off: [0, 1, 0, 0, 0, 0, 0, 0],
+      default: [1, 0, 0, 0, 0, 0, 0, 0],
     })
-    expect([...stats.total.byReason]).toEqual([4, 1, 1, 3, 1, 0])
+    expect([...stats.total.byReason]).toEqual([4, 1, 1, 3, 1, 0, 0, 0])
     expect(stats.checkSeconds.counts.reduce((a, b) => a + b)).toBe(10)
   })
 
@@ -103,15 +104,17 @@ describe('on a store that fails', () => {
     return () => clearTimeout(handle)
   }
 
-  function decide(then: 'local' | 'deny' | 'throw') {
+  function decide(then: 'local' | 'allow' | 'deny' | 'throw', ...specs: PolicySpec[]) {
     const stats = new Stats()
+    const policies = new PolicyBook()
+    for (const spec of specs) policies.put(readPolicy(spec, 'api'))
     return {
       stats,
       decider: new Decider({
         store: gone(),
         failure: { then, timeoutMs: 5 },
         fallbackKeys: 1000,
-        policies: new PolicyBook(),
+        policies,
         stats,
       }),
     }
@@ -129,9 +132,39 @@ describe('on a store that fails', () => {
     expect(await decider.check('ada', '/a', 1)).toMatchObject({ decision: { remaining: 92 } })
   })
 
+  test.each([
+    ['allow', true, { fallbackAllow: 1 }],
+    ['deny', false, { fallbackDeny: 1 }],
+  ] as const)('failure mode %s has a reason of its own, and its numbers are not measured', async (then, allowed, reasons) => {
+    const { stats, decider } = decide(then)
+    expect(await decider.check('ada', '/a', 1)).toMatchObject({ allowed, isShadowDenied: false })
+    expect(reasonsOf(stats)).toEqual(reasons)
+    expect(stats.utilization.counts.reduce((a, b) => a + b)).toBe(0)
+    expect(stats.policies()[0].nearLimit).toBe(0)
+    expect(stats.total.totals()).toEqual({ allowed: allowed ? 1 : 0, denied: allowed ? 0 : 1, shadow_denied: 0, errors: 0 })
+  })
+
+  test('failure mode deny denies nothing in shadow mode, and is not taken for a denial of the rules', async () => {
+    const { stats, decider } = decide('deny', { name: 'seen', client: 'eve', rules: '1/minute', mode: 'shadow' })
+    expect(await decider.check('eve', '/a', 1)).toMatchObject({ allowed: true, isShadowDenied: false })
+    expect(reasonsOf(stats)).toEqual({ fallbackAllow: 1 })
+  })
+
+  test('a denial of local counters has the reason of its rules', async () => {
+    const { stats, decider } = decide('local', { name: 'own', client: 'ada', rules: '1/minute' })
+    for (const cost of [1, 1, 2]) await decider.check('ada', '/a', cost)
+    expect(reasonsOf(stats)).toEqual({ within: 1, limit: 1, cost: 1 })
+    expect(stats.utilization.counts.reduce((a, b) => a + b)).toBe(3)
+  })
+
+  function reasonsOf({ total }: Stats): Record<string, number> {
+    const counts = Object.entries(REASON).map(([name, i]) => [name, total.byReason[i]] as const)
+    return Object.fromEntries(counts.filter(([, count]) => count > 0))
+  }
+
   test('without a fallback the check fails, and is counted as an error', async () => {
     const { stats, decider } = decide('throw')
     await expect(decider.check('ada', '/a', 1)).rejects.toMatchObject({ code: 'ERR_STORE_UNKNOWN' })
-    expect([...stats.total.byReason]).toEqual([0, 0, 0, 0, 0, 1])
+    expect([...stats.total.byReason]).toEqual([0, 0, 0, 0, 0, 1, 0, 0])
   })
 })

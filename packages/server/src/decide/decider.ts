@@ -7,6 +7,7 @@ import type { Policy } from '../policies/policy.ts'
 import type { PolicyBook } from '../policies/policy-book.ts'
 import { REASON, type Reason } from '../stats/policy-stats.ts'
 import type { CheckedRequest, Stats } from '../stats/stats.ts'
+import { isUncounted } from '../stats/uncounted.ts'
 import { countedKey } from './counted-key.ts'
 import { type PolicyLimiter, PolicyLimiters } from './policy-limiters.ts'
 import { StoreHealth } from './store-health.ts'
@@ -138,15 +139,19 @@ export class Decider {
 
   #resultOf(entry: PolicyLimiter, check: TimedCheck, decision: Decision): CheckResult {
     const { policy } = entry
-    const isShadowDenied = !decision.allowed && policy.mode === 'shadow'
+    const isShadow = policy.mode === 'shadow'
+    // If nothing was counted, the rules did not deny.
+    const isShadowDenied = !decision.allowed && isShadow && !isUncounted(decision)
     this.#stats.checkSeconds.observe((performance.now() - check.startMs) / 1000)
     this.#stats.record(entry.policyStats, policy.name, reasonFor(policy, decision), check, decision)
-    return { policy, decision, allowed: decision.allowed || isShadowDenied, isShadowDenied, responder: entry.responder }
+    return { policy, decision, allowed: decision.allowed || isShadow, isShadowDenied, responder: entry.responder }
   }
 }
 
-function reasonFor({ mode }: Policy, { allowed, retryAfterMs }: Decision): Reason {
+function reasonFor({ mode }: Policy, decision: Decision): Reason {
+  const { allowed, retryAfterMs } = decision
   if (mode === 'off') return REASON.off
+  if (isUncounted(decision)) return allowed || mode === 'shadow' ? REASON.fallbackAllow : REASON.fallbackDeny
   if (allowed) return REASON.within
   if (mode === 'shadow') return REASON.shadow
   return retryAfterMs === Number.POSITIVE_INFINITY ? REASON.cost : REASON.limit

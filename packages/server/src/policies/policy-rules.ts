@@ -9,15 +9,20 @@ import { within } from '../input/check-input.ts'
 import { show } from '../input/near-word.ts'
 import { MOST_RULES } from './policy-schema.ts'
 
-/** Makes the rules that stand at `at`; adds what is wrong with them to `problems`. */
-export function readRules(written: readonly (string | RuleSpec)[], at: string, problems: Problem[]): Rule[] {
+/** One rule, or a list of rules, as people write them. */
+export type WrittenRules = string | RuleSpec | readonly (string | RuleSpec)[]
+
+/** Makes the rules that are written at the place `at`. Adds their problems to `problems`. */
+export function readRules(written: WrittenRules, at: string, problems: Problem[]): Rule[] {
   const rules: Rule[] = []
-  written.forEach((spec, i) => {
+  const specs = [written].flat() as readonly (string | RuleSpec)[]
+  specs.forEach((spec, i) => {
     try {
       rules.push(...readRule(spec, (place) => `rule-${rules.length + place + 1}`))
     } catch (error) {
       if (!(error instanceof SluiceError)) throw error
-      problems.push({ at: within(at, i), message: `${within(at, i)}: ${error.message}` })
+      const place = placeOf(error, spec, Array.isArray(written) ? within(at, i) : at)
+      problems.push({ at: place, message: `${place}: ${error.message}` })
     }
   })
   const names = rules.map(({ name }) => name)
@@ -27,6 +32,11 @@ export function readRules(written: readonly (string | RuleSpec)[], at: string, p
     problems.push({ at, message: `${at} must be 1 to ${MOST_RULES} in all, and has ${rules.length}` })
   }
   return rules
+}
+
+/** Returns the place of an error: the option that it is about, or the whole rule. Notation has no options. */
+function placeOf({ option }: SluiceError, spec: string | RuleSpec, at: string): string {
+  return typeof spec === 'string' || option === undefined ? at : within(at, option)
 }
 
 /** The rules of one entry: a notation may hold several. Those without a name of their own are named by their place. */

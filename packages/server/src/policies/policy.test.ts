@@ -132,8 +132,13 @@ describe('problems of a policy are reported with their place', () => {
     ],
     [
       { name: 'p', client: 'a', rules: [{ algorithm: 'fixed-window', limit: 1, window: '1s', anchor: 'clock', elastic: true }] },
-      "rules[0]: fixedWindow cannot be elastic with anchor 'clock': a boundary of the clock does not move",
+      "rules[0].elastic: fixedWindow cannot be elastic with anchor 'clock': a boundary of the clock does not move",
     ],
+    [
+      { name: 'p', client: 'a', rules: { algorithm: 'sliding-window', limit: 2 ** 40, window: '1d' } },
+      'rules.limit: slidingWindow multiplies limit and window, and 1099511627776 × 86400000 ms passes 2^53: use a smaller one, or fixedWindow',
+    ],
+    [{ name: 'p', client: 'a', rules: '5/secnd' }, 'rules: no unit is called "secnd", in "5/secnd": did you mean second?'],
     [
       { name: 'p', client: 'a', rules: ['9/minute', { algorithm: 'gcra', limit: 9, period: '1s', name: 'rule-1' }] },
       'two of rules are called "rule-1": give each a name of its own',

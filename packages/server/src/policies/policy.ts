@@ -54,7 +54,7 @@ export function readPolicy(spec: unknown, source: PolicySource, at = ''): Policy
         : `the policy ${show(name)} needs a client or a route: the one for all clients and routes is called ${DEFAULT_POLICY}`
     problems.push({ at: within(at, 'name'), message })
   }
-  const rules = readRules(full.rules, within(at, 'rules'), problems)
+  const rules = readRules(written, within(at, 'rules'), problems)
   refuse(what, problems)
   return Object.freeze({ name, client, route, rules: Object.freeze(rules), mode, scope, source, spec: Object.freeze(full) })
 }

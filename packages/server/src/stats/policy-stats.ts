@@ -1,16 +1,33 @@
 // Statistics of one policy, or of all policies together.
 // Invariant: every check is counted under exactly one reason, in the second in which it was decided.
 
-import { SecondRing } from './second-ring.ts'
+import { COLUMNS, type Column, SecondRing } from './second-ring.ts'
 
 /** The reason for the outcome of a check. The numbers index the arrays below. */
-export const REASON = { within: 0, off: 1, shadow: 2, limit: 3, cost: 4, store: 5 } as const
+export const REASON = {
+  /** Within the limit. */
+  within: 0,
+  /** The policy is off. */
+  off: 1,
+  /** Over the limit, in shadow mode. */
+  shadow: 2,
+  /** Over the limit. */
+  limit: 3,
+  /** The cost is above the limit. */
+  cost: 4,
+  /** The store failed, and there is no fallback. */
+  store: 5,
+  /** The store failed, and the fallback allows everything. */
+  fallbackAllow: 6,
+  /** The store failed, and the fallback denies everything. */
+  fallbackDeny: 7,
+} as const
 export type Reason = (typeof REASON)[keyof typeof REASON]
 
-/** In the order of REASON: within the limit; policy off; over the limit in shadow mode; over the limit; cost above the limit; no store. */
-export const REASON_NAMES = ['within', 'off', 'shadow', 'limit', 'cost', 'store'] as const
-export const OUTCOMES = ['allow', 'allow', 'allow', 'deny', 'deny', 'error'] as const
-const COLUMN_OF = [0, 0, 2, 1, 1, 3] as const
+/** Names in metrics and events, in the order of REASON. The outcome tells the two fallbacks apart. */
+export const REASON_NAMES = ['within', 'off', 'shadow', 'limit', 'cost', 'store', 'fallback', 'fallback'] as const
+export const OUTCOMES = ['allow', 'allow', 'allow', 'deny', 'deny', 'error', 'allow', 'deny'] as const
+const COLUMN_OF = [0, 0, 2, 1, 1, 3, 0, 1] as const
 
 export class PolicyStats {
   /** The policy's name. */
@@ -33,6 +50,15 @@ export class PolicyStats {
   /** The last second with activity. Creation counts as activity, so that new statistics are not dropped before their first check. */
   get latest(): number {
     return Math.max(this.ring.latest, this.#startSecond)
+  }
+
+  /** Returns the checks since the start, by column. */
+  totals(): Record<Column, number> {
+    const totals = { allowed: 0, denied: 0, shadow_denied: 0, errors: 0 }
+    this.byReason.forEach((count, reason) => {
+      totals[COLUMNS[COLUMN_OF[reason]]] += count
+    })
+    return totals
   }
 
   count(second: number, reason: Reason): void {

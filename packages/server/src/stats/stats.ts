@@ -7,6 +7,7 @@ import { DURATION_BOUNDS, Histogram, UTILIZATION_BOUNDS } from './histogram.ts'
 import { OUTCOMES, PolicyStats, REASON, REASON_NAMES, type Reason } from './policy-stats.ts'
 import { RING_SECONDS } from './second-ring.ts'
 import { TopClients } from './top-clients.ts'
+import { isUncounted } from './uncounted.ts'
 
 /** Name of the combined statistics of policies above the maximum. */
 export const OTHER = 'other'
@@ -80,14 +81,15 @@ export class Stats {
     const second = Math.floor(nowMs / 1000)
     this.#count(policyStats, second, reason)
     if (decision.source === 'fallback') this.fallbacks += 1
-    const isDenied = reason === REASON.limit || reason === REASON.cost
+    const isDenied = OUTCOMES[reason] === 'deny'
     if (isDenied) {
       this.deniedClients.add(clientId, nowMs)
     } else {
       this.allowedClients.add(clientId, nowMs)
       if (reason === REASON.within && decision.remaining * 5 <= decision.limit) policyStats.nearLimit += 1
     }
-    if (reason !== REASON.off) this.utilization.observe((decision.limit - decision.remaining) / decision.limit)
+    if (reason !== REASON.off && !isUncounted(decision))
+      this.utilization.observe((decision.limit - decision.remaining) / decision.limit)
     const isNews = isDenied || reason === REASON.shadow
     if (this.events.samples(second, isNews)) {
       const time = new Date(nowMs).toISOString()

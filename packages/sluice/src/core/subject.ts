@@ -61,14 +61,12 @@ export class Subjects {
       for (let i = 0; i < rules.length; i++) all.push({ rule: i, key: keyOf(rules[i], subject), amount })
       return all
     }
-    const costs = this.#checkedCosts(cost)
+    const amounts = costsByRule(rules, cost)
     const charges: Charge[] = []
     rules.forEach((rule, i) => {
-      const amount = Object.hasOwn(costs, rule.name) ? costs[rule.name] : 1
-      if (amount > 0) charges.push({ rule: i, key: keyOf(rule, subject), amount })
+      if (amounts[i] > 0) charges.push({ rule: i, key: keyOf(rule, subject), amount: amounts[i] })
     })
-    if (charges.length > 0) return charges
-    throw new SluiceError('ERR_COST', 'cost must be at least 1 for one of the rules', { option: 'cost', value: cost })
+    return charges
   }
 
   /** Returns the charge on one rule, by its index. Invariant: the subject has been checked. */
@@ -80,7 +78,8 @@ export class Subjects {
   check(subject: Subject): void {
     if (this.arePlain) return checkKey(subject)
     if (typeof subject !== 'object' || subject === null || Array.isArray(subject)) {
-      throw mustBe('ERR_KEY', 'subject', `an object with ${this.#names.join(', ')}`, subject)
+      const wanted = this.#names.length === 0 ? '{}, because no rule counts by a name' : `an object with ${this.#names.join(', ')}`
+      throw mustBe('ERR_KEY', 'subject', wanted, subject)
     }
     for (const name of this.#names) {
       const value: unknown = Object.hasOwn(subject, name) ? subject[name] : undefined
@@ -92,23 +91,26 @@ export class Subjects {
     const message = `no rule counts by ${show(unknown)}: they count by ${this.#names.join(', ') || 'nothing'}`
     throw new SluiceError('ERR_KEY', message, { option: unknown, value: subject[unknown] })
   }
+}
 
-  /** Returns a copy of the costs, after checking it. A getter could return another number when it is read again. */
-  #checkedCosts(cost: unknown): Readonly<Record<string, number>> {
-    if (typeof cost !== 'object' || cost === null || Array.isArray(cost)) checkCost(cost, 1)
-    const costs = { ...(cost as Readonly<Record<string, number>>) }
-    for (const [name, amount] of Object.entries(costs)) {
-      if (!this.#rules.some((rule) => rule.name === name)) {
-        const names = this.#rules.map((rule) => show(rule.name)).join(', ')
-        throw new SluiceError('ERR_RULE_NAME', `cost names no rule of the limiter: ${show(name)}; there is ${names}`, {
-          option: name,
-          value: amount,
-        })
-      }
-      checkCost(amount, 0, name)
+/** Returns the cost of each rule, in the order of `rules`. Throws if `cost` is not an object of costs by rule name. */
+export function costsByRule(rules: readonly Rule[], cost: unknown): readonly number[] {
+  if (typeof cost !== 'object' || cost === null || Array.isArray(cost)) checkCost(cost, 1)
+  // A copy, because a getter could return another number when it is read again.
+  const costs = { ...(cost as Readonly<Record<string, number>>) }
+  for (const [name, amount] of Object.entries(costs)) {
+    if (!rules.some((rule) => rule.name === name)) {
+      const names = rules.map((rule) => show(rule.name)).join(', ')
+      throw new SluiceError('ERR_RULE_NAME', `cost names no rule of the limiter: ${show(name)}; there is ${names}`, {
+        option: name,
+        value: amount,
+      })
     }
-    return costs
+    checkCost(amount, 0, name)
   }
+  const amounts = rules.map(({ name }) => (Object.hasOwn(costs, name) ? costs[name] : 1))
+  if (amounts.some((amount) => amount > 0)) return amounts
+  throw new SluiceError('ERR_COST', 'cost must be at least 1 for one of the rules', { option: 'cost', value: cost })
 }
 
 /** Returns a text that identifies the subject. Equal subjects have equal texts, and different subjects have different texts. */

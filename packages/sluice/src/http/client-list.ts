@@ -13,6 +13,8 @@ export interface ClientListOptions {
 }
 
 export interface ClientList {
+  /** True if the list contains addresses. If it is false, the middleware does not read the client's address for the list. */
+  readonly listsAddresses: boolean
   hasAddress(address: HasAddress): boolean
   hasKey(key: string): boolean
 }
@@ -29,5 +31,9 @@ export function clientList(options: ClientListOptions): ClientList {
   }
   const networks = cidrList(addresses, { nat64 })
   const set = new Set(keys)
-  return { hasAddress: (address) => networks.has(address), hasKey: (key) => set.has(key) }
+  return {
+    listsAddresses: addresses.length > 0,
+    hasAddress: (address) => networks.has(address),
+    hasKey: (key) => set.has(key),
+  }
 }

@@ -50,17 +50,23 @@ interface RuleFields {
   readonly windowSeconds: number
 }
 
-/** Each rule's fields, by the rule's name. */
+/** Each rule's fields, by the rule's name. A rule that occurs twice has one row. */
 export class RuleTable {
   readonly rows: readonly RuleFields[]
-  readonly #byName: ReadonlyMap<string, RuleFields>
+  readonly #byName = new Map<string, RuleFields>()
 
+  /** Throws ERR_RULE_NAME if two rules share a name and differ in their quota: a field could not tell them apart. */
   constructor(rules: readonly Rule[]) {
-    this.rows = rules.map(({ name, limit, windowMs }) => {
+    for (const { name, limit, windowMs } of rules) {
       const label = printable(name)
-      return { label, item: string(label), limit: integer(limit), windowMs, windowSeconds: seconds(windowMs) }
-    })
-    this.#byName = new Map(rules.map(({ name }, i) => [name, this.rows[i]]))
+      const row = { label, item: string(label), limit: integer(limit), windowMs, windowSeconds: seconds(windowMs) }
+      const known = this.#byName.get(name)
+      if (known === undefined) this.#byName.set(name, row)
+      else if (known.limit !== row.limit || known.windowMs !== windowMs) {
+        throw new SluiceError('ERR_RULE_NAME', `two different rules are called ${show(name)}: give each a name of its own`)
+      }
+    }
+    this.rows = [...this.#byName.values()]
   }
 
   of(name: string): RuleFields {

@@ -350,10 +350,14 @@ describe('denial', () => {
     expect(createResponder({ rules }).denial(fromStore).status).toBe(429)
   })
 
-  test('an allowed decision has its fields, from any source', async () => {
-    const { RateLimit } = createResponder({ rules }).headers(await withoutStore('allow'))
-    expect(RateLimit).toBe('"burst";r=20;t=0, "daily";r=10000;t=0')
-  })
+  test.each(['draft-10', 'draft-7', 'draft-6', 'legacy'] as const)(
+    'an allowed decision has no %s fields if nothing was counted, and has them if a stand-in counted',
+    async (style) => {
+      const responder = createResponder({ rules, headers: style })
+      expect(responder.headers(await withoutStore('allow'))).toEqual({})
+      expect(Object.keys(responder.headers(await withoutStore('local'))).length).toBeGreaterThanOrEqual(2)
+    },
+  )
 })
 
 describe('wrong options are refused', () => {
@@ -369,6 +373,19 @@ describe('wrong options are refused', () => {
     ['two drafts', { rules: [DAILY], headers: ['draft-10', 'draft-7'] }, /one draft, .* got draft-10, draft-7/],
   ])('%s', (_what, options, message) => {
     expect(make(options)).toThrow(expect.objectContaining({ code: 'ERR_OPTION', message: expect.stringMatching(message) }))
+  })
+
+  test('two different rules of one name; the same rule twice is one policy', () => {
+    const other = fixedWindow({ limit: 9, window: '1d', name: 'daily' })
+    expect(make({ rules: [DAILY, other] })).toThrow(
+      expect.objectContaining({
+        code: 'ERR_RULE_NAME',
+        message: expect.stringContaining('two different rules are called "daily"'),
+      }),
+    )
+    const { limiter } = setUp(DAILY)
+    const headers = createResponder({ rules: [DAILY, DAILY] }).headers(limiter.hit('ada'))
+    expect(headers).toEqual({ 'RateLimit-Policy': '"daily";q=10000;w=86400', RateLimit: '"daily";r=9999;t=86400' })
   })
 
   test("another limiter's decision", () => {

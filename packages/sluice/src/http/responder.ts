@@ -28,7 +28,10 @@ export interface Denial {
 }
 
 export interface Responder {
-  /** Returns the headers for a decision: rate limit fields, and `Retry-After` if it denies. */
+  /**
+   * Returns the headers for a decision: rate limit fields, and `Retry-After` if it denies. There are no rate limit fields if the
+   * store failed and nothing was counted.
+   */
   headers(decision: Decision, partitionKey?: PartitionKey): Record<string, string>
   /** Returns the whole response to a denied hit. */
   denial(decision: Decision, partitionKey?: PartitionKey): Denial
@@ -68,8 +71,8 @@ export class RuleResponder implements Responder {
 
   headers(decision: Decision, partitionKey?: PartitionKey): Record<string, string> {
     const headers: Record<string, string> = {}
-    // Without the store, the units left are not known.
-    if (!isUncountedDenial(decision)) {
+    // If nothing was counted, the units left are not known.
+    if (!isUncounted(decision)) {
       for (const add of this.#styles) add(headers, decision, this.#nowMs, partitionKey)
     }
     const { retryAfterMs } = decision
@@ -78,7 +81,7 @@ export class RuleResponder implements Responder {
   }
 
   denial(decision: Decision, partitionKey?: PartitionKey): Denial {
-    const isWithoutStore = isUncountedDenial(decision)
+    const isWithoutStore = isUncounted(decision)
     const status = isWithoutStore ? 503 : 429
     const headers = this.headers(decision, partitionKey)
     headers['Content-Type'] = 'application/problem+json'
@@ -94,9 +97,9 @@ export class RuleResponder implements Responder {
   }
 }
 
-/** True if the request was denied because the store failed. Nothing was counted. */
-function isUncountedDenial({ failure }: Decision): boolean {
-  return failure?.then === 'deny'
+/** True if the store failed and the fallback allows or denies every hit. Then the numbers of the decision describe no client. */
+export function isUncounted({ failure }: Decision): boolean {
+  return failure !== undefined && failure.then !== 'local'
 }
 
 function whenToRetry(seconds: string | undefined): string {

@@ -85,6 +85,18 @@ test('a route with options that cannot work is refused when it is made', async (
   expect(() => app.get('/', config({ cost: -1 }), () => '')).toThrow('cost must be a whole number')
 })
 
+test.each([true, null, 0, 'off', []])('a route with %j instead of options is refused when it is made', async (route) => {
+  const app = fastify()
+  await app.register(fastifyLimiter, usual())
+  expect(() => app.get('/', config(route as never), () => '')).toThrow(
+    expect.objectContaining({
+      code: 'ERR_OPTION',
+      option: 'sluice',
+      message: expect.stringContaining('fastifyLimiter takes an object of options for a route, or false'),
+    }),
+  )
+})
+
 test('a later hook sees what earlier ones have found out', async () => {
   const app = fastify()
   await app.register(fastifyLimiter, {

@@ -145,3 +145,17 @@ describe('a Request that is handled again', () => {
     expect(await again({ onDenied })).toEqual([200, 'Error: no', 'Error: no', 'Error: no'])
   })
 })
+
+test.each([204, 205, 304])('a denial may have status %i, which allows no body', async (status) => {
+  const onDenied = () => ({ status })
+  const handler = fetchLimiter({ ...usual(), rules: parseRule('1/minute'), key: () => 'ada', onDenied })(() => new Response())
+  await handler(request() as never)
+  const app = new Hono()
+  app.use(honoLimiter({ ...usual(), rules: parseRule('1/minute'), key: () => 'ada', onDenied }))
+  await app.request('/')
+  for (const denied of [await handler(request() as never), await app.request('/')]) {
+    expect([denied.status, denied.body]).toEqual([status, null])
+    expect(denied.headers.get('Retry-After')).toBe('60')
+    expect(denied.headers.has('Content-Type')).toBe(false)
+  }
+})

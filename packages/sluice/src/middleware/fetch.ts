@@ -6,7 +6,7 @@ import type { Adapter } from './gate/adapter.ts'
 import { Gate } from './gate/gate.ts'
 import { andThen, type MaybePromise, tryThen } from './gate/maybe-promise.ts'
 import type { GateOptions } from './gate/options.ts'
-import { refundAfterWeb, webFields, webHeaders, webPeer, withFields } from './gate/web-adapter.ts'
+import { denialResponse, refundAfterWeb, webFields, webHeaders, webPeer, withFields } from './gate/web-adapter.ts'
 
 export type * from './gate/types.ts'
 
@@ -33,7 +33,7 @@ export function fetchLimiter<R extends Request = Request, T extends Rule = Rule,
     (request, ...rest) =>
       andThen(gate.enter(request, rest), (context): MaybePromise<Response> => {
         const { denial } = context
-        if (denial !== undefined) return withFields(gate, context, new Response(denial.body, { status: denial.status }))
+        if (denial !== undefined) return withFields(gate, context, denialResponse(denial))
         const leave = (status: number): void => {
           context.wipeMark()
           refundAfterWeb(gate, context, request, status)

@@ -6,7 +6,7 @@ import type { Adapter } from './gate/adapter.ts'
 import { Gate } from './gate/gate.ts'
 import { andThen } from './gate/maybe-promise.ts'
 import type { GateOptions } from './gate/options.ts'
-import { refundAfterWeb, webFields, webHeaders, webPeer, withFields } from './gate/web-adapter.ts'
+import { denialResponse, refundAfterWeb, webFields, webHeaders, webPeer, withFields } from './gate/web-adapter.ts'
 
 export type * from './gate/types.ts'
 
@@ -43,7 +43,7 @@ export function honoLimiter<C extends HonoContext = HonoContext, T extends Rule 
       if (denial !== undefined) {
         // Reading `res` makes Hono keep the fields that earlier middleware has set.
         void hono.res
-        return withFields(gate, context, new Response(denial.body, { status: denial.status }))
+        return withFields(gate, context, denialResponse(denial))
       }
       return next().then(() => {
         refundAfterWeb(gate, context, hono.req.raw, hono.res.status)

@@ -123,3 +123,7 @@ test('on Fastify the guard writes to the reply', async () => {
   expect(await ask(200)).toEqual([429, '"all";r=0;t=60', '60', '{"type":'])
   await app.close()
 })
+
+test.each([undefined, true, null, 0])('@RateLimit(%j) is refused when it is applied', (route) => {
+  expect(() => RateLimit(route as never)(class {})).toThrow('RateLimit takes an object of options for a route, or false')
+})

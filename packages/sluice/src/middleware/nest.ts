@@ -8,7 +8,7 @@ import type { Gate } from './gate/gate.ts'
 import { andThen, type MaybePromise } from './gate/maybe-promise.ts'
 import { type NodeRequest, type NodeResponse, nodeAdapter, refundAfterNode } from './gate/node-adapter.ts'
 import type { GateOptions, RouteOptions } from './gate/options.ts'
-import { RouteGates } from './gate/route-gates.ts'
+import { checkRouteOptions, RouteGates } from './gate/route-gates.ts'
 
 export type * from './gate/types.ts'
 
@@ -68,6 +68,7 @@ export function nestLimiter<R extends NestRequest = NestRequest, T extends Rule 
 /** Changes options for a handler, or for all handlers of a controller: `@RateLimit({ cost: 5 })`, `@RateLimit(false)`. */
 export function RateLimit<R extends NestRequest = NestRequest>(route: RouteOptions<R>) {
   return (target: object, _name?: string | symbol, descriptor?: { readonly value?: unknown }): void => {
+    checkRouteOptions('RateLimit', route)
     ROUTES.set((descriptor?.value as object | undefined) ?? target, route as RouteOptions<NestRequest>)
   }
 }

@@ -65,6 +65,7 @@ test.each([
   [{ reason: 'cost', cost: 50 }, 'cost 50 is above the limit of 20 of burst'],
   [{ reason: 'off' }, 'the policy is off'],
   [{ reason: 'store' }, 'the store did not answer'],
+  [{ reason: 'fallback', source: 'fallback' }, 'the store did not answer, and nothing was counted'],
   [{ source: 'fallback' }, '19 of 20 left of burst, decided without the store'],
 ] as const)('why: %o is shown as %s', (changes, said) => {
   expect(whyText(event(changes))).toBe(said)

@@ -11,6 +11,8 @@ export function whyText({ reason, rule, limit, remain, retry_after_ms, cost, sou
       return 'the policy is off'
     case 'cost':
       return `cost ${fullCount(cost)} is above the limit of ${fullCount(limit)} of ${rule}${withoutStore}`
+    case 'fallback':
+      return 'the store did not answer, and nothing was counted'
     case 'store':
       return 'the store did not answer'
     case 'within':

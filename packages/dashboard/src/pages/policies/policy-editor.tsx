@@ -70,7 +70,7 @@ export function PolicyEditor({ policy, onChanged }: PolicyEditorProps) {
     setDraft({ ...draft, ...changes })
   }
   const putRule = (i: number, entry: RuleEntry) => change({ rules: draft.rules.with(i, entry) })
-  const problemAt = (at: string) => refused?.problems.find((problem) => problem.at === at)?.message
+  const problemAt = (path: string) => refused?.messageAt(path)
 
   return (
     <>

@@ -7,6 +7,7 @@ import { type CidrList, cidrList, clientAddress, PATH_FOLDS, type PathFold, type
 import Type, { type Static } from 'typebox'
 import type { CheckResult } from '../../decide/decider.ts'
 import { ServerError } from '../../errors.ts'
+import { isUncounted } from '../../stats/uncounted.ts'
 import { forwardedRoute, type RoutePart } from '../forwarded-request.ts'
 import { headerText } from '../header-text.ts'
 import { rateLimitHeaders } from '../rate-limit-headers.ts'
@@ -45,7 +46,8 @@ const Query = Type.Object(
     cost: Type.Optional(Cost),
     deny_status: Type.Optional(
       Type.Enum([403, 429, 503], {
-        description: 'The status of a denial. nginx needs 403. Default: 429.',
+        description:
+          'The status of every denial. nginx needs 403. Default: 429, and 503 if the store does not answer and the failure mode is `deny`.',
       }),
     ),
   },
@@ -84,7 +86,7 @@ export function authorizeRoute(app: App, { service, authentication }: RouteConte
     ({ query, raw }, reply) => {
       const { headers, socket } = raw
       const clientId = query.client ?? clientFrom(headers, query.client_header) ?? addressOf(socket.remoteAddress, headers).key
-      const { route, cost = 1, deny_status: denyStatus = 429 } = query
+      const { route, cost = 1, deny_status: denyStatus } = query
       const result =
         route === undefined ? decider.checkPath(clientId, pathOf(query, headers), cost) : decider.check(clientId, route, cost)
       return result instanceof Promise
@@ -94,9 +96,10 @@ export function authorizeRoute(app: App, { service, authentication }: RouteConte
   )
 }
 
-function sendStatus(reply: FastifyReply, result: CheckResult, denyStatus: number): FastifyReply {
+/** Sends the status of a check. Without `denyStatus`, a denial is 429, or 503 if it was made without the store. */
+function sendStatus(reply: FastifyReply, result: CheckResult, denyStatus: number | undefined): FastifyReply {
   return reply
-    .code(result.allowed ? 200 : denyStatus)
+    .code(result.allowed ? 200 : (denyStatus ?? (isUncounted(result.decision) ? 503 : 429)))
     .headers(rateLimitHeaders(result))
     .send()
 }

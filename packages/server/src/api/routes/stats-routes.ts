@@ -3,7 +3,7 @@
 import Type from 'typebox'
 import { ServerError } from '../../errors.ts'
 import { show } from '../../input/near-word.ts'
-import { type PolicyStats, REASON } from '../../stats/policy-stats.ts'
+import type { PolicyStats } from '../../stats/policy-stats.ts'
 import { COLUMNS, RING_SECONDS } from '../../stats/second-ring.ts'
 import { success } from '../envelope.ts'
 import { type App, described, type RouteContext } from '../route-options.ts'
@@ -52,7 +52,7 @@ export function statsRoutes(app: App, { service, authentication }: RouteContext)
         ...Object.fromEntries(COLUMNS.map((column) => [column, sum(each.ring.read(column, last, seconds))])),
       })) as { name: string; allowed: number; denied: number }[]
       sums.sort((a, b) => b.allowed + b.denied - (a.allowed + a.denied))
-      const since_start = { started_at: new Date(stats.startedMs).toISOString(), ...totals(statistics) }
+      const since_start = { started_at: new Date(stats.startedMs).toISOString(), ...statistics.totals() }
       reply.send(success({ from: last - seconds + 1, seconds, ...series(statistics), policies: sums, since_start }))
     },
   )
@@ -87,15 +87,6 @@ export function statsRoutes(app: App, { service, authentication }: RouteContext)
       reply.send(success({ by, ...top.read(limit, stats.now()) }))
     },
   )
-}
-
-function totals({ byReason }: PolicyStats) {
-  return {
-    allowed: byReason[REASON.within] + byReason[REASON.off],
-    denied: byReason[REASON.limit] + byReason[REASON.cost],
-    shadow_denied: byReason[REASON.shadow],
-    errors: byReason[REASON.store],
-  }
 }
 
 function sum(counts: readonly number[]): number {

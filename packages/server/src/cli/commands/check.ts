@@ -103,7 +103,11 @@ function readCheck(line: string): CheckRequest {
   return { clientId, route, cost }
 }
 
-function sentence({ allowed, limit, remaining, retryAfterMs, resetAfterMs, isShadowDenied }: CheckDecision): string {
+function sentence(decision: CheckDecision): string {
+  const { allowed, limit, remaining, retryAfterMs, resetAfterMs, isShadowDenied, storeFallback } = decision
+  // Nothing was counted, so there are no numbers to show.
+  if (storeFallback === 'allow') return 'Allow  the store does not answer, and nothing is counted'
+  if (storeFallback === 'deny') return `Deny   the store does not answer, try again in ${wait(retryAfterMs)}`
   const left = `${count(remaining)} of ${count(limit)} left`
   if (!allowed) {
     const again = retryAfterMs === Number.POSITIVE_INFINITY ? 'the cost is above the limit' : `try again in ${wait(retryAfterMs)}`
@@ -114,7 +118,8 @@ function sentence({ allowed, limit, remaining, retryAfterMs, resetAfterMs, isSha
 }
 
 /** Infinity becomes null, since JSON has no infinity. */
-function view({ allowed, limit, remaining, retryAfterMs, resetAfterMs, isShadowDenied }: CheckDecision) {
+function view({ allowed, limit, remaining, retryAfterMs, resetAfterMs, isShadowDenied, storeFallback }: CheckDecision) {
   const retry = retryAfterMs === Number.POSITIVE_INFINITY ? null : retryAfterMs
-  return { allowed, limit, remaining, retryAfterMs: retry, resetAfterMs, ...(isShadowDenied ? { isShadowDenied } : {}) }
+  const numbers = { limit, remaining, retryAfterMs: retry, resetAfterMs }
+  return { allowed, ...numbers, ...(isShadowDenied && { isShadowDenied }), ...(storeFallback && { storeFallback }) }
 }

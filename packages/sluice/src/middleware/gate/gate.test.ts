@@ -6,6 +6,7 @@ import { parseRule } from '../../algorithms/parse-rule.ts'
 import { createLimiter } from '../../create-limiter.ts'
 import { clientList } from '../../http/client-list.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
+import { failingStore } from '../../testing/failing-store.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { fetchLimiter } from '../fetch.ts'
 
@@ -97,6 +98,27 @@ describe('lists', () => {
     }
     expect(await second({ block: clients })).toBe(blocked)
     expect(await second({ allow: clients })).toBe(allowed)
+  })
+
+  test('the address is read only for a list of addresses, so lists of keys work on runtimes without addresses', async () => {
+    const limitedBy = (options: Options) =>
+      fetchLimiter({ rules: parseRule('1/minute'), key: ({ headers }: Request) => headers.get('user') ?? '', ...options })(
+        (_request: Request) => new Response(),
+      )
+    const from = (user: string) => new Request('http://localhost/', { headers: { user } })
+    const byKey = limitedBy({ allow: clientList({ keys: ['root'] }), block: clientList({ keys: ['mallory'] }) })
+    for (let i = 0; i < 2; i++) expect((await byKey(from('root'))).status).toBe(200)
+    expect((await byKey(from('mallory'))).status).toBe(403)
+    expect([(await byKey(from('ada'))).status, (await byKey(from('ada'))).status]).toEqual([200, 429])
+    const addresses = clientList({ addresses: ['203.0.113.9'], keys: ['root'] })
+    for (const name of ['allow', 'block']) {
+      expect(() => limitedBy({ [name]: addresses })(from('root'))).toThrow('cannot find the address of a request')
+    }
+  })
+
+  test('a list of the application itself may lack listsAddresses, and its addresses are still looked up', async () => {
+    const own = { hasAddress: () => true, hasKey: () => false } as unknown as ReturnType<typeof clientList>
+    expect((await limitedHandler({ rules: parseRule('1/minute'), block: own }).ask()).status).toBe(403)
   })
 
   test('a client that is allowed is not counted', async () => {
@@ -208,6 +230,17 @@ describe('mounted twice', () => {
     expect(warnings).toEqual(['WARN_MOUNTED_TWICE'])
     expect((await handler(new Request('http://localhost/'), DENO)).status).toBe(429)
     expect(createLimiter({ rules: everybody, store }).get({})).toBe(2)
+  })
+
+  test('fields about one limiter are not those of a limiter that counted nothing', async () => {
+    const store = failingStore(fakeClock())
+    store.plan = 'fatal'
+    const unknown: Options = { ...options, rules: parseRule('2/minute'), headers: 'legacy', store, failure: { then: 'allow' } }
+    const known: Options = { ...options, headers: 'legacy', store: memoryStore({ clock: fakeClock() }) }
+    for (const handler of [twice(unknown, known), twice(known, unknown)]) {
+      const { headers } = await handler(new Request('http://localhost/'), DENO)
+      expect(headers.get('X-RateLimit-Limit')).toBe('5')
+    }
   })
 
   test('a rule that cost 0 there has not counted the request', async () => {

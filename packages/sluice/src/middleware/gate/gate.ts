@@ -11,14 +11,17 @@ import { type ClientAddress, peerAddress, USUAL_HEADERS, USUAL_IPV6_PREFIX } fro
 import { checkStyles, DEFAULT_STYLE, type Denial } from '../../http/responder.ts'
 import { warnProcess } from '../../http/warning.ts'
 import type { Adapter } from './adapter.ts'
-import { costOf, costsOf } from './costs.ts'
+import { changedDenial } from './changed-denial.ts'
+import { checkStaticCost, costOf, costsOf } from './costs.ts'
 import { ADDRESS, type GateLimiter } from './gate-limiter.ts'
 import { type LimiterSource, limiterSource } from './limiter-source.ts'
 import { andThen, type MaybePromise, tryThen } from './maybe-promise.ts'
 import { type AnyOptions, checkGateOptions } from './options.ts'
-import { freshRules, isTightest } from './other-limiters.ts'
+import { freshPolicies, freshRules, isTightest } from './other-limiters.ts'
 import { refund } from './refund.ts'
 import { type AddressOf, type DecidedContext, type DeniedContext, GateContext } from './request-context.ts'
+
+const POLICY_FIELD = 'RateLimit-Policy'
 
 /** The lowest status of a failure. */
 const FIRST_FAILURE = 400
@@ -50,13 +53,16 @@ export class Gate<R extends object, S> {
 
   constructor(door: string, options: AnyOptions<R>, adapter: Adapter<R, S>) {
     checkGateOptions(door, options)
-    const { headers = DEFAULT_STYLE, charge = 'request' } = options
+    const { headers = DEFAULT_STYLE, charge = 'request', cost = 1 } = options
     const styles = checkStyles(headers)
     this.#door = door
     this.#options = options
     this.#adapter = adapter
-    this.#lists = styles.includes('draft-7') ? ['RateLimit-Policy'] : ['RateLimit-Policy', 'RateLimit']
+    this.#lists = styles.includes('draft-7') ? [POLICY_FIELD] : [POLICY_FIELD, 'RateLimit']
     this.#limiters = limiterSource(door, options, styles)
+    if (typeof this.#limiters !== 'function' && typeof cost !== 'function') {
+      checkStaticCost(door, this.#limiters.limiter.rules, cost)
+    }
     this.#addressOf = addressReader(options, adapter)
     this.#isChargedLater = charge !== 'request'
   }
@@ -79,8 +85,8 @@ export class Gate<R extends object, S> {
   }
 
   /**
-   * Writes the denial's fields, or the rate limit fields. Adds to fields that are lists. Of other fields, the tightest limiter's
-   * stay.
+   * Writes the denial's fields, or the rate limit fields. Adds to fields that are lists; a policy is named once. Of other fields,
+   * the tightest limiter's stay.
    */
   writeFields(context: GateContext<R>, response: S): void {
     if (!this.hasFields(context)) return
@@ -89,9 +95,12 @@ export class Gate<R extends object, S> {
     const fields = denial?.headers ?? (limiter as GateLimiter).responder.headers(decision as Decision)
     const isFirst = adapter.writesFirst && context.before === undefined && context.latest === context
     for (const name in fields) {
-      if (!isFirst && this.#lists.includes(name)) adapter.addField(response, name, fields[name])
-      else if (isFirst || isTightest(context)) adapter.setField(response, name, fields[name])
+      if (!isFirst && this.#lists.includes(name)) {
+        const members = name === POLICY_FIELD ? freshPolicies(context, fields[name]) : fields[name]
+        if (members !== '') adapter.addField(response, name, members)
+      } else if (isFirst || isTightest(context)) adapter.setField(response, name, fields[name])
     }
+    context.policies = fields[POLICY_FIELD]
   }
 
   /** True if the response decides about the charge. Then `refundIfFree` must be called with its status. */
@@ -125,8 +134,8 @@ export class Gate<R extends object, S> {
   #screen(context: GateContext<R>): MaybePromise<GateContext<R>> {
     const { request } = context
     const { allow, block, key, cost } = this.#options
-    if (block && isBlocked(block, context.address)) return this.#deny(context, () => FORBIDDEN)
-    if (allow?.hasAddress(context.address)) return context
+    if (block && mayListAddress(block) && isBlocked(block, context.address)) return this.#deny(context, () => FORBIDDEN)
+    if (allow && mayListAddress(allow) && allow.hasAddress(context.address)) return context
     const limiters = this.#limiters
     return andThen(typeof limiters === 'function' ? limiters(context) : limiters, (limiter) =>
       andThen(key === undefined ? defaultSubject(limiter, context) : key(request, context), (subject) => {
@@ -185,7 +194,7 @@ export class Gate<R extends object, S> {
     context.denial = denial
     if (onDenied === undefined) return context
     return andThen(onDenied(context as DeniedContext<R>), (change) => {
-      if (change) context.denial = { ...denial, ...change, headers: { ...denial.headers, ...change.headers } }
+      if (typeof change === 'object' && change !== null) context.denial = changedDenial(this.#door, denial, change)
       return context
     })
   }
@@ -217,6 +226,14 @@ function addressReader<R extends object>(
 function defaultSubject({ names }: GateLimiter, context: GateContext): Subject {
   if (names === undefined) return context.address.key
   return names.length === 0 ? {} : { [ADDRESS]: context.address.key }
+}
+
+/**
+ * True if the client's address must be looked up. Some runtimes do not know it, so it is not read for a list of keys. A list that
+ * the application made itself may lack the property.
+ */
+function mayListAddress({ listsAddresses }: ClientList): boolean {
+  return listsAddresses !== false
 }
 
 /** Invariant: a blocked client is also blocked behind a NAT64 translator, whose address contains the client's. */

@@ -25,6 +25,28 @@ describe('options that cannot work are refused when the middleware is made', () 
       'cost',
       'needs cost to be a whole number, a record by rule name, or a function',
     ],
+    [
+      'a cost that is a list',
+      { rules, cost: [1] },
+      'cost',
+      'needs cost to be a whole number, a record by rule name, or a function',
+    ],
+    ['a list of costs, for plans', { rules: () => rules, cost: [1] }, 'cost', 'needs cost to be a whole number, a record'],
+    [
+      'a cost of a rule that does not exist',
+      { rules, cost: { zz: 1 } },
+      'zz',
+      'cost names no rule of the limiter: "zz"; there is "fixed-window:5/1m"',
+    ],
+    ['the same with a limiter', { limiter, cost: { zz: 1 } }, 'zz', 'cost names no rule of the limiter: "zz"'],
+    ['a cost of 0 for every rule', { rules, cost: { [rules.name]: 0 } }, 'cost', 'cost must be at least 1 for one of the rules'],
+    [
+      'a cost above the limit',
+      { rules, cost: 6 },
+      'cost',
+      'fetchLimiter denies every request: the cost 6 is above 5, the limit of',
+    ],
+    ['a cost above one limit', { rules, cost: { [rules.name]: 6 } }, rules.name, 'the cost 6 is above 5'],
     ['an unknown mode', { rules, mode: 'dry' }, 'mode', 'fetchLimiter needs mode to be enforce or shadow, got "dry"'],
     [
       'an unknown charge',
@@ -54,11 +76,16 @@ describe('options that cannot work are refused when the middleware is made', () 
   ])('%s', (_, options, option, message) => {
     expect(() => fetchLimiter(options as Options)).toThrow(
       expect.objectContaining({
-        code: expect.stringMatching(/^ERR_(OPTION|COST)$/),
+        code: expect.stringMatching(/^ERR_(OPTION|COST|RULE_NAME)$/),
         option,
         message: expect.stringContaining(message),
       }),
     )
+  })
+
+  test('a cost that some request can pay is accepted: the whole limit, and a name that only some plans have', () => {
+    expect(() => fetchLimiter({ rules, cost: 5 })).not.toThrow()
+    expect(() => fetchLimiter({ rules: () => rules, cost: { other: 1 } })).not.toThrow()
   })
 
   test.each([undefined, null, [], 'x'])('%j instead of options', (options) => {

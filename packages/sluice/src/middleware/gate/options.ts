@@ -117,6 +117,7 @@ export function checkGateOptions<R>(door: string, options: AnyOptions<R>): void 
     refuse('onShadowDenied', "needs onShadowDenied in mode 'shadow': otherwise nobody hears who would be denied")
   }
   if (typeof cost === 'number') checkCost(cost, 1)
-  else if (typeof cost === 'object' && cost !== null) for (const name in cost) checkCost(cost[name], 0, name)
+  else if (typeof cost === 'object' && cost !== null && !Array.isArray(cost))
+    for (const name in cost) checkCost(cost[name], 0, name)
   else demand('cost', typeof cost === 'function', 'a whole number, a record by rule name, or a function')
 }

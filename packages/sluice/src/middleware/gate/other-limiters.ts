@@ -2,6 +2,7 @@
 
 import type { Rule } from '../../core/rule.ts'
 import type { Subject } from '../../core/subject.ts'
+import { isUncounted } from '../../http/responder.ts'
 import { costOf } from './costs.ts'
 import type { GateLimiter } from './gate-limiter.ts'
 import type { GateContext } from './request-context.ts'
@@ -18,6 +19,34 @@ export function freshRules({ before }: GateContext, limiter: GateLimiter, subjec
   })
 }
 
+/** One member of a list field. A quoted name may contain commas. */
+const MEMBER = /(?:"(?:\\.|[^"\\])*"|[^",])+/g
+
+/** The quoted name at the start of a member. */
+const NAME = /^"(?:\\.|[^"\\])*"/
+
+/** Returns the members of `RateLimit-Policy` that no other limiter of the request has written. */
+export function freshPolicies(context: GateContext, policies: string): string {
+  const written = new Set<string>()
+  for (let other = context.latest; other !== undefined; other = other.before) {
+    if (other !== context && other.policies !== undefined)
+      for (const member of membersOf(other.policies)) written.add(idOf(member))
+  }
+  if (written.size === 0) return policies
+  return membersOf(policies)
+    .filter((member) => !written.has(idOf(member)))
+    .join(', ')
+}
+
+function membersOf(list: string): readonly string[] {
+  return (list.match(MEMBER) ?? []).map((member) => member.trim())
+}
+
+/** Returns the name of a policy. Policies of earlier drafts have no names; they are compared as a whole. */
+function idOf(member: string): string {
+  return NAME.exec(member)?.[0] ?? member
+}
+
 /** True if all other limiters of the request have more units left. */
 export function isTightest(context: GateContext): boolean {
   for (let other = context.latest; other !== undefined; other = other.before) {
@@ -26,6 +55,8 @@ export function isTightest(context: GateContext): boolean {
   return true
 }
 
+/** Returns −1 for a denial, and Infinity if nothing was counted: such a limiter has no fields to write. */
 function unitsLeft({ denial, decision }: GateContext): number {
-  return denial === undefined ? (decision?.remaining ?? Number.POSITIVE_INFINITY) : -1
+  if (denial !== undefined) return -1
+  return decision === undefined || isUncounted(decision) ? Number.POSITIVE_INFINITY : decision.remaining
 }

@@ -66,6 +66,8 @@ export class GateContext<R extends object = any> implements RequestContext<R> {
   decision: Decision | undefined = undefined
   /** Time of the hit, if it may have to be refunded. */
   hitAtMs = 0
+  /** The `RateLimit-Policy` of this gate, once its fields are written. */
+  policies: string | undefined = undefined
   /** Set if the request is denied. */
   denial: Denial | undefined = undefined
   readonly #holder: Holder

@@ -1,5 +1,6 @@
 // The gates of an application whose routes may change options: one common gate, and one for each set of changed options.
 
+import { SluiceError, show } from '../../core/errors.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import type { Adapter } from './adapter.ts'
 import { Gate } from './gate.ts'
@@ -7,6 +8,13 @@ import type { AnyOptions, RouteOptions } from './options.ts'
 
 /** Options that give a route counts of its own. */
 const OWN_COUNTS = ['limiter', 'rules', 'store', 'failure'] as const
+
+/** Throws ERR_OPTION unless `route` is an object of options or false. */
+export function checkRouteOptions(door: string, route: unknown): void {
+  if (route === false || (typeof route === 'object' && route !== null && !Array.isArray(route))) return
+  const message = `${door} takes an object of options for a route, or false if the route is not limited, got ${show(route)}`
+  throw new SluiceError('ERR_OPTION', message, { option: 'sluice', value: route })
+}
 
 export class RouteGates<R extends object, S> {
   /** The gate of routes without options of their own. */
@@ -26,10 +34,11 @@ export class RouteGates<R extends object, S> {
     this.common = new Gate(door, this.#shared, adapter)
   }
 
-  /** Returns the gate of a route; undefined if the route is not limited. */
+  /** Returns the gate of a route; undefined if the route is not limited. Throws ERR_OPTION if `route` is neither. */
   of(route: RouteOptions<R> | undefined): Gate<R, S> | undefined {
     if (route === undefined) return this.common
     if (route === false) return undefined
+    checkRouteOptions(this.#door, route)
     const known = this.#routes.get(route)
     if (known !== undefined) return known
     const gate = new Gate(this.#door, this.#optionsOf(route), this.#adapter)

@@ -115,7 +115,7 @@ describe('costs by rule', () => {
   })
 
   test('a cost above one limit denies, though every rule has units left', async () => {
-    const { ask } = limitedHandler({ ...costly, cost: { account: 3 } })
+    const { ask } = limitedHandler({ ...costly, cost: () => ({ account: 3 }) })
     const denied = await ask({ account: 'ada' })
     expect(denied.status).toBe(429)
     expect((await denied.json())['violated-policies']).toEqual(['account'])

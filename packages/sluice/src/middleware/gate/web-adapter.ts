@@ -2,6 +2,7 @@
 
 import { SluiceError } from '../../core/errors.ts'
 import type { RequestHeaders } from '../../http/peer-address.ts'
+import type { Denial } from '../../http/responder.ts'
 import type { Adapter } from './adapter.ts'
 import type { Gate } from './gate.ts'
 import type { NodeRequest } from './node-adapter.ts'
@@ -44,6 +45,12 @@ interface Beside extends Partial<BunServer> {
   readonly incoming?: Partial<NodeRequest>
   readonly remoteAddr?: { readonly hostname?: string }
   readonly server?: BunServer
+}
+
+/** Makes the response to a denied request, without fields. */
+export function denialResponse({ status, body }: Denial): Response {
+  // Some statuses do not allow a body, not even an empty one.
+  return new Response(body === '' ? null : body, { status })
 }
 
 /** Writes fields into a response, or into a copy if the response cannot be changed. Returns the response to send. */

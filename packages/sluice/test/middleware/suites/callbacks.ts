@@ -31,6 +31,34 @@ export function callbackSuite(framework: Framework): void {
     expect(heard).toEqual([['/x', 'ada', 'daily']])
   })
 
+  test.each([204, 304])('a denial with status %i has no body', async (status) => {
+    const { ask, errors } = await serve({ rules: parseRule('1/minute'), onDenied: () => ({ status }) })
+    await ask()
+    const denied = await ask()
+    expect(errors).toEqual([])
+    expect(denied).toMatchObject({ status, body: '', headers: { 'retry-after': '60' } })
+    expect(denied.headers['content-type']).not.toBe('application/problem+json')
+  })
+
+  test.each([
+    ['a Response', () => new Response('no', { status: 403 }), 'needs body to be a string, got an object'],
+    ['a Response without a body', () => new Response(null, { status: 204 }), 'needs body to be a string, got null'],
+    ['a status that is none', () => ({ status: 42 }), 'needs status to be a whole number from 200 to 599, got 42'],
+    ['Headers', () => ({ headers: new Headers({ 'X-A': 'b' }) }), 'needs headers to be an object of strings, got an object'],
+  ])('onDenied that returns %s fails with a clear error', async (_, onDenied, message) => {
+    const { ask, errors } = await serve({ rules: parseRule('1/minute'), onDenied: onDenied as never })
+    expect(statuses([await ask(), await ask()])).toEqual([200, 500])
+    expect(errors).toMatchObject([{ code: 'ERR_OPTION', option: 'onDenied', message: expect.stringContaining(message) }])
+  })
+
+  test('onDenied that returns something that is no object changes nothing', async () => {
+    const heard: unknown[] = []
+    const onDenied = ({ key }: { readonly key: unknown }) => heard.push(key)
+    const { ask } = await serve({ rules: parseRule('1/minute'), onDenied: onDenied as never })
+    expect(statuses([await ask(), await ask()])).toEqual([200, 429])
+    expect(heard).toHaveLength(1)
+  })
+
   test('what onDenied throws goes to the error handling', async () => {
     const { ask, errors } = await serve({
       rules: parseRule('1/minute'),

@@ -47,9 +47,10 @@ export function failingStoreSuite(framework: Framework): void {
     expect(errors).toMatchObject([{ code: 'ERR_STORE_UNKNOWN' }, { code: 'ERR_STORE_REFUSED' }, { code: 'ERR_STORE_REFUSED' }])
   })
 
-  test("then 'allow': requests pass", async () => {
+  test("then 'allow': requests pass, without fields about units that nobody knows", async () => {
     const { after } = await outage({ failure: { ...failure, then: 'allow' } })
     expect(statuses(after)).toEqual([200, 200, 200])
+    for (const { headers } of after) expect(Object.keys(headers).filter((name) => name.includes('ratelimit'))).toEqual([])
   })
 
   test("then 'deny': the response is a 503", async () => {

@@ -32,6 +32,23 @@ export function severalLimitersSuite(framework: Framework): void {
     })
   })
 
+  test('a policy of two limiters is named once, and each of its counters is described', async () => {
+    const both = (ofOuter: string, ofInner: string) =>
+      (framework.answersWithResponse ? [ofInner, ofOuter] : [ofOuter, ofInner]).join(', ')
+    const shared = fixedWindow({ limit: 5, window: '1m', name: 'a, "b"' })
+    const own = fixedWindow({ limit: 2, window: '1h', name: 'own' })
+    const { ask } = await serve([{ rules: shared }, { rules: [shared, own], key: () => 'all', cost: { 'a, "b"': 2 } }])
+    const { headers } = await ask()
+    const policies = ['"a, \\"b\\"";q=5;w=60', '"own";q=2;w=3600']
+    expect(headers['ratelimit-policy']).toBe(policies.join(', '))
+    expect(headers.ratelimit).toBe(both('"a, \\"b\\"";r=4;t=60', '"a, \\"b\\"";r=3;t=60, "own";r=1;t=3600'))
+    const earlier = await serve([
+      { rules: shared, headers: 'draft-6' },
+      { rules: [shared, own], key: () => 'all', headers: 'draft-6' },
+    ])
+    expect((await earlier.ask()).headers['ratelimit-policy']).toBe('5;w=60, 2;w=3600')
+  })
+
   test.each([
     ['the tighter one inside', [outer, inner]],
     ['the tighter one outside', [inner, outer]],
