@@ -78,7 +78,8 @@ export class Subjects {
   check(subject: Subject): void {
     if (this.arePlain) return checkKey(subject)
     if (typeof subject !== 'object' || subject === null || Array.isArray(subject)) {
-      const wanted = this.#names.length === 0 ? '{}, because no rule counts by a name' : `an object with ${this.#names.join(', ')}`
+      const wanted =
+        this.#names.length === 0 ? '{}, because no rule counts by a name' : `an object with ${this.#names.join(', ')}`
       throw mustBe('ERR_KEY', 'subject', wanted, subject)
     }
     for (const name of this.#names) {
