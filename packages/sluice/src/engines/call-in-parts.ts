@@ -7,6 +7,8 @@
 import { type Call, type Charge, FIGURES, type Figures } from '../core/call.ts'
 import { SluiceError } from '../core/errors.ts'
 import type { Rule } from '../core/rule.ts'
+import type { Asker } from '../core/store.ts'
+import { isLate, lateError, markMayCount, markUncounted } from './late-calls.ts'
 
 /** The charges of a call in one part. */
 export interface PartOfCall {
@@ -25,14 +27,20 @@ interface Charged {
   readonly charges: readonly Required<Charge>[]
 }
 
+export interface PartsContext {
+  readonly rules: readonly Rule[]
+  readonly ask: AskPart
+  readonly asker?: Asker | undefined
+}
+
 /** Makes a call in several parts. The parts are charged in the order of the list. */
 export async function askInParts(
   { operation, charges }: Call,
   parts: readonly PartOfCall[],
-  rules: readonly Rule[],
-  ask: AskPart,
+  context: PartsContext,
 ): Promise<Figures> {
-  if (operation === 'hit') return new HitInParts(parts, rules, ask).decide()
+  const { ask } = context
+  if (operation === 'hit') return new HitInParts(parts, context).decide()
   const figures = Promise.all(parts.map(({ part, charges }) => ask(part, { operation, charges })))
   if (operation === 'peek') return joined(parts, await figures)
   // A reset may be repeated. Another call may not, because some parts may have been changed.
@@ -44,19 +52,25 @@ class HitInParts {
   readonly #parts: readonly PartOfCall[]
   readonly #rules: readonly Rule[]
   readonly #ask: AskPart
+  readonly #asker: Asker | undefined
 
-  constructor(parts: readonly PartOfCall[], rules: readonly Rule[], ask: AskPart) {
+  constructor(parts: readonly PartOfCall[], { rules, ask, asker }: PartsContext) {
     this.#parts = parts
     this.#rules = rules
     this.#ask = ask
+    this.#asker = asker
   }
 
   async decide(): Promise<Figures> {
+    markUncounted(this.#asker)
     const seen = await Promise.all(this.#parts.map((part) => this.#peek(part)))
+    if (isLate(this.#asker)) throw lateError()
+    markMayCount(this.#asker)
     if (seen.some(denies)) return joined(this.#parts, await this.#countDenied(seen).catch(rejectAsUnknown))
     const charged: Charged[] = []
     const figures: Figures[] = []
     for (const { part, charges } of this.#parts) {
+      if (isLate(this.#asker)) return this.#fail(lateError(), charged)
       const timed = await this.#ask(part, { operation: 'timedHit', charges }).catch((error) => this.#fail(error, charged))
       const ofPart = timed.slice(0, -1)
       if (denies(ofPart)) return joined(this.#parts, await this.#giveUp(figures.length, ofPart, charged).catch(rejectAsUnknown))

@@ -1,9 +1,16 @@
 // The queue of calls that wait for a transaction. It puts calls into groups. A call on a row of a running group waits.
-// Invariant: no row is in two groups at once, and calls that share a row run in the order in which they came.
+// Invariants: no row is in two groups at once, and calls that share a row run in the order in which they came. A call whose asker
+// has left is never in a new group.
+
+import type { SluiceError } from '../core/errors.ts'
+import type { Asker } from '../core/store.ts'
+import { isLate, lateError } from './late-calls.ts'
 
 export interface QueuedCall {
   /** The rows that the call reads and writes. */
   readonly names: readonly string[]
+  readonly asker?: Asker | undefined
+  readonly reject: (reason: SluiceError) => void
 }
 
 export interface QueueBounds {
@@ -47,7 +54,8 @@ export class CallQueue<C extends QueuedCall> {
 
   /** Queues calls. Returns the calls for which there is no space. */
   add(calls: readonly C[]): readonly C[] {
-    const space = Math.max(0, this.#bounds.waiting - this.#waiting.length - this.#held.length)
+    if (this.#space() < calls.length) this.#dropLate()
+    const space = this.#space()
     for (const call of calls.slice(0, space)) this.#waiting.push(call)
     this.#startGroups()
     return calls.slice(space)
@@ -56,6 +64,16 @@ export class CallQueue<C extends QueuedCall> {
   /** Resolves when no call waits and no group runs. */
   async idle(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay)
+  }
+
+  #space(): number {
+    return Math.max(0, this.#bounds.waiting - this.#waiting.length - this.#held.length)
+  }
+
+  /** Drops the calls whose askers have left. `#heldRows` may keep rows of dropped calls until the next release. */
+  #dropLate(): void {
+    this.#waiting = this.#waiting.filter(isKept)
+    this.#held = this.#held.filter(isKept)
   }
 
   #startGroups(): void {
@@ -90,6 +108,7 @@ export class CallQueue<C extends QueuedCall> {
     let looked = 0
     while (at < this.#waiting.length && looked < most && group.length < calls) {
       const call = this.#waiting[at++]
+      if (!isKept(call)) continue
       const isBehind = call.names.some((name) => waitedFor.has(name))
       const isBlocked = call.names.some((name) => this.#busy.has(name) || this.#heldRows.has(name))
       if (isBlocked && !isBehind) {
@@ -123,4 +142,11 @@ export class CallQueue<C extends QueuedCall> {
     this.#held = []
     this.#heldRows.clear()
   }
+}
+
+/** Rejects a call whose asker has left. Returns true for any other call. */
+function isKept(call: QueuedCall): boolean {
+  if (!isLate(call.asker)) return true
+  call.reject(lateError())
+  return false
 }

@@ -10,6 +10,7 @@ import type { Store, Tally } from '../core/store.ts'
 import { storeGuard } from '../failure/store-health.ts'
 import { CallQueue } from './call-queue.ts'
 import { checkBounds } from './engine-bounds.ts'
+import { markUncounted } from './late-calls.ts'
 import { type RecordCall, recordCall } from './records/record-call.ts'
 import { type GroupOutcome, RecordGroup } from './records/record-group.ts'
 import { tooManyOthers, type Versioned, VersionedRecords } from './records/versioned-records.ts'
@@ -114,10 +115,11 @@ class CompareAndSwapStore<V> implements Store<'async'> {
   tally(rules: readonly Rule[]): Tally<'async'> {
     const states = rules.map((rule) => plainName(stateName(rule)))
     return {
-      ask: (call) => {
+      ask: (call, asker) => {
+        markUncounted(asker)
         const asked = recordCall(call, rules, { states, longestName: this.#longestName })
         const names = asked.parts.map(({ record }) => record)
-        return new Promise((resolve, reject) => this.#turn.add({ ...asked, names, attempt: 1, resolve, reject }))
+        return new Promise((resolve, reject) => this.#turn.add({ ...asked, asker, names, attempt: 1, resolve, reject }))
       },
     }
   }

@@ -1,12 +1,15 @@
 // Gathers the calls of one turn of the event loop, and sends them as one command for each part.
 // Invariants: a call waits no longer than the turn in which it was made, and calls in one part keep their order.
 
-import { type Charge, type Figures, figureCount, type Operation } from '../core/call.ts'
+import { type Call, type Figures, figureCount } from '../core/call.ts'
+import type { Asker } from '../core/store.ts'
 import { HandOut } from './hand-out.ts'
+import { isLate, lateError, markMayCount, markUncounted } from './late-calls.ts'
 import type { ScriptedAnswer, ScriptedCall, ScriptedOptions } from './scripted.ts'
 
 interface QueuedCall<D> extends ScriptedCall<D> {
   readonly part: string
+  readonly asker: Asker | undefined
   readonly resolve: (figures: Figures) => void
   readonly reject: (error: unknown) => void
 }
@@ -22,10 +25,11 @@ export class ScriptedQueue<D> {
     this.#options = options
   }
 
-  ask(part: string, operation: Operation, charges: readonly Charge[], rules: D): Promise<Figures> {
+  ask(part: string, { operation, charges }: Call, rules: D, asker: Asker | undefined): Promise<Figures> {
+    markUncounted(asker)
     return new Promise((resolve, reject) => {
       this.#flushLater()
-      this.#queued.push({ operation, charges, rules, part, resolve, reject })
+      this.#queued.push({ operation, charges, rules, part, asker, resolve, reject })
       if (this.#queued.length < this.#options.most) return
       // All calls of a turn are refused, or none is. If the first were refused and the last sent, the last would be decided
       // first.
@@ -43,9 +47,9 @@ export class ScriptedQueue<D> {
   }
 
   #flush(): void {
-    const calls = this.#queued
-    if (calls.length === 0) return
+    const calls = this.#queued.filter(isToSend)
     this.#queued = []
+    if (calls.length === 0) return
     if (this.#options.partOf === undefined) {
       this.#sendAll(calls[0].part, calls)
       return
@@ -83,6 +87,16 @@ export class ScriptedQueue<D> {
       return thrown
     }
   }
+}
+
+/** Marks a call as sent. Rejects it instead, and returns false, if its asker has left. */
+function isToSend(call: QueuedCall<unknown>): boolean {
+  if (isLate(call.asker)) {
+    call.reject(lateError())
+    return false
+  }
+  markMayCount(call.asker)
+  return true
 }
 
 /** Hands each caller its own answer. */

@@ -5,9 +5,9 @@ import type { Call, Charge, Figures } from '../core/call.ts'
 import type { TimerClock } from '../core/clock.ts'
 import type { SluiceError } from '../core/errors.ts'
 import type { Rule } from '../core/rule.ts'
-import type { Store, Tally } from '../core/store.ts'
+import type { Asker, Store, Tally } from '../core/store.ts'
 import { storeGuard } from '../failure/store-health.ts'
-import { askInParts, type PartOfCall } from './call-in-parts.ts'
+import { type AskPart, askInParts, type PartOfCall } from './call-in-parts.ts'
 import { PartsAsked } from './parts-asked.ts'
 import { ScriptedQueue } from './scripted-queue.ts'
 
@@ -101,22 +101,21 @@ class QueuedTally<D> implements Tally<'async'> {
     if (partOf !== undefined) this.partsOf = (call) => serversOf(call, (key) => partOf(key), options)
   }
 
-  ask(call: Call): Promise<Figures> {
+  ask(call: Call, asker?: Asker): Promise<Figures> {
     const part = this.#onlyPartOf(call.charges)
-    if (part !== undefined) return this.#askPart(part, call)
+    if (part !== undefined) return this.#askPart(part, call, asker)
     const asked = new PartsAsked()
     this.#asked.set(call, asked)
-    return askInParts(call, this.#split(call.charges), this.#rules, (each, partCall) =>
-      asked.note(serverOf(each, this.#options), this.#askPart(each, partCall)),
-    )
+    const ask: AskPart = (part, partCall) => asked.note(serverOf(part, this.#options), this.#askPart(part, partCall))
+    return askInParts(call, this.#split(call.charges), { rules: this.#rules, ask, asker })
   }
 
   failedPartsOf(call: Call): readonly string[] | undefined {
     return this.#asked.get(call)?.failed
   }
 
-  #askPart(part: string, { operation, charges }: Call): Promise<Figures> {
-    return this.#queue.ask(part, operation, charges, this.#describe(charges))
+  #askPart(part: string, call: Call, asker?: Asker): Promise<Figures> {
+    return this.#queue.ask(part, call, this.#describe(call.charges), asker)
   }
 
   /** Returns the part of all charges; undefined if there are several parts. */

@@ -5,7 +5,7 @@
 import type { Figures } from '../core/call.ts'
 import { type ErrorCode, SluiceError, show } from '../core/errors.ts'
 import type { FailureReason } from '../core/guard.ts'
-import type { Tally } from '../core/store.ts'
+import type { Asker, Tally } from '../core/store.ts'
 import type { Entry } from './breakers.ts'
 import type { Deadlines } from './deadlines.ts'
 import type { RetryLines } from './retry-lines.ts'
@@ -37,7 +37,8 @@ const REASONS: Readonly<Partial<Record<ErrorCode, FailureReason>>> = {
 const nothing = (): void => {}
 
 /** Exactly one of `answered`, `failed` and `threw` is called, once. */
-export abstract class Attempt {
+export abstract class Attempt implements Asker {
+  isUncounted = false
   protected readonly entry: Entry
   readonly #context: AttemptContext
   #stage: Stage = 'asking'
@@ -50,6 +51,10 @@ export abstract class Attempt {
   constructor(entry: Entry, context: AttemptContext) {
     this.entry = entry
     this.#context = context
+  }
+
+  get hasLeft(): boolean {
+    return this.#stage === 'ended'
   }
 
   protected abstract answered(figures: Figures): void
@@ -68,10 +73,20 @@ export abstract class Attempt {
 
   #ask(): void {
     this.#stage = 'asking'
-    askNow(this.#context.tally, this.entry).then(
+    this.isUncounted = false
+    this.#askStore().then(
       (figures) => this.#onAnswer(figures),
       (thrown: unknown) => this.#onError(thrown),
     )
+  }
+
+  /** Asks the store. If the store throws, the promise rejects. */
+  #askStore(): Promise<Figures> {
+    try {
+      return this.#context.tally.ask(this.entry.call, this)
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   #queue(delayMs: number, refusal: SluiceError): void {
@@ -116,7 +131,9 @@ export abstract class Attempt {
 
   #onDeadline(): void {
     if (this.#stage === 'queued' && this.#refusal !== undefined) this.#fail('refused', this.#refusal, true)
-    else if (this.#stage === 'asking') this.#fail('timeout', tooLate(this.#context.timeoutMs), true)
+    else if (this.#stage !== 'asking') return
+    else if (this.isUncounted) this.#fail('refused', dropped(this.#context.timeoutMs), true)
+    else this.#fail('timeout', tooLate(this.#context.timeoutMs), true)
   }
 
   #fail(reason: FailureReason, error: SluiceError, isStoreDown: boolean): void {
@@ -131,13 +148,11 @@ export abstract class Attempt {
   }
 }
 
-/** Asks the store. If the store throws, the promise rejects. */
-function askNow(tally: Tally<'async'>, { call }: Entry): Promise<Figures> {
-  try {
-    return tally.ask(call)
-  } catch (error) {
-    return Promise.reject(error)
-  }
+function dropped(timeoutMs: number): SluiceError {
+  return new SluiceError(
+    'ERR_STORE_REFUSED',
+    `no answer within ${timeoutMs} ms: the call still waited for others, and was dropped`,
+  )
 }
 
 function tooLate(timeoutMs: number): SluiceError {

@@ -2,6 +2,7 @@
 
 import { type Call, FIGURES, type Figures } from '../../core/call.ts'
 import type { Rule } from '../../core/rule.ts'
+import type { Asker } from '../../core/store.ts'
 import { type Cells, type NamedCall, type Outcome, runCall } from '../loaded-states.ts'
 import { nameOfKey } from '../state-names.ts'
 import { runDeniedHit } from './denied-hit.ts'
@@ -22,6 +23,7 @@ export interface RecordCall {
   readonly parts: readonly Part[]
   /** Names of the states of the limiter's rules. They stay in a record when they have ended. */
   readonly spared: readonly string[]
+  readonly asker?: Asker | undefined
 }
 
 /** A record at the store's time. */

@@ -6,6 +6,7 @@
 
 import type { Figures } from '../../core/call.ts'
 import { SluiceError } from '../../core/errors.ts'
+import { isLate, lateError, markMayCount } from '../late-calls.ts'
 import { type Charged, takenBack } from './give-back.ts'
 import type { OpenRecord } from './record.ts'
 import { type At, isDenied, joinedFigures, type PartResult, type RecordCall, runAgain, runWhole } from './record-call.ts'
@@ -114,6 +115,8 @@ function isToTakeBack(attempt: Attempt): boolean {
 }
 
 function firstAttempt(call: RecordCall, open: ReadonlyMap<string, OpenRecord>, nowMs: number): Attempt | SluiceError {
+  if (isLate(call.asker)) return lateError()
+  markMayCount(call.asker)
   const results = orError(() => runWhole(call, open, nowMs))
   if (results instanceof SluiceError) return results
   return { call, results: [...results], wasDenied: isDenied(call.call, joinedFigures(call, results)), errors: [] }
@@ -121,6 +124,7 @@ function firstAttempt(call: RecordCall, open: ReadonlyMap<string, OpenRecord>, n
 
 /** Runs one part again. A call on one record is decided again as a whole, because it has no other parts. */
 function runPartAgain({ call, wasDenied }: Attempt, partIndex: number, { record, nowMs }: At): PartResult {
+  if (isLate(call.asker)) throw lateError()
   const part = call.parts[partIndex]
   if (call.parts.length > 1) return runAgain(part, { record, nowMs }, wasDenied)
   return runWhole(call, new Map([[part.record, record]]), nowMs)[0]
