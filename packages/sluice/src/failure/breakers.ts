@@ -66,15 +66,15 @@ export class Entry {
   answered(parts: readonly string[] = this.#parts): void {
     this.#breakers.forEach((breaker, i) => {
       if (parts.includes(this.#parts[i])) breaker.answered()
-      else breaker.leave(this.#eras[i])
+      else breaker.leave(this.#eras[i], this.call)
     })
   }
 
   /** The call has failed; if only some parts are given, because of these, and the others are not to blame. */
   failed(parts: readonly string[] = this.#parts): void {
     this.#breakers.forEach((breaker, i) => {
-      if (parts.includes(this.#parts[i])) breaker.failed(this.#eras[i])
-      else breaker.leave(this.#eras[i])
+      if (parts.includes(this.#parts[i])) breaker.failed(this.#eras[i], this.call)
+      else breaker.leave(this.#eras[i], this.call)
     })
   }
 }
@@ -100,9 +100,9 @@ export class BreakerView {
     const breakers = this.#breakersOf(parts)
     const eras: number[] = []
     for (let i = 0; i < breakers.length; i++) {
-      const era = breakers[i].enter()
+      const era = breakers[i].enter(call)
       if (era === undefined) {
-        for (const [j, entered] of breakers.slice(0, i).entries()) entered.leave(eras[j])
+        for (const [j, entered] of breakers.slice(0, i).entries()) entered.leave(eras[j], call)
         this.#noteFailure(call, [parts[i]])
         return undefined
       }
