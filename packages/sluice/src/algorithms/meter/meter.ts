@@ -166,6 +166,14 @@ export class Meter<P extends Per = Per> implements Rule<P> {
     this.#owe(cells, at, this.#since(cells, at, nowMs), debt - back)
   }
 
+  isSound(cells: Float64Array): boolean {
+    const debt = cells[DEBT]
+    const pace = this.#paceAt(cells, 0)
+    const drainPerTick = this.#drainPerTickAt(cells, 0)
+    if (debt === 0 || pace === 0 || drainPerTick === 0) return false
+    return cells[EXPIRES_AT] >= ceilDiv(debt, drainPerTick) * (this.isSmooth ? 1 : pace)
+  }
+
   /** Returns the smallest debt at `nowMs` of a state that ends at `endsAt`. */
   #leastDebt(endsAt: number, nowMs: number): number {
     const ticks = ceilDiv(endsAt - nowMs, this.tickMs)

@@ -2,7 +2,7 @@
 // Bytes: a version; for each state the length of its name (2 bytes), its number of cells (4 bytes), the name, the cells.
 
 import { type Cells, type StateChange, sameCells } from '../loaded-states.ts'
-import { damaged, readCells, viewOf, writeCells } from '../state-codec.ts'
+import { checkBytes, damaged, readCells, viewOf, writeCells } from '../state-codec.ts'
 import type { Change } from '../working-states.ts'
 
 const VERSION = 1
@@ -80,6 +80,7 @@ export function encodeRecord(states: ReadonlyMap<string, Float64Array>): Uint8Ar
 
 /** Reads the bytes of a record. Throws ERR_STORE_FATAL with the record's name if they are damaged. */
 export function decodeRecord(bytes: Uint8Array, record: string): Map<string, Float64Array> {
+  checkBytes(bytes, record)
   if (bytes[0] !== VERSION) throw damaged(record, `version ${bytes[0]} instead of ${VERSION}`)
   const view = viewOf(bytes)
   const states = new Map<string, Float64Array>()
