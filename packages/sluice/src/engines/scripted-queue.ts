@@ -6,6 +6,7 @@ import type { Asker } from '../core/store.ts'
 import { HandOut } from './hand-out.ts'
 import { isLate, lateError, markMayCount, markUncounted } from './late-calls.ts'
 import type { ScriptedAnswer, ScriptedCall, ScriptedOptions } from './scripted.ts'
+import { sortedError } from './store-errors.ts'
 
 interface QueuedCall<D> extends ScriptedCall<D> {
   readonly part: string
@@ -74,17 +75,8 @@ export class ScriptedQueue<D> {
       if (answers.length !== calls.length) throw new Error(`the script answered ${answers.length} of ${calls.length} calls`)
       this.#handOut.add(calls.length, () => deliver(calls, answers))
     } catch (thrown) {
-      const error = this.#sorted(thrown)
+      const error = sortedError(thrown, this.#options.sortError, 'unknown')
       for (const call of calls) call.reject(error)
-    }
-  }
-
-  /** Sorting that throws itself must not keep the callers waiting. They get what was thrown first, which may mean anything. */
-  #sorted(thrown: unknown): unknown {
-    try {
-      return this.#options.sortError(thrown)
-    } catch {
-      return thrown
     }
   }
 }
