@@ -81,16 +81,19 @@ class HitInParts {
     return joined(this.#parts, figures)
   }
 
-  /** Ends a hit that the peek has denied: rules that count denied hits are charged. Returns the figures of each part. */
+  /** Charges the rules that count denied hits, after a peek has denied the hit. Returns the figures of each part. */
   async #countDenied(seen: readonly Figures[]): Promise<readonly Figures[]> {
     const counted = await Promise.all(
       this.#parts.map((part, i) => (this.#countsDenied(part) ? this.#spendAndPeek(part) : seen[i])),
     )
-    // A window may have ended since. The hit stays denied.
+    // A window may have ended since the peek, so that no part denies any more. The hit stays denied, with the figures of the peek.
     return counted.some(denies) ? counted : seen
   }
 
-  /** Ends a hit that the part at `denying` has denied with `figures`. Returns the figures of each part. */
+  /**
+   * Gives back the charges of the parts before `denying`, which has denied the hit with `figures`. Charges the rules that count
+   * denied hits in the parts after it. Returns the figures of each part.
+   */
   #giveUp(denying: number, figures: Figures, charged: readonly Charged[]): Promise<readonly Figures[]> {
     return Promise.all(
       this.#parts.map((part, i) => {
@@ -116,7 +119,7 @@ class HitInParts {
     return figures
   }
 
-  /** Ends a hit after a part has failed. Charges are given back as far as possible. */
+  /** Gives charges back after a part has failed, and rejects with the error. */
   async #fail(error: unknown, charged: readonly Charged[]): Promise<never> {
     const given = await Promise.allSettled(charged.map((each) => this.#giveBack(each)))
     // Units may be left charged, so the hit must not be repeated.

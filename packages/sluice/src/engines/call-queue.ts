@@ -23,12 +23,14 @@ export interface QueueBounds {
   /** The most groups that run at once. */
   readonly groups: number
   /**
-   * `'any'`: a group takes any calls. `'connected'`: a group takes only calls that share rows, so that no call waits for others.
+   * - `'any'`: a group may hold calls without a common row.
+   * - `'connected'`: each call of a group shares a row with an earlier call of it. Other calls go into groups of their own, so that
+   *   they do not wait for each other.
    */
   readonly together: 'any' | 'connected'
 }
 
-/** The most calls that are examined for one group, besides those that are held, because a long queue must not be read again and again. */
+/** The most calls that are examined for one group. Held calls do not count. Reading all of a long queue each time is slow. */
 const MOST_LOOKED_AT = { any: 1024, connected: 128 } as const
 
 export class CallQueue<C extends QueuedCall> {
@@ -39,11 +41,12 @@ export class CallQueue<C extends QueuedCall> {
   readonly #busy = new Set<string>()
   #waiting: C[] = []
   /**
-   * Calls that wait for a row under way, and all of their rows. They are looked at again when one of these rows is free, so that
-   * however many wait for one row, they do not stand in the way of calls on others.
-   * Invariant: a call that is held came before every call in `#waiting` that shares a row with it.
+   * Calls that wait for a row of a running group. They are examined again when such a row is free. So any number of calls on one
+   * row does not delay calls on other rows.
+   * Invariant: a held call came before every call in `#waiting` that shares a row with it.
    */
   #held: C[] = []
+  /** Rows of the held calls. */
   readonly #heldRows = new Set<string>()
 
   /** `run` runs a group and never rejects. */
@@ -136,7 +139,7 @@ export class CallQueue<C extends QueuedCall> {
     for (const name of call.names) this.#heldRows.add(name)
   }
 
-  /** Has all calls that are held looked at again. */
+  /** Puts all held calls back to the front of the queue. */
   #release(): void {
     this.#waiting = this.#held.concat(this.#waiting)
     this.#held = []

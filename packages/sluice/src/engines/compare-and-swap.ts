@@ -24,8 +24,9 @@ export interface CompareAndSwapOptions<V> {
   /** Returns a record with its version; undefined if there is no such record. */
   read(name: string): Promise<Versioned<V> | undefined>
   /**
-   * Writes the record if its version is still `version`; with `version` undefined, if the record does not exist. A change without
-   * a value deletes the record. Resolves to false if the version differs. The store may drop the record at `change.endsAt`.
+   * Writes a record, but only if its version is still `version`. If `version` is undefined, writes only if there is no such record.
+   * Deletes the record if the change has no value. Resolves to true if it has written, else to false. The store may drop the record
+   * at `change.endsAt`.
    */
   swap(change: Change, version: V | undefined): Promise<boolean>
   /**
@@ -45,9 +46,7 @@ export interface CompareAndSwapOptions<V> {
   sortError?: SortError
   /** Times deadlines and pauses in this process. Default: the system's. */
   readonly clock?: Clock
-  /**
-   * The most reads of a record for one call. After that the call is refused, because other writers are always first. Default: 10.
-   */
+  /** The most attempts of one call. A call is refused if other writers change its records each time. Default: 10. */
   readonly attempts?: number
   /** The most calls that are decided together because they share records. Default: 64. */
   readonly calls?: number
@@ -74,7 +73,7 @@ export function compareAndSwapStore<V>(options: CompareAndSwapOptions<V>): Store
 
 interface Pending extends RecordCall {
   readonly names: readonly string[]
-  /** Number of times that the call was decided, including this time. */
+  /** Number of this attempt, from 1 on. */
   readonly attempt: number
   readonly resolve: (figures: Figures) => void
   readonly reject: (reason: unknown) => void
@@ -151,7 +150,7 @@ class CompareAndSwapStore<V> implements Store<'async'> {
     }
   }
 
-  /** Decides calls again whose records were changed by other writers. */
+  /** Queues calls again because other writers have changed their records. Refuses calls that have had all attempts. */
   async #decideAgain(calls: readonly Pending[]): Promise<void> {
     const { attempts } = this.#records
     await this.#records.pause(Math.max(...calls.map(({ attempt }) => attempt)))
@@ -170,7 +169,7 @@ class CompareAndSwapStore<V> implements Store<'async'> {
   }
 }
 
-/** Settles a call with its outcome. Returns true if the call must be decided again. */
+/** Settles a call, unless its outcome is `again`. Returns true in that case. */
 function settle({ resolve, reject }: Pending, outcome: GroupOutcome): boolean {
   if (outcome === 'again') return true
   if (outcome instanceof SluiceError) reject(outcome)

@@ -1,5 +1,5 @@
-// The in-place engine: the definitions run in this process, on states of a synchronous store. With `transact` it is also the
-// engine of synchronous databases.
+// The in-place engine: for stores that answer at once. The definitions run in this process. With `transact`, it serves synchronous
+// databases too.
 
 import type { Clock } from '../core/clock.ts'
 import { SluiceError } from '../core/errors.ts'
@@ -11,7 +11,7 @@ import { type SortError, sortedError } from './store-errors.ts'
 import { checkedClock, systemClock } from './system-clock.ts'
 
 export interface InPlaceOptions {
-  /** Returns the cells of a state. They are copied before they are changed. `decodeCells` reads them from bytes. */
+  /** Returns the cells of a state; undefined if there is none. The engine changes a copy. `decodeCells` makes cells of bytes. */
   read(name: string): Cells
   /**
    * Stores the cells of a state; deletes the state without cells. The array belongs to the store from now on. The state ends at
@@ -25,8 +25,8 @@ export interface InPlaceOptions {
   size(): number
   close?(): void
   /**
-   * Runs `body` in one exclusive transaction and commits it. Rolls back if `body` throws. `body` reads the clock and the states,
-   * and writes states. Default: `body()`, for a store that only this process uses.
+   * Begins a transaction that excludes other processes, calls `body`, commits, and returns the result of `body`. Rolls back if
+   * `body` throws. `body` reads and writes states. Default: only calls `body`, for a store that no other process uses.
    */
   transact?<V>(body: () => V): V
   /** Sorts an error of the store. Default: it is thrown as it is. */

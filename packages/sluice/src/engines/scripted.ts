@@ -23,8 +23,8 @@ export interface ScriptedCall<D> extends Call {
 export type ScriptedAnswer = Figures | SluiceError
 
 /**
- * The connection of a scripted store to its server. The engine gathers calls, keeps their order, splits calls over several parts,
- * hands out answers and guards against failures. `D` is the type of the rules' description for the script.
+ * The author's part of a scripted store: functions that talk to the server. The engine gathers calls, keeps their order, splits
+ * calls with charges in several parts, and handles failures. `D` is the type in which `describe` describes rules to the script.
  */
 export interface ScriptedOptions<D> {
   /** Times deadlines in this process. Default: the system's clock. Rules use the server's own clock. */

@@ -42,8 +42,8 @@ export interface TransactionOptions {
   size?(): Promise<number>
   close?(): Promise<void>
   /**
-   * Sorts an error of `transact`. If it returns undefined, codes of Node and of standard SQL decide. Without such a code, an
-   * error before the call of `decide` is `refused`, and an error after it is `unknown`.
+   * Returns the kind of an error that `transact` rejected with. If it returns undefined, the engine looks for a code of Node or of
+   * standard SQL. An error without such a code is `refused` if `decide` was not called or changed nothing, else `unknown`.
    */
   sortError?: SortError
   /** Times deadlines and waits in this process. Default: the system's clock. Rules use the database's own clock. */
@@ -56,7 +56,7 @@ export interface TransactionOptions {
   readonly transactions?: number
   /** The most calls that wait for a transaction. More calls are refused. Default: 10,000. */
   readonly waiting?: number
-  /** Time after which a transaction counts as lost, in ms. Others may use its rows then. Default: 10,000. */
+  /** Time after which the engine no longer waits for a transaction, in ms. Other calls may use its rows then. Default: 10,000. */
   readonly longestMs?: number
   /** The longest name of a row, in bytes. Default: 255. */
   readonly longestName?: number
@@ -134,7 +134,7 @@ class TransactionStore implements Store<'async'> {
     let changed = 0
     let isOver = false
     const decide: Decide = (values, nowMs) => {
-      // No caller waits any more. The error makes the database roll back.
+      // The engine has given up, and its callers have an error. This error makes `transact` roll back.
       if (isOver) throw storeError('refused', 'the transaction came too late')
       const states = new WorkingStates(values)
       const time = storeTime(nowMs)

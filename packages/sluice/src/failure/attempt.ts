@@ -1,6 +1,5 @@
-// An attempt: one guarded call on a store, from its start to its answer, failure or deadline.
-// Invariants: every attempt ends exactly once, at its deadline at the latest. A call that may have been executed is never
-// repeated.
+// An attempt: one guarded call, from its start to its answer, its failure or its deadline.
+// Invariants: an attempt ends once, at its deadline at the latest. A call that may have counted is never sent again.
 
 import type { Figures } from '../core/call.ts'
 import { type ErrorCode, SluiceError, show } from '../core/errors.ts'
@@ -11,9 +10,9 @@ import type { Deadlines } from './deadlines.ts'
 import type { RetryLines } from './retry-lines.ts'
 
 /**
- * - `asking`: the store has the call.
- * - `queued`: the store refused this call or an earlier call on one of its keys. The call waits to be tried again.
- * - `ended`: the caller has an answer or an error.
+ * - `asking`: the call was passed to the store, which has not answered yet.
+ * - `queued`: the call waits in a retry line, because the store refused it, or refused an earlier call on one of its keys.
+ * - `ended`: the caller has a result.
  */
 type Stage = 'asking' | 'queued' | 'ended'
 
@@ -25,7 +24,7 @@ export interface AttemptContext {
   readonly retryLines: RetryLines
 }
 
-/** Time until a refused call is tried again for the first time. It doubles each time. */
+/** Delay before the first retry of a refused call. Each further delay is twice as long. */
 const FIRST_RETRY_MS = 10
 
 const REASONS: Readonly<Partial<Record<ErrorCode, FailureReason>>> = {
@@ -36,13 +35,13 @@ const REASONS: Readonly<Partial<Record<ErrorCode, FailureReason>>> = {
 
 const nothing = (): void => {}
 
-/** Exactly one of `answered`, `failed` and `threw` is called, once. */
+/** Calls one of `answered`, `failed` and `threw`, once. */
 export abstract class Attempt implements Asker {
   isUncounted = false
   protected readonly entry: Entry
   readonly #context: AttemptContext
   #stage: Stage = 'asking'
-  /** Time that the call has waited in a retry line so far. */
+  /** Sum of the delays of all retries so far. */
   #waitedMs = 0
   #refusal: SluiceError | undefined
   #cancelDeadline = nothing
@@ -58,9 +57,9 @@ export abstract class Attempt implements Asker {
   }
 
   protected abstract answered(figures: Figures): void
-  /** `isStoreDown`: false if the store answered with the error. */
+  /** The store failed. `isStoreDown` is false if the error is an answer of the store. */
   protected abstract failed(reason: FailureReason, error: SluiceError, isStoreDown: boolean): void
-  /** The error is not about the store, and no fallback can answer. */
+  /** The call failed for another reason than the store, so the fallback does not answer. */
   protected abstract threw(error: SluiceError): void
 
   start(): void {
