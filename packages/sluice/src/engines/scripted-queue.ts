@@ -48,7 +48,7 @@ export class ScriptedQueue<D> {
   }
 
   #flush(): void {
-    const calls = this.#queued.filter(isToSend)
+    const calls = toSend(this.#queued)
     this.#queued = []
     if (calls.length === 0) return
     if (this.#options.partOf === undefined) {
@@ -81,14 +81,16 @@ export class ScriptedQueue<D> {
   }
 }
 
-/** Marks a call as sent. Rejects it instead, and returns false, if its asker has left. */
-function isToSend(call: QueuedCall<unknown>): boolean {
-  if (isLate(call.asker)) {
-    call.reject(lateError())
-    return false
+/** Marks calls as sent. Rejects calls whose askers have left. Returns the others. */
+function toSend<D>(calls: readonly QueuedCall<D>[]): readonly QueuedCall<D>[] {
+  let hasLate = false
+  for (const { asker } of calls) {
+    if (isLate(asker)) hasLate = true
+    else markMayCount(asker)
   }
-  markMayCount(call.asker)
-  return true
+  if (!hasLate) return calls
+  for (const { asker, reject } of calls) if (isLate(asker)) reject(lateError())
+  return calls.filter(({ asker }) => !isLate(asker))
 }
 
 /** Hands each caller its own answer. */

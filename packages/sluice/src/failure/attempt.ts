@@ -37,6 +37,7 @@ const nothing = (): void => {}
 
 /** Calls one of `answered`, `failed` and `threw`, once. */
 export abstract class Attempt implements Asker {
+  hasLeft = false
   isUncounted = false
   protected readonly entry: Entry
   readonly #context: AttemptContext
@@ -50,10 +51,6 @@ export abstract class Attempt implements Asker {
   constructor(entry: Entry, context: AttemptContext) {
     this.entry = entry
     this.#context = context
-  }
-
-  get hasLeft(): boolean {
-    return this.#stage === 'ended'
   }
 
   protected abstract answered(figures: Figures): void
@@ -72,7 +69,6 @@ export abstract class Attempt implements Asker {
 
   #ask(): void {
     this.#stage = 'asking'
-    this.isUncounted = false
     this.#askStore().then(
       (figures) => this.#onAnswer(figures),
       (thrown: unknown) => this.#onError(thrown),
@@ -142,6 +138,7 @@ export abstract class Attempt implements Asker {
 
   #finish(): void {
     this.#stage = 'ended'
+    this.hasLeft = true
     this.#cancelDeadline()
     this.#leaveLine()
   }
