@@ -6,6 +6,7 @@ import { toyStore } from '../../test/scripted-toy.ts'
 import { createLimiter } from '../create-limiter.ts'
 import { fixedWindow, type Store } from '../index.ts'
 import { fakeClock } from '../testing/index.ts'
+import { seededRandom } from '../testing/random.ts'
 import { CallQueue } from './call-queue.ts'
 import { compareAndSwapStore } from './compare-and-swap.ts'
 import { transactionStore } from './transaction.ts'
@@ -130,6 +131,44 @@ test('a queue drops calls whose askers left, settles them, and still runs those 
   await queue.idle()
   expect(ran).toEqual(['first', 'behind,stays,too many'])
 })
+
+test.each(['any', 'connected'] as const)(
+  'every call runs, in order on each row, or is dropped because it left: %s',
+  async (together) => {
+    const random = seededRandom()
+    const calls = Array.from({ length: 2000 }, (_, id) => ({
+      id,
+      names: [...new Set(Array.from({ length: random.whole(1, 3) }, () => random.pick([...'abcdefgh'])))],
+      asker: { hasLeft: false, isUncounted: true },
+      outcome: '',
+      reject(): void {
+        this.outcome += 'dropped'
+      },
+    }))
+    const done = new Map<string, number[]>()
+    const bounds = { calls: random.whole(1, 8), rows: 9, groups: random.whole(1, 5), waiting: random.whole(5, 60), together }
+    const queue = new CallQueue<(typeof calls)[number]>(bounds, async (group) => {
+      for (const call of group) {
+        expect(call.asker.hasLeft, `SEED=${random.seed}, call ${call.id}`).toBe(false)
+        call.outcome += 'ran'
+        for (const name of call.names) done.set(name, [...(done.get(name) ?? []), call.id])
+      }
+      await turns(random.whole(0, 3))
+    })
+    for (const call of calls) {
+      for (const refused of queue.add([call])) refused.outcome += 'refused'
+      for (let leaving = random.whole(0, 2); leaving > 0; leaving--) {
+        const leaver = calls[random.whole(Math.max(0, call.id - 30), call.id)]
+        if (leaver.outcome === '') leaver.asker.hasLeft = true
+      }
+      if (random.whole(0, 5) === 0) await turns(1)
+    }
+    await queue.idle()
+    for (const { id, outcome } of calls) expect(outcome, `SEED=${random.seed}, call ${id}`).toMatch(/^(ran|dropped|refused)$/)
+    for (const ids of done.values()) expect(ids, `SEED=${random.seed}`).toEqual([...ids].sort((a, b) => a - b))
+    expect(new Set(calls.map(({ outcome }) => outcome)).size).toBeGreaterThan(1)
+  },
+)
 
 test('a record that is read after the deadline is not written', async () => {
   const { options, clock, records, counts } = makeMap()
