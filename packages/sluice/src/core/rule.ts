@@ -55,6 +55,12 @@ export interface Rule<P extends Per = Per> {
    * state, as it was just after that charge. Then it gives back only units of that charge, and only those that still count.
    */
   refund(cells: Float64Array, at: number, nowMs: number, cost: number, endsAt?: number): void
+  /**
+   * True if this algorithm can have written these cells, with any parameters. Called for a state that was read from a store, from
+   * index 0 on. Invariant: all cells are whole numbers below 2^53, and their number fits `width`. Omitted if any such cells are a
+   * state.
+   */
+  isSound?(cells: Float64Array): boolean
 }
 
 /** Values that define a rule, by name. */

@@ -51,8 +51,8 @@ export class Subjects {
    * Returns a charge for each rule with a cost above 0. A single number is the cost of all rules, and must be at least `least`.
    * If it is 0, each rule has a charge of 0.
    */
-  charges(subject: Subject, cost: Cost | undefined, least: 0 | 1): readonly Charge[] {
-    this.check(subject)
+  charges(given: Subject, cost: Cost | undefined, least: 0 | 1): readonly Charge[] {
+    const subject = this.read(given)
     const rules = this.#rules
     if (cost === undefined || typeof cost === 'number') {
       const amount = cost ?? 1
@@ -69,34 +69,44 @@ export class Subjects {
     return charges
   }
 
-  /** Returns the charge on one rule, by its index. Invariant: the subject has been checked. */
+  /** Returns the charge on one rule, by its index. */
   charge(subject: Subject, rule: number, amount: number): Charge {
-    return { rule, key: keyOf(this.#rules[rule], subject), amount }
+    return { rule, key: keyOf(this.#rules[rule], this.read(subject)), amount }
   }
 
-  /** Throws ERR_KEY if the subject does not fit these rules. */
-  check(subject: Subject): void {
-    if (this.arePlain) return checkKey(subject)
+  /**
+   * Returns a key, or a copy of the own enumerable properties of a record. The copy reads each getter once, so the checked values
+   * are the values that count. Throws ERR_KEY if the subject does not fit these rules.
+   */
+  read(subject: Subject): Subject {
+    if (this.arePlain) {
+      checkKey(subject)
+      return subject
+    }
     if (typeof subject !== 'object' || subject === null || Array.isArray(subject)) {
       const wanted =
         this.#names.length === 0 ? '{}, because no rule counts by a name' : `an object with ${this.#names.join(', ')}`
       throw mustBe('ERR_KEY', 'subject', wanted, subject)
     }
+    const keys = { ...subject }
     for (const name of this.#names) {
-      const value: unknown = Object.hasOwn(subject, name) ? subject[name] : undefined
+      const value: unknown = Object.hasOwn(keys, name) ? keys[name] : undefined
       if (typeof value === 'string' && value.length > 0) continue
       throw mustBe('ERR_KEY', name, 'a string of at least one character', value)
     }
-    const unknown = Object.keys(subject).find((name) => !this.#names.includes(name))
-    if (unknown === undefined) return
+    const unknown = Object.keys(keys).find((name) => !this.#names.includes(name))
+    if (unknown === undefined) return keys
     const message = `no rule counts by ${show(unknown)}: they count by ${this.#names.join(', ') || 'nothing'}`
-    throw new SluiceError('ERR_KEY', message, { option: unknown, value: subject[unknown] })
+    throw new SluiceError('ERR_KEY', message, { option: unknown, value: keys[unknown] })
   }
 }
 
-/** Returns the cost of each rule, in the order of `rules`. Throws if `cost` is not an object of costs by rule name. */
+/**
+ * Returns the cost of each rule, in the order of `rules`. Throws if `cost` is not an object of costs by rule name. A map or a
+ * promise has no own properties and would cost 1 everywhere, so it is refused.
+ */
 export function costsByRule(rules: readonly Rule[], cost: unknown): readonly number[] {
-  if (typeof cost !== 'object' || cost === null || Array.isArray(cost)) checkCost(cost, 1)
+  if (Object.prototype.toString.call(cost) !== '[object Object]') checkCost(cost, 1)
   // A copy, because a getter could return another number when it is read again.
   const costs = { ...(cost as Readonly<Record<string, number>>) }
   for (const [name, amount] of Object.entries(costs)) {
@@ -111,7 +121,8 @@ export function costsByRule(rules: readonly Rule[], cost: unknown): readonly num
   }
   const amounts = rules.map(({ name }) => (Object.hasOwn(costs, name) ? costs[name] : 1))
   if (amounts.some((amount) => amount > 0)) return amounts
-  throw new SluiceError('ERR_COST', 'cost must be at least 1 for one of the rules', { option: 'cost', value: cost })
+  const message = 'a rule that costs 0 is not asked, so cost must be at least 1 for one of the rules'
+  throw new SluiceError('ERR_COST', message, { option: 'cost', value: cost })
 }
 
 /** Returns a text that identifies the subject. Equal subjects have equal texts, and different subjects have different texts. */

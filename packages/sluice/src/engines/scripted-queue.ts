@@ -1,12 +1,16 @@
 // Gathers the calls of one turn of the event loop, and sends them as one command for each part.
 // Invariants: a call waits no longer than the turn in which it was made, and calls in one part keep their order.
 
-import { type Charge, type Figures, figureCount, type Operation } from '../core/call.ts'
+import { type Call, type Figures, figureCount } from '../core/call.ts'
+import type { Asker } from '../core/store.ts'
 import { HandOut } from './hand-out.ts'
+import { isLate, lateError, markMayCount, markUncounted } from './late-calls.ts'
 import type { ScriptedAnswer, ScriptedCall, ScriptedOptions } from './scripted.ts'
+import { sortedError } from './store-errors.ts'
 
 interface QueuedCall<D> extends ScriptedCall<D> {
   readonly part: string
+  readonly asker: Asker | undefined
   readonly resolve: (figures: Figures) => void
   readonly reject: (error: unknown) => void
 }
@@ -22,10 +26,11 @@ export class ScriptedQueue<D> {
     this.#options = options
   }
 
-  ask(part: string, operation: Operation, charges: readonly Charge[], rules: D): Promise<Figures> {
+  ask(part: string, { operation, charges }: Call, rules: D, asker: Asker | undefined): Promise<Figures> {
+    markUncounted(asker)
     return new Promise((resolve, reject) => {
       this.#flushLater()
-      this.#queued.push({ operation, charges, rules, part, resolve, reject })
+      this.#queued.push({ operation, charges, rules, part, asker, resolve, reject })
       if (this.#queued.length < this.#options.most) return
       // All calls of a turn are refused, or none is. If the first were refused and the last sent, the last would be decided
       // first.
@@ -43,9 +48,9 @@ export class ScriptedQueue<D> {
   }
 
   #flush(): void {
-    const calls = this.#queued
-    if (calls.length === 0) return
+    const calls = toSend(this.#queued)
     this.#queued = []
+    if (calls.length === 0) return
     if (this.#options.partOf === undefined) {
       this.#sendAll(calls[0].part, calls)
       return
@@ -70,19 +75,22 @@ export class ScriptedQueue<D> {
       if (answers.length !== calls.length) throw new Error(`the script answered ${answers.length} of ${calls.length} calls`)
       this.#handOut.add(calls.length, () => deliver(calls, answers))
     } catch (thrown) {
-      const error = this.#sorted(thrown)
+      const error = sortedError(thrown, this.#options.sortError, 'unknown')
       for (const call of calls) call.reject(error)
     }
   }
+}
 
-  /** Sorting that throws itself must not keep the callers waiting. They get what was thrown first, which may mean anything. */
-  #sorted(thrown: unknown): unknown {
-    try {
-      return this.#options.sortError(thrown)
-    } catch {
-      return thrown
-    }
+/** Marks calls as sent. Rejects calls whose askers have left. Returns the others. */
+function toSend<D>(calls: readonly QueuedCall<D>[]): readonly QueuedCall<D>[] {
+  let hasLate = false
+  for (const { asker } of calls) {
+    if (isLate(asker)) hasLate = true
+    else markMayCount(asker)
   }
+  if (!hasLate) return calls
+  for (const { asker, reject } of calls) if (isLate(asker)) reject(lateError())
+  return calls.filter(({ asker }) => !isLate(asker))
 }
 
 /** Hands each caller its own answer. */

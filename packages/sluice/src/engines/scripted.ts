@@ -2,14 +2,16 @@
 // sent together, as one command for each part of the store.
 
 import type { Call, Charge, Figures } from '../core/call.ts'
-import type { TimerClock } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
 import type { SluiceError } from '../core/errors.ts'
 import type { Rule } from '../core/rule.ts'
-import type { Store, Tally } from '../core/store.ts'
+import type { Asker, Store, Tally } from '../core/store.ts'
 import { storeGuard } from '../failure/store-health.ts'
-import { askInParts, type PartOfCall } from './call-in-parts.ts'
+import { type AskPart, askInParts, type PartOfCall } from './call-in-parts.ts'
 import { PartsAsked } from './parts-asked.ts'
 import { ScriptedQueue } from './scripted-queue.ts'
+import type { SortError } from './store-errors.ts'
+import { checkedClock, systemClock } from './system-clock.ts'
 
 /** A call for the script. All states of its charges are in one part. */
 export interface ScriptedCall<D> extends Call {
@@ -21,11 +23,12 @@ export interface ScriptedCall<D> extends Call {
 export type ScriptedAnswer = Figures | SluiceError
 
 /**
- * The connection of a scripted store to its server. The engine gathers calls, keeps their order, splits calls over several parts,
- * hands out answers and guards against failures. `D` is the type of the rules' description for the script.
+ * The author's part of a scripted store: functions that talk to the server. The engine gathers calls, keeps their order, splits
+ * calls with charges in several parts, and handles failures. `D` is the type in which `describe` describes rules to the script.
  */
 export interface ScriptedOptions<D> {
-  readonly clock: TimerClock
+  /** Times deadlines in this process. Default: the system's clock. Rules use the server's own clock. */
+  readonly clock?: Clock
   /** The most calls in one command. */
   readonly most: number
   /**
@@ -39,10 +42,10 @@ export interface ScriptedOptions<D> {
    */
   execute(part: string, calls: readonly ScriptedCall<D>[]): Promise<readonly ScriptedAnswer[]>
   /**
-   * Sorts the error of `execute`: ERR_STORE_REFUSED if certainly no call was executed, ERR_STORE_FATAL if the same calls can
-   * never work, and ERR_STORE_UNKNOWN otherwise.
+   * Sorts an error of `execute`. If it returns undefined, codes of Node and of standard SQL decide. Without such a code, the error
+   * is `unknown`.
    */
-  sortError(thrown: unknown): SluiceError
+  sortError?: SortError
   /** Returns the name of the part that keeps all states of a key, such as a slot of a cluster. Default: the store is one part. */
   partOf?(key: string): string
   /** Returns the name of the server of a part. Servers fail independently. Default: each part is a server. */
@@ -59,10 +62,11 @@ export interface ScriptedOptions<D> {
 /** Makes a store from a connection to a server that runs the definitions as a script. */
 export function scriptedStore<D>(options: ScriptedOptions<D>): Store<'async'> {
   const queue = new ScriptedQueue(options)
+  const clock = options.clock === undefined ? systemClock : checkedClock(options.clock)
   return {
     timing: 'async',
-    clock: options.clock,
-    guard: storeGuard(options.clock),
+    clock,
+    guard: storeGuard(clock),
     tally: (rules) => new QueuedTally(options, queue, rules),
     clean: async () => options.clean?.() ?? 0,
     get size() {
@@ -101,22 +105,21 @@ class QueuedTally<D> implements Tally<'async'> {
     if (partOf !== undefined) this.partsOf = (call) => serversOf(call, (key) => partOf(key), options)
   }
 
-  ask(call: Call): Promise<Figures> {
+  ask(call: Call, asker?: Asker): Promise<Figures> {
     const part = this.#onlyPartOf(call.charges)
-    if (part !== undefined) return this.#askPart(part, call)
+    if (part !== undefined) return this.#askPart(part, call, asker)
     const asked = new PartsAsked()
     this.#asked.set(call, asked)
-    return askInParts(call, this.#split(call.charges), this.#rules, (each, partCall) =>
-      asked.note(serverOf(each, this.#options), this.#askPart(each, partCall)),
-    )
+    const ask: AskPart = (part, partCall) => asked.note(serverOf(part, this.#options), this.#askPart(part, partCall))
+    return askInParts(call, this.#split(call.charges), { rules: this.#rules, ask, asker })
   }
 
   failedPartsOf(call: Call): readonly string[] | undefined {
     return this.#asked.get(call)?.failed
   }
 
-  #askPart(part: string, { operation, charges }: Call): Promise<Figures> {
-    return this.#queue.ask(part, operation, charges, this.#describe(charges))
+  #askPart(part: string, call: Call, asker?: Asker): Promise<Figures> {
+    return this.#queue.ask(part, call, this.#describe(call.charges), asker)
   }
 
   /** Returns the part of all charges; undefined if there are several parts. */

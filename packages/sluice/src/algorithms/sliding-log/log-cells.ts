@@ -15,7 +15,7 @@ export const HEADER = 5
 /** Cells of an entry. */
 export const TIME = 0
 export const SUM = 1
-const ENTRY = 2
+export const ENTRY = 2
 
 /** Sums are counted modulo this number. A log holds at most MAX units, which is less, so differences are exact. */
 const MODULUS = MAX + 1
