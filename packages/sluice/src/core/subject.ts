@@ -85,7 +85,9 @@ export class Subjects {
     }
     if (typeof subject !== 'object' || subject === null || Array.isArray(subject)) {
       const wanted =
-        this.#names.length === 0 ? '{}, because no rule counts by a name' : `an object with ${this.#names.join(', ')}`
+        this.#names.length === 0
+          ? 'an object without names, because no rule counts by one'
+          : `an object with ${this.#names.join(', ')}`
       throw mustBe('ERR_KEY', 'subject', wanted, subject)
     }
     const keys = { ...subject }
