@@ -361,7 +361,7 @@ describe('starting', () => {
     // The next start is still the first one, so it creates a key.
     const next = await started({ keepsKey: false, args: ['--data-folder', dataFolder] })
     expect(next.stderr).toContain('The admin key, shown only now:')
-  })
+  }, 60_000)
 
   test('a first start without Redis announces that the admin key comes later, and then prints it', async () => {
     const redis = await redisStarted()
