@@ -81,7 +81,9 @@ describe('the error about a value that is not a client shows the value', () => {
     expect(() => redisStore(client as unknown as RedisClient)).toThrow(
       expect.objectContaining({ code: 'ERR_OPTION', message: expect.stringMatching(message) }),
     )
-    expect(() => redisStore(client as unknown as RedisClient)).toThrow(/ioredis, iovalkey, node-redis or valkey-glide/)
+    expect(() => redisStore(client as unknown as RedisClient)).toThrow(
+      "redisStore takes a client of ioredis, iovalkey, node-redis, valkey-glide or @upstash/redis, { url, token } of Upstash's REST API",
+    )
   })
 
   test('and so are options and rules that cannot work', () => {

@@ -1,6 +1,8 @@
 // Adapters for the Redis clients that people use. No client is imported.
 
 import { SluiceError, show } from '../../core/errors.ts'
+import { isUpstash, type UpstashClient, upstash } from './upstash-client.ts'
+import { isUpstashRest, type UpstashRest, upstashRest } from './upstash-rest.ts'
 
 /** The smallest client: sends one command, routed by `key`. */
 export interface SendCommand {
@@ -11,8 +13,11 @@ export interface SendCommand {
   readonly resends?: boolean
 }
 
-/** A client of ioredis, iovalkey, node-redis or valkey-glide, for one server or a cluster. Only the parts that the store uses. */
-export type RedisClient = SendCommand | IoredisClient | NodeRedisClient | GlideClient
+/**
+ * A client of ioredis, iovalkey, node-redis or valkey-glide, for one server or a cluster; Upstash's client, or the
+ * address and token of its REST API. Only the parts that the store uses.
+ */
+export type RedisClient = SendCommand | IoredisClient | NodeRedisClient | GlideClient | UpstashClient | UpstashRest
 
 export interface IoredisClient {
   call(command: string, ...args: string[]): Promise<unknown>
@@ -64,10 +69,13 @@ export function connectionOf(client: RedisClient): Connection {
   if (isIoredis(client)) return ioredis(client)
   if (isGlide(client)) return glide(client)
   if (isNodeRedis(client)) return nodeRedis(client)
+  if (isUpstash(client)) return upstash(client)
+  if (isUpstashRest(client)) return upstashRest(client)
   const got = typeof (client as PromiseLike<unknown> | undefined)?.then === 'function' ? 'a promise: await it' : show(client)
   throw new SluiceError(
     'ERR_OPTION',
-    `redisStore takes an ioredis, iovalkey, node-redis or valkey-glide client, or a function (key, command) => Promise, got ${got}`,
+    'redisStore takes a client of ioredis, iovalkey, node-redis, valkey-glide or @upstash/redis, ' +
+      `{ url, token } of Upstash's REST API, or a function (key, command) => Promise, got ${got}`,
   )
 }
 
