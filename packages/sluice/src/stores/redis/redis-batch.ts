@@ -58,7 +58,10 @@ export class RedisBatch {
 
   /** Executes calls. In a cluster, `part` is the slot of all their keys. */
   async execute(part: string, calls: readonly RedisCall[]): Promise<readonly ScriptedAnswer[]> {
-    if (!this.#connection.isReady()) throw new SluiceError('ERR_STORE_REFUSED', 'the client is not connected to Redis')
+    if (!this.#connection.isReady()) {
+      this.#connection.reconnect?.()
+      throw new SluiceError('ERR_STORE_REFUSED', 'the client is not connected to Redis')
+    }
     const program = this.#programAt(part)
     if (!program.isOpen) throw new SluiceError('ERR_STORE_REFUSED', 'the program is being loaded into Redis')
     const routing = this.#keys.startOf(calls[0].charges[0].key) + calls[0].rules.ends[0]
