@@ -2,7 +2,9 @@
 // server would be idle until the callers' next calls are written. So the client gets a turn to write after each large reply, and
 // the server decides these calls while the next reply is handed out.
 // Invariants: replies are handed out in the order in which they arrived. A reply waits only just after a large reply, and never
-// for long, because the deadlines of its calls go on.
+// for long, because the deadlines of its calls go on. Without setImmediate no reply waits.
+
+import { immediate } from './end-of-turn.ts'
 
 /** The fewest answers of a large reply. Handing out a large reply takes longer than the turn after it. */
 const LARGE = 32
@@ -31,10 +33,11 @@ export class HandOut {
   }
 
   #handOut({ answers, give }: Reply): void {
-    if (answers >= LARGE) {
+    const whenImmediate = answers >= LARGE ? immediate() : undefined
+    if (whenImmediate !== undefined) {
       this.#isPausing = true
       // The callers' next calls are written in an immediate at the latest, and that runs before the second immediate here.
-      setImmediate(() => setImmediate(() => this.#goOn()))
+      whenImmediate(() => whenImmediate(() => this.#goOn()))
     }
     give()
   }

@@ -2,6 +2,7 @@
 // Invariants: a call waits no longer than the turn in which it was made, and calls in one part keep their order.
 
 import { type Charge, type Figures, figureCount, type Operation } from '../core/call.ts'
+import { atEndOfTurn } from './end-of-turn.ts'
 import { HandOut } from './hand-out.ts'
 import type { ScriptedAnswer, ScriptedCall, ScriptedOptions } from './scripted.ts'
 
@@ -15,7 +16,7 @@ export class ScriptedQueue<D> {
   readonly #options: ScriptedOptions<D>
   readonly #handOut = new HandOut()
   #queued: QueuedCall<D>[] = []
-  /** True while an immediate is set: what is sent before leaves it for the calls that come after. */
+  /** True until the end of the turn: what is sent before leaves it for the calls that come after. */
   #isAwaited = false
 
   constructor(options: ScriptedOptions<D>) {
@@ -36,7 +37,7 @@ export class ScriptedQueue<D> {
   #flushLater(): void {
     if (this.#isAwaited) return
     this.#isAwaited = true
-    setImmediate(() => {
+    atEndOfTurn(() => {
       this.#isAwaited = false
       this.#flush()
     })

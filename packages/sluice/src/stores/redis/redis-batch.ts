@@ -1,6 +1,5 @@
 // Sends calls as one command. They are executed in their order, and never sent twice if the command may have been executed.
 
-import { randomBytes } from 'node:crypto'
 import { SluiceError } from '../../core/errors.ts'
 import type { ScriptedAnswer, ScriptedCall } from '../../engines/scripted.ts'
 import { tagIn } from './hash-slot.ts'
@@ -123,7 +122,7 @@ export class RedisBatch {
     let once = ''
     if (this.#connection.resends) {
       // Made here and not with the store, because Cloudflare Workers have no random numbers before the first request.
-      this.#sender ??= randomBytes(9).toString('base64url')
+      this.#sender ??= btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(9))))
       names.push(this.#keys.onceOf(tagIn(Number(part)), this.#sender))
       once = sentAs === undefined ? `,"nth":${nth}` : `,"nth":${nth},"sentAs":${sentAs}`
     }
