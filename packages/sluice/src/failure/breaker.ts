@@ -4,6 +4,12 @@
 
 import type { TimerClock } from '../core/clock.ts'
 
+/**
+ * After this time another call may try, although the one that tries has not ended. On Cloudflare Workers a call whose request has
+ * ended never does.
+ */
+const LONGEST_PROBE_MS = 30_000
+
 export class Breaker {
   readonly #clock: TimerClock
   readonly #failures: number
@@ -11,6 +17,7 @@ export class Breaker {
   #failuresInARow = 0
   #nextProbeMs = 0
   #isProbing = false
+  #probeEndsMs = 0
   /** Number of times that the breaker has opened or closed. */
   #era = 0
 
@@ -28,8 +35,12 @@ export class Breaker {
   /** Returns the present era if a call may ask, for `failed`; undefined if the call may not ask. */
   enter(): number | undefined {
     if (!this.isOpen) return this.#era
-    if (this.#isProbing || !this.#isTimeToProbe()) return undefined
+    const isTime = this.#isProbing
+      ? this.#isOver(this.#probeEndsMs, LONGEST_PROBE_MS)
+      : this.#isOver(this.#nextProbeMs, this.#probeEveryMs)
+    if (!isTime) return undefined
     this.#isProbing = true
+    this.#probeEndsMs = this.#clock.now() + LONGEST_PROBE_MS
     return this.#era
   }
 
@@ -57,9 +68,10 @@ export class Breaker {
     this.#nextProbeMs = this.#clock.now() + this.#probeEveryMs
   }
 
-  #isTimeToProbe(): boolean {
-    const leftMs = this.#nextProbeMs - this.#clock.now()
+  /** True if an interval has ended. */
+  #isOver(endsMs: number, intervalMs: number): boolean {
+    const leftMs = endsMs - this.#clock.now()
     // More than a whole interval can be left only if the clock has stepped back.
-    return leftMs <= 0 || leftMs > this.#probeEveryMs
+    return leftMs <= 0 || leftMs > intervalMs
   }
 }
