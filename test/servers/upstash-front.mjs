@@ -25,8 +25,10 @@ export class UpstashFront {
   token = 'test-token-AAIncDE'
   /** Paths of all requests. @type {string[]} */
   requests = []
-  /** Fates of the next requests. Requests after them are answered. @type {(Fate | undefined)[]} */
+  /** Fates of the next requests. Undefined means `fate`. @type {(Fate | undefined)[]} */
   fates = []
+  /** The fate of all other requests. @type {Fate | undefined} */
+  fate
   #port = 0
   #redis
   #server
@@ -68,7 +70,7 @@ export class UpstashFront {
     let body = ''
     for await (const bytes of request) body += bytes
     this.requests.push(request.url ?? '')
-    const fate = this.fates.shift()
+    const fate = this.fates.shift() ?? this.fate
     const { socket } = request
     if (fate === 'dropped') return void socket.destroy()
     const { status, text, headers } = typeof fate === 'object' ? fate : await this.#answer(request, body)
