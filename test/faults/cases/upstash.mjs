@@ -24,7 +24,7 @@ export const restLost = {
     await pause(700)
     front.fate = undefined
   },
-  expects: { refused: 'none', unknown: 'some', fatal: 'none', 'not-asked': 'some', recovered: 'some' },
+  expects: { refused: 'none', fatal: 'none', 'not-asked': 'some', recovered: 'some' },
 }
 
 /** @type {FrontFault} */
