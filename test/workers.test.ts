@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test } from 'vitest'
+import { startRedis } from './servers/redis-server.mjs'
+import { startUpstashFront } from './servers/upstash-front.mjs'
 import { startWorker, whyNoWorkerd } from './servers/workerd-server.mjs'
 
 const folder = fileURLToPath(new URL('..', import.meta.url))
@@ -46,6 +48,67 @@ describe(`on workerd${whyNot && `, skipped: ${whyNot}`}`, { skip: whyNot !== '' 
     expect(await (await fetch(url)).text()).toBe('passed')
   })
 
+  describe("Upstash's REST API", () => {
+    async function startFront() {
+      const server = await startRedis()
+      const front = await startUpstashFront(server.port)
+      running.push({ stop: () => front.end() }, { stop: () => server.stop() })
+      return front
+    }
+
+    /** The worker of the guide, with an address and a token instead of the environment's. */
+    function workerOn({ url, token }: { readonly url: string; readonly token: string }): string {
+      return exampleWith('choosing-a-store.md', 'UPSTASH_REDIS_REST_URL')
+        .replace(
+          "import { env } from 'cloudflare:workers'",
+          `const env = ${JSON.stringify({ UPSTASH_REDIS_REST_URL: url, UPSTASH_REDIS_REST_TOKEN: token })}`,
+        )
+        .replace('timeoutMs: 1000', 'timeoutMs: 20_000')
+    }
+
+    test('the example of the guide limits, also many requests at once', async () => {
+      const front = await startFront()
+      const { url, printed } = await run(workerOn(front))
+      const ask = async (address: string) => (await fetch(url, { headers: { 'CF-Connecting-IP': address } })).status
+      expect(await ask('203.0.113.1'), printed()).toBe(200)
+      const statuses = await Promise.all(Array.from({ length: 110 }, () => ask('203.0.113.9')))
+      expect(statuses.filter((status) => status === 200)).toHaveLength(100)
+      expect(statuses.filter((status) => status === 429)).toHaveLength(10)
+    })
+
+    test('calls that a request makes together are one command', async () => {
+      const front = await startFront()
+      const { url, printed } = await run(TOGETHER.replace('ADDRESS', JSON.stringify({ url: front.url, token: front.token })))
+      await fetch(url)
+      front.requests.length = 0
+      expect(await (await fetch(url)).text(), printed()).toBe(Array.from({ length: 40 }, (_, i) => 59 - i).join())
+      expect(front.requests).toHaveLength(1)
+    })
+
+    test('a request whose client has gone does not keep later ones waiting', async () => {
+      const front = await startFront()
+      const { url, printed } = await run(workerOn(front))
+      const headers = { 'CF-Connecting-IP': '203.0.113.9' }
+      expect((await fetch(url, { headers })).status, printed()).toBe(200)
+      front.fates = ['silent']
+      const abort = new AbortController()
+      const gone = fetch(url, { headers, signal: abort.signal }).catch(() => 'gone')
+      await expect.poll(() => front.fates.length).toBe(0)
+      abort.abort()
+      expect(await gone).toBe('gone')
+      for (let i = 0; i < 3; i++) expect((await fetch(url, { headers })).status, printed()).toBe(200)
+    })
+
+    test('a lost answer counts once', async () => {
+      const front = await startFront()
+      const { url, printed } = await run(TOGETHER.replace('ADDRESS', JSON.stringify({ url: front.url, token: front.token })))
+      await fetch(url)
+      front.fates = ['lost']
+      expect(await (await fetch(url)).text(), printed()).toBe('ERR_STORE_UNKNOWN')
+      expect(await (await fetch(`${url}/used`)).text()).toBe('80')
+    })
+  })
+
   test('requests that wait for one key are served one after the other, each by a timer of its own', async () => {
     const { url, printed } = await run(WAITING)
     const startMs = performance.now()
@@ -83,6 +146,29 @@ describe(`on workerd${whyNot && `, skipped: ${whyNot}`}`, { skip: whyNot !== '' 
 })
 
 const EVERY_MS = 200
+
+/** A worker that makes 40 hits for each request, and prints what remains after each. */
+const TOGETHER = `
+import { createLimiter, fixedWindow } from 'sluice'
+import { redisStore } from 'sluice/redis'
+
+const limiter = createLimiter({
+  rules: fixedWindow({ limit: 100, window: '1h' }),
+  store: redisStore(ADDRESS),
+  failure: { timeoutMs: 10_000, failures: 1000 },
+})
+
+export default {
+  async fetch(request: Request) {
+    if (request.url.endsWith('/used')) return new Response(String(await limiter.get('ada')))
+    if (request.url.endsWith('/start')) return new Response('started')
+    return Promise.all(Array.from({ length: 40 }, () => limiter.hit('ada'))).then(
+      (decisions) => new Response(decisions.map(({ remaining }) => remaining).join()),
+      (error) => new Response(error.code),
+    )
+  },
+}
+`
 
 /** A worker that lets one request through in each 200 ms. */
 const WAITING = `

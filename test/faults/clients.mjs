@@ -1,6 +1,7 @@
 // The Redis clients of the faults, with their usual options. None has an error listener: the store has to add one.
 
 import { createClient, createCluster } from '@redis/client'
+import { Redis as Upstash } from '@upstash/redis'
 import { Cluster, Redis } from 'ioredis'
 
 /**
@@ -8,7 +9,7 @@ import { Cluster, Redis } from 'ioredis'
  * @typedef {{ client: import('sluice/redis').RedisClient, connect(): void, close(): void, pending(): number }} Opened
  */
 
-/** @typedef {'ioredis' | 'node-redis'} ClientName */
+/** `rest` is the address and token of Upstash's REST API. @typedef {'ioredis' | 'node-redis' | 'rest' | '@upstash/redis'} ClientName */
 
 /**
  * Does not connect until `connect` is called, so that a store can add its error listener first.
@@ -23,6 +24,16 @@ export function openClient(name, port) {
   }
   const client = createClient({ url: `redis://127.0.0.1:${port}` })
   return nodeRedis(client)
+}
+
+/**
+ * @param {ClientName} name
+ * @param {{ readonly url: string, readonly token: string }} front
+ * @returns {Opened}
+ */
+export function openUpstash(name, { url, token }) {
+  const client = name === 'rest' ? { url, token } : new Upstash({ url, token })
+  return { client, connect() {}, close() {}, pending: () => 0 }
 }
 
 /**

@@ -1,8 +1,9 @@
-// The servers that faults run against: one server, one behind a proxy, a primary with a replica, a cluster.
+// The servers that faults run against: one server, one behind a proxy or Upstash's front, a primary with a replica, a cluster.
 
 import { freePort, RedisServer, startCluster, startRedis, until } from '../servers/redis-server.mjs'
 import { startProxy } from '../servers/tcp-proxy.mjs'
-import { openClient, openClusterClient, openObserver } from './clients.mjs'
+import { startUpstashFront } from '../servers/upstash-front.mjs'
+import { openClient, openClusterClient, openObserver, openUpstash } from './clients.mjs'
 
 /** @import { ClientName } from './clients.mjs' */
 
@@ -36,6 +37,21 @@ export async function serverBehindProxy() {
     open: (/** @type {ClientName} */ name) => openClient(name, proxy.port),
     async stop() {
       await proxy.stop()
+      await server.stop()
+    },
+  }
+}
+
+/** A server that is reached only by Upstash's REST API. */
+export async function serverBehindFront() {
+  const server = await startRedis()
+  const front = await startUpstashFront(server.port)
+  return {
+    ...environmentOf(server),
+    front,
+    open: (/** @type {ClientName} */ name) => openUpstash(name, front),
+    async stop() {
+      await front.end()
       await server.stop()
     },
   }

@@ -13,6 +13,7 @@ import { lostRecords } from './cases/lost-records.mjs'
 import { manyPolicies } from './cases/many-policies.mjs'
 import { busy, loading, masterdown, noPermission, noreplicas, oom, readonly } from './cases/refusals.mjs'
 import { scriptFlush } from './cases/script-flush.mjs'
+import { restLost, restRefused } from './cases/upstash.mjs'
 import { flushall, laggingReplica, olderSnapshot, restart, sentinelFailover } from './record-losses.mjs'
 import { runFault } from './run-fault.mjs'
 
@@ -28,12 +29,13 @@ export const EVERY_FAULT = [
   cutReplies,
   manyPolicies,
   ...[latency(20, 10, 200), latency(80, 40, 200), latency(200, 80, 200), lateStart, refused, longOutage].map(asRun),
+  ...[restLost, restRefused].map(asRun),
   ...[flushall, restart, olderSnapshot, laggingReplica, sentinelFailover].map(lostRecords),
 ]
 
 /** Short and important faults that run with the tests. */
 export const QUICK_FAULTS = [
-  ...[scriptFlush, sigkill, sigstop(1000), lostReplies, readonly, oom, corruptValue, lateStart].map(asRun),
+  ...[scriptFlush, sigkill, sigstop(1000), lostReplies, restLost, readonly, oom, corruptValue, lateStart].map(asRun),
   cutReplies,
 ]
 

@@ -60,10 +60,14 @@ async function startModule(module, compatibilityDate) {
     join(place, 'config.capnp'),
     `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
-  services = [(name = "main", worker = (
-    modules = [(name = "worker", esModule = embed "worker.js")],
-    compatibilityDate = "${compatibilityDate}",
-  ))],
+  services = [
+    (name = "main", worker = (
+      modules = [(name = "worker", esModule = embed "worker.js")],
+      compatibilityDate = "${compatibilityDate}",
+    )),
+    # Requests of the worker reach servers on loopback and nothing else.
+    (name = "internet", network = (allow = ["local"])),
+  ],
   sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")],
 );
 `,

@@ -3,7 +3,9 @@
 // in one turn, these calls would be sent only after the last reply, and the server would be idle until then. So after each large
 // reply the client gets a turn to send calls. The server decides them while the next reply is handed out.
 // Invariants: replies are handed out in the order in which they arrived. A reply waits only after a large reply, and for a few
-// milliseconds at most, because the deadlines of its calls go on.
+// milliseconds at most, because the deadlines of its calls go on. Without setImmediate no reply waits.
+
+import { immediate } from './end-of-turn.ts'
 
 /** A reply with so many answers is large: handing it out takes longer than the turn that follows. */
 const LARGE = 32
@@ -30,10 +32,11 @@ export class HandOut {
   }
 
   #handOut({ answers, give }: Reply): void {
-    if (answers >= LARGE) {
+    const whenImmediate = answers >= LARGE ? immediate() : undefined
+    if (whenImmediate !== undefined) {
       this.#isPausing = true
       // Calls of this turn are sent by an immediate. The second immediate here runs after it.
-      setImmediate(() => setImmediate(() => this.#goOn()))
+      whenImmediate(() => whenImmediate(() => this.#goOn()))
     }
     give()
   }

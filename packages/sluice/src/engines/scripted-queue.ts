@@ -3,6 +3,7 @@
 
 import { type Call, type Figures, figureCount } from '../core/call.ts'
 import type { Asker } from '../core/store.ts'
+import { atEndOfTurn } from './end-of-turn.ts'
 import { HandOut } from './hand-out.ts'
 import { isLate, lateError, markMayCount, markUncounted } from './late-calls.ts'
 import type { ScriptedAnswer, ScriptedCall, ScriptedOptions } from './scripted.ts'
@@ -19,7 +20,7 @@ export class ScriptedQueue<D> {
   readonly #options: ScriptedOptions<D>
   readonly #handOut = new HandOut()
   #queued: QueuedCall<D>[] = []
-  /** True while an immediate is set: what is sent before leaves it for the calls that come after. */
+  /** True until the end of the turn: what is sent before leaves it for the calls that come after. */
   #isAwaited = false
 
   constructor(options: ScriptedOptions<D>) {
@@ -41,7 +42,7 @@ export class ScriptedQueue<D> {
   #flushLater(): void {
     if (this.#isAwaited) return
     this.#isAwaited = true
-    setImmediate(() => {
+    atEndOfTurn(() => {
       this.#isAwaited = false
       this.#flush()
     })

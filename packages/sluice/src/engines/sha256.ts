@@ -1,4 +1,4 @@
-// SHA-256 of an ASCII text. It is implemented here because node:crypto does not exist everywhere, and the hash of browsers is
+// SHA-256. It is implemented here because node:crypto does not exist everywhere, and the hash of browsers is
 // asynchronous.
 
 /** The first 32 bits of the fractional parts of the cube roots of the first 64 primes, and of the square roots of the first 8. */
@@ -6,18 +6,18 @@ const ROUNDS = fractions(64, Math.cbrt)
 const START = fractions(8, Math.sqrt)
 
 /** Returns the hash as 64 hexadecimal digits. */
-export function sha256(text: string): string {
-  const blocks = blocksOf(text)
-  const hash = [...START]
+export function sha256(bytes: Uint8Array): string {
+  const blocks = blocksOf(bytes)
+  const hash = Int32Array.from(START)
   const schedule = new Int32Array(64)
   for (let at = 0; at < blocks.length; at += 16) {
     for (let i = 0; i < 64; i++) schedule[i] = i < 16 ? blocks[at + i] : extended(schedule, i)
     mix(hash, schedule)
   }
-  return hash.map((word) => (word >>> 0).toString(16).padStart(8, '0')).join('')
+  return Array.from(hash, (word) => (word >>> 0).toString(16).padStart(8, '0')).join('')
 }
 
-function mix(hash: number[], schedule: Int32Array): void {
+function mix(hash: Int32Array, schedule: Int32Array): void {
   let [a, b, c, d, e, f, g, h] = hash
   for (let i = 0; i < 64; i++) {
     const bigE = right(e, 6) ^ right(e, 11) ^ right(e, 25)
@@ -45,13 +45,14 @@ function extended(schedule: Int32Array, i: number): number {
   return (schedule[i - 16] + smallLow + schedule[i - 7] + smallHigh) | 0
 }
 
-/** Returns the text as words, padded to whole blocks of 16 words: a 1 bit, zeros, and the length in bits. */
-function blocksOf(text: string): Int32Array {
-  const blocks = new Int32Array((((text.length + 8) >> 6) + 1) * 16)
-  for (let i = 0; i < text.length; i++) blocks[i >> 2] |= text.charCodeAt(i) << (24 - (i % 4) * 8)
-  blocks[text.length >> 2] |= 0x80 << (24 - (text.length % 4) * 8)
-  blocks[blocks.length - 2] = Math.floor(text.length / 2 ** 29)
-  blocks[blocks.length - 1] = text.length << 3
+/** Returns the bytes as words, padded to whole blocks of 16 words: a 1 bit, zeros, and the length in bits. */
+function blocksOf(bytes: Uint8Array): Int32Array {
+  const { length } = bytes
+  const blocks = new Int32Array((((length + 8) >> 6) + 1) * 16)
+  for (let i = 0; i < length; i++) blocks[i >> 2] |= bytes[i] << (24 - (i % 4) * 8)
+  blocks[length >> 2] |= 0x80 << (24 - (length % 4) * 8)
+  blocks[blocks.length - 2] = Math.floor(length / 2 ** 29)
+  blocks[blocks.length - 1] = length << 3
   return blocks
 }
 
@@ -59,8 +60,8 @@ function right(word: number, bits: number): number {
   return (word >>> bits) | (word << (32 - bits))
 }
 
-function fractions(count: number, root: (n: number) => number): readonly number[] {
+function fractions(count: number, root: (n: number) => number): Int32Array {
   const primes: number[] = []
   for (let n = 2; primes.length < count; n++) if (primes.every((prime) => n % prime !== 0)) primes.push(n)
-  return primes.map((prime) => (root(prime) * 2 ** 32) | 0)
+  return Int32Array.from(primes, (prime) => (root(prime) * 2 ** 32) | 0)
 }

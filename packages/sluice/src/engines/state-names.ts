@@ -35,7 +35,7 @@ export function rulePart(rule: Rule): string {
 
 /** Returns the name itself, or its hash if it is too long. */
 export function shortName(name: string, longest: number): string {
-  return name.length <= longest ? name : `%h${sha256(name)}`
+  return name.length <= longest ? name : `%h${sha256(new TextEncoder().encode(name))}`
 }
 
 /** Throws ERR_OPTION unless `longest` is a usable bound for names. */

@@ -1,6 +1,8 @@
 // Gathers the items that are added in one turn of the event loop.
 // Invariant: no item waits longer than the turn in which it was added, and the order stays the same.
 
+import { atEndOfTurn } from './end-of-turn.ts'
+
 export class Turn<T> {
   readonly #flush: (gathered: readonly T[]) => void
   #gathered: T[] = []
@@ -22,10 +24,4 @@ export class Turn<T> {
     this.#gathered = []
     this.#flush(gathered)
   }
-}
-
-/** Calls `callback` at the end of the turn. setImmediate is looked up at each call, because not every runtime has it. */
-function atEndOfTurn(callback: () => void): void {
-  if (typeof setImmediate === 'function') setImmediate(callback)
-  else setTimeout(callback, 0)
 }

@@ -55,6 +55,20 @@ test('open: nobody asks until the interval is over, then one, and the next an in
   expect(subject.isOpen).toBe(false)
 })
 
+test('a probe that never ends, as of a request that was cancelled, is followed by another', () => {
+  const { clock, subject, enter, open } = breaker(2, 100)
+  open()
+  clock.advance(100)
+  enter()
+  clock.advance(29_999)
+  expect(subject.enter(ada)).toBeUndefined()
+  clock.advance(1)
+  enter()
+  expect(subject.enter(ada)).toBeUndefined()
+  subject.answered()
+  expect(subject.isOpen).toBe(false)
+})
+
 test('failures of calls from before it opened neither end a probe nor put the next one off', () => {
   const { clock, subject, enter, open } = breaker(2, 100)
   const early = [enter(), enter(), enter()]

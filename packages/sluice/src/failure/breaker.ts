@@ -7,11 +7,18 @@
 import type { Call } from '../core/call.ts'
 import type { TimerClock } from '../core/clock.ts'
 
-/** A chance to try: for one call at a time, and after a failure not before `nextMs`. */
+/**
+ * A chance to try: for one call at a time, and after a failure not before `nextMs`. After `endsMs` another call may try, although
+ * the call has not ended.
+ */
 interface Probe {
   call: Call | undefined
   nextMs: number
+  endsMs: number
 }
+
+/** The longest time for which one call holds a probe. On Cloudflare Workers, a call whose request was cancelled never ends. */
+const LONGEST_PROBE_MS = 30_000
 
 /** The most failed keys that are remembered. */
 const MOST_FAILED_KEYS = 100
@@ -22,9 +29,9 @@ export class Breaker {
   readonly #probeEveryMs: number
   #failuresInARow = 0
   /** The probe for any call. */
-  readonly #first: Probe = { call: undefined, nextMs: 0 }
+  readonly #first: Probe = { call: undefined, nextMs: 0, endsMs: 0 }
   /** The probe for a call on keys that have not failed. */
-  readonly #second: Probe = { call: undefined, nextMs: 0 }
+  readonly #second: Probe = { call: undefined, nextMs: 0, endsMs: 0 }
   /** True if the latest call that took the first probe was on failed keys. */
   #isSecondNeeded = false
   /** Keys of the calls that have failed since the last answer. */
@@ -48,9 +55,9 @@ export class Breaker {
     if (!this.isOpen) return this.#era
     const hasFailed = call.charges.every(({ key }) => this.#failedKeys.has(key))
     if (this.#isFree(this.#first)) {
-      this.#first.call = call
+      this.#take(this.#first, call)
       this.#isSecondNeeded = hasFailed
-    } else if (this.#isSecondNeeded && !hasFailed && this.#isFree(this.#second)) this.#second.call = call
+    } else if (this.#isSecondNeeded && !hasFailed && this.#isFree(this.#second)) this.#take(this.#second, call)
     else return undefined
     return this.#era
   }
@@ -88,15 +95,24 @@ export class Breaker {
     this.#second.nextMs = this.#first.nextMs
   }
 
+  #take(probe: Probe, call: Call): void {
+    probe.call = call
+    probe.endsMs = this.#clock.now() + LONGEST_PROBE_MS
+  }
+
   #putOff(probe: Probe): void {
     probe.call = undefined
     probe.nextMs = this.#clock.now() + this.#probeEveryMs
   }
 
-  #isFree({ call, nextMs }: Probe): boolean {
-    if (call !== undefined) return false
-    const leftMs = nextMs - this.#clock.now()
+  #isFree({ call, nextMs, endsMs }: Probe): boolean {
+    return call === undefined ? this.#isOver(nextMs, this.#probeEveryMs) : this.#isOver(endsMs, LONGEST_PROBE_MS)
+  }
+
+  /** True if an interval has ended. */
+  #isOver(endsMs: number, intervalMs: number): boolean {
+    const leftMs = endsMs - this.#clock.now()
     // More than a whole interval can be left only if the clock has stepped back.
-    return leftMs <= 0 || leftMs > this.#probeEveryMs
+    return leftMs <= 0 || leftMs > intervalMs
   }
 }

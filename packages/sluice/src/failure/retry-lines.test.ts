@@ -49,6 +49,26 @@ test('a call that has left is not tried, and a line that all have left is gone, 
   expect(tried).toEqual(['third: busy'])
 })
 
+test('a line whose timer was lost goes on with the next call that joins it', () => {
+  const clock = fakeClock()
+  let isLost = true
+  // A timer of Cloudflare Workers whose request has ended never fires.
+  const after: typeof clock.after = (delayMs, callback) => (isLost ? () => {} : clock.after(delayMs, callback))
+  const lines = new RetryLines({ ...clock, after })
+  const tried: string[] = []
+  const join = (name: string) => lines.join(on('ada'), 10, refusal, () => tried.push(name))
+  join('first')
+  isLost = false
+  clock.advance(1010)
+  join('second')
+  clock.advance(100)
+  expect(tried).toEqual([])
+  join('third')
+  clock.advance(10)
+  expect(tried).toEqual(['first', 'second', 'third'])
+  expect(lines.refusalOf(on('ada'))).toBeUndefined()
+})
+
 test('a call that is refused again opens a new line, and those behind it join that', () => {
   const { clock, lines, tried } = setUp()
   const joinAgain = (name: string, times: number): void => {

@@ -14,8 +14,16 @@ interface Line {
   readonly calls: Set<TryAgain>
   /** The error by which the first call was refused. */
   readonly refusal: SluiceError
+  readonly delayMs: number
+  dueMs: number
   stopTimer: () => void
 }
+
+/**
+ * A line that is late by more than this has lost its timer: on Cloudflare Workers, timers end with the request that started them.
+ * The next call that joins starts a new one.
+ */
+const MOST_LATE_MS = 1000
 
 export class RetryLines {
   readonly #clock: TimerClock
@@ -39,6 +47,7 @@ export class RetryLines {
    */
   join(call: Call, delayMs: number, refusal: SluiceError, tryAgain: TryAgain): () => void {
     const line = this.#lineOf(call) ?? this.#open(delayMs, refusal)
+    if (this.#clock.now() - line.dueMs > MOST_LATE_MS) this.#startTimer(line)
     for (const { key } of call.charges) {
       line.keys.add(key)
       this.#lines.set(key, line)
@@ -74,13 +83,19 @@ export class RetryLines {
   }
 
   #open(delayMs: number, refusal: SluiceError): Line {
-    const line: Line = { keys: new Set(), calls: new Set(), refusal, stopTimer: () => {} }
-    line.stopTimer = this.#clock.after(delayMs, () => {
+    const line: Line = { keys: new Set(), calls: new Set(), refusal, delayMs, dueMs: 0, stopTimer: () => {} }
+    this.#startTimer(line)
+    return line
+  }
+
+  #startTimer(line: Line): void {
+    line.stopTimer()
+    line.dueMs = this.#clock.now() + line.delayMs
+    line.stopTimer = this.#clock.after(line.delayMs, () => {
       this.#close(line)
       // All calls are asked in one turn, so that a store that keeps the order of calls gets them before later calls.
-      for (const tryAgain of line.calls) tryAgain(refusal)
+      for (const tryAgain of line.calls) tryAgain(line.refusal)
     })
-    return line
   }
 
   #close(line: Line): void {

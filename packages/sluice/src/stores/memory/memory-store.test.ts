@@ -133,9 +133,9 @@ describe('many keys', () => {
     })
 
     test(`take ${bytes} bytes each`, () => {
-    expect(store.size).toBe(1_000_000)
-    expect(Math.ceil(store.bytes / 1_000_000)).toBe(bytes)
-  })
+      expect(store.size).toBe(1_000_000)
+      expect(Math.ceil(store.bytes / 1_000_000)).toBe(bytes)
+    })
 
     test.runIf(name === 'a fixed window')('each have their own count', () => {
       let wrong = 0

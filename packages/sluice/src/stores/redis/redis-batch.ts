@@ -1,6 +1,5 @@
 // Sends calls as one command. They are executed in their order. A command that may have been executed is not sent again.
 
-import { randomBytes } from 'node:crypto'
 import { SluiceError } from '../../core/errors.ts'
 import type { ScriptedAnswer, ScriptedCall } from '../../engines/scripted.ts'
 import { tagIn } from './hash-slot.ts'
@@ -58,7 +57,10 @@ export class RedisBatch {
 
   /** Executes calls. In a cluster, `part` is the slot of all their keys. */
   async execute(part: string, calls: readonly RedisCall[]): Promise<readonly ScriptedAnswer[]> {
-    if (!this.#connection.isReady()) throw new SluiceError('ERR_STORE_REFUSED', 'the client is not connected to Redis')
+    if (!this.#connection.isReady()) {
+      this.#connection.reconnect?.()
+      throw new SluiceError('ERR_STORE_REFUSED', 'the client is not connected to Redis')
+    }
     const program = this.#programAt(part)
     if (!program.isOpen) throw new SluiceError('ERR_STORE_REFUSED', 'the program is being loaded into Redis')
     const routing = this.#keys.startOf(calls[0].charges[0].key) + calls[0].rules.ends[0]
@@ -120,7 +122,7 @@ export class RedisBatch {
     let once = ''
     if (this.#connection.resends) {
       // Made here and not with the store, because Cloudflare Workers have no random numbers before the first request.
-      this.#sender ??= randomBytes(9).toString('base64url')
+      this.#sender ??= btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(9))))
       names.push(this.#keys.onceOf(tagIn(Number(part)), this.#sender))
       once = sentAs === undefined ? `,"nth":${nth}` : `,"nth":${nth},"sentAs":${sentAs}`
     }

@@ -4,10 +4,11 @@ import { Cluster, Redis } from 'ioredis'
 import * as iovalkey from 'iovalkey'
 import { describe, expect, expectTypeOf, onTestFinished, test } from 'vitest'
 import { clientFor, SINGLE } from '../../../test/redis/clients.ts'
-import { freshPrefix, patientLimiter, realCluster, realRedis } from '../../../test/redis/real-redis.ts'
+import { beforeTests, freshPrefix, patientLimiter, realCluster, realRedis } from '../../../test/redis/real-redis.ts'
 import { parseRule } from '../../algorithms/parse-rule.ts'
 import type { Call, Operation } from '../../core/call.ts'
 import { createLimiter, fixedWindow, type Rule } from '../../index.ts'
+import type { BunRedisClient } from './bun-client.ts'
 import { connectionOf, type RedisClient } from './redis-client.ts'
 import { redisStore } from './redis-store.ts'
 
@@ -37,6 +38,16 @@ test('clients are accepted without an adapter, and nothing else is', () => {
   expectTypeOf<Promise<Redis>>().not.toExtend<RedisClient>()
 })
 
+/** As much of `Bun.RedisClient` as the store uses, through ioredis. `npm run test:bun` has the real one. */
+function bunClient(connect: () => Promise<void> = async () => {}): BunRedisClient & { connected: boolean } {
+  return { connected: false, connect, send: (command, args) => redis.it.call(command, args) }
+}
+
+const redis = beforeTests(
+  async () => new Redis(server.it.port),
+  (client) => client.disconnect(),
+)
+
 describe('the kind of a client is recognised', () => {
   const lazy = { lazyConnect: true } as const
   const sentinels = [{ host, port: 1 }]
@@ -56,6 +67,7 @@ describe('the kind of a client is recognised', () => {
       createSentinel({ name: 'main', sentinelRootNodes: sentinels }),
       { isCluster: false, resends: true },
     ],
+    ["Bun's client", bunClient(), { isCluster: false, resends: false, keyPrefix: '' }],
     ['a function', async () => {}, { isCluster: false, resends: false }],
     [
       'a function that says so',
@@ -81,7 +93,9 @@ describe('the error about a value that is not a client shows the value', () => {
     expect(() => redisStore(client as unknown as RedisClient)).toThrow(
       expect.objectContaining({ code: 'ERR_OPTION', message: expect.stringMatching(message) }),
     )
-    expect(() => redisStore(client as unknown as RedisClient)).toThrow(/ioredis, iovalkey, node-redis or valkey-glide/)
+    expect(() => redisStore(client as unknown as RedisClient)).toThrow(
+      "redisStore takes a client of ioredis, iovalkey, node-redis, valkey-glide, Bun or @upstash/redis, { url, token } of Upstash's REST API",
+    )
   })
 
   test('and so are options and rules that cannot work', () => {
@@ -129,6 +143,31 @@ describe('the first hit', () => {
     await client.connect()
     // Calls that were refused were not kept for later.
     expect(await hit).toMatchObject({ allowed: true, remaining: 4 })
+  })
+})
+
+describe("Bun's client", () => {
+  test('is connected by the first call, and by one attempt at a time', async () => {
+    let attempts = 0
+    const client = bunClient(async () => {
+      attempts += 1
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      if (attempts < 3) throw new Error('Connection closed')
+      client.connected = true
+    })
+    const limiter = patientLimiter(five, redisStore(client, { prefix: freshPrefix() }))
+    const hits = await Promise.all([limiter.hit('ada'), limiter.hit('ada')])
+    expect(hits.map(({ remaining }) => remaining)).toEqual([4, 3])
+    expect(attempts).toBe(3)
+  })
+
+  test('gets no command while it is not connected', async () => {
+    const client = bunClient()
+    let sent = 0
+    const counting = { ...client, send: async () => ++sent }
+    const tally = redisStore(counting, { prefix: freshPrefix() }).tally([five])
+    await expect(tally.ask(onAda('hit'))).rejects.toMatchObject({ code: 'ERR_STORE_REFUSED' })
+    expect(sent).toBe(0)
   })
 })
 

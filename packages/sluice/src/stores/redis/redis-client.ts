@@ -1,6 +1,9 @@
 // Adapters for the Redis clients that people use. No client is imported.
 
 import { SluiceError, show } from '../../core/errors.ts'
+import { type BunRedisClient, bun, isBun } from './bun-client.ts'
+import { isUpstash, type UpstashClient, upstash } from './upstash-client.ts'
+import { isUpstashRest, type UpstashRest, upstashRest } from './upstash-rest.ts'
 
 /** The smallest client: sends one command, routed by `key`. */
 export interface SendCommand {
@@ -11,8 +14,18 @@ export interface SendCommand {
   readonly resends?: boolean
 }
 
-/** A client of ioredis, iovalkey, node-redis or valkey-glide, for one server or a cluster. */
-export type RedisClient = SendCommand | IoredisClient | NodeRedisClient | GlideClient
+/**
+ * A client of ioredis, iovalkey, node-redis or valkey-glide, for one server or a cluster; Bun's client; Upstash's client, or the
+ * address and token of its REST API.
+ */
+export type RedisClient =
+  | SendCommand
+  | IoredisClient
+  | NodeRedisClient
+  | GlideClient
+  | BunRedisClient
+  | UpstashClient
+  | UpstashRest
 
 export interface IoredisClient {
   call(command: string, ...args: string[]): Promise<unknown>
@@ -39,6 +52,8 @@ export interface Connection {
   send(key: string, command: readonly string[]): Promise<unknown>
   /** True if a command would be written now. Otherwise it would wait in the client, without a bound, and run much later. */
   isReady(): boolean
+  /** Starts to connect, while it is not ready. Omitted if the client does so by itself. */
+  reconnect?(): void
   readonly isCluster: boolean
   readonly resends: boolean
   /** The prefix that the client adds to every key. */
@@ -64,10 +79,14 @@ export function connectionOf(client: RedisClient): Connection {
   if (isIoredis(client)) return ioredis(client)
   if (isGlide(client)) return glide(client)
   if (isNodeRedis(client)) return nodeRedis(client)
+  if (isBun(client)) return bun(client)
+  if (isUpstash(client)) return upstash(client)
+  if (isUpstashRest(client)) return upstashRest(client)
   const got = typeof (client as PromiseLike<unknown> | undefined)?.then === 'function' ? 'a promise: await it' : show(client)
   throw new SluiceError(
     'ERR_OPTION',
-    `redisStore takes an ioredis, iovalkey, node-redis or valkey-glide client, or a function (key, command) => Promise, got ${got}`,
+    'redisStore takes a client of ioredis, iovalkey, node-redis, valkey-glide, Bun or @upstash/redis, ' +
+      `{ url, token } of Upstash's REST API, or a function (key, command) => Promise, got ${got}`,
   )
 }
 

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { runs } from '../../../test/rule-promises.ts'
 import { fixedWindow, type Rule, slidingLog } from '../../index.ts'
 import { slotOf } from './hash-slot.ts'
@@ -97,6 +98,21 @@ describe('names of states', () => {
     expect(hashed).toMatch(/^%h[0-9a-f]{32}$/)
     const lookalikes = [long, hashed, `%0025h${hashed.slice(2)}`, '%', '%0025', '%00250025', '\ufffd', '\ud83d', '%d83d']
     expect(new Set(lookalikes.map((key) => new RedisKeys('p').startOf(key))).size).toBe(lookalikes.length)
+  })
+
+  test('a long key is written as its SHA-256, as the first version of the names does', () => {
+    fc.assert(
+      fc.property(fc.array(unit, { minLength: 129, maxLength: 300, size: 'max' }), (units) => {
+        const long = units.join('')
+        const name = `p:1:{%h${createHash('sha256').update(long, 'utf16le').digest('hex').slice(0, 32)}`
+        expect(new RedisKeys('p').startOf(long)).toBe(name)
+        const builtin = vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined)
+        expect(new RedisKeys('p').startOf(long), 'without the modules of Node').toBe(name)
+        expect(builtin).toHaveBeenCalledOnce()
+        builtin.mockRestore()
+      }),
+      runs(200),
+    )
   })
 
   test('lie in a slot that depends on the key alone, the same for all rules of a hit', () => {

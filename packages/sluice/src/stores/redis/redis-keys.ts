@@ -3,9 +3,9 @@
 // 1 is the version of the names and of the states.
 // Invariants: no two pairs of rule and key share a name, and the hash slot depends on the key alone, for any characters in it.
 
-import { createHash } from 'node:crypto'
 import { SluiceError, show } from '../../core/errors.ts'
 import type { Rule } from '../../core/rule.ts'
+import { sha256 } from '../../engines/sha256.ts'
 
 const VERSION = 1
 
@@ -60,7 +60,25 @@ const PLAIN = /^[ !-$&-z|~]*$/
 
 function encode(text: string): string {
   // h is not a hexadecimal digit, so no escape looks like the start of a hash.
-  if (text.length > LONGEST_KEY) return `%h${createHash('sha256').update(text, 'utf16le').digest('hex').slice(0, 32)}`
+  if (text.length > LONGEST_KEY) return `%h${hashOf(text).slice(0, 32)}`
   if (PLAIN.test(text)) return text
   return text.replace(UNSAFE, (unit) => `%${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+/** Uses Node's own hash where there is one, because it takes a tenth of the time. It is not imported: Workers have none. */
+function hashOf(text: string): string {
+  const crypto = globalThis.process?.getBuiltinModule?.('node:crypto')
+  if (crypto === undefined) return sha256(bytesOf(text))
+  return crypto.createHash('sha256').update(text, 'utf16le').digest('hex')
+}
+
+/** Returns the bytes of a text in UTF-16, the lower byte first. */
+function bytesOf(text: string): Uint8Array {
+  const bytes = new Uint8Array(2 * text.length)
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    bytes[2 * i] = unit
+    bytes[2 * i + 1] = unit >> 8
+  }
+  return bytes
 }
