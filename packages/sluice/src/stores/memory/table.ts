@@ -223,6 +223,7 @@ export class Table {
       if (victims.isEnough) break
     }
     this.looked += looked
+    victims.looked += looked
     return before - rows.count
   }
 

@@ -11,6 +11,9 @@ const NEXT_TO_NOTHING = FULL / 16
 /** Number of epochs for which a heavy row is young. In that time three eighths of the store's rows can be claimed. */
 const YOUNG = 3
 
+/** Above this share of live rows, a search is in a crowded part of a table. A table is at most 0.7 full. */
+const CROWDED = 0.85
+
 /** Number of live rows in a search for each evicted row. Fewer are needed if the rows have used almost nothing. */
 const LIVE_AN_EVICTED = 8
 const LIVE_AN_EVICTED_LIGHTLY = 4
@@ -30,8 +33,9 @@ interface Candidate {
  * while.
  */
 export class Victims {
-  /** Number of live rows in the search. */
+  /** Number of live rows in the search, and of all rows in it. */
   live = 0
+  looked = 0
   count = 0
   /** Rows with more pressure than this are skipped, because there are enough weaker rows. So are light rows with as much. */
   mostPressure = FULL
@@ -46,6 +50,7 @@ export class Victims {
 
   clear(): void {
     this.live = 0
+    this.looked = 0
     this.count = 0
     this.mostPressure = FULL
   }
@@ -82,16 +87,18 @@ export class Victims {
 
   /**
    * Drops the weakest row, and the next weakest rows that are light or young, up to a share of the live rows in the search. So
-   * more rows go where rows are crowded. Invariant: no row has changed since the search. Returns the number of dropped rows.
+   * more rows go where rows are crowded. In a crowded part of a table old rows go too, because look-ups would become long there.
+   * Invariant: no row has changed since the search. Returns the number of dropped rows.
    */
   evict(): number {
     const evicted = this.#evicted
     evicted.length = 0
     const share = this.isEnough ? LIVE_AN_EVICTED_LIGHTLY : LIVE_AN_EVICTED
     const most = Math.min(this.count, Math.max(1, Math.round(this.live / share)))
+    const isCrowded = this.live > CROWDED * this.looked
     for (let i = 0; i < most; i++) {
       const candidate = this.#candidates[i]
-      if (i === 0 || candidate.pressure < HEAVY || candidate.rank < YOUNG) evicted.push(candidate)
+      if (i === 0 || isCrowded || candidate.pressure < HEAVY || candidate.rank < YOUNG) evicted.push(candidate)
     }
     // The last row is dropped first, because dropping a row moves only rows after it.
     evicted.sort((a, b) => b.row - a.row)

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { seededRandom } from '../../testing/random.ts'
+import { ByteBudget } from './byte-budget.ts'
+import { Eviction } from './eviction.ts'
+import { FULL, type Rows } from './rows.ts'
+import { Table } from './table.ts'
+
+const MOST_ROWS = 91_000
+const FAR = 1e12
+
+test('a crowded part of a table that is full of old, used-up states becomes as sparse as the rest', () => {
+  const random = seededRandom()
+  const table = new Table({ width: 2, maxRows: MOST_ROWS, budget: new ByteBudget(2 ** 40) })
+  table.reserve(MOST_ROWS)
+  const eviction = new Eviction(MOST_ROWS)
+  const claim = (hi: number): void => {
+    const row = table.claim(random.whole(1, 2 ** 31 - 1), hi, eviction.epoch)
+    const rows = table.rowsFor(hi)
+    rows.cells[rows.at(row)] = FAR
+    rows.pressure[row] = FULL
+    eviction.countClaims(1)
+  }
+  const anywhere = (): number => random.whole(-(2 ** 31), 2 ** 31 - 1)
+  for (let i = 0; i < 3000; i++) claim(random.whole(2 ** 30, 2 ** 30 + 2 ** 32 / 50))
+  while (table.count < MOST_ROWS) claim(anywhere())
+  expect(longestRun(table.rows), `SEED=${random.seed}`).toBeGreaterThan(1000)
+  for (let i = 0; i < 4 * MOST_ROWS; i++) {
+    if (table.count >= MOST_ROWS) eviction.makeSpace([table], 0)
+    claim(anywhere())
+  }
+  expect(longestRun(table.rows), `SEED=${random.seed}`).toBeLessThan(400)
+})
+
+function longestRun(rows: Rows): number {
+  let longest = 0
+  for (let row = 0; row < rows.length; row++) {
+    const end = rows.endOfRun(row)
+    longest = Math.max(longest, end - row)
+    row = end
+  }
+  return longest
+}
