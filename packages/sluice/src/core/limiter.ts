@@ -11,9 +11,8 @@ import { checkKey } from './key.ts'
 import { checkOptions } from './options.ts'
 import type { Rule } from './rule.ts'
 import type { Result, Store, Tally, Timing } from './store.ts'
-import { type Cost, type Subject, Subjects, textOf } from './subject.ts'
+import { type Cost, type Subject, Subjects, unknownRule } from './subject.ts'
 import type { MakeWaiting, Waiting } from './waiting.ts'
-import { isWhole } from './whole-numbers.ts'
 
 export interface HitOptions {
   /** Units to spend: one number for all rules, or a record by rule name. Default: 1. */
@@ -81,7 +80,6 @@ const NO_FAILURES: FailureCounts = { timeout: 0, refused: 0, unknown: 0, fatal: 
 
 const HIT_OPTIONS = ['cost'] as const
 const RULE_CHOICE = ['rule'] as const
-const WAIT_OPTIONS = ['cost', 'signal', 'maxWaitMs'] as const
 
 /** A tally with the shortcut for hits. */
 type QuickTally = Required<Pick<Tally, 'hit'>>
@@ -109,7 +107,11 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
     this.#tally = store.tally(this.rules)
     if (store.timing === 'async') this.#guard = this.#makeGuard(options)
     else if (this.#subjects.arePlain && this.#tally.hit !== undefined) this.#quick = this.#tally as QuickTally
-    this.#waiting = options.waiting?.({ clock: store.clock, hit: (call) => this.#decide(call) })
+    this.#waiting = options.waiting?.({
+      clock: store.clock,
+      callOf: (subject, cost) => this.#call('hit', subject, cost, 1),
+      hit: (call) => this.#decide(call),
+    })
   }
 
   // Small enough to be compiled as one piece with the store's shortcut.
@@ -145,15 +147,15 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
 
   refund(subject: S, cost: Cost = 1, options?: RuleChoice): Result<T, number> {
     const rule = this.#index('refund', options)
-    const all = this.#subjects.charges(subject, cost, 1)
-    const charges = options?.rule === undefined ? all : all.filter((charge) => charge.rule === rule)
+    const all = this.#call('refund', subject, cost, 1)
+    const charges = options?.rule === undefined ? all.charges : all.charges.filter((charge) => charge.rule === rule)
     if (charges.length === 0) throw mustBe('ERR_COST', 'cost', `at least 1 for ${show(options?.rule)}`, 0)
-    const call: Call = { operation: 'refund', charges }
+    const call: Call = { ...all, charges }
     return this.#freeing(call, this.#number(call))
   }
 
   reset(subject: S): Result<T, void> {
-    const call: Call = { operation: 'reset', charges: this.#subjects.charges(subject, 0, 0) }
+    const call = this.#call('reset', subject, 0, 0)
     return this.#freeing(
       call,
       this.#ask(call, () => undefined),
@@ -161,20 +163,13 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
   }
 
   async wait(subject: S, options: WaitOptions = {}): Promise<Decision> {
-    checkOptions('wait', options, WAIT_OPTIONS)
-    const { cost, signal, maxWaitMs = Number.POSITIVE_INFINITY } = options
-    const call: Call = { operation: 'hit', charges: this.#subjects.charges(subject, cost, 1) }
-    if (maxWaitMs !== Number.POSITIVE_INFINITY && !isWhole(maxWaitMs, 0)) {
-      throw mustBe('ERR_OPTION', 'maxWaitMs', 'a whole number of milliseconds, or Infinity', maxWaitMs)
-    }
-    if (this.#waiting !== undefined) return this.#waiting.join({ subject: textOf(subject), call, signal, maxWaitMs })
-    const message = 'wait needs createLimiter({ rules, waiting: waitingLine() })'
-    throw new SluiceError('ERR_OPTION', message, { option: 'waiting' })
+    if (this.#waiting !== undefined) return this.#waiting.join(subject, options)
+    throw new SluiceError('ERR_OPTION', 'wait needs the option waiting: waitingLine() of createLimiter', { option: 'waiting' })
   }
 
   on(event: 'failure' | 'recovered', listener: (event: FailureEvent) => void): () => void {
     if (event !== 'failure' && event !== 'recovered') {
-      throw new SluiceError('ERR_OPTION', `a limiter has the events 'failure' and 'recovered', got ${show(event)}`)
+      throw mustBe('ERR_OPTION', 'event', "'failure' or 'recovered'", event)
     }
     return this.#guard?.on(event, listener) ?? (() => {})
   }
@@ -186,7 +181,7 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
   close(): Result<T, void> {
     this.#isClosed = true
     this.#quick = undefined
-    this.#waiting?.close(new SluiceError('ERR_CLOSED', 'the limiter was closed while this caller waited'))
+    this.#waiting?.close()
     if (this.#ownsStore) return this.#store.close()
     return (this.#store.timing === 'sync' ? undefined : Promise.resolve()) as Result<T, void>
   }
@@ -213,7 +208,11 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
   /** A call with the charges of all rules that cost something. */
   #callOf(operation: Operation, subject: Subject, options: HitOptions | undefined, least: 0 | 1): Call {
     if (options !== undefined) checkOptions(operation, options, HIT_OPTIONS)
-    return { operation, charges: this.#subjects.charges(subject, options?.cost, least) }
+    return this.#call(operation, subject, options?.cost, least)
+  }
+
+  #call(operation: Operation, subject: Subject, cost: Cost | undefined, least: 0 | 1): Call {
+    return { operation, charges: this.#subjects.charges(subject, cost, least) }
   }
 
   /** A call with the charge of one rule. */
@@ -228,8 +227,7 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
     if (options.rule === undefined) return 0
     const index = this.rules.findIndex((rule) => rule.name === options.rule)
     if (index >= 0) return index
-    const names = this.rules.map((rule) => show(rule.name)).join(', ')
-    throw new SluiceError('ERR_RULE_NAME', `no rule is called ${show(options.rule)}: there is ${names}`)
+    throw unknownRule(this.rules, options.rule)
   }
 
   #decide(call: Call): Result<T, Decision> {

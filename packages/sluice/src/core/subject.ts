@@ -98,21 +98,12 @@ export class Subjects {
     const costs = { ...(cost as Readonly<Record<string, number>>) }
     for (const [name, amount] of Object.entries(costs)) {
       if (!this.#rules.some((rule) => rule.name === name)) {
-        const names = this.#rules.map((rule) => show(rule.name)).join(', ')
-        throw new SluiceError('ERR_RULE_NAME', `cost names no rule of the limiter: ${show(name)}; there is ${names}`, {
-          option: name,
-          value: amount,
-        })
+        throw unknownRule(this.#rules, name, amount)
       }
       checkCost(amount, 0, name)
     }
     return costs
   }
-}
-
-/** Returns a text that identifies the subject: equal subjects have equal texts, and different subjects different ones. */
-export function textOf(subject: Subject): string {
-  return typeof subject === 'string' ? subject : JSON.stringify(Object.entries(subject).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 /** Invariant: subjects that differ in a value of `per` have different keys. The names are part of the rule's own identity. */
@@ -124,4 +115,10 @@ function keyOf({ per }: Rule, subject: Subject): string {
   let key = ''
   for (const name of per) key += `${values[name].length}:${values[name]}`
   return key
+}
+
+/** Makes the error about a name that no rule of the limiter has. `cost` is the cost that was given for it. */
+export function unknownRule(rules: readonly Rule[], name: string, cost?: unknown): SluiceError {
+  const message = `no rule is called ${show(name)}: there is ${rules.map((rule) => show(rule.name)).join(', ')}`
+  return new SluiceError('ERR_RULE_NAME', message, { option: name, value: cost })
 }

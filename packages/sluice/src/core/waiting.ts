@@ -3,27 +3,22 @@
 import type { Call } from './call.ts'
 import type { TimerClock } from './clock.ts'
 import type { Decision } from './decision.ts'
-
-export interface Waiter {
-  /** Text of the subject. Callers with the same text wait in one line. */
-  readonly subject: string
-  /** The hit to make. */
-  readonly call: Call
-  readonly signal: AbortSignal | undefined
-  readonly maxWaitMs: number
-}
+import type { WaitOptions } from './limiter.ts'
+import type { Cost, Subject } from './subject.ts'
 
 export interface Waiting {
-  /** Adds a caller to its line. Resolves when its hit is allowed. */
-  join(waiter: Waiter): Promise<Decision>
+  /** Adds a caller to its subject's line. Resolves when its hit is allowed. Bad options throw or reject. */
+  join(subject: Subject, options: WaitOptions): Promise<Decision>
   /** Lets callers that wait for a state of the call try again once `change` has settled, because it may have freed units. */
   nudge(call: Call, change: unknown): void
-  /** Rejects every waiting caller. */
-  close(reason: Error): void
+  /** Rejects every waiting caller, because the limiter was closed. */
+  close(): void
 }
 
 export interface WaitingContext {
   readonly clock: TimerClock
+  /** Makes the hit of a caller. Throws if the subject or the cost is wrong. */
+  callOf(subject: Subject, cost: Cost | undefined): Call
   hit(call: Call): Decision | Promise<Decision>
 }
 

@@ -2,9 +2,16 @@
 // Invariant: the timers of a caller are made by code that runs in its own request. On Cloudflare Workers a timer ends with the
 // request that made it, and a request without a timer of its own is ended as hung. On Node this makes no difference.
 
+import type { Call } from '../core/call.ts'
 import type { TimerClock } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
-import type { Waiter } from '../core/waiting.ts'
+
+/** A caller's hit, and how long it is willing to wait. */
+export interface Waiter {
+  readonly call: Call
+  readonly signal: AbortSignal | undefined
+  readonly maxWaitMs: number
+}
 
 /** Callbacks of a place to its line. */
 export interface PlaceEvents {
