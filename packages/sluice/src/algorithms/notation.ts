@@ -1,7 +1,7 @@
 // Splits notation into its parts: '100/minute', '10 per 2 hours', '5/second; 100/minute'. parse-rule.ts makes the rules.
 
 import { SluiceError, show } from '../core/errors.ts'
-import { nearest } from '../core/options.ts'
+import { nearest } from './nearest.ts'
 
 /** The parts of one rule in notation: `limit` units per `windowMs`, of which `burst` may come at once. */
 export interface NotationParts {
