@@ -198,8 +198,12 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
 
   #makeGuard({ store, failure, makeStandIn }: StoreLimiterOptions<T>): Guard {
     if (store.guard === undefined) {
-      const message = 'a store that answers with promises needs a guard: make it with an engine of sluice/engines'
-      throw new SluiceError('ERR_OPTION', message, { option: 'store', value: store })
+      throw mustBe(
+        'ERR_OPTION',
+        'store',
+        'made with an engine of sluice/engines: it answers with promises, and has no guard',
+        store,
+      )
     }
     const tally = this.#tally as Tally as Tally<'async'>
     return store.guard({ tally, rules: this.rules, options: failure, makeStandIn })
@@ -269,17 +273,14 @@ function costOf(method: string, options: HitOptions, least: 0 | 1): Cost {
 }
 
 function checkRules(rules: readonly Rule[]): readonly Rule[] {
-  if (rules.length === 0)
-    throw new SluiceError('ERR_OPTION', 'rules must hold at least one rule', { option: 'rules', value: rules })
+  if (rules.length === 0) throw mustBe('ERR_OPTION', 'rules', 'at least one rule', rules)
   const names = new Set<string>()
   for (const rule of rules) {
     if (typeof rule?.settle !== 'function') {
-      const hint = typeof rule === 'string' ? `; parseRule(${show(rule)}) reads notation` : ''
-      const message = `rules takes rules, such as fixedWindow() and tokenBucket() make, got ${show(rule)}${hint}`
-      throw new SluiceError('ERR_OPTION', message, { option: 'rules', value: rule })
+      throw mustBe('ERR_OPTION', 'rules', 'what fixedWindow() and others make, or parseRule() of notation', rule)
     }
     if (names.has(rule.name)) {
-      throw new SluiceError('ERR_RULE_NAME', `two rules are called ${show(rule.name)}: give one of them a name of its own`)
+      throw new SluiceError('ERR_RULE_NAME', `two rules are called ${show(rule.name)}: give one another name`)
     }
     names.add(rule.name)
   }

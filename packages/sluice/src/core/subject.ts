@@ -50,24 +50,17 @@ export class Subjects {
   /**
    * Returns the charges on every rule with a cost above 0. `least` is the smallest cost that is allowed for all rules at once.
    */
-  charges(subject: Subject, cost: Cost | undefined, least: 0 | 1): readonly Charge[] {
+  charges(subject: Subject, cost: Cost = 1, least: 0 | 1 = 1): readonly Charge[] {
     this.check(subject)
-    const rules = this.#rules
-    if (cost === undefined || typeof cost === 'number') {
-      const amount = cost ?? 1
-      checkCost(amount, least)
-      const all: Charge[] = []
-      for (let i = 0; i < rules.length; i++) all.push({ rule: i, key: keyOf(rules[i], subject), amount })
-      return all
-    }
-    const costs = this.#checkedCosts(cost)
+    const costs = this.#checkedCosts(cost, least)
     const charges: Charge[] = []
-    rules.forEach((rule, i) => {
-      const amount = Object.hasOwn(costs, rule.name) ? costs[rule.name] : 1
-      if (amount > 0) charges.push({ rule: i, key: keyOf(rule, subject), amount })
-    })
+    for (let i = 0; i < this.#rules.length; i++) {
+      const rule = this.#rules[i]
+      const amount = typeof costs === 'number' ? costs : Object.hasOwn(costs, rule.name) ? costs[rule.name] : 1
+      if (amount > 0 || costs === 0) charges.push({ rule: i, key: keyOf(rule, subject), amount })
+    }
     if (charges.length > 0) return charges
-    throw new SluiceError('ERR_COST', 'cost must be at least 1 for one of the rules', { option: 'cost', value: cost })
+    throw mustBe('ERR_COST', 'cost', 'at least 1 for one of the rules', cost)
   }
 
   /** Returns the charge on one rule, by its index. Invariant: the subject has been checked. */
@@ -92,10 +85,13 @@ export class Subjects {
     throw new SluiceError('ERR_KEY', message, { option: unknown, value: subject[unknown] })
   }
 
-  /** A copy: what was checked is what is spent, also where a property is a getter or hidden. */
-  #checkedCosts(cost: unknown): Readonly<Record<string, number>> {
-    if (typeof cost !== 'object' || cost === null || Array.isArray(cost)) checkCost(cost, 1)
-    const costs = { ...(cost as Readonly<Record<string, number>>) }
+  /** A record is copied: what was checked is what is spent, also where a property is a getter or hidden. */
+  #checkedCosts(cost: Cost, least: 0 | 1): Cost {
+    if (typeof cost !== 'object' || cost === null || Array.isArray(cost)) {
+      checkCost(cost, least)
+      return cost
+    }
+    const costs = { ...cost }
     for (const [name, amount] of Object.entries(costs)) {
       if (!this.#rules.some((rule) => rule.name === name)) {
         throw unknownRule(this.#rules, name, amount)

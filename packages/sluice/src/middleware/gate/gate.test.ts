@@ -60,7 +60,7 @@ describe('plans', () => {
 
   test.each([
     ['nothing', undefined, 'got undefined'],
-    ['notation', '5/minute', 'parseRule("5/minute") reads notation'],
+    ['notation', '5/minute', 'or parseRule() of notation, got "5/minute"'],
     ['a list with null', [null], 'got null'],
   ])('%s instead of rules is an error of the request', (_, rules, message) => {
     expect(() => limitedHandler({ rules: () => rules as never }).ask()).toThrow(message)

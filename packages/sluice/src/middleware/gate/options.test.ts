@@ -54,7 +54,7 @@ describe('options that cannot work are refused when the middleware is made', () 
       'what clientAddress() of sluice/http makes',
     ],
     ['a peer that is no function', { rules, peer: 'x' }, 'peer', 'fetchLimiter needs peer to be a function, got "x"'],
-    ['notation', { rules: '5/minute' }, 'rules', 'parseRule("5/minute") reads notation'],
+    ['notation', { rules: '5/minute' }, 'rules', 'or parseRule() of notation, got "5/minute"'],
     ['several limits', { limits: [{ rules }] }, 'limits', "fetchLimiter has no limits: give its rules per, as in per: 'user'"],
   ])('%s', (_, options, option, message) => {
     expect(() => fetchLimiter(options as Options)).toThrow(

@@ -397,7 +397,7 @@ describe('the bound', () => {
     }
     const store = memoryStore({ maxKeys: 1 })
     expect(() => createLimiter({ rules: [parseRule('1/second'), parseRule('9/minute')], store })).toThrow(
-      /no space for the 2 rules/,
+      /maxKeys must be at least 2, for the rules of one key, got 1/,
     )
   })
 })

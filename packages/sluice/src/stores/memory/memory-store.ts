@@ -2,7 +2,7 @@
 // evicts states that have used little of their limit first.
 
 import type { Clock, TimerClock } from '../../core/clock.ts'
-import { mustBe, SluiceError } from '../../core/errors.ts'
+import { mustBe } from '../../core/errors.ts'
 import { checkOptions } from '../../core/options.ts'
 import { type Rule, stateName } from '../../core/rule.ts'
 import { LOG_ROW_WIDTH, type LogHost, type RowLogs } from '../../core/rule-log.ts'
@@ -100,10 +100,7 @@ export class MemoryState implements MemoryStore, LogHost {
 
   tally(rules: readonly Rule[]): MemoryTally {
     if (rules.length > this.maxKeys) {
-      throw new SluiceError('ERR_OPTION', `maxKeys of ${this.maxKeys} has no space for the ${rules.length} rules of one key`, {
-        option: 'maxKeys',
-        value: this.maxKeys,
-      })
+      throw mustBe('ERR_OPTION', 'maxKeys', `at least ${rules.length}, for the rules of one key`, this.maxKeys)
     }
     const isPlain = rules.length === 1 && rules[0].log === undefined
     return isPlain ? new PlainTally(this, rules) : new MemoryTally(this, rules)
