@@ -3,11 +3,12 @@
 
 import { createServer } from 'node:http'
 import { parseRule } from 'sluice'
+import { draft10, legacy } from 'sluice/http'
 import { nodeLimiter } from 'sluice/node'
 
 const limit = nodeLimiter({
   rules: parseRule('3/minute'),
-  headers: ['draft-10', 'legacy'],
+  headers: [draft10, legacy],
   onDenied: ({ denial }) => ({
     headers: { 'Content-Type': 'text/plain' },
     body: `Too many requests. Come back in ${denial.headers['Retry-After']} s.\n`,

@@ -24,7 +24,18 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     // The functions that make rules.
     ...ruleCatalogue.map(({ call }) => call),
   ],
-  'sluice/http': ['PATH_FOLDS', 'cidrList', 'clientAddress', 'clientList', 'createResponder', 'plainPath'],
+  'sluice/http': [
+    'PATH_FOLDS',
+    'cidrList',
+    'clientAddress',
+    'clientList',
+    'createResponder',
+    'draft10',
+    'draft6',
+    'draft7',
+    'legacy',
+    'plainPath',
+  ],
   'sluice/rules': ['NOTATION_UNITS', 'OPTION_BOUNDS', 'findRuleFacts', 'makeRule', 'readNotation', 'ruleCatalogue'],
   'sluice/redis': ['redisStore'],
   'sluice-server': ['SERVER_ERROR_CODES', 'ServerError', 'loadConfig', 'runUntilSignal', 'serve'],
@@ -83,9 +94,9 @@ test('sluice/http needs nothing that only Node has', () => {
     const { log } = console
     for (const name of ['process', 'Buffer', 'global', 'setImmediate', 'clearImmediate']) delete globalThis[name]
     const { createLimiter, parseRule } = await import('sluice')
-    const { clientAddress, createResponder } = await import('sluice/http')
+    const { clientAddress, createResponder, draft10, legacy } = await import('sluice/http')
     const limiter = createLimiter({ rules: parseRule('1/minute') })
-    const responder = createResponder({ rules: limiter.rules, headers: ['draft-10', 'legacy'] })
+    const responder = createResponder({ rules: limiter.rules, headers: [draft10, legacy] })
     const { key } = clientAddress()('203.0.113.9', { 'x-forwarded-for': '198.51.100.1' })
     limiter.hit(key)
     log(key, responder.denial(limiter.hit(key), key).headers.RateLimit)

@@ -1,17 +1,18 @@
-// Rate limit fields in every style. Texts that depend only on the rules are made once, not for each decision.
+// Rate limit fields, and the default style. earlier-styles.ts has the others. Texts that depend only on the rules are made once, not for each decision.
 
 import type { Decision, RuleStatus } from '../core/decision.ts'
 import { SluiceError, show } from '../core/errors.ts'
 import type { Rule } from '../core/rule.ts'
 import { byteSequence, printable, string } from './structured-field.ts'
 
-/**
- * - `'draft-10'`: `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10, with a member for each rule.
- * - `'draft-7'`: the same two fields, about the rule that speaks.
- * - `'draft-6'`: four fields, about the rule that speaks.
- * - `'legacy'`: `X-RateLimit-Limit`, `-Remaining` and `-Reset`, about the rule that speaks.
- */
-export type HeaderStyle = 'draft-10' | 'draft-7' | 'draft-6' | 'legacy'
+/** A style of rate limit fields: `draft10`, `draft7`, `draft6` or `legacy`. */
+export interface HeaderStyle {
+  readonly name: string
+  /** Names of its fields that are lists. Several limiters add to them. Two styles of one response must not share a list. */
+  readonly lists: readonly string[]
+  /** Makes the function that adds fields for the rules of a table. */
+  fieldsOf(table: RuleTable): AddFields
+}
 
 /** Identifies the client of a quota, in a form that clients may see. */
 export type PartitionKey = string | Uint8Array
@@ -78,18 +79,20 @@ type Status = Pick<RuleStatus, 'remaining' | 'retryAfterMs' | 'resetAfterMs'>
  * are free again. While units are left, it is at most the rule's window, because a sliding window counts units for up to two
  * windows.
  */
-function resetMs({ remaining, retryAfterMs, resetAfterMs }: Status, { windowMs }: RuleFields): number {
+export function resetMs({ remaining, retryAfterMs, resetAfterMs }: Status, { windowMs }: RuleFields): number {
   if (retryAfterMs > 0 && retryAfterMs < Number.POSITIVE_INFINITY) return retryAfterMs
   return remaining > 0 ? Math.min(resetAfterMs, windowMs) : resetAfterMs
 }
 
-function resetSeconds(status: Status, row: RuleFields): number {
+export function resetSeconds(status: Status, row: RuleFields): number {
   return seconds(resetMs(status, row))
 }
 
-/** Makers of the function that adds fields, by style. */
-export const STYLES: Readonly<Record<HeaderStyle, (table: RuleTable) => AddFields>> = {
-  'draft-10': (table) => {
+/** `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10, with a member for each rule. The default. */
+export const draft10: HeaderStyle = {
+  name: 'draft10',
+  lists: ['RateLimit-Policy', 'RateLimit'],
+  fieldsOf: (table) => {
     const policies = table.rows.map(({ item, limit, windowSeconds }) => `${item};q=${limit};w=${windowSeconds}`)
     const policy = policies.join(', ')
     const member = (name: string, status: Status): string => {
@@ -104,33 +107,4 @@ export const STYLES: Readonly<Record<HeaderStyle, (table: RuleTable) => AddField
       else headers.RateLimit = decision.rules.map((status) => member(status.name, status) + pk).join(', ')
     }
   },
-  'draft-7': (table) => {
-    const policy = unnamedPolicies(table)
-    return (headers, decision) => {
-      const reset = resetSeconds(decision, table.of(decision.rule))
-      headers['RateLimit-Policy'] = policy
-      headers.RateLimit = `limit=${integer(decision.limit)}, remaining=${integer(decision.remaining)}, reset=${reset}`
-    }
-  },
-  'draft-6': (table) => {
-    const policy = unnamedPolicies(table)
-    return (headers, decision) => {
-      headers['RateLimit-Policy'] = policy
-      headers['RateLimit-Limit'] = `${integer(decision.limit)}`
-      headers['RateLimit-Remaining'] = `${integer(decision.remaining)}`
-      headers['RateLimit-Reset'] = `${resetSeconds(decision, table.of(decision.rule))}`
-    }
-  },
-  legacy: (table) => (headers, decision, nowMs) => {
-    headers['X-RateLimit-Limit'] = `${decision.limit}`
-    headers['X-RateLimit-Remaining'] = `${decision.remaining}`
-    headers['X-RateLimit-Reset'] = `${seconds(nowMs() + resetMs(decision, table.of(decision.rule)))}`
-  },
-}
-
-/** Returns the policies for earlier drafts. They have no names: of two with the same quota only the stricter one is shown. */
-function unnamedPolicies(table: RuleTable): string {
-  const windows = new Map<number, number>()
-  for (const { limit, windowSeconds } of table.rows) windows.set(limit, Math.max(windowSeconds, windows.get(limit) ?? 0))
-  return [...windows].map(([limit, windowSeconds]) => `${limit};w=${windowSeconds}`).join(', ')
 }

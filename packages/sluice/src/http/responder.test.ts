@@ -16,6 +16,8 @@ import { storeGuard } from '../failure/store-health.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { everyRule } from '../testing/example-rules.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
+import { draft6, draft7, legacy } from './earlier-styles.ts'
+import { draft10 } from './rate-limit-fields.ts'
 import { createResponder, type ResponderOptions } from './responder.ts'
 
 const BURST = tokenBucket({ capacity: 20, refill: 10, every: '1s', name: 'burst' })
@@ -212,7 +214,7 @@ describe('other styles', () => {
   const hour = fixedWindow({ limit: 1000, window: '1h', name: 'hour' })
 
   test('draft-7 is about the rule that speaks', () => {
-    const { limiter, responder } = setUp([minute, hour], { headers: 'draft-7' })
+    const { limiter, responder } = setUp([minute, hour], { headers: draft7 })
     const headers = responder.headers(limiter.hit('ada', { cost: 30 }))
     expect(headers).toEqual({ 'RateLimit-Policy': '100;w=60, 1000;w=3600', RateLimit: 'limit=100, remaining=70, reset=60' })
     expect(Object.fromEntries([...parseDictionary(headers.RateLimit)].map(([key, [value]]) => [key, value]))).toEqual({
@@ -227,7 +229,7 @@ describe('other styles', () => {
   })
 
   test('draft-6 has a field for each number', () => {
-    const { limiter, responder } = setUp([minute, hour], { headers: 'draft-6' })
+    const { limiter, responder } = setUp([minute, hour], { headers: draft6 })
     const headers = responder.headers(limiter.hit('ada', { cost: 30 }))
     expect(headers).toEqual({
       'RateLimit-Policy': '100;w=60, 1000;w=3600',
@@ -242,13 +244,13 @@ describe('other styles', () => {
 
   test('of policies with one quota, earlier drafts may show one: the stricter', () => {
     const rules = [minute, fixedWindow({ limit: 100, window: '1d', name: 'day' }), hour]
-    const { limiter, responder } = setUp(rules, { headers: 'draft-7' })
+    const { limiter, responder } = setUp(rules, { headers: draft7 })
     expect(responder.headers(limiter.hit('ada'))['RateLimit-Policy']).toBe('100;w=86400, 1000;w=3600')
   })
 
   test('legacy counts the reset in seconds since the epoch, by the clock that it was given', () => {
     const clock: Clock = { now: () => 1_700_000_000_400 }
-    const { limiter, responder } = setUp(minute, { headers: 'legacy', clock })
+    const { limiter, responder } = setUp(minute, { headers: legacy, clock })
     expect(responder.headers(limiter.hit('ada'))).toEqual({
       'X-RateLimit-Limit': '100',
       'X-RateLimit-Remaining': '99',
@@ -258,7 +260,7 @@ describe('other styles', () => {
 
   test('legacy reads the system clock unless it is given one', () => {
     const { limiter } = setUp(minute)
-    const responder = createResponder({ rules: limiter.rules, headers: 'legacy' })
+    const responder = createResponder({ rules: limiter.rules, headers: legacy })
     const before = Date.now()
     const reset = Number(responder.headers(limiter.hit('ada'))['X-RateLimit-Reset'])
     expect(reset).toBeGreaterThanOrEqual(Math.ceil((before + 60_000) / 1000))
@@ -266,7 +268,7 @@ describe('other styles', () => {
   })
 
   test('legacy can stand beside a draft; false leaves only Retry-After', () => {
-    const both = setUp(minute, { headers: ['draft-10', 'legacy'] })
+    const both = setUp(minute, { headers: [draft10, legacy] })
     expect(Object.keys(both.responder.headers(both.limiter.hit('ada')))).toEqual([
       'RateLimit-Policy',
       'RateLimit',
@@ -363,10 +365,10 @@ describe('wrong options are refused', () => {
     ['no options', undefined, /takes an object of options/],
     ['no rules', {}, /rules to be the rules of a limiter, got undefined/],
     ['an empty list', { rules: [] }, /rules to be the rules of a limiter/],
-    ['a misspelt option', { rules: [DAILY], header: 'legacy' }, /has no option "header": there is .*headers/],
-    ['an unknown style', { rules: [DAILY], headers: 'draft-8' }, /headers must be .*'draft-10'.* or false, got "draft-8"/],
+    ['a misspelt option', { rules: [DAILY], header: legacy }, /has no option "header": there is .*headers/],
+    ['an unknown style', { rules: [DAILY], headers: 'draft-8' }, /headers must be false, or draft10, .* got "draft-8"/],
     ['a style that is a name of Object', { rules: [DAILY], headers: 'toString' }, /got "toString"/],
-    ['two drafts', { rules: [DAILY], headers: ['draft-10', 'draft-7'] }, /one draft, .* got draft-10, draft-7/],
+    ['two drafts', { rules: [DAILY], headers: [draft10, draft7] }, /one draft, .* got draft10, draft7/],
   ])('%s', (_what, options, message) => {
     expect(make(options)).toThrow(expect.objectContaining({ code: 'ERR_OPTION', message: expect.stringMatching(message) }))
   })

@@ -3,15 +3,15 @@
 
 import type { Clock } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
-import { SluiceError, show } from '../core/errors.ts'
+import { mustBe, SluiceError, show } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
 import type { Rule } from '../core/rule.ts'
-import { type AddFields, type HeaderStyle, type PartitionKey, RuleTable, STYLES, seconds } from './rate-limit-fields.ts'
+import { type AddFields, draft10, type HeaderStyle, type PartitionKey, RuleTable, seconds } from './rate-limit-fields.ts'
 
 export interface ResponderOptions {
   /** The rules of the limiter: `limiter.rules`. */
   readonly rules: readonly Rule[]
-  /** Styles of the rate limit fields: one style, `'legacy'` with another style, or false for none. Default: `'draft-10'`. */
+  /** Styles of the rate limit fields: one style, `legacy` with another style, or false for none. Default: `draft10`. */
   readonly headers?: HeaderStyle | readonly HeaderStyle[] | false
   /** The clock for `X-RateLimit-Reset`. Default: the system's. */
   readonly clock?: Pick<Clock, 'now'>
@@ -34,8 +34,6 @@ export interface Responder {
   denial(decision: Decision, partitionKey?: PartitionKey): Denial
 }
 
-export const DEFAULT_STYLE: HeaderStyle = 'draft-10'
-
 const OPTIONS = ['rules', 'headers', 'clock'] as const
 
 const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types'
@@ -43,7 +41,7 @@ const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types'
 /** Makes a responder: it turns decisions of one limiter into status, headers and body. Make it once for each limiter. */
 export function createResponder(options: ResponderOptions): Responder {
   checkOptions('createResponder', options, OPTIONS)
-  const { rules, headers = DEFAULT_STYLE, clock = Date } = options
+  const { rules, headers = draft10, clock = Date } = options
   if (!Array.isArray(rules) || rules.length === 0) {
     throw new SluiceError('ERR_OPTION', `createResponder needs rules to be the rules of a limiter, got ${show(rules)}`, {
       option: 'rules',
@@ -62,7 +60,7 @@ export class RuleResponder implements Responder {
   constructor(rules: readonly Rule[], styles: readonly HeaderStyle[], clock: Pick<Clock, 'now'>) {
     const table = new RuleTable(rules)
     this.#table = table
-    this.#styles = styles.map((style) => STYLES[style](table))
+    this.#styles = styles.map((style) => style.fieldsOf(table))
     this.#nowMs = () => clock.now()
   }
 
@@ -105,22 +103,13 @@ function whenToRetry(seconds: string | undefined): string {
 
 /** Returns the styles. Throws ERR_OPTION unless `headers` is a style, compatible styles, or false. */
 export function checkStyles(headers: ResponderOptions['headers']): readonly HeaderStyle[] {
-  const styles = headers === false ? [] : ((Array.isArray(headers) ? headers : [headers]) as HeaderStyle[])
+  const styles = headers === false ? [] : [...new Set([headers].flat() as readonly HeaderStyle[])]
   for (const style of styles) {
-    if (!Object.hasOwn(STYLES, style)) {
-      const known = Object.keys(STYLES).map((name) => `'${name}'`)
-      throw new SluiceError('ERR_OPTION', `headers must be ${known.join(', ')} or false, got ${show(style)}`, {
-        option: 'headers',
-        value: style,
-      })
-    }
+    if (typeof style?.fieldsOf === 'function') continue
+    throw mustBe('ERR_OPTION', 'headers', 'false, or draft10, draft7, draft6 or legacy of sluice/http', style)
   }
-  const drafts = new Set(styles.filter((style) => style !== 'legacy'))
-  if (drafts.size > 1) {
-    throw new SluiceError(
-      'ERR_OPTION',
-      `headers takes one draft, because drafts share field names, got ${[...drafts].join(', ')}`,
-    )
-  }
-  return styles
+  const drafts = styles.filter(({ lists }) => lists.length > 0)
+  if (drafts.length < 2) return styles
+  const names = drafts.map(({ name }) => name).join(', ')
+  throw new SluiceError('ERR_OPTION', `headers takes one draft, because drafts share field names, got ${names}`)
 }

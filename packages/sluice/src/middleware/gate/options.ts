@@ -49,7 +49,7 @@ export interface GateOptions<R, T extends Rule = Rule, S extends Subject = Subje
   readonly allow?: ClientList
   /** Clients that are denied, with status 403, before anything is counted. */
   readonly block?: ClientList
-  /** Styles of the rate limit fields. Default: `'draft-10'`. */
+  /** Styles of the rate limit fields, of `sluice/http`. Default: `draft10`. */
   readonly headers?: ResponderOptions['headers']
   /** Condition for charging a request. Default: `'request'`. */
   readonly charge?: ChargeWhen<R>
@@ -96,12 +96,6 @@ export function checkGateOptions<R>(door: string, options: AnyOptions<R>): void 
   const demand = (option: keyof typeof options, isRight: unknown, expected: string): void => {
     const value: unknown = options[option]
     if (value !== undefined && !isRight) refuse(option, `needs ${option} to be ${expected}, got ${show(value)}`)
-  }
-  if (Object.hasOwn(Object(options), 'limits')) {
-    refuse(
-      'limits',
-      "has no limits: give its rules per, as in per: 'user', and let key return a record such as { user, address }",
-    )
   }
   checkOptions(door, options, OPTIONS)
   const { limiter, rules, store, failure, cost, charge, mode } = options

@@ -6,6 +6,8 @@ import { promiseStore } from '../../../test/promise-store.ts'
 import { fixedWindow } from '../../algorithms/fixed-window/fixed-window.ts'
 import { tokenBucket } from '../../algorithms/token-bucket/token-bucket.ts'
 import { createLimiter } from '../../create-limiter.ts'
+import { legacy } from '../../http/earlier-styles.ts'
+import { draft10 } from '../../http/rate-limit-fields.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { fetchLimiter } from '../fetch.ts'
@@ -46,7 +48,7 @@ describe('a record of keys', () => {
   })
 
   test('legacy fields are those of the rule with the fewest units left', async () => {
-    const { ask } = limitedHandler({ rules, key, headers: 'legacy' })
+    const { ask } = limitedHandler({ rules, key, headers: legacy })
     expect((await ask({ account: 'ada' })).headers.get('X-RateLimit-Limit')).toBe('2')
   })
 
@@ -100,7 +102,7 @@ describe('without key', () => {
 })
 
 describe('costs by rule', () => {
-  const costly = { rules, key, headers: 'draft-10' } as const
+  const costly = { rules, key, headers: draft10 } as const
 
   test('are charged rule by rule; a rule that is not named costs 1, one that costs 0 is not asked', async () => {
     const { field } = limitedHandler({

@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest'
 import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.ts'
 import { tokenBucket } from '../../../src/algorithms/token-bucket/token-bucket.ts'
+import { draft6, draft7, legacy } from '../../../src/http/earlier-styles.ts'
 import type { Framework } from '../frameworks/framework.ts'
 import { serving } from '../serving.ts'
 
@@ -45,11 +46,11 @@ export function responseSuite(framework: Framework): void {
   })
 
   test.each([
-    ['draft-7', { 'ratelimit-policy': '3;w=86400', ratelimit: 'limit=3, remaining=2, reset=86400' }],
-    ['draft-6', { 'ratelimit-limit': '3', 'ratelimit-remaining': '2', 'ratelimit-reset': '86400' }],
-    ['legacy', { 'x-ratelimit-limit': '3', 'x-ratelimit-remaining': '2' }],
-    [false, {}],
-  ] as const)('in the style %s', async (headers, expected) => {
+    ['draft7', draft7, { 'ratelimit-policy': '3;w=86400', ratelimit: 'limit=3, remaining=2, reset=86400' }],
+    ['draft6', draft6, { 'ratelimit-limit': '3', 'ratelimit-remaining': '2', 'ratelimit-reset': '86400' }],
+    ['legacy', legacy, { 'x-ratelimit-limit': '3', 'x-ratelimit-remaining': '2' }],
+    ['false', false, {}],
+  ] as const)('in the style %s', async (_, headers, expected) => {
     const { ask } = await serve({ rules: DAILY, headers })
     const reply = await ask()
     expect(reply.headers).toMatchObject(expected)

@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest'
 import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.ts'
 import { createLimiter } from '../../../src/create-limiter.ts'
+import { legacy } from '../../../src/http/earlier-styles.ts'
 import { memoryStore } from '../../../src/stores/memory/memory-store.ts'
 import { fakeClock } from '../../../src/testing/fake-clock.ts'
 import type { Framework, Options } from '../frameworks/framework.ts'
@@ -36,7 +37,7 @@ export function severalLimitersSuite(framework: Framework): void {
     ['the tighter one inside', [outer, inner]],
     ['the tighter one outside', [inner, outer]],
   ])('fields about one limiter are those of the tighter limiter: %s', async (_, limiters) => {
-    const { ask } = await serve(limiters.map((options) => ({ ...options, headers: 'legacy' as const })))
+    const { ask } = await serve(limiters.map((options) => ({ ...options, headers: legacy })))
     expect((await ask()).headers).toMatchObject({ 'x-ratelimit-limit': '2', 'x-ratelimit-remaining': '1' })
     await ask()
     expect(await ask()).toMatchObject({ status: 429, headers: { 'x-ratelimit-limit': '2', 'x-ratelimit-remaining': '0' } })
