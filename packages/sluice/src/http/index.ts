@@ -6,5 +6,5 @@ export { type ClientList, type ClientListOptions, clientList } from './client-li
 export { draft6, draft7, legacy } from './earlier-styles.ts'
 export type { AddressWarning, ClientAddress, ReadClientAddress, RequestHeaders } from './peer-address.ts'
 export { PATH_FOLDS, type PathFold, type PlainPathOptions, plainPath } from './plain-path.ts'
-export { draft10, type HeaderStyle, type PartitionKey } from './rate-limit-fields.ts'
-export { createResponder, type Denial, type Responder, type ResponderOptions } from './responder.ts'
+export { draft10, type HeaderStyle } from './rate-limit-fields.ts'
+export { createResponder, type Denial, type PartitionKey, type Responder, type ResponderOptions } from './responder.ts'
