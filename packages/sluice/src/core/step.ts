@@ -97,12 +97,13 @@ function spendAll(charges: readonly Charge[], states: States, nowMs: number): Fi
 function deny(charges: readonly Charge[], states: States, nowMs: number): Figures {
   const figures: number[] = []
   for (let i = 0; i < charges.length; i++) {
-    const state = states.load(i)
-    const { rule, cells, at } = state
+    const { rule, cells, at } = states.load(i)
     const { amount } = charges[i]
     if (rule.countsDenied) rule.spend(cells, at, nowMs, amount)
+    const used = rule.used(cells, at, nowMs)
     // A denied hit that counts may have made the wait longer.
-    states.save(i, addFigures(figures, state, amount, nowMs, cells[at]))
+    figures.push(used, rule.waitMs(cells, at, nowMs, amount), cells[at] === 0 ? 0 : cells[at] - nowMs)
+    states.save(i, used)
   }
   return figures
 }
@@ -111,16 +112,11 @@ function peek(charges: readonly Charge[], states: States, nowMs: number): Figure
   const figures: number[] = []
   for (let i = 0; i < charges.length; i++) {
     const state = states.view(i, nowMs)
-    addFigures(figures, state, charges[i].amount, nowMs, endOf(state, nowMs))
+    const { rule, cells, at } = state
+    const endsAt = endOf(state, nowMs)
+    figures.push(rule.used(cells, at, nowMs), rule.waitMs(cells, at, nowMs, charges[i].amount), endsAt === 0 ? 0 : endsAt - nowMs)
   }
   return figures
-}
-
-/** Adds the figures of one charge. Returns the units used. */
-function addFigures(figures: number[], { rule, cells, at }: State, amount: number, nowMs: number, endsAt: number): number {
-  const used = rule.used(cells, at, nowMs)
-  figures.push(used, rule.waitMs(cells, at, nowMs, amount), endsAt === 0 ? 0 : endsAt - nowMs)
-  return used
 }
 
 function put(operation: 'inc' | 'set', amount: number, states: States, nowMs: number): number {
