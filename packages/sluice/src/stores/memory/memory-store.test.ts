@@ -495,6 +495,27 @@ describe('long logs', () => {
     return () => most
   }
 
+  test('that grow while others are evicted for them keep their own rows, and new logs stay within their share of the bytes', () => {
+    const random = seededRandom()
+    const clock = fakeClock()
+    const store = memoryStore({ clock, maxBytes: 2 ** 22 }) as MemoryState
+    const limit = 10_000
+    const limiter = createLimiter({ rules: slidingLog({ limit, window: '1h' }), store })
+    const hit = (key: string) => {
+      const { remaining } = limiter.hit(key)
+      const used = limiter.get(key)
+      if (used !== limit - remaining) throw new Error(`the log of ${key} has ${used} units, seed ${random.seed}`)
+      if (!store.budget.hasLogBytes(0)) throw new Error(`${store.budget.logs} bytes of logs, seed ${random.seed}`)
+      clock.advance(1)
+    }
+    // Two thirds of the bytes are taken, so that logs are evicted often. The table is nearly as full as it may be, so that rows
+    // move when others are dropped.
+    store.budget.logs = 2 ** 21
+    for (let i = 0; i < 200_000; i++) hit(`long:${random.whole(0, 699)}`)
+    expect(store.evictions).toBeGreaterThan(100)
+    for (let i = 0; i < 5000; i++) hit(`new:${i}`)
+  })
+
   test('are never copied at once, whatever is asked of them', () => {
     const clock = fakeClock()
     const rule = slidingLog({ limit: 1_000_000, window: '1h' })
