@@ -1,8 +1,12 @@
 import { defineConfig } from 'vitest/config'
 
+const TESTS = ['packages/*/{src,test}/**/*.test.ts', 'test/**/*.test.ts']
+
+/** Files that need a process of their own: the examples of documents leave connections and timers behind. */
+const ALONE = ['test/documents.test.ts']
+
 export default defineConfig({
   test: {
-    include: ['packages/*/{src,test}/**/*.test.ts', 'test/**/*.test.ts'],
     globals: true,
     testTimeout: 30_000,
     // Tests spend much of their time waiting for servers, so three files run at once even on two cores.
@@ -10,5 +14,14 @@ export default defineConfig({
     // Tests of one file that may run side by side.
     maxConcurrency: 2,
     reporters: ['default'],
+    // A test that fails in the middle leaves no spy and no stub to the next one.
+    restoreMocks: true,
+    unstubGlobals: true,
+    projects: [
+      // One process runs many files, because loading the same modules for each file costs more than most tests. A file leaves
+      // the process as it found it.
+      { extends: true, test: { name: 'shared', include: TESTS, exclude: ALONE, isolate: false } },
+      { extends: true, test: { name: 'alone', include: ALONE } },
+    ],
   },
 })

@@ -65,7 +65,7 @@ const PAGES: readonly (readonly [name: string, path: string, text: string])[] = 
   ['no such page', '/mistyped', 'There is no such page'],
 ]
 
-/** Dialogs, by the page and the button that opens them. */
+/** Dialogs, by the page and the button that opens them. Invariant: each page is one of PAGES. */
 const DIALOGS: readonly (readonly [name: string, path: string, button: string | RegExp])[] = [
   ['reset', pageOf(CLIENT), 'Reset …'],
   ['give back', pageOf(CLIENT), 'Give back …'],
@@ -139,20 +139,26 @@ describe.each(['wide', 'narrow'] as const)('with a %s font', (font: ForcedFont) 
     expect(forced / shipped).toBeCloseTo(FONT_SCALES[font], 2)
   })
 
-  test.each(PAGES)('%s: nothing sticks out, and names that are cut have a title', async (_name, path, text) => {
+  test('every dialog is tested with its page', () => {
+    expect(DIALOGS.filter(([, path]) => !PAGES.some((page) => page[1] === path))).toEqual([])
+  })
+
+  test.each(PAGES)('%s, and its dialogs: nothing sticks out, and names that are cut have a title', async (_name, path, text) => {
     await page.goto(`${service.address}${path}`)
     await page.getByText(text).first().waitFor()
     await atEveryWidth(() => expectWellLaidOut(page))
-  })
-
-  test.each(DIALOGS)('dialog %s: nothing sticks out', async (_name, path, button) => {
-    await page.goto(`${service.address}${path}`)
-    await page.getByRole('button', { name: button }).first().click()
-    await page.getByRole('dialog').waitFor()
-    await atEveryWidth(() => expectWellLaidOut(page))
-    expect(await page.evaluate(() => [...document.querySelectorAll('dialog')].map((d) => d.scrollWidth - d.clientWidth))).toEqual(
-      [0],
-    )
+    const dialog = page.getByRole('dialog')
+    for (const [name, , button] of DIALOGS.filter(([, of]) => of === path)) {
+      await page.getByRole('button', { name: button }).first().click()
+      await dialog.waitFor()
+      await atEveryWidth((width) => expectWellLaidOut(page, `dialog ${name} at ${width}`))
+      const sideways = await page.evaluate(() =>
+        [...document.querySelectorAll('dialog')].map((each) => each.scrollWidth - each.clientWidth),
+      )
+      expect(sideways, `dialog ${name}`).toEqual([0])
+      await page.keyboard.press('Escape')
+      await dialog.waitFor({ state: 'hidden' })
+    }
   })
 
   test('the sign-in page: nothing sticks out, and nothing moves when a key is refused', async () => {

@@ -105,13 +105,18 @@ export function places(page: Page, selector: string): Promise<string[]> {
   }, selector)
 }
 
-/** Fails with everything that is wrong with the current layout. */
-export async function expectWellLaidOut(page: Page): Promise<void> {
-  const look = async () => ({
-    sidewaysBy: await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth),
-    outside: await textOutside(page),
-    cutWithoutTitle: await cutWithoutTitle(page),
-  })
+/** Fails with everything that is wrong with the current layout. `what` names it in the message. */
+export async function expectWellLaidOut(page: Page, what?: string): Promise<void> {
+  const look = async () => {
+    const [sidewaysBy, outside, cut] = await Promise.all([
+      page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth),
+      textOutside(page),
+      cutWithoutTitle(page),
+    ])
+    return { sidewaysBy, outside, cutWithoutTitle: cut }
+  }
   // Waits a moment, because pictures are drawn again after the page became narrower.
-  await expect.poll(look, { timeout: 3000 }).toEqual({ sidewaysBy: 0, outside: [], cutWithoutTitle: [] })
+  await expect
+    .poll(look, { timeout: 3000, ...(what !== undefined && { message: what }) })
+    .toEqual({ sidewaysBy: 0, outside: [], cutWithoutTitle: [] })
 }

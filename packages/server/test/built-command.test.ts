@@ -6,7 +6,8 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { roundsOf } from '../../../test/rounds.ts'
 import { type RedisServer, startRedis, until } from '../../../test/servers/redis-server.mjs'
 import { type SluiceService, sluice, startSluice } from '../../../test/servers/sluice-service.mjs'
 import { createClient } from '../src/client/index.ts'
@@ -18,9 +19,11 @@ async function started(options?: ConstructorParameters<typeof SluiceService>[0])
   return service
 }
 
+/** Policies and keys are stored in it, so it is durable. */
+const startDurableRedis = () => startRedis('--appendonly', 'yes', '--appendfsync', 'always')
+
 async function redisStarted(): Promise<RedisServer> {
-  // Policies and keys are stored in it, so it must be durable.
-  const redis = await startRedis('--appendonly', 'yes', '--appendfsync', 'always')
+  const redis = await startDurableRedis()
   onTestFinished(() => redis.stop())
   return redis
 }
@@ -34,14 +37,8 @@ function clientOf(service: SluiceService) {
 /** A limit whose window cannot end during a test. */
 const HOURLY = { algorithm: 'fixed-window', limit: 5, window: '1h' } as const
 
-const stores = [
-  { store: 'memory', args: async (): Promise<string[]> => [] },
-  {
-    store: 'redis',
-    // A long timeout: on a busy machine the fallback counters would look like errors.
-    args: async () => ['--store', `redis://127.0.0.1:${(await redisStarted()).port}`, '--failure-timeout-ms', '10000'],
-  },
-]
+/** A long timeout: on a busy machine the fallback counters would look like errors. */
+const PATIENT = ['--failure-timeout-ms', '10000']
 
 test('it starts, decides, denies at the limit, applies new policies and keys immediately, and stops', async () => {
   const service = await started()
@@ -82,9 +79,39 @@ test('it starts, decides, denies at the limit, applies new policies and keys imm
   })
 })
 
-describe.each(stores)('on the $store store', ({ args }) => {
+describe.each(['memory', 'redis'])('on the %s store', (store) => {
+  let redis: RedisServer | undefined
+  let service: SluiceService
+  beforeAll(async () => {
+    if (store === 'redis') redis = await startDurableRedis()
+    service = await startSluice({ args: redis ? ['--store', `redis://127.0.0.1:${redis.port}`, ...PATIENT] : [] })
+  }, 60_000)
+  afterAll(async () => {
+    await service?.remove()
+    await redis?.stop()
+  })
+
+  // The first test of the service, because it compares the numbers since the start.
+  test('a stampede of clients with batches lets exactly the limit through', async () => {
+    const clients = Array.from({ length: 4 }, () => clientOf(service))
+    await clients[0].policies.put({
+      name: 'hundred',
+      client: 'herd',
+      rules: { algorithm: 'fixed-window', limit: 100, window: '1h' },
+    })
+    const checks = clients.flatMap((client) => Array.from({ length: 100 }, () => client.check({ clientId: 'herd', route: '/' })))
+    const decisions = await Promise.all(checks)
+    expect(decisions.filter(({ allowed }) => allowed).length).toBe(100)
+    for (const { allowed, retryAfterMs } of decisions) {
+      if (allowed) expect(retryAfterMs).toBe(0)
+      else expect(retryAfterMs).toBeGreaterThan(3_000_000)
+    }
+    const top = await Promise.all([clients[0].stats({ seconds: 60 }), clients[0].top()])
+    expect(top[0].sinceStart).toMatchObject({ allowed: 100, denied: 300, errors: 0 })
+    expect(top[1].clients).toMatchObject([{ clientId: 'herd', count: 300, error: 0 }])
+  })
+
   test('a restart keeps policies, keys and usage', async () => {
-    const service = await started({ args: await args() })
     const client = clientOf(service)
     await client.policies.put({ name: 'tight', client: 'acme', rules: HOURLY })
     const { secret } = await client.keys.create({ name: 'shop', scopes: ['check', 'read'] })
@@ -101,7 +128,6 @@ describe.each(stores)('on the $store store', ({ args }) => {
   })
 
   test('SIGTERM under load: every counted check was answered', async () => {
-    const service = await started({ args: await args() })
     const wide = { algorithm: 'fixed-window', limit: 1_000_000, window: '1h' } as const
     await clientOf(service).policies.put({ name: 'wide', client: 'busy', rules: wide })
     const { key, url } = service
@@ -122,26 +148,6 @@ describe.each(stores)('on the $store store', ({ args }) => {
     const usage = await clientOf(service).usage({ clientId: 'busy', route: '/' })
     expect(usage.rules[0].used).toBe(answered)
   })
-
-  test('a stampede of clients with batches lets exactly the limit through', async () => {
-    const service = await started({ args: await args() })
-    const clients = Array.from({ length: 4 }, () => clientOf(service))
-    await clients[0].policies.put({
-      name: 'hundred',
-      client: 'herd',
-      rules: { algorithm: 'fixed-window', limit: 100, window: '1h' },
-    })
-    const checks = clients.flatMap((client) => Array.from({ length: 100 }, () => client.check({ clientId: 'herd', route: '/' })))
-    const decisions = await Promise.all(checks)
-    expect(decisions.filter(({ allowed }) => allowed).length).toBe(100)
-    for (const { allowed, retryAfterMs } of decisions) {
-      if (allowed) expect(retryAfterMs).toBe(0)
-      else expect(retryAfterMs).toBeGreaterThan(3_000_000)
-    }
-    const top = await Promise.all([clients[0].stats({ seconds: 60 }), clients[0].top()])
-    expect(top[0].sinceStart).toMatchObject({ allowed: 100, denied: 300, errors: 0 })
-    expect(top[1].clients).toMatchObject([{ clientId: 'herd', count: 300, error: 0 }])
-  })
 })
 
 describe('kill -9', () => {
@@ -149,7 +155,7 @@ describe('kill -9', () => {
     const service = await started({ args: ['--log-level', 'warn'] })
     const policies = new Map<string, number>()
     const keys: string[] = []
-    const rounds = 10
+    const rounds = roundsOf({ usual: 4, long: 10 })
     for (let round = 0; round < rounds; round++) {
       const client = createClient({ url: service.url, apiKey: service.key, timeoutMs: 5000 })
       let isOver = false
@@ -189,19 +195,36 @@ describe('kill -9', () => {
   }, 120_000)
 })
 
+interface Pair {
+  readonly redis: RedisServer
+  readonly one: SluiceService
+  readonly other: SluiceService
+}
+
+/** Two instances on one Redis. The first instance to start has created the only key. */
+async function startPair(...more: string[]): Promise<Pair> {
+  const redis = await startDurableRedis()
+  const args = ['--store', `redis://127.0.0.1:${redis.port}`, ...more]
+  const one = await startSluice({ args })
+  const other = await startSluice({ args })
+  writeFileSync(other.keyFile, one.key)
+  return { redis, one, other }
+}
+
+async function removePair({ redis, one, other }: Pair): Promise<void> {
+  await Promise.all([one.remove(), other.remove()])
+  await redis.stop()
+}
+
 describe('two instances on one Redis', () => {
-  async function two(...more: string[]) {
-    const redis = await redisStarted()
-    const args = ['--store', `redis://127.0.0.1:${redis.port}`, ...more]
-    const one = await started({ args })
-    const other = await started({ args })
-    // The first instance to start has created the only key.
-    writeFileSync(other.keyFile, one.key)
-    return { redis, one, other }
-  }
+  let pair: Pair
+  beforeAll(async () => {
+    pair = await startPair(...PATIENT)
+  }, 60_000)
+  afterAll(() => pair && removePair(pair))
 
   test('share every limit exactly', async () => {
-    const { one, other } = await two('--failure-timeout-ms', '10000')
+    const { one, other } = pair
     expect(other.stderr).not.toContain('The admin key is in')
     const clients = [one, other].map(clientOf)
     await clients[0].policies.put({
@@ -220,7 +243,7 @@ describe('two instances on one Redis', () => {
   })
 
   test('a policy, a key and a revocation are in force on the other within a second', async () => {
-    const { one, other } = await two()
+    const { one, other } = pair
     const [client, there] = [one, other].map(clientOf)
     const took: number[] = []
     const arrives = async (what: string, holds: () => Promise<boolean>): Promise<void> => {
@@ -243,7 +266,9 @@ describe('two instances on one Redis', () => {
   })
 
   test('Redis is killed: each instance decides by itself, reports it, and recovers', async () => {
-    const { redis, one, other } = await two()
+    const own = await startPair()
+    onTestFinished(() => removePair(own))
+    const { redis, one, other } = own
     const client = clientOf(one)
     await client.policies.put({ name: 'tight', client: 'acme', rules: '3/hour' })
     expect((await client.check({ clientId: 'acme', route: '/' })).remaining).toBe(2)
@@ -273,7 +298,8 @@ describe('two instances on one Redis', () => {
   }, 60_000)
 
   test('with failure mode throw there is no fallback, and that is reported', async () => {
-    const { redis, one } = await two('--failure-mode', 'throw')
+    const redis = await redisStarted()
+    const one = await started({ args: ['--store', `redis://127.0.0.1:${redis.port}`, '--failure-mode', 'throw'] })
     await redis.kill()
     const client = clientOf(one)
     await expect(client.check({ clientId: 'acme', route: '/' })).rejects.toMatchObject({ code: 'ERR_STORE', status: 503 })
@@ -315,30 +341,27 @@ describe('starting', () => {
     expect(service.stderr).toContain('"Api-Key: $SLUICE_API_KEY"')
   })
 
-  test('a folder in use by another process is refused, with a hint', async () => {
+  test('a folder or a port in use is refused, with a hint, and no key is created', async () => {
     const service = await started()
     const second = await sluice(['serve', '--listen', '127.0.0.1:0', '--data-folder', service.dataFolder])
     expect(second.code).toBe(1)
     expect(second.stderr).toMatch(/is in use by process \d+ .*: stop it, or use another folder/)
     expect(second.stderr).not.toMatch(/\n\s+at /)
-  })
 
-  test('a port in use is reported with the option to change, and no key is created', async () => {
-    const service = await started()
     const port = new URL(service.url).port
     const dataFolder = join(service.folder, 'other')
-    const second = await sluice(['serve', '--listen', port, '--data-folder', dataFolder])
-    expect(second).toMatchObject({
+    const third = await sluice(['serve', '--listen', port, '--data-folder', dataFolder])
+    expect(third).toMatchObject({
       code: 1,
       stderr: `127.0.0.1:${port} is in use by another process: choose another with --listen\n`,
     })
     const apart = ['--listen', '127.0.0.1:0', '--admin-listen', port]
-    const third = await sluice(['serve', ...apart, '--data-folder', dataFolder])
-    expect(third.stderr).toMatch(/ is in use by another process: choose another with --admin-listen\n$/)
+    const fourth = await sluice(['serve', ...apart, '--data-folder', dataFolder])
+    expect(fourth.stderr).toMatch(/ is in use by another process: choose another with --admin-listen\n$/)
     // The next start is still the first one, so it creates a key.
     const next = await started({ keepsKey: false, args: ['--data-folder', dataFolder] })
     expect(next.stderr).toContain('The admin key, shown only now:')
-  })
+  }, 60_000)
 
   test('a first start without Redis announces that the admin key comes later, and then prints it', async () => {
     const redis = await redisStarted()
@@ -365,8 +388,7 @@ describe('starting', () => {
   })
 
   test('it can listen on a socket file', async () => {
-    const folder = (await started()).folder
-    const socket = join(folder, 'sluice.sock')
+    const socket = join(temporaryFolder(), 'sluice.sock')
     const service = await started({ args: ['--listen', `unix:${socket}`] })
     expect(service.url).toBe(`unix:${socket}`)
     expect((await service.sluice('check', 'acme', '/')).code).toBe(0)
@@ -378,8 +400,7 @@ describe('starting', () => {
   })
 
   test('a configuration file is applied, watched, and kept in its last valid form', async () => {
-    const { folder } = await started()
-    const path = join(folder, 'sluice.yaml')
+    const path = join(temporaryFolder(), 'sluice.yaml')
     writeFileSync(path, 'policies:\n  - { name: gold, client: acme, rules: 7/hour }\n')
     const service = await started({ args: ['--config', path] })
     const client = clientOf(service)

@@ -2,6 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { roundsOf } from '../../../test/rounds.ts'
 import type { Rule } from '../src/core/rule.ts'
 import { fakeClock } from '../src/testing/fake-clock.ts'
 import { type DefinedLimiter, definedLimiter } from './defined-limiter.ts'
@@ -35,7 +36,8 @@ export const anyLimit = fc.oneof(
 )
 
 /** fast-check prints its seed and path itself; SEED makes it the same run again. */
-export function runs(numRuns: number): fc.Parameters<unknown> {
+export function runs(usual: number): fc.Parameters<unknown> {
+  const numRuns = roundsOf({ usual, long: 10 * usual })
   return process.env.SEED === undefined ? { numRuns } : { numRuns, seed: Number(process.env.SEED) }
 }
 

@@ -1,4 +1,4 @@
-import { cpSync, linkSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { cpSync, linkSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../../test/temporary-folder.ts'
@@ -13,7 +13,10 @@ async function leaveLock(folder: string, changes: object): Promise<string> {
   const owner = JSON.parse(readFileSync(join(folder, name), 'utf8'))
   await own.release()
   const path = join(folder, 'lock-other')
-  writeFileSync(path, JSON.stringify({ ...owner, ...changes }))
+  writeFileSync(path, '')
+  // With the inode of another file it would be the copy of a lock.
+  const inode = String(statSync(path, { bigint: true }).ino)
+  writeFileSync(path, JSON.stringify({ ...owner, inode, ...changes }))
   return path
 }
 

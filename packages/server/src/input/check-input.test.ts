@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import Type from 'typebox'
 import { Value } from 'typebox/value'
 import { describe, expect, test } from 'vitest'
+import { roundsOf } from '../../../../test/rounds.ts'
 import { ConfigFileSchema } from '../config/config-file.ts'
 import { ServerError } from '../errors.ts'
 import { KeyRecordSchema } from '../keys/api-key.ts'
@@ -92,7 +93,7 @@ describe('it finds a problem exactly where a validator finds one', () => {
       fc.property(nearly(words), (value) => {
         expect(problemsIn(schema, value).length === 0).toBe(Value.Check(schema, value))
       }),
-      { numRuns: 3000 },
+      { numRuns: roundsOf({ usual: 1000, long: 20_000 }) },
     )
   })
 
@@ -124,7 +125,7 @@ describe('it finds a problem exactly where a validator finds one', () => {
         if (changed !== null) replaceAt(copy, changed.path, changed.to)
         expect(problemsIn(PolicySpecSchema, copy).length === 0).toBe(Value.Check(PolicySpecSchema, copy))
       }),
-      { numRuns: 3000 },
+      { numRuns: roundsOf({ usual: 1000, long: 20_000 }) },
     )
   })
 })

@@ -1,4 +1,5 @@
-import { describe, expect, expectTypeOf, test, vi } from 'vitest'
+import { beforeAll, describe, expect, expectTypeOf, test, vi } from 'vitest'
+import { roundsOf } from '../../../../../test/rounds.ts'
 import { parseRule } from '../../algorithms/parse-rule.ts'
 import {
   createLimiter,
@@ -6,6 +7,7 @@ import {
   dumpStore,
   fixedWindow,
   type Limiter,
+  type MemoryStore,
   memoryStore,
   type Rule,
   type RuleLog,
@@ -37,7 +39,9 @@ function longestRun({ tables }: MemoryState): number {
   return longest
 }
 
-storeSuite('memory', (clock) => memoryStore({ clock }), { steps: 5000 })
+storeSuite('memory', (clock) => memoryStore({ clock }), {
+  steps: roundsOf({ usual: 2000, long: 20_000 }),
+})
 
 describe('answers', () => {
   test('are values, also in the types', () => {
@@ -131,26 +135,30 @@ describe('many keys', () => {
     }
   })
 
-  test('a million keys each have their own count', () => {
-    const limiter = createLimiter({ rules: fixedWindow({ limit: 100, window: '1h' }), store: memoryStore() })
-    for (let i = 0; i < 1_000_000; i++) limiter.inc(`user:${i}`, 1 + (i % 97))
-    let wrong = 0
-    for (let i = 0; i < 1_000_000; i++) if (limiter.get(`user:${i}`) !== 1 + (i % 97)) wrong += 1
-    expect(wrong).toBe(0)
-  })
-})
-
-describe('bytes a key, at a million keys', () => {
-  test.each([
+  describe.each([
     ['a fixed window', fixedWindow({ limit: 100, window: '1h' }), 41],
     ['a token bucket', tokenBucket({ capacity: 100, refill: 7, every: '1h' }), 54],
     ['a sliding window', slidingWindow({ limit: 100, window: '1h' }), 67],
-  ])('of %s', (_, rules, bytes) => {
-    const store = memoryStore()
-    const limiter = createLimiter({ rules, store })
-    for (let i = 0; i < 1_000_000; i++) limiter.hit(`user:${i}`)
-    expect(store.size).toBe(1_000_000)
-    expect(Math.ceil(store.bytes / 1_000_000)).toBe(bytes)
+  ])('a million keys of %s', (name, rules, bytes) => {
+    const costOf = (i: number): number => 1 + (i % 97)
+    let store: MemoryStore
+    let limiter: Limiter<'sync'>
+    beforeAll(() => {
+      store = memoryStore()
+      limiter = createLimiter({ rules, store })
+      for (let i = 0; i < 1_000_000; i++) limiter.inc(`user:${i}`, costOf(i))
+    })
+
+    test(`take ${bytes} bytes each`, () => {
+      expect(store.size).toBe(1_000_000)
+      expect(Math.ceil(store.bytes / 1_000_000)).toBe(bytes)
+    })
+
+    test.runIf(name === 'a fixed window')('each have their own count', () => {
+      let wrong = 0
+      for (let i = 0; i < 1_000_000; i++) if (limiter.get(`user:${i}`) !== costOf(i)) wrong += 1
+      expect(wrong).toBe(0)
+    })
   })
 })
 
@@ -613,12 +621,12 @@ describe('long logs', () => {
   test('that are restored while they grow stay exact', () => {
     const clock = fakeClock()
     const rules = slidingLog({ limit: 100_000, window: 5000 })
-    const defined = createLimiter({ rules, store: definitionStore(clock) })
     let store = memoryStore({ clock })
     for (let i = 0; i < 9000; i++) {
       if (i % 50 === 0) store = restoreStore(dumpStore(store), { clock })
       const limiter = createLimiter({ rules, store })
-      expect(limiter.hit('k').remaining).toBe(defined.hit('k').remaining)
+      // One hit each millisecond: the window holds the last 5,000. The definition would need seconds to count them.
+      expect(limiter.hit('k').remaining).toBe(100_000 - Math.min(i + 1, 5000))
       clock.advance(1)
     }
   })

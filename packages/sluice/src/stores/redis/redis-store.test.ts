@@ -1,6 +1,7 @@
-// The suite for stores on a real Redis, through every client. Walks through one client have thousands of steps, the others fewer.
+// The suite for stores on a real Redis, through every client. Walks through one client have a thousand steps, through the others fewer.
 
 import { describe } from 'vitest'
+import { roundsOf } from '../../../../../test/rounds.ts'
 import { CLUSTER, clientFor, SENTINEL, SINGLE } from '../../../test/redis/clients.ts'
 import { freshPrefix, realCluster, realRedis, realSentinel } from '../../../test/redis/real-redis.ts'
 import { storeSuite } from '../../testing/index.ts'
@@ -10,7 +11,7 @@ describe('one server', () => {
   const server = realRedis()
   for (const [name, connect] of Object.entries(SINGLE)) {
     const connected = clientFor(connect, () => server.it.port)
-    const steps = name === 'ioredis' ? 2000 : 100
+    const steps = name === 'ioredis' ? roundsOf({ usual: 1000, long: 5000 }) : 100
     storeSuite(name, (clock) => redisStore(connected.it.client, { clock, prefix: freshPrefix() }), { steps })
   }
 })
