@@ -1,7 +1,7 @@
 // Reads the values in a notation: '100/minute', '10 per 2 hours', '5/second; 100/minute'. parse-rule.ts makes the rules.
 
 import { SluiceError, show } from '../core/errors.ts'
-import { nearest } from '../core/options.ts'
+import { nearest } from './nearest.ts'
 
 /** The values of one rule in notation: `limit` units per `windowMs`, of which `burst` may come at once. */
 export interface NotationParts {

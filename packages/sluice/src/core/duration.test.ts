@@ -29,7 +29,9 @@ test('anything else is refused, and the error shows the value', () => {
   ]) {
     expect(() => durationMs(bad as number, 'window'), String(bad)).toThrow(expect.objectContaining({ code: 'ERR_DURATION' }))
   }
-  expect(() => durationMs('1w' as '1d', 'every')).toThrow(`every must be such as '250ms', '10s', '1m', '2h' or '7d', got "1w"`)
+  expect(() => durationMs('1w' as '1d', 'every')).toThrow(
+    `every must be such as '250ms', '10s', '1m', '2h' or '7d', or whole milliseconds from 1 to 140737488355328, got "1w"`,
+  )
 })
 
 test('a formatted duration is read back as the same number', () => {

@@ -1,6 +1,6 @@
 // Durations: whole milliseconds, or '250ms' '10s' '1m' '2h' '7d'.
 
-import { SluiceError, show } from './errors.ts'
+import { mustBe } from './errors.ts'
 import { isWhole, MAX_DURATION_MS } from './whole-numbers.ts'
 
 /** Whole milliseconds, or a number with its unit: `'250ms'`, `'10s'`, `'1m'`, `'2h'`, `'7d'`. */
@@ -10,26 +10,18 @@ const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h
 
 /** Returns a duration in milliseconds. Throws ERR_DURATION if it cannot be read. `name` is the option's name in that error. */
 export function durationMs(duration: Duration, name = 'duration'): number {
-  const ms = typeof duration === 'string' ? parse(name, duration) : duration
+  const ms = typeof duration === 'string' ? parse(duration) : duration
   if (!isWhole(ms, 1, MAX_DURATION_MS)) {
-    throw new SluiceError(
-      'ERR_DURATION',
-      `${name} must be a whole number of milliseconds from 1 to ${MAX_DURATION_MS}, or such as '10s', got ${show(duration)}`,
-      { option: name, value: duration },
-    )
+    const need = `such as '250ms', '10s', '1m', '2h' or '7d', or whole milliseconds from 1 to ${MAX_DURATION_MS}`
+    throw mustBe('ERR_DURATION', name, need, duration)
   }
   return ms
 }
 
-function parse(name: string, text: string): number {
+/** Returns the milliseconds; NaN if the text is no duration. */
+function parse(text: string): number {
   const parts = /^(\d{1,16})(ms|s|m|h|d)$/.exec(text)
-  if (parts === null) {
-    throw new SluiceError('ERR_DURATION', `${name} must be such as '250ms', '10s', '1m', '2h' or '7d', got ${show(text)}`, {
-      option: name,
-      value: text,
-    })
-  }
-  return Number(parts[1]) * UNIT_MS[parts[2]]
+  return parts === null ? Number.NaN : Number(parts[1]) * UNIT_MS[parts[2]]
 }
 
 /** Writes a duration in its largest whole unit: 60000 as '1m'. */

@@ -11,9 +11,8 @@ import { checkKey } from './key.ts'
 import { checkOptions } from './options.ts'
 import type { Rule } from './rule.ts'
 import type { Result, Store, Tally, Timing } from './store.ts'
-import { type Cost, type Subject, Subjects, textOf } from './subject.ts'
+import { type Cost, type Subject, Subjects, unknownRule } from './subject.ts'
 import type { MakeWaiting, Waiting } from './waiting.ts'
-import { isWhole } from './whole-numbers.ts'
 
 export interface HitOptions {
   /** Units to spend: one number for all rules, or an object with a number for each rule name. Default: 1. */
@@ -82,7 +81,6 @@ const NO_FAILURES: FailureCounts = { timeout: 0, refused: 0, unknown: 0, fatal: 
 
 const HIT_OPTIONS = ['cost'] as const
 const RULE_CHOICE = ['rule'] as const
-const WAIT_OPTIONS = ['cost', 'signal', 'maxWaitMs'] as const
 
 /** A tally that has the shortcut for hits. */
 type QuickTally = Required<Pick<Tally, 'hit'>>
@@ -110,7 +108,12 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
     this.#tally = store.tally(this.rules)
     if (store.timing === 'async') this.#guard = this.#makeGuard(options)
     else if (this.#subjects.arePlain && this.#tally.hit !== undefined) this.#quick = this.#tally as QuickTally
-    this.#waiting = options.waiting?.({ clock: store.clock, hit: (call) => this.#decide(call) })
+    this.#waiting = options.waiting?.({
+      clock: store.clock,
+      read: (subject) => this.#subjects.read(subject),
+      callOf: (subject, cost) => this.#call('hit', subject, cost, 1),
+      hit: (call) => this.#decide(call),
+    })
   }
 
   // This method stays short, so that V8 compiles it together with the store's shortcut.
@@ -154,7 +157,7 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
   }
 
   reset(subject: S): Result<T, void> {
-    const call: Call = { operation: 'reset', charges: this.#subjects.charges(subject, 0, 0) }
+    const call = this.#call('reset', subject, 0, 0)
     return this.#freeing(
       call,
       this.#ask(call, () => undefined),
@@ -162,21 +165,14 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
   }
 
   async wait(subject: S, options: WaitOptions = {}): Promise<Decision> {
-    checkOptions('wait', options, WAIT_OPTIONS)
-    const { cost, signal, maxWaitMs = Number.POSITIVE_INFINITY } = options
-    const read = this.#subjects.read(subject)
-    const call: Call = { operation: 'hit', charges: this.#subjects.charges(read, cost, 1) }
-    if (maxWaitMs !== Number.POSITIVE_INFINITY && !isWhole(maxWaitMs, 0)) {
-      throw mustBe('ERR_OPTION', 'maxWaitMs', 'a whole number of milliseconds, or Infinity', maxWaitMs)
-    }
-    if (this.#waiting !== undefined) return this.#waiting.join({ subject: textOf(read), call, signal, maxWaitMs })
+    if (this.#waiting !== undefined) return this.#waiting.join(subject, options)
     const message = 'wait needs createLimiter({ rules, waiting: waitingLine() })'
     throw new SluiceError('ERR_OPTION', message, { option: 'waiting' })
   }
 
   on(event: 'failure' | 'recovered', listener: (event: FailureEvent) => void): () => void {
     if (event !== 'failure' && event !== 'recovered') {
-      throw new SluiceError('ERR_OPTION', `a limiter has the events 'failure' and 'recovered', got ${show(event)}`)
+      throw mustBe('ERR_OPTION', 'event', "'failure' or 'recovered'", event)
     }
     return this.#guard?.on(event, listener) ?? (() => {})
   }
@@ -188,7 +184,7 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
   close(): Result<T, void> {
     this.#isClosed = true
     this.#quick = undefined
-    this.#waiting?.close(new SluiceError('ERR_CLOSED', 'the limiter was closed while this caller waited'))
+    this.#waiting?.close()
     if (this.#ownsStore) return this.#store.close()
     return (this.#store.timing === 'sync' ? undefined : Promise.resolve()) as Result<T, void>
   }
@@ -215,7 +211,11 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
   /** Makes a call with a charge for each rule whose cost is above 0. */
   #callOf(operation: Operation, subject: Subject, options: HitOptions | undefined, least: 0 | 1): Call {
     if (options !== undefined) checkOptions(operation, options, HIT_OPTIONS)
-    return { operation, charges: this.#subjects.charges(subject, options?.cost, least) }
+    return this.#call(operation, subject, options?.cost, least)
+  }
+
+  #call(operation: Operation, subject: Subject, cost: Cost | undefined, least: 0 | 1): Call {
+    return { operation, charges: this.#subjects.charges(subject, cost, least) }
   }
 
   /** Makes a call with the charge of one rule. */
@@ -229,8 +229,7 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
     if (options.rule === undefined) return 0
     const index = this.rules.findIndex((rule) => rule.name === options.rule)
     if (index >= 0) return index
-    const names = this.rules.map((rule) => show(rule.name)).join(', ')
-    throw new SluiceError('ERR_RULE_NAME', `no rule is called ${show(options.rule)}: there is ${names}`)
+    throw unknownRule(this.rules, `no rule is called ${show(options.rule)}:`, { option: 'rule', value: options.rule })
   }
 
   #decide(call: Call): Result<T, Decision> {
@@ -272,14 +271,11 @@ function costOf(method: string, options: HitOptions, least: 0 | 1): Cost {
 }
 
 function checkRules(rules: readonly Rule[]): readonly Rule[] {
-  if (rules.length === 0)
-    throw new SluiceError('ERR_OPTION', 'rules must hold at least one rule', { option: 'rules', value: rules })
+  if (rules.length === 0) throw mustBe('ERR_OPTION', 'rules', 'at least one rule', rules)
   const names = new Set<string>()
   for (const rule of rules) {
     if (typeof rule?.settle !== 'function') {
-      const hint = typeof rule === 'string' ? `; parseRule(${show(rule)}) reads notation` : ''
-      const message = `rules takes rules, such as fixedWindow() and tokenBucket() make, got ${show(rule)}${hint}`
-      throw new SluiceError('ERR_OPTION', message, { option: 'rules', value: rule })
+      throw mustBe('ERR_OPTION', 'rules', 'what fixedWindow() and others make, or parseRule() of notation', rule)
     }
     if (names.has(rule.name)) {
       throw new SluiceError('ERR_RULE_NAME', `two rules are called ${show(rule.name)}: give one of them a name of its own`)

@@ -2,6 +2,10 @@
 
 import type { Rule } from './rule.ts'
 
+/** Cells in the row of a log: the time when the state ends, and the log's handle. */
+export const LOG_ROW_WIDTH = 2
+export const LOG_HANDLE = 1
+
 export type LogRule = Rule & { readonly log: RuleLog }
 
 /**
@@ -30,14 +34,56 @@ export interface RuleLog {
   end(cells: Float64Array, at: number): number
   /** Returns the time when the state ends; 0 if it has ended. Also correct for a state that has not been settled. */
   endsAt(cells: Float64Array, at: number, nowMs: number): number
-  /** Makes the arena of a memory store. The rule brings it, so that a bundle without such rules does not contain its code. */
-  makeArena(budget: LogBudget, onMove: (owner: LogOwner, handle: number) => void): LogArena
+  /** Opens the logs of a memory store. The rule does it, so that a bundle without logs does not contain their code. */
+  open(host: LogHost): RowLogs
 }
 
 /** The bytes that logs take, and the bytes that they may take. */
 export interface LogBudget {
   logs: number
   hasLogBytes(bytes: number): boolean
+}
+
+/** A memory store, as its logs see it. */
+export interface LogHost {
+  readonly budget: LogBudget
+  /** The table with the rows of all logs. */
+  readonly logTable: { rowsFor(hi: number): LogTableRows & { find(lo: number, hi: number): number } }
+  /** Drops expired logs. If there are none, evicts a few logs, but with `sparesFull` none that has used all of its limit. */
+  evictLogs(nowMs: number, sparesFull: boolean): void
+}
+
+interface LogTableRows {
+  readonly cells: Float64Array
+  /** Index in `cells` of the first cell of a row. */
+  at(row: number): number
+}
+
+/** The state of one charge of the present call: a log, or the state of a rule without one. */
+export interface LogState extends LogOwner {
+  readonly rule: Rule
+  readonly rows: LogTableRows
+  /** The row; negative if the state has none. */
+  readonly row: number
+  /** The state itself: in the row, or for a log in its block. */
+  cells: Float64Array
+  at: number
+}
+
+/** The logs of a memory store. States of rules without a log are ignored, except by `locate`. */
+export interface RowLogs {
+  readonly arena: LogArena
+  /** Makes space for the bytes of new logs, by evicting others. */
+  makeSpace(states: readonly LogState[], logs: number, nowMs: number): void
+  /** Makes an empty log for a row that was just claimed. */
+  allocate(state: LogState): void
+  /**
+   * Makes space for one more entry in each log, or frees space that a log needs no more. To evict other logs it calls `pinned`,
+   * which protects the rows of the call and finds them again.
+   */
+  fit(states: readonly LogState[], nowMs: number, pinned: (evict: () => void) => void): void
+  /** Points `cells` and `at` at the log. */
+  locate(state: LogState): void
 }
 
 /** The two halves of the fingerprint of the row that a log belongs to. */

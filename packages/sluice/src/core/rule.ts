@@ -1,7 +1,7 @@
 // A rule: an algorithm with its parameters. It defines every change of a key's state.
 // Invariant: a rule is pure. It reads no clock, keeps nothing between calls, and changes only the cells it is given.
 
-import { SluiceError, show } from './errors.ts'
+import { mustBe } from './errors.ts'
 import type { RuleLog } from './rule-log.ts'
 
 /**
@@ -103,10 +103,7 @@ export interface RuleOptions<P extends PerOption = PerOption> {
 export function ruleName({ name, per }: RuleOptions, parameters: string): string {
   if (name === undefined) return per === undefined ? parameters : `${parameters}:per-${[per].flat().sort().join('+')}`
   if (typeof name !== 'string' || name.length === 0 || name.length > 256) {
-    throw new SluiceError('ERR_RULE', `a rule's name must be a string of 1 to 256 characters, got ${show(name)}`, {
-      option: 'name',
-      value: name,
-    })
+    throw mustBe('ERR_RULE', 'name', 'a string of 1 to 256 characters', name)
   }
   return name
 }
@@ -122,8 +119,8 @@ export function rulePer<P extends PerOption>(per: P): PerOf<P> {
   const names: readonly string[] = Array.isArray(per) ? [...per] : [per]
   const areNames = names.every((name) => typeof name === 'string' && PER_NAME.test(name))
   if (!areNames || new Set(names).size < names.length || names.length > MOST_PER) {
-    const message = `per takes a name such as 'user', or up to ${MOST_PER} different ones of letters, digits, dots, dashes and underscores, got ${show(per)}`
-    throw new SluiceError('ERR_RULE', message, { option: 'per', value: per })
+    const need = `a name such as 'user', or up to ${MOST_PER} different ones, of letters, digits, dots, dashes and underscores`
+    throw mustBe('ERR_RULE', 'per', need, per)
   }
   return Object.freeze([...names].sort()) as PerOf<P>
 }

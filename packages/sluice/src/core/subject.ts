@@ -3,7 +3,7 @@
 
 import type { Charge } from './call.ts'
 import { checkCost } from './cost.ts'
-import { mustBe, SluiceError, show } from './errors.ts'
+import { type ErrorDetails, mustBe, SluiceError, show } from './errors.ts'
 import { checkKey } from './key.ts'
 import type { Rule } from './rule.ts'
 
@@ -51,21 +51,16 @@ export class Subjects {
    * Returns a charge for each rule with a cost above 0. A single number is the cost of all rules, and must be at least `least`.
    * If it is 0, each rule has a charge of 0.
    */
-  charges(given: Subject, cost: Cost | undefined, least: 0 | 1): readonly Charge[] {
+  charges(given: Subject, cost: Cost = 1, least: 0 | 1 = 1): readonly Charge[] {
     const subject = this.read(given)
     const rules = this.#rules
-    if (cost === undefined || typeof cost === 'number') {
-      const amount = cost ?? 1
-      checkCost(amount, least)
-      const all: Charge[] = []
-      for (let i = 0; i < rules.length; i++) all.push({ rule: i, key: keyOf(rules[i], subject), amount })
-      return all
-    }
-    const amounts = costsByRule(rules, cost)
+    if (typeof cost === 'number') checkCost(cost, least)
+    const amounts = typeof cost === 'number' ? undefined : costsByRule(rules, cost)
     const charges: Charge[] = []
-    rules.forEach((rule, i) => {
-      if (amounts[i] > 0) charges.push({ rule: i, key: keyOf(rule, subject), amount: amounts[i] })
-    })
+    for (let i = 0; i < rules.length; i++) {
+      const amount = amounts === undefined ? (cost as number) : amounts[i]
+      if (amount > 0 || cost === 0) charges.push({ rule: i, key: keyOf(rules[i], subject), amount })
+    }
     return charges
   }
 
@@ -113,11 +108,7 @@ export function costsByRule(rules: readonly Rule[], cost: unknown): readonly num
   const costs = { ...(cost as Readonly<Record<string, number>>) }
   for (const [name, amount] of Object.entries(costs)) {
     if (!rules.some((rule) => rule.name === name)) {
-      const names = rules.map((rule) => show(rule.name)).join(', ')
-      throw new SluiceError('ERR_RULE_NAME', `cost names no rule of the limiter: ${show(name)}; there is ${names}`, {
-        option: name,
-        value: amount,
-      })
+      throw unknownRule(rules, `cost names no rule of the limiter: ${show(name)};`, { option: name, value: amount })
     }
     checkCost(amount, 0, name)
   }
@@ -125,11 +116,6 @@ export function costsByRule(rules: readonly Rule[], cost: unknown): readonly num
   if (amounts.some((amount) => amount > 0)) return amounts
   const message = 'a rule that costs 0 is not asked, so cost must be at least 1 for one of the rules'
   throw new SluiceError('ERR_COST', message, { option: 'cost', value: cost })
-}
-
-/** Returns a text that identifies the subject. Equal subjects have equal texts, and different subjects have different texts. */
-export function textOf(subject: Subject): string {
-  return typeof subject === 'string' ? subject : JSON.stringify(Object.entries(subject).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 /**
@@ -144,4 +130,9 @@ function keyOf({ per }: Rule, subject: Subject): string {
   let key = ''
   for (const name of per) key += `${values[name].length}:${values[name]}`
   return key
+}
+
+/** Makes the error about a name that no rule has: `problem`, followed by the names that there are. */
+export function unknownRule(rules: readonly Rule[], problem: string, details: ErrorDetails): SluiceError {
+  return new SluiceError('ERR_RULE_NAME', `${problem} there is ${rules.map(({ name }) => show(name)).join(', ')}`, details)
 }

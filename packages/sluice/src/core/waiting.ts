@@ -3,30 +3,27 @@
 import type { Call } from './call.ts'
 import type { TimerClock } from './clock.ts'
 import type { Decision } from './decision.ts'
-
-export interface Waiter {
-  /** Text that identifies the subject. Callers with the same text wait in one line. */
-  readonly subject: string
-  /** The hit to make. */
-  readonly call: Call
-  readonly signal: AbortSignal | undefined
-  readonly maxWaitMs: number
-}
+import type { WaitOptions } from './limiter.ts'
+import type { Cost, Subject } from './subject.ts'
 
 export interface Waiting {
-  /** Adds a caller to the line of its subject. Resolves when its hit is allowed. */
-  join(waiter: Waiter): Promise<Decision>
+  /** Adds a caller to the line of its subject. Resolves when its hit is allowed. Throws or rejects if an option is wrong. */
+  join(subject: Subject, options: WaitOptions): Promise<Decision>
   /**
    * Reports a call that may free units, such as a refund. `change` is its result or the promise of it. After it, callers that wait
    * for a state of the call try again.
    */
   nudge(call: Call, change: unknown): void
-  /** Rejects every waiting caller. */
-  close(reason: Error): void
+  /** Rejects every waiting caller, because the limiter was closed. */
+  close(): void
 }
 
 export interface WaitingContext {
   readonly clock: TimerClock
+  /** Returns a checked copy of a subject. Throws ERR_KEY if it does not fit the rules. */
+  read(subject: Subject): Subject
+  /** Makes the hit of a caller. Throws if the cost is wrong. */
+  callOf(subject: Subject, cost: Cost | undefined): Call
   hit(call: Call): Decision | Promise<Decision>
 }
 

@@ -1,7 +1,7 @@
 // The system's clock and timers. Engines use them if an author gives no clock, or a clock without timers.
 
 import type { Clock, TimerClock } from '../core/clock.ts'
-import { SluiceError, show } from '../core/errors.ts'
+import { mustBe } from '../core/errors.ts'
 import { MAX_TIME_MS } from '../core/whole-numbers.ts'
 
 /** The longest delay of setTimeout: a signed 32-bit number. Above it, setTimeout fires at once. */
@@ -15,7 +15,7 @@ export function checkedClock(clock: Clock): TimerClock {
   const now = (): number => {
     const nowMs = Math.floor(clock.now())
     if (nowMs >= 0 && nowMs <= MAX_TIME_MS) return nowMs
-    throw new SluiceError('ERR_CLOCK', `the clock must return milliseconds since the epoch, got ${show(nowMs)}`)
+    throw mustBe('ERR_CLOCK', 'clock.now()', 'milliseconds since the epoch', nowMs)
   }
   return { now, after: clock.after === undefined ? after : (delayMs, callback) => (clock as TimerClock).after(delayMs, callback) }
 }

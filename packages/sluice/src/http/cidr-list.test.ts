@@ -143,6 +143,6 @@ describe('addresses behind a translator', () => {
 
   test('what is no list, or no option, is refused', () => {
     expect(() => cidrList([], { nat64: '64:ff9b::/96' as never })).toThrow(/takes a list/)
-    expect(() => cidrList([], { nat46: [] } as never)).toThrow(/did you mean nat64/)
+    expect(() => cidrList([], { nat46: [] } as never)).toThrow(/has no option "nat46": there is .*nat64/)
   })
 })

@@ -3,7 +3,7 @@
 import type { Decision, RuleStatus } from '../core/decision.ts'
 import { SluiceError, show } from '../core/errors.ts'
 import type { Rule } from '../core/rule.ts'
-import { byteSequence, printable, string } from './structured-field.ts'
+import { printable, string } from './structured-field.ts'
 
 /**
  * - `'draft-10'`: `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10, with a member for each rule.
@@ -13,16 +13,8 @@ import { byteSequence, printable, string } from './structured-field.ts'
  */
 export type HeaderStyle = 'draft-10' | 'draft-7' | 'draft-6' | 'legacy'
 
-/** Identifies the client that a quota belongs to. Clients can see it. */
-export type PartitionKey = string | Uint8Array
-
-/** Adds a decision's fields to `headers`. */
-export type AddFields = (
-  headers: Record<string, string>,
-  decision: Decision,
-  nowMs: () => number,
-  partitionKey: PartitionKey | undefined,
-) => void
+/** Adds a decision's fields to `headers`. `partition` is the parameter with the partition key, or an empty text. */
+export type AddFields = (headers: Record<string, string>, decision: Decision, nowMs: () => number, partition: string) => void
 
 /** The largest Integer of a structured field: fifteen digits. A limit may have more. */
 const MOST_INTEGER = 999_999_999_999_999
@@ -102,12 +94,11 @@ export const STYLES: Readonly<Record<HeaderStyle, (table: RuleTable) => AddField
       const row = table.of(name)
       return `${row.item};r=${integer(status.remaining)};t=${resetSeconds(status, row)}`
     }
-    return (headers, decision, _nowMs, partitionKey) => {
-      const pk = partitionKey === undefined ? '' : `;pk=${byteSequence(partitionKey)}`
-      headers['RateLimit-Policy'] = pk === '' ? policy : policies.map((each) => each + pk).join(', ')
+    return (headers, decision, _nowMs, partition) => {
+      headers['RateLimit-Policy'] = partition === '' ? policy : policies.map((each) => each + partition).join(', ')
       // With one rule, the decision itself has its status. Reading `rules` would make an array.
-      if (policies.length === 1) headers.RateLimit = member(decision.rule, decision) + pk
-      else headers.RateLimit = decision.rules.map((status) => member(status.name, status) + pk).join(', ')
+      if (policies.length === 1) headers.RateLimit = member(decision.rule, decision) + partition
+      else headers.RateLimit = decision.rules.map((status) => member(status.name, status) + partition).join(', ')
     }
   },
   'draft-7': (table) => {

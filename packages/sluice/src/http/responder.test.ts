@@ -367,7 +367,7 @@ describe('wrong options are refused', () => {
     ['no options', undefined, /takes an object of options/],
     ['no rules', {}, /rules to be the rules of a limiter, got undefined/],
     ['an empty list', { rules: [] }, /rules to be the rules of a limiter/],
-    ['a misspelt option', { rules: [DAILY], header: 'legacy' }, /did you mean headers/],
+    ['a misspelt option', { rules: [DAILY], header: 'legacy' }, /has no option "header": there is .*headers/],
     ['an unknown style', { rules: [DAILY], headers: 'draft-8' }, /headers must be .*'draft-10'.* or false, got "draft-8"/],
     ['a style that is a name of Object', { rules: [DAILY], headers: 'toString' }, /got "toString"/],
     ['two drafts', { rules: [DAILY], headers: ['draft-10', 'draft-7'] }, /one draft, .* got draft-10, draft-7/],

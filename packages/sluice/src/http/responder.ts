@@ -6,7 +6,11 @@ import type { Decision } from '../core/decision.ts'
 import { SluiceError, show } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
 import type { Rule } from '../core/rule.ts'
-import { type AddFields, type HeaderStyle, type PartitionKey, RuleTable, STYLES, seconds } from './rate-limit-fields.ts'
+import { type AddFields, type HeaderStyle, RuleTable, STYLES, seconds } from './rate-limit-fields.ts'
+import { byteSequence } from './structured-field.ts'
+
+/** Identifies the client that a quota belongs to. Clients can see it. */
+export type PartitionKey = string | Uint8Array
 
 export interface ResponderOptions {
   /** The rules of the limiter: `limiter.rules`. */
@@ -53,11 +57,20 @@ export function createResponder(options: ResponderOptions): Responder {
       value: rules,
     })
   }
-  return new RuleResponder(rules, checkStyles(headers), clock)
+  const responder = new RuleResponder(rules, checkStyles(headers), clock)
+  return {
+    headers: (decision, partitionKey) => responder.headers(decision, partitionOf(partitionKey)),
+    denial: (decision, partitionKey) => responder.denial(decision, partitionOf(partitionKey)),
+  }
 }
 
-/** A responder whose options have been checked. */
-export class RuleResponder implements Responder {
+/** Only `createResponder` encodes partition keys. The middleware sends none, so its bundles need no base64. */
+function partitionOf(key: PartitionKey | undefined): string {
+  return key === undefined ? '' : `;pk=${byteSequence(key)}`
+}
+
+/** A responder whose options have been checked. It takes the parameter with the partition key as text. */
+export class RuleResponder {
   readonly #table: RuleTable
   readonly #styles: readonly AddFields[]
   readonly #nowMs: () => number
@@ -69,21 +82,21 @@ export class RuleResponder implements Responder {
     this.#nowMs = () => clock.now()
   }
 
-  headers(decision: Decision, partitionKey?: PartitionKey): Record<string, string> {
+  headers(decision: Decision, partition = ''): Record<string, string> {
     const headers: Record<string, string> = {}
     // If nothing was counted, the units left are not known.
     if (!isUncounted(decision)) {
-      for (const add of this.#styles) add(headers, decision, this.#nowMs, partitionKey)
+      for (const add of this.#styles) add(headers, decision, this.#nowMs, partition)
     }
     const { retryAfterMs } = decision
     if (retryAfterMs > 0 && retryAfterMs < Number.POSITIVE_INFINITY) headers['Retry-After'] = `${seconds(retryAfterMs)}`
     return headers
   }
 
-  denial(decision: Decision, partitionKey?: PartitionKey): Denial {
+  denial(decision: Decision, partition = ''): Denial {
     const isWithoutStore = isUncounted(decision)
     const status = isWithoutStore ? 503 : 429
-    const headers = this.headers(decision, partitionKey)
+    const headers = this.headers(decision, partition)
     headers['Content-Type'] = 'application/problem+json'
     const violated = isWithoutStore ? [] : decision.rules.filter(({ retryAfterMs }) => retryAfterMs > 0)
     const body = JSON.stringify({

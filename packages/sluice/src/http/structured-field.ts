@@ -1,7 +1,8 @@
 // Values of structured fields (RFC 9651), for rate limit fields.
 // Invariant: every input gives a valid value, and different strings give different values.
 
-const PERCENT = 0x25
+/** The upper five bits of each half of a surrogate pair. */
+const SURROGATE = 0b11011
 
 /** Writes a String: printable ASCII in quotes. */
 export function string(printable: string): string {
@@ -16,25 +17,21 @@ export function byteSequence(value: string | Uint8Array): string {
   return `:${btoa(latin1)}:`
 }
 
-/** Writes a text in printable ASCII. `%` and characters that are not printable become `%XX` for each byte of UTF-8. */
+/**
+ * Writes a text in printable ASCII. `%` and characters that are not printable become `%XX` for each byte of UTF-8. A lone half of a
+ * surrogate pair keeps bytes of its own; TextEncoder would write the same for all.
+ */
 export function printable(text: string): string {
-  let out = ''
-  for (const character of text) {
-    const code = character.codePointAt(0) as number
-    out += code >= 0x20 && code < 0x7f && code !== PERCENT ? character : utf8(code).map(percentEncoded).join('')
-  }
-  return out
+  return text.replaceAll(/[^ -$&-~]/gu, (character) => {
+    const code = character.charCodeAt(0)
+    const isHalf = character.length === 1 && code >> 11 === SURROGATE
+    return isHalf
+      ? `%ED${percentEncoded(0x80 | ((code >> 6) & 0x3f))}${percentEncoded(0x80 | (code & 0x3f))}`
+      : encodeURIComponent(character)
+  })
 }
 
+/** Writes a byte from 0x80 on. */
 function percentEncoded(byte: number): string {
-  return `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
-}
-
-/** Encodes one code point. Each lone surrogate has bytes of its own. TextEncoder would write the same bytes for all of them. */
-function utf8(code: number): number[] {
-  const low = (shift: number): number => 0x80 | ((code >> shift) & 0x3f)
-  if (code < 0x80) return [code]
-  if (code < 0x800) return [0xc0 | (code >> 6), low(0)]
-  if (code < 0x10000) return [0xe0 | (code >> 12), low(6), low(0)]
-  return [0xf0 | (code >> 18), low(12), low(6), low(0)]
+  return `%${byte.toString(16).toUpperCase()}`
 }

@@ -6,7 +6,7 @@ import type { Adapter } from './gate/adapter.ts'
 import { Gate } from './gate/gate.ts'
 import { andThen, type MaybePromise, tryThen } from './gate/maybe-promise.ts'
 import type { GateOptions } from './gate/options.ts'
-import { denialResponse, refundAfterWeb, webFields, webHeaders, webPeer, withFields } from './gate/web-adapter.ts'
+import { denialResponse, refundAfterWeb, webFields, webPeer, withFields } from './gate/web-adapter.ts'
 
 export type * from './gate/types.ts'
 
@@ -18,7 +18,7 @@ type Handler<R, A extends readonly unknown[]> = (request: R, ...rest: A) => Resp
 const fetchAdapter: Adapter<Request, Headers> = {
   ...webFields,
   peer: (request, [beside]) => webPeer('fetchLimiter', request, beside),
-  headers: (request, [beside]) => webHeaders(request, beside),
+  headers: (request) => request.headers,
   holder: (request) => request,
 }
 

@@ -32,6 +32,31 @@ test('a wait that need not wait is over at once', async () => {
   expect(await limiter.wait('ada')).toMatchObject({ allowed: true, remaining: 0 })
 })
 
+test('a caller waits in the line of the subject that is charged, also if a getter of it changes', async () => {
+  const clock = fakeClock()
+  const rules = gcra({ limit: 1, period: '1s', per: 'user' })
+  const limiter = createLimiter({ rules, store: memoryStore({ clock }), waiting: waitingLine() })
+  const served: string[] = []
+  const changing = () => {
+    const users = ['ada', 'bob']
+    return {
+      get user() {
+        return users.shift() ?? 'nobody'
+      },
+    }
+  }
+  const wait = (name: string, subject: { readonly user: string }) => limiter.wait(subject).then(() => served.push(name))
+  for (const name of ['first', 'second']) wait(name, { user: 'ada' })
+  wait('third', changing())
+  wait('fourth', { user: 'ada' })
+  for (let i = 0; i < 40; i++) {
+    await new Promise(setImmediate)
+    clock.advance(100)
+  }
+  await new Promise(setImmediate)
+  expect(served).toEqual(['first', 'second', 'third', 'fourth'])
+})
+
 test('first come, first served, each as soon as there are units and never before', async () => {
   const { served, wait, pass } = oneASecond()
   for (const name of ['a', 'b', 'c', 'd']) wait(name)

@@ -6,8 +6,10 @@ import type { Call, Charge } from '../core/call.ts'
 import type { TimerClock } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
 import { mustBe, SluiceError } from '../core/errors.ts'
+import type { WaitOptions } from '../core/limiter.ts'
 import { checkOptions } from '../core/options.ts'
-import type { MakeWaiting, Waiter, Waiting, WaitingContext } from '../core/waiting.ts'
+import type { Subject } from '../core/subject.ts'
+import type { MakeWaiting, Waiting, WaitingContext } from '../core/waiting.ts'
 import { isWhole } from '../core/whole-numbers.ts'
 import { Place } from './waiting-place.ts'
 
@@ -17,6 +19,7 @@ export interface WaitingLineOptions {
 }
 
 const OPTIONS = ['maxWaiting'] as const
+const WAIT_OPTIONS = ['cost', 'signal', 'maxWaitMs'] as const
 
 const DEFAULT_MAX_WAITING = 10_000
 
@@ -57,27 +60,36 @@ export class WaitingLine implements Waiting {
   readonly #lines = new Map<string, Line>()
   /** Lines by the states that their callers wait for. */
   readonly #byState = new Map<string, Set<Line>>()
-  readonly #hit: (call: Call) => Decision | Promise<Decision>
+  readonly #context: WaitingContext
   readonly #clock: TimerClock
   readonly #most: number
   #waiting = 0
 
-  constructor({ hit, clock }: WaitingContext, most: number) {
-    this.#hit = hit
-    this.#clock = clock
+  constructor(context: WaitingContext, most: number) {
+    this.#context = context
+    this.#clock = context.clock
     this.#most = most
   }
 
-  join(waiter: Waiter): Promise<Decision> {
-    checkSignal(waiter.signal)
-    if (waiter.signal?.aborted) return Promise.reject(waiter.signal.reason)
+  join(subject: Subject, options: WaitOptions): Promise<Decision> {
+    checkOptions('wait', options, WAIT_OPTIONS)
+    const { cost, signal, maxWaitMs = Number.POSITIVE_INFINITY } = options
+    // A copy, so that the line is the line of the subject that was checked and is charged.
+    const read = this.#context.read(subject)
+    const call = this.#context.callOf(read, cost)
+    if (maxWaitMs !== Number.POSITIVE_INFINITY && !isWhole(maxWaitMs, 0)) {
+      throw mustBe('ERR_OPTION', 'maxWaitMs', 'a whole number of milliseconds, or Infinity', maxWaitMs)
+    }
+    checkSignal(signal)
+    if (signal?.aborted) return Promise.reject(signal.reason)
     if (this.#waiting >= this.#most) {
       const message = `${this.#most} callers are waiting already, which is the maximum (maxWaiting)`
       return Promise.reject(new SluiceError('ERR_WAIT_FULL', message))
     }
-    const place = new Place(waiter, this.#clock)
-    const line = this.#lines.get(waiter.subject) ?? this.#open(waiter.subject)
-    for (const charge of waiter.call.charges) this.#watch(line, nameOf(charge))
+    const place = new Place({ call, signal, maxWaitMs }, this.#clock)
+    const name = textOf(read)
+    const line = this.#lines.get(name) ?? this.#open(name)
+    for (const charge of call.charges) this.#watch(line, nameOf(charge))
     this.#waiting += 1
     line.places.add(place)
     if (line.wasDenied) place.deniedAtMs = this.#clock.now()
@@ -101,8 +113,9 @@ export class WaitingLine implements Waiting {
     }
   }
 
-  /** Rejects every caller with `reason`. A caller with an attempt under way is rejected only if the attempt is denied. */
-  close(reason: unknown): void {
+  /** Rejects every caller. A caller with an attempt under way is rejected only if the attempt is denied. */
+  close(): void {
+    const reason = new SluiceError('ERR_CLOSED', 'the limiter was closed while this caller waited')
     for (const line of [...this.#lines.values()]) {
       for (const place of [...line.places]) this.#sendAway(line, place, reason)
     }
@@ -182,7 +195,7 @@ export class WaitingLine implements Waiting {
       line.trying = first
       let answer: Decision | Promise<Decision>
       try {
-        answer = this.#hit(first.waiter.call)
+        answer = this.#context.hit(first.waiter.call)
       } catch (error) {
         this.#fail(line, first, error)
         continue
@@ -261,6 +274,11 @@ export class WaitingLine implements Waiting {
     this.#waiting -= 1
     if (line.places.size === 0) this.#close(line)
   }
+}
+
+/** Returns a text that identifies the subject. Equal subjects have equal texts, and different subjects have different texts. */
+function textOf(subject: Subject): string {
+  return typeof subject === 'string' ? subject : JSON.stringify(Object.entries(subject).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 function nameOf({ rule, key }: Charge): string {

@@ -2,9 +2,16 @@
 // Invariant: a caller's timers are set by code that runs in the caller's own request. Cloudflare Workers stop a timer when the
 // request that set it ends, and end a request that waits without a timer. Node makes no such difference.
 
+import type { Call } from '../core/call.ts'
 import type { TimerClock } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
-import type { Waiter } from '../core/waiting.ts'
+
+/** A caller's hit, and how long it is willing to wait. */
+export interface Waiter {
+  readonly call: Call
+  readonly signal: AbortSignal | undefined
+  readonly maxWaitMs: number
+}
 
 /** Callbacks of a place to its line. */
 export interface PlaceEvents {

@@ -17,7 +17,6 @@ import {
 import type { RuleLog } from '../../core/rule-log.ts'
 import { type KindsOf, readOptions } from '../../core/rule-options.ts'
 import { MAX } from '../../core/whole-numbers.ts'
-import { LogBlocks } from './log-blocks.ts'
 import {
   append,
   BASE,
@@ -45,6 +44,7 @@ import {
   TIME,
   widthToSpend,
 } from './log-cells.ts'
+import { LogRows } from './log-rows.ts'
 
 export interface SlidingLogOptions<P extends PerOption = PerOption> extends RuleOptions<P> {
   /** Units that any window lets through. */
@@ -83,8 +83,7 @@ class SlidingLog<P extends Per> implements Rule<P> {
     this.name = ruleName(options, `sliding-log:${limit}/${formatDuration(windowMs)}`)
     this.parameters = { limit, windowMs }
     const endsAt = (cells: Float64Array, at: number, nowMs: number): number => this.#endsAt(cells, at, nowMs)
-    const makeArena: RuleLog['makeArena'] = (budget, onMove) => new LogBlocks(budget, onMove)
-    this.log = { widthToSpend, move, frame, first, end, copy, endsAt, makeArena }
+    this.log = { widthToSpend, move, frame, first, end, copy, endsAt, open: (host) => new LogRows(host) }
     Object.freeze(this)
   }
 

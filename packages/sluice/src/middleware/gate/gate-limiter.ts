@@ -6,7 +6,7 @@ import { type Rule, stateName } from '../../core/rule.ts'
 import type { Timing } from '../../core/store.ts'
 import type { Subject } from '../../core/subject.ts'
 import type { HeaderStyle } from '../../http/rate-limit-fields.ts'
-import { type Responder, RuleResponder } from '../../http/responder.ts'
+import { RuleResponder } from '../../http/responder.ts'
 
 /** The only name in `per` that has a default: the client's address. */
 export const ADDRESS = 'address'
@@ -20,7 +20,7 @@ export interface GateLimiterOptions {
 
 export class GateLimiter {
   readonly limiter: Limiter<Timing, Subject>
-  readonly responder: Responder
+  readonly responder: RuleResponder
   /** Names that the rules count by; undefined if the subject is a string. */
   readonly names: readonly string[] | undefined
   readonly #keptIn: object

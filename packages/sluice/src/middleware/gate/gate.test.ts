@@ -61,7 +61,7 @@ describe('plans', () => {
 
   test.each([
     ['nothing', undefined, 'got undefined'],
-    ['notation', '5/minute', 'parseRule("5/minute") reads notation'],
+    ['notation', '5/minute', 'or parseRule() of notation, got "5/minute"'],
     ['a list with null', [null], 'got null'],
   ])('%s instead of rules is an error of the request', (_, rules, message) => {
     expect(() => limitedHandler({ rules: () => rules as never }).ask()).toThrow(message)
@@ -116,10 +116,25 @@ describe('lists', () => {
     }
   })
 
-  test('a list of the application itself may lack listsAddresses, and its addresses are still looked up', async () => {
-    const own = { hasAddress: () => true, hasKey: () => false } as unknown as ReturnType<typeof clientList>
-    expect((await limitedHandler({ rules: parseRule('1/minute'), block: own }).ask()).status).toBe(403)
+  test('a list that lacks only listsAddresses is asked for the address', async () => {
+    const { listsAddresses: _, ...list } = clientList({ addresses: ['203.0.113.9'] })
+    const block = list as ReturnType<typeof clientList>
+    expect((await limitedHandler({ rules: parseRule('1/minute'), block }).ask()).status).toBe(403)
   })
+
+  test.each(['allow', 'block'])(
+    'an object that lacks members of a list is refused as %s, instead of blocking nobody',
+    (option) => {
+      const own = { hasAddress: () => true, hasKey: () => false }
+      expect(() => limitedHandler({ rules: parseRule('1/minute'), [option]: own })).toThrow(
+        expect.objectContaining({
+          code: 'ERR_OPTION',
+          option,
+          message: expect.stringContaining('what clientList() of sluice/http makes'),
+        }),
+      )
+    },
+  )
 
   test('a client that is allowed is not counted', async () => {
     const limiter = createLimiter({ rules: parseRule('1/minute') })

@@ -5,9 +5,7 @@
 import { checkCost } from '../../core/cost.ts'
 import type { Decision } from '../../core/decision.ts'
 import type { Cost, Subject } from '../../core/subject.ts'
-import { isNat64 } from '../../http/address.ts'
-import type { ClientList } from '../../http/client-list.ts'
-import { type ClientAddress, peerAddress, USUAL_HEADERS, USUAL_IPV6_PREFIX } from '../../http/peer-address.ts'
+import { peerAddress, USUAL_HEADERS, USUAL_IPV6_PREFIX } from '../../http/peer-address.ts'
 import { checkStyles, DEFAULT_STYLE, type Denial } from '../../http/responder.ts'
 import { warnProcess } from '../../http/warning.ts'
 import type { Adapter } from './adapter.ts'
@@ -25,12 +23,6 @@ const POLICY_FIELD = 'RateLimit-Policy'
 
 /** The lowest status of a failure. */
 const FIRST_FAILURE = 400
-
-const FORBIDDEN: Denial = {
-  status: 403,
-  headers: { 'Content-Type': 'application/problem+json' },
-  body: JSON.stringify({ type: 'about:blank', title: 'Forbidden', status: 403 }),
-}
 
 /** Codes of errors that the application causes, not the store. */
 const INPUT_ERRORS: readonly unknown[] = ['ERR_KEY', 'ERR_COST', 'ERR_RULE_NAME']
@@ -134,8 +126,9 @@ export class Gate<R extends object, S> {
   #screen(context: GateContext<R>): MaybePromise<GateContext<R>> {
     const { request } = context
     const { allow, block, key, cost } = this.#options
-    if (block && mayListAddress(block) && isBlocked(block, context.address)) return this.#deny(context, () => FORBIDDEN)
-    if (allow && mayListAddress(allow) && allow.hasAddress(context.address)) return context
+    // Some runtimes do not know the client's address, so it is not read for a list of keys.
+    if (block?.listsAddresses !== false && block?.blocks(context.address)) return this.#deny(context, () => block.denial)
+    if (allow?.listsAddresses !== false && allow?.hasAddress(context.address)) return context
     const limiters = this.#limiters
     return andThen(typeof limiters === 'function' ? limiters(context) : limiters, (limiter) =>
       andThen(key === undefined ? defaultSubject(limiter, context) : key(request, context), (subject) => {
@@ -152,8 +145,8 @@ export class Gate<R extends object, S> {
 
   #count(context: GateContext<R>, prepared: GateLimiter, subject: Subject, cost: Cost | undefined): MaybePromise<GateContext<R>> {
     const { allow, block, mode } = this.#options
-    if (block && hasSubject(block, subject)) return this.#deny(context, () => FORBIDDEN)
-    if (allow && hasSubject(allow, subject)) return context
+    if (block?.hasKey(subject)) return this.#deny(context, () => block.denial)
+    if (allow?.hasKey(subject)) return context
     const { limiter } = prepared
     context.cost = cost === 1 ? undefined : cost
     if (context.before !== undefined) {
@@ -226,22 +219,4 @@ function addressReader<R extends object>(
 function defaultSubject({ names }: GateLimiter, context: GateContext): Subject {
   if (names === undefined) return context.address.key
   return names.length === 0 ? {} : { [ADDRESS]: context.address.key }
-}
-
-/**
- * True if the client's address must be looked up. Some runtimes do not know it, so it is not read for a list of keys. A list that
- * the application made itself may lack the property.
- */
-function mayListAddress({ listsAddresses }: ClientList): boolean {
-  return listsAddresses !== false
-}
-
-/** Invariant: a blocked client is also blocked behind a NAT64 translator, whose address contains the client's. */
-function isBlocked(block: ClientList, { bytes }: ClientAddress): boolean {
-  return block.hasAddress({ bytes }) || (bytes !== undefined && isNat64(bytes) && block.hasAddress({ bytes: bytes.subarray(12) }))
-}
-
-/** True if the list has the key, or one value of a record. The limiter refuses values that are not subjects. */
-function hasSubject(list: ClientList, subject: Subject): boolean {
-  return typeof subject === 'string' ? list.hasKey(subject) : Object.values(subject ?? {}).some((key) => list.hasKey(key))
 }

@@ -15,7 +15,12 @@ describe('options that cannot work are refused when the middleware is made', () 
     ['a limiter that is none', { limiter: 5 }, 'limiter', 'fetchLimiter needs limiter to be what createLimiter() makes, got 5'],
     ['a store for a limiter', { limiter, store: memoryStore() }, 'limiter', 'takes store and failure for rules'],
     ['failure for a limiter', { limiter, failure: {} }, 'limiter', 'takes store and failure for rules'],
-    ['an unknown option', { rules, onDenid: () => {} }, 'onDenid', 'has no option "onDenid": did you mean onDenied?'],
+    [
+      'an unknown option',
+      { rules, onDenid: () => {} },
+      'onDenid',
+      'has no option "onDenid": there is key, skip, onDecision, onDenied',
+    ],
     ['a key that is no function', { rules, key: 'ip' }, 'key', 'fetchLimiter needs key to be a function, got "ip"'],
     ['a cost of a half', { rules, cost: 0.5 }, 'cost', 'cost must be a whole number of at least 1'],
     ['half a cost by rule', { rules, cost: { a: 0.5 } }, 'a', 'the cost of "a" must be a whole number of at least 0'],
@@ -71,8 +76,7 @@ describe('options that cannot work are refused when the middleware is made', () 
       'what clientAddress() of sluice/http makes',
     ],
     ['a peer that is no function', { rules, peer: 'x' }, 'peer', 'fetchLimiter needs peer to be a function, got "x"'],
-    ['notation', { rules: '5/minute' }, 'rules', 'parseRule("5/minute") reads notation'],
-    ['several limits', { limits: [{ rules }] }, 'limits', "fetchLimiter has no limits: give its rules per, as in per: 'user'"],
+    ['notation', { rules: '5/minute' }, 'rules', 'or parseRule() of notation, got "5/minute"'],
   ])('%s', (_, options, option, message) => {
     expect(() => fetchLimiter(options as Options)).toThrow(
       expect.objectContaining({

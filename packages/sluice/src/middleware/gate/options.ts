@@ -97,16 +97,10 @@ export function checkGateOptions<R>(door: string, options: AnyOptions<R>): void 
     const value: unknown = options[option]
     if (value !== undefined && !isRight) refuse(option, `needs ${option} to be ${expected}, got ${show(value)}`)
   }
-  if (Object.hasOwn(Object(options), 'limits')) {
-    refuse(
-      'limits',
-      "has no limits: give its rules per, as in per: 'user', and let key return a record such as { user, address }",
-    )
-  }
   checkOptions(door, options, OPTIONS)
   const { limiter, rules, store, failure, cost, charge, mode } = options
   for (const name of FUNCTIONS) demand(name, typeof options[name] === 'function', 'a function')
-  for (const name of LISTS) demand(name, options[name]?.hasKey, 'what clientList() of sluice/http makes')
+  for (const name of LISTS) demand(name, options[name]?.denial, 'what clientList() of sluice/http makes')
   demand('address', typeof options.address === 'function', 'what clientAddress() of sluice/http makes')
   demand('limiter', limiter?.hit, 'what createLimiter() makes')
   demand('charge', typeof charge === 'function' || CHARGES.includes(charge as string), `${CHARGES.join(', ')} or a function`)

@@ -1,9 +1,9 @@
 // Dumps the states of a memory store, and restores them in another process.
 
-import { LogBlocks } from '../../algorithms/sliding-log/log-blocks.ts'
+import { LogRows } from '../../algorithms/sliding-log/log-rows.ts'
 import { SluiceError, show } from '../../core/errors.ts'
 import { type DumpedState, mostPressing, readDump, writeDump } from './dump.ts'
-import { LOG_ROW_WIDTH, MemoryState, type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory-store.ts'
+import { MemoryState, type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory-store.ts'
 import { HEAVY } from './rows.ts'
 import type { Table } from './table.ts'
 
@@ -19,7 +19,7 @@ export function dumpStore(store: MemoryStore): Uint8Array {
     })
   }
   store.seedKeys()
-  return writeDump(store.keyHash.seed, store.tables, store.logs, store.clock.now())
+  return writeDump(store.keyHash.seed, store.tables, store.logs?.arena, store.clock.now())
 }
 
 /**
@@ -60,9 +60,9 @@ function adopt(store: MemoryState, state: DumpedState, nowMs: number): void {
 function tableOf(store: MemoryState, { isLog, cells }: DumpedState): Table {
   if (!isLog) return store.table(cells.length, false)
   logsOf(store)
-  return store.table(LOG_ROW_WIDTH, true)
+  return store.logTable
 }
 
 function logsOf(store: MemoryState) {
-  return store.openLogs((budget, onMove) => new LogBlocks(budget, onMove))
+  return store.openLogs((host) => new LogRows(host)).arena
 }

@@ -48,6 +48,18 @@ describe('a store that is restored from a dump', () => {
     expect(createLimiter({ rules: parseRule('6/hour'), store }).get('ada')).toBe(0)
   })
 
+  test('leaves the store that was dumped as it is, also its states that have ended', () => {
+    const clock = fakeClock()
+    const store = memoryStore({ clock })
+    const limiter = createLimiter({ rules: [parseRule('5/second'), parseRule('sliding-log 5/second')], store })
+    for (let i = 0; i < KEYS; i++) limiter.hit(`k${i}`)
+    clock.advance(1000)
+    const { size } = store
+    dumpStore(store)
+    expect(store.size).toBe(size)
+    expect(size).toBe(2 * KEYS)
+  })
+
   test('has none of the states that have ended, then or meanwhile', () => {
     const clock = fakeClock()
     const before = memoryStore({ clock })

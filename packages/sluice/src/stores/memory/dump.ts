@@ -4,9 +4,9 @@
 // Invariant: a dump that was changed in any way is refused.
 
 import { SluiceError, show } from '../../core/errors.ts'
-import type { LogArena } from '../../core/rule-log.ts'
+import { LOG_HANDLE, type LogArena } from '../../core/rule-log.ts'
 import { FULL, type Rows } from './rows.ts'
-import { LOG_HANDLE, type Table } from './table.ts'
+import { EXPIRES_AT, type Table } from './table.ts'
 
 export interface DumpedState {
   readonly lo: number
@@ -45,7 +45,7 @@ export function writeDump(seed: Int32Array, tables: Iterable<Table>, logs: LogAr
   }
   let length = HEADER_WORDS
   for (const table of all) {
-    table.each(nowMs, (rows, row) => {
+    eachRow(table, nowMs, (rows, row) => {
       length += STATE_WORDS + 2 * cellsOf(table, rows, row).length
     })
   }
@@ -54,10 +54,9 @@ export function writeDump(seed: Int32Array, tables: Iterable<Table>, logs: LogAr
   words.set(seed, SEED)
   let at = HEADER_WORDS
   for (const table of all) {
-    table.each(nowMs, (rows, row) => {
+    eachRow(table, nowMs, (rows, row, fingerprint) => {
       const cells = cellsOf(table, rows, row)
-      words[at] = rows.lo(row)
-      words[at + 1] = rows.hi(row)
+      words.set(fingerprint, at)
       words[at + 2] = rows.pressure[row]
       words[at + 3] = table.holdsLogs ? -cells.length : cells.length
       doubles.set(cells, (at + STATE_WORDS) / 2)
@@ -67,6 +66,17 @@ export function writeDump(seed: Int32Array, tables: Iterable<Table>, logs: LogAr
   words[LENGTH] = words.length
   words.set([MAGIC, VERSION, checksumOf(words)])
   return new Uint8Array(words.buffer)
+}
+
+/** Calls `visit` with every row of a table that has not expired, and the two halves of its fingerprint. */
+export function eachRow(table: Table, nowMs: number, visit: (rows: Rows, row: number, fingerprint: Int32Array) => void): void {
+  table.finishMove(nowMs)
+  const { rows } = table
+  for (let row = 0; row < rows.length; row++) {
+    if (!rows.isTaken(row) || rows.cells[rows.at(row) + EXPIRES_AT] <= nowMs) continue
+    const byte = row * rows.stride * Float64Array.BYTES_PER_ELEMENT
+    visit(rows, row, new Int32Array(rows.cells.buffer, byte, 2))
+  }
 }
 
 /** Reads a dump. Throws ERR_DUMP unless the bytes are an undamaged dump of this version. */

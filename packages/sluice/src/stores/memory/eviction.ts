@@ -19,9 +19,6 @@ const LEAST_SHARE = 16
 /** The most tables in one search. If there are more, they take turns. */
 const MOST_TABLES = 4
 
-/** The most rows that one search reads. */
-export const MOST_LOOKED = LOOK + LONG_LOOK + 2 * MOST_TABLES * LEAST_SHARE
-
 /** The most rows that one search evicts, so that the next new keys need no search. Fewer in small stores. */
 const MOST_EVICTED = 20
 const KEYS_AN_EVICTED = 128

@@ -2,10 +2,10 @@
 // evicts states that have used little of their limit first.
 
 import type { Clock, TimerClock } from '../../core/clock.ts'
-import { mustBe, SluiceError } from '../../core/errors.ts'
+import { mustBe } from '../../core/errors.ts'
 import { checkOptions } from '../../core/options.ts'
 import { type Rule, stateName } from '../../core/rule.ts'
-import type { LogArena, LogOwner, LogRule, RuleLog } from '../../core/rule-log.ts'
+import { LOG_ROW_WIDTH, type LogHost, type RowLogs } from '../../core/rule-log.ts'
 import type { Store } from '../../core/store.ts'
 import { isWhole } from '../../core/whole-numbers.ts'
 import { checkedClock, systemClock } from '../../engines/system-clock.ts'
@@ -14,7 +14,7 @@ import { Eviction } from './eviction.ts'
 import { KeyHash } from './key-hash.ts'
 import { MemoryTally } from './memory-tally.ts'
 import { PlainTally } from './plain-tally.ts'
-import { LOG_HANDLE, Table } from './table.ts'
+import { Table } from './table.ts'
 
 export interface MemoryStoreOptions {
   /** Any object with `now()`. Default: the system's clock. */
@@ -54,15 +54,8 @@ const MOST_SWEPT = 2 ** 16
 /** Number of searches for one more state. A search in a nearly empty table may find nothing. */
 const SEARCHES_A_STATE = 2
 
-/** Number of searches for the bytes of a new log, and of a growing log. A growing log that gets no bytes becomes coarser. */
-const SEARCHES_A_LOG = 8
-const SEARCHES_A_GROWTH = 1
-
 /** Seed for rules. It need not be secret: without the seed of the keys, nobody can construct collisions. */
 const RULES_SEED = Int32Array.of(0x5a17, 0x1ce)
-
-/** Cells in the row of a log: the time when the state ends, and the log's handle. */
-export const LOG_ROW_WIDTH = 2
 
 /** Makes a store in the memory of this process, bounded by `maxKeys` and `maxBytes`. The keys themselves are not kept. */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
@@ -82,7 +75,7 @@ function checkNumber(name: string, value: unknown, least: number, most: number):
   throw mustBe('ERR_OPTION', name, `a whole number from ${least} to ${most}`, value)
 }
 
-export class MemoryState implements MemoryStore {
+export class MemoryState implements MemoryStore, LogHost {
   readonly timing = 'sync'
   readonly clock: TimerClock
   readonly keyHash = new KeyHash()
@@ -93,7 +86,7 @@ export class MemoryState implements MemoryStore {
   readonly #eviction: Eviction
   /** One table for each width of a row, and one for logs. */
   readonly tables: Table[] = []
-  logs: LogArena | undefined
+  logs: RowLogs | undefined
   #sweeper: ReturnType<typeof setInterval> | undefined
   #closed = false
 
@@ -107,10 +100,7 @@ export class MemoryState implements MemoryStore {
 
   tally(rules: readonly Rule[]): MemoryTally {
     if (rules.length > this.maxKeys) {
-      throw new SluiceError('ERR_OPTION', `maxKeys of ${this.maxKeys} has no space for the ${rules.length} rules of one key`, {
-        option: 'maxKeys',
-        value: this.maxKeys,
-      })
+      throw mustBe('ERR_OPTION', 'maxKeys', `at least ${rules.length}, for the rules of one key`, this.maxKeys)
     }
     const isPlain = rules.length === 1 && rules[0].log === undefined
     return isPlain ? new PlainTally(this, rules) : new MemoryTally(this, rules)
@@ -130,7 +120,7 @@ export class MemoryState implements MemoryStore {
   }
 
   get bytes(): number {
-    let bytes = this.logs?.bytes ?? 0
+    let bytes = this.logs?.arena.bytes ?? 0
     for (const table of this.tables) bytes += table.bytes
     return bytes
   }
@@ -143,18 +133,6 @@ export class MemoryState implements MemoryStore {
   countClaims(states: number): number {
     this.#eviction.countClaims(states)
     return this.#eviction.epoch
-  }
-
-  /** Number of rows read so far by searches, sweeps and resizes. */
-  get rowsLookedAt(): number {
-    let looked = 0
-    for (const table of this.tables) looked += table.looked
-    return looked
-  }
-
-  /** The longest run of taken rows: the most rows that a lookup may have to read. */
-  get longestRun(): number {
-    return Math.max(0, ...this.tables.map((table) => table.longestRun))
   }
 
   close(): void {
@@ -175,7 +153,7 @@ export class MemoryState implements MemoryStore {
   }
 
   tableFor(rule: Rule): Table {
-    return rule.log === undefined ? this.table(rule.width, false) : this.table(LOG_ROW_WIDTH, true)
+    return rule.log === undefined ? this.table(rule.width, false) : this.logTable
   }
 
   /** Makes space for more states in a table. Expired rows go first, then the rows that have used the least. */
@@ -190,44 +168,24 @@ export class MemoryState implements MemoryStore {
     }
   }
 
-  /** Makes space for the bytes of new logs. */
-  makeLogSpace(bytes: number, nowMs: number): void {
-    this.#makeBytes(bytes, nowMs, SEARCHES_A_LOG, false)
+  get logTable(): Table {
+    return this.table(LOG_ROW_WIDTH, true)
   }
 
-  /** Makes space for a log to grow, by evicting a few other logs that have not used all of their limit. */
-  makeGrowthSpace(bytes: number, nowMs: number): void {
-    this.#makeBytes(bytes, nowMs, SEARCHES_A_GROWTH, true)
+  evictLogs(nowMs: number, sparesFull: boolean): void {
+    this.#eviction.makeSpace([this.logTable], nowMs, sparesFull)
   }
 
-  #makeBytes(bytes: number, nowMs: number, searches: number, sparesFull: boolean): void {
-    if (this.budget.hasLogBytes(bytes)) return
-    const logs = this.tables.filter(({ holdsLogs }) => holdsLogs)
-    for (let left = searches; left > 0 && !this.budget.hasLogBytes(bytes); left--) {
-      this.#eviction.makeSpace(logs, nowMs, sparesFull)
-    }
-  }
-
-  /** Returns the arena of all logs. The first rule that keeps logs makes it. */
-  logsOf({ log }: LogRule): LogArena {
-    return this.openLogs(log.makeArena)
-  }
-
-  openLogs(makeArena: RuleLog['makeArena']): LogArena {
-    this.logs ??= makeArena(this.budget, (owner, handle) => this.#keepHandle(owner, handle))
+  /** Returns the logs. The first rule that keeps logs opens them. */
+  openLogs(open: (host: LogHost) => RowLogs): RowLogs {
+    this.logs ??= open(this)
     return this.logs
-  }
-
-  /** Writes the new handle of a log into its row. */
-  #keepHandle({ lo, hi }: LogOwner, handle: number): void {
-    const rows = this.table(LOG_ROW_WIDTH, true).rowsFor(hi)
-    rows.cells[rows.at(rows.find(lo, hi)) + LOG_HANDLE] = handle
   }
 
   table(width: number, isLog: boolean): Table {
     let table = this.tables.find((each) => each.width === width && each.holdsLogs === isLog)
     if (table === undefined) {
-      table = new Table({ width, maxRows: this.maxKeys, budget: this.budget, logs: isLog ? this.logs : undefined })
+      table = new Table({ width, maxRows: this.maxKeys, budget: this.budget, logs: isLog ? this.logs?.arena : undefined })
       this.tables.push(table)
     }
     return table

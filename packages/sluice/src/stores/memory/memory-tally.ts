@@ -4,12 +4,12 @@
 import type { Call, Charge, Figures } from '../../core/call.ts'
 import { type Decision, decide } from '../../core/decision.ts'
 import type { Rule } from '../../core/rule.ts'
-import type { LogArena, LogRule } from '../../core/rule-log.ts'
+import type { LogRule, RowLogs } from '../../core/rule-log.ts'
 import { type State, type States, step } from '../../core/step.ts'
 import type { Tally } from '../../core/store.ts'
 import type { MemoryState } from './memory-store.ts'
 import { PINNED, pressurePerUnit, type Rows } from './rows.ts'
-import { LOG_HANDLE, type Table } from './table.ts'
+import type { Table } from './table.ts'
 
 /** Cells for entries in the scratch log. Few are enough, because a call on a key without a row spends once. */
 const SCRATCH_CELLS = 8
@@ -39,7 +39,7 @@ export class MemoryTally implements Tally<'sync'>, States {
   readonly countsDenied: boolean
   readonly #state: MemoryState
   /** Set if one of the rules keeps logs. */
-  readonly #logs: LogArena | undefined
+  readonly #logs: RowLogs | undefined
   readonly #rules: readonly Rule[]
   /** One for each rule. */
   readonly #locations: readonly Location[]
@@ -59,7 +59,7 @@ export class MemoryTally implements Tally<'sync'>, States {
     this.countsDenied = rules.some(({ countsDenied }) => countsDenied)
     this.#state = state
     const log = rules.find((rule) => rule.log !== undefined)
-    this.#logs = log && state.logsOf(log as LogRule)
+    this.#logs = log && state.openLogs((log as LogRule).log.open)
     this.#rules = rules
     this.#locations = rules.map((rule) => location(state, rule))
     this.#tables = [...new Set(this.#locations.map(({ table }) => table))]
@@ -90,7 +90,7 @@ export class MemoryTally implements Tally<'sync'>, States {
     return step(call, this, nowMs)
   }
 
-  load(i: number): State {
+  load(i: number): Location {
     const location = this.#asked[i]
     if (location.row < 0) this.#lookAtBlank(location)
     else this.#locate(location)
@@ -99,9 +99,7 @@ export class MemoryTally implements Tally<'sync'>, States {
 
   /** Returns a settled copy, or a log itself. */
   view(i: number, nowMs: number): State {
-    const location = this.#asked[i]
-    if (location.row < 0) this.#lookAtBlank(location)
-    else this.#locate(location)
+    const location = this.load(i)
     const { rule, cells, at, row } = location
     if (row < 0 || rule.log !== undefined) return location
     for (let cell = 0; cell < rule.width; cell++) this.#scratch[cell] = cells[at + cell]
@@ -124,9 +122,15 @@ export class MemoryTally implements Tally<'sync'>, States {
     let lacking = 0
     for (const { row, rule } of this.#asked) if (row < 0 && (all || rule.countsDenied)) lacking += 1
     if (lacking > 0) this.#claim(nowMs, all, lacking)
-    if (this.#logs !== undefined)
-      for (const location of this.#asked) if (location.rule.log !== undefined && location.row >= 0) this.#fitLog(location, nowMs)
-    if (lacking > 0 || this.#logs !== undefined) for (const location of this.#asked) if (location.row >= 0) this.#locate(location)
+    this.#logs?.fit(this.#asked, nowMs, this.#pinned)
+    for (const location of this.#asked) if (location.row >= 0) this.#locate(location)
+  }
+
+  /** Runs `evict`, and protects the rows of the call meanwhile. One function for all calls, so that a hit makes no object. */
+  readonly #pinned = (evict: () => void): void => {
+    pin(this.#asked)
+    evict()
+    this.#find()
   }
 
   prepared(i: number): State {
@@ -146,11 +150,6 @@ export class MemoryTally implements Tally<'sync'>, States {
     this.#find()
     const { table, rows, row } = this.#asked[i]
     if (row >= 0) table.drop(rows, row)
-  }
-
-  /** The arena. Only code for rules that keep logs reads it. */
-  get #arena(): LogArena {
-    return this.#logs as LogArena
   }
 
   /** Finds the rows of the present call. */
@@ -177,52 +176,28 @@ export class MemoryTally implements Tally<'sync'>, States {
     pin(asked)
     const tables = asked === this.#locations ? this.#tables : [...new Set(asked.map(({ table }) => table))]
     for (const table of tables) this.#state.makeSpace(table, lacking, nowMs)
-    this.#makeLogSpace(lacking, nowMs)
+    this.#logs?.makeSpace(asked, lacking, nowMs)
     for (const table of tables) table.prepare(lacking, nowMs)
     this.#find()
     const epoch = this.#state.countClaims(lacking)
     for (const location of asked) {
       const { table, rule, lo, hi } = location
       if (location.row >= 0 || !(all || rule.countsDenied)) continue
-      const row = table.claim(lo, hi, epoch)
-      const rows = table.rowsFor(hi)
+      location.row = table.claim(lo, hi, epoch)
+      location.rows = table.rowsFor(hi)
       // A new row has no end yet. If it were not pinned, it would count as expired while space is made for other logs.
-      rows.pressure[row] = PINNED
-      if (rule.log !== undefined) rows.cells[rows.at(row) + LOG_HANDLE] = this.#arena.allocate(rule as LogRule, location)
+      location.rows.pressure[location.row] = PINNED
+      this.#logs?.allocate(location)
     }
     this.#find()
-  }
-
-  #makeLogSpace(lacking: number, nowMs: number): void {
-    const log = this.#asked.find(({ rule }) => rule.log !== undefined)
-    if (log !== undefined) this.#state.makeLogSpace(lacking * this.#arena.smallestBytes(log.rule as LogRule), nowMs)
-  }
-
-  /** Moves a log to a larger block if one more entry does not fit, or to a smaller block if it needs far less. */
-  #fitLog(location: Location, nowMs: number): void {
-    const rule = location.rule as LogRule
-    const bytes = this.#arena.bytesToFit(rule, handleOf(location))
-    if (bytes > 0) {
-      pin(this.#asked)
-      this.#state.makeGrowthSpace(bytes, nowMs)
-      this.#find()
-    }
-    const handle = this.#arena.fit(rule, handleOf(location), location)
-    location.rows.cells[location.rows.at(location.row) + LOG_HANDLE] = handle
   }
 
   /** Points `cells` at the state: in the row, or for a log in its block. */
   #locate(location: Location): void {
     const { rows, row } = location
-    const rowAt = rows.at(row)
-    if (location.rule.log === undefined) {
-      location.cells = rows.cells
-      location.at = rowAt
-    } else {
-      const handle = rows.cells[rowAt + LOG_HANDLE]
-      location.cells = this.#arena.cells(handle)
-      location.at = this.#arena.at(handle)
-    }
+    if (location.rule.log !== undefined) return this.#logs?.locate(location)
+    location.cells = rows.cells
+    location.at = rows.at(row)
   }
 
   /** Points `cells` at the state of a key that was never hit, in scratch memory. Changes of it are not kept. */
@@ -239,10 +214,6 @@ export class MemoryTally implements Tally<'sync'>, States {
 /** Protects the call's own rows from eviction, until `save` writes their pressure. */
 function pin(locations: readonly Location[]): void {
   for (const { rows, row } of locations) if (row >= 0) rows.pressure[row] = PINNED
-}
-
-function handleOf({ rows, row }: Location): number {
-  return rows.cells[rows.at(row) + LOG_HANDLE]
 }
 
 function location(state: MemoryState, rule: Rule): Location {

@@ -126,15 +126,6 @@ export class Rows {
     return end
   }
 
-  /** The two halves of a row's fingerprint. */
-  lo(row: number): number {
-    return this.#words[row * this.stride * 2]
-  }
-
-  hi(row: number): number {
-    return this.#words[row * this.stride * 2 + 1]
-  }
-
   /** Claims an empty row for a fingerprint. */
   claim(row: number, lo: number, hi: number, epoch: number): void {
     const word = row * this.stride * 2

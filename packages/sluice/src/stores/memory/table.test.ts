@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { seededRandom } from '../../testing/random.ts'
 import { ByteBudget } from './byte-budget.ts'
+import { eachRow } from './dump.ts'
 import { KeyHash } from './key-hash.ts'
 import { FULL, PINNED, Rows } from './rows.ts'
 import { Table } from './table.ts'
@@ -221,7 +222,7 @@ describe('a search', () => {
     }
     const left = (): number[] => {
       const los: number[] = []
-      table.each(0, (rows, row) => los.push(rows.lo(row)))
+      eachRow(table, 0, (_rows, _row, [lo]) => los.push(lo))
       return los.sort((a, b) => a - b)
     }
     const upTo = (last: number): number[] => Array.from({ length: last }, (_, i) => i + 1)

@@ -2,7 +2,7 @@
 // Invariant: during a resize, a row is in the new rows if its home in the old rows is before `frontier`. All other rows are in the
 // old rows. So a lookup reads only one of the two. The row before `frontier` is empty.
 
-import type { LogArena } from '../../core/rule-log.ts'
+import { LOG_HANDLE, type LogArena } from '../../core/rule-log.ts'
 import type { ByteBudget } from './byte-budget.ts'
 import { bytesOfRows, PINNED, Rows } from './rows.ts'
 import type { Victims } from './victims.ts'
@@ -34,9 +34,8 @@ const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2
 /** Share of a table's bytes that is reserved. A table that shrinks also needs rows of half its size. */
 const RESERVED = 1.5
 
-/** The first cell of a row is the time when the state ends. In the row of a log, the log's handle follows. */
-const EXPIRES_AT = 0
-export const LOG_HANDLE = 1
+/** The first cell of a row is the time when the state ends. */
+export const EXPIRES_AT = 0
 
 export interface TableOptions {
   /** Number of cells of a row. */
@@ -86,17 +85,6 @@ export class Table {
     return this.rows.bytes + (this.#retiring?.bytes ?? 0)
   }
 
-  get longestRun(): number {
-    const { rows } = this
-    let longest = 0
-    for (let row = 0; row < rows.length; row++) {
-      const end = rows.endOfRun(row)
-      longest = Math.max(longest, end - row)
-      row = end
-    }
-    return longest
-  }
-
   /** Returns the rows in which a fingerprint is, or would be. */
   rowsFor(hi: number): Rows {
     const retiring = this.#retiring
@@ -134,7 +122,7 @@ export class Table {
         return row
       }
       // At the time −1 no row has expired, not even rows that were just claimed and have no end yet.
-      if (rows === this.#retiring) this.#finishMove(-1)
+      if (rows === this.#retiring) this.finishMove(-1)
       else this.#lengthenTail()
     }
   }
@@ -145,19 +133,10 @@ export class Table {
     rows.remove(row)
   }
 
-  /** Calls `visit` with every row that has not expired. */
-  each(nowMs: number, visit: (rows: Rows, row: number) => void): void {
-    this.#finishMove(nowMs)
-    const { rows } = this
-    for (let row = 0; row < rows.length; row++) {
-      if (rows.isTaken(row) && rows.cells[rows.at(row) + EXPIRES_AT] > nowMs) visit(rows, row)
-    }
-  }
-
   /** Drops all expired rows. Returns their number. */
   clean(nowMs: number): number {
     const before = this.count
-    this.#finishMove(nowMs)
+    this.finishMove(nowMs)
     for (let row = 0; row < this.rows.length; row++) this.#dropExpired(this.rows, row, nowMs)
     return before - this.count
   }
@@ -300,7 +279,8 @@ export class Table {
     while (!isLeft && !this.rows.adopt(retiring, row)) this.#lengthenTail()
   }
 
-  #finishMove(nowMs: number): void {
+  /** Moves all rows that are left of a resize, so that `rows` has every row. */
+  finishMove(nowMs: number): void {
     this.#move(Number.POSITIVE_INFINITY, nowMs)
   }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { nearest } from './options.ts'
+import { nearest } from './nearest.ts'
 
-test('the error suggests the nearest name if it is near enough', () => {
+test('the nearest word is found if it is near enough', () => {
   const known = ['limit', 'window', 'anchor', 'countDenied']
   expect(nearest('windw', known)).toBe('window')
   expect(nearest('CountDeny', known)).toBe('countDenied')

@@ -1,0 +1,69 @@
+// The logs of a memory store. A log is a block of the arena, and its row in the store's table holds its end and its handle.
+// Invariant: while a log moves or logs are evicted, the rows of the present call are pinned.
+
+import { LOG_HANDLE, type LogHost, type LogRule, type LogState, type RowLogs } from '../../core/rule-log.ts'
+import { LogBlocks } from './log-blocks.ts'
+
+/** Number of searches for the bytes of a new log, and of a growing log. A growing log that gets no bytes becomes coarser. */
+const SEARCHES_A_LOG = 8
+const SEARCHES_A_GROWTH = 1
+
+export class LogRows implements RowLogs {
+  readonly arena: LogBlocks
+  readonly #host: LogHost
+
+  constructor(host: LogHost) {
+    this.#host = host
+    this.arena = new LogBlocks(host.budget, ({ lo, hi }, handle) => {
+      const rows = host.logTable.rowsFor(hi)
+      rows.cells[rows.at(rows.find(lo, hi)) + LOG_HANDLE] = handle
+    })
+  }
+
+  makeSpace(states: readonly LogState[], logs: number, nowMs: number): void {
+    const log = states.find(isLog)
+    if (log === undefined) return
+    const bytes = logs * this.arena.smallestBytes(log.rule)
+    for (let left = SEARCHES_A_LOG; left > 0 && this.#lacks(bytes); left--) this.#host.evictLogs(nowMs, false)
+  }
+
+  allocate(state: LogState): void {
+    if (isLog(state)) keepHandle(state, this.arena.allocate(state.rule, state))
+  }
+
+  fit(states: readonly LogState[], nowMs: number, pinned: (evict: () => void) => void): void {
+    for (const state of states) {
+      if (!isLog(state) || state.row < 0) continue
+      const bytes = this.arena.bytesToFit(state.rule, handleOf(state))
+      if (bytes > 0) {
+        pinned(() => {
+          // A log that has used all of its limit is not evicted for another one to grow.
+          for (let left = SEARCHES_A_GROWTH; left > 0 && this.#lacks(bytes); left--) this.#host.evictLogs(nowMs, true)
+        })
+      }
+      keepHandle(state, this.arena.fit(state.rule, handleOf(state), state))
+    }
+  }
+
+  locate(state: LogState): void {
+    const handle = handleOf(state)
+    state.cells = this.arena.cells(handle)
+    state.at = this.arena.at(handle)
+  }
+
+  #lacks(bytes: number): boolean {
+    return !this.#host.budget.hasLogBytes(bytes)
+  }
+}
+
+function isLog(state: LogState): state is LogState & { readonly rule: LogRule } {
+  return state.rule.log !== undefined
+}
+
+function handleOf({ rows, row }: LogState): number {
+  return rows.cells[rows.at(row) + LOG_HANDLE]
+}
+
+function keepHandle({ rows, row }: LogState, handle: number): void {
+  rows.cells[rows.at(row) + LOG_HANDLE] = handle
+}
