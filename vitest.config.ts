@@ -13,6 +13,7 @@ export default defineConfig({
     maxWorkers: 3,
     // Tests of one file that may run side by side.
     maxConcurrency: 2,
+    setupFiles: ['test/property-sizes.ts'],
     reporters: ['default'],
     // A test that fails in the middle leaves no spy and no stub to the next one.
     restoreMocks: true,

@@ -20,7 +20,7 @@ const key = fc.oneof(
 const prefix = text(6).filter((candidate) => !/[{}]|\p{Cs}/u.test(candidate))
 const per = fc.option(fc.uniqueArray(fc.constantFrom('a', 'b', 'a.b', 'fixed-window', '_'), { maxLength: 3 }), { nil: undefined })
 const name = (maxLength: number) =>
-  fc.tuple(fc.constantFrom('', 'fixed-window:', '@a:'), text(maxLength)).map((parts) => parts.join(''))
+  fc.tuple(fc.constantFrom('', 'fixed-window:', '@a:'), text(maxLength)).map((pieces) => pieces.join('').slice(0, 256))
 const rule: fc.Arbitrary<Rule> = fc.oneof(
   fc.tuple(name(6), per).map(([name, per]) => fixedWindow({ limit: 1, window: 1, name, per })),
   fc.tuple(name(200), per).map(([name, per]) => slidingLog({ limit: 1, window: 1, name, per })),
