@@ -1,6 +1,10 @@
-// The gate behind every door. It decides if a request passes, and writes the fields of its response. Steps: skip, lists of
-// addresses, limiter, key and cost, lists of keys, hit, response; and later perhaps a refund.
-// Invariant: a request is charged at most once on each state, and no promise is made if all values are known at once.
+// A gate decides if a request passes, and writes the fields of its response. Every door has one. The steps of a request:
+// 1. `enter` asks `skip`.
+// 2. `#screen` looks up the client's address in the lists, and finds the limiter, the key and the cost.
+// 3. `#count` looks up the key in the lists, and hits the limiter.
+// 4. `#conclude` reports the decision, and `#deny` makes the response of a denied request.
+// 5. `writeFields` writes fields to the response, and `refundIfFree` gives units back if the response is not charged.
+// Invariant: a request is charged at most once on each state. No promise is made if all values are known at once.
 
 import { checkCost } from '../../core/cost.ts'
 import type { Decision } from '../../core/decision.ts'
@@ -85,8 +89,8 @@ export class Gate<R extends object, S> {
   }
 
   /**
-   * Writes the denial's fields, or the rate limit fields. Adds to fields that are lists; a policy is named once. Of other fields,
-   * the tightest limiter's stay.
+   * Writes the denial's fields, or the rate limit fields. Several gates may write to one response: a field that is a list gets the
+   * members of each, and names a policy once. Any other field describes the tightest limiter.
    */
   writeFields(context: GateContext<R>, response: S): void {
     if (!this.hasFields(context)) return
@@ -118,7 +122,7 @@ export class Gate<R extends object, S> {
     if (charged !== undefined && !isCharged) refund(charged)
   }
 
-  /** The response has been sent, so no caller can handle an error of `charge`. The charge stays. */
+  /** Returns the result of `charge`. The response has been sent, so no caller can handle an error: after one, the charge stays. */
   #isCharged(ask: () => boolean): boolean {
     try {
       return ask()
@@ -131,6 +135,7 @@ export class Gate<R extends object, S> {
     }
   }
 
+  /** Looks up the client's address in the lists. If it is in none, finds the limiter, the key and the cost. */
   #screen(context: GateContext<R>): MaybePromise<GateContext<R>> {
     const { request } = context
     const { allow, block, key, cost } = this.#options
@@ -150,6 +155,7 @@ export class Gate<R extends object, S> {
     )
   }
 
+  /** Looks up the key in the lists. If it is in none, hits the limiter, on the rules that no earlier gate has charged. */
   #count(context: GateContext<R>, prepared: GateLimiter, subject: Subject, cost: Cost | undefined): MaybePromise<GateContext<R>> {
     const { allow, block, mode } = this.#options
     if (block && hasSubject(block, subject)) return this.#deny(context, () => FORBIDDEN)
@@ -166,7 +172,7 @@ export class Gate<R extends object, S> {
     }
     const hit = () => limiter.hit(subject, context.cost === undefined ? undefined : { cost: context.cost })
     const conclude = (decision: Decision) => this.#conclude(context, decision)
-    // The time before the hit. With a slow store, the charge may seem older than it is, and is then not refunded.
+    // The clock is read before the hit. If the store is slow, the charge seems older than it is, and may not be refunded.
     if (this.#isChargedLater) context.hitAtMs = limiter.clock.now()
     if (mode !== 'shadow') return andThen(hit(), conclude)
     return tryThen(hit, conclude, (error) => {
@@ -176,6 +182,7 @@ export class Gate<R extends object, S> {
     })
   }
 
+  /** Reports the decision, and denies the request if it says so. */
   #conclude(context: GateContext<R>, decision: Decision): MaybePromise<GateContext<R>> {
     context.decision = decision
     context.leaveMark()
@@ -184,6 +191,7 @@ export class Gate<R extends object, S> {
     return this.#deny(context, () => (context.limiter as GateLimiter).responder.denial(decision))
   }
 
+  /** Denies the request, with the response that `onDenied` may change. In shadow mode, only reports the denial. */
   #deny(context: GateContext<R>, denialOf: () => Denial): MaybePromise<GateContext<R>> {
     const { mode, onDenied, onShadowDenied } = this.#options
     if (mode === 'shadow') {
@@ -229,19 +237,19 @@ function defaultSubject({ names }: GateLimiter, context: GateContext): Subject {
 }
 
 /**
- * True if the client's address must be looked up. Some runtimes do not know it, so it is not read for a list of keys. A list that
- * the application made itself may lack the property.
+ * True if the list may contain addresses. Some runtimes do not know the client's address, so a gate does not read it for a list of
+ * keys. A list that the application made itself may lack the property.
  */
 function mayListAddress({ listsAddresses }: ClientList): boolean {
   return listsAddresses !== false
 }
 
-/** Invariant: a blocked client is also blocked behind a NAT64 translator, whose address contains the client's. */
+/** True if the list has the address. The address of a NAT64 translator contains the client's, which is looked up too. */
 function isBlocked(block: ClientList, { bytes }: ClientAddress): boolean {
   return block.hasAddress({ bytes }) || (bytes !== undefined && isNat64(bytes) && block.hasAddress({ bytes: bytes.subarray(12) }))
 }
 
-/** True if the list has the key, or one value of a record. The limiter refuses values that are not subjects. */
+/** True if the list has the key, or one value of an object of keys. The limiter refuses values that are not subjects. */
 function hasSubject(list: ClientList, subject: Subject): boolean {
   return typeof subject === 'string' ? list.hasKey(subject) : Object.values(subject ?? {}).some((key) => list.hasKey(key))
 }
