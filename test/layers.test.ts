@@ -4,17 +4,17 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { DESIGN, type Rooms } from './layers/design.ts'
-import { type Import, type PackageSources, readPackage, roomOf, targetRoom } from './layers/imports.ts'
+import { DESIGN, type Layers } from './layers/design.ts'
+import { type Import, layerOf, type PackageSources, readPackage, targetLayer } from './layers/imports.ts'
 
-/** Rooms from the bottom up; those of a cycle are left out. */
-function inOrder(rooms: Rooms): string[] {
+/** Layers from the bottom up; those of a cycle are left out. */
+function inOrder(layers: Layers): string[] {
   const order: string[] = []
   for (let found = -1; found < order.length; ) {
     found = order.length
-    for (const [room, below] of Object.entries(rooms)) {
-      const isNext = !order.includes(room) && below.every((each) => each === '..' || order.includes(each))
-      if (isNext) order.push(room)
+    for (const [layer, below] of Object.entries(layers)) {
+      const isNext = !order.includes(layer) && below.every((each) => each === '..' || order.includes(each))
+      if (isNext) order.push(layer)
     }
   }
   return order
@@ -31,20 +31,20 @@ test('every package has a design', () => {
   expect(packages.filter((name) => !Object.hasOwn(DESIGN, name))).toEqual([])
 })
 
-describe.each(Object.entries(DESIGN))('%s', (name, { rooms, exceptions }) => {
+describe.each(Object.entries(DESIGN))('%s', (name, { layers, exceptions }) => {
   const { files, imports } = existing(name)
   const across = imports
     .filter(({ from }) => from.startsWith('.'))
-    .map((each) => ({ ...each, to: targetRoom(each) }))
-    .filter(({ file, to }) => to !== roomOf(file))
+    .map((each) => ({ ...each, to: targetLayer(each) }))
+    .filter(({ file, to }) => to !== layerOf(file))
 
-  test('every room is part of the design, which has no cycle', () => {
-    expect([...new Set(files.map(roomOf))].filter((room) => !Object.hasOwn(rooms, room))).toEqual([])
-    expect(inOrder(rooms).sort()).toEqual(Object.keys(rooms).sort())
+  test('every layer is part of the design, which has no cycle', () => {
+    expect([...new Set(files.map(layerOf))].filter((layer) => !Object.hasOwn(layers, layer))).toEqual([])
+    expect(inOrder(layers).sort()).toEqual(Object.keys(layers).sort())
   })
 
   test('imports point one way, and every exception is still needed', () => {
-    const wrong = across.filter(({ file, to }) => !rooms[roomOf(file)].includes(to))
+    const wrong = across.filter(({ file, to }) => !layers[layerOf(file)].includes(to))
     const isNamed = (found: { file: string; to: string }): boolean =>
       exceptions.some(({ file, to }) => file === found.file && to === found.to)
     expect(wrong.filter((each) => !isNamed(each))).toEqual([])
@@ -64,7 +64,7 @@ test('the reader of import lines finds them, in types and in JSDoc too', () => {
   expect(server.imports).toContainEqual({ file: 'policies/policy.ts', from: 'sluice' })
   expect(dashboard.imports).toContainEqual({ file: 'main.tsx', from: './theme/base.css' })
   expect(existing('bench').imports).toContainEqual({ file: 'report/report.mjs', from: './table.mjs' })
-  expect(targetRoom({ file: 'api/routes/check-routes.ts', from: '../../errors.ts' })).toBe('errors.ts')
+  expect(targetLayer({ file: 'api/routes/check-routes.ts', from: '../../errors.ts' })).toBe('errors.ts')
 })
 
 test('the library depends on nothing: all that it imports from outside are these modules of Node', () => {
@@ -99,7 +99,7 @@ test.each([
 )
 
 test('the client needs nothing but Node', () => {
-  const inClient = server.files.filter((file) => roomOf(file) === 'client')
+  const inClient = server.files.filter((file) => layerOf(file) === 'client')
   const imported = inClient.flatMap((file) => [
     ...readFileSync(join(server.src, file), 'utf8').matchAll(/^(import|export) (?!type )[^'\n]*from '([^']+)'/gm),
   ])
@@ -111,7 +111,7 @@ test('core, algorithms and failure read no ambient clock', () => {
   const ambient = /\b(Date\b|performance\.|setTimeout|setInterval|setImmediate|process\.|Math\.random)/
   const code = (file: string): string => readFileSync(join(library.src, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
   const reading = library.files
-    .filter((file) => ['core', 'algorithms', 'failure'].includes(roomOf(file)))
+    .filter((file) => ['core', 'algorithms', 'failure'].includes(layerOf(file)))
     .filter((file) => ambient.test(code(file)))
   expect(reading).toEqual([])
 })

@@ -1,4 +1,4 @@
-// The intended design of every package: which room may import from which. Code that breaks it is an exception with a reason, or wrong.
+// The intended design of every package: which layer may import from which. Code that breaks it is an exception with a reason, or wrong.
 
 export interface Exception {
   readonly file: string
@@ -6,18 +6,18 @@ export interface Exception {
   readonly reason: string
 }
 
-/** Rooms by name, each with the rooms that it may import from besides itself. A room that does not exist yet is fine. */
-export type Rooms = Readonly<Record<string, readonly string[]>>
+/** Layers by name, each with the layers that it may import from besides itself. A layer that does not exist yet is fine. */
+export type Layers = Readonly<Record<string, readonly string[]>>
 
 export interface PackageDesign {
-  readonly rooms: Rooms
+  readonly layers: Layers
   /** Invariant: each is needed. One that is not needed any more fails the test. */
   readonly exceptions: readonly Exception[]
 }
 
 /** core ← algorithms ← engines ← stores, core ← failure, core ← http ← middleware. Doors for users stand on top. */
 const library: PackageDesign = {
-  rooms: {
+  layers: {
     core: [],
     algorithms: ['core'],
     failure: ['core'],
@@ -35,7 +35,7 @@ const library: PackageDesign = {
 
 /** Subjects at the bottom know nothing of each other's protocols. `service.ts` joins them; doors stand on it and never below it. */
 const server: PackageDesign = {
-  rooms: {
+  layers: {
     'errors.ts': [],
     'version.ts': [],
     stats: [],
@@ -84,7 +84,7 @@ const server: PackageDesign = {
 
 /** theme, words, api ← controls ← what is typed, drawn and stands around ← pages and the playground, which do not know each other. */
 const dashboard: PackageDesign = {
-  rooms: {
+  layers: {
     theme: [],
     words: [],
     api: [],
@@ -104,7 +104,7 @@ const dashboard: PackageDesign = {
 
 /** report ← rounds ← one folder for each bench, which do not know each other. `..` is the repository's own servers and scripts. */
 const bench: PackageDesign = {
-  rooms: {
+  layers: {
     'quota.mjs': [],
     'rules.mjs': ['quota.mjs'],
     report: [],

@@ -34,12 +34,12 @@ export function readPackage(name: string): PackageSources | undefined {
   return { src, files, imports, manifest: JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) }
 }
 
-/** A room is a folder, or a file that stands beside the folders. */
-export function roomOf(file: string): string {
+/** A layer is a folder, or a file that stands beside the folders. */
+export function layerOf(file: string): string {
   return file.split('/')[0]
 }
 
-/** The room that an import leads to; `..` if it leads out of the package. */
-export function targetRoom({ file, from }: Import): string {
-  return roomOf(posix.join(posix.dirname(file), from))
+/** The layer that an import leads to; `..` if it leads out of the package. */
+export function targetLayer({ file, from }: Import): string {
+  return layerOf(posix.join(posix.dirname(file), from))
 }
