@@ -8,7 +8,7 @@ import Type, { type Static } from 'typebox'
 import type { CheckResult } from '../../decide/decider.ts'
 import { ServerError } from '../../errors.ts'
 import { isUncounted } from '../../stats/uncounted.ts'
-import { forwardedRoute, type RoutePart } from '../forwarded-request.ts'
+import { forwardedRoute, type RoutePrefix } from '../forwarded-request.ts'
 import { headerText } from '../header-text.ts'
 import { rateLimitHeaders } from '../rate-limit-headers.ts'
 import { type App, described, type RouteContext } from '../route-options.ts'
@@ -32,7 +32,7 @@ const Query = Type.Object(
     route: Type.Optional(Type.String({ ...Route, description: 'The route. Default: the path of the forwarded request.' })),
     with: Type.Optional(
       Type.Enum(['method', 'host', 'method,host'], {
-        description: 'Parts to put before the path in the route, as in `POST example.com/orders`.',
+        description: 'Puts the method, the host or both before the path in the route, as in `POST example.com/orders`.',
       }),
     ),
     fold: Type.Optional(
@@ -106,8 +106,8 @@ function sendStatus(reply: FastifyReply, result: CheckResult, denyStatus: number
 
 /** Returns the route for a path that the client chose. */
 function pathOf(query: Static<typeof Query>, headers: IncomingHttpHeaders): string {
-  const parts = listOf<RoutePart>(query.with)
-  const path = forwardedRoute(headers, { parts, fold: listOf<PathFold>(query.fold) })
+  const prefixes = listOf<RoutePrefix>(query.with)
+  const path = forwardedRoute(headers, { prefixes, fold: listOf<PathFold>(query.fold) })
   if (path !== undefined) return path
   throw new ServerError('ERR_INPUT', 'X-Forwarded-Uri or X-Original-URI is missing: the proxy must send the path of the request')
 }
