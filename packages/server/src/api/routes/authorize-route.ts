@@ -11,8 +11,8 @@ import { isUncounted } from '../../stats/uncounted.ts'
 import { forwardedRoute, type RoutePrefix } from '../forwarded-request.ts'
 import { headerText } from '../header-text.ts'
 import { rateLimitHeaders } from '../rate-limit-headers.ts'
-import { type App, described, type RouteContext } from '../route-options.ts'
-import { ClientId, Cost, Route, strict } from '../schemas.ts'
+import { type App, type Content, content, described, type RouteContext } from '../route-options.ts'
+import { ClientId, Cost, Failure, Route, strict } from '../schemas.ts'
 import { shortClientId } from '../short-client-id.ts'
 
 const FOLD = PATH_FOLDS.join('|')
@@ -75,10 +75,14 @@ export function authorizeRoute(app: App, { service, authentication }: RouteConte
           scope: 'check',
           answers: {
             200: Type.Null({ description: 'Allowed. No body.' }),
-            403: Type.Null({ description: 'Denied, if `deny_status` says so. No body.' }),
-            429: Type.Null({ description: 'Denied. No body.' }),
+            403: denial('Denied, if `deny_status` is 403', 'the key lacks the scope'),
+            429: denial('Denied', 'too many requests had a wrong key'),
+            503: denial(
+              'Denied, if `deny_status` is 503 or failure mode `deny` decided without the store',
+              'the service is not ready, or the store did not answer',
+            ),
           },
-          failures: [400, 503],
+          failures: [400],
         }),
         querystring: Query,
       },
@@ -94,6 +98,11 @@ export function authorizeRoute(app: App, { service, authentication }: RouteConte
         : sendStatus(reply, result, denyStatus)
     },
   )
+}
+
+/** Describes a status that both a denial and a failure have. Only the failure has a body. */
+function denial(denied: string, failed: string): Content {
+  return content('application/json', `${denied}: no body. Or ${failed}: JSON.`, Failure)
 }
 
 /** Sends the status of a check. Without `denyStatus`, a denial is 429, or 503 if it was made without the store. */
