@@ -9,9 +9,7 @@
 import { checkCost } from '../../core/cost.ts'
 import type { Decision } from '../../core/decision.ts'
 import type { Cost, Subject } from '../../core/subject.ts'
-import { isNat64 } from '../../http/address.ts'
-import type { ClientList } from '../../http/client-list.ts'
-import { type ClientAddress, peerAddress, USUAL_HEADERS, USUAL_IPV6_PREFIX } from '../../http/peer-address.ts'
+import { peerAddress, USUAL_HEADERS, USUAL_IPV6_PREFIX } from '../../http/peer-address.ts'
 import { checkStyles, DEFAULT_STYLE, type Denial } from '../../http/responder.ts'
 import { warnProcess } from '../../http/warning.ts'
 import type { Adapter } from './adapter.ts'
@@ -19,6 +17,7 @@ import { changedDenial } from './changed-denial.ts'
 import { checkStaticCost, costOf, costsOf } from './costs.ts'
 import { ADDRESS, type GateLimiter } from './gate-limiter.ts'
 import { type LimiterSource, limiterSource } from './limiter-source.ts'
+import { allowsAddress, blocksAddress, hasSubject } from './listed-clients.ts'
 import { andThen, type MaybePromise, tryThen } from './maybe-promise.ts'
 import { type AnyOptions, checkGateOptions } from './options.ts'
 import { freshPolicies, freshRules, isTightest } from './other-limiters.ts'
@@ -139,8 +138,8 @@ export class Gate<R extends object, S> {
   #screen(context: GateContext<R>): MaybePromise<GateContext<R>> {
     const { request } = context
     const { allow, block, key, cost } = this.#options
-    if (block && mayListAddress(block) && isBlocked(block, context.address)) return this.#deny(context, () => FORBIDDEN)
-    if (allow && mayListAddress(allow) && allow.hasAddress(context.address)) return context
+    if (block && blocksAddress(block, context)) return this.#deny(context, () => FORBIDDEN)
+    if (allow && allowsAddress(allow, context)) return context
     const limiters = this.#limiters
     return andThen(typeof limiters === 'function' ? limiters(context) : limiters, (limiter) =>
       andThen(key === undefined ? defaultSubject(limiter, context) : key(request, context), (subject) => {
@@ -234,22 +233,4 @@ function addressReader<R extends object>(
 function defaultSubject({ names }: GateLimiter, context: GateContext): Subject {
   if (names === undefined) return context.address.key
   return names.length === 0 ? {} : { [ADDRESS]: context.address.key }
-}
-
-/**
- * True if the list may contain addresses. Some runtimes do not know the client's address, so a gate does not read it for a list of
- * keys. A list that the application made itself may lack the property.
- */
-function mayListAddress({ listsAddresses }: ClientList): boolean {
-  return listsAddresses !== false
-}
-
-/** True if the list has the address. The address of a NAT64 translator contains the client's, which is looked up too. */
-function isBlocked(block: ClientList, { bytes }: ClientAddress): boolean {
-  return block.hasAddress({ bytes }) || (bytes !== undefined && isNat64(bytes) && block.hasAddress({ bytes: bytes.subarray(12) }))
-}
-
-/** True if the list has the key, or one value of an object of keys. The limiter refuses values that are not subjects. */
-function hasSubject(list: ClientList, subject: Subject): boolean {
-  return typeof subject === 'string' ? list.hasKey(subject) : Object.values(subject ?? {}).some((key) => list.hasKey(key))
 }
