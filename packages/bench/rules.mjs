@@ -3,12 +3,12 @@
 
 import { fixedWindow, gcra, leakyBucket, tokenBucket } from 'sluice'
 import { ruleCatalogue } from 'sluice/rules'
-import { ROOMY_QUOTA } from './quota.mjs'
+import { LARGE_QUOTA } from './quota.mjs'
 
 /** @import { Rule } from 'sluice' */
 /** @import { RuleFacts } from 'sluice/rules' */
 
-const { limit, windowMs } = ROOMY_QUOTA
+const { limit, windowMs } = LARGE_QUOTA
 
 /** Quotas for a rule that keeps a log, by the words for them. */
 const LOG_QUOTAS = { '10 in 1 s': { limit: 10, windowMs: 1000 }, '100 in 10 ms': { limit: 100, windowMs: 10 } }
@@ -35,12 +35,12 @@ export const METERS = {
   leakyBucket: leakyBucket({ capacity: SLOW_CAPACITY, leak: SLOW_REFILL, every: windowMs }),
 }
 
-const RULES = ruleCatalogue.map((facts) => ({ facts, roomy: METERS[facts.call] ?? withQuota(facts, ROOMY_QUOTA) }))
+const RULES = ruleCatalogue.map((facts) => ({ facts, rule: METERS[facts.call] ?? withQuota(facts, LARGE_QUOTA) }))
 
 /** Every rule of ours, those that keep a log last. @type {Record<string, Rule>} */
 export const EVERY_RULE = Object.fromEntries([
-  ...RULES.filter(({ roomy }) => roomy.log === undefined).map(({ facts, roomy }) => [facts.call, roomy]),
-  ...RULES.filter(({ roomy }) => roomy.log !== undefined).flatMap(({ facts }) =>
+  ...RULES.filter(({ rule }) => rule.log === undefined).map(({ facts, rule }) => [facts.call, rule]),
+  ...RULES.filter(({ rule }) => rule.log !== undefined).flatMap(({ facts }) =>
     Object.entries(LOG_QUOTAS).map(([words, quota]) => [`${facts.call}, ${words}`, withQuota(facts, quota)]),
   ),
 ])

@@ -52,6 +52,8 @@ const server: PackageDesign = {
     web: ['errors.ts', 'keys'],
     api: ['errors.ts', 'version.ts', 'input', 'keys', 'policies', 'audit', 'decide', 'stats', 'service.ts', 'web'],
     'storage.ts': ['errors.ts', 'config', 'log', 'data', 'audit', 'redis', 'service.ts'],
+    'first-key.ts': ['errors.ts', 'keys', 'storage.ts'],
+    'listeners.ts': ['config', 'log', 'service.ts', 'api'],
     'serve.ts': [
       'errors.ts',
       'version.ts',
@@ -63,7 +65,8 @@ const server: PackageDesign = {
       'stats',
       'service.ts',
       'storage.ts',
-      'api',
+      'first-key.ts',
+      'listeners.ts',
     ],
     'run-until-signal.ts': ['serve.ts'],
     client: [],

@@ -1,9 +1,9 @@
 // The quota of every limiter, in each one's own words, and the answer of every server.
 
 import { fixedWindow } from 'sluice'
-import { ROOMY_QUOTA } from '../quota.mjs'
+import { LARGE_QUOTA } from '../quota.mjs'
 
-export const { limit, windowMs } = ROOMY_QUOTA
+export const { limit, windowMs } = LARGE_QUOTA
 
 export const RULES = fixedWindow({ limit, window: windowMs, name: 'quota' })
 

@@ -196,6 +196,24 @@ describe('clients', () => {
     await page.context().close()
   })
 
+  test.each([
+    ['local', 'These are the counters of one instance.', true],
+    ['deny', 'Nothing is counted.', false],
+  ])('failure mode %s is named, and numbers are shown only if they are of this client', async (fallback, said, hasBars) => {
+    const [page] = await openPage(browser, `${service.address}/clients?client=nina`)
+    await page.route('**/v1/usage?*', async (route) => {
+      const response = await route.fetch()
+      const { meta, data } = await response.json()
+      await route.fulfill({ response, json: { meta, data: { ...data, fallback } } })
+    })
+    await signIn(page, service.key)
+    await page.getByLabel('Another route').fill('/v1/users')
+    await page.keyboard.press('Enter')
+    await page.getByText(`The store does not answer. ${said}`).waitFor()
+    expect((await page.locator('.usage .rule-bar').count()) > 0).toBe(hasBars)
+    await page.context().close()
+  })
+
   test('a count is given back and reset by an admin, asked twice, and written down', async () => {
     const usage = admin.getByRole('listitem').filter({ has: admin.getByRole('heading', { name: '/v1/orders' }) })
     await usage.getByRole('button', { name: 'Give back' }).click()

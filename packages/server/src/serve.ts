@@ -1,25 +1,22 @@
 // The service: assembles configuration, store, policies, keys and the API, and closes them in order.
 // Invariant: everything acknowledged is durable, and open requests are answered before the service stops.
 
-import { X509Certificate } from 'node:crypto'
-import type { Server as TlsServer } from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type BuiltApp, buildApp, type Plane } from './api/app.ts'
-import type { App } from './api/route-options.ts'
-import { removeStaleSocket } from './api/stale-socket.ts'
-import { isLocal, type ListenAddress, showListen } from './config/addresses.ts'
+import { isLocal, showListen } from './config/addresses.ts'
 import type { Config } from './config/config.ts'
 import type { ConfigFile } from './config/config-file.ts'
-import { readTlsFiles, type TlsFiles } from './config/tls-files.ts'
+import { readTlsFiles } from './config/tls-files.ts'
 import { type FileEvent, WatchedFile } from './config/watched-file.ts'
 import { Decider } from './decide/decider.ts'
 import { ServerError } from './errors.ts'
-import { KeyRing, type NewApiKey } from './keys/key-ring.ts'
+import { makeFirstKey, printKey } from './first-key.ts'
+import { KeyRing } from './keys/key-ring.ts'
+import { listen, reloadTls } from './listeners.ts'
 import { type Logger, makeLogger } from './log/logger.ts'
 import { PolicyKeeper } from './policies/policy-keeper.ts'
 import type { Service, ServiceStatus } from './service.ts'
 import { Stats } from './stats/stats.ts'
-import { openStorage, type ServiceStorage } from './storage.ts'
+import { openStorage } from './storage.ts'
 import { VERSION } from './version.ts'
 
 export interface ServeOptions {
@@ -50,9 +47,6 @@ export interface RunningService {
 
 /** Time that a start waits for Redis before it continues unready. */
 const LOAD_MS = 5000
-
-/** Pause between attempts to create the first key, while Redis lacks records that another instance knows. */
-const FIRST_KEY_AGAIN_MS = 500
 
 /** Time limit for open requests after the listeners have stopped. */
 const FINISH_MS = 10_000
@@ -192,35 +186,6 @@ function refusePublic({ listen, adminListen, keysRequired, insecureAllowUnauthen
   throw new ServerError('ERR_CONFIG', `others can reach ${showListen(reachable)}, and no API key is required`)
 }
 
-/** Creates the admin key of a first start. */
-async function makeFirstKey(storage: ServiceStorage, keys: KeyRing, onFirstKey: (secret: string) => void): Promise<void> {
-  if (keys.list().length > 0 || !(await storage.isFirst())) return
-  const made = await createUnlessLost(keys)
-  if (made === undefined) return
-  const { key, secret } = made
-  // First, because the secret cannot be shown later.
-  onFirstKey(secret)
-  const after = { name: key.name, scopes: key.scopes }
-  await storage.audit.append({ actor: 'first-start', action: 'key.create', target: key.id, after })
-}
-
-/** Another instance may know keys that Redis has lost. Once they are restored, no first key is created. */
-async function createUnlessLost(keys: KeyRing): Promise<NewApiKey | undefined> {
-  while (keys.list().length === 0) {
-    try {
-      return await keys.create({ name: 'first-admin', scopes: ['admin'] })
-    } catch (error) {
-      if (!(error instanceof ServerError && error.code === 'ERR_RECORDS_LOST')) throw error
-      await pause(FIRST_KEY_AGAIN_MS, undefined, { ref: false })
-    }
-  }
-  return undefined
-}
-
-function printKey(secret: string): void {
-  process.stdout.write(`This is the first start. The admin key, shown only now:\n\n  ${secret}\n\n`)
-}
-
 function watchFile(file: ConfigFile, { book }: PolicyKeeper, stats: Stats, logger: Logger): WatchedFile {
   stats.configRead(true)
   const onEvent = (event: FileEvent): void => {
@@ -229,71 +194,4 @@ function watchFile(file: ConfigFile, { book }: PolicyKeeper, stats: Stats, logge
     else logger.error({ problem: event.message }, 'the configuration file cannot be used: the previous policies stay in force')
   }
   return new WatchedFile({ file, book, onEvent })
-}
-
-interface Listener {
-  readonly built: BuiltApp
-  readonly address: string
-}
-
-async function listen(config: Config, service: Service, tls: TlsFiles | undefined): Promise<readonly Listener[]> {
-  const { listen: main, adminListen } = config
-  const planned: readonly (readonly [ListenAddress, readonly Plane[]])[] =
-    adminListen === undefined
-      ? [[main, ['deciding', 'administration']]]
-      : [
-          [main, ['deciding']],
-          [adminListen, ['administration']],
-        ]
-  const listeners: Listener[] = []
-  try {
-    for (const [address, planes] of planned) {
-      const built = buildApp({ service, planes, tls })
-      const scheme = tls === undefined ? 'http' : 'https'
-      const opened = open(built.app, address, scheme).catch((error: unknown) => {
-        throw isTaken(error) ? takenAddress(error, address, address === main ? '--listen' : '--admin-listen') : error
-      })
-      listeners.push({ built, address: await opened })
-    }
-  } catch (error) {
-    await Promise.all(listeners.map(({ built }) => built.close({ delayMs: 0, withinMs: 0 })))
-    throw error
-  }
-  return listeners
-}
-
-function isTaken(error: unknown): error is NodeJS.ErrnoException {
-  return (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
-}
-
-/** Keeps `code` and `syscall`, so that the command prints only the message, as for any error of the operating system. */
-function takenAddress({ code, syscall }: NodeJS.ErrnoException, address: ListenAddress, flag: string): Error {
-  const message = `${showListen(address)} is in use by another process: choose another with ${flag}`
-  return Object.assign(new Error(message), { code, syscall })
-}
-
-async function open(app: App, address: ListenAddress, scheme: string): Promise<string> {
-  if ('socket' in address) {
-    await removeStaleSocket(address.socket)
-    await app.listen({ path: address.socket })
-    return showListen(address)
-  }
-  await app.listen(address)
-  const bound = app.server.address() as { port: number }
-  return `${scheme}://${showListen({ host: address.host, port: bound.port })}`
-}
-
-/** Uses the certificate for new connections; open connections keep theirs. Returns the error if it cannot be used. */
-async function reloadTls(config: Config, listeners: readonly Listener[], logger: Logger): Promise<Error | undefined> {
-  try {
-    const tls = await readTlsFiles(config)
-    if (tls === undefined) return undefined
-    const { subject, validTo } = new X509Certificate(tls.cert)
-    for (const { built } of listeners) (built.app.server as unknown as TlsServer).setSecureContext(tls)
-    logger.info({ certificate: config.tlsCert, subject, validTo }, 'the certificate was reloaded')
-    return undefined
-  } catch (error) {
-    logger.error({ err: error, certificate: config.tlsCert }, 'the certificate cannot be used: the previous one stays in use')
-    return error as Error
-  }
 }

@@ -45,6 +45,14 @@ function file(name: string, content: string): string {
   return path
 }
 
+/** Starts a server that gives one answer to every request. Returns the environment of a command that calls it. */
+async function serviceThatAnswers(data: object): Promise<Record<string, string>> {
+  const server = createServer((_, response) => response.end(JSON.stringify({ meta: {}, data })))
+  onTestFinished(() => void server.close())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return { SLUICE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
 describe('check', () => {
   test.each([
     ['allow', 'Allow', 0, 'Allow  the store does not answer, and nothing is counted\n'],
@@ -52,12 +60,7 @@ describe('check', () => {
     ['local', 'Allow', 0, 'Allow  4 of 5 left, all free again in 60 s\n'],
   ])('prints a decision of failure mode %s', async (fallback, status, code, stdout) => {
     const result = { status, limit: 5, remain: 4, reset_in_second: 60, fallback, retry_after_ms: 500 }
-    const degraded = createServer((_, response) =>
-      response.end(JSON.stringify({ meta: {}, data: { ...result, results: [result] } })),
-    )
-    onTestFinished(() => void degraded.close())
-    await once(degraded.listen(0, '127.0.0.1'), 'listening')
-    const env = { SLUICE_URL: `http://127.0.0.1:${(degraded.address() as AddressInfo).port}` }
+    const env = await serviceThatAnswers({ ...result, results: [result] })
     expect(await sluice(['check', 'acme', '/a'], { env })).toEqual({ code, stdout, stderr: '' })
     const json = await sluice(['check', 'acme', '/a', '--json'], { env })
     expect(JSON.parse(json.stdout)).toMatchObject({ storeFallback: fallback })
@@ -157,6 +160,24 @@ test('usage and reset', async () => {
     policy: 'two',
     rules: [{ used: 0 }, { used: 0 }],
   })
+})
+
+test.each([
+  ['allow', 'Allow', 'Allow  policy default: the store does not answer, and nothing is counted\n'],
+  ['deny', 'Deny', 'Deny   policy default: the store does not answer, and nothing is counted\n'],
+  [
+    'local',
+    'Allow',
+    'Allow  policy default: the store does not answer, these are the counters of one instance\n' +
+      'rule    used  left  limit  passes in  all free in\nrule-1     1     4      5  now        60 s\n',
+  ],
+])('usage prints an answer of failure mode %s', async (fallback, status, stdout) => {
+  const rules = [{ name: 'rule-1', limit: 5, used: 1, remain: 4, reset_in_second: 60, retry_after_ms: 0 }]
+  const answer = { client_id: 'acme', route: '/a', policy: 'default', mode: 'enforce', status, rules, fallback }
+  const env = await serviceThatAnswers(answer)
+  expect(await sluice(['usage', 'acme', '/a'], { env })).toEqual({ code: 0, stdout, stderr: '' })
+  const json = await sluice(['usage', 'acme', '/a', '--json'], { env })
+  expect(JSON.parse(json.stdout)).toMatchObject({ storeFallback: fallback, rules: [{ used: 1 }] })
 })
 
 describe('policies', () => {

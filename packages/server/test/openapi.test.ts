@@ -80,6 +80,29 @@ test('answers match their description', async () => {
   }
 })
 
+test.each([
+  ['&deny_status=403', 403],
+  ['', 429],
+  ['&deny_status=503', 503],
+])('a denial of /v1/authorize%s has status %d and no body, and is described so', async (query, status) => {
+  const { call } = await startService()
+  const denied = await call('GET', `/v1/authorize?client=ada&route=/a&cost=101${query}`)
+  expect([denied.status, denied.body]).toEqual([status, ''])
+  expect(committed.paths['/v1/authorize'].get.responses[status].description).toMatch(/^Denied\b.*: no body\. Or .*: JSON\.$/)
+})
+
+test('a refusal of /v1/authorize has the status of a denial and a body, and matches its description', async () => {
+  const { call } = await startService()
+  const made = await call('POST', '/v1/keys', { name: 'reader', scopes: ['read'] })
+  const refused = [await call('GET', '/v1/authorize?client=ada&route=/a', undefined, { 'api-key': made.body.data.secret })]
+  for (let i = 0; i < 21; i++) refused.push(await call('GET', '/v1/authorize', undefined, { 'api-key': 'wrong' }))
+  expect([refused[0].status, refused.at(-1)?.status]).toEqual([403, 429])
+  for (const { status, body } of refused) {
+    const { content } = committed.paths['/v1/authorize'].get.responses[status]
+    expect(Compile(inPlace(content['application/json'].schema) as TSchema).Errors(body)).toEqual([])
+  }
+})
+
 test('events match their description', async () => {
   const service = await startService()
   await service.call('PUT', '/v1/policies/none', { route: '/none', rules: '1/hour' })

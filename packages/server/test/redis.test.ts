@@ -168,8 +168,11 @@ describe('when Redis does not answer', () => {
   test('local counters decide, readiness and metrics report it, and it recovers by itself', async () => {
     const { own, service } = await withRedis()
     const check = async () => service.call('POST', '/v1/check', { client_id: 'ada', route: '/a' })
+    const usage = async () => (await service.call('GET', '/v1/usage?client_id=ada&route=/a')).body.data
     expect((await check()).body.data.remain).toBe(99)
+    expect(await usage()).not.toHaveProperty('fallback')
     await own.kill()
+    expect(await usage()).toMatchObject({ status: 'Allow', fallback: 'local', rules: [{ used: 0 }] })
     for (let i = 0; i < 10; i++) {
       const startMs = performance.now()
       expect(await check()).toMatchObject({ status: 200, body: { data: { status: 'Allow', fallback: 'local' } } })
@@ -209,6 +212,8 @@ describe('when Redis does not answer', () => {
     expect(checked.headers.get('ratelimit')).toBeNull()
     const batch = await service.call('POST', '/v1/check/batch', { checks: [{ client_id: 'ada', route: '/a' }] })
     expect(batch.body.data.results).toMatchObject([{ status: 'Deny', fallback: 'deny', retry_after_ms: 500 }])
+    const usage = await service.call('GET', '/v1/usage?client_id=ada&route=/a')
+    expect(usage).toMatchObject({ status: 200, body: { data: { status: 'Deny', fallback: 'deny' } } })
     const metrics = (await service.call('GET', '/metrics')).body as string
     expect(metrics).toContain('sluice_checks_total{policy="default",outcome="deny",reason="fallback"} 4\n')
     expect(metrics).not.toContain('reason="limit"')
@@ -221,6 +226,8 @@ describe('when Redis does not answer', () => {
     const checked = await service.call('POST', '/v1/check', { client_id: 'ada', route: '/a' })
     expect(checked).toMatchObject({ status: 200, body: { data: { status: 'Allow', fallback: 'allow' } } })
     expect([...checked.headers.keys()].filter((name) => name.includes('ratelimit'))).toEqual([])
+    const usage = await service.call('GET', '/v1/usage?client_id=ada&route=/a')
+    expect(usage).toMatchObject({ status: 200, body: { data: { status: 'Allow', fallback: 'allow' } } })
     const metrics = (await service.call('GET', '/metrics')).body as string
     expect(metrics).toContain('sluice_checks_total{policy="default",outcome="allow",reason="fallback"} 1\n')
   })

@@ -1,7 +1,7 @@
 // Bytes a key: what the process holds more than before the limiter was made, once every key has been hit once.
 // The caller keeps no key, so a contestant that keeps the strings pays for them.
 
-import { ROOMY_QUOTA } from '../../quota.mjs'
+import { LARGE_QUOTA } from '../../quota.mjs'
 import { keyCount, threeDigits, times } from '../../report/numbers.mjs'
 import { loadContestant } from '../contestants.mjs'
 import { assertHolds, fill } from '../traffic.mjs'
@@ -30,7 +30,7 @@ export function groups({ contestants }) {
 export async function measure({ contestant }) {
   const { create, isAsync } = await loadContestant(contestant)
   const before = heldBytes()
-  const limiter = create({ ...ROOMY_QUOTA, keys: KEYS })
+  const limiter = create({ ...LARGE_QUOTA, keys: KEYS })
   await fill(limiter, isAsync, KEYS)
   const held = heldBytes() - before
   // Asked after the count, so the limiter was alive while it was taken.

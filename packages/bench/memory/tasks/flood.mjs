@@ -3,7 +3,7 @@
 // Each hit past the bound is timed by itself as well; making its key is not in that time.
 
 import { createLimiter, fixedWindow, memoryStore, slidingLog } from 'sluice'
-import { ROOMY_QUOTA } from '../../quota.mjs'
+import { LARGE_QUOTA } from '../../quota.mjs'
 import { keyCount, milliseconds, perSecond, times } from '../../report/numbers.mjs'
 import { median } from '../../rounds/results.mjs'
 import { METERS } from '../../rules.mjs'
@@ -16,7 +16,7 @@ import { METERS } from '../../rules.mjs'
 export const name = 'flood'
 export const file = import.meta.url
 
-const { limit, windowMs } = ROOMY_QUOTA
+const { limit, windowMs } = LARGE_QUOTA
 
 /** States of the store. The first is the default. */
 const BOUNDS = [1_000_000, 50_000]

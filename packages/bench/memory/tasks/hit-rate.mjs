@@ -1,7 +1,7 @@
 // Decisions a second as the number of live keys grows: every contestant, the same fixed window, hits that are allowed.
 
 import { totalmem } from 'node:os'
-import { ROOMY_QUOTA } from '../../quota.mjs'
+import { LARGE_QUOTA } from '../../quota.mjs'
 import { keyCount, perSecond, times } from '../../report/numbers.mjs'
 import { loadContestant } from '../contestants.mjs'
 import { assertHolds, fill, hitForAWhile } from '../traffic.mjs'
@@ -23,20 +23,20 @@ export function groups({ contestants, timing, full }) {
   const keyCounts = [1, 1_000, 100_000, 1_000_000, ...(full ? [10_000_000] : [])]
   return keyCounts.map((keys) => ({
     name: keyCount(keys),
-    nodeFlags: keys > 1_000_000 ? [roomyHeap()] : [],
+    nodeFlags: keys > 1_000_000 ? [largeHeap()] : [],
     entrants: contestants.map(({ name }) => ({ name, params: { contestant: name, keys, ...timing } })),
   }))
 }
 
 /** Node's own limit on the heap is some 4 GB, which 10 M keys of a peer exceed. */
-function roomyHeap() {
+function largeHeap() {
   return `--max-old-space-size=${Math.floor((totalmem() / 2 ** 20) * 0.8)}`
 }
 
 /** @param {{ contestant: string, keys: number } & Timing} params */
 export async function measure({ contestant, keys, warmUpMs, timedMs }) {
   const { create, isAsync } = await loadContestant(contestant)
-  const limiter = create({ ...ROOMY_QUOTA, keys })
+  const limiter = create({ ...LARGE_QUOTA, keys })
   await fill(limiter, isAsync, keys)
   assertHolds(limiter, keys)
   const { hitsPerSecond, allowedShare } = await hitForAWhile(limiter, isAsync, { keys, warmUpMs, timedMs })

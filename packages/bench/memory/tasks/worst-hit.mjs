@@ -1,7 +1,7 @@
 // The worst single hit while a store grows: a table that is rehashed at once makes one caller wait for all of it.
 // Each hit is timed by itself; making its key is not in the time.
 
-import { ROOMY_QUOTA } from '../../quota.mjs'
+import { LARGE_QUOTA } from '../../quota.mjs'
 import { keyCount, milliseconds, times } from '../../report/numbers.mjs'
 import { loadContestant } from '../contestants.mjs'
 import { assertHolds, keyAt } from '../traffic.mjs'
@@ -37,7 +37,7 @@ function entrants({ contestants }) {
 /** @param {{ contestant: string }} params */
 export async function measure({ contestant }) {
   const { create } = await loadContestant(contestant)
-  const limiter = create({ ...ROOMY_QUOTA, keys: MAX_KEYS })
+  const limiter = create({ ...LARGE_QUOTA, keys: MAX_KEYS })
   const tookMs = new Float64Array(KEYS)
   for (let i = 0; i < KEYS; i++) {
     const key = keyAt(i, KEYS)

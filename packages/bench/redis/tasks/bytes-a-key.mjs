@@ -1,6 +1,6 @@
 // Bytes in Redis for each key that was hit: MEMORY USAGE of all Redis keys, names included.
 
-import { ROOMY_QUOTA } from '../../quota.mjs'
+import { LARGE_QUOTA } from '../../quota.mjs'
 import { threeDigits, times } from '../../report/numbers.mjs'
 import { EVERY_RULE } from '../../rules.mjs'
 import { connect } from '../connections.mjs'
@@ -39,7 +39,7 @@ export async function measure({ contestant, rule = '', place }) {
   await empty(place)
   const connection = await connect('ioredis', place)
   const limiter = contestant
-    ? await (await loadContestant(contestant)).create(connection, ROOMY_QUOTA)
+    ? await (await loadContestant(contestant)).create(connection, LARGE_QUOTA)
     : limiterOver(EVERY_RULE[rule], connection)
   for (let i = 0; i < HITS_A_KEY; i++) {
     await Promise.all(Array.from({ length: KEYS }, (_, key) => limiter.hit(`user:${key}`)))

@@ -1,7 +1,7 @@
 // The cost of a decision by the number of hits under way: every contestant through one client, the same fixed window, allowed
 // hits. One process measures a contestant with all numbers, because the warm-up takes longest.
 
-import { ROOMY_QUOTA } from '../../quota.mjs'
+import { LARGE_QUOTA } from '../../quota.mjs'
 import { microseconds, perSecond, threeDigits, times } from '../../report/numbers.mjs'
 import { connect } from '../connections.mjs'
 import { loadContestant } from '../contestants.mjs'
@@ -61,7 +61,7 @@ export async function measure({ contestant, client, place, timing }) {
   await empty(place)
   const { create, sends } = await loadContestant(contestant)
   const connection = await connect(client, place)
-  const traffic = trafficOn(await create(connection, ROOMY_QUOTA))
+  const traffic = trafficOn(await create(connection, LARGE_QUOTA))
   await traffic.warmUp(timing.warmUpMs)
   /** @type {Record<string, number>} */
   const all = {}

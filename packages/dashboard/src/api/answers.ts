@@ -115,6 +115,8 @@ export interface UsageAnswer {
   readonly mode: PolicyMode
   readonly status: 'Allow' | 'Deny'
   readonly rules: readonly RuleUsage[]
+  /** Set if the store did not answer: the failure mode of the service. */
+  readonly fallback?: 'local' | 'allow' | 'deny'
 }
 
 export interface KeyAnswer {

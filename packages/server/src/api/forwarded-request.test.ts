@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { forwardedRoute, type RouteForm } from './forwarded-request.ts'
 
-const form = (parts: RouteForm['parts'] = [], fold: RouteForm['fold'] = []): RouteForm => ({ parts, fold })
+const form = (prefixes: RouteForm['prefixes'] = [], fold: RouteForm['fold'] = []): RouteForm => ({ prefixes, fold })
 
 test('the method and the host precede the path if requested', () => {
   const headers = { 'x-forwarded-uri': '/a?b', 'x-forwarded-method': 'post', 'x-forwarded-host': 'Example.com' }

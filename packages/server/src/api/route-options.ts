@@ -29,12 +29,13 @@ export interface Described {
   readonly description?: string
   /** The scope that a key needs; undefined if no key is needed. */
   readonly scope?: Scope
-  /** Success responses by status, and statuses of failures. */
+  /** Responses by status. They replace the general description of a failure with the same status. */
   readonly answers: Readonly<Record<number, TSchema | Content>>
+  /** Statuses of failures, besides those that every route with a scope has. */
   readonly failures?: readonly number[]
 }
 
-/** A response that is not JSON. */
+/** A response that is not JSON, or not always. */
 export interface Content {
   readonly description: string
   readonly content: Readonly<Record<string, { readonly schema: TSchema }>>
@@ -56,6 +57,6 @@ export function described({ tag, id, summary, description, scope, answers, failu
     summary,
     description: [description, scope && `Needs a key with the scope \`${scope}\`.`].filter(Boolean).join('\n\n'),
     security: scope === undefined ? [] : [{ apiKey: [] }, { bearer: [] }],
-    response: { ...answers, ...Object.fromEntries(refused.map((status) => [status, Failure])) },
+    response: { ...Object.fromEntries(refused.map((status) => [status, Failure])), ...answers },
   }
 }

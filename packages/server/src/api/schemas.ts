@@ -56,6 +56,12 @@ export const SetCount = Type.Object(
 const Status = Type.Enum(['Allow', 'Deny'])
 export const Whole = Type.Integer({ minimum: 0 })
 
+/** The failure mode of an answer that was made without the store. */
+function fallback(meaning: string) {
+  const description = `Present if the store did not answer: the failure mode that decided. ${meaning}`
+  return Type.Optional(Type.Enum(['local', 'allow', 'deny'], { description }))
+}
+
 export const Answer = Type.Object(
   {
     status: Status,
@@ -65,13 +71,7 @@ export const Answer = Type.Object(
     shadow_denied: Type.Optional(
       Type.Literal(true, { description: 'The rules deny this; it is allowed because the policy is in shadow mode.' }),
     ),
-    fallback: Type.Optional(
-      Type.Enum(['local', 'allow', 'deny'], {
-        description:
-          'Present if the store did not answer: the failure mode that decided. With `allow` and `deny` nothing was counted, ' +
-          'so `remain` and `reset_in_second` describe no client.',
-      }),
-    ),
+    fallback: fallback('With `allow` and `deny` nothing was counted, so `remain` and `reset_in_second` describe no client.'),
   },
   named('Answer'),
 )
@@ -106,6 +106,9 @@ export const Usage = Type.Object(
     mode: Type.Enum(['enforce', 'shadow', 'off']),
     status: Type.Enum(['Allow', 'Deny'], { description: 'The answer that a check of this cost would get now.' }),
     rules: Type.Array(RuleUsage),
+    fallback: fallback(
+      'With `local`, `rules` has only what this instance has counted. With `allow` and `deny` its numbers describe no client.',
+    ),
   },
   named('Usage'),
 )

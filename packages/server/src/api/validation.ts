@@ -7,7 +7,8 @@ import { ServerError } from '../errors.ts'
 import { problemsIn, refuse } from '../input/check-input.ts'
 import { UNREADABLE_QUERY } from './query-text.ts'
 
-const PARTS: Readonly<Record<string, string>> = {
+/** Words for the inputs of a route, by the name that Fastify gives them. */
+const INPUTS: Readonly<Record<string, string>> = {
   body: 'the body',
   querystring: 'the query',
   params: 'the path',
@@ -16,7 +17,7 @@ const PARTS: Readonly<Record<string, string>> = {
 
 export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart = 'body' }) => {
   const validator = Compile(schema)
-  const what = PARTS[httpPart]
+  const what = INPUTS[httpPart]
 
   const accepted = (value: unknown): true | { error: Error } =>
     validator.Check(value) ? true : { error: inputError(schema, value, what) }

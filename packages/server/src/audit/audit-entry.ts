@@ -1,7 +1,7 @@
 // An audit entry, and the options to read entries from a folder or from Redis.
 
 /** `changes`: administrative changes, which only admins can make. `sign-ins`: sign-ins to the dashboard, including refused ones. */
-export type AuditPart = 'changes' | 'sign-ins'
+export type AuditLogName = 'changes' | 'sign-ins'
 
 export interface AuditEntry {
   /** ISO 8601, UTC. */

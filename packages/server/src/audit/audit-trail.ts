@@ -1,7 +1,7 @@
 // The audit trail: one log for changes and one for sign-ins.
 // Invariant: an entry that a key without the scope `admin` can cause never displaces a change.
 
-import type { AuditEntry, AuditPage, AuditPart, AuditReadOptions } from './audit-entry.ts'
+import type { AuditEntry, AuditLogName, AuditPage, AuditReadOptions } from './audit-entry.ts'
 import { AuditLog } from './audit-log.ts'
 
 /** A log in a folder or in Redis. */
@@ -12,7 +12,7 @@ export interface Log {
 }
 
 /** Days for which entries are kept, if there is space. Sign-ins contain addresses of people, so they are kept for a shorter time. */
-export const KEEP_DAYS: Readonly<Record<AuditPart, number>> = { changes: 365, 'sign-ins': 90 }
+export const KEEP_DAYS: Readonly<Record<AuditLogName, number>> = { changes: 365, 'sign-ins': 90 }
 
 export const DAY_MS = 86_400_000
 
@@ -20,9 +20,9 @@ export const DAY_MS = 86_400_000
 const SIGN_IN_BYTES = 1_000_000
 
 export class AuditTrail {
-  readonly #logs: Readonly<Record<AuditPart, Log>>
+  readonly #logs: Readonly<Record<AuditLogName, Log>>
 
-  constructor(logs: Readonly<Record<AuditPart, Log>>) {
+  constructor(logs: Readonly<Record<AuditLogName, Log>>) {
     this.#logs = logs
   }
 
@@ -43,7 +43,7 @@ export class AuditTrail {
     return this.#logs[entry.action.startsWith('session.') ? 'sign-ins' : 'changes'].append(entry)
   }
 
-  read({ of = 'changes', ...options }: AuditReadOptions & { readonly of?: AuditPart } = {}): Promise<AuditPage> {
+  read({ of = 'changes', ...options }: AuditReadOptions & { readonly of?: AuditLogName } = {}): Promise<AuditPage> {
     return this.#logs[of].read(options)
   }
 

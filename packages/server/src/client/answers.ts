@@ -4,6 +4,9 @@ import type { Scope } from '../keys/api-key.ts'
 import type { PolicyMode, PolicySource, PolicySpec } from '../policies/policy.ts'
 import { ClientError } from './client-error.ts'
 
+/** A failure mode of the service that answers without its store. */
+export type StoreFallback = 'local' | 'allow' | 'deny'
+
 export interface CheckDecision {
   readonly allowed: boolean
   /** The limit of the rule that decided. 0 in a fallback. */
@@ -20,7 +23,7 @@ export interface CheckDecision {
    * Set if the service decided without its store: its failure mode. With `allow` and `deny` nothing was counted, so the numbers
    * describe no client.
    */
-  readonly storeFallback?: 'local' | 'allow' | 'deny'
+  readonly storeFallback?: StoreFallback
   /** The origin of the decision: the service, or this client because the service could not be asked. */
   readonly source: 'service' | 'fallback'
   /** The reason for the fallback. */
@@ -45,6 +48,11 @@ export interface Usage {
   /** The answer that a check of this cost would get now. */
   readonly allowed: boolean
   readonly rules: readonly RuleUsage[]
+  /**
+   * Set if the service answered without its store: its failure mode. With `local`, `rules` has only what one instance has
+   * counted. With `allow` and `deny`, its numbers describe no client.
+   */
+  readonly storeFallback?: StoreFallback
 }
 
 export interface Counted {
@@ -178,7 +186,7 @@ export function checkDecision(wire: Wire): CheckDecision {
     retryAfterMs: wire.status === 'Allow' ? 0 : orNever(wire.retry_after_ms),
     resetAfterMs: wire.reset_in_second * 1000,
     isShadowDenied: wire.shadow_denied === true,
-    ...(wire.fallback === undefined ? {} : { storeFallback: wire.fallback }),
+    ...storeFallback(wire),
     source: 'service',
   }
 }
@@ -202,7 +210,11 @@ export function usage(wire: Wire): Usage {
     resetAfterMs: rule.reset_in_second * 1000,
   }))
   const { client_id: clientId, route, policy, mode } = wire
-  return { clientId, route, policy, mode, allowed: wire.status === 'Allow', rules }
+  return { clientId, route, policy, mode, allowed: wire.status === 'Allow', rules, ...storeFallback(wire) }
+}
+
+function storeFallback({ fallback }: Wire): { readonly storeFallback?: StoreFallback } {
+  return fallback === undefined ? {} : { storeFallback: fallback }
 }
 
 export function counted({ client_id: clientId, route, policy, used }: Wire): Counted {

@@ -14,6 +14,7 @@ export type {
   Restored,
   RuleUsage,
   Stats,
+  StoreFallback,
   Top,
   Usage,
 } from './answers.ts'

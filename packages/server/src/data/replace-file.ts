@@ -9,14 +9,14 @@ export function draftOf(path: string): string {
   return `${path}.tmp`
 }
 
-/** Writes the parts in order. Resolves with their total length when they are on disk. */
-export async function replaceFile(path: string, parts: Iterable<Uint8Array>): Promise<number> {
+/** Writes the chunks in order. Resolves with their total length when they are on disk. */
+export async function replaceFile(path: string, chunks: Iterable<Uint8Array>): Promise<number> {
   const file = await open(draftOf(path), 'w', PRIVATE_FILE)
   let length = 0
   try {
-    for (const part of parts) {
-      await writeAll(file, part, length)
-      length += part.length
+    for (const chunk of chunks) {
+      await writeAll(file, chunk, length)
+      length += chunk.length
     }
     await file.datasync()
   } finally {

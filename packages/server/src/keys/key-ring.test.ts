@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import { fakeClock } from 'sluice/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { temporaryFolder } from '../../test/temporary-folder.ts'
@@ -20,6 +21,14 @@ async function ringIn(folder: string, clock = fakeClock()) {
 }
 
 const check = { name: 'shop', scopes: ['check' as const] }
+
+/** Returns a well-formed key text with the id of one key, the secret of another, and the right checksum. */
+function withSecretOf(text: string, other: string): string {
+  const body = `${text.slice(0, 20)}${other.slice(20, 63)}`
+  const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+  const checksum = Array.from({ length: 6 }, (_, i) => digits[Math.floor(crc32(body) / 62 ** (5 - i)) % 62])
+  return `${body}_${checksum.join('')}`
+}
 
 describe('the text of a key', () => {
   test('has an id, a secret of 256 bits and a checksum, and is unique', () => {
@@ -51,7 +60,9 @@ describe('a key', () => {
     const { ring } = await ringIn(temporaryFolder())
     const { key, secret } = await ring.create(check)
     expect(ring.verify(secret)).toMatchObject({ id: key.id, name: 'shop', scopes: ['check'] })
-    // Well-formed, with the right id and checksum, but with another secret.
+    const forged = withSecretOf(secret, makeKeyText().text)
+    expect(idOfKeyText(forged)).toBe(key.id)
+    expect(ring.verify(forged)).toBeUndefined()
     const other = await ring.create({ name: 'other', scopes: ['check'] })
     expect(ring.verify(other.secret)?.id).toBe(other.key.id)
     expect(ring.verify(makeKeyText().text)).toBeUndefined()

@@ -1,15 +1,16 @@
-// API keys: create, verify, list, revoke, rotate.
+// API keys: create, verify, list, revoke, rotate. Changes are durable, and changes of other instances are applied.
 // Invariant: only the digest of a secret is stored. A key does not verify from the moment it is revoked or expires. Two valid keys
 // share a name only during a rotation. The last admin key is revoked only with force, even if several instances revoke keys at
 // once.
 
-import { timingSafeEqual } from 'node:crypto'
 import type { Change, Records } from '../data/records.ts'
 import { ServerError } from '../errors.ts'
 import { checkInput, refuse } from '../input/check-input.ts'
 import { show } from '../input/near-word.ts'
-import { type ApiKey, isValid, type KeyRecord, KeyRecordSchema, type NewKeyOptions, NewKeySchema } from './api-key.ts'
-import { digestOf, idOfKeyText, makeKeyText } from './key-text.ts'
+import { type ApiKey, isValid, type KeyRecord, type NewKeyOptions, NewKeySchema } from './api-key.ts'
+import { changed, changeTo, type KeyEntry, withoutRevocation } from './key-entry.ts'
+import { KeyTable, type UnreadKey, unknownKey } from './key-table.ts'
+import { digestOf, makeKeyText } from './key-text.ts'
 import { lastAdminRefusal } from './last-admin.ts'
 
 export { type ApiKey, mayUse, type NewKeyOptions, type Scope } from './api-key.ts'
@@ -39,33 +40,11 @@ const MOST_KEYS = 10_000
 /** Interval for storing the times of last use. A crash loses at most this much. */
 const SAVE_USE_EVERY_MS = 60_000
 
-/** Maximum number of cached verifications. Hashing a key takes longer than deciding a check. */
-const MOST_VERIFIED = 1000
-
-/** Compared with if the id is unknown, so that the response time reveals nothing about ids. */
-const NOBODY = Buffer.alloc(32)
-
-/** A key with the digest of its secret. */
-interface KeyEntry {
-  readonly key: ApiKey & { lastUsedAt?: number }
-  readonly digest: Buffer
-}
-
-/** A stored key that cannot be read, such as one of a newer version. It does not verify. */
-export interface UnreadKey {
-  readonly id: string
-  readonly error: unknown
-}
-
 export class KeyRing {
   readonly #records: Records
   readonly #now: () => number
-  readonly #onUnread: (key: UnreadKey) => void
-  readonly #unread = new Map<string, UnreadKey>()
-  readonly #entries = new Map<string, KeyEntry>()
+  readonly #table: KeyTable
   readonly #used = new Set<KeyEntry>()
-  /** Verified keys by presented text. An entry counts only while `#entries` contains the same object. */
-  readonly #verified = new Map<string, KeyEntry>()
   /** Keys that this instance was asked to revoke without force, and whose revocation is not committed yet. They do not verify. */
   readonly #revoking = new Set<string>()
   readonly #unwatch: () => void
@@ -77,8 +56,8 @@ export class KeyRing {
   constructor(records: Records, now: () => number = Date.now, onUnread: (key: UnreadKey) => void = () => {}) {
     this.#records = records
     this.#now = now
-    this.#onUnread = onUnread
-    for (const [id, record] of records.all('key')) this.#tryToLoad(id, record)
+    this.#table = new KeyTable(onUnread)
+    for (const [id, record] of records.all('key')) this.#table.load(id, record)
     this.#unwatch = records.watch((change) => this.#apply(change))
     this.#timer = setInterval(() => this.saveUse().catch(() => {}), SAVE_USE_EVERY_MS)
     this.#timer.unref()
@@ -86,7 +65,7 @@ export class KeyRing {
 
   /** Stored keys that cannot be read. */
   get unread(): readonly UnreadKey[] {
-    return [...this.#unread.values()]
+    return this.#table.unread
   }
 
   /** Resolves when the key is durable. */
@@ -94,7 +73,7 @@ export class KeyRing {
     return this.#inTurn(async () => {
       checkInput(NewKeySchema, options, 'the API key')
       this.#checkExpiry(options.expiresAt)
-      if (this.#validWithName(options.name).length > 0) {
+      if (this.#table.validWithName(options.name, this.#now()).length > 0) {
         throw new ServerError(
           'ERR_KEY_TAKEN',
           `a valid key is called ${show(options.name)} already: rotate that one, or choose another name`,
@@ -106,7 +85,7 @@ export class KeyRing {
 
   /** Returns the key if the presented text is valid. */
   verify(presented: unknown): ApiKey | undefined {
-    const entry = this.#entryFor(presented)
+    const entry = this.#table.entryFor(presented)
     if (entry === undefined) return undefined
     const nowMs = this.#now()
     if (!isValid(entry.key, nowMs)) return undefined
@@ -116,12 +95,12 @@ export class KeyRing {
   }
 
   get(id: string): ApiKey | undefined {
-    return this.#entries.get(id)?.key
+    return this.#table.get(id)?.key
   }
 
   /** Returns all keys, newest first, including revoked and expired ones. */
   list(): readonly ApiKey[] {
-    return this.#all().sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1))
+    return this.#table.all().sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1))
   }
 
   /**
@@ -129,20 +108,20 @@ export class KeyRing {
    * revocation, and the call may be repeated. The last key with the scope `admin` is refused with ERR_KEY_LAST and stays valid.
    */
   async revoke(id: string, { force = false }: RevokeOptions = {}): Promise<ApiKey> {
-    const { key } = this.#known(id)
+    const { key } = this.#table.known(id)
     if (force) this.#revoking.delete(id)
     else if (key.revokedAt === undefined) this.#revoking.add(id)
     const refusal = (): ServerError | undefined => {
-      const { key: now } = this.#known(id)
+      const { key: now } = this.#table.known(id)
       const unrevoked = this.#revoking.has(id) ? withoutRevocation(now) : now
-      return force ? undefined : lastAdminRefusal(unrevoked, this.#all(), this.#now())
+      return force ? undefined : lastAdminRefusal(unrevoked, this.#table.all(), this.#now())
     }
     const revokedAt = key.revokedAt ?? this.#now()
-    const revoked = (): KeyEntry => changed(this.#known(id), { revokedAt })
+    const revoked = (): KeyEntry => changed(this.#table.known(id), { revokedAt })
     try {
       const refused = refusal()
       if (refused !== undefined) throw refused
-      this.#entries.set(id, revoked())
+      this.#table.set(revoked())
       return await this.#inTurn(async () => {
         const entry = revoked()
         // Another instance may have revoked the other admin keys meanwhile, so `refusal` runs again right before the commit.
@@ -159,10 +138,10 @@ export class KeyRing {
 
   /** Asks the records to commit the revocation later. If it is the last admin key at that time, the key stays valid. */
   #owe(id: string, refusal: () => ServerError | undefined): void {
-    const entry = this.#entries.get(id)
+    const entry = this.#table.get(id)
     if (entry === undefined) return
     this.#records.owe?.(changeTo(entry), () => {
-      if (!this.#entries.has(id)) return unknownKey(id)
+      if (this.#table.get(id) === undefined) return unknownKey(id)
       const refused = refusal()
       if (refused !== undefined) this.#undoRevocation(id)
       return refused
@@ -172,8 +151,8 @@ export class KeyRing {
   /** Undoes a refused revocation, unless the key had been revoked before. */
   #undoRevocation(id: string): void {
     if (!this.#revoking.delete(id)) return
-    const { key, digest } = this.#known(id)
-    this.#entries.set(id, { key: withoutRevocation(key), digest })
+    const { key, digest } = this.#table.known(id)
+    this.#table.set({ key: withoutRevocation(key), digest })
   }
 
   #isRevocationStored(id: string): boolean {
@@ -183,7 +162,7 @@ export class KeyRing {
   /** Creates a second key with the same name and scopes, which replaces the first. */
   rotate(id: string, { graceMs, expiresAt }: RotateOptions = {}): Promise<NewApiKey> {
     return this.#inTurn(async () => {
-      const entry = this.#known(id)
+      const entry = this.#table.known(id)
       const { key } = entry
       const nowMs = this.#now()
       if (graceMs !== undefined && !(Number.isSafeInteger(graceMs) && graceMs >= 0)) {
@@ -194,7 +173,7 @@ export class KeyRing {
       if (!isValid(key, nowMs)) {
         throw new ServerError('ERR_KEY_UNKNOWN', `the key ${show(id)} is revoked or expired: create a new one`)
       }
-      if (this.#validWithName(key.name).length > 1) {
+      if (this.#table.validWithName(key.name, nowMs).length > 1) {
         throw new ServerError('ERR_KEY_TAKEN', `two valid keys are called ${show(key.name)} already: revoke one of them first`)
       }
       const { name, scopes } = key
@@ -208,7 +187,7 @@ export class KeyRing {
   /** Stores the times of last use. Runs once a minute and on close. */
   saveUse(): Promise<void> {
     return this.#inTurn(async () => {
-      const used = [...this.#used].filter((entry) => this.#entries.get(entry.key.id) === entry)
+      const used = [...this.#used].filter((entry) => this.#table.get(entry.key.id) === entry)
       this.#used.clear()
       if (used.length > 0) await this.#records.commit(used.map(changeTo))
     })
@@ -230,44 +209,16 @@ export class KeyRing {
       createdAt: this.#now(),
       ...(expiresAt === undefined ? {} : { expiresAt }),
     }
-    const gone = this.#entries.size < MOST_KEYS ? [] : [this.#longestEnded()]
+    const gone = this.#table.size < MOST_KEYS ? [] : [this.#longestEnded()]
     const kept: readonly KeyEntry[] = [{ key, digest: digestOf(text) }, ...others]
     await this.#records.commit([...kept.map(changeTo), ...gone.map(({ id }) => ({ kind: 'key', id, value: undefined }) as const)])
-    for (const { id } of gone) this.#entries.delete(id)
+    for (const { id } of gone) this.#table.delete(id)
     for (const entry of kept) {
       // A key that was revoked during the commit stays revoked.
       const revokedAt = this.get(entry.key.id)?.revokedAt
-      this.#entries.set(entry.key.id, revokedAt === undefined ? entry : changed(entry, { revokedAt }))
+      this.#table.set(revokedAt === undefined ? entry : changed(entry, { revokedAt }))
     }
     return { key, secret: text }
-  }
-
-  #entryFor(presented: unknown): KeyEntry | undefined {
-    const verified = this.#verified.get(presented as string)
-    if (verified !== undefined && this.#entries.get(verified.key.id) === verified) return verified
-    const id = idOfKeyText(presented)
-    if (id === undefined) return undefined
-    const entry = this.#entries.get(id)
-    const isProof = timingSafeEqual(digestOf(presented as string), entry?.digest ?? NOBODY)
-    if (entry === undefined || !isProof) return undefined
-    if (this.#verified.size >= MOST_VERIFIED) this.#verified.clear()
-    this.#verified.set(presented as string, entry)
-    return entry
-  }
-
-  #all(): ApiKey[] {
-    return [...this.#entries.values()].map(({ key }) => key)
-  }
-
-  #known(id: string): KeyEntry {
-    const entry = this.#entries.get(id)
-    if (entry === undefined) throw unknownKey(id)
-    return entry
-  }
-
-  #validWithName(name: string): ApiKey[] {
-    const nowMs = this.#now()
-    return this.#all().filter((key) => key.name === name && isValid(key, nowMs))
   }
 
   #checkExpiry(expiresAt: number | undefined): void {
@@ -277,10 +228,7 @@ export class KeyRing {
   }
 
   #longestEnded(): ApiKey {
-    const nowMs = this.#now()
-    const [ended] = this.#all()
-      .filter((key) => !isValid(key, nowMs))
-      .sort((a, b) => endOf(a) - endOf(b))
+    const ended = this.#table.longestEnded(this.#now())
     if (ended === undefined) throw new ServerError('ERR_FULL', `there are ${MOST_KEYS} API keys, which is the maximum`)
     return ended
   }
@@ -295,49 +243,10 @@ export class KeyRing {
   #apply({ kind, id, value }: Change): void {
     if (kind !== 'key') return
     const revokedAt = this.get(id)?.revokedAt
-    this.#entries.delete(id)
-    this.#unread.delete(id)
-    if (value !== undefined) this.#tryToLoad(id, value)
-    const entry = this.#entries.get(id)
+    this.#table.delete(id)
+    if (value !== undefined) this.#table.load(id, value)
+    const entry = this.#table.get(id)
     if (entry === undefined || entry.key.revokedAt !== undefined) this.#revoking.delete(id)
-    else if (revokedAt !== undefined) this.#entries.set(id, changed(entry, { revokedAt }))
+    else if (revokedAt !== undefined) this.#table.set(changed(entry, { revokedAt }))
   }
-
-  /** Loads a key. A key that cannot be read does not verify. */
-  #tryToLoad(id: string, record: unknown): void {
-    try {
-      this.#load(id, record)
-    } catch (error) {
-      this.#unread.set(id, { id, error })
-      this.#onUnread({ id, error })
-    }
-  }
-
-  #load(id: string, record: unknown): void {
-    checkInput(KeyRecordSchema, record, `the API key ${id}`)
-    const { sha256, ...key } = record
-    this.#entries.set(id, { key: { id, ...key }, digest: Buffer.from(sha256, 'hex') })
-  }
-}
-
-function unknownKey(id: string): ServerError {
-  return new ServerError('ERR_KEY_UNKNOWN', `no API key has the id ${show(id)}`)
-}
-
-function changed({ key, digest }: KeyEntry, changes: Partial<ApiKey>): KeyEntry {
-  return { key: { ...key, ...changes }, digest }
-}
-
-function withoutRevocation({ revokedAt: _, ...key }: ApiKey): ApiKey {
-  return key
-}
-
-function changeTo({ key: { id, scopes, ...key }, digest }: KeyEntry): Change {
-  const value: KeyRecord = { ...key, scopes: [...scopes], sha256: digest.toString('hex') }
-  return { kind: 'key', id, value }
-}
-
-/** Returns the time when a key was revoked or expired. */
-function endOf({ revokedAt = Number.POSITIVE_INFINITY, expiresAt = Number.POSITIVE_INFINITY }: ApiKey): number {
-  return Math.min(revokedAt, expiresAt)
 }

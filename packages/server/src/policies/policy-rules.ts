@@ -1,6 +1,6 @@
-// The rules of a policy, from the form that people write to those of the library.
-// Invariant: a rule's name never holds its numbers, so that a policy whose limit changes keeps what was used.
-// It does not hold the policy's name either: whether policies share a count is up to the key that is counted.
+// Makes the rules of a policy from the form that people write.
+// Invariant: the name of a rule contains neither its numbers nor the name of its policy. A policy keeps its counts when its limit
+// changes, and the counted key alone decides if two policies share a count.
 
 import { parseRule, type Rule, SluiceError } from 'sluice'
 import { makeRule, type RuleSpec } from 'sluice/rules'
@@ -12,17 +12,17 @@ import { MOST_RULES } from './policy-schema.ts'
 /** One rule, or a list of rules, as people write them. */
 export type WrittenRules = string | RuleSpec | readonly (string | RuleSpec)[]
 
-/** Makes the rules that are written at the place `at`. Adds their problems to `problems`. */
+/** Makes the rules that are written at the path `at`. Adds their problems to `problems`. */
 export function readRules(written: WrittenRules, at: string, problems: Problem[]): Rule[] {
   const rules: Rule[] = []
   const specs = [written].flat() as readonly (string | RuleSpec)[]
   specs.forEach((spec, i) => {
     try {
-      rules.push(...readRule(spec, (place) => `rule-${rules.length + place + 1}`))
+      rules.push(...readRule(spec, (index) => `rule-${rules.length + index + 1}`))
     } catch (error) {
       if (!(error instanceof SluiceError)) throw error
-      const place = placeOf(error, spec, Array.isArray(written) ? within(at, i) : at)
-      problems.push({ at: place, message: `${place}: ${error.message}` })
+      const path = pathOf(error, spec, Array.isArray(written) ? within(at, i) : at)
+      problems.push({ at: path, message: `${path}: ${error.message}` })
     }
   })
   const names = rules.map(({ name }) => name)
@@ -34,13 +34,13 @@ export function readRules(written: WrittenRules, at: string, problems: Problem[]
   return rules
 }
 
-/** Returns the place of an error: the option that it is about, or the whole rule. Notation has no options. */
-function placeOf({ option }: SluiceError, spec: string | RuleSpec, at: string): string {
+/** Returns the path of an error: the option that it is about, or the whole rule. Notation has no options. */
+function pathOf({ option }: SluiceError, spec: string | RuleSpec, at: string): string {
   return typeof spec === 'string' || option === undefined ? at : within(at, option)
 }
 
-/** The rules of one entry: a notation may hold several. Those without a name of their own are named by their place. */
-function readRule(spec: string | RuleSpec, nameAt: (place: number) => string): readonly Rule[] {
+/** Returns the rules of one entry: a notation may have several. `nameAt` names a rule that has no name of its own. */
+function readRule(spec: string | RuleSpec, nameAt: (index: number) => string): readonly Rule[] {
   if (typeof spec === 'string') return [parseRule(spec, { name: nameAt })].flat()
   return [makeRule({ ...spec, name: spec.name ?? nameAt(0) })]
 }

@@ -1,11 +1,12 @@
-// The form of a policy as people write it: for validation, for the API's own description, and for editors.
+// The schema of a policy as people write it. It validates policies, describes them in the OpenAPI document, and tells editors the form
+// of the configuration file.
 
 import { OPTION_BOUNDS, type OptionFacts, type RuleFacts, type RuleSpec, ruleCatalogue } from 'sluice/rules'
 import Type, { type Static, type TSchema } from 'typebox'
 
 export type { RuleSpec } from 'sluice/rules'
 
-/** Names stand in headers, metrics and paths: what is safe in all of them. */
+/** A name is used in headers, metrics and paths. Its characters are safe in all of them. */
 const Name = Type.String({
   title: 'a name of 1 to 64 letters, digits and . _ : - that begins with a letter or digit',
   minLength: 1,
@@ -27,12 +28,12 @@ const UNITS = {
 
 const RuleName = Type.String({
   ...Name,
-  description: 'What the rule is called in answers. Usage is kept under it. Default: its place, such as rule-1.',
+  description: 'Name of the rule in answers. Usage is kept under it. Default: `rule-` and a number, such as rule-1.',
 })
 
 const strict = { additionalProperties: false } as const
 
-/** The schema of a rule as an object, from what the catalogue says of its options. */
+/** Returns the schema of a rule that is written as an object. Its options come from the catalogue. */
 function ruleSchema({ algorithm, options }: RuleFacts): TSchema {
   const properties = options.map((option) => [option.name, optionSchema(option)])
   return Type.Object(
@@ -63,7 +64,7 @@ const Notation = Type.String({
   maxLength: 1000,
 })
 
-/** The most rules of one policy: each costs every check its share. */
+/** Maximum number of rules of one policy. Each rule makes every check slower. */
 export const MOST_RULES = 16
 
 const oneRule: TSchema[] = [Notation, ...ruleCatalogue.map(ruleSchema)]
@@ -74,13 +75,13 @@ const Rules = Type.Unsafe<string | RuleSpec | (string | RuleSpec)[]>(
   }),
 )
 
-/** A pattern over text: exact, or what it begins with and a star. */
+/** Returns the schema of a pattern: an exact text, or a prefix and a star. `what` names the text that it matches. */
 function pattern(what: string, maxLength: number) {
   return Type.String({
-    title: `${what}, one that ends in * for all that begin so, or * for all`,
+    title: `${what}, a prefix that ends in *, or * for all`,
     minLength: 1,
     maxLength,
-    // No star but at the end, and nothing that a log or terminal could trip over.
+    // A star is allowed only at the end. Control characters are not allowed, because they can garble logs and terminals.
     pattern: '^[^*\\u0000-\\u001f\\u007f]*\\*?$',
   })
 }
@@ -93,15 +94,14 @@ export const PolicySpecSchema = Type.Object(
     rules: Rules,
     mode: Type.Optional(
       Type.Enum(['enforce', 'shadow', 'off'], {
-        description:
-          'enforce (default): decides. shadow: counts and tells, but lets everything through. off: does not even count.',
+        description: 'enforce (default): decides. shadow: counts and reports, and denies nothing. off: counts nothing.',
       }),
     ),
     scope: Type.Optional(
       Type.Enum(['route', 'policy'], {
         description:
-          'What has the limit: each client and route (default), or each client over all routes of the policy. ' +
-          'Where clients choose their routes, as behind a proxy, only the second limits a client.',
+          'route (default): each client has the limit on each route. policy: each client has it over all routes of the policy. ' +
+          'If clients choose their routes, as behind a proxy, only policy limits a client.',
       }),
     ),
   },

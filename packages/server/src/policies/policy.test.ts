@@ -96,14 +96,8 @@ describe('problems of a policy are reported with their place', () => {
       'name must be a name of 1 to 64 letters, digits and . _ : - that begins with a letter or digit, got "a b"',
     ],
     [{ name: 'p', clint: 'acme', rules: '1/s' }, 'it has no "clint": did you mean client?'],
-    [
-      { name: 'p', client: 'a*b', rules: '1/s' },
-      'client must be a client, one that ends in * for all that begin so, or * for all, got "a*b"',
-    ],
-    [
-      { name: 'p', client: 7, rules: '1/s' },
-      'client must be a client, one that ends in * for all that begin so, or * for all, got 7',
-    ],
+    [{ name: 'p', client: 'a*b', rules: '1/s' }, 'client must be a client, a prefix that ends in *, or * for all, got "a*b"'],
+    [{ name: 'p', client: 7, rules: '1/s' }, 'client must be a client, a prefix that ends in *, or * for all, got 7'],
     [{ name: 'p', client: 'a', rules: [] }, 'rules must be a list of 1 to 16, and has 0'],
     [
       { name: 'p', client: 'a', rules: 5 },

@@ -7,7 +7,7 @@ import { CLAIM, FINISH, RECORD_KEYS, WRITE } from './records-programs.ts'
 import { RedisConnection } from './redis-connection.ts'
 import { RedisRecords } from './redis-records.ts'
 
-/** Number of records for a restore of three parts. */
+/** Number of records for a restore of three chunks. */
 const POLICIES = 1500
 
 const [POLICY_HASH, , , , , , RESTORING] = RECORD_KEYS
@@ -121,10 +121,10 @@ describe('a restore of which Redis loses', () => {
     await expectAllBack(a)
   })
 
-  test('one part, with the claim as it was before: fails, and can be repeated', async () => {
+  test('one chunk, with the claim as it was before: fails, and can be repeated', async () => {
     const a = await instance(async (program, runs) => {
       if (program !== WRITE || runs > 1) return
-      // A replica that had the claim, but not the part after it, takes over.
+      // A replica that had the claim, but not the chunk after it, takes over.
       if (runs === 0) await redis.cli('COPY', RESTORING, 'replica')
       else {
         await redis.cli('COPY', `old:${POLICY_HASH}`, POLICY_HASH, 'REPLACE')

@@ -26,7 +26,7 @@ const VERSION = 2
 const WRITE_AFTER_MS = 5000
 
 /** Lines that are written at a time. Checks run in between. */
-const LINES_A_PART = 500
+const LINES_A_CHUNK = 500
 
 /** Position of a copy of version 1, which has none. Any Redis with at least one change is accepted as newer. */
 const UNKNOWN_POSITION: Position = { last: 1, mark: '', origin: '' }
@@ -105,7 +105,7 @@ export class RecordsCopy {
     this.#written = this.#written
       .then(async () => {
         await this.#makeWay()
-        await replaceFile(this.#path, this.#parts(known))
+        await replaceFile(this.#path, this.#chunks(known))
       })
       .catch((error: unknown) => this.#options.onError(asServerError(error, `${this.#path} cannot be written`)))
   }
@@ -119,14 +119,14 @@ export class RecordsCopy {
     this.#isOurs = true
   }
 
-  *#parts({ tables, position, marks }: KnownRecords): Generator<Uint8Array> {
+  *#chunks({ tables, position, marks }: KnownRecords): Generator<Uint8Array> {
     const records = KINDS.flatMap((kind) => [...tables[kind]].map(([id, value]) => ({ kind, id, value })))
     const head: Head = { version: VERSION, of: this.#options.source, count: records.length, position, marks: [...marks] }
     yield Buffer.from(sealLine(head))
-    for (let at = 0; at < records.length; at += LINES_A_PART) {
+    for (let at = 0; at < records.length; at += LINES_A_CHUNK) {
       yield Buffer.from(
         records
-          .slice(at, at + LINES_A_PART)
+          .slice(at, at + LINES_A_CHUNK)
           .map(sealLine)
           .join(''),
       )

@@ -114,7 +114,7 @@ export const NAMED_REVOKED = `return redis.call('HGETALL', KEYS[8])`
 
 /**
  * Claims the restore for one instance. ARGV: the claim, and its lifetime in ms. Returns 1, or 0 if another instance has the claim. The
- * claim includes the number of parts that were written under it. A Redis that was emptied or returned to an earlier state meanwhile has
+ * claim includes the number of chunks that were written under it. A Redis that was emptied or returned to an earlier state meanwhile has
  * another number, or none.
  */
 export const CLAIM = `
@@ -128,8 +128,8 @@ if claim and string.match(claim, '^%S+') == ARGV[1] then redis.call('DEL', KEYS[
 return 1`
 
 /**
- * Writes a part of a restore. ARGV: the claim, its new lifetime in ms, the number of parts before this one, then kind, id and value of
- * each record. Returns 1, or 0 if the claim has expired or a part is missing.
+ * Writes a chunk of a restore. ARGV: the claim, its new lifetime in ms, the number of chunks before this one, then kind, id and value of
+ * each record. Returns 1, or 0 if the claim has expired or a chunk is missing.
  */
 export const WRITE = `
 if redis.call('GET', KEYS[7]) ~= ARGV[1] .. ' ' .. ARGV[3] then return 0 end
@@ -141,8 +141,8 @@ end
 return 1`
 
 /**
- * Ends a restore, if nothing has changed since it was planned and all its parts are there. ARGV: the claim, the last change and mark of
- * the plan, the new last change and mark, origin, number of marks to keep, number of written parts, expected numbers of policies and
+ * Ends a restore, if nothing has changed since it was planned and all its chunks are there. ARGV: the claim, the last change and mark of
+ * the plan, the new last change and mark, origin, number of marks to keep, number of written chunks, expected numbers of policies and
  * keys, then each included mark with its change. The new last change skips numbers, so that every instance reads all records.
  * Returns 1, or 0 if it was too late.
  */

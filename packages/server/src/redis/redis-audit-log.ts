@@ -3,8 +3,8 @@
 import type { SendCommand } from 'sluice/redis'
 import {
   type AuditEntry,
+  type AuditLogName,
   type AuditPage,
-  type AuditPart,
   type AuditReadOptions,
   MOST_LOOKED_AT,
   MOST_READ,
@@ -13,13 +13,13 @@ import { AuditTrail, DAY_MS, KEEP_DAYS } from '../audit/audit-trail.ts'
 import { messageOf, ServerError } from '../errors.ts'
 import { show } from '../input/near-word.ts'
 
-const STREAMS: Readonly<Record<AuditPart, string>> = {
+const STREAMS: Readonly<Record<AuditLogName, string>> = {
   changes: 'sluice:{records}:audit',
   'sign-ins': 'sluice:{records}:audit-sign-ins',
 }
 
 /** Maximum number of entries. In Redis, changes take some tens of megabytes, sign-ins a few. */
-const KEPT_ENTRIES: Readonly<Record<AuditPart, number>> = { changes: 100_000, 'sign-ins': 20_000 }
+const KEPT_ENTRIES: Readonly<Record<AuditLogName, number>> = { changes: 100_000, 'sign-ins': 20_000 }
 
 const CURSOR = /^\d{1,15}-\d{1,15}$/
 
@@ -32,19 +32,19 @@ export function redisAuditTrail(send: SendCommand): AuditTrail {
 
 export class RedisAuditLog {
   readonly #send: SendCommand
-  readonly #part: AuditPart
+  readonly #log: AuditLogName
 
-  constructor(send: SendCommand, part: AuditPart) {
+  constructor(send: SendCommand, log: AuditLogName) {
     this.#send = send
-    this.#part = part
+    this.#log = log
   }
 
   /** Adds an entry with the current time. Resolves when Redis has it. */
   async append(entry: Omit<AuditEntry, 'time'>): Promise<void> {
     const written = JSON.stringify({ time: new Date().toISOString(), ...entry })
-    const id = await this.#ask('XADD', 'MAXLEN', '~', String(KEPT_ENTRIES[this.#part]), '*', 'entry', written)
+    const id = await this.#ask('XADD', 'MAXLEN', '~', String(KEPT_ENTRIES[this.#log]), '*', 'entry', written)
     // The id contains the time of Redis' clock. An instance whose clock is ahead must not remove entries too early.
-    const oldestMs = Math.max(0, Number.parseInt(String(id), 10) - KEEP_DAYS[this.#part] * DAY_MS)
+    const oldestMs = Math.max(0, Number.parseInt(String(id), 10) - KEEP_DAYS[this.#log] * DAY_MS)
     // The entry is already stored, so a failure is ignored. Redis removes whole nodes; the rest is removed with a later entry.
     await this.#ask('XTRIM', 'MINID', '~', `${oldestMs}-0`).catch(() => {})
   }
@@ -79,7 +79,7 @@ export class RedisAuditLog {
   async close(): Promise<void> {}
 
   async #ask(command: string, ...args: string[]): Promise<unknown> {
-    const stream = STREAMS[this.#part]
+    const stream = STREAMS[this.#log]
     try {
       return await this.#send(stream, [command, stream, ...args])
     } catch (error) {

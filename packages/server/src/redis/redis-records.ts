@@ -12,27 +12,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { SendCommand } from 'sluice/redis'
 import type { Change, RecordKind, Records } from '../data/records.ts'
 import { ServerError } from '../errors.ts'
-import { withEarliestEnd } from '../keys/earliest-end.ts'
-import {
-  countOf,
-  differences,
-  type FoundRecords,
-  KINDS,
-  type KnownRecords,
-  type LoadReply,
-  type Position,
-  readChange,
-  readLoaded,
-  readMarks,
-  type StreamEntry,
-  type UnreadableRecord,
-  writtenChanges,
-} from './found-records.ts'
+import { KINDS, type KnownRecords, type UnreadableRecord, writtenChanges } from './found-records.ts'
 import { type CopiedRecords, LocalRecords, type LocalRecordsOptions } from './local-records.ts'
 import { shareRevoked } from './named-revocations.ts'
 import { type OwedRevocation, OwedRevocations } from './owed-revocations.ts'
+import { RecordsFollower } from './records-follower.ts'
 import { type Loss, LossWatch } from './records-loss.ts'
-import { COMMIT, FOLLOW, KEPT_CHANGES, KEPT_MARKS, LOAD, RECORD_KEYS } from './records-programs.ts'
+import { COMMIT, KEPT_CHANGES, KEPT_MARKS, RECORD_KEYS } from './records-programs.ts'
 import { askRedis } from './redis-answers.ts'
 import { type RestorePlan, withRevoked } from './restore-plan.ts'
 import { makeMark, planFor, restoreKnown } from './restore-records.ts'
@@ -46,8 +32,6 @@ const TRIES = 10
 
 /** Time that an instance has to create the first key. */
 const FIRST_START_MS = 10_000
-
-type FollowReply = readonly [number, string, string, string, 0 | 1, readonly StreamEntry[], readonly string[], number, number]
 
 type CommitCheck = () => ServerError | undefined
 
@@ -64,10 +48,8 @@ export class RedisRecords implements Records {
   readonly #local: LocalRecords
   readonly #closing = new AbortController()
   readonly #losses: LossWatch
+  readonly #follower: RecordsFollower
   readonly #owed = new OwedRevocations()
-  #isRead = false
-  /** The state of Redis that was last searched for revocations. */
-  #examined = ''
   /** Queue: polls and commits run one after the other, because both move the position. */
   #turn: Promise<unknown> = Promise.resolve()
   /** Number of failed commits, and the last error. Commits that were requested before a failure fail with it. */
@@ -78,11 +60,12 @@ export class RedisRecords implements Records {
     this.#options = options
     this.#local = new LocalRecords(options)
     this.#losses = new LossWatch(this.#run, options.onLoss)
+    this.#follower = new RecordsFollower(this.#local, this.#losses, this.#run)
   }
 
   /** True once Redis has been read. */
   get isRead(): boolean {
-    return this.#isRead
+    return this.#follower.isRead
   }
 
   get loss(): Loss | undefined {
@@ -139,7 +122,7 @@ export class RedisRecords implements Records {
   /** Applies changes of other instances now. */
   poll(): Promise<void> {
     return this.#inTurn(async () => {
-      await this.#catchUp()
+      await this.#follower.catchUp()
       if (this.loss === undefined || this.known === undefined) return
       // If Redis cannot be written to now, a later poll tries again.
       this.#local.applyRevocations(await shareRevoked(this.all('key'), this.#run).catch(() => []))
@@ -153,7 +136,7 @@ export class RedisRecords implements Records {
   /** Restores lost records, or plans it. Returns undefined if nothing was lost. Throws ERR_RECORDS_BEHIND or ERR_CONFLICT. */
   restore({ dryRun }: { readonly dryRun: boolean }): Promise<RestorePlan | undefined> {
     return this.#inTurn(async () => {
-      await this.#catchUp()
+      await this.#follower.catchUp()
       const { known, loss } = this
       if (loss === undefined) return undefined
       if (known === undefined || loss.knownBy !== undefined) {
@@ -165,9 +148,9 @@ export class RedisRecords implements Records {
         return isThere ? undefined : withRevoked(plan, this.#owed.due(this.all('key')))
       }
       const restored = await restoreKnown(known, this.#run)
-      // Another instance has restored the records since `#catchUp` above.
+      // Another instance has restored the records since `catchUp` above.
       if (restored === undefined) {
-        await this.#catchUp()
+        await this.#follower.catchUp()
         return undefined
       }
       this.#local.moveTo(restored.position, restored.marks)
@@ -209,7 +192,7 @@ export class RedisRecords implements Records {
     if (changes.length === 0) return undefined
     const kinds = new Set(changes.map(({ kind }) => kind))
     for (let tries = 0; tries < TRIES; tries++) {
-      if (!this.#isRead) await this.#catchUp()
+      if (!this.isRead) await this.#follower.catchUp()
       const { known } = this
       if (this.loss !== undefined || known === undefined) throw lostError()
       // `refusal` judges the records at `known`. If Redis has later changes, nothing is written.
@@ -232,100 +215,12 @@ export class RedisRecords implements Records {
         for (const change of changes) this.#local.set(change)
         return undefined
       }
-      const missed = await this.#catchUp()
+      const missed = await this.#follower.catchUp()
       // The change was validated against outdated data.
       if (missed.some(({ kind }) => kinds.has(kind))) break
     }
     if (this.loss !== undefined) throw lostError()
     throw new ServerError('ERR_CONFLICT', 'another instance made a change at the same moment: check its change and try again')
-  }
-
-  /** Applies and returns changes of other instances. */
-  async #catchUp(): Promise<readonly Change[]> {
-    const { known } = this
-    if (known === undefined) return this.#readAll()
-    const { last, mark, origin } = known.position
-    const reply = (await this.#run(FOLLOW, String(last), mark, origin)) as FollowReply
-    const [foundLast, foundMark, foundOrigin, notice, isThere, entries, marks, policies, keys] = reply
-    const found: Position = { last: foundLast, mark: foundMark, origin: foundOrigin }
-    if (isThere === 0) return this.#enterLoss(found)
-    const changes = entries.map(readChange)
-    const isWhole = changes.length === foundLast - last && changes.every((change) => change !== undefined)
-    // A copy of version 1 does not say which changes it includes.
-    if (!isWhole || (!this.#isRead && mark === '')) return this.#readAll()
-    this.#local.moveTo(found, readMarks(marks))
-    this.#local.apply(changes)
-    const [morePolicies, moreKeys] = [policies - this.#local.sizeOf('policy'), keys - this.#local.sizeOf('key')]
-    // Records have disappeared without being deleted.
-    if (morePolicies < 0 || moreKeys < 0) return [...changes, ...(await this.#enterLoss(found))]
-    if (!this.#isRead || morePolicies > 0 || moreKeys > 0) return [...changes, ...(await this.#readAll())]
-    await this.#losses.update(notice, found)
-    return changes
-  }
-
-  /** Reads all records. Returns the resulting changes. */
-  async #readAll(): Promise<readonly Change[]> {
-    const found = await this.#load()
-    // Another instance knows more than Redis has, and this instance knows nothing. So the records in Redis must not be taken as complete.
-    if (found.lost !== '' && this.known === undefined) {
-      this.#losses.learn(found.lost, 0, found.position)
-      return []
-    }
-    // Redis may have lost something since FOLLOW found it complete.
-    if (this.known !== undefined && !this.#includesKnown(found)) return this.#enterLoss(found.position)
-    this.#isRead = true
-    this.#local.moveTo(found.position, found.marks)
-    const changes = this.#local.replaceAll(found.tables, found.unreadable)
-    await this.#losses.update(found.lost, found.position)
-    return changes
-  }
-
-  /** True if Redis has everything that this instance has seen. The program FOLLOW does the same check. */
-  #includesKnown(found: FoundRecords): boolean {
-    const { last, mark, origin } = (this.known as KnownRecords).position
-    const { position, marks, tables, unreadable, isShort } = found
-    const [oldest = 0] = marks.values()
-    const hasMark = mark === '' || marks.has(mark) || (oldest > last && position.origin === origin)
-    // If changes were skipped, having fewer records than the last change recorded is a loss as well.
-    if (!hasMark || isShort || position.last < last) return false
-    return position.last > last || KINDS.every((kind) => countOf(kind, tables, unreadable) >= this.#local.sizeOf(kind))
-  }
-
-  /** Redis lacks changes that this instance has seen. Applies and returns revocations that are new in Redis. */
-  async #enterLoss(found: Position): Promise<readonly Change[]> {
-    const { position, tables: known } = this.known as KnownRecords
-    const state = JSON.stringify(found)
-    const loaded = this.#examined === state ? undefined : await this.#load()
-    if (loaded !== undefined && this.#isSame(loaded)) {
-      this.#isRead = true
-      this.#local.moveTo(loaded.position, loaded.marks)
-      await this.#losses.update(loaded.lost, loaded.position)
-      return []
-    }
-    await this.#losses.announce(position, found)
-    if (loaded === undefined) return []
-    this.#examined = state
-    const { tables } = loaded
-    const revoked = [...known.key]
-      .map(([id, ours]) => ({ id, ours, value: withEarliestEnd(ours, tables.key.get(id)) }))
-      .filter(({ value, ours }) => value !== ours)
-      .map(({ id, value }): Change => ({ kind: 'key', id, value }))
-    this.#local.apply(revoked)
-    return revoked
-  }
-
-  /**
-   * True if Redis has the same records on a branch that is at least as long: they were restored twice, and Redis lost the first restore
-   * with its mark.
-   */
-  #isSame({ position, marks, tables, isShort }: FoundRecords): boolean {
-    const { position: ours, tables: known } = this.known as KnownRecords
-    if (isShort || position.mark === '' || position.last < ours.last || Math.max(...marks.values()) > position.last) return false
-    return KINDS.every((kind) => differences(kind, known[kind], tables[kind]).length === 0)
-  }
-
-  async #load(): Promise<FoundRecords> {
-    return readLoaded((await this.#run(LOAD)) as LoadReply)
   }
 
   /** Writes revocations that Redis lacks, if changes are possible. */

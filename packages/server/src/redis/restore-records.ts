@@ -21,11 +21,11 @@ import {
 import { CLAIM, FINISH, KEPT_MARKS, LOAD_WITH_CHANGES, UNCLAIM, WRITE } from './records-programs.ts'
 import { planRestore, type RestorePlan } from './restore-plan.ts'
 
-/** Lifetime of the claim. Each part renews it. An instance that takes longer is considered dead. */
+/** Lifetime of the claim. Each chunk renews it. An instance that takes longer is considered dead. */
 const CLAIM_MS = 10_000
 
 /** Records that are written at a time. Redis serves other commands in between. */
-const RECORDS_A_PART = 500
+const RECORDS_A_CHUNK = 500
 
 export type RunProgram = (program: string, ...args: string[]) => Promise<unknown>
 
@@ -78,10 +78,10 @@ async function restoreAsPlanned(
   claim: string,
   run: RunProgram,
 ): Promise<Restored> {
-  let parts = 0
-  for (; parts * RECORDS_A_PART < plan.changes.length; parts++) {
-    const part = plan.changes.slice(parts * RECORDS_A_PART, (parts + 1) * RECORDS_A_PART)
-    if ((await run(WRITE, claim, String(CLAIM_MS), String(parts), ...writtenChanges(part))) !== 1) throw conflict()
+  let chunks = 0
+  for (; chunks * RECORDS_A_CHUNK < plan.changes.length; chunks++) {
+    const chunk = plan.changes.slice(chunks * RECORDS_A_CHUNK, (chunks + 1) * RECORDS_A_CHUNK)
+    if ((await run(WRITE, claim, String(CLAIM_MS), String(chunks), ...writtenChanges(chunk))) !== 1) throw conflict()
   }
   const { last, mark, origin } = found.position
   // Two above any known change. The gap makes every instance read all records.
@@ -94,7 +94,7 @@ async function restoreAsPlanned(
   const marks = new Map([...known.marks, ...since])
   const listed = [...marks].flatMap(([each, at]) => [each, String(at)])
   const counts = KINDS.map((kind) => countOf(kind, plan.tables, found.unreadable))
-  const args = [claim, last, mark, position.last, position.mark, position.origin, KEPT_MARKS, parts, ...counts, ...listed]
+  const args = [claim, last, mark, position.last, position.mark, position.origin, KEPT_MARKS, chunks, ...counts, ...listed]
   if ((await run(FINISH, ...args.map(String))) !== 1) throw conflict()
   return { plan, position, marks: marks.set(position.mark, position.last) }
 }

@@ -55,7 +55,7 @@ export class Sessions {
   /** Starts a session and ends the browser's previous one. Returns the Set-Cookie header. */
   start(request: IncomingMessage, { id }: ApiKey): string {
     this.#forget(request)
-    this.#makeRoom(id)
+    this.#evictOldest(id)
     const value = randomBytes(32).toString('base64url')
     const nowMs = this.#now()
     this.#sessions.set(digest(value), { keyId: id, madeMs: nowMs, usedMs: nowMs })
@@ -105,7 +105,7 @@ export class Sessions {
   }
 
   /** Removes ended sessions, and the oldest of this key if needed. Throws ERR_BUSY if only sessions of other keys are left. */
-  #makeRoom(keyId: string): void {
+  #evictOldest(keyId: string): void {
     const own: string[] = []
     for (const [found, session] of this.#sessions) {
       if (this.#livingKey(session) === undefined) this.#sessions.delete(found)

@@ -70,7 +70,7 @@ export class Subjects {
   }
 
   /**
-   * Returns a key, or a copy of the own enumerable properties of a record. The copy reads each getter once, so the checked values
+   * Returns a key, or a copy of the own enumerable properties of an object. The copy reads each getter once, so the checked values
    * are the values that count. Throws ERR_KEY if the subject does not fit these rules.
    */
   read(subject: Subject): Subject {

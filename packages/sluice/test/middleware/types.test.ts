@@ -125,13 +125,13 @@ describe('the key', () => {
     expressLimiter({ rules: plain, key: () => 'ada', onDenied: ({ key }) => void key?.toUpperCase() })
     expressLimiter({ rules: plain, key: async () => 'ada' })
     expressLimiter({ rules: [plain], onDecision: ({ key }) => void key.toUpperCase() })
-    // @ts-expect-error: not a record.
+    // @ts-expect-error: not an object.
     expressLimiter({ rules: plain, key: () => ({ user: 'ada' }) })
     // @ts-expect-error: not a number.
     expressLimiter({ rules: plain, key: () => 5 })
   })
 
-  test('is a record with exactly the names that the rules use', () => {
+  test('is an object with exactly the names that the rules use', () => {
     expressLimiter({ rules: perUser, key: () => ({ user: 'ada' }) })
     expressLimiter({ rules: [perUser, perOrg, perNothing], key: () => ({ user: 'ada', org: 'acme' }) })
     expressLimiter({ rules: [perUser, perOrg], key: async (req) => ({ user: req.path, org: 'acme' }) })
@@ -155,7 +155,7 @@ describe('the key', () => {
     koaLimiter({ limiter: createLimiter({ rules: plain }), key: () => 'ada' })
     // @ts-expect-error: Property 'org' is missing.
     koaLimiter({ limiter, key: () => ({ user: 'ada' }) })
-    // @ts-expect-error: not a record.
+    // @ts-expect-error: not an object.
     koaLimiter({ limiter: createLimiter({ rules: plain }), key: () => ({ user: 'ada' }) })
   })
 

@@ -66,11 +66,14 @@ export function RouteUsage({ clientId, route, together, onShared }: RouteUsagePr
             {data.mode !== 'enforce' && <span class="chip shadow">{data.mode === 'shadow' ? 'in shadow' : 'off'}</span>}
           </div>
           {isShared && <SharedRoutes routes={together} />}
-          <ul class="rule-bars">
-            {data.rules.map((rule) => (
-              <RuleBar key={rule.name} rule={rule} />
-            ))}
-          </ul>
+          {data.fallback !== undefined && <StoreNote isCounted={data.fallback === 'local'} />}
+          {(data.fallback === undefined || data.fallback === 'local') && (
+            <ul class="rule-bars">
+              {data.rules.map((rule) => (
+                <RuleBar key={rule.name} rule={rule} />
+              ))}
+            </ul>
+          )}
           {isAdmin.value && (
             <div class="row usage-actions">
               <button type="button" class="button slim" onClick={() => setDoing('reset')}>
@@ -87,6 +90,12 @@ export function RouteUsage({ clientId, route, together, onShared }: RouteUsagePr
       )}
     </li>
   )
+}
+
+/** Shown while the store does not answer. If nothing is counted, there are no numbers of this client to show. */
+function StoreNote({ isCounted }: { readonly isCounted: boolean }) {
+  const rest = isCounted ? 'These are the counters of one instance.' : 'Nothing is counted.'
+  return <p class="note warn">The store does not answer. {rest}</p>
 }
 
 function SharedRoutes({ routes }: { readonly routes: readonly string[] }) {

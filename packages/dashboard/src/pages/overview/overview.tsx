@@ -57,7 +57,7 @@ export function Overview() {
             ))}
           </ul>
         </div>
-        {buckets === undefined ? <div class="chart-room" /> : <DecisionsChart buckets={buckets} />}
+        {buckets === undefined ? <div class="chart-space" /> : <DecisionsChart buckets={buckets} />}
       </section>
       <div class="two-cards">
         <BusyPolicies stats={stats.data} seconds={Number(range)} />

@@ -8,11 +8,11 @@ import Type, { type Static } from 'typebox'
 import type { CheckResult } from '../../decide/decider.ts'
 import { ServerError } from '../../errors.ts'
 import { isUncounted } from '../../stats/uncounted.ts'
-import { forwardedRoute, type RoutePart } from '../forwarded-request.ts'
+import { forwardedRoute, type RoutePrefix } from '../forwarded-request.ts'
 import { headerText } from '../header-text.ts'
 import { rateLimitHeaders } from '../rate-limit-headers.ts'
-import { type App, described, type RouteContext } from '../route-options.ts'
-import { ClientId, Cost, Route, strict } from '../schemas.ts'
+import { type App, type Content, content, described, type RouteContext } from '../route-options.ts'
+import { ClientId, Cost, Failure, Route, strict } from '../schemas.ts'
 import { shortClientId } from '../short-client-id.ts'
 
 const FOLD = PATH_FOLDS.join('|')
@@ -32,7 +32,7 @@ const Query = Type.Object(
     route: Type.Optional(Type.String({ ...Route, description: 'The route. Default: the path of the forwarded request.' })),
     with: Type.Optional(
       Type.Enum(['method', 'host', 'method,host'], {
-        description: 'Parts to put before the path in the route, as in `POST example.com/orders`.',
+        description: 'Puts the method, the host or both before the path in the route, as in `POST example.com/orders`.',
       }),
     ),
     fold: Type.Optional(
@@ -75,10 +75,14 @@ export function authorizeRoute(app: App, { service, authentication }: RouteConte
           scope: 'check',
           answers: {
             200: Type.Null({ description: 'Allowed. No body.' }),
-            403: Type.Null({ description: 'Denied, if `deny_status` says so. No body.' }),
-            429: Type.Null({ description: 'Denied. No body.' }),
+            403: denial('Denied, if `deny_status` is 403', 'the key lacks the scope'),
+            429: denial('Denied', 'too many requests had a wrong key'),
+            503: denial(
+              'Denied, if `deny_status` is 503 or failure mode `deny` decided without the store',
+              'the service is not ready, or the store did not answer',
+            ),
           },
-          failures: [400, 503],
+          failures: [400],
         }),
         querystring: Query,
       },
@@ -96,6 +100,11 @@ export function authorizeRoute(app: App, { service, authentication }: RouteConte
   )
 }
 
+/** Describes a status that both a denial and a failure have. Only the failure has a body. */
+function denial(denied: string, failed: string): Content {
+  return content('application/json', `${denied}: no body. Or ${failed}: JSON.`, Failure)
+}
+
 /** Sends the status of a check. Without `denyStatus`, a denial is 429, or 503 if it was made without the store. */
 function sendStatus(reply: FastifyReply, result: CheckResult, denyStatus: number | undefined): FastifyReply {
   return reply
@@ -106,8 +115,8 @@ function sendStatus(reply: FastifyReply, result: CheckResult, denyStatus: number
 
 /** Returns the route for a path that the client chose. */
 function pathOf(query: Static<typeof Query>, headers: IncomingHttpHeaders): string {
-  const parts = listOf<RoutePart>(query.with)
-  const path = forwardedRoute(headers, { parts, fold: listOf<PathFold>(query.fold) })
+  const prefixes = listOf<RoutePrefix>(query.with)
+  const path = forwardedRoute(headers, { prefixes, fold: listOf<PathFold>(query.fold) })
   if (path !== undefined) return path
   throw new ServerError('ERR_INPUT', 'X-Forwarded-Uri or X-Original-URI is missing: the proxy must send the path of the request')
 }

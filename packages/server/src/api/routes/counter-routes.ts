@@ -36,7 +36,9 @@ export function counterRoutes(app: App, context: RouteContext): void {
       const { policy, decision } = await decider.usage(client_id, route, cost)
       const allowed = decision.allowed || policy.mode !== 'enforce'
       const status = allowed ? ('Allow' as const) : ('Deny' as const)
-      return success({ client_id, route, policy: policy.name, mode: policy.mode, status, rules: decision.rules.map(ruleUsage) })
+      const rules = decision.rules.map(ruleUsage)
+      const fallback = decision.failure && { fallback: decision.failure.then }
+      return success({ client_id, route, policy: policy.name, mode: policy.mode, status, rules, ...fallback })
     },
   )
 

@@ -19,11 +19,17 @@ export function usageCommand(terminal: Terminal): Command {
     const usage = await withClient(options, terminal, (client) => client.usage({ clientId, route, cost: options.cost }))
     if (options.json) return printJson(terminal.stdout, usage)
     const mode = usage.mode === 'enforce' ? '' : ` (${usage.mode})`
+    const head = `${usage.allowed ? 'Allow' : 'Deny '}  policy ${usage.policy}${mode}`
+    if (usage.storeFallback === 'allow' || usage.storeFallback === 'deny') {
+      // The numbers of the rules describe no client.
+      return print(terminal.stdout, `${head}: the store does not answer, and nothing is counted`)
+    }
+    const origin = usage.storeFallback === 'local' ? ': the store does not answer, these are the counters of one instance' : ''
     const rows = usage.rules.map(({ name, limit, used, remaining, retryAfterMs, resetAfterMs }) => {
       return [name, used, remaining, limit, retryAfterMs === 0 ? 'now' : wait(retryAfterMs), wait(resetAfterMs)]
     })
     const heading = ['rule', 'used', 'left', 'limit', 'passes in', 'all free in']
-    print(terminal.stdout, `${usage.allowed ? 'Allow' : 'Deny '}  policy ${usage.policy}${mode}\n${table([heading, ...rows])}`)
+    print(terminal.stdout, `${head}${origin}\n${table([heading, ...rows])}`)
   })
 }
 

@@ -143,7 +143,7 @@ describe('lists', () => {
     expect(limiter.get('203.0.113.9')).toBe(0)
   })
 
-  test('any value of a record matches', async () => {
+  test('any value of an object of keys matches', async () => {
     const { ask } = limitedHandler({
       rules: [
         fixedWindow({ limit: 1, window: '1m', per: 'user', name: 'user' }),

@@ -1,6 +1,10 @@
-// The gate behind every door. It decides if a request passes, and writes the fields of its response. Steps: skip, lists of
-// addresses, limiter, key and cost, lists of keys, hit, response; and later perhaps a refund.
-// Invariant: a request is charged at most once on each state, and no promise is made if all values are known at once.
+// A gate decides if a request passes, and writes the fields of its response. Every door has one. The steps of a request:
+// 1. `enter` asks `skip`.
+// 2. `#screen` looks up the client's address in the lists, and finds the limiter, the key and the cost.
+// 3. `#count` looks up the key in the lists, and hits the limiter.
+// 4. `#conclude` reports the decision, and `#deny` makes the response of a denied request.
+// 5. `writeFields` writes fields to the response, and `refundIfFree` gives units back if the response is not charged.
+// Invariant: a request is charged at most once on each state. No promise is made if all values are known at once.
 
 import { checkCost } from '../../core/cost.ts'
 import type { Decision } from '../../core/decision.ts'
@@ -77,8 +81,8 @@ export class Gate<R extends object, S> {
   }
 
   /**
-   * Writes the denial's fields, or the rate limit fields. Adds to fields that are lists; a policy is named once. Of other fields,
-   * the tightest limiter's stay.
+   * Writes the denial's fields, or the rate limit fields. Several gates may write to one response: a field that is a list gets the
+   * members of each, and names a policy once. Any other field describes the tightest limiter.
    */
   writeFields(context: GateContext<R>, response: S): void {
     if (!this.hasFields(context)) return
@@ -110,7 +114,7 @@ export class Gate<R extends object, S> {
     if (charged !== undefined && !isCharged) refund(charged)
   }
 
-  /** The response has been sent, so no caller can handle an error of `charge`. The charge stays. */
+  /** Returns the result of `charge`. The response has been sent, so no caller can handle an error: after one, the charge stays. */
   #isCharged(ask: () => boolean): boolean {
     try {
       return ask()
@@ -123,6 +127,7 @@ export class Gate<R extends object, S> {
     }
   }
 
+  /** Looks up the client's address in the lists. If it is in none, finds the limiter, the key and the cost. */
   #screen(context: GateContext<R>): MaybePromise<GateContext<R>> {
     const { request } = context
     const { allow, block, key, cost } = this.#options
@@ -143,6 +148,7 @@ export class Gate<R extends object, S> {
     )
   }
 
+  /** Looks up the key in the lists. If it is in none, hits the limiter, on the rules that no earlier gate has charged. */
   #count(context: GateContext<R>, prepared: GateLimiter, subject: Subject, cost: Cost | undefined): MaybePromise<GateContext<R>> {
     const { allow, block, mode } = this.#options
     if (block?.hasKey(subject)) return this.#deny(context, () => block.denial)
@@ -159,7 +165,7 @@ export class Gate<R extends object, S> {
     }
     const hit = () => limiter.hit(subject, context.cost === undefined ? undefined : { cost: context.cost })
     const conclude = (decision: Decision) => this.#conclude(context, decision)
-    // The time before the hit. With a slow store, the charge may seem older than it is, and is then not refunded.
+    // The clock is read before the hit. If the store is slow, the charge seems older than it is, and may not be refunded.
     if (this.#isChargedLater) context.hitAtMs = limiter.clock.now()
     if (mode !== 'shadow') return andThen(hit(), conclude)
     return tryThen(hit, conclude, (error) => {
@@ -169,6 +175,7 @@ export class Gate<R extends object, S> {
     })
   }
 
+  /** Reports the decision, and denies the request if it says so. */
   #conclude(context: GateContext<R>, decision: Decision): MaybePromise<GateContext<R>> {
     context.decision = decision
     context.leaveMark()
@@ -177,6 +184,7 @@ export class Gate<R extends object, S> {
     return this.#deny(context, () => (context.limiter as GateLimiter).responder.denial(decision))
   }
 
+  /** Denies the request, with the response that `onDenied` may change. In shadow mode, only reports the denial. */
   #deny(context: GateContext<R>, denialOf: () => Denial): MaybePromise<GateContext<R>> {
     const { mode, onDenied, onShadowDenied } = this.#options
     if (mode === 'shadow') {

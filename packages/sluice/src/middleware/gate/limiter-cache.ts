@@ -7,7 +7,7 @@ import type { GateLimiter } from './gate-limiter.ts'
 /** One rule, or several: one decision over all of them. */
 export type Rules<T extends Rule = Rule> = T | readonly T[]
 
-/** More than any application has plans. If there are more rules, they are made from the content of requests. */
+/** Maximum number of limiters. No application has so many plans: only rules that are made from requests can be more. */
 const MOST_LIMITERS = 1000
 
 export class LimiterCache {

@@ -28,15 +28,15 @@ describe('options that cannot work are refused when the middleware is made', () 
       'a cost that is a text',
       { rules, cost: '2' },
       'cost',
-      'needs cost to be a whole number, a record by rule name, or a function',
+      'needs cost to be a whole number, an object by rule name, or a function',
     ],
     [
       'a cost that is a list',
       { rules, cost: [1] },
       'cost',
-      'needs cost to be a whole number, a record by rule name, or a function',
+      'needs cost to be a whole number, an object by rule name, or a function',
     ],
-    ['a list of costs, for plans', { rules: () => rules, cost: [1] }, 'cost', 'needs cost to be a whole number, a record'],
+    ['a list of costs, for plans', { rules: () => rules, cost: [1] }, 'cost', 'needs cost to be a whole number, an object'],
     [
       'a cost of a rule that does not exist',
       { rules, cost: { zz: 1 } },

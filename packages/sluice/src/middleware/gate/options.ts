@@ -34,16 +34,16 @@ export interface GateOptions<R, T extends Rule = Rule, S extends Subject = Subje
   /** Deadline and fallback if that store fails. */
   readonly failure?: FailureOptions
   /**
-   * Returns the key of a request; for rules with `per`, a record with exactly the names that they use. Default: the client's
+   * Returns the key of a request; for rules with `per`, an object with exactly the names that they use. Default: the client's
    * address, for rules without `per` and for `per: 'address'`.
    */
   key?(request: R, context: RequestContext<R>): MaybePromise<NoInfer<S>>
-  /** Units that a request spends: one number for all rules, or a record by rule name. Default: 1. */
+  /** Units that a request spends: one number for all rules, or an object by rule name. Default: 1. */
   readonly cost?: Cost | ((request: R, context: RequestContext<R>) => MaybePromise<Cost>)
   /** Returns true for requests that are neither counted nor limited. */
   skip?(request: R, context: RequestContext<R>): MaybePromise<boolean>
   /**
-   * Clients that are neither counted nor limited: `clientList()` of `sluice/http`. If the key is a record, each of its values is
+   * Clients that are neither counted nor limited: `clientList()` of `sluice/http`. If the key is an object, each of its values is
    * looked up.
    */
   readonly allow?: ClientList
@@ -113,5 +113,5 @@ export function checkGateOptions<R>(door: string, options: AnyOptions<R>): void 
   if (typeof cost === 'number') checkCost(cost, 1)
   else if (typeof cost === 'object' && cost !== null && !Array.isArray(cost))
     for (const name in cost) checkCost(cost[name], 0, name)
-  else demand('cost', typeof cost === 'function', 'a whole number, a record by rule name, or a function')
+  else demand('cost', typeof cost === 'function', 'a whole number, an object by rule name, or a function')
 }

@@ -1,4 +1,5 @@
-// Requests that pass several limiters: a state is charged once, and some fields can describe only one limiter.
+// A request may pass several gates. These functions find the states and fields that are left for the present gate.
+// Invariant: a request charges a state once. A field that can describe only one limiter describes the tightest.
 
 import type { Rule } from '../../core/rule.ts'
 import type { Subject } from '../../core/subject.ts'

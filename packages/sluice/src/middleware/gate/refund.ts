@@ -1,5 +1,5 @@
-// Refunds a request whose response is not charged.
-// Invariant: only units that were spent and still count are given back. Units of a window that has ended no longer count.
+// A refund gives a request its units back, because its response is not charged.
+// Invariant: a refund gives back only units that were spent and still count. Units of a window that has ended do not count.
 
 import type { RuleStatus } from '../../core/decision.ts'
 import type { Rule } from '../../core/rule.ts'

@@ -16,14 +16,14 @@ export interface RequestContext<R> {
 }
 
 export interface DecidedContext<R, S extends Subject = Subject> extends RequestContext<R> {
-  /** The key, or record of keys, that the request counted for. */
+  /** The key, or object of keys, that the request counted for. */
   readonly key: S
   readonly decision: Decision
 }
 
 /** A request that would be denied. */
 export interface ShadowContext<R, S extends Subject = Subject> extends RequestContext<R> {
-  /** The key, or record of keys, that the request counted for; undefined if it was blocked by its address. */
+  /** The key, or object of keys, that the request counted for; undefined if it was blocked by its address. */
   readonly key: S | undefined
   /** Undefined if the request was blocked. */
   readonly decision: Decision | undefined

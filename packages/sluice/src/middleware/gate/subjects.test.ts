@@ -1,4 +1,4 @@
-// Several keys in one decision: rules with `per`, keys that are records, costs by rule.
+// Several keys in one decision: rules with `per`, keys that are objects, costs by rule.
 
 import { describe, expect, test } from 'vitest'
 import { limitedHandler } from '../../../test/middleware/limited-handler.ts'
@@ -20,7 +20,7 @@ const key = ({ headers }: Request, { address }: { readonly address: { readonly k
   account: headers.get('account') ?? '',
 })
 
-describe('a record of keys', () => {
+describe('an object of keys', () => {
   test.each([
     ['in memory', () => memoryStore({ clock: fakeClock() })],
     ['behind promises', () => promiseStore(fakeClock())],
@@ -50,7 +50,7 @@ describe('a record of keys', () => {
     expect((await ask({ account: 'ada' })).headers.get('X-RateLimit-Limit')).toBe('2')
   })
 
-  test('callbacks are given the record', async () => {
+  test('callbacks are given the object', async () => {
     const keys: unknown[] = []
     const { ask } = limitedHandler({ rules, key, onDecision: (context) => keys.push(context.key) })
     await ask({ account: 'ada' })
