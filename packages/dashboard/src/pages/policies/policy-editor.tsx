@@ -24,9 +24,9 @@ const MODES: readonly (readonly [PolicyMode, string])[] = [
 ]
 
 const MODE_SAYS: Readonly<Record<PolicyMode, string>> = {
-  enforce: 'It decides.',
-  shadow: 'It counts and tells, but lets everything through.',
-  off: 'It does not even count.',
+  enforce: 'It allows and denies requests.',
+  shadow: 'It counts and reports denials, but lets every request pass.',
+  off: 'It neither counts nor denies.',
 }
 
 const SCOPES = [
@@ -135,7 +135,7 @@ export function PolicyEditor({ policy, onChanged }: PolicyEditorProps) {
               onInput={(route) => change({ route })}
             />
           </div>
-          <p class="small soft">Exact, or with a * at the end for all that begin so. The most specific policy counts.</p>
+          <p class="small soft">An exact name, a prefix that ends in *, or * for all. The most specific policy decides.</p>
           <div class="field">
             <span class="label">Mode</span>
             <div class="row">
