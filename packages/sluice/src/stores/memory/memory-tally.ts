@@ -47,7 +47,10 @@ export class MemoryTally implements Tally<'sync'>, States {
   readonly #tables: readonly Table[]
   /** Cells for a copy of a state that is not kept. */
   readonly #scratch: Float64Array
-  /** A hit on every rule. The object is reused: a hit makes no object except its figures and its decision. */
+  /**
+   * A hit of one key on every rule. Only the first charge has the key. The object is reused: a hit makes no object except its
+   * figures and its decision.
+   */
   readonly #hit: { readonly operation: 'hit'; readonly charges: readonly ReusedCharge[] }
   /** The present call, and the location of each of its charges. */
   #charges: readonly Charge[] = []
@@ -71,10 +74,8 @@ export class MemoryTally implements Tally<'sync'>, States {
     // The clock is read first. A caller's own clock could call this limiter, and would overwrite the charges.
     const nowMs = this.#state.clock.now()
     const { charges } = this.#hit
-    for (let i = 0; i < charges.length; i++) {
-      charges[i].key = key
-      charges[i].amount = cost
-    }
+    charges[0].key = key
+    if (charges[0].amount !== cost) for (const charge of charges) charge.amount = cost
     return decide(this.#rules, this.#askAt(this.#hit, nowMs))
   }
 
@@ -157,12 +158,12 @@ export class MemoryTally implements Tally<'sync'>, States {
     const { keyHash } = this.#state
     const charges = this.#charges
     this.#state.seedKeys()
+    const isOneKey = charges === this.#hit.charges
     let keyHi = 0
     this.#isWhole = true
     for (let i = 0; i < charges.length; i++) {
       const location = this.#asked[i]
-      const { key } = charges[i]
-      if (i === 0 || key !== charges[i - 1].key) keyHi = keyHash.hash(key)
+      if (i === 0 || (!isOneKey && charges[i].key !== charges[i - 1].key)) keyHi = keyHash.hash(charges[i].key)
       location.hi = keyHi ^ location.ruleHi
       location.lo = notEmpty(keyHash.lo ^ location.ruleLo, location.hi)
       location.rows = location.table.rowsFor(location.hi)
