@@ -1,13 +1,18 @@
 // Gathers the calls of one turn of the event loop, and sends them as one command for each part.
 // Invariants: a call waits no longer than the turn in which it was made, and calls in one part keep their order.
 
-import { type Charge, type Figures, figureCount, type Operation } from '../core/call.ts'
+import { type Call, type Figures, figureCount } from '../core/call.ts'
 import { HandOut } from './hand-out.ts'
 import type { ScriptedAnswer, ScriptedCall, ScriptedOptions } from './scripted.ts'
 
+/** The answer to a call whose states are not in the part that was asked. The script wrote nothing for the call. */
+export const MOVED = Symbol('moved')
+
 interface QueuedCall<D> extends ScriptedCall<D> {
   readonly part: string
-  readonly resolve: (figures: Figures) => void
+  /** Asks a call again that was answered with `MOVED`. */
+  readonly askAgain: (call: Call) => Promise<Figures>
+  readonly resolve: (figures: Figures | Promise<Figures>) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -22,10 +27,10 @@ export class ScriptedQueue<D> {
     this.#options = options
   }
 
-  ask(part: string, operation: Operation, charges: readonly Charge[], rules: D): Promise<Figures> {
+  ask(part: string, { operation, charges }: Call, rules: D, askAgain: QueuedCall<D>['askAgain']): Promise<Figures> {
     return new Promise((resolve, reject) => {
       this.#flushLater()
-      this.#queued.push({ operation, charges, rules, part, resolve, reject })
+      this.#queued.push({ operation, charges, rules, part, askAgain, resolve, reject })
       if (this.#queued.length < this.#options.most) return
       // All calls of a turn are refused, or none is. If the first were refused and the last sent, the last would be decided
       // first.
@@ -89,7 +94,8 @@ export class ScriptedQueue<D> {
 function deliver(calls: readonly QueuedCall<unknown>[], answers: readonly ScriptedAnswer[]): void {
   for (let i = 0; i < calls.length; i++) {
     const answer = answers[i]
-    if (!Array.isArray(answer)) calls[i].reject(answer)
+    if (answer === MOVED) calls[i].resolve(calls[i].askAgain(calls[i]))
+    else if (!Array.isArray(answer)) calls[i].reject(answer)
     else if (areFigures(answer, figureCount(calls[i]))) calls[i].resolve(answer)
     else calls[i].reject(new Error(`the script answered [${answer}] where ${figureCount(calls[i])} figures belong`))
   }

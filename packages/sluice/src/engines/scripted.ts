@@ -3,13 +3,15 @@
 
 import type { Call, Charge, Figures } from '../core/call.ts'
 import type { TimerClock } from '../core/clock.ts'
-import type { SluiceError } from '../core/errors.ts'
+import { SluiceError } from '../core/errors.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Store, Tally } from '../core/store.ts'
 import { storeGuard } from '../failure/store-health.ts'
 import { askInParts, type PartOfCall } from './call-in-parts.ts'
 import { PartsAsked } from './parts-asked.ts'
-import { ScriptedQueue } from './scripted-queue.ts'
+import { type MOVED, ScriptedQueue } from './scripted-queue.ts'
+
+export { MOVED } from './scripted-queue.ts'
 
 /** A call for the script. All states of its charges are in one part. */
 export interface ScriptedCall<D> extends Call {
@@ -17,8 +19,11 @@ export interface ScriptedCall<D> extends Call {
   readonly rules: D
 }
 
-/** The figures of a call, or the error of this call alone. An error means that the script wrote nothing for the call. */
-export type ScriptedAnswer = Figures | SluiceError
+/**
+ * The figures of a call, or the error of this call alone, or `MOVED` if its states are not in the part that was asked. An error or
+ * `MOVED` means that the script wrote nothing for the call.
+ */
+export type ScriptedAnswer = Figures | SluiceError | typeof MOVED
 
 /**
  * The connection of a scripted store to its server. The engine gathers calls, keeps their order, splits calls over several parts,
@@ -43,8 +48,13 @@ export interface ScriptedOptions<D> {
    * never work, and ERR_STORE_UNKNOWN otherwise.
    */
   sortError(thrown: unknown): SluiceError
-  /** Returns the name of the part that keeps all states of a key, such as a slot of a cluster. Default: the store is one part. */
+  /** Returns the name of the part that keeps all states of a key, such as a node of a cluster. Default: the store is one part. */
   partOf?(key: string): string
+  /**
+   * Returns the name of a smaller part that keeps all states of a key wherever they are, such as a slot of a cluster. A call that
+   * was answered with `MOVED` is asked once more, in these parts. Default: such a call is refused.
+   */
+  exactPartOf?(key: string): string
   /** Returns the name of the server of a part. Servers fail independently. Default: each part is a server. */
   serverOf?(part: string): string
   /** False while the server would refuse commands. Default: always true. */
@@ -106,7 +116,8 @@ class QueuedTally<D> implements Tally<'async'> {
     if (part !== undefined) return this.#askPart(part, call)
     const asked = new PartsAsked()
     this.#asked.set(call, asked)
-    return askInParts(call, this.#split(call.charges), this.#rules, (each, partCall) =>
+    const parts = split(call.charges, (key) => this.#options.partOf?.(key) ?? WHOLE)
+    return askInParts(call, parts, this.#rules, (each, partCall) =>
       asked.note(serverOf(each, this.#options), this.#askPart(each, partCall)),
     )
   }
@@ -115,8 +126,23 @@ class QueuedTally<D> implements Tally<'async'> {
     return this.#asked.get(call)?.failed
   }
 
-  #askPart(part: string, { operation, charges }: Call): Promise<Figures> {
-    return this.#queue.ask(part, operation, charges, this.#describe(charges))
+  #askPart(part: string, call: Call): Promise<Figures> {
+    return this.#queue.ask(part, call, this.#describe(call.charges), this.#askAgain)
+  }
+
+  /** Asks a call again whose states were not in its part. The call was not counted. */
+  readonly #askAgain = async ({ operation, charges }: Call): Promise<Figures> => {
+    const { exactPartOf } = this.#options
+    if (exactPartOf === undefined) throw movedError()
+    const parts = split(charges, exactPartOf)
+    const ask = (part: string, call: Call) =>
+      this.#queue.ask(part, call, this.#describe(call.charges), async () => {
+        throw movedError()
+      })
+    if (parts.length === 1) return ask(parts[0].part, { operation, charges })
+    // One part of a hit in several parts, which has fallen into several itself. The hit gives back what it has charged.
+    if (operation === 'timedHit') throw movedError()
+    return askInParts({ operation, charges }, parts, this.#rules, ask)
   }
 
   /** Returns the part of all charges; undefined if there are several parts. */
@@ -127,22 +153,6 @@ class QueuedTally<D> implements Tally<'async'> {
     const part = options.partOf(key)
     for (const charge of charges) if (charge.key !== key && options.partOf(charge.key) !== part) return undefined
     return part
-  }
-
-  /**
-   * Returns the parts of a call in one fixed order, the same in every process. If two calls compete for the last units of two
-   * parts, the call that is first in the first part gets both.
-   */
-  #split(charges: readonly Charge[]): readonly PartOfCall[] {
-    const parts = new Map<string, { part: string; charges: Charge[]; indexes: number[] }>()
-    charges.forEach((charge, index) => {
-      const part = this.#options.partOf?.(charge.key) ?? WHOLE
-      const found = parts.get(part) ?? { part, charges: [], indexes: [] }
-      parts.set(part, found)
-      found.charges.push(charge)
-      found.indexes.push(index)
-    })
-    return [...parts.values()].sort((a, b) => (a.part < b.part ? -1 : 1))
   }
 
   #describe(charges: readonly Charge[]): D {
@@ -156,6 +166,26 @@ class QueuedTally<D> implements Tally<'async'> {
     }
     return described
   }
+}
+
+/**
+ * Returns the parts of a call in one fixed order, the same in every process. If two calls compete for the last units of two parts,
+ * the call that is first in the first part gets both.
+ */
+function split(charges: readonly Charge[], partOf: (key: string) => string): readonly PartOfCall[] {
+  const parts = new Map<string, { part: string; charges: Charge[]; indexes: number[] }>()
+  charges.forEach((charge, index) => {
+    const part = partOf(charge.key)
+    const found = parts.get(part) ?? { part, charges: [], indexes: [] }
+    parts.set(part, found)
+    found.charges.push(charge)
+    found.indexes.push(index)
+  })
+  return [...parts.values()].sort((a, b) => (a.part < b.part ? -1 : 1))
+}
+
+function movedError(): SluiceError {
+  return new SluiceError('ERR_STORE_REFUSED', 'the states of this call are moving between parts of the store')
 }
 
 function serversOf<D>({ charges }: Call, partOf: (key: string) => string, options: ScriptedOptions<D>): readonly string[] {
