@@ -9,7 +9,6 @@ import type { ScriptedAnswer, ScriptedCall, ScriptedOptions } from './scripted.t
 export const MOVED = Symbol('moved')
 
 interface QueuedCall<D> extends ScriptedCall<D> {
-  readonly part: string
   /** Asks a call again that was answered with `MOVED`. */
   readonly askAgain: (call: Call) => Promise<Figures>
   readonly resolve: (figures: Figures | Promise<Figures>) => void
@@ -19,7 +18,8 @@ interface QueuedCall<D> extends ScriptedCall<D> {
 export class ScriptedQueue<D> {
   readonly #options: ScriptedOptions<D>
   readonly #handOut = new HandOut()
-  #queued: QueuedCall<D>[] = []
+  /** Calls by part, in the order of the parts' first calls. */
+  readonly #queued = new Map<string, QueuedCall<D>[]>()
   /** True while an immediate is set: what is sent before leaves it for the calls that come after. */
   #isAwaited = false
 
@@ -30,11 +30,14 @@ export class ScriptedQueue<D> {
   ask(part: string, { operation, charges }: Call, rules: D, askAgain: QueuedCall<D>['askAgain']): Promise<Figures> {
     return new Promise((resolve, reject) => {
       this.#flushLater()
-      this.#queued.push({ operation, charges, rules, part, askAgain, resolve, reject })
-      if (this.#queued.length < this.#options.most) return
+      const queued = { operation, charges, rules, askAgain, resolve, reject }
+      const inPart = this.#queued.get(part)
+      if (inPart === undefined) this.#queued.set(part, [queued])
+      else inPart.push(queued)
+      if ((inPart?.length ?? 1) < this.#options.most) return
       // All calls of a turn are refused, or none is. If the first were refused and the last sent, the last would be decided
       // first.
-      if (this.#options.isOpen?.() ?? true) this.#flush()
+      if (this.#options.isOpen?.() ?? true) this.#flushPart(part)
     })
   }
 
@@ -48,20 +51,13 @@ export class ScriptedQueue<D> {
   }
 
   #flush(): void {
-    const calls = this.#queued
-    if (calls.length === 0) return
-    this.#queued = []
-    if (this.#options.partOf === undefined) {
-      this.#sendAll(calls[0].part, calls)
-      return
-    }
-    const byPart = new Map<string, QueuedCall<D>[]>()
-    for (const call of calls) {
-      const others = byPart.get(call.part)
-      if (others === undefined) byPart.set(call.part, [call])
-      else others.push(call)
-    }
-    for (const [part, inPart] of byPart) this.#sendAll(part, inPart)
+    for (const part of this.#queued.keys()) this.#flushPart(part)
+  }
+
+  #flushPart(part: string): void {
+    const calls = this.#queued.get(part) ?? []
+    this.#queued.delete(part)
+    this.#sendAll(part, calls)
   }
 
   #sendAll(part: string, calls: readonly QueuedCall<D>[]): void {

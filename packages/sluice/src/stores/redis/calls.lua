@@ -3,8 +3,7 @@
 -- function returns the key that was read last, for the error message of a call. A call fails before it writes anything.
 -- Numbers are written with %d, because tostring() keeps only 14 digits.
 
-local function defineCalls(describedSets, nowMs, graceMs)
-  local KEYS = KEYS
+local function defineCalls(KEYS, describedSets, nowMs, graceMs)
   local call = redis.call
   local pack, unpack = struct.pack, struct.unpack
   local format = string.format

@@ -11,7 +11,7 @@
 -- anything, has its error message instead. The reply is one text, because some clients read a list more slowly than Redis makes
 -- it.
 
-local KEYS = KEYS
+local KEYS = #KEYS > 0 and KEYS or { unpack(ARGV, 2) }
 local call = redis.call
 local request = cjson.decode(ARGV[1])
 
@@ -61,7 +61,7 @@ end
 -- a short way, which does a whole hit or nothing.
 local step, keyOfLast
 local function longWay(operation, setIndex, amount, firstKey)
-  if not step then step, keyOfLast = defineCalls(request.sets, nowMs, graceMs) end
+  if not step then step, keyOfLast = defineCalls(KEYS, request.sets, nowMs, graceMs) end
   local ok, answer = pcall(step, operation, setIndex, amount, firstKey)
   if ok then return answer end
   local text = type(answer) == 'table' and answer.err or tostring(answer)

@@ -11,7 +11,7 @@ export const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   'wide-stepped-meter': ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed'],
 }
 
-export const PROGRAM_SHA1 = '8ae1878d744816074138993cd4769b01667e90a6'
+export const PROGRAM_SHA1 = 'fb1ec9eab6fecd6f8b08522e9483361daed33649'
 
 export const PROGRAM = `local MAX = 9007199254740991
 local INFINITY = math.huge
@@ -494,8 +494,7 @@ if name == 'sliding-log' then return { limit = described[2], windowMs = describe
 if name == 'sliding-window' then return { limit = described[2], windowMs = described[3], isOnClock = described[4], roundsDown = described[5], mostUsed = described[6] }, defineSlidingWindow, nil end
 if name == 'meter' or name == 'stepped-meter' or name == 'wide-meter' or name == 'wide-stepped-meter' then return { limit = described[2], unitsPerToken = described[3], drainPerTick = described[4], tickMs = described[5], mostUsed = described[6] }, defineMeter, nil end
 end
-local function defineCalls(describedSets, nowMs, graceMs)
-local KEYS = KEYS
+local function defineCalls(KEYS, describedSets, nowMs, graceMs)
 local call = redis.call
 local pack, unpack = struct.pack, struct.unpack
 local format = string.format
@@ -685,7 +684,7 @@ return OPERATIONS[operation](setOf(setIndex), firstKey, amount, operation)
 end
 return step, function() return lastKey end
 end
-local KEYS = KEYS
+local KEYS = #KEYS > 0 and KEYS or { unpack(ARGV, 2) }
 local call = redis.call
 local request = cjson.decode(ARGV[1])
 local NOTED = 31
@@ -721,7 +720,7 @@ nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
 end
 local step, keyOfLast
 local function longWay(operation, setIndex, amount, firstKey)
-if not step then step, keyOfLast = defineCalls(request.sets, nowMs, graceMs) end
+if not step then step, keyOfLast = defineCalls(KEYS, request.sets, nowMs, graceMs) end
 local ok, answer = pcall(step, operation, setIndex, amount, firstKey)
 if ok then return answer end
 local text = type(answer) == 'table' and answer.err or tostring(answer)

@@ -1,13 +1,12 @@
 import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
-import { CLUSTER, type Connected, clientFor, SINGLE } from '../../../test/redis/clients.ts'
-import { beforeTests, freshPrefix, patientLimiter, realCluster, realRedis } from '../../../test/redis/real-redis.ts'
+import { clientFor, SINGLE } from '../../../test/redis/clients.ts'
+import { beforeTests, freshPrefix, patientLimiter, realRedis } from '../../../test/redis/real-redis.ts'
 import { parseRule } from '../../algorithms/parse-rule.ts'
 import type { Call } from '../../core/call.ts'
 import { createLimiter, type Decision, fixedWindow, type Limiter, slidingLog, tokenBucket } from '../../index.ts'
 import { definitionStore, everyRule, exampleRule, fakeClock } from '../../testing/index.ts'
 import { seededRandom } from '../../testing/random.ts'
-import { slotOf } from './hash-slot.ts'
 import type { SendCommand } from './redis-client.ts'
 import { type RedisStoreOptions, redisStore } from './redis-store.ts'
 
@@ -266,46 +265,6 @@ describe('a program that is not there', () => {
       expect(await limiter.hit('ada')).toMatchObject({ allowed: true, remaining: 4 })
       expect(await limiter.get('ada')).toBe(1)
     })
-  }
-})
-
-describe('in a cluster', () => {
-  const cluster = realCluster()
-  const primaries = () => cluster.it.primaries
-
-  async function sumOf(section: 'commandstats' | 'errorstats', pattern: RegExp): Promise<number> {
-    const infos = await Promise.all(primaries().map((node) => node.cli('INFO', section)))
-    return infos.reduce((sum, info) => sum + Number(pattern.exec(info)?.[1] ?? 0), 0)
-  }
-
-  for (const [name, connect] of Object.entries(CLUSTER)) {
-    const connected = clientFor(connect, () => primaries()[0].port)
-    const prefix = freshPrefix()
-
-    test(`${name}: a command a slot, sent to the node that has it`, async () => {
-      const limiter = limiterOn(connected.it, prefix)
-      const users = Array.from({ length: 60 }, (_, i) => `user ${i % 20}`)
-      await Promise.all(users.map((user) => limiter.peek(user)))
-      await Promise.all(primaries().map((node) => node.cli('CONFIG', 'RESETSTAT')))
-      const decisions = await Promise.all(users.map((user) => limiter.hit(user)))
-      expect(decisions.map(({ remaining }) => remaining)).toEqual(users.map((_, i) => 4 - Math.floor(i / 20)))
-      const slots = new Set(users.map((user) => slotOf(`{${user}}`)))
-      expect(await sumOf('commandstats', /cmdstat_evalsha:calls=(\d+)/)).toBe(slots.size)
-      expect(await sumOf('errorstats', /errorstat_MOVED:count=(\d+)/)).toBe(0)
-    })
-
-    test(`${name}: a program that is not there is sent to the node that lacks it`, async () => {
-      const limiter = limiterOn(connected.it, prefix)
-      await Promise.all(primaries().map((node) => node.cli('SCRIPT', 'FLUSH')))
-      const users = Array.from({ length: 20 }, (_, i) => `other ${i}`)
-      const decisions = await Promise.all(users.map((user) => limiter.hit(user)))
-      expect(decisions.every(({ remaining }) => remaining === 4)).toBe(true)
-      expect(await Promise.all(users.map((user) => limiter.get(user)))).toEqual(users.map(() => 1))
-    })
-  }
-
-  function limiterOn({ client }: Connected, prefix: string): Limiter<'async'> {
-    return patientLimiter([five, parseRule('100/minute')], redisStore(client, { prefix }))
   }
 })
 

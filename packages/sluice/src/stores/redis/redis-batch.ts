@@ -2,12 +2,13 @@
 
 import { randomBytes } from 'node:crypto'
 import { SluiceError } from '../../core/errors.ts'
-import type { ScriptedAnswer, ScriptedCall } from '../../engines/scripted.ts'
+import { MOVED, type ScriptedAnswer, type ScriptedCall } from '../../engines/scripted.ts'
+import { type ClusterParts, isNode } from './cluster-parts.ts'
 import { tagIn } from './hash-slot.ts'
 import { LoadedProgram } from './loaded-program.ts'
 import { PROGRAM, PROGRAM_SHA1 } from './program.ts'
 import type { Connection } from './redis-client.ts'
-import { isNoScript } from './redis-errors.ts'
+import { isNoScript, needsSeparateSlots } from './redis-errors.ts'
 import type { RedisKeys } from './redis-keys.ts'
 import { readAnswers } from './redis-reply.ts'
 
@@ -32,10 +33,21 @@ interface Run {
 /** The most nodes that are remembered. Nodes of a cluster come and go, so all are forgotten when there are more. */
 const MOST_NODES = 1000
 
+/** Thrown if a command was not sent, because its node is not connected any more. */
+const NOT_SENT = new SluiceError('ERR_STORE_REFUSED', 'the node is not connected')
+
+/** Sends a command. Undefined if its node is not connected any more. */
+type Send = (command: readonly string[]) => Promise<unknown> | undefined
+
+/** Returns the arguments of a command after the program. `sentAs` is the number under which the same calls were sent before. */
+type Request = (nth: number, sentAs?: number) => readonly string[]
+
 export class RedisBatch {
   readonly #connection: Connection
   readonly #keys: RedisKeys
   readonly #now: (() => number) | undefined
+  /** The parts of a cluster. Undefined on one server. */
+  readonly #parts: ClusterParts | undefined
   /** Id of this sender, so that the program can detect resent commands. */
   #sender: string | undefined
   /** Number of commands sent, by part. */
@@ -43,10 +55,11 @@ export class RedisBatch {
   /** Programs by node. Without a cluster there is one. */
   readonly #programs = new Map<string, LoadedProgram>()
 
-  constructor(connection: Connection, keys: RedisKeys, now: (() => number) | undefined) {
+  constructor(connection: Connection, keys: RedisKeys, now: (() => number) | undefined, parts: ClusterParts | undefined) {
     this.#connection = connection
     this.#keys = keys
     this.#now = now
+    this.#parts = parts
   }
 
   /** False while a command would be refused. */
@@ -56,23 +69,59 @@ export class RedisBatch {
     return true
   }
 
-  /** Executes calls. In a cluster, `part` is the slot of all their keys. */
+  /** Executes calls. In a cluster, `part` is the node or the slot of all their keys. */
   async execute(part: string, calls: readonly RedisCall[]): Promise<readonly ScriptedAnswer[]> {
     if (!this.#connection.isReady()) throw new SluiceError('ERR_STORE_REFUSED', 'the client is not connected to Redis')
+    const routing = this.#keys.startOf(calls[0].charges[0].key) + calls[0].rules.ends[0]
+    const { nodes } = this.#connection
+    if (nodes !== undefined && this.#parts !== undefined && isNode(part)) {
+      const answers = await this.#executeOnNode(part, calls, (command) => nodes.send(part, routing, command))
+      return answers.map((answer, i) => this.#separated(answer, calls[i]))
+    }
+    const request: Request = (nth, sentAs) => this.#request(part, calls, nth, sentAs)
+    return this.#run(part, calls, (command) => this.#connection.send(routing, command), request)
+  }
+
+  /** Executes calls with keys of any slots of a node. A node that is not connected any more has moved. */
+  async #executeOnNode(part: string, calls: readonly RedisCall[], send: Send): Promise<ScriptedAnswer[]> {
+    try {
+      return await this.#run(part, calls, send, () => this.#requestOnNode(calls))
+    } catch (error) {
+      if (error === NOT_SENT || this.#separates(error)) return calls.map(() => MOVED)
+      throw error
+    }
+  }
+
+  /** Takes note of an answer of a node. Returns `MOVED` for a call that the node must get slot by slot. */
+  #separated(answer: ScriptedAnswer, { charges }: RedisCall): ScriptedAnswer {
+    if (answer === MOVED) for (const { key } of charges) this.#parts?.noteMoved(key)
+    return answer instanceof SluiceError && this.#separates(answer.cause) ? MOVED : answer
+  }
+
+  /** True if an error means that each slot needs a command of its own, as all of them get from now on. */
+  #separates(error: unknown): boolean {
+    return needsSeparateSlots(error) && (this.#parts?.separateSlots() ?? false)
+  }
+
+  /** Sends calls with the program's hash, or with the program if Redis does not have it. */
+  async #run(part: string, calls: readonly RedisCall[], send: Send, request: Request): Promise<ScriptedAnswer[]> {
     const program = this.#programAt(part)
     if (!program.isOpen) throw new SluiceError('ERR_STORE_REFUSED', 'the program is being loaded into Redis')
-    const routing = this.#keys.startOf(calls[0].charges[0].key) + calls[0].rules.ends[0]
+    const answers = async (command: readonly string[]): Promise<ScriptedAnswer[]> => {
+      const reply = send(command)
+      if (reply === undefined) throw NOT_SENT
+      return readAnswers(await reply, calls)
+    }
     const nth = this.#next(part)
     const how = program.enter() ? ['EVAL', PROGRAM] : ['EVALSHA', PROGRAM_SHA1]
     try {
-      return readAnswers(await this.#connection.send(routing, [...how, ...this.#request(part, calls, nth)]), calls)
+      return await answers([...how, ...request(nth)])
     } catch (error) {
       if (!isNoScript(error)) throw error
       // The script was not loaded, so it did not run. The same calls are sent again, with the script. The client may have sent
       // them to another node before, where they did run. The request has the earlier number, so that the program can skip them.
       program.missing()
-      const again = this.#request(part, calls, this.#next(part), nth)
-      return readAnswers(await this.#connection.send(routing, ['EVAL', PROGRAM, ...again]), calls)
+      return await answers(['EVAL', PROGRAM, ...request(this.#next(part), nth)])
     } finally {
       program.leave()
     }
@@ -80,7 +129,7 @@ export class RedisBatch {
 
   /** Returns the state of the program on the server of a part. */
   #programAt(part: string): LoadedProgram {
-    const node = this.#connection.nodeOf?.(Number(part)) ?? ''
+    const node = this.#parts?.serverOf(part) ?? ''
     let program = this.#programs.get(node)
     if (program === undefined) {
       if (this.#programs.size === MOST_NODES) this.#programs.clear()
@@ -97,13 +146,32 @@ export class RedisBatch {
     return nth
   }
 
+  /** Returns the arguments of a command with declared keys. */
   #request(part: string, calls: readonly RedisCall[], nth: number, sentAs?: number): string[] {
     const names: string[] = []
+    for (const call of calls) this.#addNames(call, names, '')
+    let once = ''
+    if (this.#connection.resends) {
+      // Made here and not with the store, because Cloudflare Workers have no random numbers before the first request.
+      this.#sender ??= randomBytes(9).toString('base64url')
+      names.push(this.#keys.onceOf(tagIn(Number(part)), this.#sender))
+      once = sentAs === undefined ? `,"nth":${nth}` : `,"nth":${nth},"sentAs":${sentAs}`
+    }
+    return [String(names.length), ...names, this.#header(calls, once)]
+  }
+
+  /** Returns the arguments of a command to a node: the names of states are arguments, and no key is declared. */
+  #requestOnNode(calls: readonly RedisCall[]): string[] {
+    const request = ['0', this.#header(calls, '')]
+    for (const call of calls) this.#addNames(call, request, this.#connection.keyPrefix)
+    return request
+  }
+
+  #header(calls: readonly RedisCall[], once: string): string {
     const sets = new Map<string, number>()
     const runs: Run[] = []
     let last: Run | undefined
     for (const call of calls) {
-      this.#addNames(call, names)
       const { operation } = call
       const rules = call.rules.json
       const amount = amountOf(call)
@@ -117,23 +185,16 @@ export class RedisBatch {
     }
     const runTexts = runs.map(({ operation, rules, amount, count }) => `"${operation}",${sets.get(rules)},${amount},${count}`)
     const now = this.#now === undefined ? '' : `,"now":${this.#now()}`
-    let once = ''
-    if (this.#connection.resends) {
-      // Made here and not with the store, because Cloudflare Workers have no random numbers before the first request.
-      this.#sender ??= randomBytes(9).toString('base64url')
-      names.push(this.#keys.onceOf(tagIn(Number(part)), this.#sender))
-      once = sentAs === undefined ? `,"nth":${nth}` : `,"nth":${nth},"sentAs":${sentAs}`
-    }
-    return [String(names.length), ...names, `{"sets":[${[...sets.keys()].join()}],"runs":[${runTexts.join()}]${now}${once}}`]
+    return `{"sets":[${[...sets.keys()].join()}],"runs":[${runTexts.join()}]${now}${once}}`
   }
 
   /** Adds the names of a call's states. */
-  #addNames({ charges, rules }: RedisCall, names: string[]): void {
+  #addNames({ charges, rules }: RedisCall, names: string[], keyPrefix: string): void {
     let start = ''
     for (let i = 0; i < charges.length; i++) {
       const { key } = charges[i]
       if (i === 0 || key !== charges[i - 1].key) start = this.#keys.startOf(key)
-      names.push(start + rules.ends[i])
+      names.push(keyPrefix + start + rules.ends[i])
     }
   }
 }

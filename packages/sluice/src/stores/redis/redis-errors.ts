@@ -1,6 +1,7 @@
 // Sorts the errors of Redis and its clients into three kinds: refused, unknown and fatal.
 
 import { SluiceError } from '../../core/errors.ts'
+import { MOVED } from '../../engines/scripted.ts'
 
 /**
  * Errors of commands that were not executed. The same command may work in a moment. Messages of Redis are compared at their
@@ -9,11 +10,12 @@ import { SluiceError } from '../../core/errors.ts'
 const NOT_EXECUTED = new RegExp(
   `^(?:${[
     '(?:NOSCRIPT|LOADING|READONLY|MOVED|ASK|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|NOREPLICAS|OOM|BUSY|MISCONF)\\b',
+    '(?:ERR )?(?:Lua script|Script) attempted to (?:execute|access) .* while the cluster is down',
     '(?:connect )?ECONNREFUSED|getaddrinfo (?:ENOTFOUND|EAI_AGAIN)',
     // ioredis and iovalkey
     "Stream isn't writeable|Cluster isn't ready|Failed to refresh slots cache|None of startup nodes is available",
     // node-redis
-    'The client is (?:closed|offline)|The queue is full|All the root nodes are unavailable|Timeout waiting for a client',
+    'Too many Cluster redirections$|Cannot find node |The client is (?:closed|offline)|The queue is full|All the root nodes are unavailable|Timeout waiting for a client',
     // valkey-glide
     'Unable to execute requests; the client is closed',
   ].join('|')})`,
@@ -28,6 +30,18 @@ const FATAL = new RegExp(
   ].join('|')})`,
 )
 
+/** Errors of a script about a key that its node does not have. */
+const NOT_HERE = /^(?:(?:MOVED|ASK|TRYAGAIN)\b|(?:ERR )?(?:Lua script|Script) attempted to access a non local key)/
+
+/** Errors of servers and proxies that forbid a script to use keys which are not declared, or keys of several slots. */
+const SEPARATE_SLOTS =
+  /undeclared key|do not hash to the same slot|^CROSSSLOT|passed using the KEYS array|number of keys can't be (?:negative or )?zero/
+
+/** True if the error means that a script may use only declared keys of one slot. */
+export function needsSeparateSlots(error: unknown): boolean {
+  return SEPARATE_SLOTS.test(messageOf(error))
+}
+
 export function isNoScript(error: unknown): boolean {
   return messageOf(error).startsWith('NOSCRIPT')
 }
@@ -35,7 +49,7 @@ export function isNoScript(error: unknown): boolean {
 export function storeError(error: unknown): SluiceError {
   if (error instanceof SluiceError) return error
   const message = messageOf(error)
-  if (FATAL.test(message)) {
+  if (FATAL.test(message) || SEPARATE_SLOTS.test(message)) {
     return new SluiceError('ERR_STORE_FATAL', `Redis cannot be used like this: ${message}`, { cause: error })
   }
   if (NOT_EXECUTED.test(message)) return new SluiceError('ERR_STORE_REFUSED', `Redis refused: ${message}`, { cause: error })
@@ -45,10 +59,11 @@ export function storeError(error: unknown): SluiceError {
 }
 
 /**
- * Makes the error of one call in a command. The call wrote nothing, and Redis has decided the other calls. So the error is a
- * refusal of Redis, or is about the value that the call read.
+ * Makes the answer to one call that failed in a command. The call wrote nothing, and Redis has decided the other calls. So the
+ * error is a refusal of Redis, or is about the value that the call read.
  */
-export function callError(error: Error): SluiceError {
+export function failedAnswer(error: Error): SluiceError | typeof MOVED {
+  if (NOT_HERE.test(error.message)) return MOVED
   const sorted = storeError(error)
   if (sorted.code !== 'ERR_STORE_UNKNOWN') return sorted
   return new SluiceError('ERR_STORE_FATAL', `Redis could not decide this call, and counted nothing: ${error.message}`, {

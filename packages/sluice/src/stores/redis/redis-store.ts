@@ -8,7 +8,8 @@ import type { Store } from '../../core/store.ts'
 import { isWhole } from '../../core/whole-numbers.ts'
 import { scriptedStore } from '../../engines/scripted.ts'
 import { checkedClock, systemClock } from '../../engines/system-clock.ts'
-import { slotOf } from './hash-slot.ts'
+import { type ClusterMode, ClusterParts } from './cluster-parts.ts'
+import { openOwnConnection } from './own-connection.ts'
 import { RedisBatch, type RedisRules } from './redis-batch.ts'
 import { type Connection, connectionOf, type RedisClient } from './redis-client.ts'
 import { storeError } from './redis-errors.ts'
@@ -22,11 +23,23 @@ export interface RedisStoreOptions {
   readonly clock?: Clock
   /** The most calls in one command. With 1, each call is a command of its own. Default: 64. */
   readonly batch?: number
+  /**
+   * The keys that share a command in a cluster: all keys of a node, or all keys of a slot. Default: of a node, if the client has a
+   * map of slots and the servers allow it.
+   */
+  readonly cluster?: ClusterMode
+  /**
+   * True if the store opens a connection of its own, which resends nothing, and closes it in `close`. Only with ioredis and
+   * iovalkey clients of one server. Default: false.
+   */
+  readonly ownConnection?: boolean
 }
 
 export interface RedisStore extends Store<'async'> {}
 
-const OPTIONS = ['prefix', 'clock', 'batch'] as const
+const OPTIONS = ['prefix', 'clock', 'batch', 'cluster', 'ownConnection'] as const
+
+const CLUSTER_MODES: readonly unknown[] = ['node', 'slot'] satisfies ClusterMode[]
 
 /**
  * Larger commands save little, block Redis for its other clients for longer, and leave Redis idle while the answers are read.
@@ -38,7 +51,7 @@ const MOST_BATCH = 1024
 /** Makes a store in Redis or Valkey, for any number of processes. The caller connects and closes the client. */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): RedisStore {
   checkOptions('redisStore', options, OPTIONS)
-  const { prefix = 'sluice', clock, batch = DEFAULT_BATCH } = options
+  const { prefix = 'sluice', clock, batch = DEFAULT_BATCH, cluster, ownConnection = false } = options
   if (!isWhole(batch, 1, MOST_BATCH)) {
     throw new SluiceError(
       'ERR_OPTION',
@@ -46,11 +59,20 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       { option: 'batch', value: batch },
     )
   }
+  if (cluster !== undefined && !CLUSTER_MODES.includes(cluster)) {
+    const message = `redisStore needs cluster to be 'node' or 'slot', got ${show(cluster)}`
+    throw new SluiceError('ERR_OPTION', message, { option: 'cluster', value: cluster })
+  }
+  if (typeof ownConnection !== 'boolean') {
+    const message = `redisStore needs ownConnection to be true or false, got ${show(ownConnection)}`
+    throw new SluiceError('ERR_OPTION', message, { option: 'ownConnection', value: ownConnection })
+  }
   const checked = clock === undefined ? undefined : checkedClock(clock)
-  const connection = connectionOf(client)
   const keys = new RedisKeys(prefix)
-  const commands = new RedisBatch(connection, keys, checked?.now)
-  const { nodeOf } = connection
+  const own = ownConnection ? openOwnConnection(client) : undefined
+  const connection = own?.connection ?? connectionOf(client)
+  const parts = connection.isCluster ? new ClusterParts(connection, keys, cluster) : undefined
+  const commands = new RedisBatch(connection, keys, checked?.now, parts)
   return scriptedStore<RedisRules>({
     clock: checked ?? systemClock,
     most: batch,
@@ -59,9 +81,11 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     sortError: storeError,
     isOpen: () => commands.isOpen(),
     size: () => countStates(connection, keys),
-    ...(connection.isCluster && {
-      partOf: (key) => String(slotOf(`${keys.startOf(key)}}`)),
-      serverOf: (part) => nodeOf?.(Number(part)) ?? '',
+    close: async () => own?.close(),
+    ...(parts !== undefined && {
+      partOf: (key) => parts.partOf(key),
+      exactPartOf: (key) => parts.exactPartOf(key),
+      serverOf: (part) => parts.serverOf(part),
     }),
   })
 }

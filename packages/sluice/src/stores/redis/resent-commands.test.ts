@@ -15,7 +15,7 @@ import { createLimiter, type FailureOptions, fixedWindow, type Limiter } from '.
 import { slotOf } from './hash-slot.ts'
 import { PROGRAM, PROGRAM_SHA1 } from './program.ts'
 import type { RedisClient } from './redis-client.ts'
-import { redisStore } from './redis-store.ts'
+import { type RedisStoreOptions, redisStore } from './redis-store.ts'
 
 Logger.setLoggerConfig('off')
 
@@ -42,8 +42,14 @@ async function loseAnswer<T>(server: RedisServer, proxy: TcpProxy, call: () => P
   return { answer, reconnect }
 }
 
-function limiterOn(client: RedisClient, failure: FailureOptions = { timeoutMs: 10_000 }): Limiter<'async'> {
-  return createLimiter({ rules: hundred, store: redisStore(client, { prefix: freshPrefix(), batch: 1 }), failure })
+function limiterOn(
+  client: RedisClient,
+  failure: FailureOptions = { timeoutMs: 10_000 },
+  options: RedisStoreOptions = {},
+): Limiter<'async'> {
+  const store = redisStore(client, { prefix: freshPrefix(), batch: 1, ...options })
+  onTestFinished(() => store.close())
+  return createLimiter({ rules: hundred, store, failure })
 }
 
 const server = realRedis()
@@ -90,21 +96,30 @@ const startupNodes = () => [{ host, port: cluster.it.primaries[1].port }]
 const sentinels = () => [{ host, port: watched.it.sentinel.port }]
 const url = () => `redis://${host}:${proxy.it.port}`
 
-const RESENDING: readonly (readonly [string, Setting, Connect])[] = [
+type Row = readonly [string, Setting, Connect, RedisStoreOptions?]
+
+const bySlot: RedisStoreOptions = { cluster: 'slot' }
+
+const RESENDING: readonly Row[] = [
   ['ioredis', single, () => new Redis(proxy.it.port)],
   ['iovalkey', single, () => new iovalkey.Redis(proxy.it.port)],
-  ['an ioredis cluster', inCluster, () => new Cluster(startupNodes(), { natMap: natMap() })],
+  ['an ioredis cluster, slot by slot', inCluster, () => new Cluster(startupNodes(), { natMap: natMap() }), bySlot],
   [
-    'an ioredis cluster with resending turned off',
+    'an ioredis cluster with resending turned off, slot by slot',
     inCluster,
     () => new Cluster(startupNodes(), { natMap: natMap(), redisOptions: { autoResendUnfulfilledCommands: false } }),
+    bySlot,
   ],
-  ['an iovalkey cluster', inCluster, () => new iovalkey.Cluster(startupNodes(), { natMap: natMap() })],
+  ['an iovalkey cluster, slot by slot', inCluster, () => new iovalkey.Cluster(startupNodes(), { natMap: natMap() }), bySlot],
   ['ioredis with a Sentinel', bySentinel, () => new Redis({ sentinels: sentinels(), name: 'main' })],
   ['node-redis with a Sentinel', bySentinel, () => createSentinel({ sentinelRootNodes: sentinels(), name: 'main' }).connect()],
 ]
 
-const NOT_RESENDING: readonly (readonly [string, Setting, Connect])[] = [
+const NOT_RESENDING: readonly Row[] = [
+  ['ioredis with a connection of the store', single, () => new Redis(proxy.it.port), { ownConnection: true }],
+  ['iovalkey with a connection of the store', single, () => new iovalkey.Redis(proxy.it.port), { ownConnection: true }],
+  ['an ioredis cluster', inCluster, () => new Cluster(startupNodes(), { natMap: natMap() })],
+  ['an iovalkey cluster', inCluster, () => new iovalkey.Cluster(startupNodes(), { natMap: natMap() })],
   ['ioredis with resending turned off', single, () => new Redis(proxy.it.port, { autoResendUnfulfilledCommands: false })],
   ['node-redis', single, () => createClient({ url: url() }).connect()],
   [
@@ -140,11 +155,11 @@ function closeAfterTest(client: RedisClient): void {
 }
 
 describe('a lost answer', () => {
-  for (const [name, { server, proxy, key }, connect] of RESENDING) {
+  for (const [name, { server, proxy, key }, connect, options] of RESENDING) {
     test(`${name}: the client sends the command again, and it counts once`, async () => {
       const client = await connect()
       closeAfterTest(client)
-      const limiter = limiterOn(client)
+      const limiter = limiterOn(client, undefined, options)
       await limiter.peek(key)
       const { answer, reconnect } = await loseAnswer(server(), proxy(), () => limiter.hit(key))
       reconnect()
@@ -157,11 +172,11 @@ describe('a lost answer', () => {
     })
   }
 
-  for (const [name, { server, proxy, key }, connect] of NOT_RESENDING) {
+  for (const [name, { server, proxy, key }, connect, options] of NOT_RESENDING) {
     test(`${name}: the command is not sent again`, async () => {
       const client = await connect()
       closeAfterTest(client)
-      const limiter = limiterOn(client, { timeoutMs: 1000 })
+      const limiter = limiterOn(client, { timeoutMs: 1000 }, options)
       await limiter.peek(key)
       const { answer, reconnect } = await loseAnswer(server(), proxy(), () => limiter.hit(key))
       reconnect()

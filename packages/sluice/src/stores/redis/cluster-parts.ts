@@ -1,0 +1,85 @@
+// The parts of a store in a cluster. All keys of one node are a part, by the client's map of slots. A key whose node is not known,
+// not connected, or was wrong a moment ago has its slot as part: the client then routes the command by itself.
+// Invariant: a part that is a slot is right, whatever the map says.
+
+import { SluiceError } from '../../core/errors.ts'
+import { slotOf } from './hash-slot.ts'
+import type { Connection } from './redis-client.ts'
+import type { RedisKeys } from './redis-keys.ts'
+
+/** The keys that share a command: all keys of a node, or all keys of a slot. */
+export type ClusterMode = 'node' | 'slot'
+
+/** Time for which the keys of a slot are asked by slot, after its node did not have one of them. */
+const MOVING_MS = 1000
+
+export class ClusterParts {
+  readonly #connection: Connection
+  readonly #keys: RedisKeys
+  readonly #mode: ClusterMode | undefined
+  /** True if keys of different slots may share a command. */
+  #isByNode: boolean
+  /** The time until which a slot is asked by itself. */
+  readonly #movingUntilMs = new Map<number, number>()
+
+  /** Throws ERR_OPTION if the mode is `'node'` and the client has no map of slots. */
+  constructor(connection: Connection, keys: RedisKeys, mode: ClusterMode | undefined) {
+    if (mode === 'node' && connection.nodes === undefined) {
+      const message = "redisStore needs a client with a map of slots for cluster: 'node', such as ioredis or node-redis"
+      throw new SluiceError('ERR_OPTION', message, { option: 'cluster', value: mode })
+    }
+    this.#connection = connection
+    this.#keys = keys
+    this.#mode = mode
+    this.#isByNode = mode !== 'slot'
+  }
+
+  /** Returns the part of a key: a node or a slot. */
+  partOf(key: string): string {
+    const slot = this.#slotOf(key)
+    const { nodes } = this.#connection
+    if (nodes === undefined || !this.#isByNode || this.#isMoving(slot)) return String(slot)
+    const node = nodes.nodeOf(slot)
+    return node !== undefined && nodes.isReady(node) ? node : String(slot)
+  }
+
+  /** Returns the slot of a key as a part. */
+  exactPartOf(key: string): string {
+    return String(this.#slotOf(key))
+  }
+
+  /** Returns the name of a part's node, as far as the client knows. */
+  serverOf(part: string): string {
+    return isNode(part) ? part : (this.#connection.nodes?.nodeOf(Number(part)) ?? '')
+  }
+
+  /** Notes that a node did not have the states of a key. */
+  noteMoved(key: string): void {
+    this.#movingUntilMs.set(this.#slotOf(key), performance.now() + MOVING_MS)
+  }
+
+  /** Notes that the cluster forbids keys of different slots in a command. Returns false if the caller insists on them. */
+  separateSlots(): boolean {
+    if (this.#mode === 'node') return false
+    this.#isByNode = false
+    return true
+  }
+
+  #isMoving(slot: number): boolean {
+    if (this.#movingUntilMs.size === 0) return false
+    const untilMs = this.#movingUntilMs.get(slot)
+    if (untilMs === undefined) return false
+    if (performance.now() < untilMs) return true
+    this.#movingUntilMs.delete(slot)
+    return false
+  }
+
+  #slotOf(key: string): number {
+    return slotOf(`${this.#connection.keyPrefix}${this.#keys.startOf(key)}}`)
+  }
+}
+
+/** Names of nodes contain a colon, and numbers of slots do not. */
+export function isNode(part: string): boolean {
+  return part.includes(':')
+}
