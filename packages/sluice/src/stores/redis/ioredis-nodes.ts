@@ -26,10 +26,19 @@ export function ioredisNodes(client: IoredisClient): ClusterNodes {
     const node = known.get(name)
     return node?.status === 'ready' && !resends(node) ? node : undefined
   }
+  const ask: ClusterNodes['ask'] = (name, [command, ...args]) => {
+    const node = readyNode(name)
+    // Holds for the next command of the connection. Both are written at once.
+    node?.call('ASKING').catch(() => {})
+    return node?.call(command, ...args)
+  }
+  const { keyPrefix = '' } = (client.options as { readonly redisOptions?: { readonly keyPrefix?: string } }).redisOptions ?? {}
   return {
     nodeOf: (slot) => client.slots?.[slot]?.[0],
     isReady: (name) => readyNode(name) !== undefined,
     send: (name, _key, [command, ...args]) => readyNode(name)?.call(command, ...args),
+    // Connections with a prefix of their own would add it to declared keys.
+    ...(keyPrefix === '' && { ask }),
   }
 }
 

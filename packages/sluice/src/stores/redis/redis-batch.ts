@@ -7,8 +7,8 @@ import { type ClusterParts, isNode } from './cluster-parts.ts'
 import { tagIn } from './hash-slot.ts'
 import { LoadedProgram } from './loaded-program.ts'
 import { PROGRAM, PROGRAM_SHA1 } from './program.ts'
-import type { Connection } from './redis-client.ts'
-import { isNoScript, needsSeparateSlots } from './redis-errors.ts'
+import type { ClusterNodes, Connection } from './redis-client.ts'
+import { askedNode, isMoved, isNoScript, needsSeparateSlots } from './redis-errors.ts'
 import type { RedisKeys } from './redis-keys.ts'
 import { readAnswers } from './redis-reply.ts'
 
@@ -36,11 +36,19 @@ const MOST_NODES = 1000
 /** Thrown if a command was not sent, because its node is not connected any more. */
 const NOT_SENT = new SluiceError('ERR_STORE_REFUSED', 'the node is not connected')
 
-/** Sends a command. Undefined if its node is not connected any more. */
-type Send = (command: readonly string[]) => Promise<unknown> | undefined
-
-/** Returns the arguments of a command after the program. `sentAs` is the number under which the same calls were sent before. */
-type Request = (nth: number, sentAs?: number) => readonly string[]
+/** The way of a command to its server. */
+interface Route {
+  /** Name of the server, as far as it is known. */
+  readonly server: string
+  /** True if the command goes to the connection of a node. */
+  readonly isDirect?: boolean
+  /** True if the names of states are arguments, and no key is declared. */
+  readonly isByNode?: boolean
+  /** The slot of the note about executed commands. Set if the client may send a command twice. */
+  readonly noteIn?: number
+  /** Sends a command. Undefined if its node is not connected any more. */
+  send(command: readonly string[]): Promise<unknown> | undefined
+}
 
 export class RedisBatch {
   readonly #connection: Connection
@@ -50,8 +58,8 @@ export class RedisBatch {
   readonly #parts: ClusterParts | undefined
   /** Id of this sender, so that the program can detect resent commands. */
   #sender: string | undefined
-  /** Number of commands sent, by part. */
-  readonly #sent = new Map<string, number>()
+  /** Number of commands sent, by the slot of the note. */
+  readonly #sent = new Map<number, number>()
   /** Programs by node. Without a cluster there is one. */
   readonly #programs = new Map<string, LoadedProgram>()
 
@@ -73,21 +81,45 @@ export class RedisBatch {
   async execute(part: string, calls: readonly RedisCall[]): Promise<readonly ScriptedAnswer[]> {
     if (!this.#connection.isReady()) throw new SluiceError('ERR_STORE_REFUSED', 'the client is not connected to Redis')
     const routing = this.#keys.startOf(calls[0].charges[0].key) + calls[0].rules.ends[0]
-    const { nodes } = this.#connection
-    if (nodes !== undefined && this.#parts !== undefined && isNode(part)) {
-      const answers = await this.#executeOnNode(part, calls, (command) => nodes.send(part, routing, command))
-      return answers.map((answer, i) => this.#separated(answer, calls[i]))
+    const { nodes, resends } = this.#connection
+    if (nodes !== undefined && isNode(part)) {
+      const send: Route['send'] = (command) => nodes.send(part, routing, command)
+      return this.#executeOnNode(calls, { server: part, isDirect: true, isByNode: true, send })
     }
-    const request: Request = (nth, sentAs) => this.#request(part, calls, nth, sentAs)
-    return this.#run(part, calls, (command) => this.#connection.send(routing, command), request)
+    const server = this.#parts?.serverOf(part) ?? ''
+    const byClient: Route = {
+      server,
+      ...(resends && { noteIn: Number(part) }),
+      send: (command) => this.#connection.send(routing, command),
+    }
+    return nodes?.ask === undefined ? this.#run(calls, byClient) : this.#executeDirectly(nodes, calls, byClient)
   }
 
-  /** Executes calls with keys of any slots of a node. A node that is not connected any more has moved. */
-  async #executeOnNode(part: string, calls: readonly RedisCall[], send: Send): Promise<ScriptedAnswer[]> {
+  /** Executes calls on keys of any slots of a node. Calls on keys that it does not have, and others that it must not get, have moved. */
+  async #executeOnNode(calls: readonly RedisCall[], route: Route): Promise<ScriptedAnswer[]> {
     try {
-      return await this.#run(part, calls, send, () => this.#requestOnNode(calls))
+      const answers = await this.#run(calls, route)
+      return answers.map((answer, i) => this.#separated(answer, calls[i]))
     } catch (error) {
       if (error === NOT_SENT || this.#separates(error)) return calls.map(() => MOVED)
+      throw error
+    }
+  }
+
+  /**
+   * Executes calls on keys of one slot by the connection to its node, which resends nothing, so that no note is needed. If the slot
+   * has moved, the client finds it, and learns.
+   */
+  async #executeDirectly(nodes: ClusterNodes, calls: readonly RedisCall[], byClient: Route): Promise<ScriptedAnswer[]> {
+    const { server } = byClient
+    try {
+      return await this.#run(calls, { server, isDirect: true, send: (command) => nodes.send(server, '', command) })
+    } catch (error) {
+      const asked = askedNode(error)
+      if (asked !== undefined && nodes.isReady(asked)) {
+        return this.#run(calls, { server: asked, isDirect: true, send: (command) => nodes.ask?.(asked, command) })
+      }
+      if (error === NOT_SENT || asked !== undefined || isMoved(error)) return this.#run(calls, byClient)
       throw error
     }
   }
@@ -104,67 +136,66 @@ export class RedisBatch {
   }
 
   /** Sends calls with the program's hash, or with the program if Redis does not have it. */
-  async #run(part: string, calls: readonly RedisCall[], send: Send, request: Request): Promise<ScriptedAnswer[]> {
-    const program = this.#programAt(part)
+  async #run(calls: readonly RedisCall[], route: Route): Promise<ScriptedAnswer[]> {
+    const program = this.#programAt(route.server)
     if (!program.isOpen) throw new SluiceError('ERR_STORE_REFUSED', 'the program is being loaded into Redis')
     const answers = async (command: readonly string[]): Promise<ScriptedAnswer[]> => {
-      const reply = send(command)
+      const reply = route.send(command)
       if (reply === undefined) throw NOT_SENT
       return readAnswers(await reply, calls)
     }
-    const nth = this.#next(part)
+    const nth = this.#next(route)
     const how = program.enter() ? ['EVAL', PROGRAM] : ['EVALSHA', PROGRAM_SHA1]
     try {
-      return await answers([...how, ...request(nth)])
+      return await answers([...how, ...this.#request(calls, route, nth)])
     } catch (error) {
       if (!isNoScript(error)) throw error
       // The script was not loaded, so it did not run. The same calls are sent again, with the script. The client may have sent
       // them to another node before, where they did run. The request has the earlier number, so that the program can skip them.
       program.missing()
-      return await answers(['EVAL', PROGRAM, ...request(this.#next(part), nth)])
+      return await answers(['EVAL', PROGRAM, ...this.#request(calls, route, this.#next(route), nth)])
     } finally {
       program.leave()
     }
   }
 
-  /** Returns the state of the program on the server of a part. */
-  #programAt(part: string): LoadedProgram {
-    const node = this.#parts?.serverOf(part) ?? ''
-    let program = this.#programs.get(node)
+  /** Returns the state of the program on a server. */
+  #programAt(server: string): LoadedProgram {
+    let program = this.#programs.get(server)
     if (program === undefined) {
       if (this.#programs.size === MOST_NODES) this.#programs.clear()
       program = new LoadedProgram()
-      this.#programs.set(node, program)
+      this.#programs.set(server, program)
     }
     return program
   }
 
-  /** Returns the number of the next command to a part. */
-  #next(part: string): number {
-    const nth = (this.#sent.get(part) ?? 0) + 1
-    this.#sent.set(part, nth)
+  /** Returns the number of the next command with a note in the same slot. */
+  #next({ noteIn = 0 }: Route): number {
+    const nth = (this.#sent.get(noteIn) ?? 0) + 1
+    this.#sent.set(noteIn, nth)
     return nth
   }
 
-  /** Returns the arguments of a command with declared keys. */
-  #request(part: string, calls: readonly RedisCall[], nth: number, sentAs?: number): string[] {
+  /** Returns the arguments of a command after the program. `sentAs` is the number under which the same calls were sent before. */
+  #request(calls: readonly RedisCall[], { isByNode, isDirect, noteIn }: Route, nth: number, sentAs?: number): string[] {
+    // The client adds its prefix only to commands that it routes itself.
+    const prefix = isDirect ? this.#connection.keyPrefix : ''
+    if (isByNode) {
+      const request = ['0', this.#header(calls, '')]
+      for (const call of calls) this.#addNames(call, request, prefix)
+      return request
+    }
     const names: string[] = []
-    for (const call of calls) this.#addNames(call, names, '')
+    for (const call of calls) this.#addNames(call, names, prefix)
     let once = ''
-    if (this.#connection.resends) {
+    if (noteIn !== undefined) {
       // Made here and not with the store, because Cloudflare Workers have no random numbers before the first request.
       this.#sender ??= randomBytes(9).toString('base64url')
-      names.push(this.#keys.onceOf(tagIn(Number(part)), this.#sender))
+      names.push(this.#keys.onceOf(tagIn(noteIn), this.#sender))
       once = sentAs === undefined ? `,"nth":${nth}` : `,"nth":${nth},"sentAs":${sentAs}`
     }
     return [String(names.length), ...names, this.#header(calls, once)]
-  }
-
-  /** Returns the arguments of a command to a node: the names of states are arguments, and no key is declared. */
-  #requestOnNode(calls: readonly RedisCall[]): string[] {
-    const request = ['0', this.#header(calls, '')]
-    for (const call of calls) this.#addNames(call, request, this.#connection.keyPrefix)
-    return request
   }
 
   #header(calls: readonly RedisCall[], once: string): string {

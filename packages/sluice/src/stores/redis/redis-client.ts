@@ -54,8 +54,10 @@ export interface ClusterNodes {
   nodeOf(slot: number): string | undefined
   /** True if a command would be written to the node now, and never again. */
   isReady(node: string): boolean
-  /** Sends a command without keys to a node, which the client finds by its name or by `key`. Undefined if it is not ready. */
+  /** Sends a command to a node, which the client finds by its name or by `key`. Undefined if the node is not ready. */
   send(node: string, key: string, command: readonly string[]): Promise<unknown> | undefined
+  /** Sends a command to a node that a slot is moving to. Omitted if commands with declared keys must be routed by the client. */
+  ask?(node: string, command: readonly string[]): Promise<unknown> | undefined
 }
 
 interface Emitter {

@@ -42,6 +42,16 @@ export function needsSeparateSlots(error: unknown): boolean {
   return SEPARATE_SLOTS.test(messageOf(error))
 }
 
+/** True if a slot is on another node for good. */
+export function isMoved(error: unknown): boolean {
+  return messageOf(error).startsWith('MOVED ')
+}
+
+/** Returns the address of the node that must be asked, because a slot is moving there. */
+export function askedNode(error: unknown): string | undefined {
+  return /^ASK \d+ (\S+)/.exec(messageOf(error))?.[1]
+}
+
 export function isNoScript(error: unknown): boolean {
   return messageOf(error).startsWith('NOSCRIPT')
 }

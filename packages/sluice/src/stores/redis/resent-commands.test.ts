@@ -98,19 +98,14 @@ const url = () => `redis://${host}:${proxy.it.port}`
 
 type Row = readonly [string, Setting, Connect, RedisStoreOptions?]
 
-const bySlot: RedisStoreOptions = { cluster: 'slot' }
-
 const RESENDING: readonly Row[] = [
   ['ioredis', single, () => new Redis(proxy.it.port)],
   ['iovalkey', single, () => new iovalkey.Redis(proxy.it.port)],
-  ['an ioredis cluster, slot by slot', inCluster, () => new Cluster(startupNodes(), { natMap: natMap() }), bySlot],
   [
-    'an ioredis cluster with resending turned off, slot by slot',
+    'an ioredis cluster that connects to a lost node again',
     inCluster,
-    () => new Cluster(startupNodes(), { natMap: natMap(), redisOptions: { autoResendUnfulfilledCommands: false } }),
-    bySlot,
+    () => new Cluster(startupNodes(), { natMap: natMap(), clusterNodeRetryStrategy: () => 50 }),
   ],
-  ['an iovalkey cluster, slot by slot', inCluster, () => new iovalkey.Cluster(startupNodes(), { natMap: natMap() }), bySlot],
   ['ioredis with a Sentinel', bySentinel, () => new Redis({ sentinels: sentinels(), name: 'main' })],
   ['node-redis with a Sentinel', bySentinel, () => createSentinel({ sentinelRootNodes: sentinels(), name: 'main' }).connect()],
 ]
@@ -120,6 +115,7 @@ const NOT_RESENDING: readonly Row[] = [
   ['iovalkey with a connection of the store', single, () => new iovalkey.Redis(proxy.it.port), { ownConnection: true }],
   ['an ioredis cluster', inCluster, () => new Cluster(startupNodes(), { natMap: natMap() })],
   ['an iovalkey cluster', inCluster, () => new iovalkey.Cluster(startupNodes(), { natMap: natMap() })],
+  ['an ioredis cluster, slot by slot', inCluster, () => new Cluster(startupNodes(), { natMap: natMap() }), { cluster: 'slot' }],
   ['ioredis with resending turned off', single, () => new Redis(proxy.it.port, { autoResendUnfulfilledCommands: false })],
   ['node-redis', single, () => createClient({ url: url() }).connect()],
   [
