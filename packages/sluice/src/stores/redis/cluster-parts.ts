@@ -21,6 +21,8 @@ export class ClusterParts {
   #isByNode: boolean
   /** The time until which a slot is asked by itself. */
   readonly #movingUntilMs = new Map<number, number>()
+  #lastKey: string | undefined
+  #lastSlot = 0
 
   /** Throws ERR_OPTION if the mode is `'node'` and the client has no map of slots. */
   constructor(connection: Connection, keys: RedisKeys, mode: ClusterMode | undefined) {
@@ -74,8 +76,13 @@ export class ClusterParts {
     return false
   }
 
+  /** The part of a key is looked up several times in a row. */
   #slotOf(key: string): number {
-    return slotOf(`${this.#connection.keyPrefix}${this.#keys.startOf(key)}}`)
+    if (key !== this.#lastKey) {
+      this.#lastSlot = slotOf(`${this.#connection.keyPrefix}${this.#keys.startOf(key)}}`)
+      this.#lastKey = key
+    }
+    return this.#lastSlot
   }
 }
 
