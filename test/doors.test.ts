@@ -45,6 +45,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     'nameOfState',
     'scriptedStore',
     'sortByCode',
+    'systemClock',
     'transactionStore',
   ],
   'sluice/testing': [

@@ -2,7 +2,6 @@
 
 import type { Figures } from '../src/core/call.ts'
 import type { TimerClock } from '../src/core/clock.ts'
-import { SluiceError } from '../src/core/errors.ts'
 import { type Rule, stateName } from '../src/core/rule.ts'
 import type { Store } from '../src/core/store.ts'
 import { runCall } from '../src/engines/loaded-states.ts'
@@ -49,8 +48,6 @@ export function toyStore({ clock, most = 64, partOf, exactPartOf, isIn, before, 
       await after?.(part, calls, answers)
       return answers
     },
-    sortError: (thrown) =>
-      thrown instanceof SluiceError ? thrown : new SluiceError('ERR_STORE_UNKNOWN', String(thrown), { cause: thrown }),
     ...(partOf !== undefined && { partOf }),
     ...(exactPartOf !== undefined && { exactPartOf }),
     size: async () => states.size,

@@ -39,7 +39,7 @@ export interface Limiter<T extends Timing = Timing, S extends Subject = string> 
   readonly clock: TimerClock
   /** Decides and spends. Several rules are one decision: if one denies, none is charged. */
   hit(subject: S, options?: HitOptions): Result<T, Decision>
-  /** Decides as `hit` would and spends nothing. A cost of 0 is allowed here. */
+  /** Decides as `hit` would and spends nothing. The number 0 is allowed here; in a record, 0 means that the rule is not asked. */
   peek(subject: S, options?: HitOptions): Result<T, Decision>
   /** Spends without a decision, also past the limit; returns the units used. */
   inc(subject: S, cost?: number, options?: RuleChoice): Result<T, number>
@@ -163,11 +163,12 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
   async wait(subject: S, options: WaitOptions = {}): Promise<Decision> {
     checkOptions('wait', options, WAIT_OPTIONS)
     const { cost, signal, maxWaitMs = Number.POSITIVE_INFINITY } = options
-    const call: Call = { operation: 'hit', charges: this.#subjects.charges(subject, cost, 1) }
+    const read = this.#subjects.read(subject)
+    const call: Call = { operation: 'hit', charges: this.#subjects.charges(read, cost, 1) }
     if (maxWaitMs !== Number.POSITIVE_INFINITY && !isWhole(maxWaitMs, 0)) {
       throw mustBe('ERR_OPTION', 'maxWaitMs', 'a whole number of milliseconds, or Infinity', maxWaitMs)
     }
-    if (this.#waiting !== undefined) return this.#waiting.join({ subject: textOf(subject), call, signal, maxWaitMs })
+    if (this.#waiting !== undefined) return this.#waiting.join({ subject: textOf(read), call, signal, maxWaitMs })
     const message = 'wait needs createLimiter({ rules, waiting: waitingLine() })'
     throw new SluiceError('ERR_OPTION', message, { option: 'waiting' })
   }
@@ -218,7 +219,6 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
 
   /** A call with the charge of one rule. */
   #callOn(operation: Operation, subject: Subject, options: RuleChoice | undefined, amount: number): Call {
-    this.#subjects.check(subject)
     return { operation, charges: [this.#subjects.charge(subject, this.#index(operation, options), amount)] }
   }
 

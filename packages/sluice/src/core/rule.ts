@@ -54,6 +54,12 @@ export interface Rule<P extends Per = Per> {
    * Then the refund gives back only as many of them as still count, and never units that were spent later.
    */
   refund(cells: Float64Array, at: number, nowMs: number, cost: number, endsAt?: number): void
+  /**
+   * True if this algorithm can have written these cells, with any parameters. Called for a state that was read from a store, from
+   * index 0 on. Invariant: all cells are whole numbers below 2^53, and their number fits `width`. Omitted if any such cells are a
+   * state.
+   */
+  isSound?(cells: Float64Array): boolean
 }
 
 export type RuleParameters = Readonly<Record<string, number | boolean>>

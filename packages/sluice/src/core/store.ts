@@ -31,10 +31,21 @@ export interface Store<T extends Timing = Timing> {
   close(): Result<T, void>
 }
 
+/**
+ * The asker of a call, as a store sees it. A store that lets calls wait in this process drops a call whose asker has left, so that
+ * a call never counts after its caller got another result.
+ */
+export interface Asker {
+  /** True after the deadline of the call. */
+  readonly hasLeft: boolean
+  /** The store sets it to true while the call is certainly not counted, and would be dropped if the asker left. */
+  isUncounted: boolean
+}
+
 /** The states of one limiter's rules in a store. */
 export interface Tally<T extends Timing = Timing> {
   /** Decides a call in one atomic step. */
-  ask(call: Call): Result<T, Figures>
+  ask(call: Call, asker?: Asker): Result<T, Figures>
   /** Shortcut of a synchronous store for the most frequent call: a hit with one key and one cost under all rules. */
   hit?(key: string, cost: number): Decision
   /**

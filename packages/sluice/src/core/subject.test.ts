@@ -1,5 +1,15 @@
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import { createLimiter, fixedWindow, type Limiter, memoryStore, parseRule, type Rule, slidingLog, tokenBucket } from '../index.ts'
+import {
+  createLimiter,
+  fixedWindow,
+  type Limiter,
+  memoryStore,
+  parseRule,
+  type Rule,
+  slidingLog,
+  tokenBucket,
+  waitingLine,
+} from '../index.ts'
 import { definitionStore, fakeClock } from '../testing/index.ts'
 
 const REQUESTS = fixedWindow({ limit: 3, window: '1m', name: 'requests', per: 'user' })
@@ -119,6 +129,11 @@ for (const [name, store] of Object.entries(STORES)) {
         ['ERR_COST', good, { cost: { tokens: 0, requests: 0, everybody: 0 } }],
         ['ERR_COST', good, { cost: null }],
         ['ERR_COST', good, { cost: [] }],
+        ['ERR_COST', good, { cost: new Map([['tokens', 5]]) }],
+        ['ERR_COST', good, { cost: Promise.resolve(5) }],
+        ['ERR_COST', good, { cost: Object(5) }],
+        ['ERR_KEY', new Map(Object.entries(good)), undefined],
+        ['ERR_KEY', Object.defineProperty({ user: 'u' }, 'org', { value: 'o', enumerable: false }), undefined],
         ['ERR_RULE_NAME', good, { cost: { token: 1 } }],
         ['ERR_RULE_NAME', good, { cost: { __proto__: null, constructor: 1 } }],
       ]
@@ -131,6 +146,49 @@ for (const [name, store] of Object.entries(STORES)) {
     })
   })
 }
+
+describe('of records', () => {
+  /** An object whose property is another value at each read. */
+  const changing = <V>(name: string, values: readonly V[]): Record<string, V> => {
+    let reads = 0
+    return Object.defineProperty({}, name, { enumerable: true, get: () => values[Math.min(reads++, values.length - 1)] })
+  }
+
+  test('getters are read once: the value that was checked is the one that counts', async () => {
+    const limiter = createLimiter({ rules: REQUESTS, waiting: waitingLine() })
+    const ask: readonly ((subject: { readonly user: string }) => unknown)[] = [
+      (subject) => limiter.hit(subject),
+      (subject) => limiter.inc(subject),
+      (subject) => limiter.wait(subject),
+    ]
+    for (const each of ask) await each(changing('user', ['ada', '']) as { readonly user: string })
+    expect(limiter.get({ user: 'ada' })).toBe(3)
+    limiter.hit({ user: 'bob' }, { cost: changing('requests', [2, -5]) })
+    expect(limiter.get({ user: 'bob' })).toBe(2)
+  })
+
+  test('own properties of any object count, and inherited ones do not', () => {
+    const limiter = createLimiter({ rules: [REQUESTS, TOKENS], store: STORES.memory() })
+    class Costs {
+      tokens = 7
+    }
+    const subject = Object.assign(Object.create({ route: '/' }), { user: 'ada', org: 'acme' })
+    limiter.hit(subject, { cost: { ...new Costs() } })
+    limiter.hit(subject, { cost: new Costs() as never })
+    limiter.hit(subject, { cost: Object.create({ tokens: 50 }) })
+    expect(limiter.get(subject, { rule: 'tokens' })).toBe(15)
+  })
+
+  test('a rule that costs 0 is not asked by peek either, and one must be asked', () => {
+    const limiter = createLimiter({ rules: [REQUESTS, TOKENS], store: STORES.memory() })
+    const subject = { user: 'ada', org: 'acme' }
+    expect(limiter.peek(subject, { cost: { tokens: 0 } }).rules.map(({ name }) => name)).toEqual(['requests'])
+    expect(() => limiter.peek(subject, { cost: { tokens: 0, requests: 0 } })).toThrow(
+      expect.objectContaining({ code: 'ERR_COST', option: 'cost' }),
+    )
+    expect(limiter.peek(subject, { cost: 0 }).rules).toHaveLength(2)
+  })
+})
 
 test('the error about a missing key names it', () => {
   const limiter = createLimiter({ rules: [REQUESTS, TOKENS] })

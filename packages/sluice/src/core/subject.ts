@@ -50,8 +50,8 @@ export class Subjects {
   /**
    * Returns the charges on every rule with a cost above 0. `least` is the smallest cost that is allowed for all rules at once.
    */
-  charges(subject: Subject, cost: Cost | undefined, least: 0 | 1): readonly Charge[] {
-    this.check(subject)
+  charges(given: Subject, cost: Cost | undefined, least: 0 | 1): readonly Charge[] {
+    const subject = this.read(given)
     const rules = this.#rules
     if (cost === undefined || typeof cost === 'number') {
       const amount = cost ?? 1
@@ -67,34 +67,45 @@ export class Subjects {
       if (amount > 0) charges.push({ rule: i, key: keyOf(rule, subject), amount })
     })
     if (charges.length > 0) return charges
-    throw new SluiceError('ERR_COST', 'cost must be at least 1 for one of the rules', { option: 'cost', value: cost })
+    const message = 'a rule that costs 0 is not asked, so cost must be at least 1 for one of the rules'
+    throw new SluiceError('ERR_COST', message, { option: 'cost', value: cost })
   }
 
-  /** Returns the charge on one rule, by its index. Invariant: the subject has been checked. */
+  /** Returns the charge on one rule, by its index. */
   charge(subject: Subject, rule: number, amount: number): Charge {
-    return { rule, key: keyOf(this.#rules[rule], subject), amount }
+    return { rule, key: keyOf(this.#rules[rule], this.read(subject)), amount }
   }
 
-  /** Throws ERR_KEY if the subject does not fit these rules. */
-  check(subject: Subject): void {
-    if (this.arePlain) return checkKey(subject)
+  /**
+   * Returns a key, or a copy of the own enumerable properties of a record. The copy reads each getter once, so the checked values
+   * are the values that count. Throws ERR_KEY if the subject does not fit these rules.
+   */
+  read(subject: Subject): Subject {
+    if (this.arePlain) {
+      checkKey(subject)
+      return subject
+    }
     if (typeof subject !== 'object' || subject === null || Array.isArray(subject)) {
       throw mustBe('ERR_KEY', 'subject', `a record of ${this.#names.join(', ')}`, subject)
     }
+    const keys = { ...subject }
     for (const name of this.#names) {
-      const value: unknown = Object.hasOwn(subject, name) ? subject[name] : undefined
+      const value: unknown = Object.hasOwn(keys, name) ? keys[name] : undefined
       if (typeof value === 'string' && value.length > 0) continue
       throw mustBe('ERR_KEY', name, 'a string of at least one character', value)
     }
-    const unknown = Object.keys(subject).find((name) => !this.#names.includes(name))
-    if (unknown === undefined) return
+    const unknown = Object.keys(keys).find((name) => !this.#names.includes(name))
+    if (unknown === undefined) return keys
     const message = `no rule counts by ${show(unknown)}: they count by ${this.#names.join(', ') || 'nothing'}`
-    throw new SluiceError('ERR_KEY', message, { option: unknown, value: subject[unknown] })
+    throw new SluiceError('ERR_KEY', message, { option: unknown, value: keys[unknown] })
   }
 
-  /** A copy: what was checked is what is spent, also where a property is a getter or hidden. */
+  /**
+   * Returns a copy of the own enumerable properties. The copy reads each getter once, so the checked costs are the costs that are
+   * spent. A map or promise has no such properties and would cost 1 everywhere, so it is refused.
+   */
   #checkedCosts(cost: unknown): Readonly<Record<string, number>> {
-    if (typeof cost !== 'object' || cost === null || Array.isArray(cost)) checkCost(cost, 1)
+    if (Object.prototype.toString.call(cost) !== '[object Object]') checkCost(cost, 1)
     const costs = { ...(cost as Readonly<Record<string, number>>) }
     for (const [name, amount] of Object.entries(costs)) {
       if (!this.#rules.some((rule) => rule.name === name)) {

@@ -23,6 +23,33 @@ export function ceilDiv(dividend: number, divisor: number): number {
   return Math.ceil(dividend / divisor)
 }
 
+/**
+ * Returns factor × times / divisor, rounded up, exactly, also where the product passes 2^53. Needs factor < divisor, so that the
+ * result is at most `times`.
+ */
+export function ceilMulDiv(factor: number, times: number, divisor: number): number {
+  if (factor * times <= MAX) return ceilDiv(factor * times, divisor)
+  // Long multiplication and division, bit by bit of `times`. No number here passes 2 × divisor, and doubling is exact.
+  let quotient = 0
+  let rest = 0
+  let left = times
+  for (let bit = 2 ** 52; bit >= 1; bit /= 2) {
+    quotient *= 2
+    rest *= 2
+    if (rest >= divisor) {
+      rest -= divisor
+      quotient += 1
+    }
+    if (left < bit) continue
+    left -= bit
+    if (rest >= divisor - factor) {
+      rest -= divisor - factor
+      quotient += 1
+    } else rest += factor
+  }
+  return rest > 0 ? quotient + 1 : quotient
+}
+
 export function greatestCommonDivisor(a: number, b: number): number {
   while (b !== 0) {
     const rest = a % b

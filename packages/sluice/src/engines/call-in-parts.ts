@@ -7,6 +7,8 @@
 import { type Call, type Charge, FIGURES, type Figures } from '../core/call.ts'
 import { SluiceError } from '../core/errors.ts'
 import type { Rule } from '../core/rule.ts'
+import type { Asker } from '../core/store.ts'
+import { isLate, lateError, markMayCount, markUncounted } from './late-calls.ts'
 
 /** The charges of a call in one part. */
 export interface PartOfCall {
@@ -25,14 +27,20 @@ interface Charged {
   readonly charges: readonly Required<Charge>[]
 }
 
+export interface PartsContext {
+  readonly rules: readonly Rule[]
+  readonly ask: AskPart
+  readonly asker?: Asker | undefined
+}
+
 /** Makes a call in several parts. The parts are charged in the order of the list. */
 export async function askInParts(
   { operation, charges }: Call,
   parts: readonly PartOfCall[],
-  rules: readonly Rule[],
-  ask: AskPart,
+  context: PartsContext,
 ): Promise<Figures> {
-  if (operation === 'hit') return new HitInParts(parts, rules, ask).decide()
+  const { ask } = context
+  if (operation === 'hit') return new HitInParts(parts, context).decide()
   const figures = Promise.all(parts.map(({ part, charges }) => ask(part, { operation, charges })))
   if (operation === 'peek') return joined(parts, await figures)
   // A reset may be repeated. Another call may not, because some parts may have been changed.
@@ -44,19 +52,25 @@ class HitInParts {
   readonly #parts: readonly PartOfCall[]
   readonly #rules: readonly Rule[]
   readonly #ask: AskPart
+  readonly #asker: Asker | undefined
 
-  constructor(parts: readonly PartOfCall[], rules: readonly Rule[], ask: AskPart) {
+  constructor(parts: readonly PartOfCall[], { rules, ask, asker }: PartsContext) {
     this.#parts = parts
     this.#rules = rules
     this.#ask = ask
+    this.#asker = asker
   }
 
   async decide(): Promise<Figures> {
+    markUncounted(this.#asker)
     const seen = await Promise.all(this.#parts.map((part) => this.#peek(part)))
+    if (isLate(this.#asker)) throw lateError()
+    markMayCount(this.#asker)
     if (seen.some(denies)) return joined(this.#parts, await this.#countDenied(seen).catch(rejectAsUnknown))
     const charged: Charged[] = []
     const figures: Figures[] = []
     for (const { part, charges } of this.#parts) {
+      if (isLate(this.#asker)) return this.#fail(lateError(), charged)
       const timed = await this.#ask(part, { operation: 'timedHit', charges }).catch((error) => this.#fail(error, charged))
       const ofPart = timed.slice(0, -1)
       if (denies(ofPart)) return joined(this.#parts, await this.#giveUp(figures.length, ofPart, charged).catch(rejectAsUnknown))
@@ -67,16 +81,19 @@ class HitInParts {
     return joined(this.#parts, figures)
   }
 
-  /** Ends a hit that the peek has denied: rules that count denied hits are charged. Returns the figures of each part. */
+  /** Charges the rules that count denied hits, after a peek has denied the hit. Returns the figures of each part. */
   async #countDenied(seen: readonly Figures[]): Promise<readonly Figures[]> {
     const counted = await Promise.all(
       this.#parts.map((part, i) => (this.#countsDenied(part) ? this.#spendAndPeek(part) : seen[i])),
     )
-    // A window may have ended since. The hit stays denied.
+    // A window may have ended since the peek, so that no part denies any more. The hit stays denied, with the figures of the peek.
     return counted.some(denies) ? counted : seen
   }
 
-  /** Ends a hit that the part at `denying` has denied with `figures`. Returns the figures of each part. */
+  /**
+   * Gives back the charges of the parts before `denying`, which has denied the hit with `figures`. Charges the rules that count
+   * denied hits in the parts after it. Returns the figures of each part.
+   */
   #giveUp(denying: number, figures: Figures, charged: readonly Charged[]): Promise<readonly Figures[]> {
     return Promise.all(
       this.#parts.map((part, i) => {
@@ -102,7 +119,7 @@ class HitInParts {
     return figures
   }
 
-  /** Ends a hit after a part has failed. Charges are given back as far as possible. */
+  /** Gives charges back after a part has failed, and rejects with the error. */
   async #fail(error: unknown, charged: readonly Charged[]): Promise<never> {
     const given = await Promise.allSettled(charged.map((each) => this.#giveBack(each)))
     // Units may be left charged, so the hit must not be repeated.

@@ -5,7 +5,10 @@ import { CallQueue, type QueueBounds } from './call-queue.ts'
 interface Named {
   readonly id: number
   readonly names: readonly string[]
+  readonly reject: () => void
 }
+
+const reject = (): void => {}
 
 /** A queue whose groups end on command. */
 function makeQueue(bounds: Partial<QueueBounds> = {}) {
@@ -19,7 +22,8 @@ function makeQueue(bounds: Partial<QueueBounds> = {}) {
       groups.push({ ids: group.map(({ id }) => id), end })
     })
   })
-  const add = (...names: (readonly string[])[]): readonly Named[] => queue.add(names.map((each, id) => ({ id, names: each })))
+  const add = (...names: (readonly string[])[]): readonly Named[] =>
+    queue.add(names.map((each, id) => ({ id, names: each, reject })))
   return { queue, groups, add }
 }
 
@@ -31,7 +35,7 @@ test('calls that are free go together, up to the bound', () => {
 
 test('a call whose row is under way waits, and so does a later one on any of its rows', async () => {
   const { queue, groups, add } = makeQueue({ groups: 3 })
-  queue.add([{ id: 100, names: ['a'] }])
+  queue.add([{ id: 100, names: ['a'], reject }])
   add(['a', 'b'], ['b'], ['c'])
   expect(groups.map(({ ids }) => ids)).toEqual([[100], [2]])
   await groups[0].end()
@@ -93,7 +97,7 @@ test.each(['any', 'connected'] as const)(
     for (let id = 0; id < 2000; id++) {
       const names = [...new Set(Array.from({ length: random.whole(1, 3) }, () => random.pick([...'abcdefgh'])))]
       for (const name of names) expected.set(name, [...(expected.get(name) ?? []), id])
-      queue.add([{ id, names }])
+      queue.add([{ id, names, reject }])
       if (random.whole(0, 9) === 0) await new Promise(setImmediate)
     }
     await queue.idle()
@@ -105,10 +109,10 @@ test.each(['any', 'connected'] as const)(
   'however many calls wait for one row, a stranger is not kept waiting: %s',
   async (together) => {
     const { queue, groups } = makeQueue({ together, waiting: 5000 })
-    queue.add([{ id: 0, names: ['hot'] }])
-    queue.add(Array.from({ length: 3000 }, (_, i) => ({ id: i + 1, names: i % 2 === 0 ? ['hot'] : ['hot', 'other'] })))
-    queue.add([{ id: -1, names: ['other'] }])
-    queue.add([{ id: -2, names: ['cold'] }])
+    queue.add([{ id: 0, names: ['hot'], reject }])
+    queue.add(Array.from({ length: 3000 }, (_, i) => ({ id: i + 1, names: i % 2 === 0 ? ['hot'] : ['hot', 'other'], reject })))
+    queue.add([{ id: -1, names: ['other'], reject }])
+    queue.add([{ id: -2, names: ['cold'], reject }])
     expect(groups.map(({ ids }) => ids)).toEqual([[0], [-2]])
     await groups[0].end()
     expect(groups[2].ids).toEqual([1, 2, 3, 4])

@@ -1,9 +1,16 @@
 // The queue of calls that wait for a transaction. It puts calls into groups. A call on a row of a running group waits.
-// Invariant: no row is in two groups at once, and calls that share a row run in the order in which they came.
+// Invariants: no row is in two groups at once, and calls that share a row run in the order in which they came. A call whose asker
+// has left is never in a new group.
+
+import type { SluiceError } from '../core/errors.ts'
+import type { Asker } from '../core/store.ts'
+import { isLate, lateError } from './late-calls.ts'
 
 export interface QueuedCall {
   /** The rows that the call reads and writes. */
   readonly names: readonly string[]
+  readonly asker?: Asker | undefined
+  readonly reject: (reason: SluiceError) => void
 }
 
 export interface QueueBounds {
@@ -16,12 +23,14 @@ export interface QueueBounds {
   /** The most groups that run at once. */
   readonly groups: number
   /**
-   * `'any'`: a group takes any calls. `'connected'`: a group takes only calls that share rows, so that no call waits for others.
+   * - `'any'`: a group may hold calls without a common row.
+   * - `'connected'`: each call of a group shares a row with an earlier call of it. Other calls go into groups of their own, so that
+   *   they do not wait for each other.
    */
   readonly together: 'any' | 'connected'
 }
 
-/** The most calls that are examined for one group, besides those that are held, because a long queue must not be read again and again. */
+/** The most calls that are examined for one group. Held calls do not count. Reading all of a long queue each time is slow. */
 const MOST_LOOKED_AT = { any: 1024, connected: 128 } as const
 
 export class CallQueue<C extends QueuedCall> {
@@ -32,11 +41,12 @@ export class CallQueue<C extends QueuedCall> {
   readonly #busy = new Set<string>()
   #waiting: C[] = []
   /**
-   * Calls that wait for a row under way, and all of their rows. They are looked at again when one of these rows is free, so that
-   * however many wait for one row, they do not stand in the way of calls on others.
-   * Invariant: a call that is held came before every call in `#waiting` that shares a row with it.
+   * Calls that wait for a row of a running group. They are examined again when such a row is free. So any number of calls on one
+   * row does not delay calls on other rows.
+   * Invariant: a held call came before every call in `#waiting` that shares a row with it.
    */
   #held: C[] = []
+  /** Rows of the held calls. */
   readonly #heldRows = new Set<string>()
 
   /** `run` runs a group and never rejects. */
@@ -47,7 +57,8 @@ export class CallQueue<C extends QueuedCall> {
 
   /** Queues calls. Returns the calls for which there is no space. */
   add(calls: readonly C[]): readonly C[] {
-    const space = Math.max(0, this.#bounds.waiting - this.#waiting.length - this.#held.length)
+    if (this.#space() < calls.length) this.#dropLate()
+    const space = this.#space()
     for (const call of calls.slice(0, space)) this.#waiting.push(call)
     this.#startGroups()
     return calls.slice(space)
@@ -56,6 +67,16 @@ export class CallQueue<C extends QueuedCall> {
   /** Resolves when no call waits and no group runs. */
   async idle(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay)
+  }
+
+  #space(): number {
+    return Math.max(0, this.#bounds.waiting - this.#waiting.length - this.#held.length)
+  }
+
+  /** Drops the calls whose askers have left. `#heldRows` may keep rows of dropped calls until the next release. */
+  #dropLate(): void {
+    this.#waiting = this.#waiting.filter(isKept)
+    this.#held = this.#held.filter(isKept)
   }
 
   #startGroups(): void {
@@ -90,6 +111,7 @@ export class CallQueue<C extends QueuedCall> {
     let looked = 0
     while (at < this.#waiting.length && looked < most && group.length < calls) {
       const call = this.#waiting[at++]
+      if (!isKept(call)) continue
       const isBehind = call.names.some((name) => waitedFor.has(name))
       const isBlocked = call.names.some((name) => this.#busy.has(name) || this.#heldRows.has(name))
       if (isBlocked && !isBehind) {
@@ -117,10 +139,17 @@ export class CallQueue<C extends QueuedCall> {
     for (const name of call.names) this.#heldRows.add(name)
   }
 
-  /** Has all calls that are held looked at again. */
+  /** Puts all held calls back to the front of the queue. */
   #release(): void {
     this.#waiting = this.#held.concat(this.#waiting)
     this.#held = []
     this.#heldRows.clear()
   }
+}
+
+/** Rejects a call whose asker has left. Returns true for any other call. */
+function isKept(call: QueuedCall): boolean {
+  if (!isLate(call.asker)) return true
+  call.reject(lateError())
+  return false
 }

@@ -10,6 +10,7 @@ import type { Store, Tally } from '../core/store.ts'
 import { storeGuard } from '../failure/store-health.ts'
 import { CallQueue } from './call-queue.ts'
 import { checkBounds } from './engine-bounds.ts'
+import { markUncounted } from './late-calls.ts'
 import { type RecordCall, recordCall } from './records/record-call.ts'
 import { type GroupOutcome, RecordGroup } from './records/record-group.ts'
 import { tooManyOthers, type Versioned, VersionedRecords } from './records/versioned-records.ts'
@@ -23,8 +24,9 @@ export interface CompareAndSwapOptions<V> {
   /** Returns a record with its version; undefined if there is no such record. */
   read(name: string): Promise<Versioned<V> | undefined>
   /**
-   * Writes the record if its version is still `version`; with `version` undefined, if the record does not exist. A change without
-   * a value deletes the record. Resolves to false if the version differs. The store may drop the record at `change.endsAt`.
+   * Writes a record, but only if its version is still `version`. If `version` is undefined, writes only if there is no such record.
+   * Deletes the record if the change has no value. Resolves to true if it has written, else to false. The store may drop the record
+   * at `change.endsAt`.
    */
   swap(change: Change, version: V | undefined): Promise<boolean>
   /**
@@ -44,9 +46,7 @@ export interface CompareAndSwapOptions<V> {
   sortError?: SortError
   /** Times deadlines and pauses in this process. Default: the system's. */
   readonly clock?: Clock
-  /**
-   * The most reads of a record for one call. After that the call is refused, because other writers are always first. Default: 10.
-   */
+  /** The most attempts of one call. A call is refused if other writers change its records each time. Default: 10. */
   readonly attempts?: number
   /** The most calls that are decided together because they share records. Default: 64. */
   readonly calls?: number
@@ -73,7 +73,7 @@ export function compareAndSwapStore<V>(options: CompareAndSwapOptions<V>): Store
 
 interface Pending extends RecordCall {
   readonly names: readonly string[]
-  /** Number of times that the call was decided, including this time. */
+  /** Number of this attempt, from 1 on. */
   readonly attempt: number
   readonly resolve: (figures: Figures) => void
   readonly reject: (reason: unknown) => void
@@ -114,10 +114,11 @@ class CompareAndSwapStore<V> implements Store<'async'> {
   tally(rules: readonly Rule[]): Tally<'async'> {
     const states = rules.map((rule) => plainName(stateName(rule)))
     return {
-      ask: (call) => {
+      ask: (call, asker) => {
+        markUncounted(asker)
         const asked = recordCall(call, rules, { states, longestName: this.#longestName })
         const names = asked.parts.map(({ record }) => record)
-        return new Promise((resolve, reject) => this.#turn.add({ ...asked, names, attempt: 1, resolve, reject }))
+        return new Promise((resolve, reject) => this.#turn.add({ ...asked, asker, names, attempt: 1, resolve, reject }))
       },
     }
   }
@@ -149,7 +150,7 @@ class CompareAndSwapStore<V> implements Store<'async'> {
     }
   }
 
-  /** Decides calls again whose records were changed by other writers. */
+  /** Queues calls again because other writers have changed their records. Refuses calls that have had all attempts. */
   async #decideAgain(calls: readonly Pending[]): Promise<void> {
     const { attempts } = this.#records
     await this.#records.pause(Math.max(...calls.map(({ attempt }) => attempt)))
@@ -168,7 +169,7 @@ class CompareAndSwapStore<V> implements Store<'async'> {
   }
 }
 
-/** Settles a call with its outcome. Returns true if the call must be decided again. */
+/** Settles a call, unless its outcome is `again`. Returns true in that case. */
 function settle({ resolve, reject }: Pending, outcome: GroupOutcome): boolean {
   if (outcome === 'again') return true
   if (outcome instanceof SluiceError) reject(outcome)

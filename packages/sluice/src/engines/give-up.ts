@@ -1,4 +1,4 @@
-// Bounds the time of a store's client: a promise that never settles must not block a key for ever.
+// A time limit for the promises of a store's client. A promise that never settles would block its keys for ever.
 
 import type { TimerClock } from '../core/clock.ts'
 
@@ -9,7 +9,7 @@ export interface Bounded<V> {
   makeError(): Error
 }
 
-/** Settles as `ask()` does, or rejects with `makeError()` after `longestMs`. If `ask` throws, it rejects too. */
+/** Calls `ask` and settles as its promise does. Rejects with `makeError()` after `longestMs`. Rejects also if `ask` throws. */
 export function orGiveUp<V>({ ask, clock, longestMs, makeError }: Bounded<V>): Promise<V> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(longestMs, () => reject(makeError()))

@@ -1,15 +1,14 @@
-// Hands replies to their callers. Several replies to large commands often arrive at once. If all were handed out at once, the
-// server would be idle until the callers' next calls are written. So the client gets a turn to write after each large reply, and
-// the server decides these calls while the next reply is handed out.
-// Invariants: replies are handed out in the order in which they arrived. A reply waits only just after a large reply, and never
-// for long, because the deadlines of its calls go on.
+// Hands out the answers of a server. A reply holds the answers to all calls of one command.
+// Several large replies often arrive at once. Callers make their next calls when they get an answer. If all replies were handed out
+// in one turn, these calls would be sent only after the last reply, and the server would be idle until then. So after each large
+// reply the client gets a turn to send calls. The server decides them while the next reply is handed out.
+// Invariants: replies are handed out in the order in which they arrived. A reply waits only after a large reply, and for a few
+// milliseconds at most, because the deadlines of its calls go on.
 
-/** The fewest answers of a large reply. Handing out a large reply takes longer than the turn after it. */
+/** A reply with so many answers is large: handing it out takes longer than the turn that follows. */
 const LARGE = 32
 
-/**
- * If a reply has waited longer than this, the process is too slow: all waiting replies are handed out without turns in between.
- */
+/** If a reply has waited longer, all waiting replies are handed out at once, because the process is too slow for turns. */
 const LONGEST_WAIT_MS = 5
 
 interface Reply {
@@ -20,10 +19,10 @@ interface Reply {
 
 export class HandOut {
   readonly #waiting: Reply[] = []
-  /** True if a large reply was handed out and the client has not had its turn yet. */
+  /** True from a large reply on until the client has had its turn. */
   #isPausing = false
 
-  /** Calls `give` now or later. `give` hands out a reply with the given number of answers. */
+  /** Calls `give`, which hands out one reply, now or later. `answers` is the number of answers in the reply. */
   add(answers: number, give: () => void): void {
     const reply = { answers, cameMs: performance.now(), give }
     if (this.#isPausing && (answers >= LARGE || this.#waiting.length > 0)) this.#waiting.push(reply)
@@ -33,7 +32,7 @@ export class HandOut {
   #handOut({ answers, give }: Reply): void {
     if (answers >= LARGE) {
       this.#isPausing = true
-      // The callers' next calls are written in an immediate at the latest, and that runs before the second immediate here.
+      // Calls of this turn are sent by an immediate. The second immediate here runs after it.
       setImmediate(() => setImmediate(() => this.#goOn()))
     }
     give()

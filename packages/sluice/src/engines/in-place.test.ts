@@ -56,3 +56,53 @@ test('a synchronous transaction takes everything back if a write fails, and the 
   expect(limiter.hit(ada).remaining).toBe(4)
   expect(store.size).toBe(2)
 })
+
+/** A store without transactions, in its own memory of three cells for each state. Writes fail as `failing` says. */
+function makeMemory(failing: (write: number) => boolean) {
+  const states = new Map<string, Float64Array>()
+  let writes = 0
+  const store = inPlaceStore({
+    clock: fakeClock(),
+    read: (name) => states.get(name),
+    write(name, cells) {
+      writes += 1
+      if (failing(writes)) throw new Error('disk full')
+      const kept = states.get(name)
+      if (cells === undefined) states.delete(name)
+      else if (kept === undefined) states.set(name, cells)
+      else kept.set(cells)
+    },
+    clean: () => 0,
+    size: () => states.size,
+  })
+  return { store, states }
+}
+
+test.each([
+  ['of a fresh key', 0],
+  ['of a known key', 1],
+])('without transactions a call %s that fails in its second write changes nothing', (_, before) => {
+  const { store, states } = makeMemory((write) => write === before * 2 + 2)
+  const limiter = createLimiter({ rules, store })
+  for (let i = 0; i < before; i++) limiter.hit(ada)
+  const kept = [...states].map(([name, cells]) => [name, [...cells]])
+  expect(() => limiter.hit(ada)).toThrow('disk full')
+  expect([...states].map(([name, cells]) => [name, [...cells]])).toEqual(kept)
+  expect(limiter.hit(ada).remaining).toBe(4 - before)
+})
+
+test('a write that cannot be undone makes the error unknown', () => {
+  const { store } = makeMemory((write) => write >= 2)
+  const limiter = createLimiter({ rules, store })
+  const error = { code: 'ERR_STORE_UNKNOWN', cause: expect.objectContaining({ message: 'disk full' }) }
+  expect(() => limiter.hit(ada)).toThrow(expect.objectContaining(error))
+})
+
+test('a reset that fails in the middle can be repeated', () => {
+  const { store } = makeMemory((write) => write === 4)
+  const limiter = createLimiter({ rules, store })
+  limiter.hit(ada)
+  expect(() => limiter.reset(ada)).toThrow('disk full')
+  limiter.reset(ada)
+  expect(store.size).toBe(0)
+})

@@ -1,20 +1,22 @@
-// The in-place engine: the definitions run in this process, on states of a synchronous store. With `transact` it is also the
-// engine of synchronous databases.
+// The in-place engine: for stores that answer at once. The definitions run in this process. With `transact`, it serves synchronous
+// databases too.
 
 import type { Clock } from '../core/clock.ts'
+import { SluiceError } from '../core/errors.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Store, Tally } from '../core/store.ts'
-import { type Cells, runCall } from './loaded-states.ts'
+import { type Cells, runCall, type StateChange } from './loaded-states.ts'
 import { checkLongestName, LONGEST_NAME, plainName, rulePart, shortName } from './state-names.ts'
 import { type SortError, sortedError } from './store-errors.ts'
 import { checkedClock, systemClock } from './system-clock.ts'
 
 export interface InPlaceOptions {
-  /** Returns the cells of a state. They are copied before they are changed. `decodeCells` reads them from bytes. */
+  /** Returns the cells of a state; undefined if there is none. The engine changes a copy. `decodeCells` makes cells of bytes. */
   read(name: string): Cells
   /**
    * Stores the cells of a state; deletes the state without cells. The array belongs to the store from now on. The state ends at
-   * `cells[0]`.
+   * `cells[0]`. A `write` that throws must have changed nothing. Without `transact` the engine then undoes the earlier writes of
+   * the call.
    */
   write(name: string, cells: Cells): void
   /** Drops states that have ended at `nowMs`. Returns the number of dropped states. */
@@ -23,8 +25,8 @@ export interface InPlaceOptions {
   size(): number
   close?(): void
   /**
-   * Runs `body` in one exclusive transaction and commits it. Rolls back if `body` throws. `body` reads the clock and the states,
-   * and writes states. Default: `body()`, for a store that only this process uses.
+   * Begins a transaction that excludes other processes, calls `body`, commits, and returns the result of `body`. Rolls back if
+   * `body` throws. `body` reads and writes states. Default: only calls `body`, for a store that no other process uses.
    */
   transact?<V>(body: () => V): V
   /** Sorts an error of the store. Default: it is thrown as it is. */
@@ -67,9 +69,35 @@ export function inPlaceStore(options: InPlaceOptions): Store<'sync'> {
         run(() => {
           const names = call.charges.map(({ rule, key }) => shortName(plainName(key) + ends[rule], longestName))
           const { figures, changes } = runCall({ call, rules, names }, read, clock.now())
-          for (const { name, cells } of changes) options.write(name, cells)
+          writeAll(changes, options)
           return figures
         }),
     }
+  }
+}
+
+/** Writes all changes of a call or none. A store with `transact` rolls back by itself. */
+function writeAll(changes: readonly StateChange[], options: InPlaceOptions): void {
+  const written: StateChange[] = []
+  const isUndone = options.transact === undefined && changes.length > 1
+  for (const { name, cells, kept } of changes) {
+    // The cells that were read may be the store's own memory, which `write` changes.
+    const before = isUndone ? kept?.slice() : undefined
+    try {
+      options.write(name, cells)
+    } catch (error) {
+      undoAll(written, options, error)
+      throw error
+    }
+    if (isUndone) written.push({ name, cells: before })
+  }
+}
+
+function undoAll(written: readonly StateChange[], options: InPlaceOptions, cause: unknown): void {
+  try {
+    for (const { name, cells } of written) options.write(name, cells)
+  } catch {
+    const message = 'a write failed, and an earlier write of the call could not be undone: a part of it may have counted'
+    throw new SluiceError('ERR_STORE_UNKNOWN', message, { cause })
   }
 }

@@ -21,6 +21,8 @@ export interface NamedCall {
 export interface StateChange {
   readonly name: string
   readonly cells: Cells
+  /** The cells before the change, as they were read; undefined if there were none, or if a reset did not read them. */
+  readonly kept?: Cells
 }
 
 export interface Outcome {
@@ -85,7 +87,7 @@ export class LoadedStates implements States {
     const { rule, cells, kept } = this.#load(i)
     const isEmpty = cells[0] === 0
     if (kept === undefined ? isEmpty : !isEmpty && sameCells(cells, copyOf(rule, kept))) return
-    this.changes.push({ name: this.#named.names[i], cells: isEmpty ? undefined : cells })
+    this.changes.push({ name: this.#named.names[i], cells: isEmpty ? undefined : cells, kept })
   }
 
   drop(i: number): void {

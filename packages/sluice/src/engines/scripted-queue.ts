@@ -2,15 +2,21 @@
 // Invariants: a call waits no longer than the turn in which it was made, and calls in one part keep their order.
 
 import { type Call, type Figures, figureCount } from '../core/call.ts'
+import type { Asker } from '../core/store.ts'
 import { HandOut } from './hand-out.ts'
+import { isLate, lateError, markMayCount, markUncounted } from './late-calls.ts'
 import type { ScriptedAnswer, ScriptedCall, ScriptedOptions } from './scripted.ts'
+import { sortedError } from './store-errors.ts'
 
 /** The answer to a call whose states are not in the part that was asked. The script wrote nothing for the call. */
 export const MOVED = Symbol('moved')
 
+/** Asks a call again that was answered with `MOVED`. */
+export type AskAgain = (call: Call, asker: Asker | undefined) => Promise<Figures>
+
 interface QueuedCall<D> extends ScriptedCall<D> {
-  /** Asks a call again that was answered with `MOVED`. */
-  readonly askAgain: (call: Call) => Promise<Figures>
+  readonly asker: Asker | undefined
+  readonly askAgain: AskAgain
   readonly resolve: (figures: Figures | Promise<Figures>) => void
   readonly reject: (error: unknown) => void
 }
@@ -27,10 +33,11 @@ export class ScriptedQueue<D> {
     this.#options = options
   }
 
-  ask(part: string, { operation, charges }: Call, rules: D, askAgain: QueuedCall<D>['askAgain']): Promise<Figures> {
+  ask(part: string, { operation, charges, rules }: ScriptedCall<D>, askAgain: AskAgain, asker?: Asker): Promise<Figures> {
+    markUncounted(asker)
     return new Promise((resolve, reject) => {
       this.#flushLater()
-      const queued = { operation, charges, rules, askAgain, resolve, reject }
+      const queued = { operation, charges, rules, asker, askAgain, resolve, reject }
       const inPart = this.#queued.get(part)
       if (inPart === undefined) this.#queued.set(part, [queued])
       else inPart.push(queued)
@@ -55,7 +62,7 @@ export class ScriptedQueue<D> {
   }
 
   #flushPart(part: string): void {
-    const calls = this.#queued.get(part) ?? []
+    const calls = toSend(this.#queued.get(part) ?? [])
     this.#queued.delete(part)
     this.#sendAll(part, calls)
   }
@@ -71,26 +78,29 @@ export class ScriptedQueue<D> {
       if (answers.length !== calls.length) throw new Error(`the script answered ${answers.length} of ${calls.length} calls`)
       this.#handOut.add(calls.length, () => deliver(calls, answers))
     } catch (thrown) {
-      const error = this.#sorted(thrown)
+      const error = sortedError(thrown, this.#options.sortError, 'unknown')
       for (const call of calls) call.reject(error)
     }
   }
+}
 
-  /** Sorting that throws itself must not keep the callers waiting. They get what was thrown first, which may mean anything. */
-  #sorted(thrown: unknown): unknown {
-    try {
-      return this.#options.sortError(thrown)
-    } catch {
-      return thrown
-    }
+/** Marks calls as sent. Rejects calls whose askers have left. Returns the others. */
+function toSend<D>(calls: readonly QueuedCall<D>[]): readonly QueuedCall<D>[] {
+  let hasLate = false
+  for (const { asker } of calls) {
+    if (isLate(asker)) hasLate = true
+    else markMayCount(asker)
   }
+  if (!hasLate) return calls
+  for (const { asker, reject } of calls) if (isLate(asker)) reject(lateError())
+  return calls.filter(({ asker }) => !isLate(asker))
 }
 
 /** Hands each caller its own answer. */
 function deliver(calls: readonly QueuedCall<unknown>[], answers: readonly ScriptedAnswer[]): void {
   for (let i = 0; i < calls.length; i++) {
     const answer = answers[i]
-    if (answer === MOVED) calls[i].resolve(calls[i].askAgain(calls[i]))
+    if (answer === MOVED) calls[i].resolve(calls[i].askAgain(calls[i], calls[i].asker))
     else if (!Array.isArray(answer)) calls[i].reject(answer)
     else if (areFigures(answer, figureCount(calls[i]))) calls[i].resolve(answer)
     else calls[i].reject(new Error(`the script answered [${answer}] where ${figureCount(calls[i])} figures belong`))

@@ -1,10 +1,11 @@
 import { describe, expect, test, vi } from 'vitest'
 import { RECORD_RULES, recordWalk } from '../../test/record-walk.ts'
 import { toyStore } from '../../test/scripted-toy.ts'
-import { createLimiter, fixedWindow, type SluiceError } from '../index.ts'
+import { createLimiter, fixedWindow, SluiceError } from '../index.ts'
 import { fakeClock, storeSuite } from '../testing/index.ts'
 import { seededRandom } from '../testing/random.ts'
 import { scriptedStore } from './scripted.ts'
+import { systemClock } from './system-clock.ts'
 
 storeSuite('a toy on the scripted engine', (clock) => toyStore({ clock }), { steps: 300 })
 storeSuite('a toy with a part for each key', (clock) => toyStore({ clock, partOf: (key) => key }), {
@@ -89,7 +90,37 @@ test('sorting that throws does not keep the caller waiting', async () => {
     size: async () => 0,
   })
   const ask = store.tally([five]).ask({ operation: 'hit', charges: [{ rule: 0, key: 'a', amount: 1 }] })
-  await expect(ask).rejects.toThrow('broken')
+  await expect(ask).rejects.toMatchObject({ code: 'ERR_STORE_UNKNOWN', message: expect.stringContaining('broken') })
+})
+
+test.each([
+  ['refused', new Error('busy'), 'ERR_STORE_REFUSED'],
+  ['fatal', new Error('no such program'), 'ERR_STORE_FATAL'],
+  [undefined, Object.assign(new Error('down'), { code: 'ECONNREFUSED' }), 'ERR_STORE_REFUSED'],
+  [undefined, new Error('cut off'), 'ERR_STORE_UNKNOWN'],
+  ['refused', new SluiceError('ERR_STORE_FATAL', 'sorted already'), 'ERR_STORE_FATAL'],
+] as const)('sortError returns a kind, as on every engine: %s for %s', async (kind, cause, code) => {
+  const store = scriptedStore({
+    most: 64,
+    describe: (rules) => rules,
+    execute: () => Promise.reject(cause),
+    sortError: () => kind,
+    size: async () => 0,
+  })
+  const ask = store.tally([five]).ask({ operation: 'hit', charges: [{ rule: 0, key: 'a', amount: 1 }] })
+  await expect(ask).rejects.toMatchObject({ code })
+})
+
+test("without a clock, deadlines use the system's timers", async () => {
+  const store = scriptedStore({
+    most: 64,
+    describe: (rules) => rules,
+    execute: () => new Promise(() => {}),
+    size: async () => 0,
+  })
+  expect(store.clock).toBe(systemClock)
+  const limiter = createLimiter({ rules: five, store, failure: { timeoutMs: 5, then: 'allow' } })
+  expect(await limiter.hit('ada')).toMatchObject({ failure: { reason: 'timeout' } })
 })
 
 test.each([
@@ -122,7 +153,6 @@ test('describes lists of rules that costs by rule choose, and keeps a bounded nu
       return null
     },
     execute: async (_part, calls) => calls.map(() => [0]),
-    sortError: (thrown) => thrown as SluiceError,
     size: async () => 0,
   })
   const tally = store.tally(rules)

@@ -2,14 +2,16 @@
 // sent together, as one command for each part of the store.
 
 import type { Call, Charge, Figures } from '../core/call.ts'
-import type { TimerClock } from '../core/clock.ts'
-import { SluiceError } from '../core/errors.ts'
+import type { Clock } from '../core/clock.ts'
+import type { SluiceError } from '../core/errors.ts'
 import type { Rule } from '../core/rule.ts'
-import type { Store, Tally } from '../core/store.ts'
+import type { Asker, Store, Tally } from '../core/store.ts'
 import { storeGuard } from '../failure/store-health.ts'
-import { askInParts, type PartOfCall } from './call-in-parts.ts'
+import { type AskPart, askInParts, type PartOfCall } from './call-in-parts.ts'
 import { PartsAsked } from './parts-asked.ts'
-import { type MOVED, ScriptedQueue } from './scripted-queue.ts'
+import { type AskAgain, type MOVED, ScriptedQueue } from './scripted-queue.ts'
+import { type SortError, storeError } from './store-errors.ts'
+import { checkedClock, systemClock } from './system-clock.ts'
 
 export { MOVED } from './scripted-queue.ts'
 
@@ -26,11 +28,12 @@ export interface ScriptedCall<D> extends Call {
 export type ScriptedAnswer = Figures | SluiceError | typeof MOVED
 
 /**
- * The connection of a scripted store to its server. The engine gathers calls, keeps their order, splits calls over several parts,
- * hands out answers and guards against failures. `D` is the type of the rules' description for the script.
+ * The author's part of a scripted store: functions that talk to the server. The engine gathers calls, keeps their order, splits
+ * calls with charges in several parts, and handles failures. `D` is the type in which `describe` describes rules to the script.
  */
 export interface ScriptedOptions<D> {
-  readonly clock: TimerClock
+  /** Times deadlines in this process. Default: the system's clock. Rules use the server's own clock. */
+  readonly clock?: Clock
   /** The most calls in one command. */
   readonly most: number
   /**
@@ -44,10 +47,10 @@ export interface ScriptedOptions<D> {
    */
   execute(part: string, calls: readonly ScriptedCall<D>[]): Promise<readonly ScriptedAnswer[]>
   /**
-   * Sorts the error of `execute`: ERR_STORE_REFUSED if certainly no call was executed, ERR_STORE_FATAL if the same calls can
-   * never work, and ERR_STORE_UNKNOWN otherwise.
+   * Sorts an error of `execute`. If it returns undefined, codes of Node and of standard SQL decide. Without such a code, the error
+   * is `unknown`.
    */
-  sortError(thrown: unknown): SluiceError
+  sortError?: SortError
   /** Returns the name of the part that keeps all states of a key, such as a node of a cluster. Default: the store is one part. */
   partOf?(key: string): string
   /**
@@ -69,10 +72,11 @@ export interface ScriptedOptions<D> {
 /** Makes a store from a connection to a server that runs the definitions as a script. */
 export function scriptedStore<D>(options: ScriptedOptions<D>): Store<'async'> {
   const queue = new ScriptedQueue(options)
+  const clock = options.clock === undefined ? systemClock : checkedClock(options.clock)
   return {
     timing: 'async',
-    clock: options.clock,
-    guard: storeGuard(options.clock),
+    clock,
+    guard: storeGuard(clock),
     tally: (rules) => new QueuedTally(options, queue, rules),
     clean: async () => options.clean?.() ?? 0,
     get size() {
@@ -111,38 +115,35 @@ class QueuedTally<D> implements Tally<'async'> {
     if (partOf !== undefined) this.partsOf = (call) => serversOf(call, (key) => partOf(key), options)
   }
 
-  ask(call: Call): Promise<Figures> {
+  ask(call: Call, asker?: Asker): Promise<Figures> {
     const part = this.#onlyPartOf(call.charges)
-    if (part !== undefined) return this.#askPart(part, call)
+    if (part !== undefined) return this.#askPart(part, call, asker)
     const asked = new PartsAsked()
     this.#asked.set(call, asked)
+    const ask: AskPart = (part, partCall) => asked.note(serverOf(part, this.#options), this.#askPart(part, partCall))
     const parts = split(call.charges, (key) => this.#options.partOf?.(key) ?? WHOLE)
-    return askInParts(call, parts, this.#rules, (each, partCall) =>
-      asked.note(serverOf(each, this.#options), this.#askPart(each, partCall)),
-    )
+    return askInParts(call, parts, { rules: this.#rules, ask, asker })
   }
 
   failedPartsOf(call: Call): readonly string[] | undefined {
     return this.#asked.get(call)?.failed
   }
 
-  #askPart(part: string, call: Call): Promise<Figures> {
-    return this.#queue.ask(part, call, this.#describe(call.charges), this.#askAgain)
+  #askPart(part: string, { operation, charges }: Call, asker?: Asker, askAgain = this.#askAgain): Promise<Figures> {
+    return this.#queue.ask(part, { operation, charges, rules: this.#describe(charges) }, askAgain, asker)
   }
 
   /** Asks a call again whose states were not in its part. The call was not counted. */
-  readonly #askAgain = async ({ operation, charges }: Call): Promise<Figures> => {
+  readonly #askAgain: AskAgain = async ({ operation, charges }, asker) => {
     const { exactPartOf } = this.#options
     if (exactPartOf === undefined) throw movedError()
+    const call = { operation, charges }
     const parts = split(charges, exactPartOf)
-    const ask = (part: string, call: Call) =>
-      this.#queue.ask(part, call, this.#describe(call.charges), async () => {
-        throw movedError()
-      })
-    if (parts.length === 1) return ask(parts[0].part, { operation, charges })
+    if (parts.length === 1) return this.#askPart(parts[0].part, call, asker, refuse)
     // One part of a hit in several parts, which has fallen into several itself. The hit gives back what it has charged.
     if (operation === 'timedHit') throw movedError()
-    return askInParts({ operation, charges }, parts, this.#rules, ask)
+    const ask: AskPart = (part, partCall) => this.#askPart(part, partCall, undefined, refuse)
+    return askInParts(call, parts, { rules: this.#rules, ask, asker })
   }
 
   /** Returns the part of all charges; undefined if there are several parts. */
@@ -185,8 +186,11 @@ function split(charges: readonly Charge[], partOf: (key: string) => string): rea
 }
 
 function movedError(): SluiceError {
-  return new SluiceError('ERR_STORE_REFUSED', 'the states of this call are moving between parts of the store')
+  return storeError('refused', 'the states of this call are moving between parts of the store')
 }
+
+/** Answers a call whose states are not in an exact part either. */
+const refuse: AskAgain = () => Promise.reject(movedError())
 
 function serversOf<D>({ charges }: Call, partOf: (key: string) => string, options: ScriptedOptions<D>): readonly string[] {
   const ofKey = (key: string): string => serverOf(partOf(key), options)

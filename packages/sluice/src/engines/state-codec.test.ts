@@ -1,14 +1,15 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { BAD_NUMBERS, ODD_CELLS, RULES_OF_CELLS } from '../../test/damaged-cells.ts'
 import { fixedWindow } from '../algorithms/fixed-window/fixed-window.ts'
 import { slidingLog } from '../algorithms/sliding-log/sliding-log.ts'
-import { tokenBucket } from '../algorithms/token-bucket/token-bucket.ts'
 import { SluiceError } from '../core/errors.ts'
+import type { Rule } from '../core/rule.ts'
+import { decodeRecord } from './records/record.ts'
 import { checkCells, decodeCells, encodeCells } from './state-codec.ts'
 
 const NOW = 1_763_193_637_123
 const rule = fixedWindow({ limit: 5, window: 1000 })
 const log = slidingLog({ limit: 5, window: 1000 })
-const meter = tokenBucket({ capacity: 5, refill: 1, every: 1000 })
 
 /** Cells of a log with two entries. */
 function logCells(): Float64Array {
@@ -56,21 +57,50 @@ test.each([
   expect(error.message).toContain('the-name')
 })
 
-test.each([
+test.each(['a text', [1, 0, 0, 0, 0, 0, 0, 0, 0], null, 7])('a value that is no bytes is refused with the name: %j', (value) => {
+  for (const decode of [decodeCells, decodeRecord]) {
+    const error = refusal(() => decode(value as unknown as Uint8Array, 'the-name'))
+    expect(error).toMatchObject({ code: 'ERR_STORE_FATAL', value: 'the-name' })
+  }
+})
+
+describe.each(Object.entries(RULES_OF_CELLS))('%s', (_, of) => {
+  const cells = new Float64Array(of.width)
+  of.spend(cells, 0, NOW, 3)
+
+  test('as the rule wrote it is taken', () => checkCells(of, cells, 'k'))
+
+  test('with a bad number in any cell is refused', () => {
+    for (const number of BAD_NUMBERS) {
+      for (const at of cells.keys()) {
+        const bad = cells.slice()
+        bad[at] = number
+        expect(refusal(() => checkCells(of, bad, 'k')).code, `cell ${at} is ${number}`).toBe('ERR_STORE_FATAL')
+      }
+    }
+  })
+})
+
+test.each<readonly [string, Rule, readonly number[]]>([
+  ...ODD_CELLS,
   ['too few cells', rule, [NOW]],
   ['too many cells', rule, [NOW, 1, 2]],
   ['NaN', rule, [NOW, Number.NaN]],
   ['Infinity', rule, [Number.POSITIVE_INFINITY, 1]],
   ['a negative cell', rule, [NOW, -1]],
   ['a part of a unit', rule, [NOW, 0.5]],
-  ['a meter that owes without a rate', meter, [NOW, 5000, 0]],
-  ['a meter with a rate without a pace', meter, [NOW, 5000, 1]],
   ['a log without its header', log, [NOW, 0, 0]],
   ['a log with more entries than it has cells', log, [...logCells()].with(3, 4)],
   ['a log with far more entries', log, [...logCells()].with(3, 2 ** 40)],
   ['a log with half an entry', log, [...logCells()].with(3, 1.5)],
   ['a log without space', log, [...logCells()].with(4, 0)],
   ['a log with more space than it has', log, [...logCells()].with(4, 100).with(2, 50)],
+  ['a log without entries', log, [...logCells()].with(3, 0)],
+  ['a log whose numbers of entries pass 2^53', log, [...logCells()].with(2, Number.MAX_SAFE_INTEGER)],
+  ['a log whose second entry cost nothing', log, [...logCells()].with(8, 1)],
+  ['a log whose sums fall', log, [...logCells()].with(8, 0)],
+  ['a log whose times fall', log, [...logCells()].with(7, NOW - 1)],
+  ['a log that ends before its last entry', log, [...logCells()].with(0, NOW)],
 ])('cells that no rule wrote are refused: %s', (_, of, cells) => {
   expect(refusal(() => checkCells(of, Float64Array.from(cells), 'k')).code).toBe('ERR_STORE_FATAL')
 })
@@ -78,7 +108,4 @@ test.each([
 test('cells that a rule wrote are taken', () => {
   checkCells(rule, Float64Array.of(NOW, 3), 'k')
   checkCells(log, logCells(), 'k')
-  const cells = new Float64Array(meter.width)
-  meter.take(cells, 0, NOW, 3)
-  checkCells(meter, cells, 'k')
 })

@@ -17,6 +17,7 @@ export function encodeCells(cells: Float64Array): Uint8Array {
 
 /** Reads a state from bytes. Throws ERR_STORE_FATAL with the state's name if they are damaged. */
 export function decodeCells(bytes: Uint8Array, name: string): Float64Array {
+  checkBytes(bytes, name)
   const rest = bytes.length - 1
   if (bytes[0] !== VERSION) throw damaged(name, `version ${bytes[0]} instead of ${VERSION}`)
   if (rest === 0 || rest % CELL_BYTES !== 0) throw damaged(name, `${bytes.length} bytes hold no whole number of cells`)
@@ -30,22 +31,7 @@ export function checkCells(rule: Rule, cells: Float64Array, name: string): void 
     throw damaged(name, `${cells.length} cells instead of ${width}`)
   }
   for (const cell of cells) if (!isCell(cell)) throw damaged(name, `a cell is ${cell}`)
-  if (log === undefined) {
-    // Numbers that are not written together, such as a meter's debt without a rate, settle to what is no number.
-    const settled = cells.slice()
-    rule.settle(settled, 0, Math.max(0, cells[0] - 1))
-    if (!settled.every(isCell)) throw damaged(name, 'its cells do not belong together')
-    return
-  }
-  const entries = log.end(cells, 0) - log.first(cells, 0)
-  const entryCells = log.widthToSpend(cells, 0) - log.widthToSpend(new Float64Array(width), 0)
-  if (!Number.isInteger(entries) || entryCells > cells.length - width) {
-    throw damaged(name, `${entries} entries in ${cells.length} cells`)
-  }
-  // An entry outside of the cells is read as NaN.
-  const moved = new Float64Array(log.widthToSpend(cells, 0))
-  log.move(cells, 0, moved, 0, moved.length)
-  if (!moved.every(isCell)) throw damaged(name, 'entries stand outside of it')
+  if (rule.isSound?.(cells) === false) throw damaged(name, 'its cells do not belong together')
 }
 
 function isCell(cell: number): boolean {
@@ -63,6 +49,11 @@ export function readCells(view: DataView, at: number, count: number): Float64Arr
   const cells = new Float64Array(count)
   for (let i = 0; i < count; i++) cells[i] = view.getFloat64(at + i * CELL_BYTES, true)
   return cells
+}
+
+/** Throws ERR_STORE_FATAL with the name unless the value is an array of bytes. */
+export function checkBytes(bytes: unknown, name: string): void {
+  if (!ArrayBuffer.isView(bytes)) throw damaged(name, `${show(bytes)} instead of bytes`)
 }
 
 export function viewOf(bytes: Uint8Array): DataView {

@@ -41,7 +41,13 @@ export const sortByCode: SortError = (error) => {
 export function sortedError(error: unknown, sort: SortError | undefined, otherwise: StoreErrorKind): SluiceError {
   if (error instanceof SluiceError) return error
   const [code, words] = KINDS[kindOf(error, sort) ?? sortByCode(error) ?? otherwise]
-  return new SluiceError(code, `${words}: ${error instanceof Error ? error.message : show(error)}`, { cause: error })
+  return new SluiceError(code, `${words}: ${messageOf(error)}`, { cause: error })
+}
+
+/** Returns the text of an error. If a host has several addresses, Node's error has a code and no message. */
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error === 'string' ? error : show(error)
+  return error.message || String((error as { readonly code?: unknown }).code)
 }
 
 /** Returns the author's kind of an error. If the author's function throws or returns no kind, the error counts as not sorted. */

@@ -1,4 +1,4 @@
-// Drops rows that have ended, a bounded number at a time: in the background after writes, or all of them on request.
+// Deletes rows that have ended: some of them in the background after writes, or all of them on request.
 
 import { mustBe } from '../core/errors.ts'
 import { isWhole } from '../core/whole-numbers.ts'
@@ -6,11 +6,11 @@ import { isWhole } from '../core/whole-numbers.ts'
 /** Deletes at most `rows` rows that ended at least `endedForMs` ago by the store's clock. Returns the number of deleted rows. */
 export type Sweep = (bounds: { readonly rows: number; readonly endedForMs: number }) => Promise<number>
 
-/** Number of written rows after which a sweep follows. A sweep drops up to twice as many, so ended rows cannot pile up. */
+/** A sweep follows after so many written rows. It deletes up to twice as many, so the number of ended rows stays bounded. */
 const ROWS_WRITTEN = 1000
 const ROWS_SWEPT = 2 * ROWS_WRITTEN
 
-/** In the background, rows are kept for an hour after their end. A clock that is set back by less still finds the counts. */
+/** A background sweep keeps rows for an hour after their end. If the clock is set back by less, their counts are still there. */
 const SPARED_MS = 3_600_000
 
 export class Sweeper {
@@ -22,9 +22,7 @@ export class Sweeper {
     this.#sweep = sweep
   }
 
-  /**
-   * Counts written rows, and sweeps when it is time. Errors are ignored until the next sweep, because ended rows only take space.
-   */
+  /** Counts written rows and starts a sweep when there are enough. Ignores errors, because ended rows only take space. */
   wrote(rows: number): void {
     if (this.#sweep === undefined) return
     this.#written += rows

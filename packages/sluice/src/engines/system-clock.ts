@@ -1,4 +1,4 @@
-// The system's clock and timers, for stores without a clock of their own or with a clock that has no timers.
+// The system's clock and timers. Engines use them if an author gives no clock, or a clock without timers.
 
 import type { Clock, TimerClock } from '../core/clock.ts'
 import { SluiceError, show } from '../core/errors.ts'
@@ -7,10 +7,10 @@ import { MAX_TIME_MS } from '../core/whole-numbers.ts'
 /** The longest delay of setTimeout: a signed 32-bit number. Above it, setTimeout fires at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-// Date and setTimeout are looked up at each call, because test runners replace them.
+/** The system's clock. It looks up Date and setTimeout at each call, because test runners replace them. */
 export const systemClock: TimerClock = { now: () => Date.now(), after }
 
-/** Wraps a clock: checks each reading, and adds the system's timers if it has none. */
+/** Returns a clock with the time of `clock`, checked at each reading. Its timers are those of `clock`, else the system's. */
 export function checkedClock(clock: Clock): TimerClock {
   const now = (): number => {
     const nowMs = Math.floor(clock.now())

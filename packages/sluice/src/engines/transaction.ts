@@ -7,11 +7,12 @@ import type { Clock, TimerClock } from '../core/clock.ts'
 import { SluiceError } from '../core/errors.ts'
 import type { MakeGuard } from '../core/guard.ts'
 import type { Rule } from '../core/rule.ts'
-import type { Store, Tally } from '../core/store.ts'
+import type { Asker, Store, Tally } from '../core/store.ts'
 import { storeGuard } from '../failure/store-health.ts'
 import { CallQueue } from './call-queue.ts'
 import { checkBounds } from './engine-bounds.ts'
 import { orGiveUp } from './give-up.ts'
+import { isLate, lateError, markMayCount, markUncounted } from './late-calls.ts'
 import type { NamedCall } from './loaded-states.ts'
 import { checkLongestName, LONGEST_NAME, plainName, rulePart, shortName } from './state-names.ts'
 import { refuseAll, type SortError, sortedError, storeError } from './store-errors.ts'
@@ -41,8 +42,8 @@ export interface TransactionOptions {
   size?(): Promise<number>
   close?(): Promise<void>
   /**
-   * Sorts an error of `transact`. If it returns undefined, codes of Node and of standard SQL decide. Without such a code, an
-   * error before the call of `decide` is `refused`, and an error after it is `unknown`.
+   * Returns the kind of an error that `transact` rejected with. If it returns undefined, the engine looks for a code of Node or of
+   * standard SQL. An error without such a code is `refused` if `decide` was not called or changed nothing, else `unknown`.
    */
   sortError?: SortError
   /** Times deadlines and waits in this process. Default: the system's clock. Rules use the database's own clock. */
@@ -55,7 +56,7 @@ export interface TransactionOptions {
   readonly transactions?: number
   /** The most calls that wait for a transaction. More calls are refused. Default: 10,000. */
   readonly waiting?: number
-  /** Time after which a transaction counts as lost, in ms. Others may use its rows then. Default: 10,000. */
+  /** Time after which the engine no longer waits for a transaction, in ms. Other calls may use its rows then. Default: 10,000. */
   readonly longestMs?: number
   /** The longest name of a row, in bytes. Default: 255. */
   readonly longestName?: number
@@ -69,6 +70,7 @@ export function transactionStore(options: TransactionOptions): Store<'async'> {
 }
 
 interface Pending extends NamedCall {
+  readonly asker: Asker | undefined
   readonly resolve: (figures: Figures) => void
   readonly reject: (reason: SluiceError) => void
 }
@@ -101,9 +103,10 @@ class TransactionStore implements Store<'async'> {
   tally(rules: readonly Rule[]): Tally<'async'> {
     const ends = rules.map(rulePart)
     return {
-      ask: (call: Call) => {
+      ask: (call: Call, asker?: Asker) => {
+        markUncounted(asker)
         const names = call.charges.map(({ rule, key }) => shortName(plainName(key) + ends[rule], this.#longestName))
-        return new Promise((resolve, reject) => this.#turn.add({ call, rules, names, resolve, reject }))
+        return new Promise((resolve, reject) => this.#turn.add({ call, rules, names, asker, resolve, reject }))
       },
     }
   }
@@ -131,11 +134,11 @@ class TransactionStore implements Store<'async'> {
     let changed = 0
     let isOver = false
     const decide: Decide = (values, nowMs) => {
-      // No caller waits any more. The error makes the database roll back.
+      // The engine has given up, and its callers have an error. This error makes `transact` roll back.
       if (isOver) throw storeError('refused', 'the transaction came too late')
       const states = new WorkingStates(values)
       const time = storeTime(nowMs)
-      outcomes = group.map((call) => states.run(call, time))
+      outcomes = group.map((call) => runUnlessLate(call, states, time))
       const changes = states.changes()
       changed = changes.length
       return changes
@@ -167,6 +170,13 @@ class TransactionStore implements Store<'async'> {
       throw sortedError(error, this.#options.sortError, 'unknown')
     }
   }
+}
+
+/** Runs a call. The caller may have left while the database waited for locks: then the call changes nothing. */
+function runUnlessLate(call: Pending, states: WorkingStates, nowMs: number): Figures | SluiceError {
+  if (isLate(call.asker)) return lateError()
+  markMayCount(call.asker)
+  return states.run(call, nowMs)
 }
 
 function settle({ resolve, reject }: Pending, outcome: Figures | SluiceError): void {

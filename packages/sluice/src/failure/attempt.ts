@@ -1,19 +1,18 @@
-// An attempt: one guarded call on a store, from its start to its answer, failure or deadline.
-// Invariants: every attempt ends exactly once, at its deadline at the latest. A call that may have been executed is never
-// repeated.
+// An attempt: one guarded call, from its start to its answer, its failure or its deadline.
+// Invariants: an attempt ends once, at its deadline at the latest. A call that may have counted is never sent again.
 
 import type { Figures } from '../core/call.ts'
 import { type ErrorCode, SluiceError, show } from '../core/errors.ts'
 import type { FailureReason } from '../core/guard.ts'
-import type { Tally } from '../core/store.ts'
+import type { Asker, Tally } from '../core/store.ts'
 import type { Entry } from './breakers.ts'
 import type { Deadlines } from './deadlines.ts'
 import type { RetryLines } from './retry-lines.ts'
 
 /**
- * - `asking`: the store has the call.
- * - `queued`: the store refused this call or an earlier call on one of its keys. The call waits to be tried again.
- * - `ended`: the caller has an answer or an error.
+ * - `asking`: the call was passed to the store, which has not answered yet.
+ * - `queued`: the call waits in a retry line, because the store refused it, or refused an earlier call on one of its keys.
+ * - `ended`: the caller has a result.
  */
 type Stage = 'asking' | 'queued' | 'ended'
 
@@ -25,7 +24,7 @@ export interface AttemptContext {
   readonly retryLines: RetryLines
 }
 
-/** Time until a refused call is tried again for the first time. It doubles each time. */
+/** Delay before the first retry of a refused call. Each further delay is twice as long. */
 const FIRST_RETRY_MS = 10
 
 const REASONS: Readonly<Partial<Record<ErrorCode, FailureReason>>> = {
@@ -36,12 +35,14 @@ const REASONS: Readonly<Partial<Record<ErrorCode, FailureReason>>> = {
 
 const nothing = (): void => {}
 
-/** Exactly one of `answered`, `failed` and `threw` is called, once. */
-export abstract class Attempt {
+/** Calls one of `answered`, `failed` and `threw`, once. */
+export abstract class Attempt implements Asker {
+  hasLeft = false
+  isUncounted = false
   protected readonly entry: Entry
   readonly #context: AttemptContext
   #stage: Stage = 'asking'
-  /** Time that the call has waited in a retry line so far. */
+  /** Sum of the delays of all retries so far. */
   #waitedMs = 0
   #refusal: SluiceError | undefined
   #cancelDeadline = nothing
@@ -53,9 +54,9 @@ export abstract class Attempt {
   }
 
   protected abstract answered(figures: Figures): void
-  /** `isStoreDown`: false if the store answered with the error. */
+  /** The store failed. `isStoreDown` is false if the error is an answer of the store. */
   protected abstract failed(reason: FailureReason, error: SluiceError, isStoreDown: boolean): void
-  /** The error is not about the store, and no fallback can answer. */
+  /** The call failed for another reason than the store, so the fallback does not answer. */
   protected abstract threw(error: SluiceError): void
 
   start(): void {
@@ -68,10 +69,19 @@ export abstract class Attempt {
 
   #ask(): void {
     this.#stage = 'asking'
-    askNow(this.#context.tally, this.entry).then(
+    this.#askStore().then(
       (figures) => this.#onAnswer(figures),
       (thrown: unknown) => this.#onError(thrown),
     )
+  }
+
+  /** Asks the store. If the store throws, the promise rejects. */
+  #askStore(): Promise<Figures> {
+    try {
+      return this.#context.tally.ask(this.entry.call, this)
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   #queue(delayMs: number, refusal: SluiceError): void {
@@ -116,7 +126,9 @@ export abstract class Attempt {
 
   #onDeadline(): void {
     if (this.#stage === 'queued' && this.#refusal !== undefined) this.#fail('refused', this.#refusal, true)
-    else if (this.#stage === 'asking') this.#fail('timeout', tooLate(this.#context.timeoutMs), true)
+    else if (this.#stage !== 'asking') return
+    else if (this.isUncounted) this.#fail('refused', dropped(this.#context.timeoutMs), true)
+    else this.#fail('timeout', tooLate(this.#context.timeoutMs), true)
   }
 
   #fail(reason: FailureReason, error: SluiceError, isStoreDown: boolean): void {
@@ -126,18 +138,17 @@ export abstract class Attempt {
 
   #finish(): void {
     this.#stage = 'ended'
+    this.hasLeft = true
     this.#cancelDeadline()
     this.#leaveLine()
   }
 }
 
-/** Asks the store. If the store throws, the promise rejects. */
-function askNow(tally: Tally<'async'>, { call }: Entry): Promise<Figures> {
-  try {
-    return tally.ask(call)
-  } catch (error) {
-    return Promise.reject(error)
-  }
+function dropped(timeoutMs: number): SluiceError {
+  return new SluiceError(
+    'ERR_STORE_REFUSED',
+    `no answer within ${timeoutMs} ms: the call still waited for others, and was dropped`,
+  )
 }
 
 function tooLate(timeoutMs: number): SluiceError {

@@ -1,11 +1,11 @@
 // The breakers of one store: one for each part that fails independently, such as a server of a cluster.
-// Invariant: a limiter that reported a failure reports its end, also if the failed part's keys have moved to another part.
+// Invariant: a limiter that has reported a failure reports the recovery, also if the keys of the failed part have moved to another.
 
 import type { Call } from '../core/call.ts'
 import type { TimerClock } from '../core/clock.ts'
 import { Breaker } from './breaker.ts'
 
-/** Number of failures that open a breaker, and time between two tries. */
+/** A breaker opens after `failures` in a row, and lets a call try every `probeEveryMs`. */
 export interface BreakerOptions {
   readonly failures: number
   readonly probeEveryMs: number
@@ -14,7 +14,7 @@ export interface BreakerOptions {
 /** Returns the names of the parts of a store that a call needs. */
 export type PartsOf = (call: Call) => readonly string[]
 
-/** The most breakers. Servers come and go, so all breakers are dropped when there are more. */
+/** The most breakers of a store. All are dropped when there would be more, because servers of a cluster come and go. */
 const MOST_PARTS = 1000
 
 export class Breakers {
@@ -42,7 +42,7 @@ export class Breakers {
   }
 }
 
-/** The permission of a call to ask the store, with the breakers that it passed. */
+/** A call that may ask the store, with the breakers that it passed. It reports the outcome to them. */
 export class Entry {
   readonly call: Call
   /** Names of the parts, in the order of the breakers. */
@@ -62,19 +62,19 @@ export class Entry {
     return false
   }
 
-  /** The store has answered; if only some parts are given, these have, and of the others nothing is known. */
+  /** Reports that these parts, by default all, have answered. Nothing is known about the others. */
   answered(parts: readonly string[] = this.#parts): void {
     this.#breakers.forEach((breaker, i) => {
       if (parts.includes(this.#parts[i])) breaker.answered()
-      else breaker.leave(this.#eras[i])
+      else breaker.leave(this.#eras[i], this.call)
     })
   }
 
-  /** The call has failed; if only some parts are given, because of these, and the others are not to blame. */
+  /** Reports that these parts, by default all, have failed. Nothing is known about the others. */
   failed(parts: readonly string[] = this.#parts): void {
     this.#breakers.forEach((breaker, i) => {
-      if (parts.includes(this.#parts[i])) breaker.failed(this.#eras[i])
-      else breaker.leave(this.#eras[i])
+      if (parts.includes(this.#parts[i])) breaker.failed(this.#eras[i], this.call)
+      else breaker.leave(this.#eras[i], this.call)
     })
   }
 }
@@ -83,7 +83,7 @@ export class Entry {
 export class BreakerView {
   readonly #breakers: Breakers
   readonly #partsOf: PartsOf
-  /** The last failed call by part, to find out which part has its keys now. */
+  /** The last failed call of each failed part. It tells which part has these keys now. */
   readonly #failedCalls = new Map<string, Call>()
 
   #lastParts: readonly string[] = []
@@ -100,9 +100,9 @@ export class BreakerView {
     const breakers = this.#breakersOf(parts)
     const eras: number[] = []
     for (let i = 0; i < breakers.length; i++) {
-      const era = breakers[i].enter()
+      const era = breakers[i].enter(call)
       if (era === undefined) {
-        for (const [j, entered] of breakers.slice(0, i).entries()) entered.leave(eras[j])
+        for (const [j, entered] of breakers.slice(0, i).entries()) entered.leave(eras[j], call)
         this.#noteFailure(call, [parts[i]])
         return undefined
       }
@@ -111,7 +111,7 @@ export class BreakerView {
     return new Entry(call, parts, breakers, eras)
   }
 
-  /** Most calls need the same parts as the one before. */
+  /** Returns the breakers of the parts. The last result is kept, because most calls need the same parts as the call before. */
   #breakersOf(parts: readonly string[]): readonly Breaker[] {
     if (parts === this.#lastParts) return this.#lastBreakers
     const breakers = parts.map((part) => this.#breakers.of(part))

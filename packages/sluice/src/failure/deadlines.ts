@@ -1,7 +1,7 @@
-// Deadlines with the same delay. Calls of one turn share a timer, because one timer for each call was a third of a call's cost in
-// this process.
-// Invariants: a deadline depends on the clock's timers, never on its time, which may step. If this process could not run for a
-// while, that time counts as one slice at most, because the store did not cause it.
+// Deadlines of calls that all have the same delay. The calls of one turn share a timer, because a timer for each call took a third
+// of a call's time in this process.
+// Invariants: deadlines use the timers of the clock, not its time, because the time may step. If the process is blocked, that
+// counts as one slice at most, because the store did not cause it.
 
 import type { TimerClock } from '../core/clock.ts'
 
@@ -12,7 +12,7 @@ interface Group {
   stopTimer: () => void
 }
 
-/** Number of slices of a deadline. The timer of each slice starts when the timer of the one before has fired. */
+/** A deadline is a chain of timers, one for each slice of the delay. */
 const SLICES = 4
 
 export class Deadlines {
@@ -56,7 +56,8 @@ export class Deadlines {
   }
 
   /**
-   * Waits for the slices from the given one on, and then for one more turn, because an answer may have arrived and not been read.
+   * Waits for the given slice and all later ones. One more timer of 0 ms follows, so that answers which have arrived are read
+   * before the deadline passes.
    */
   #wait(group: Group, slice: number): void {
     const isOver = slice > this.#slicesMs.length

@@ -423,6 +423,18 @@ test('a part of the store that is down does not affect the others', async () => 
   expect(limiter.failures).toMatchObject({ recovered: 1 })
 })
 
+test('one key that never answers opens the breaker for others for one interval at most', async () => {
+  const options = { timeoutMs: 100, then: 'allow', failures: 2, probeEveryMs: 300 } as const
+  const { limiter, store, pass, inTime } = limiterOn(options)
+  store.plan = ({ call }) => (call?.charges[0].key === 'locked' ? 'stall' : 'answer')
+  for (let i = 0; i < 5; i++) void limiter.hit('locked')
+  await pass(100)
+  expect(await inTime(limiter.hit('bob'))).toMatchObject({ failure: { reason: 'not-asked' } })
+  await pass(300)
+  void limiter.hit('locked')
+  expect(await inTime(limiter.hit('bob')), 'while the locked key tries').toMatchObject({ source: 'store' })
+})
+
 test('limiters over one store share its health: only the first waits, and all report the recovery', async () => {
   const failure: FailureOptions = { timeoutMs: 100, then: 'allow', failures: 2 }
   const { limiter, store, pass, inTime, fail } = limiterOn(failure)

@@ -79,7 +79,7 @@ export class LimiterGuard implements Guard {
   async fail<V>(call: Call, read: ReadFigures<V>, reason: FailureReason, makeError: () => SluiceError): Promise<V> {
     this.#counts[reason] += 1
     const canFallBack = this.#canFallBack(call)
-    // In an outage every call comes here. The error is made only if somebody gets it, because that is slow.
+    // Making an error is slow, and in an outage every call comes here. So the error is made only if somebody gets it.
     if (!canFallBack || this.#listeners.failure.size > 0) {
       const error = makeError()
       this.#report('failure', { reason, error })
@@ -88,7 +88,7 @@ export class LimiterGuard implements Guard {
     return this.#fallback(call, read, reason)
   }
 
-  /** True if the fallback has a result: any fallback for a decision, only a stand-in for a number. */
+  /** True if the fallback can answer the call. A stand-in answers every call, `'allow'` and `'deny'` only answer decisions. */
   #canFallBack(call: Call): boolean {
     return this.#standIn !== undefined || (this.#options.then !== 'throw' && isDecision(call))
   }
@@ -97,7 +97,7 @@ export class LimiterGuard implements Guard {
     const { then, probeEveryMs } = this.#options
     const failure = { reason, then: then as DecisionFailure['then'] }
     if (this.#standIn !== undefined) return read(this.#standIn.ask(call), failure)
-    // Nothing is counted. All units are free, or none is until the store may be asked again.
+    // Nothing is counted. `'allow'` shows all units as free; `'deny'` shows none, and a wait until the store may be asked again.
     const [used, waitMs] = then === 'allow' ? [0, 0] : [Number.MAX_SAFE_INTEGER, probeEveryMs]
     return read(uncounted(call.charges.length, used, waitMs), failure)
   }

@@ -1,11 +1,11 @@
-// Retry lines: calls that the store refused wait here, in the order in which they were made, until they are tried again.
-// Invariant: while a call on a key waits to be tried again, later calls on that key wait behind it.
+// Retry lines: refused calls wait here for their retry, in the order in which they were made.
+// Invariant: while a call on a key waits in a line, later calls on this key wait behind it.
 
 import type { Call } from '../core/call.ts'
 import type { TimerClock } from '../core/clock.ts'
 import type { SluiceError } from '../core/errors.ts'
 
-/** Asks again. `refusal` is the reason why the line has waited. */
+/** Asks the store again. `refusal` is the error by which the first call of the line was refused. */
 type TryAgain = (refusal: SluiceError) => void
 
 interface Line {
@@ -19,16 +19,16 @@ interface Line {
 
 export class RetryLines {
   readonly #clock: TimerClock
-  /** Lines by key. A line holds only calls that wait, and is removed with the last one. */
+  /** Lines by key. One line may have several keys. A line is removed when its last call has left. */
   readonly #lines = new Map<string, Line>()
 
   constructor(clock: TimerClock) {
     this.#clock = clock
   }
 
-  /** Returns the refusal of earlier waiting calls on one of the call's keys; undefined if the call need not wait. */
+  /** Returns the refusal of the line that the call must join; undefined if there is no line of its keys. */
   refusalOf({ charges }: Call): SluiceError | undefined {
-    // Every call comes here, and there are hardly ever lines.
+    // The usual case: no call is waiting.
     if (this.#lines.size === 0) return undefined
     const waiting = charges.find(({ key }) => this.#lines.has(key))
     return waiting && this.#lines.get(waiting.key)?.refusal

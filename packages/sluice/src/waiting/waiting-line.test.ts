@@ -153,7 +153,11 @@ describe('a wait ends early', () => {
   test('at once, when the first in line would have to wait longer than maxWaitMs', async () => {
     const { limiter } = oneASecond()
     limiter.hit('ada')
-    await expect(limiter.wait('ada', { maxWaitMs: 999 })).rejects.toMatchObject({ code: 'ERR_WAIT_TIMEOUT', transient: true })
+    await expect(limiter.wait('ada', { maxWaitMs: 999 })).rejects.toMatchObject({
+      code: 'ERR_WAIT_TIMEOUT',
+      transient: true,
+      message: 'the hit cannot pass within maxWaitMs, which is 999 ms: it can pass in 1000 ms at the earliest',
+    })
     await expect(Promise.race([limiter.wait('ada', { maxWaitMs: 1000 }), 'still waiting'])).resolves.toBe('still waiting')
   })
 

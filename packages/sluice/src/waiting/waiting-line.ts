@@ -1,6 +1,6 @@
-// Waiting lines: callers wait for their turn, first come, first served for each subject, bounded in number and time.
-// Invariants: only the first caller in a subject's line makes an attempt, and gets its decision. A caller does not leave during
-// its own attempt. So a caller that is rejected was not charged, no matter how late the store answers.
+// Waiting lines: callers with the same subject wait in one line, first come, first served. Number and time are bounded.
+// Invariants: only the first caller of a line asks the store. A caller that asks stays until the store has answered. So a rejected
+// caller was not charged.
 
 import type { Call, Charge } from '../core/call.ts'
 import type { TimerClock } from '../core/clock.ts'
@@ -36,7 +36,7 @@ interface Line {
   readonly states: Set<string>
   /** Callers in the order in which they came. */
   readonly places: Set<Place>
-  /** Callers that came before the first denial. They do not know yet that there are no units left. */
+  /** Callers that came before the first denial. Their `maxWaitMs` does not count yet. */
   readonly unaware: Set<Place>
   /** Callers whose `maxWaitMs` ended during an attempt. They leave at the next denial. */
   readonly overdue: Set<Place>
@@ -151,7 +151,7 @@ export class WaitingLine implements Waiting {
     place.stay({
       onAbort: () => sendAway(place.waiter.signal?.reason),
       onPatienceOver: () => {
-        // Units that become free in the last millisecond of the wait count.
+        // Units may have become free in the last millisecond of the wait, so the first caller asks once more.
         this.#serveIfDue(line)
         if (place.hasLeft) return
         if (line.trying === undefined) sendAway(tooLong(place.waiter.maxWaitMs))
@@ -165,7 +165,7 @@ export class WaitingLine implements Waiting {
         place.stopBeating()
       },
     })
-    // The first in line waits for a timer that it has just made.
+    // The first caller has just set the timer of the line, so it needs no beat.
     if (firstOf(line) !== place || line.trying !== undefined) place.beat()
   }
 
@@ -217,7 +217,7 @@ export class WaitingLine implements Waiting {
     if (first.hasLeft) return true
     line.wakeAtMs = nowMs + decision.retryAfterMs
     this.#sleep(line, decision.retryAfterMs)
-    // The timer may belong to another caller's request, so this caller makes its own.
+    // This code may run in the request of another caller. The first caller sets its timer again in its own request.
     first.callUp()
     return false
   }
@@ -272,7 +272,7 @@ function firstOf({ places }: Line): Place | undefined {
   return first
 }
 
-/** Returns the reason why a caller leaves after a denied attempt; undefined if it waits for the next one. */
+/** Returns the reason to reject a caller after a denial; undefined if the caller goes on waiting. */
 function reasonToLeave({ waiter, deniedAtMs }: Place, decision: Decision, nowMs: number): Place['leavesWith'] {
   const { maxWaitMs } = waiter
   const { retryAfterMs, limit, rule } = decision
@@ -285,8 +285,8 @@ function reasonToLeave({ waiter, deniedAtMs }: Place, decision: Decision, nowMs:
 }
 
 function tooLong(maxWaitMs: number, retryAfterMs?: number): SluiceError {
-  const why = retryAfterMs === undefined ? '' : `: the next units come in ${retryAfterMs} ms`
-  return new SluiceError('ERR_WAIT_TIMEOUT', `no units within maxWaitMs of ${maxWaitMs}${why}`)
+  const earliest = retryAfterMs === undefined ? '' : `: it can pass in ${retryAfterMs} ms at the earliest`
+  return new SluiceError('ERR_WAIT_TIMEOUT', `the hit cannot pass within maxWaitMs, which is ${maxWaitMs} ms${earliest}`)
 }
 
 /** Checks the shape of the signal, so that the signal of a polyfill is accepted too. */

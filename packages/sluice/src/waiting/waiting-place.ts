@@ -1,6 +1,6 @@
 // A place: one caller in a waiting line, with its promise and its timers.
-// Invariant: the timers of a caller are made by code that runs in its own request. On Cloudflare Workers a timer ends with the
-// request that made it, and a request without a timer of its own is ended as hung. On Node this makes no difference.
+// Invariant: a caller's timers are set by code that runs in the caller's own request. Cloudflare Workers stop a timer when the
+// request that set it ends, and end a request that waits without a timer. Node makes no such difference.
 
 import type { TimerClock } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
@@ -18,7 +18,7 @@ export interface PlaceEvents {
   onCall(): void
 }
 
-/** Time between two checks of a caller's line. The request that should wake the caller may have ended. */
+/** Interval at which a waiting caller checks its line. The request whose timer should wake the caller may have ended. */
 const BEAT_MS = 10_000
 
 /** The most time that a timer may fire too early by the clock. */
@@ -63,7 +63,7 @@ export class Place {
     this.countPatience()
   }
 
-  /** Keeps a timer running in the caller's own request, if it has no other timer. */
+  /** Sets a timer in the caller's own request that fires every `BEAT_MS`. For a caller without any other timer. */
   beat(): void {
     this.#stopBeat = this.#clock.after(BEAT_MS, () => {
       this.beat()
@@ -89,7 +89,7 @@ export class Place {
     this.#stopPatience = this.#clock.after(Math.max(0, endMs - this.#clock.now()), onTimer)
   }
 
-  /** Makes `onCall` run in the caller's own request: code after `await` runs in the request that awaits. */
+  /** Calls `onCall` soon, in the caller's own request: a callback of `then` runs in the request that called `then`. */
   callUp(): void {
     this.#callUp()
   }

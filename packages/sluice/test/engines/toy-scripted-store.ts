@@ -1,7 +1,7 @@
 // A store on the scripted engine: a server that runs the definitions beside its data.
 
 import { type ScriptedCall, scriptedStore } from '../../src/engines/index.ts'
-import { type Figures, type Rule, SluiceError, type Store, type TimerClock } from '../../src/index.ts'
+import type { Figures, Rule, Store, TimerClock } from '../../src/index.ts'
 import { definitionStore } from '../../src/testing/index.ts'
 
 /** Stands for a server with a program. A real one is written in another language, and gets its calls as a message. */
@@ -27,7 +27,6 @@ export function toyScriptedStore(server: ToyServer, clock: TimerClock): Store<'a
     most: 64,
     describe: (rules) => rules,
     execute: (_part, calls) => server.run(calls),
-    sortError: (thrown) => new SluiceError('ERR_STORE_UNKNOWN', 'the answer was lost', { cause: thrown }),
     clean: async () => server.states.clean(),
     size: async () => server.states.size,
   })

@@ -62,7 +62,7 @@ local function defineMeter()
     local tokens = floorDiv(owed, pace)
     local rest = owed - tokens * pace
     local most = rule.mostUsed * rule.unitsPerToken
-    return math.min(tokens * rule.unitsPerToken + math.ceil((rest * rule.unitsPerToken) / pace), most)
+    return math.min(tokens * rule.unitsPerToken + ceilMulDiv(rest, rule.unitsPerToken, pace), most)
   end
 
   function meter.settle(rule, cells, nowMs)

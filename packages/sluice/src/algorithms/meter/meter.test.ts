@@ -193,6 +193,30 @@ describe('new options of a named meter', () => {
     expect(withRule(make({ ...before, refill: 100 })).peek('k', { cost: 5 }).retryAfterMs).toBe(5)
   })
 
+  test('convert the debt exactly, also where both paces are so large that their product passes 2^53', () => {
+    const large = fc.record({
+      capacity: fc.constant(3),
+      refill: fc.integer({ min: 1, max: 9 }),
+      every: fc.integer({ min: 2 ** 40, max: 2 ** 45 }),
+    })
+    const paceOfRule = (rule: Rule): bigint => BigInt(rule.parameters.unitsPerToken as number)
+    const drainOf = (rule: Rule): bigint => BigInt(rule.parameters.drainPerTick as number)
+    const ceil = (dividend: bigint, divisor: bigint): bigint => (dividend + divisor - 1n) / divisor
+    fc.assert(
+      fc.property(large, large, fc.integer({ min: 1, max: 3 }), fc.nat({ max: 2 ** 31 }), (from, to, cost, pauseMs) => {
+        const [old, next] = [NAMES[0][1](from), NAMES[0][1](to)]
+        fc.pre(old.algorithm === next.algorithm)
+        const { limiter, clock, withRule } = definedLimiter(old)
+        limiter.hit('k', { cost })
+        clock.advance(pauseMs)
+        const owed = BigInt(cost) * paceOfRule(old) - BigInt(pauseMs) * drainOf(old)
+        const waitMs = ceil(ceil(owed * paceOfRule(next), paceOfRule(old)), drainOf(next))
+        expect(BigInt(withRule(next).peek('k', { cost: 3 }).retryAfterMs)).toBe(waitMs)
+      }),
+      runs(2000),
+    )
+  })
+
   test('the same rate with other options changes nothing', () => {
     const { limiter, clock, withRule } = definedLimiter(tokenBucket({ ...before, name: 'meter' }))
     limiter.hit('k', { cost: 8 })

@@ -8,7 +8,7 @@
 
 import { SluiceError } from '../../core/errors.ts'
 import { type Per, type Rule, type RuleParameters, takeByParts } from '../../core/rule.ts'
-import { ceilDiv, floorDiv, greatestCommonDivisor, MAX, MAX_DURATION_MS } from '../../core/whole-numbers.ts'
+import { ceilDiv, ceilMulDiv, floorDiv, greatestCommonDivisor, MAX, MAX_DURATION_MS } from '../../core/whole-numbers.ts'
 import { drainPerTickOf, paceOf, packRate } from './rate.ts'
 
 export interface MeterOptions<P extends Per> {
@@ -166,6 +166,14 @@ export class Meter<P extends Per = Per> implements Rule<P> {
     this.#owe(cells, at, this.#since(cells, at, nowMs), debt - back)
   }
 
+  isSound(cells: Float64Array): boolean {
+    const debt = cells[DEBT]
+    const pace = this.#paceAt(cells, 0)
+    const drainPerTick = this.#drainPerTickAt(cells, 0)
+    if (debt === 0 || pace === 0 || drainPerTick === 0) return false
+    return cells[EXPIRES_AT] >= ceilDiv(debt, drainPerTick) * (this.isSmooth ? 1 : pace)
+  }
+
   /** Returns the smallest debt at `nowMs` of a state that ends at `endsAt`. */
   #leastDebt(endsAt: number, nowMs: number): number {
     const ticks = ceilDiv(endsAt - nowMs, this.tickMs)
@@ -198,7 +206,8 @@ export class Meter<P extends Per = Per> implements Rule<P> {
     const tokens = floorDiv(owed, pace)
     const rest = owed - tokens * pace
     const most = this.mostUsed * this.unitsPerToken
-    return Math.min(tokens * this.unitsPerToken + Math.ceil((rest * this.unitsPerToken) / pace), most)
+    // A sum above 2^53 is not exact, but above `most` in any case.
+    return Math.min(tokens * this.unitsPerToken + ceilMulDiv(rest, this.unitsPerToken, pace), most)
   }
 
   /** Writes a debt that drains from `since` on. Without debt, it writes the state of a key that was never hit. */

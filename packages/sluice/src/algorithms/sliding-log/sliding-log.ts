@@ -172,6 +172,22 @@ class SlidingLog<P extends Per> implements Rule<P> {
     this.#touch(cells, at)
   }
 
+  isSound(cells: Float64Array): boolean {
+    const count = cells[COUNT]
+    const slots = cells[SLOTS]
+    if (count === 0 || count > slots || slots * ENTRY > cells.length - HEADER || end(cells, 0) > MAX) return false
+    let lastMs = 0
+    let units = 0
+    for (let i = 0; i < count; i++) {
+      const spent = difference(cells[entry(cells, 0, i) + SUM], sumBefore(cells, 0, i))
+      const timeMs = cells[entry(cells, 0, i) + TIME]
+      if (spent === 0 || spent > MAX - units || timeMs < lastMs) return false
+      units += spent
+      lastMs = timeMs
+    }
+    return cells[EXPIRES_AT] > lastMs
+  }
+
   #touch(cells: Float64Array, at: number): void {
     cells[at + EXPIRES_AT] = cells[at + COUNT] === 0 ? 0 : cells[newest(cells, at) + TIME] + this.windowMs
   }

@@ -16,7 +16,7 @@ import {
   takeByParts,
 } from '../../core/rule.ts'
 import { type KindsOf, readOptions } from '../../core/rule-options.ts'
-import { ceilDiv, floorDiv, MAX } from '../../core/whole-numbers.ts'
+import { ceilDiv, floorDiv, isWhole, MAX } from '../../core/whole-numbers.ts'
 
 export interface SlidingWindowOptions<P extends PerOption = PerOption> extends RuleOptions<P> {
   /** Units that a window should let through. */
@@ -166,6 +166,13 @@ class SlidingWindow<P extends Per> implements Rule<P> {
     cells[at + CURRENT] -= fromCurrent
     cells[at + PREVIOUS] -= fromPrevious
     this.#touch(cells, at)
+  }
+
+  isSound(cells: Float64Array): boolean {
+    const lengthMs = cells[EXPIRES_AT] - cells[START]
+    const writtenWindowMs = cells[CURRENT] > 0 ? lengthMs / 2 : lengthMs
+    if (!isWhole(writtenWindowMs, 1)) return false
+    return cells[CURRENT] * writtenWindowMs <= MAX && cells[PREVIOUS] * writtenWindowMs <= MAX
   }
 
   /** Returns the start of a window that opens now, or, on the clock, of the window that contains `nowMs`. */

@@ -1,4 +1,5 @@
-// A hit on some charges of a call that its other charges have denied. `step` decides it, with one more charge that always denies.
+// Runs the charges of a denied hit that are on one record. The charges that denied the hit may be on other records. One more charge
+// represents them here: it denies every hit, so `step` charges only rules that count denied hits.
 
 import { type Call, FIGURES } from '../../core/call.ts'
 import type { Rule } from '../../core/rule.ts'
@@ -6,7 +7,7 @@ import type { State } from '../../core/step.ts'
 import { step } from '../../core/step.ts'
 import { type Cells, LoadedStates, type NamedCall, type Outcome } from '../loaded-states.ts'
 
-/** A rule that denies every hit. It represents the charges that are decided elsewhere. */
+/** The rule of the additional charge. */
 const DENIER: Rule = {
   algorithm: 'denier',
   name: 'denier',

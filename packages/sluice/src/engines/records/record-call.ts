@@ -1,14 +1,15 @@
-// A call on records: its charges by record, and the functions that run a part of it on one record.
+// A call on records. A part of it is all of its charges on one record.
 
 import { type Call, FIGURES, type Figures } from '../../core/call.ts'
 import type { Rule } from '../../core/rule.ts'
+import type { Asker } from '../../core/store.ts'
 import { type Cells, type NamedCall, type Outcome, runCall } from '../loaded-states.ts'
 import { nameOfKey } from '../state-names.ts'
 import { runDeniedHit } from './denied-hit.ts'
 import type { Charged } from './give-back.ts'
 import type { OpenRecord } from './record.ts'
 
-/** The charges of a call that are on one record. */
+/** The charges of a call that are on one record, as a call of their own. */
 export interface Part extends NamedCall {
   readonly record: string
   /** Indexes of the charges in the whole call. */
@@ -20,8 +21,9 @@ export interface RecordCall {
   readonly rules: readonly Rule[]
   /** Sorted by record, without duplicates. */
   readonly parts: readonly Part[]
-  /** Names of the states of the limiter's rules. They stay in a record when they have ended. */
+  /** Names of the states of the limiter's rules. A write keeps these states in a record, also if they have ended. */
   readonly spared: readonly string[]
+  readonly asker?: Asker | undefined
 }
 
 /** A record at the store's time. */
@@ -33,11 +35,11 @@ export interface At {
 /** The outcome of one part of a call on one record. */
 export interface PartResult {
   readonly figures: Figures
-  /** Charges that can be taken back. */
+  /** Charges that were made and can be undone. */
   readonly charged: readonly Charged[]
   /** True if the part wrote something. */
   readonly hasChanged: boolean
-  /** True if the part denies a call that the other parts allow. Then the whole call is decided again. */
+  /** True if the part denies the call on a fresh record, after all parts had allowed it. The whole call is decided again then. */
   readonly isLost: boolean
 }
 
@@ -47,7 +49,7 @@ export interface RecordNames {
   readonly longestName: number
 }
 
-/** Sorts the charges of a call by record. */
+/** Makes the parts of a call. */
 export function recordCall(call: Call, rules: readonly Rule[], { states, longestName }: RecordNames): RecordCall {
   const byRecord = new Map<string, number[]>()
   for (const [index, { key }] of call.charges.entries()) {
@@ -63,7 +65,7 @@ export function recordCall(call: Call, rules: readonly Rule[], { states, longest
   return { call, rules, spared: states, parts: parts.sort((a, b) => (a.record < b.record ? -1 : 1)) }
 }
 
-/** Runs a whole call over open records. Returns the result of each part. */
+/** Decides a whole call over records that were read, and changes them. Returns the result of each part. */
 export function runWhole({ call, rules, parts }: RecordCall, records: OpenRecords, nowMs: number): readonly PartResult[] {
   const names: string[] = []
   for (const { record, indexes, names: states } of parts) {
@@ -72,7 +74,7 @@ export function runWhole({ call, rules, parts }: RecordCall, records: OpenRecord
   const { figures, changes } = runCall({ call, rules, names }, (name) => readState(records, name), nowMs)
   const isCharged = !isDenied(call, figures)
   return parts.map((part) => {
-    // A name contains one bar: neither names of records nor names of states in them contain any.
+    // Names of records and of states contain no bar, so the joined name contains one.
     const start = `${part.record}|`
     const own = changes.filter(({ name }) => name.startsWith(start))
     const inRecord = own.map(({ name, cells }) => ({ name: name.slice(start.length), cells }))
@@ -91,7 +93,7 @@ function readState(records: OpenRecords, name: string): Cells {
   return openRecord(records, name.slice(0, bar)).read(name.slice(bar + 1))
 }
 
-/** Runs one part of a call again, on a fresh record. `wasDenied`: the call is a hit that was denied as a whole. */
+/** Runs one part of a call again, on a record that was read again. `wasDenied` is true if the call is a hit that was denied. */
 export function runAgain(part: Part, { record, nowMs }: At, wasDenied: boolean): PartResult {
   const run = wasDenied ? runDeniedHit : runCall
   const outcome = run(part, (name) => record.read(name), nowMs)
@@ -114,7 +116,7 @@ function applied(part: Part, record: OpenRecord, { figures, changes, isCharged }
 }
 
 interface AppliedOutcome extends Outcome {
-  /** False for a hit that was denied: nothing of it can be taken back. */
+  /** True if the charges were made and can be undone. False for a denied hit. */
   readonly isCharged: boolean
 }
 

@@ -1,17 +1,18 @@
-// Decides a group of calls over the records that they share: reads all records, runs the calls in order, writes each record.
-// A call on several records needs one swap for each. If one of the records denies by then, the charges on the others are taken
-// back.
-// Invariants: no limit is exceeded. A denied call leaves charges only on rules that count denied hits. An error is `refused` only
-// if nothing is left charged.
+// Decides a group of calls that share records: reads all records, runs the calls in order, and writes each record with one swap.
+// If another writer was first on a record, the calls on it run again on the new record. If that denies a call, its charges on its
+// other records are undone.
+// Invariants: no limit is exceeded. A denied call leaves charges only on rules that count denied hits. The error of a call is
+// `refused` only if none of its charges is left.
 
 import type { Figures } from '../../core/call.ts'
 import { SluiceError } from '../../core/errors.ts'
+import { isLate, lateError, markMayCount } from '../late-calls.ts'
 import { type Charged, takenBack } from './give-back.ts'
 import type { OpenRecord } from './record.ts'
 import { type At, isDenied, joinedFigures, type PartResult, type RecordCall, runAgain, runWhole } from './record-call.ts'
 import type { Reading, VersionedRecords } from './versioned-records.ts'
 
-/** Figures, an error, or `again` if other writers changed the records, so that the call must be decided again. */
+/** The figures or the error of a call; or `again` if the call must be decided again, because other writers changed its records. */
 export type GroupOutcome = Figures | SluiceError | 'again'
 
 /** A call of the group, with its results so far. */
@@ -35,7 +36,7 @@ export class RecordGroup<V> {
     this.#spared = new Set(calls.flatMap(({ spared }) => spared))
   }
 
-  /** Decides the calls. Returns an outcome for each. Rejects if nothing was written for any call. */
+  /** Decides the calls. Resolves to an outcome for each call. Rejects if a read failed: then nothing was written. */
   async decide(): Promise<readonly GroupOutcome[]> {
     const names = [...new Set(this.#calls.flatMap(({ parts }) => parts.map(({ record }) => record)))].sort()
     const readings = await Promise.all(names.map((name) => this.#records.read(name)))
@@ -70,7 +71,7 @@ export class RecordGroup<V> {
     }
   }
 
-  /** Takes back the charges of calls. Returns the records on which that failed. */
+  /** Undoes the charges of calls. Returns the names of the records on which that failed. */
   async #takeBack(attempts: readonly Attempt[]): Promise<ReadonlySet<string>> {
     const charged = new Map<string, Charged[]>()
     for (const { call, results } of attempts) {
@@ -95,38 +96,41 @@ function outcomeOf(attempt: Attempt, stuck: ReadonlySet<string>): GroupOutcome {
   const isClean = isToTakeBack(attempt)
     ? !call.parts.some(({ record }, i) => results[i].charged.length > 0 && stuck.has(record))
     : !results.some(({ hasChanged }) => hasChanged)
-  // A denied hit that counts may count twice, but never too little.
+  // A denied hit may have charged rules that count denied hits, and charges them again. That counts too much, but never too little.
   if (errors.length === 0) return isClean || wasDenied ? 'again' : unknown(undefined)
   const unsure = errors.find(({ code }) => code === 'ERR_STORE_UNKNOWN')
   return unsure ?? (isClean ? errors[0] : unknown(errors[0]))
 }
 
-/** True if other writers changed the records, so that the parts do not agree. */
+/** True if the parts do not agree, because other writers changed some of the records. */
 function isLost({ call, wasDenied, results }: Attempt): boolean {
   if (call.parts.length === 1) return false
   return results.some((result) => result.isLost) || (wasDenied && !isDenied(call.call, joinedFigures(call, results)))
 }
 
-/** True if charges of the call must be given back. */
+/** True if charges of the call must be undone. */
 function isToTakeBack(attempt: Attempt): boolean {
   const { call, wasDenied, errors } = attempt
   return call.call.operation === 'hit' && !wasDenied && (errors.length > 0 || isLost(attempt))
 }
 
 function firstAttempt(call: RecordCall, open: ReadonlyMap<string, OpenRecord>, nowMs: number): Attempt | SluiceError {
+  if (isLate(call.asker)) return lateError()
+  markMayCount(call.asker)
   const results = orError(() => runWhole(call, open, nowMs))
   if (results instanceof SluiceError) return results
   return { call, results: [...results], wasDenied: isDenied(call.call, joinedFigures(call, results)), errors: [] }
 }
 
-/** Runs one part again. A call on one record is decided again as a whole, because it has no other parts. */
+/** Runs one part again. A call with one part is decided as if for the first time. */
 function runPartAgain({ call, wasDenied }: Attempt, partIndex: number, { record, nowMs }: At): PartResult {
+  if (isLate(call.asker)) throw lateError()
   const part = call.parts[partIndex]
   if (call.parts.length > 1) return runAgain(part, { record, nowMs }, wasDenied)
   return runWhole(call, new Map([[part.record, record]]), nowMs)[0]
 }
 
-/** Takes charges back, the last one first, so that each finds the state that it left if nobody else has changed it. */
+/** Undoes charges, the last one first. Each finds the state as it was just after the charge, unless others have changed it. */
 function takeBack(charged: readonly Charged[], record: OpenRecord, nowMs: number): void {
   for (const each of [...charged].reverse()) record.apply(takenBack(each, (name) => record.read(name), nowMs))
 }

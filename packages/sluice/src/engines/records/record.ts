@@ -1,15 +1,15 @@
-// One record of a compare-and-swap store. It holds the states of all rules of one key, so that one swap changes all or none.
-// Bytes: a version; for each state the length of its name (2 bytes), its number of cells (4 bytes), the name, the cells.
+// A record of a compare-and-swap store: the states of all rules of one key. One swap changes all of them or none.
+// Bytes: one for the version. Then for each state: length of its name (2 bytes), number of its cells (4 bytes), name, cells.
 
 import { type Cells, type StateChange, sameCells } from '../loaded-states.ts'
-import { damaged, readCells, viewOf, writeCells } from '../state-codec.ts'
+import { checkBytes, damaged, readCells, viewOf, writeCells } from '../state-codec.ts'
 import type { Change } from '../working-states.ts'
 
 const VERSION = 1
 const HEADER_BYTES = 6
 const CELL_BYTES = 8
 
-/** A record that was read, with the changes that calls made to it. */
+/** A record that was read. Calls change it here, before it is written. */
 export class OpenRecord {
   readonly #name: string
   readonly #isKept: boolean
@@ -39,7 +39,7 @@ export class OpenRecord {
     for (const { name, cells } of changes) {
       const kept = this.#states.get(name)
       if (cells === undefined ? kept !== undefined : kept === undefined || !sameCells(kept, cells)) this.#isChanged = true
-      // Only a reset drops states without reading them. So a reset can delete a damaged record.
+      // A reset drops states without reading them, so it comes here with a damaged record. The record is replaced then.
       if (this.#damage !== undefined) this.#isChanged = true
       this.#damage = undefined
       if (cells === undefined) this.#states.delete(name)
@@ -48,8 +48,8 @@ export class OpenRecord {
   }
 
   /**
-   * Returns the record to write; undefined if it is unchanged. States that have ended are dropped, except those in `spared`:
-   * rules in use keep their states, so that a clock that steps back still finds the counts.
+   * Returns the record to write; undefined if it is unchanged. States that have ended are dropped, except for states with names in
+   * `spared`. These belong to rules in use: if the clock steps back, their counts are still there.
    */
   change(nowMs: number, spared: ReadonlySet<string>): Change | undefined {
     if (!this.#isChanged) return undefined
@@ -80,6 +80,7 @@ export function encodeRecord(states: ReadonlyMap<string, Float64Array>): Uint8Ar
 
 /** Reads the bytes of a record. Throws ERR_STORE_FATAL with the record's name if they are damaged. */
 export function decodeRecord(bytes: Uint8Array, record: string): Map<string, Float64Array> {
+  checkBytes(bytes, record)
   if (bytes[0] !== VERSION) throw damaged(record, `version ${bytes[0]} instead of ${VERSION}`)
   const view = viewOf(bytes)
   const states = new Map<string, Float64Array>()

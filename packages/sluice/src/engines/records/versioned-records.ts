@@ -1,4 +1,4 @@
-// Reads and swaps records. Time and attempts are bounded, and errors are sorted.
+// Reads and writes records. Each request has a time limit, writes have a bounded number of attempts, and errors are sorted.
 
 import type { TimerClock } from '../../core/clock.ts'
 import type { SluiceError } from '../../core/errors.ts'
@@ -8,7 +8,7 @@ import { storeTime } from '../store-time.ts'
 import type { Change } from '../working-states.ts'
 import { OpenRecord } from './record.ts'
 
-/** A value with its version. A swap compares the version. */
+/** A value with its version. A version changes with each write. */
 export interface Versioned<V> {
   readonly value: Uint8Array
   readonly version: V
@@ -35,9 +35,9 @@ export interface Update<V, T> {
   readonly name: string
   /** Names of states that stay in the record when they have ended. */
   readonly spared: ReadonlySet<string>
-  /** Changes the record at the store's time. Called again with a fresh record if another writer was first. */
+  /** Changes the record. Called again, with the record that was read again, if another writer was first. */
   work(record: OpenRecord, nowMs: number): T
-  /** Work that is already done, on a reading that is not written yet. */
+  /** The first reading and its result, if the work was already done. Default: `update` reads the record and calls `work`. */
   readonly done?: Done<V, T>
 }
 
@@ -46,7 +46,7 @@ export interface Done<V, T> extends Reading<V> {
   readonly result: T
 }
 
-/** Number of attempts without a pause. Later pauses grow up to `LONGEST_PAUSE_MS`. */
+/** So many attempts follow each other without a pause. Later pauses grow up to `LONGEST_PAUSE_MS`. */
 const AT_ONCE = 2
 const LONGEST_PAUSE_MS = 64
 
@@ -59,18 +59,18 @@ export class VersionedRecords<V> {
     this.#options = options
   }
 
-  /** Reads a record. An error counts as `refused`, because nothing was written. */
+  /** Reads a record. An error that nobody sorts is `refused`, because nothing was written. */
   async read(name: string): Promise<Reading<V>> {
     const kept = await this.#ask('refused', () => this.#options.read(name))
     return { record: new OpenRecord(name, kept?.value), version: kept?.version }
   }
 
-  /** Returns the store's time. Called after records were read, so that it is not before the time at which they were written. */
+  /** Returns the store's time. Called after a read, so that the time is not before the last write of the record. */
   async now(): Promise<number> {
     return storeTime(await this.#ask('refused', async () => this.#options.now()))
   }
 
-  /** Pauses before the next attempt. Pauses grow and are random, so that competing writers do not meet again. */
+  /** Pauses after an attempt. Pauses grow and are random, so that competing writers do not meet again. */
   async pause(attempt: number): Promise<void> {
     const { clock, random } = this.#options
     if (attempt <= AT_ONCE) return
@@ -78,7 +78,7 @@ export class VersionedRecords<V> {
     if (pauseMs > 0) await new Promise<void>((resolve) => void clock.after(pauseMs, resolve))
   }
 
-  /** Works on a record and writes the changes. Rejects with ERR_STORE_REFUSED if other writers are always first. */
+  /** Changes a record and writes it. Rejects with ERR_STORE_REFUSED if another writer was first in every attempt. */
   async update<T>(update: Update<V, T>): Promise<T> {
     let { done } = update
     for (let attempt = 1; attempt <= this.attempts; attempt++) {
@@ -97,7 +97,7 @@ export class VersionedRecords<V> {
     return { ...reading, nowMs, result: work(reading.record, nowMs) }
   }
 
-  /** Writes a record if its version is unchanged. An error counts as `unknown`, if it is not sorted otherwise. */
+  /** Writes a record if its version is unchanged. An error that nobody sorts is `unknown`. */
   #swap(change: Change, version: V | undefined): Promise<boolean> {
     return this.#ask('unknown', () => this.#options.swap(change, version))
   }

@@ -2,9 +2,10 @@
 
 import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
+import { BAD_NUMBERS, ODD_CELLS, RULES_OF_CELLS } from '../../../test/damaged-cells.ts'
 import { beforeTests, freshPrefix, realRedis } from '../../../test/redis/real-redis.ts'
 import { parseRule } from '../../algorithms/parse-rule.ts'
-import { createLimiter, fixedWindow, gcra, type Rule, slidingLog, slidingWindow, tokenBucket } from '../../index.ts'
+import { createLimiter, fixedWindow, gcra, type Rule, slidingLog } from '../../index.ts'
 import { redisStore } from './redis-store.ts'
 
 const server = realRedis()
@@ -12,18 +13,6 @@ const client = beforeTests(
   async () => new Redis(server.it.port, '127.0.0.1'),
   (client) => client.disconnect(),
 )
-
-const OF_CELLS: Readonly<Record<string, Rule>> = {
-  'a fixed window': fixedWindow({ limit: 5, window: '1h' }),
-  'a fixed window on the clock': fixedWindow({ limit: 5, window: '1h', anchor: 'clock' }),
-  'a sliding window': slidingWindow({ limit: 5, window: '1h' }),
-  'a token bucket': tokenBucket({ capacity: 5, refill: 1, every: '1h' }),
-  'a token bucket whose rate takes two cells': tokenBucket({ capacity: 5, refill: 1_000_003, every: '3650d' }),
-  'a bucket that is filled in steps': tokenBucket({ capacity: 5, refill: 1, every: '1h', style: 'stepped' }),
-  gcra: gcra({ limit: 5, period: '1h' }),
-}
-
-const BAD_NUMBERS = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -1, 0.5, 2 ** 53, 1e300]
 
 /** A limiter whose breaker opens after one failure, and the name of ada's state. */
 async function limiterWith(...rules: Rule[]) {
@@ -55,7 +44,7 @@ function expectOneRefused(settled: PromiseSettledResult<unknown>[], name: string
 }
 
 describe('a number that no rule writes fails its own call, and no other', () => {
-  test.each(Object.entries(OF_CELLS))('in %s', async (_, rule) => {
+  test.each(Object.entries(RULES_OF_CELLS))('in %s', async (_, rule) => {
     const { limiter, names, hitBetween } = await limiterWith(rule)
     const [name] = names
     const good = cellsOf(await client.it.getBuffer(name))
@@ -80,27 +69,16 @@ describe('a number that no rule writes fails its own call, and no other', () => 
 })
 
 test.each([
-  ['a sliding window without length', slidingWindow({ limit: 5, window: '1h' }), [5, 5, 1, 0]],
-  ['a sliding window that ends before it starts', slidingWindow({ limit: 5, window: '1h' }), [5, 50, 1, 0]],
-  ['a sliding window with half a millisecond', slidingWindow({ limit: 5, window: '1h' }), [2e12, 1e12 + 1, 1, 0]],
-  ['a sliding window with a count beyond its most', slidingWindow({ limit: 5, window: '1h' }), [2e12, 1e12, 1e15, 0]],
-  ['a meter without a rate', gcra({ limit: 5, period: '1h' }), [2e12, 720_000, 0]],
-  ['a meter whose rate has no pace', gcra({ limit: 5, period: '1h' }), [2e12, 720_000, 7 * 64 + 3]],
-  ['a meter whose rate is shorter than it says', gcra({ limit: 5, period: '1h' }), [2e12, 720_000, 720_000 * 64 + 63]],
-  ['a meter of three cells without debt', gcra({ limit: 5, period: '1h' }), [2e12, 0, 720_000 * 64]],
-  ['a meter of three cells whose debt began before time', gcra({ limit: 5, period: '1h' }), [2e12, 9e15, 720_000 * 64]],
-  ['a meter without pace', gcra({ limit: 5, period: '1h' }), [2e12, 720_000, 0, 1]],
-  ['a meter without drain', gcra({ limit: 5, period: '1h' }), [2e12, 720_000, 720_000, 0]],
-  ['a meter without debt', gcra({ limit: 5, period: '1h' }), [2e12, 0, 720_000, 1]],
-  ['a meter whose debt began before time', gcra({ limit: 5, period: '1h' }), [2e12, 9e15, 720_000, 1]],
-])('cells that do not go together are refused: %s', async (what, rule, cells) => {
+  ...ODD_CELLS,
+  ['four cells of a meter, without pace', gcra({ limit: 5, period: '1h' }), [2e12, 720_000, 0, 1]],
+] as const)('cells that do not go together are refused: %s', async (what, rule, cells) => {
   const { names, hitBetween } = await limiterWith(rule)
   await client.it.set(names[0], bytesOf(...cells), 'PX', 3_600_000)
   expectOneRefused(await hitBetween(), names[0], what)
 })
 
 test.each(['', 'x', 'a text of some length', '\0'.repeat(15), '\0'.repeat(24)])('another text is refused: %j', async (text) => {
-  for (const rule of Object.values(OF_CELLS)) {
+  for (const rule of Object.values(RULES_OF_CELLS)) {
     const { names, hitBetween } = await limiterWith(rule)
     await client.it.set(names[0], text, 'PX', 3_600_000)
     expectOneRefused(await hitBetween(), names[0], rule.algorithm)
@@ -108,7 +86,7 @@ test.each(['', 'x', 'a text of some length', '\0'.repeat(15), '\0'.repeat(24)])(
 })
 
 test('another type is refused', async () => {
-  for (const rule of [...Object.values(OF_CELLS), slidingLog({ limit: 5, window: '1h' })]) {
+  for (const rule of [...Object.values(RULES_OF_CELLS), slidingLog({ limit: 5, window: '1h' })]) {
     const { names, hitBetween } = await limiterWith(rule)
     await client.it.del(names[0])
     await client.it.hset(names[0], 'field', 'value')

@@ -11,7 +11,7 @@ export const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   'wide-stepped-meter': ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed'],
 }
 
-export const PROGRAM_SHA1 = 'fb1ec9eab6fecd6f8b08522e9483361daed33649'
+export const PROGRAM_SHA1 = '870f4d673426418fc05d4ffc39bf2281dbd69828'
 
 export const PROGRAM = `local MAX = 9007199254740991
 local INFINITY = math.huge
@@ -20,6 +20,30 @@ return math.floor(dividend / divisor)
 end
 local function ceilDiv(dividend, divisor)
 return math.ceil(dividend / divisor)
+end
+local function ceilMulDiv(factor, times, divisor)
+if factor * times <= MAX then return ceilDiv(factor * times, divisor) end
+local quotient, rest, left = 0, 0, times
+local bit = 2 ^ 52
+while bit >= 1 do
+quotient = quotient * 2
+rest = rest * 2
+if rest >= divisor then
+rest = rest - divisor
+quotient = quotient + 1
+end
+if left >= bit then
+left = left - bit
+if rest >= divisor - factor then
+rest = rest - (divisor - factor)
+quotient = quotient + 1
+else
+rest = rest + factor
+end
+end
+bit = bit / 2
+end
+return rest > 0 and quotient + 1 or quotient
 end
 local function refuseValue()
 error('sluice: this value is not a state of its rule: reset() removes it', 0)
@@ -439,7 +463,7 @@ if not rule.isSmooth then return math.min(owed, rule.mostUsed) end
 local tokens = floorDiv(owed, pace)
 local rest = owed - tokens * pace
 local most = rule.mostUsed * rule.unitsPerToken
-return math.min(tokens * rule.unitsPerToken + math.ceil((rest * rule.unitsPerToken) / pace), most)
+return math.min(tokens * rule.unitsPerToken + ceilMulDiv(rest, rule.unitsPerToken, pace), most)
 end
 function meter.settle(rule, cells, nowMs)
 local expiresAt = cells[EXPIRES_AT]

@@ -1,7 +1,8 @@
 // Sorts the errors of Redis and its clients into three kinds: refused, unknown and fatal.
 
-import { SluiceError } from '../../core/errors.ts'
+import type { SluiceError } from '../../core/errors.ts'
 import { MOVED } from '../../engines/scripted.ts'
+import { messageOf, type StoreErrorKind, sortedError } from '../../engines/store-errors.ts'
 
 /**
  * Errors of commands that were not executed. The same command may work in a moment. Messages of Redis are compared at their
@@ -56,16 +57,11 @@ export function isNoScript(error: unknown): boolean {
   return messageOf(error).startsWith('NOSCRIPT')
 }
 
-export function storeError(error: unknown): SluiceError {
-  if (error instanceof SluiceError) return error
+/** Sorts an error of Redis or of its client. An error that nobody has seen before is `unknown`. */
+export function redisErrorKind(error: unknown): StoreErrorKind {
   const message = messageOf(error)
-  if (FATAL.test(message) || SEPARATE_SLOTS.test(message)) {
-    return new SluiceError('ERR_STORE_FATAL', `Redis cannot be used like this: ${message}`, { cause: error })
-  }
-  if (NOT_EXECUTED.test(message)) return new SluiceError('ERR_STORE_REFUSED', `Redis refused: ${message}`, { cause: error })
-  return new SluiceError('ERR_STORE_UNKNOWN', `Redis did not answer, so the call may have been counted: ${message}`, {
-    cause: error,
-  })
+  if (FATAL.test(message) || SEPARATE_SLOTS.test(message)) return 'fatal'
+  return NOT_EXECUTED.test(message) ? 'refused' : 'unknown'
 }
 
 /**
@@ -74,15 +70,5 @@ export function storeError(error: unknown): SluiceError {
  */
 export function failedAnswer(error: Error): SluiceError | typeof MOVED {
   if (NOT_HERE.test(error.message)) return MOVED
-  const sorted = storeError(error)
-  if (sorted.code !== 'ERR_STORE_UNKNOWN') return sorted
-  return new SluiceError('ERR_STORE_FATAL', `Redis could not decide this call, and counted nothing: ${error.message}`, {
-    cause: error,
-  })
-}
-
-function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  // If a host has several addresses, Node's error has a code and no message.
-  return error.message || String((error as NodeJS.ErrnoException).code)
+  return sortedError(error, () => (redisErrorKind(error) === 'refused' ? 'refused' : 'fatal'), 'fatal')
 }

@@ -7,12 +7,13 @@ import type { Rule } from '../../core/rule.ts'
 import type { Store } from '../../core/store.ts'
 import { isWhole } from '../../core/whole-numbers.ts'
 import { scriptedStore } from '../../engines/scripted.ts'
-import { checkedClock, systemClock } from '../../engines/system-clock.ts'
+import { sortedError } from '../../engines/store-errors.ts'
+import { checkedClock } from '../../engines/system-clock.ts'
 import { type ClusterMode, ClusterParts } from './cluster-parts.ts'
 import { openOwnConnection } from './own-connection.ts'
 import { RedisBatch, type RedisRules } from './redis-batch.ts'
 import { type Connection, connectionOf, type RedisClient } from './redis-client.ts'
-import { storeError } from './redis-errors.ts'
+import { redisErrorKind } from './redis-errors.ts'
 import { RedisKeys } from './redis-keys.ts'
 import { programArguments } from './rule-arguments.ts'
 
@@ -74,11 +75,11 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const parts = connection.isCluster ? new ClusterParts(connection, keys, cluster) : undefined
   const commands = new RedisBatch(connection, keys, checked?.now, parts)
   return scriptedStore<RedisRules>({
-    clock: checked ?? systemClock,
+    ...(checked && { clock: checked }),
     most: batch,
     describe: (rules) => describe(rules, keys),
     execute: (part, calls) => commands.execute(part, calls),
-    sortError: storeError,
+    sortError: redisErrorKind,
     isOpen: () => commands.isOpen(),
     size: () => countStates(connection, keys),
     close: async () => own?.close(),
@@ -104,7 +105,9 @@ async function countStates(connection: Connection, keys: RedisKeys): Promise<num
   let cursor = '0'
   do {
     const scan = ['SCAN', cursor, 'MATCH', pattern, 'COUNT', '1000']
-    const reply = await connection.send('', scan).catch((error: unknown) => Promise.reject(storeError(error)))
+    const reply = await connection
+      .send('', scan)
+      .catch((error: unknown) => Promise.reject(sortedError(error, redisErrorKind, 'unknown')))
     const [next, names] = reply as [unknown, unknown[]]
     for (const name of names) seen.add(String(name))
     cursor = String(next)
