@@ -33,9 +33,6 @@ interface Run {
 /** The most nodes that are remembered. Nodes of a cluster come and go, so all are forgotten when there are more. */
 const MOST_NODES = 1000
 
-/** Thrown if a command was not sent, because its node is not connected any more. */
-const NOT_SENT = new SluiceError('ERR_STORE_REFUSED', 'the node is not connected')
-
 /** The way of a command to its server. */
 interface Route {
   /** Name of the server, as far as it is known. */
@@ -83,6 +80,7 @@ export class RedisBatch {
     const routing = this.#keys.startOf(calls[0].charges[0].key) + calls[0].rules.ends[0]
     const { nodes, resends } = this.#connection
     if (nodes !== undefined && isNode(part)) {
+      if (!nodes.isReady(part)) return calls.map(() => MOVED)
       const send: Route['send'] = (command) => nodes.send(part, routing, command)
       return this.#executeOnNode(calls, { server: part, isDirect: true, isByNode: true, send })
     }
@@ -101,7 +99,7 @@ export class RedisBatch {
       const answers = await this.#run(calls, route)
       return answers.map((answer, i) => this.#separated(answer, calls[i]))
     } catch (error) {
-      if (error === NOT_SENT || this.#separates(error)) return calls.map(() => MOVED)
+      if (this.#separates(error)) return calls.map(() => MOVED)
       throw error
     }
   }
@@ -112,6 +110,7 @@ export class RedisBatch {
    */
   async #executeDirectly(nodes: ClusterNodes, calls: readonly RedisCall[], byClient: Route): Promise<ScriptedAnswer[]> {
     const { server } = byClient
+    if (!nodes.isReady(server)) return this.#run(calls, byClient)
     try {
       return await this.#run(calls, { server, isDirect: true, send: (command) => nodes.send(server, '', command) })
     } catch (error) {
@@ -119,7 +118,7 @@ export class RedisBatch {
       if (asked !== undefined && nodes.isReady(asked)) {
         return this.#run(calls, { server: asked, isDirect: true, send: (command) => nodes.ask?.(asked, command) })
       }
-      if (error === NOT_SENT || asked !== undefined || isMoved(error)) return this.#run(calls, byClient)
+      if (asked !== undefined || isMoved(error)) return this.#run(calls, byClient)
       throw error
     }
   }
@@ -141,7 +140,7 @@ export class RedisBatch {
     if (!program.isOpen) throw new SluiceError('ERR_STORE_REFUSED', 'the program is being loaded into Redis')
     const answers = async (command: readonly string[]): Promise<ScriptedAnswer[]> => {
       const reply = route.send(command)
-      if (reply === undefined) throw NOT_SENT
+      if (reply === undefined) throw new SluiceError('ERR_STORE_REFUSED', 'the node is not connected')
       return readAnswers(await reply, calls)
     }
     const nth = this.#next(route)
