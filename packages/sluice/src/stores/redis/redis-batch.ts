@@ -1,33 +1,14 @@
 // Sends calls as one command. They are executed in their order, and never sent twice if the command may have been executed.
 
-import { randomBytes } from 'node:crypto'
 import { SluiceError } from '../../core/errors.ts'
-import type { ScriptedAnswer, ScriptedCall } from '../../engines/scripted.ts'
+import type { ScriptedAnswer } from '../../engines/scripted.ts'
 import { tagIn } from './hash-slot.ts'
-import { LoadedProgram } from './loaded-program.ts'
-import { PROGRAM, PROGRAM_SHA1 } from './program.ts'
+import { LoadedPrograms } from './loaded-programs.ts'
 import type { Connection } from './redis-client.ts'
+import { type RedisCall, RedisCommand } from './redis-command.ts'
 import { isNoScript } from './redis-errors.ts'
 import type { RedisKeys } from './redis-keys.ts'
-import { readAnswers } from './redis-reply.ts'
-
-/** The rules of a call. */
-export interface RedisRules {
-  /** The rules as JSON, for the program. */
-  readonly json: string
-  /** The text after the key in the name of a state, for each rule. */
-  readonly ends: readonly string[]
-}
-
-type RedisCall = ScriptedCall<RedisRules>
-
-/** Consecutive calls that differ only in their keys. */
-interface Run {
-  readonly operation: string
-  readonly rules: string
-  readonly amount: number | string
-  count: number
-}
+import { SenderNote } from './sender-note.ts'
 
 /** The most nodes that are remembered. Nodes of a cluster come and go, so all are forgotten when there are more. */
 const MOST_NODES = 1000
@@ -36,12 +17,10 @@ export class RedisBatch {
   readonly #connection: Connection
   readonly #keys: RedisKeys
   readonly #now: (() => number) | undefined
-  /** Id of this sender, so that the program can detect resent commands. */
-  #sender: string | undefined
-  /** Number of commands sent, by part. */
-  readonly #sent = new Map<string, number>()
-  /** Programs by node. Without a cluster there is one. */
-  readonly #programs = new Map<string, LoadedProgram>()
+  /** Notes about executed commands, by part. */
+  readonly #notes = new Map<string, SenderNote>()
+  /** Programs by node. Without a cluster there is one node. */
+  readonly #programs = new Map<string, LoadedPrograms>()
 
   constructor(connection: Connection, keys: RedisKeys, now: (() => number) | undefined) {
     this.#connection = connection
@@ -59,89 +38,54 @@ export class RedisBatch {
   /** Executes calls. In a cluster, `part` is the slot of all their keys. */
   async execute(part: string, calls: readonly RedisCall[]): Promise<readonly ScriptedAnswer[]> {
     if (!this.#connection.isReady()) throw new SluiceError('ERR_STORE_REFUSED', 'the client is not connected to Redis')
-    const program = this.#programAt(part)
-    if (!program.isOpen) throw new SluiceError('ERR_STORE_REFUSED', 'the program is being loaded into Redis')
-    const routing = this.#keys.startOf(calls[0].charges[0].key) + calls[0].rules.ends[0]
-    const nth = this.#next(part)
-    const how = program.enter() ? ['EVAL', PROGRAM] : ['EVALSHA', PROGRAM_SHA1]
+    const programs = this.#programsAt(part)
+    if (!programs.isOpen) throw new SluiceError('ERR_STORE_REFUSED', 'the program is being loaded into Redis')
+    const command = new RedisCommand(calls, this.#keys)
+    const noted = this.#connection.resends ? this.#noteAt(part).begin() : undefined
+    let isAnswered = false
     try {
-      return readAnswers(await this.#connection.send(routing, [...how, ...this.#request(part, calls, nth)]), calls)
+      const reply = await this.#send(command, programs, command.arguments({ nowMs: this.#now?.(), note: noted?.entry }))
+      isAnswered = true
+      return command.read(reply)
+    } finally {
+      noted?.end(isAnswered)
+    }
+  }
+
+  async #send({ program, names }: RedisCommand, programs: LoadedPrograms, args: readonly string[]): Promise<unknown> {
+    const how = programs.enter(program.sha1) ? ['EVAL', program.source] : ['EVALSHA', program.sha1]
+    try {
+      return await this.#connection.send(names[0], [...how, ...args])
     } catch (error) {
       if (!isNoScript(error)) throw error
       // The script was not loaded, so it did not run. The same calls are sent again, with the script. The client may have sent
-      // them to another node before, where they did run. The request has the earlier number, so that the program can skip them.
-      program.missing()
-      const again = this.#request(part, calls, this.#next(part), nth)
-      return readAnswers(await this.#connection.send(routing, ['EVAL', PROGRAM, ...again]), calls)
+      // them to another node before, where they did run. The note has the same entry, so that the program can skip them.
+      programs.missing()
+      return await this.#connection.send(names[0], ['EVAL', program.source, ...args])
     } finally {
-      program.leave()
+      programs.leave()
     }
   }
 
-  /** Returns the state of the program on the server of a part. */
-  #programAt(part: string): LoadedProgram {
+  /** Returns the state of the programs on the server of a part. */
+  #programsAt(part: string): LoadedPrograms {
     const node = this.#connection.nodeOf?.(Number(part)) ?? ''
-    let program = this.#programs.get(node)
-    if (program === undefined) {
+    let programs = this.#programs.get(node)
+    if (programs === undefined) {
       if (this.#programs.size === MOST_NODES) this.#programs.clear()
-      program = new LoadedProgram()
-      this.#programs.set(node, program)
+      programs = new LoadedPrograms()
+      this.#programs.set(node, programs)
     }
-    return program
+    return programs
   }
 
-  /** Returns the number of the next command to a part. */
-  #next(part: string): number {
-    const nth = (this.#sent.get(part) ?? 0) + 1
-    this.#sent.set(part, nth)
-    return nth
-  }
-
-  #request(part: string, calls: readonly RedisCall[], nth: number, sentAs?: number): string[] {
-    const names: string[] = []
-    const sets = new Map<string, number>()
-    const runs: Run[] = []
-    let last: Run | undefined
-    for (const call of calls) {
-      this.#addNames(call, names)
-      const { operation } = call
-      const rules = call.rules.json
-      const amount = amountOf(call)
-      if (last !== undefined && operation === last.operation && rules === last.rules && amount === last.amount) {
-        last.count += 1
-      } else {
-        if (!sets.has(rules)) sets.set(rules, sets.size + 1)
-        last = { operation, rules, amount, count: 1 }
-        runs.push(last)
-      }
+  #noteAt(part: string): SenderNote {
+    let note = this.#notes.get(part)
+    if (note === undefined) {
+      const tag = tagIn(Number(part))
+      note = new SenderNote((id) => this.#keys.onceOf(tag, id))
+      this.#notes.set(part, note)
     }
-    const runTexts = runs.map(({ operation, rules, amount, count }) => `"${operation}",${sets.get(rules)},${amount},${count}`)
-    const now = this.#now === undefined ? '' : `,"now":${this.#now()}`
-    let once = ''
-    if (this.#connection.resends) {
-      // Made here and not with the store, because Cloudflare Workers have no random numbers before the first request.
-      this.#sender ??= randomBytes(9).toString('base64url')
-      names.push(this.#keys.onceOf(tagIn(Number(part)), this.#sender))
-      once = sentAs === undefined ? `,"nth":${nth}` : `,"nth":${nth},"sentAs":${sentAs}`
-    }
-    return [String(names.length), ...names, `{"sets":[${[...sets.keys()].join()}],"runs":[${runTexts.join()}]${now}${once}}`]
+    return note
   }
-
-  /** Adds the names of a call's states. */
-  #addNames({ charges, rules }: RedisCall, names: string[]): void {
-    let start = ''
-    for (let i = 0; i < charges.length; i++) {
-      const { key } = charges[i]
-      if (i === 0 || key !== charges[i - 1].key) start = this.#keys.startOf(key)
-      names.push(start + rules.ends[i])
-    }
-  }
-}
-
-/** Returns the amount of all charges; a list if they differ, followed by the ends of the states if there are any. */
-function amountOf({ charges }: RedisCall): number | string {
-  const { amount, endsAt } = charges[0]
-  if (endsAt !== undefined) return `[${[...charges.map((charge) => charge.amount), ...charges.map((charge) => charge.endsAt)]}]`
-  for (let i = 1; i < charges.length; i++) if (charges[i].amount !== amount) return `[${charges.map((charge) => charge.amount)}]`
-  return amount
 }

@@ -3,17 +3,16 @@
 import type { Clock } from '../../core/clock.ts'
 import { SluiceError, show } from '../../core/errors.ts'
 import { checkOptions } from '../../core/options.ts'
-import type { Rule } from '../../core/rule.ts'
 import type { Store } from '../../core/store.ts'
 import { isWhole } from '../../core/whole-numbers.ts'
 import { scriptedStore } from '../../engines/scripted.ts'
 import { checkedClock, systemClock } from '../../engines/system-clock.ts'
 import { slotOf } from './hash-slot.ts'
-import { RedisBatch, type RedisRules } from './redis-batch.ts'
+import { RedisBatch } from './redis-batch.ts'
 import { type Connection, connectionOf, type RedisClient } from './redis-client.ts'
+import { describeRules, type RedisRules } from './redis-command.ts'
 import { storeError } from './redis-errors.ts'
 import { RedisKeys } from './redis-keys.ts'
-import { programArguments } from './rule-arguments.ts'
 
 export interface RedisStoreOptions {
   /** Prefix of all names in Redis. Default: `sluice`. */
@@ -54,7 +53,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   return scriptedStore<RedisRules>({
     clock: checked ?? systemClock,
     most: batch,
-    describe: (rules) => describe(rules, keys),
+    describe: (rules) => describeRules(rules, keys),
     execute: (part, calls) => commands.execute(part, calls),
     sortError: storeError,
     isOpen: () => commands.isOpen(),
@@ -64,10 +63,6 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       serverOf: (part) => nodeOf?.(Number(part)) ?? '',
     }),
   })
-}
-
-function describe(rules: readonly Rule[], keys: RedisKeys): RedisRules {
-  return { json: JSON.stringify(rules.map(programArguments)), ends: rules.map((rule) => keys.endOf(rule)) }
 }
 
 /** Counts states by scanning all names in the database. Slow: only for people and tests. */
