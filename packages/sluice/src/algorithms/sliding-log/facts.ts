@@ -27,5 +27,6 @@ export const slidingLogFacts = /* @__PURE__ */ describeRule({
     file: 'sliding-log/sliding-log.lua',
     define: 'defineSlidingLog',
     parameters: ['limit', 'windowMs'],
+    flags: [],
   },
 })

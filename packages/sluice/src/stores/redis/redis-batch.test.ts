@@ -27,8 +27,10 @@ async function tellingStore(options: RedisStoreOptions = {}) {
   }
   const prefix = freshPrefix()
   const store = redisStore(send, { prefix, ...options })
-  // From here on, the server has the program.
-  await patientLimiter(parseRule('1/second'), store).peek('warm')
+  // From here on, the server has the general program, and the small one for fixed windows.
+  const warm = patientLimiter(parseRule('1/second'), store)
+  await warm.peek('warm')
+  await warm.hit('warm')
   commands.length = 0
   return { store, commands, prefix }
 }
@@ -203,7 +205,7 @@ describe('a program that is not there', () => {
     const names: string[] = []
     const forgetful: SendCommand = async (_key, [name]) => {
       names.push(name)
-      if (names.length === 1) return '[1,0,60000]'
+      if (names.length === 1) return '1,0,60000'
       throw new Error('NOSCRIPT No matching script. Please use EVAL.')
     }
     const tally = redisStore(forgetful).tally([five])
@@ -216,7 +218,7 @@ describe('a program that is not there', () => {
     const names: string[] = []
     const send: SendCommand = async (_key, [name]) => {
       names.push(name)
-      return '[1,0,60000]'
+      return '1,0,60000'
     }
     const tally = redisStore(send, { batch: 1 }).tally([five])
     await Promise.all([tally.ask(hitOn('ada')), tally.ask(hitOn('ada')), tally.ask(hitOn('ada'))])
@@ -231,7 +233,7 @@ describe('a program that is not there', () => {
       })
     const tally = redisStore(send, { batch: 1 }).tally([five])
     const hits = [tally.ask(hitOn('first'))]
-    answers[0]('[1,0,60000]')
+    answers[0]('1,0,60000')
     await hits[0]
     hits.push(tally.ask(hitOn('flushed')), tally.ask(hitOn('behind')))
     answers[1](new Error('NOSCRIPT No matching script. Please use EVAL.'))
@@ -239,21 +241,21 @@ describe('a program that is not there', () => {
     await expect(tally.ask(hitOn('later'))).rejects.toMatchObject({ code: 'ERR_STORE_REFUSED' })
     answers[2](new Error('NOSCRIPT No matching script. Please use EVAL.'))
     await new Promise(setImmediate)
-    answers[3]('[1,0,60000]')
-    answers[4]('[2,0,60000]')
+    answers[3]('1,0,60000')
+    answers[4]('2,0,60000')
     await Promise.all(hits)
     const after = tally.ask(hitOn('after'))
-    answers[5]('[3,0,60000]')
+    answers[5]('3,0,60000')
     expect(await after).toEqual([3, 0, 60_000])
     // A command that never ends does not keep the others waiting for ever.
     void tally.ask(hitOn('never answered'))
     void tally.ask(hitOn('flushed'))
     answers[7](new Error('NOSCRIPT No matching script. Please use EVAL.'))
     await new Promise(setImmediate)
-    answers[8]('[1,0,60000]')
+    answers[8]('1,0,60000')
     await new Promise((resolve) => setTimeout(resolve, 1050))
     const late = tally.ask(hitOn('late'))
-    answers[9]('[4,0,60000]')
+    answers[9]('4,0,60000')
     expect(await late).toEqual([4, 0, 60_000])
   })
 

@@ -3,7 +3,6 @@
 import type { Clock } from '../../core/clock.ts'
 import { SluiceError, show } from '../../core/errors.ts'
 import { checkOptions } from '../../core/options.ts'
-import type { Rule } from '../../core/rule.ts'
 import type { Store } from '../../core/store.ts'
 import { isWhole } from '../../core/whole-numbers.ts'
 import { scriptedStore } from '../../engines/scripted.ts'
@@ -11,11 +10,11 @@ import { sortedError } from '../../engines/store-errors.ts'
 import { checkedClock } from '../../engines/system-clock.ts'
 import { type ClusterMode, ClusterParts } from './cluster-parts.ts'
 import { openOwnConnection } from './own-connection.ts'
-import { RedisBatch, type RedisRules } from './redis-batch.ts'
+import { RedisBatch } from './redis-batch.ts'
 import { type Connection, connectionOf, type RedisClient } from './redis-client.ts'
+import { describeRules, type RedisRules } from './redis-command.ts'
 import { redisErrorKind } from './redis-errors.ts'
 import { RedisKeys } from './redis-keys.ts'
-import { programArguments } from './rule-arguments.ts'
 
 export interface RedisStoreOptions {
   /** Prefix of all names in Redis. Default: `sluice`. */
@@ -77,7 +76,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   return scriptedStore<RedisRules>({
     ...(checked && { clock: checked }),
     most: batch,
-    describe: (rules) => describe(rules, keys),
+    describe: (rules) => describeRules(rules, keys),
     execute: (part, calls) => commands.execute(part, calls),
     sortError: redisErrorKind,
     isOpen: () => commands.isOpen(),
@@ -89,10 +88,6 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       serverOf: (part) => parts.serverOf(part),
     }),
   })
-}
-
-function describe(rules: readonly Rule[], keys: RedisKeys): RedisRules {
-  return { json: JSON.stringify(rules.map(programArguments)), ends: rules.map((rule) => keys.endOf(rule)) }
 }
 
 /** Counts states by scanning all names in the database. Slow: only for people and tests. */
