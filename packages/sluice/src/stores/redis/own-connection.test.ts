@@ -20,29 +20,26 @@ const connections = async () =>
 test.each([
   ['ioredis', () => new Redis(server.it.port, host, { connectionName: 'own-test', keyPrefix: 'app:' })],
   ['iovalkey', () => new iovalkey.Redis(server.it.port, host, { connectionName: 'own-test', keyPrefix: 'app:' })],
-])(
-  '%s: is opened by the store, needs no note, and is closed with the store',
-  async (_, connect) => {
-    const client = connect()
-    onTestFinished(() => client.disconnect())
-    const prefix = freshPrefix()
-    const store = redisStore(client, { prefix, ownConnection: true })
-    const limiter = patientLimiter(five, store)
-    expect((await Promise.all([limiter.hit('ada'), limiter.hit('ada')])).map(({ remaining }) => remaining)).toEqual([4, 3])
-    expect(await patientLimiter(five, redisStore(client, { prefix })).get('ada')).toBe(2)
-    expect(await store.size).toBe(1)
-    expect(await server.it.cli('KEYS', `app:${prefix}:*`)).toContain('{ada}')
-    await until('both connections', async () => (await connections()) === 2)
-    const last = limiter.hit('ada')
-    await new Promise(setImmediate)
-    await store.close()
-    expect((await last).remaining).toBe(2)
-    await until('the connection of the store to be closed', async () => (await connections()) === 1)
-    expect(client.status).toBe('ready')
-    await expect(limiter.hit('ada')).rejects.toMatchObject({ code: 'ERR_STORE_REFUSED' })
-  },
-  40_000,
-)
+])('%s: is opened by the store, needs no note, and is closed with the store', async (_, connect) => {
+  const client = connect()
+  onTestFinished(() => client.disconnect())
+  const prefix = freshPrefix()
+  const store = redisStore(client, { prefix, ownConnection: true })
+  const limiter = patientLimiter(five, store)
+  expect((await Promise.all([limiter.hit('ada'), limiter.hit('ada')])).map(({ remaining }) => remaining)).toEqual([4, 3])
+  expect(await patientLimiter(five, redisStore(client, { prefix })).get('ada')).toBe(2)
+  expect(await store.size).toBe(1)
+  expect(await server.it.cli('KEYS', `app:${prefix}:*`)).toContain('{ada}')
+  await until('both connections', async () => (await connections()) === 2)
+  const last = limiter.hit('ada')
+  await new Promise(setImmediate)
+  await store.close()
+  expect((await last).remaining).toBe(2)
+  await until('the connection of the store to be closed', async () => (await connections()) === 1)
+  expect(client.status).toBe('ready')
+  const late = store.tally([five]).ask({ operation: 'hit', charges: [{ rule: 0, key: 'ada', amount: 1 }] })
+  await expect(late).rejects.toMatchObject({ code: 'ERR_STORE_REFUSED' })
+})
 
 test.each<[string, RedisClient]>([
   ['node-redis', createClient()],
