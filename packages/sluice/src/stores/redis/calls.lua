@@ -1,11 +1,12 @@
 -- The translation of core/step.ts, with the same names: decides a call over the states of its charges, all or nothing.
 -- `calls` gets a function for each operation. Its arguments: the rules, the index before the names, the amount. A call fails
--- before it writes anything. Numbers are written with %d, because tostring() keeps only 14 digits.
+-- before it writes anything, or `isPartly` is true. Numbers are written with %d, because tostring() keeps only 14 digits.
 
 local calls = {}
 local call, format = redis.call, string.format
 local pack, unpack = struct.pack, struct.unpack
 local lastKey
+local isPartly = false
 
 -- Returns true if isWhole is true for all four. One function for all, because four calls would be a tenth of a hit's cost.
 local function areWhole(a, b, c, d)
@@ -111,11 +112,14 @@ local function amountsOf(rules, amount)
 end
 
 -- Writes all states, after all have been decided: a log reads entries when it needs them, and may find one that it must refuse.
+-- Redis may refuse a write after others, for example of a key that expired just now in a slot that is moving to another node.
 local function saveAll(rules, first)
   for i = 1, #rules do
     local state = states[i]
+    isPartly = i > 1
     rules[i].save(rules[i], names[first + i], state, (state[1] == 0 and 0 or state[1] - nowMs) + graceMs)
   end
+  isPartly = false
 end
 
 local function figuresOf(rule, state, waitMs)

@@ -4,5 +4,6 @@ return function(operation, set, first, amount)
   local ok, answer = pcall(calls[operation], set.rules, first, amount)
   if ok then return answer end
   local text = type(answer) == 'table' and answer.err or tostring(answer)
+  if isPartly then text, isPartly = 'PARTLY ' .. text, false end
   return cjson.encode(text .. ' (' .. (lastKey or names[first + 1]) .. ')')
 end

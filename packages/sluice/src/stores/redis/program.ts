@@ -14,25 +14,25 @@ export const ALGORITHMS: Readonly<Record<string, { readonly translation: number;
 }
 
 /** SHA-1 of the general program. */
-export const GENERAL_SHA1 = 'a00bb48489c2b9d7b6e74e55a5e97a17888f81b7'
+export const GENERAL_SHA1 = 'f4b6c16f84e3aafb3f7537b04dd7b3a128855f16'
 
 /** SHA-1 of each small program. Index i is the program with the translations whose bits are set in i + 1. */
 export const SMALL_SHA1 = [
-  '67efd6be47eee8fcf221041ced6348e1b0daaaaf',
-  '93ec835f3135c966c41d8d8d5ac6512b4067ccc3',
-  '9e678e9de1573db50b11a1b5236b53813e3e5df6',
-  'cd0ccbc862fb2b80ec35e87b91d215f5296e791b',
-  'c764ec00c91f6a211ef054e084a8a7a5d81313c3',
-  '5f428a2318fdbc8e886ce2b157d1ec7bdf5b5321',
-  '2b05995002af07e4bda87cd75d99b5fd78eb0e6a',
-  '9f96e388b26337d1d9df1c898a486e2a2c309294',
-  '8a42dacd87f7657e3a8656b7299fd1041d591295',
-  '6c9cd0f0439a2f3946cba19305c02540eff02053',
-  '05bdf9e1a9de64a93337a68836d344d5759ccec0',
-  '67ab214d74e4afecd21679fcbdd0b3780653dee5',
-  '8d3ab5616c9243fbe4b28ccfda81fe49bd4fa4d9',
-  '3a0843b41691381bc2357ba220027096c70a74ff',
-  '8ae39c149264069ee717157955ce0b571e8e97c3',
+  '0237cb6aa2b5510287da78ca64f0d70c5bffc0d1',
+  'fddf5270b6bdce6132e7afd1d47f4ddb3cd03882',
+  '580a76339edd88934d6171dff2db37648a9c93c1',
+  '7578288b589beafe3828d329b56922c05b8c11f8',
+  'f4393547fda5aeb086c4e577ea4cf2032a923ed8',
+  '765ee2313df87077b123e2f1d5b785bc3cd3775f',
+  '5f9893b45d99154cd20ea0aba4627b9c8a92b88a',
+  '2528ea924ad269430fd4f08e00aa86852df18592',
+  '7ed887b4c0618206d1dca93bd52f458a4d482719',
+  '2bb47c9fe9c36aeac2f526891a6ab85ba42c46e5',
+  '135a736fc7826105f4bd2529c0446d180b9995c7',
+  '01a6fa22863e9ff0c6b411fcedef9a99d0e0949d',
+  'b2dc184c3aa2c83488265a1e709b7d74ef2a20f6',
+  '4f17979c282c565d9ab2f9faa4616cc275a190ed',
+  'd3dc3ac6099a1519511a928030e83799d7f7c115',
 ]
 
 export const PARTS: ProgramParts = {
@@ -137,7 +137,7 @@ elseif value ~= loaded then
 refusal = try('SET', name, value, 'KEEPTTL').err
 end
 if refusal then
-answer = j > 1 and cjson.encode(refusal .. ' (' .. name .. ')') or nil
+answer = j > 1 and cjson.encode('PARTLY ' .. refusal .. ' (' .. name .. ')') or nil
 break
 end
 end
@@ -219,6 +219,7 @@ end`,
 local call, format = redis.call, string.format
 local pack, unpack = struct.pack, struct.unpack
 local lastKey
+local isPartly = false
 local function areWhole(a, b, c, d)
 local haveNoFraction = a % 1 + b % 1 + c % 1 + d % 1 == 0
 return haveNoFraction and a >= 0 and b >= 0 and c >= 0 and d >= 0 and a <= MAX and b <= MAX and c <= MAX and d <= MAX
@@ -307,8 +308,10 @@ end
 local function saveAll(rules, first)
 for i = 1, #rules do
 local state = states[i]
+isPartly = i > 1
 rules[i].save(rules[i], names[first + i], state, (state[1] == 0 and 0 or state[1] - nowMs) + graceMs)
 end
+isPartly = false
 end
 local function figuresOf(rule, state, waitMs)
 local used = rule.algorithm.used(rule, state, nowMs)
@@ -395,6 +398,7 @@ set.rules = set.rules or makeRules(set)
 local ok, answer = pcall(calls[operation], set.rules, first, amount)
 if ok then return answer end
 local text = type(answer) == 'table' and answer.err or tostring(answer)
+if isPartly then text, isPartly = 'PARTLY ' .. text, false end
 return cjson.encode(text .. ' (' .. (lastKey or names[first + 1]) .. ')')
 end`,
 }

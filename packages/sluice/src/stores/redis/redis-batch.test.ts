@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { clientFor, SINGLE } from '../../../test/redis/clients.ts'
 import { beforeTests, freshPrefix, patientLimiter, realRedis } from '../../../test/redis/real-redis.ts'
 import { parseRule } from '../../algorithms/parse-rule.ts'
@@ -8,6 +8,8 @@ import { createLimiter, type Decision, fixedWindow, type Limiter, slidingLog, to
 import { definitionStore, everyRule, exampleRule, fakeClock } from '../../testing/index.ts'
 import { seededRandom } from '../../testing/random.ts'
 import type { SendCommand } from './redis-client.ts'
+import { describeRules, RedisCommand } from './redis-command.ts'
+import { RedisKeys } from './redis-keys.ts'
 import { type RedisStoreOptions, redisStore } from './redis-store.ts'
 
 const server = realRedis()
@@ -186,6 +188,26 @@ describe('a call that fails', () => {
     expect(reason.message).toContain(`${prefix}:1:{bob}:`)
     const other = name.includes('log') ? 'five' : 'log'
     expect(await limiter.get('bob', { rule: other })).toBe(0)
+  })
+
+  test.each([
+    ['by the short way', fixedWindow({ limit: 5, window: '1m', name: 'other' })],
+    ['by the long way', slidingLog({ limit: 5, window: '1m', name: 'other' })],
+  ])('after the state of its first rule was written, %s, may have been counted', async (_, other) => {
+    const prefix = freshPrefix()
+    const allowed = ['~*:five', '%R~*:other', '+@all', 'allchannels']
+    await redis.it.call('ACL', 'SETUSER', prefix, 'on', 'nopass', 'resetkeys', ...allowed)
+    const client = new Redis(server.it.port, '127.0.0.1', { username: prefix, password: 'x' })
+    onTestFinished(() => client.disconnect())
+    const keys = new RedisKeys(prefix)
+    const charges = [0, 1].map((rule) => ({ rule, key: 'ada', amount: 1 }))
+    const command = new RedisCommand([{ operation: 'hit', charges, rules: describeRules([five, other], keys) }], keys)
+    // Redis looks at the rights to declared keys before it runs a script.
+    const reply = await client.call('EVAL', command.program.source, ...command.arguments({ isUndeclared: true }))
+    expect(command.read(reply)).toMatchObject([{ code: 'ERR_STORE_UNKNOWN' }])
+    const limiter = patientLimiter([five, other], redisStore(redis.it, { prefix }))
+    expect(await limiter.get('ada', { rule: 'five' })).toBe(1)
+    expect(await limiter.get('ada', { rule: 'other' })).toBe(0)
   })
 })
 

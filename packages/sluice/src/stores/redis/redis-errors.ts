@@ -65,10 +65,11 @@ export function redisErrorKind(error: unknown): StoreErrorKind {
 }
 
 /**
- * Makes the answer to one call that failed in a command. The call wrote nothing, and Redis has decided the other calls. So the
- * error is a refusal of Redis, or is about the value that the call read.
+ * Makes the answer to one call that failed in a command. Redis has decided the other calls. If the call wrote nothing, the error is
+ * a refusal of Redis, or is about the value that the call read. A call that was written partly may have been counted.
  */
 export function failedAnswer(error: Error): SluiceError | typeof MOVED {
+  if (error.message.startsWith('PARTLY ')) return sortedError(error, () => 'unknown', 'unknown')
   if (NOT_HERE.test(error.message)) return MOVED
   return sortedError(error, () => (redisErrorKind(error) === 'refused' ? 'refused' : 'fatal'), 'fatal')
 }

@@ -10,7 +10,7 @@
 -- The short way of a rule takes the time, the stored value, the cost and the parameters. It returns the units used, the end of the
 -- state, the new value, the end before, and the wait if it denies the hit. For a hit that is not frequent it returns nil. A hit that
 -- one of its rules leaves, that one of several rules denies, or that Redis refuses is done by the long way. Nothing is written
--- before that.
+-- before that. If Redis refuses to write the state of a later rule, the hit has counted partly, and its error says so.
 --
 -- The expiry of a key is set to a second after the end of its state. It is kept while the end stays between two multiples of 512 ms.
 -- So a key outlives its state by 488 ms at least, also if an older version has set the expiry. One hit in 16 looks if the expiry is
@@ -56,7 +56,7 @@ for i = 1, count do
         refusal = try('SET', name, value, 'KEEPTTL').err
       end
       if refusal then
-        answer = j > 1 and cjson.encode(refusal .. ' (' .. name .. ')') or nil
+        answer = j > 1 and cjson.encode('PARTLY ' .. refusal .. ' (' .. name .. ')') or nil
         break
       end
     end
