@@ -34,17 +34,24 @@ export class Resharding {
   }
 
   /**
-   * The node that holds a slot.
+   * The node that holds a slot, as it says itself.
    * @param {number} slot
    * @returns {Promise<RedisServer>}
    */
   async ownerOf(slot) {
-    const [{ client }] = this.#nodes.values()
-    const ranges = /** @type {[number, number, [string, number]][]} */ (await client.call('CLUSTER', 'SLOTS'))
-    const range = ranges.find(([from, to]) => from <= slot && slot <= to)
-    const owner = [...this.#nodes.keys()].find(({ port }) => port === range?.[2][1])
-    if (owner === undefined) throw new Error(`slot ${slot} is on no node`)
-    return owner
+    for (const server of this.#nodes.keys()) if ((await this.#ownerBy(server, slot)) === server.port) return server
+    throw new Error(`slot ${slot} is on no node`)
+  }
+
+  /**
+   * The port of the node that holds a slot, as a node says.
+   * @param {RedisServer} server
+   * @param {number} slot
+   */
+  async #ownerBy(server, slot) {
+    const slots = await this.#at(server).client.call('CLUSTER', 'SLOTS')
+    const ranges = /** @type {[number, number, [string, number]][]} */ (slots)
+    return ranges.find(([from, to]) => from <= slot && slot <= to)?.[2][1]
   }
 
   /**
@@ -58,6 +65,8 @@ export class Resharding {
     if (from === to) return
     const source = this.#at(from)
     const target = this.#at(to)
+    // A node that takes a slot back needs a newer epoch than the other. Otherwise it loses the slot again, with its keys.
+    await until('all nodes to know the newest epoch', () => this.#agreeOnEpoch())
     await target.client.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', source.id)
     await source.client.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', target.id)
     await pause?.()
@@ -69,7 +78,20 @@ export class Resharding {
     }
     await target.client.call('CLUSTER', 'SETSLOT', slot, 'NODE', target.id)
     await source.client.call('CLUSTER', 'SETSLOT', slot, 'NODE', target.id)
-    for (const node of this.#nodes.values()) await node.client.call('CLUSTER', 'SETSLOT', slot, 'NODE', target.id)
+    // A message from before the move may arrive late and change a node's mind. So each is told until it agrees.
+    for (const server of this.#nodes.keys()) {
+      await until(`port ${server.port} to know where slot ${slot} is`, async () => {
+        if ((await this.#ownerBy(server, slot)) === to.port) return true
+        await this.#at(server).client.call('CLUSTER', 'SETSLOT', slot, 'NODE', target.id)
+        return false
+      })
+    }
+  }
+
+  async #agreeOnEpoch() {
+    const infos = await Promise.all([...this.#nodes.values()].map(({ client }) => client.call('CLUSTER', 'INFO')))
+    const epochOf = (/** @type {unknown} */ info) => /cluster_current_epoch:\d+/.exec(String(info))?.[0]
+    return new Set(infos.map(epochOf)).size === 1
   }
 
   /** Starts a node without slots that joins the cluster. */
