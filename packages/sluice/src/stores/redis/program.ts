@@ -14,25 +14,25 @@ export const ALGORITHMS: Readonly<Record<string, { readonly translation: number;
 }
 
 /** SHA-1 of the general program. */
-export const GENERAL_SHA1 = '9eaf3a7779521bb97914792d084e16d442a18330'
+export const GENERAL_SHA1 = 'dc30219e498d76eb9541a3d81fd2aad4b224eadc'
 
 /** SHA-1 of each small program. Index i is the program with the translations whose bits are set in i + 1. */
 export const SMALL_SHA1 = [
-  '5dabd267dbb0fa80ac3d4328d3d98df3299ae020',
-  '32ff4dd5252d299a3ec8faf5b99337bc55b0db1a',
-  'd9aa32874bf4967b5384678fdb88a1988ae9bc9a',
-  '963e8179fd40750c99f24af42299d20542ef4020',
-  '47cb626cc42532ce980849cdf0f116eca9c17beb',
-  '903ce0ba4cce204aac80bf1f82b675a3cd31c8b0',
-  'fa58a372b7b17679f2a654a6eed91c16b34e442b',
-  '892d58d815e143cc4146ad0e641633e1ecaee0bb',
-  '2514010f41ba6ca043451ea783d164e748369e5b',
-  'ddc1f15b86271cce49a5092c1523d4d04cda8b74',
-  'efceee527c5f3d4e6eb4aa27db12c90ac9518ae7',
-  '036d1358fa6d5fd13b85f61e550dd2413789a2be',
-  'c6ad899903a789bd3f9737f1f47e29ea2d20540f',
-  'cc5108696d1b6f399cb9f73685d88c863c0b0e69',
-  '3e15f11cb3cf32a75722df4e8405aa1dce0a8055',
+  '244ea870f8bec8224d7e6162257104f0d8248bc3',
+  '3f6937287a31830bf57e99be224f355ba7e33b57',
+  '310052755444ef9b8371a228ef8dacf490c5bd46',
+  '3fcb81d78f09a0eed32592b1b9929a7c60ae4a3b',
+  'c35778b5c633b4e9fc402be3d95b5e8608adad7e',
+  '0a3ad45232c25af40a289492ce77c4209b088bb3',
+  'ce64a8752c862350fef000826d1b213b1d1c7601',
+  '494357f61e2b3f6d4379d3c588b9af952fbd8cd6',
+  'c01948ff425896ecadf75e6adb0e973e53af7d1a',
+  'b757b8675d0ad4f0ee1221f6a56ca2d733ba328e',
+  'c343e054689e6bbfbb37294bd4f40b976dd071a8',
+  '2c92a3d2da58d957afd6f4b7f6906d7dfcb4a473',
+  '7ec68978971cd2aaeb699482352fde94b4df37c5',
+  '0d30225d5217ed51313b8da25663457e57d871df',
+  'adb51330ed43071e60c9b382bcf0aa8a7f470e40',
 ]
 
 export const PARTS: ProgramParts = {
@@ -79,7 +79,7 @@ else
 local time = call('TIME')
 nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
 end
-local pack, unpack = struct.pack, struct.unpack`,
+local packBytes, unpackBytes = struct.pack, struct.unpack`,
   hits: `local cost, costs = ARGV[at + 1], ARGV
 if cost ~= '' then cost = cost + 0 else cost = nil end
 local list, listAt = ARGV, at + 1
@@ -193,7 +193,7 @@ return number >= 0 and number <= MAX and number % 1 == 0
 end`,
   calls: `local calls = {}
 local call, format = redis.call, string.format
-local pack, unpack = struct.pack, struct.unpack
+local packBytes, unpackBytes = struct.pack, struct.unpack
 local lastKey
 local function areWhole(a, b, c, d)
 local haveNoFraction = a % 1 + b % 1 + c % 1 + d % 1 == 0
@@ -206,14 +206,14 @@ local value = call('GET', key)
 if not value then
 cells[1], cells[2], cells[3], cells[4] = 0, 0, 0, 0
 elseif width == 2 and #value == 16 then
-cells[1], cells[2] = unpack('<dd', value)
+cells[1], cells[2] = unpackBytes('<dd', value)
 if not (isWhole(cells[1]) and isWhole(cells[2])) then refuseValue() end
 elseif width >= 3 and (#value == width * 8 or #value == 32) then
 local a, b, c, d
 if #value == 32 then
-a, b, c, d = unpack('<dddd', value)
+a, b, c, d = unpackBytes('<dddd', value)
 else
-a, b, c = unpack('<ddd', value)
+a, b, c = unpackBytes('<ddd', value)
 c, d = rule.algorithm.unpackRate(rule, c)
 end
 if not areWhole(a, b, c, d) then refuseValue() end
@@ -234,11 +234,11 @@ return
 end
 local value
 if rule.width == 2 then
-value = pack('<dd', expiresAt, cells[2])
+value = packBytes('<dd', expiresAt, cells[2])
 elseif rule.width == 3 then
-value = pack('<ddd', expiresAt, cells[2], rule.rate)
+value = packBytes('<ddd', expiresAt, cells[2], rule.rate)
 else
-value = pack('<dddd', expiresAt, cells[2], cells[3], cells[4])
+value = packBytes('<dddd', expiresAt, cells[2], cells[3], cells[4])
 end
 if expiresAt ~= rule.loadedEnd or call('PTTL', key) == -1 then
 call('SET', key, value, 'PX', ttlMs)
@@ -382,14 +382,14 @@ if elastic then return end
 local expiresAt, used = 0, 0
 if value then
 if #value ~= 16 then return end
-expiresAt, used = unpack('<dd', value)
+expiresAt, used = unpackBytes('<dd', value)
 local areInRange = expiresAt >= 0 and expiresAt <= nowMs + windowMs and used >= 0 and used < 2 ^ 53
 if not areInRange or expiresAt % 1 + used % 1 ~= 0 then return end
 end
 if nowMs < expiresAt then
 if used <= limit - cost then
 used = used + cost
-return used, expiresAt, pack('<dd', expiresAt, used), expiresAt
+return used, expiresAt, packBytes('<dd', expiresAt, used), expiresAt
 end
 if countsDenied or cost > limit then return end
 return used, expiresAt, value, expiresAt, expiresAt - nowMs
@@ -397,7 +397,7 @@ end
 if cost > limit then return end
 expiresAt = nowMs + windowMs
 if isOnClock then expiresAt = expiresAt - nowMs % windowMs end
-return cost, expiresAt, pack('<dd', expiresAt, cost), 0
+return cost, expiresAt, packBytes('<dd', expiresAt, cost), 0
 end`,
     findShortWay: `if name == 'fixed-window' then after, way, a, b, c, d, e = after + 6, fixedWindowShortWay, list[after + 2] + 0, list[after + 3] + 0, list[after + 4] == '1', list[after + 5] == '1', list[after + 6] == '1' end`,
     definition: `local function defineFixedWindow()
@@ -457,6 +457,7 @@ end`,
 local slidingLog = {}
 local EXPIRES_AT = 1
 local ENTRY = '<ddd'
+local MOST_AT_ONCE = 500
 local function plus(a, b)
 if a > MAX - b then return a - (MAX - b) - 1 end
 return a + b
@@ -472,19 +473,25 @@ end
 local function countOf(log)
 return log.last - log.first + 1 + #log.added
 end
-local function entryOf(log, i)
-local place = log.first + i
-if place > log.last then return log.added[place - log.last] end
-local entry = log.read[place]
-if not entry then
-local value = redis.call('LINDEX', log.key, place)
+local function noteRead(log, place, value)
 if #value ~= 24 then refuseValue() end
 local time, cost, sum = struct.unpack(ENTRY, value)
 if not (isWhole(time) and isWhole(cost) and isWhole(sum)) or cost == 0 then refuseValue() end
-entry = { time = time, cost = cost, sum = sum }
-log.read[place] = entry
+log.read[place] = { time = time, cost = cost, sum = sum }
 end
-return entry
+local function entryOf(log, i)
+local place = log.first + i
+if place > log.last then return log.added[place - log.last] end
+if not log.read[place] then noteRead(log, place, redis.call('LINDEX', log.key, place)) end
+return log.read[place]
+end
+local function readFrom(log, i)
+for place = log.first + i, log.last, MOST_AT_ONCE do
+local values = redis.call('LRANGE', log.key, place, math.min(place + MOST_AT_ONCE - 1, log.last))
+for j, value in ipairs(values) do
+if not log.read[place + j - 1] then noteRead(log, place + j - 1, value) end
+end
+end
 end
 local function newest(log)
 return entryOf(log, countOf(log) - 1)
@@ -595,6 +602,7 @@ local count = countOf(log)
 local i = firstAfter(log, time - 1)
 if i == count or entryOf(log, i).time ~= time then return end
 local newer = {}
+readFrom(log, i + 1)
 for j = i + 1, count - 1 do newer[j - i] = entryOf(log, j) end
 local left = entryOf(log, i).cost - cost
 if left > 0 then
@@ -635,8 +643,13 @@ if log.length > 0 then redis.call('DEL', key) end
 elseif log.first > 0 or log.last < log.length - 1 then
 redis.call('LTRIM', key, log.first, log.last)
 end
-for _, entry in ipairs(log.added) do
-redis.call('RPUSH', key, struct.pack(ENTRY, entry.time, entry.cost, entry.sum))
+for from = 1, #log.added, MOST_AT_ONCE do
+local values = {}
+for i = from, math.min(from + MOST_AT_ONCE - 1, #log.added) do
+local entry = log.added[i]
+values[#values + 1] = struct.pack(ENTRY, entry.time, entry.cost, entry.sum)
+end
+redis.call('RPUSH', key, unpack(values))
 end
 redis.call('PEXPIRE', key, ttlMs)
 end
@@ -650,10 +663,10 @@ if not value then
 if cost > limit then return end
 local start = isOnClock and nowMs - nowMs % windowMs or nowMs
 local expiresAt = start + 2 * windowMs
-return cost, expiresAt, pack('<dddd', expiresAt, start, cost, 0), 0
+return cost, expiresAt, packBytes('<dddd', expiresAt, start, cost, 0), 0
 end
 if #value ~= 32 then return end
-local expiresAt, start, current, previous = unpack('<dddd', value)
+local expiresAt, start, current, previous = unpackBytes('<dddd', value)
 local viewMs = start + windowMs - nowMs
 local isOfWindow = viewMs > 0 and viewMs <= windowMs and start >= 0 and expiresAt == start + 2 * windowMs
 local areCounts = current >= 1 and current <= limit - cost and previous >= 0 and previous <= mostUsed
@@ -665,7 +678,7 @@ local inView = previous * viewMs / windowMs
 used = used + (roundsDown and math.floor(inView) or math.ceil(inView))
 if used > limit then return end
 end
-return used, expiresAt, pack('<dddd', expiresAt, start, current, previous), expiresAt
+return used, expiresAt, packBytes('<dddd', expiresAt, start, current, previous), expiresAt
 end`,
     findShortWay: `if name == 'sliding-window' then after, way, a, b, c, d, e = after + 6, slidingWindowShortWay, list[after + 2] + 0, list[after + 3] + 0, list[after + 4] == '1', list[after + 5] == '1', list[after + 6] + 0 end`,
     definition: `local function defineSlidingWindow()
@@ -785,8 +798,8 @@ local ceil = math.ceil
 local debt, since, loadedEnd = 0, nowMs, 0
 if value then
 if #value ~= 24 then return end
-local expiresAt, written, writtenRate = unpack('<ddd', value)
-local isOwn = writtenRate == rate and written > 0 and written <= mostUsed * unitsPerToken and expiresAt < 2 ^ 53
+local expiresAt, written, writtenRate = unpackBytes('<ddd', value)
+local isOwn = writtenRate == rate and written > 0 and written <= mostUsed * unitsPerToken
 if not isOwn or written % 1 + expiresAt % 1 ~= 0 then return end
 local start = expiresAt - ceil(written / drainPerTick) * tickMs
 if start < 0 then return end
@@ -802,7 +815,7 @@ end
 debt = debt + cost * unitsPerToken
 if debt > limit * unitsPerToken then return end
 local expiresAt = since + ceil(debt / drainPerTick) * tickMs
-return ceil(debt / unitsPerToken), expiresAt, pack('<ddd', expiresAt, debt, rate), loadedEnd
+return ceil(debt / unitsPerToken), expiresAt, packBytes('<ddd', expiresAt, debt, rate), loadedEnd
 end`,
     findShortWay: `if name == 'meter' or name == 'stepped-meter' or name == 'wide-meter' or name == 'wide-stepped-meter' then after, way, a, b, c, d, e, f = after + 7, meterShortWay, list[after + 2] + 0, list[after + 3] + 0, list[after + 4] + 0, list[after + 5] + 0, list[after + 6] + 0, list[after + 7] + 0 end`,
     definition: `local function defineMeter()
