@@ -14,25 +14,25 @@ export const ALGORITHMS: Readonly<Record<string, { readonly translation: number;
 }
 
 /** SHA-1 of the general program. */
-export const GENERAL_SHA1 = 'dc30219e498d76eb9541a3d81fd2aad4b224eadc'
+export const GENERAL_SHA1 = '7e04f6a8a55aa234fe5b6da735b889d4268544f1'
 
 /** SHA-1 of each small program. Index i is the program with the translations whose bits are set in i + 1. */
 export const SMALL_SHA1 = [
-  '244ea870f8bec8224d7e6162257104f0d8248bc3',
-  '3f6937287a31830bf57e99be224f355ba7e33b57',
-  '310052755444ef9b8371a228ef8dacf490c5bd46',
-  '3fcb81d78f09a0eed32592b1b9929a7c60ae4a3b',
-  'c35778b5c633b4e9fc402be3d95b5e8608adad7e',
-  '0a3ad45232c25af40a289492ce77c4209b088bb3',
-  'ce64a8752c862350fef000826d1b213b1d1c7601',
-  '494357f61e2b3f6d4379d3c588b9af952fbd8cd6',
-  'c01948ff425896ecadf75e6adb0e973e53af7d1a',
-  'b757b8675d0ad4f0ee1221f6a56ca2d733ba328e',
-  'c343e054689e6bbfbb37294bd4f40b976dd071a8',
-  '2c92a3d2da58d957afd6f4b7f6906d7dfcb4a473',
-  '7ec68978971cd2aaeb699482352fde94b4df37c5',
-  '0d30225d5217ed51313b8da25663457e57d871df',
-  'adb51330ed43071e60c9b382bcf0aa8a7f470e40',
+  '992ca14cebd97e97edcc4e462f8fda2cd15c0143',
+  '9267e4b65d2d04746bcc063c07ee798b37e8bbad',
+  'dc6509a691a35b64c0952c2fb7bd50080c01c126',
+  '1f8555a16e4463d9ad6fbaddce5183b30304ca2e',
+  '26e927076e73f152d65862a2ee55198dd0ae72a7',
+  'd63112db1f60503b4b4faf66f32d49642fd8ad4f',
+  'cd946cb4d6c7505cfcfa68c897437edc1540f9fb',
+  '31d9102e3665662b23781f807248091b289858c5',
+  '2e411800d34178efeec8687a1ed0823427434820',
+  '036ce2839d7e14ef8d85b59570c728e173e38a73',
+  '00c17d0236a784dd86d8613c188fe44538b8f4ea',
+  '0fe4373b48e7c2739919c9b8d13d0f4f18091c46',
+  'e6f3b363f8068c699c9b97d1a80338433740f8db',
+  '75c9064e63df789047394251f51a81704690e403',
+  '6affa866e328b7df6b4423444a957d650dd5837a',
 ]
 
 export const PARTS: ProgramParts = {
@@ -91,7 +91,7 @@ local cost, costs = amount, amount
 if type(amount) == 'table' then cost = nil end`,
   rulesOfRun: `local after, isShort = listAt + 1, true
 local way, a, b, c, d, e, f
-local rules = ruleCount > 1 and {}
+local rules = ruleCount > 1 and { 0, 0, 0, 0 }
 for i = 1, ruleCount do
 local name = list[after + 1]
 --@shortWays
@@ -99,7 +99,7 @@ isShort = isShort and way
 if rules then rules[i] = { way, a, b, c, d, e, f } end
 end`,
   runOfHits: `local try, format = redis.pcall, string.format
-local seen = rules and { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+local seen = rules and { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 local answers = count > 1 and {}
 local costAt, costStep = 0, 0
 if costs == list then costAt, costStep = after, ruleCount end
@@ -121,19 +121,19 @@ end
 local figures = waitMs and format('%d,%d,%d', used, waitMs, endsAt - nowMs) or format('%d,0,%d', used, endsAt - nowMs)
 answer = answer and answer .. ',' .. figures or figures
 if rules then
-local k = 5 * j
-seen[k - 4], seen[k - 3], seen[k - 2], seen[k - 1], seen[k] = name, loaded, value, loadedEnd, endsAt
+local k = 3 * j
+seen[k - 2], seen[k - 1], seen[k] = value, loadedEnd, endsAt
 end
 end
 for j = 1, answer and ruleCount or 0 do
 if rules then
-local k = 5 * j
-name, loaded, value, loadedEnd, endsAt = seen[k - 4], seen[k - 3], seen[k - 2], seen[k - 1], seen[k]
+local k = 3 * j
+name, value, loadedEnd, endsAt = names[first + j], seen[k - 2], seen[k - 1], seen[k]
 end
 local refusal
 if endsAt - endsAt % 512 ~= loadedEnd - loadedEnd % 512 or (nowMs + i) % 16 == 0 and try('PTTL', name) == -1 then
 refusal = try('SET', name, value, 'PX', format('%d', endsAt - nowMs + graceMs)).err
-elseif value ~= loaded then
+elseif not waitMs then
 refusal = try('SET', name, value, 'KEEPTTL').err
 end
 if refusal then
