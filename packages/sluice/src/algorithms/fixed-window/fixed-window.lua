@@ -5,7 +5,7 @@ local function fixedWindowShortWay(nowMs, value, cost, limit, windowMs, isOnCloc
   local expiresAt, used = 0, 0
   if value then
     if #value ~= 16 then return end
-    expiresAt, used = unpack('<dd', value)
+    expiresAt, used = unpackBytes('<dd', value)
     -- Each comparison is false for NaN.
     local areInRange = expiresAt >= 0 and expiresAt <= nowMs + windowMs and used >= 0 and used < 2 ^ 53
     if not areInRange or expiresAt % 1 + used % 1 ~= 0 then return end
@@ -13,7 +13,7 @@ local function fixedWindowShortWay(nowMs, value, cost, limit, windowMs, isOnCloc
   if nowMs < expiresAt then
     if used <= limit - cost then
       used = used + cost
-      return used, expiresAt, pack('<dd', expiresAt, used), expiresAt
+      return used, expiresAt, packBytes('<dd', expiresAt, used), expiresAt
     end
     if countsDenied or cost > limit then return end
     return used, expiresAt, value, expiresAt, expiresAt - nowMs
@@ -21,7 +21,7 @@ local function fixedWindowShortWay(nowMs, value, cost, limit, windowMs, isOnCloc
   if cost > limit then return end
   expiresAt = nowMs + windowMs
   if isOnClock then expiresAt = expiresAt - nowMs % windowMs end
-  return cost, expiresAt, pack('<dd', expiresAt, cost), 0
+  return cost, expiresAt, packBytes('<dd', expiresAt, cost), 0
 end
 
 local function defineFixedWindow()

@@ -8,9 +8,9 @@ local function meterShortWay(nowMs, value, cost, limit, unitsPerToken, drainPerT
   local debt, since, loadedEnd = 0, nowMs, 0
   if value then
     if #value ~= 24 then return end
-    local expiresAt, written, writtenRate = unpack('<ddd', value)
+    local expiresAt, written, writtenRate = unpackBytes('<ddd', value)
     -- Each comparison is false for NaN.
-    local isOwn = writtenRate == rate and written > 0 and written <= mostUsed * unitsPerToken and expiresAt < 2 ^ 53
+    local isOwn = writtenRate == rate and written > 0 and written <= mostUsed * unitsPerToken
     if not isOwn or written % 1 + expiresAt % 1 ~= 0 then return end
     local start = expiresAt - ceil(written / drainPerTick) * tickMs
     if start < 0 then return end
@@ -26,7 +26,7 @@ local function meterShortWay(nowMs, value, cost, limit, unitsPerToken, drainPerT
   debt = debt + cost * unitsPerToken
   if debt > limit * unitsPerToken then return end
   local expiresAt = since + ceil(debt / drainPerTick) * tickMs
-  return ceil(debt / unitsPerToken), expiresAt, pack('<ddd', expiresAt, debt, rate), loadedEnd
+  return ceil(debt / unitsPerToken), expiresAt, packBytes('<ddd', expiresAt, debt, rate), loadedEnd
 end
 
 local function defineMeter()

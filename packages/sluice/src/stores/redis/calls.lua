@@ -4,7 +4,7 @@
 
 local calls = {}
 local call, format = redis.call, string.format
-local pack, unpack = struct.pack, struct.unpack
+local packBytes, unpackBytes = struct.pack, struct.unpack
 local lastKey
 local isPartly = false
 
@@ -24,14 +24,14 @@ local function loadCells(rule, key)
   if not value then
     cells[1], cells[2], cells[3], cells[4] = 0, 0, 0, 0
   elseif width == 2 and #value == 16 then
-    cells[1], cells[2] = unpack('<dd', value)
+    cells[1], cells[2] = unpackBytes('<dd', value)
     if not (isWhole(cells[1]) and isWhole(cells[2])) then refuseValue() end
   elseif width >= 3 and (#value == width * 8 or #value == 32) then
     local a, b, c, d
     if #value == 32 then
-      a, b, c, d = unpack('<dddd', value)
+      a, b, c, d = unpackBytes('<dddd', value)
     else
-      a, b, c = unpack('<ddd', value)
+      a, b, c = unpackBytes('<ddd', value)
       c, d = rule.algorithm.unpackRate(rule, c)
     end
     if not areWhole(a, b, c, d) then refuseValue() end
@@ -53,11 +53,11 @@ local function saveCells(rule, key, cells, ttlMs)
   end
   local value
   if rule.width == 2 then
-    value = pack('<dd', expiresAt, cells[2])
+    value = packBytes('<dd', expiresAt, cells[2])
   elseif rule.width == 3 then
-    value = pack('<ddd', expiresAt, cells[2], rule.rate)
+    value = packBytes('<ddd', expiresAt, cells[2], rule.rate)
   else
-    value = pack('<dddd', expiresAt, cells[2], cells[3], cells[4])
+    value = packBytes('<dddd', expiresAt, cells[2], cells[3], cells[4])
   end
   -- If the end is unchanged, the key's expiry is kept. A key that has lost its expiry gets one, so that it does not live for
   -- ever.

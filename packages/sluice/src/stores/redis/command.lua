@@ -58,4 +58,4 @@ else
   nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
-local pack, unpack = struct.pack, struct.unpack
+local packBytes, unpackBytes = struct.pack, struct.unpack

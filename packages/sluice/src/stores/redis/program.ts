@@ -14,25 +14,25 @@ export const ALGORITHMS: Readonly<Record<string, { readonly translation: number;
 }
 
 /** SHA-1 of the general program. */
-export const GENERAL_SHA1 = 'f4b6c16f84e3aafb3f7537b04dd7b3a128855f16'
+export const GENERAL_SHA1 = '7060664a31881a57832d516d535806d9d6cc6c5b'
 
 /** SHA-1 of each small program. Index i is the program with the translations whose bits are set in i + 1. */
 export const SMALL_SHA1 = [
-  '0237cb6aa2b5510287da78ca64f0d70c5bffc0d1',
-  'fddf5270b6bdce6132e7afd1d47f4ddb3cd03882',
-  '580a76339edd88934d6171dff2db37648a9c93c1',
-  '7578288b589beafe3828d329b56922c05b8c11f8',
-  'f4393547fda5aeb086c4e577ea4cf2032a923ed8',
-  '765ee2313df87077b123e2f1d5b785bc3cd3775f',
-  '5f9893b45d99154cd20ea0aba4627b9c8a92b88a',
-  '2528ea924ad269430fd4f08e00aa86852df18592',
-  '7ed887b4c0618206d1dca93bd52f458a4d482719',
-  '2bb47c9fe9c36aeac2f526891a6ab85ba42c46e5',
-  '135a736fc7826105f4bd2529c0446d180b9995c7',
-  '01a6fa22863e9ff0c6b411fcedef9a99d0e0949d',
-  'b2dc184c3aa2c83488265a1e709b7d74ef2a20f6',
-  '4f17979c282c565d9ab2f9faa4616cc275a190ed',
-  'd3dc3ac6099a1519511a928030e83799d7f7c115',
+  'd93164bb32aecdee5a16bce1c5ef54977c9292f8',
+  'a49b6d892b31285d3511ad017ab0f36f60b4ad19',
+  '66f596d30c8e5ecaeeb8bb33a9dbd0c95cb95391',
+  'a7dbb062ad9a9dc48c9eb85cb632804d220da287',
+  '668cc0a5f0eb712178521c38191c3edc34b394ce',
+  'c44ba5f9e0413f9327c130236474c27eca1e3d5b',
+  'dfa86c95ec23e1f9c5ce5779187a0f399b1b31d0',
+  'a86089b593c75a6eae210c468d278835e419fd05',
+  '1191f492681bc5bfd45cc140a60ea6af91816bcd',
+  'd72c5d477ac0d4305df87415c87072d6a2f1e977',
+  '1e4c5d777ad3e664148cd012362ce961d9dd7a19',
+  'b2545f1765d27b7c35f2ca8aab3226e55644ecb2',
+  '07e85abaedf7e735b348ddce31c02eb3dc939d42',
+  'b550d294ca86bae36da5a864d5c3002069cfe171',
+  '24d07a3480b7bb919284227a8895d83d9b0c8ebf',
 ]
 
 export const PARTS: ProgramParts = {
@@ -79,7 +79,7 @@ else
 local time = call('TIME')
 nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
 end
-local pack, unpack = struct.pack, struct.unpack`,
+local packBytes, unpackBytes = struct.pack, struct.unpack`,
   hits: `local cost, costs = ARGV[at + 1], ARGV
 if cost ~= '' then cost = cost + 0 else cost = nil end
 local list, listAt = ARGV, at + 1
@@ -91,7 +91,7 @@ local cost, costs = amount, amount
 if type(amount) == 'table' then cost = nil end`,
   rulesOfRun: `local after, isShort = listAt + 1, true
 local way, a, b, c, d, e, f
-local rules = ruleCount > 1 and {}
+local rules = ruleCount > 1 and { 0, 0, 0, 0 }
 for i = 1, ruleCount do
 local name = list[after + 1]
 --@shortWays
@@ -99,7 +99,7 @@ isShort = isShort and way
 if rules then rules[i] = { way, a, b, c, d, e, f } end
 end`,
   runOfHits: `local try, format = redis.pcall, string.format
-local seen = rules and { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+local seen = rules and { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 local answers = count > 1 and {}
 local costAt, costStep = 0, 0
 if costs == list then costAt, costStep = after, ruleCount end
@@ -121,19 +121,19 @@ end
 local figures = waitMs and format('%d,%d,%d', used, waitMs, endsAt - nowMs) or format('%d,0,%d', used, endsAt - nowMs)
 answer = answer and answer .. ',' .. figures or figures
 if rules then
-local k = 5 * j
-seen[k - 4], seen[k - 3], seen[k - 2], seen[k - 1], seen[k] = name, loaded, value, loadedEnd, endsAt
+local k = 3 * j
+seen[k - 2], seen[k - 1], seen[k] = value, loadedEnd, endsAt
 end
 end
 for j = 1, answer and ruleCount or 0 do
 if rules then
-local k = 5 * j
-name, loaded, value, loadedEnd, endsAt = seen[k - 4], seen[k - 3], seen[k - 2], seen[k - 1], seen[k]
+local k = 3 * j
+name, value, loadedEnd, endsAt = names[first + j], seen[k - 2], seen[k - 1], seen[k]
 end
 local refusal
 if endsAt - endsAt % 512 ~= loadedEnd - loadedEnd % 512 or (nowMs + i) % 16 == 0 and try('PTTL', name) == -1 then
 refusal = try('SET', name, value, 'PX', format('%d', endsAt - nowMs + graceMs)).err
-elseif value ~= loaded then
+elseif not waitMs then
 refusal = try('SET', name, value, 'KEEPTTL').err
 end
 if refusal then
@@ -217,7 +217,7 @@ return number >= 0 and number <= MAX and number % 1 == 0
 end`,
   calls: `local calls = {}
 local call, format = redis.call, string.format
-local pack, unpack = struct.pack, struct.unpack
+local packBytes, unpackBytes = struct.pack, struct.unpack
 local lastKey
 local isPartly = false
 local function areWhole(a, b, c, d)
@@ -231,14 +231,14 @@ local value = call('GET', key)
 if not value then
 cells[1], cells[2], cells[3], cells[4] = 0, 0, 0, 0
 elseif width == 2 and #value == 16 then
-cells[1], cells[2] = unpack('<dd', value)
+cells[1], cells[2] = unpackBytes('<dd', value)
 if not (isWhole(cells[1]) and isWhole(cells[2])) then refuseValue() end
 elseif width >= 3 and (#value == width * 8 or #value == 32) then
 local a, b, c, d
 if #value == 32 then
-a, b, c, d = unpack('<dddd', value)
+a, b, c, d = unpackBytes('<dddd', value)
 else
-a, b, c = unpack('<ddd', value)
+a, b, c = unpackBytes('<ddd', value)
 c, d = rule.algorithm.unpackRate(rule, c)
 end
 if not areWhole(a, b, c, d) then refuseValue() end
@@ -259,11 +259,11 @@ return
 end
 local value
 if rule.width == 2 then
-value = pack('<dd', expiresAt, cells[2])
+value = packBytes('<dd', expiresAt, cells[2])
 elseif rule.width == 3 then
-value = pack('<ddd', expiresAt, cells[2], rule.rate)
+value = packBytes('<ddd', expiresAt, cells[2], rule.rate)
 else
-value = pack('<dddd', expiresAt, cells[2], cells[3], cells[4])
+value = packBytes('<dddd', expiresAt, cells[2], cells[3], cells[4])
 end
 if expiresAt ~= rule.loadedEnd or call('PTTL', key) == -1 then
 call('SET', key, value, 'PX', ttlMs)
@@ -410,14 +410,14 @@ if elastic then return end
 local expiresAt, used = 0, 0
 if value then
 if #value ~= 16 then return end
-expiresAt, used = unpack('<dd', value)
+expiresAt, used = unpackBytes('<dd', value)
 local areInRange = expiresAt >= 0 and expiresAt <= nowMs + windowMs and used >= 0 and used < 2 ^ 53
 if not areInRange or expiresAt % 1 + used % 1 ~= 0 then return end
 end
 if nowMs < expiresAt then
 if used <= limit - cost then
 used = used + cost
-return used, expiresAt, pack('<dd', expiresAt, used), expiresAt
+return used, expiresAt, packBytes('<dd', expiresAt, used), expiresAt
 end
 if countsDenied or cost > limit then return end
 return used, expiresAt, value, expiresAt, expiresAt - nowMs
@@ -425,7 +425,7 @@ end
 if cost > limit then return end
 expiresAt = nowMs + windowMs
 if isOnClock then expiresAt = expiresAt - nowMs % windowMs end
-return cost, expiresAt, pack('<dd', expiresAt, cost), 0
+return cost, expiresAt, packBytes('<dd', expiresAt, cost), 0
 end`,
     findShortWay: `if name == 'fixed-window' then after, way, a, b, c, d, e = after + 6, fixedWindowShortWay, list[after + 2] + 0, list[after + 3] + 0, list[after + 4] == '1', list[after + 5] == '1', list[after + 6] == '1' end`,
     definition: `local function defineFixedWindow()
@@ -485,6 +485,7 @@ end`,
 local slidingLog = {}
 local EXPIRES_AT = 1
 local ENTRY = '<ddd'
+local MOST_AT_ONCE = 500
 local function plus(a, b)
 if a > MAX - b then return a - (MAX - b) - 1 end
 return a + b
@@ -500,19 +501,25 @@ end
 local function countOf(log)
 return log.last - log.first + 1 + #log.added
 end
-local function entryOf(log, i)
-local place = log.first + i
-if place > log.last then return log.added[place - log.last] end
-local entry = log.read[place]
-if not entry then
-local value = redis.call('LINDEX', log.key, place)
+local function noteRead(log, place, value)
 if #value ~= 24 then refuseValue() end
 local time, cost, sum = struct.unpack(ENTRY, value)
 if not (isWhole(time) and isWhole(cost) and isWhole(sum)) or cost == 0 then refuseValue() end
-entry = { time = time, cost = cost, sum = sum }
-log.read[place] = entry
+log.read[place] = { time = time, cost = cost, sum = sum }
 end
-return entry
+local function entryOf(log, i)
+local place = log.first + i
+if place > log.last then return log.added[place - log.last] end
+if not log.read[place] then noteRead(log, place, redis.call('LINDEX', log.key, place)) end
+return log.read[place]
+end
+local function readFrom(log, i)
+for place = log.first + i, log.last, MOST_AT_ONCE do
+local values = redis.call('LRANGE', log.key, place, math.min(place + MOST_AT_ONCE - 1, log.last))
+for j, value in ipairs(values) do
+if not log.read[place + j - 1] then noteRead(log, place + j - 1, value) end
+end
+end
 end
 local function newest(log)
 return entryOf(log, countOf(log) - 1)
@@ -623,6 +630,7 @@ local count = countOf(log)
 local i = firstAfter(log, time - 1)
 if i == count or entryOf(log, i).time ~= time then return end
 local newer = {}
+readFrom(log, i + 1)
 for j = i + 1, count - 1 do newer[j - i] = entryOf(log, j) end
 local left = entryOf(log, i).cost - cost
 if left > 0 then
@@ -663,8 +671,13 @@ if log.length > 0 then redis.call('DEL', key) end
 elseif log.first > 0 or log.last < log.length - 1 then
 redis.call('LTRIM', key, log.first, log.last)
 end
-for _, entry in ipairs(log.added) do
-redis.call('RPUSH', key, struct.pack(ENTRY, entry.time, entry.cost, entry.sum))
+for from = 1, #log.added, MOST_AT_ONCE do
+local values = {}
+for i = from, math.min(from + MOST_AT_ONCE - 1, #log.added) do
+local entry = log.added[i]
+values[#values + 1] = struct.pack(ENTRY, entry.time, entry.cost, entry.sum)
+end
+redis.call('RPUSH', key, unpack(values))
 end
 redis.call('PEXPIRE', key, ttlMs)
 end
@@ -678,10 +691,10 @@ if not value then
 if cost > limit then return end
 local start = isOnClock and nowMs - nowMs % windowMs or nowMs
 local expiresAt = start + 2 * windowMs
-return cost, expiresAt, pack('<dddd', expiresAt, start, cost, 0), 0
+return cost, expiresAt, packBytes('<dddd', expiresAt, start, cost, 0), 0
 end
 if #value ~= 32 then return end
-local expiresAt, start, current, previous = unpack('<dddd', value)
+local expiresAt, start, current, previous = unpackBytes('<dddd', value)
 local viewMs = start + windowMs - nowMs
 local isOfWindow = viewMs > 0 and viewMs <= windowMs and start >= 0 and expiresAt == start + 2 * windowMs
 local areCounts = current >= 1 and current <= limit - cost and previous >= 0 and previous <= mostUsed
@@ -693,7 +706,7 @@ local inView = previous * viewMs / windowMs
 used = used + (roundsDown and math.floor(inView) or math.ceil(inView))
 if used > limit then return end
 end
-return used, expiresAt, pack('<dddd', expiresAt, start, current, previous), expiresAt
+return used, expiresAt, packBytes('<dddd', expiresAt, start, current, previous), expiresAt
 end`,
     findShortWay: `if name == 'sliding-window' then after, way, a, b, c, d, e = after + 6, slidingWindowShortWay, list[after + 2] + 0, list[after + 3] + 0, list[after + 4] == '1', list[after + 5] == '1', list[after + 6] + 0 end`,
     definition: `local function defineSlidingWindow()
@@ -813,8 +826,8 @@ local ceil = math.ceil
 local debt, since, loadedEnd = 0, nowMs, 0
 if value then
 if #value ~= 24 then return end
-local expiresAt, written, writtenRate = unpack('<ddd', value)
-local isOwn = writtenRate == rate and written > 0 and written <= mostUsed * unitsPerToken and expiresAt < 2 ^ 53
+local expiresAt, written, writtenRate = unpackBytes('<ddd', value)
+local isOwn = writtenRate == rate and written > 0 and written <= mostUsed * unitsPerToken
 if not isOwn or written % 1 + expiresAt % 1 ~= 0 then return end
 local start = expiresAt - ceil(written / drainPerTick) * tickMs
 if start < 0 then return end
@@ -830,7 +843,7 @@ end
 debt = debt + cost * unitsPerToken
 if debt > limit * unitsPerToken then return end
 local expiresAt = since + ceil(debt / drainPerTick) * tickMs
-return ceil(debt / unitsPerToken), expiresAt, pack('<ddd', expiresAt, debt, rate), loadedEnd
+return ceil(debt / unitsPerToken), expiresAt, packBytes('<ddd', expiresAt, debt, rate), loadedEnd
 end`,
     findShortWay: `if name == 'meter' or name == 'stepped-meter' or name == 'wide-meter' or name == 'wide-stepped-meter' then after, way, a, b, c, d, e, f = after + 7, meterShortWay, list[after + 2] + 0, list[after + 3] + 0, list[after + 4] + 0, list[after + 5] + 0, list[after + 6] + 0, list[after + 7] + 0 end`,
     definition: `local function defineMeter()

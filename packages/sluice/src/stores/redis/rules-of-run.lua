@@ -7,7 +7,8 @@
 
 local after, isShort = listAt + 1, true
 local way, a, b, c, d, e, f
-local rules = ruleCount > 1 and {}
+-- Tables are made as large as four rules need, because a table that grows is slow.
+local rules = ruleCount > 1 and { 0, 0, 0, 0 }
 for i = 1, ruleCount do
   local name = list[after + 1]
   --@shortWays

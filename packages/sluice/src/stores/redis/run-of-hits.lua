@@ -8,17 +8,18 @@
 -- - names, nowMs, graceMs: as in command.lua.
 --
 -- The short way of a rule takes the time, the stored value, the cost and the parameters. It returns the units used, the end of the
--- state, the new value, the end before, and the wait if it denies the hit. For a hit that is not frequent it returns nil. A hit that
--- one of its rules leaves, that one of several rules denies, or that Redis refuses is done by the long way. Nothing is written
--- before that. If Redis refuses to write the state of a later rule, the hit has counted partly, and its error says so.
+-- state, the new value and the end before. If it denies the hit, it returns the stored value and the wait as well. For a hit that is
+-- not frequent it returns nil. A hit that one of its rules leaves, that one of several rules denies, or that Redis refuses is done by
+-- the long way. Nothing is written before that. If Redis refuses to write the state of a later rule, the hit has counted partly, and
+-- its error says so.
 --
 -- The expiry of a key is set to a second after the end of its state. It is kept while the end stays between two multiples of 512 ms.
 -- So a key outlives its state by 488 ms at least, also if an older version has set the expiry. One hit in 16 looks if the expiry is
 -- lost.
 
 local try, format = redis.pcall, string.format
--- For each of several rules: the name, the stored value, the new value, the end before, the new end.
-local seen = rules and { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+-- For each of several rules: the new value, the end before, the new end.
+local seen = rules and { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 local answers = count > 1 and {}
 local costAt, costStep = 0, 0
 if costs == list then costAt, costStep = after, ruleCount end
@@ -40,19 +41,19 @@ for i = 1, count do
       local figures = waitMs and format('%d,%d,%d', used, waitMs, endsAt - nowMs) or format('%d,0,%d', used, endsAt - nowMs)
       answer = answer and answer .. ',' .. figures or figures
       if rules then
-        local k = 5 * j
-        seen[k - 4], seen[k - 3], seen[k - 2], seen[k - 1], seen[k] = name, loaded, value, loadedEnd, endsAt
+        local k = 3 * j
+        seen[k - 2], seen[k - 1], seen[k] = value, loadedEnd, endsAt
       end
     end
     for j = 1, answer and ruleCount or 0 do
       if rules then
-        local k = 5 * j
-        name, loaded, value, loadedEnd, endsAt = seen[k - 4], seen[k - 3], seen[k - 2], seen[k - 1], seen[k]
+        local k = 3 * j
+        name, value, loadedEnd, endsAt = names[first + j], seen[k - 2], seen[k - 1], seen[k]
       end
       local refusal
       if endsAt - endsAt % 512 ~= loadedEnd - loadedEnd % 512 or (nowMs + i) % 16 == 0 and try('PTTL', name) == -1 then
         refusal = try('SET', name, value, 'PX', format('%d', endsAt - nowMs + graceMs)).err
-      elseif value ~= loaded then
+      elseif not waitMs then
         refusal = try('SET', name, value, 'KEEPTTL').err
       end
       if refusal then

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { beforeTests, freshPrefix, realRedis } from '../../../test/redis/real-redis.ts'
 import type { Charge, Operation } from '../../core/call.ts'
 import type { Rule } from '../../core/rule.ts'
-import { SluiceError } from '../../index.ts'
+import { SluiceError, slidingWindow, tokenBucket } from '../../index.ts'
 import { everyRule, exampleRule } from '../../testing/index.ts'
 import { type Random, seededRandom } from '../../testing/random.ts'
 import { describeRules, RedisCommand, type Sending } from './redis-command.ts'
@@ -146,6 +146,30 @@ async function compare(rules: readonly Rule[], commands: number, isCorrupted: bo
   }
 }
 
+/** Rules of large numbers, each with cells that are no state of it, although almost nothing of them counts any more. */
+const LARGE: Readonly<Record<string, { rule: Rule; cellsAt: (nowMs: number) => readonly number[] }>> = {
+  'a debt of 2^53 that has drained': {
+    rule: tokenBucket({ capacity: 2 ** 42, refill: 2 ** 40, every: 2, style: 'stepped' }),
+    cellsAt: (nowMs) => [nowMs + 5, 2 ** 53],
+  },
+  'a large window that ends in a millisecond': {
+    rule: slidingWindow({ limit: 2 ** 30 - 1, window: 2 ** 22 - 1 }),
+    cellsAt: (nowMs) => [nowMs + 2 ** 22, nowMs - 2 ** 22 + 2, 1, 2 ** 32],
+  },
+}
+
+test.each(Object.entries(LARGE))('%s is refused', async (_, { rule, cellsAt }) => {
+  const nowMs = 1_800_000_000_000
+  const states = new States([rule])
+  const command = states.commandOf('hit', [[{ rule: 0, key: 'ada', amount: 1 }]])
+  await states.execute(command, { nowMs })
+  const [name] = command.names
+  const value = (await redis.it.getBuffer(name)) as Buffer
+  for (const [i, cell] of cellsAt(nowMs).entries()) value.writeDoubleLE(cell, i * 8)
+  await redis.it.set(name, value)
+  expect(await states.execute(command, { nowMs })).toEqual([expect.stringContaining('is not a state of its rule')])
+})
+
 const SEVERAL: Readonly<Record<string, readonly Rule[]>> = {
   'two fixed windows': [exampleRule('fixed-window'), exampleRule('fixed-window', 'on the clock')],
   'a window and a bucket': [exampleRule('fixed-window'), exampleRule('token-bucket')],
@@ -160,6 +184,7 @@ describe.each([
   ['states as they are', false],
   ['corrupt states', true],
 ])('%s', (_, isCorrupted) => {
+  for (const { rule } of Object.values(LARGE)) test(rule.name, () => compare([rule], 150, isCorrupted))
   for (const rule of everyRule()) test(rule.name, () => compare([rule], 150, isCorrupted))
   for (const [name, rules] of Object.entries(SEVERAL)) test(name, () => compare(rules, 80, isCorrupted))
 })
