@@ -15,7 +15,7 @@ import { SenderNote } from './sender-note.ts'
 const MOST_NODES = 1000
 
 /** The way of a command to its server. */
-interface Route {
+interface Channel {
   /** Name of the server, as far as it is known. */
   readonly server: string
   /** True if the command goes to the connection of a node. */
@@ -61,11 +61,11 @@ export class RedisBatch {
     const { nodes, resends } = this.#connection
     if (nodes !== undefined && isNode(part)) {
       if (!nodes.isReady(part)) return calls.map(() => MOVED)
-      const send: Route['send'] = (words) => nodes.send(part, routing, words)
+      const send: Channel['send'] = (words) => nodes.send(part, routing, words)
       return this.#executeOnNode(command, { server: part, isDirect: true, isUndeclared: true, send })
     }
     const server = this.#parts?.serverOf(part) ?? ''
-    const byClient: Route = {
+    const byClient: Channel = {
       server,
       ...(resends && { noteIn: Number(part) }),
       send: (words) => this.#connection.send(routing, words),
@@ -74,10 +74,10 @@ export class RedisBatch {
   }
 
   /** Executes calls on keys of any slots of a node. Calls on keys that it does not have, and others that it must not get, have moved. */
-  async #executeOnNode(command: RedisCommand, route: Route): Promise<readonly ScriptedAnswer[]> {
+  async #executeOnNode(command: RedisCommand, channel: Channel): Promise<readonly ScriptedAnswer[]> {
     const { calls } = command
     try {
-      const answers = await this.#run(command, route)
+      const answers = await this.#run(command, channel)
       return answers.map((answer, i) => this.#separated(answer, calls[i]))
     } catch (error) {
       if (this.#separates(error)) return calls.map(() => MOVED)
@@ -89,7 +89,7 @@ export class RedisBatch {
    * Executes calls on keys of one slot by the connection to its node, which resends nothing, so that no note is needed. If the slot
    * has moved, the client finds it, and learns.
    */
-  async #executeDirectly(nodes: ClusterNodes, command: RedisCommand, byClient: Route): Promise<readonly ScriptedAnswer[]> {
+  async #executeDirectly(nodes: ClusterNodes, command: RedisCommand, byClient: Channel): Promise<readonly ScriptedAnswer[]> {
     const { server } = byClient
     if (!nodes.isReady(server)) return this.#run(command, byClient)
     try {
@@ -115,21 +115,21 @@ export class RedisBatch {
     return needsSeparateSlots(error) && (this.#parts?.separateSlots() ?? false)
   }
 
-  /** Sends a command by a route. Returns the answers to its calls. */
-  async #run(command: RedisCommand, route: Route): Promise<readonly ScriptedAnswer[]> {
-    const programs = this.#programsAt(route.server)
+  /** Sends a command by a channel. Returns the answers to its calls. */
+  async #run(command: RedisCommand, channel: Channel): Promise<readonly ScriptedAnswer[]> {
+    const programs = this.#programsAt(channel.server)
     if (!programs.isOpen) throw new SluiceError('ERR_STORE_REFUSED', 'the program is being loaded into Redis')
-    const noted = route.noteIn === undefined ? undefined : this.#noteIn(route.noteIn).begin()
+    const noted = channel.noteIn === undefined ? undefined : this.#noteIn(channel.noteIn).begin()
     const args = command.arguments({
       nowMs: this.#now?.(),
       note: noted?.entry,
       // The client adds its prefix only to commands that it routes itself.
-      keyPrefix: route.isDirect ? this.#connection.keyPrefix : '',
-      isUndeclared: route.isUndeclared,
+      keyPrefix: channel.isDirect ? this.#connection.keyPrefix : '',
+      isUndeclared: channel.isUndeclared,
     })
     let isAnswered = false
     try {
-      const reply = await this.#send(command, programs, route, args)
+      const reply = await this.#send(command, programs, channel, args)
       isAnswered = true
       return command.read(reply)
     } finally {
@@ -138,9 +138,9 @@ export class RedisBatch {
   }
 
   /** Sends a command with its program's hash, or with the program if Redis does not have it. */
-  async #send({ program }: RedisCommand, programs: LoadedPrograms, route: Route, args: readonly string[]): Promise<unknown> {
+  async #send({ program }: RedisCommand, programs: LoadedPrograms, channel: Channel, args: readonly string[]): Promise<unknown> {
     const send = (how: readonly string[]): Promise<unknown> => {
-      const reply = route.send([...how, ...args])
+      const reply = channel.send([...how, ...args])
       if (reply === undefined) throw new SluiceError('ERR_STORE_REFUSED', 'the node is not connected')
       return reply
     }
