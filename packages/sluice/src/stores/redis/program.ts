@@ -14,25 +14,25 @@ export const ALGORITHMS: Readonly<Record<string, { readonly translation: number;
 }
 
 /** SHA-1 of the general program. */
-export const GENERAL_SHA1 = '7e04f6a8a55aa234fe5b6da735b889d4268544f1'
+export const GENERAL_SHA1 = 'a3c6feaf0fe39a8c9f6784366404033e830b3a31'
 
 /** SHA-1 of each small program. Index i is the program with the translations whose bits are set in i + 1. */
 export const SMALL_SHA1 = [
   '992ca14cebd97e97edcc4e462f8fda2cd15c0143',
-  '9267e4b65d2d04746bcc063c07ee798b37e8bbad',
-  'dc6509a691a35b64c0952c2fb7bd50080c01c126',
+  '102d8beebd3cfe31d28df49c4fb483712562379f',
+  '0003208277f8cd7039344005c2817bbeec515542',
   '1f8555a16e4463d9ad6fbaddce5183b30304ca2e',
   '26e927076e73f152d65862a2ee55198dd0ae72a7',
-  'd63112db1f60503b4b4faf66f32d49642fd8ad4f',
-  'cd946cb4d6c7505cfcfa68c897437edc1540f9fb',
+  '5fde93876a81f325ce93a782ff58ce9e3b603473',
+  'ee66eb861321bba87f3ffcf0d10e9f1a9d6f4d87',
   '31d9102e3665662b23781f807248091b289858c5',
   '2e411800d34178efeec8687a1ed0823427434820',
-  '036ce2839d7e14ef8d85b59570c728e173e38a73',
-  '00c17d0236a784dd86d8613c188fe44538b8f4ea',
+  'e3a6af27de839d29c074fbf467b21f39a8485e42',
+  '5a98ecb90eb94e0e2971003b48474a4a5c650036',
   '0fe4373b48e7c2739919c9b8d13d0f4f18091c46',
   'e6f3b363f8068c699c9b97d1a80338433740f8db',
-  '75c9064e63df789047394251f51a81704690e403',
-  '6affa866e328b7df6b4423444a957d650dd5837a',
+  'aaf84ff29b2b3b41db6c0d747c443f7d0c2ecaf6',
+  '39651248563327c1cde422509abf3642a95894b4',
 ]
 
 export const PARTS: ProgramParts = {
@@ -452,7 +452,7 @@ end`,
   },
   {
     shortWay: ``,
-    findShortWay: `if name == 'sliding-log' then after, way, a, b = after + 3, nil, list[after + 2] + 0, list[after + 3] + 0 end`,
+    findShortWay: `if name == 'sliding-log' then after, way = after + 3, nil end`,
     definition: `local function defineSlidingLog()
 local slidingLog = {}
 local EXPIRES_AT = 1
