@@ -83,26 +83,49 @@ if (!process.argv.includes('--check')) {
 }
 
 /**
- * The texts of a translation. Its file has the functions of the short way first, and the definition last.
+ * The texts of a translation. Its file has the short way first, and the definition last.
  * @param {Translation} translation
  * @returns {TranslationParts}
  */
-function textsOf({ algorithms, define, file, flags, parameters, shortWay }) {
+function textsOf(translation) {
+  const { algorithms, define, file, parameters } = translation
   const text = partOf(`algorithms/${file}`)
   const definitionAt = text.indexOf(`local function ${define}()`)
   const isMeant = algorithms.map((algorithm) => `name == '${algorithm}'`).join(' or ')
-  const valuesAfter = (/** @type {string} */ at) =>
-    parameters.map((name, i) => `list[${at} + ${i + 2}]${flags.includes(name) ? " == '1'" : ' + 0'}`)
-  const values = valuesAfter('after')
-  const byName = valuesAfter('at').map((value, i) => `${parameters[i]} = ${value}`)
-  const size = parameters.length + 1
-  const way = `${shortWay ?? 'nil'}, ${values.join(', ')}`
+  const after = parameters.length + 1
+  const byName = valuesOf(translation, 'at').map((value, i) => `${parameters[i]} = ${value}`)
   return {
     shortWay: text.slice(0, definitionAt).trimEnd(),
-    findShortWay: `if ${isMeant} then after, way, ${REGISTERS.slice(0, parameters.length).join(', ')} = after + ${size}, ${way} end`,
+    findShortWay: `if ${isMeant} then ${assignmentOf(translation)} end`,
     definition: text.slice(definitionAt),
-    findDefinition: `if ${isMeant} then return at + ${size}, ${define}, { ${byName.join(', ')} } end`,
+    findDefinition: `if ${isMeant} then return at + ${after}, ${define}, { ${byName.join(', ')} } end`,
   }
+}
+
+/**
+ * Lua that sets the short way of a rule and its parameters.
+ * @param {Translation} translation
+ */
+function assignmentOf(translation) {
+  const { parameters, shortWay } = translation
+  const after = `after + ${parameters.length + 1}`
+  if (shortWay === undefined) return `after, way = ${after}, nil`
+  if (parameters.length > REGISTERS.length) throw new Error(`${shortWay} takes more than ${REGISTERS.length} parameters`)
+  const registers = REGISTERS.slice(0, parameters.length).join(', ')
+  return `after, way, ${registers} = ${after}, ${shortWay}, ${valuesOf(translation, 'after').join(', ')}`
+}
+
+/**
+ * Lua for each parameter of a rule, from the list of arguments. Flags are '1' and '0', other parameters are whole numbers.
+ * @param {Translation} translation
+ * @param {string} at The index before the rule in the list.
+ */
+function valuesOf(translation, at) {
+  const facts = ruleCatalogue.find((each) => each.translation === translation)
+  const { parameters } = /** @type {NonNullable<typeof facts>} */ (facts).make(/** @type {never} */ (facts?.example))
+  return translation.parameters.map(
+    (name, i) => `list[${at} + ${i + 2}]${typeof parameters[name] === 'boolean' ? " == '1'" : ' + 0'}`,
+  )
 }
 
 /**

@@ -68,12 +68,10 @@ export interface Translation {
   readonly file: string
   /** Name of the Lua function that makes the definition. */
   readonly define: string
-  /** Name of the Lua function of the short way, if there is one. It takes the time and the parameters. */
+  /** Name of the Lua function of the short way, if there is one. It takes the time, the stored value, the cost and the parameters. */
   readonly shortWay?: string
   /** Names of the rule's parameters, in the order in which Redis gets them. */
   readonly parameters: readonly string[]
-  /** Names of the parameters that are true or false. The others are whole numbers. */
-  readonly flags: readonly string[]
 }
 
 /** Everything about a rule except its definition: texts, options, examples, translation. */

@@ -48,6 +48,5 @@ export const fixedWindowFacts = /* @__PURE__ */ describeRule({
     define: 'defineFixedWindow',
     shortWay: 'fixedWindowShortWay',
     parameters: ['limit', 'windowMs', 'isOnClock', 'elastic', 'countsDenied'],
-    flags: ['isOnClock', 'elastic', 'countsDenied'],
   },
 })

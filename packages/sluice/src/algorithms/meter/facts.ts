@@ -8,5 +8,4 @@ export const meterTranslation: Translation = {
   define: 'defineMeter',
   shortWay: 'meterShortWay',
   parameters: ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed', 'rate'],
-  flags: [],
 }

@@ -27,6 +27,5 @@ export const slidingLogFacts = /* @__PURE__ */ describeRule({
     file: 'sliding-log/sliding-log.lua',
     define: 'defineSlidingLog',
     parameters: ['limit', 'windowMs'],
-    flags: [],
   },
 })

@@ -44,6 +44,5 @@ export const slidingWindowFacts = /* @__PURE__ */ describeRule({
     define: 'defineSlidingWindow',
     shortWay: 'slidingWindowShortWay',
     parameters: ['limit', 'windowMs', 'isOnClock', 'roundsDown', 'mostUsed'],
-    flags: ['isOnClock', 'roundsDown'],
   },
 })

@@ -16,8 +16,8 @@ if ARGV[1] ~= '' then
   at = 3
   base = ARGV[1] + 0
   nowMs = ARGV[2]
-  -- Some clients send a command again if its answer was lost with the connection. In even rounds of the note a command sets its
-  -- bit to 1, in odd rounds to 0. A bit that has this value already says that the command was executed.
+  -- Some clients send a command again if its answer was lost with the connection. In even cycles of the note a command sets its
+  -- bit to 1, in odd cycles to 0. A bit that has this value already says that the command was executed.
   if ARGV[3] ~= '' then
     at = 6
     nameCount = nameCount - 1
@@ -32,7 +32,7 @@ if ARGV[1] ~= '' then
     local isRepeated = before == value + 0
     if isRepeated and value == '1' then renewal = '' end
     if isRepeated and value == '0' or renewal == 'again' then
-      -- A note without an expiry was lost since. Its bits are 0, as if commands of odd rounds had been executed. All bits are set as if
+      -- A note without an expiry was lost since. Its bits are 0, as if commands of odd cycles had been executed. All bits are set as if
       -- all commands before this one had been executed.
       if call('PTTL', note) < 0 then
         local char, rep, bytes, rest = string.char, string.rep, math.floor(bit / 8), 2 ^ (7 - bit % 8)

@@ -14,25 +14,25 @@ export const ALGORITHMS: Readonly<Record<string, { readonly translation: number;
 }
 
 /** SHA-1 of the general program. */
-export const GENERAL_SHA1 = '7060664a31881a57832d516d535806d9d6cc6c5b'
+export const GENERAL_SHA1 = 'c0f5f4f06e42ce62ccc1289c821739ebfdcb8cd3'
 
 /** SHA-1 of each small program. Index i is the program with the translations whose bits are set in i + 1. */
 export const SMALL_SHA1 = [
   'd93164bb32aecdee5a16bce1c5ef54977c9292f8',
-  'a49b6d892b31285d3511ad017ab0f36f60b4ad19',
-  '66f596d30c8e5ecaeeb8bb33a9dbd0c95cb95391',
+  '7242bd94637b64ed184b9fc60958a97f58ab0644',
+  'cbdd08eaad5923be151e2258615a2846ccc82a19',
   'a7dbb062ad9a9dc48c9eb85cb632804d220da287',
   '668cc0a5f0eb712178521c38191c3edc34b394ce',
-  'c44ba5f9e0413f9327c130236474c27eca1e3d5b',
-  'dfa86c95ec23e1f9c5ce5779187a0f399b1b31d0',
+  '454daf52db4e72646fb46c364e49bfba10f75e71',
+  '6d1c6d20d5a5baa80ba61590981a06ae85aa6614',
   'a86089b593c75a6eae210c468d278835e419fd05',
   '1191f492681bc5bfd45cc140a60ea6af91816bcd',
-  'd72c5d477ac0d4305df87415c87072d6a2f1e977',
-  '1e4c5d777ad3e664148cd012362ce961d9dd7a19',
+  '8965fd625f48e0b6d440ed608267822febad778a',
+  '454c7cb2fade16a8abd2e9e1ecfae06a6795d060',
   'b2545f1765d27b7c35f2ca8aab3226e55644ecb2',
   '07e85abaedf7e735b348ddce31c02eb3dc939d42',
-  'b550d294ca86bae36da5a864d5c3002069cfe171',
-  '24d07a3480b7bb919284227a8895d83d9b0c8ebf',
+  'd5244c0ba74dd5319ff10aa0ed48b21799830b07',
+  '8b6fc79eebd86a70d6b73bca3777a1a05204a0fc',
 ]
 
 export const PARTS: ProgramParts = {
@@ -480,7 +480,7 @@ end`,
   },
   {
     shortWay: ``,
-    findShortWay: `if name == 'sliding-log' then after, way, a, b = after + 3, nil, list[after + 2] + 0, list[after + 3] + 0 end`,
+    findShortWay: `if name == 'sliding-log' then after, way = after + 3, nil end`,
     definition: `local function defineSlidingLog()
 local slidingLog = {}
 local EXPIRES_AT = 1

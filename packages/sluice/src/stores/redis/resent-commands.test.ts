@@ -259,7 +259,7 @@ describe('the note of what was executed', () => {
     return { send, counted, noteNames, note }
   }
 
-  test('lets every command run exactly once that is sent several times, in any order, round after round', async () => {
+  test('lets every command run exactly once that is sent several times, in any order, cycle after cycle', async () => {
     const { send, counted, note } = await senderOver()
     const random = seededRandom()
     const sender = note()
@@ -300,7 +300,7 @@ describe('the note of what was executed', () => {
     expect(await counted()).toBe(BITS + 1)
   })
 
-  test('that Redis has lost refuses no command that was not executed, in no round', async () => {
+  test('that Redis has lost refuses no command that was not executed, in no cycle', async () => {
     const { send, counted, noteNames, note } = await senderOver()
     const sender = note()
     let sent = 0

@@ -1,7 +1,7 @@
 // The sender's side of a note: a key in Redis with a bit for each command, so that a command that a client sends twice is executed
-// once. Commands are numbered from 0 on. The bit of a command is its number modulo BITS. In even rounds it is set to 1, in odd
-// rounds to 0.
-// Invariant: all commands of a note that are under way have different bits, and no bit disagrees with its round. After a failure
+// once. Commands are numbered from 0 on. The bit of a command is its number modulo BITS. In even cycles it is set to 1, in odd
+// cycles to 0.
+// Invariant: all commands of a note that are under way have different bits, and no bit disagrees with its cycle. After a failure
 // nobody knows which bits were set, and after a long pause Redis may have dropped the note, so a new note begins.
 
 import type { NoteEntry } from './redis-command.ts'
