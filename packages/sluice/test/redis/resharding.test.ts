@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { until } from '../../../../test/servers/redis-server.mjs'
 import { Resharding } from '../../../../test/servers/resharding.mjs'
-import { createLimiter, fixedWindow, type Limiter, type SluiceError, slidingLog, tokenBucket } from '../../src/index.ts'
+import { createLimiter, fixedWindow, type SluiceError, slidingLog, tokenBucket } from '../../src/index.ts'
 import { slotOf } from '../../src/stores/redis/hash-slot.ts'
 import type { RedisClient } from '../../src/stores/redis/redis-client.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
@@ -48,14 +48,14 @@ const BY_RECORD = [
   fixedWindow({ limit: 2 * LIMIT, window: '1h', name: 'org', per: 'org' }),
 ]
 
-function limiterOn(client: RedisClient, rules: typeof BY_KEY | typeof BY_RECORD): Limiter<'async'> {
-  const store = redisStore(client, { prefix: freshPrefix() })
-  return createLimiter({ rules, store, failure: { timeoutMs: TIMEOUT_MS, failures: 1000 } }) as unknown as Limiter<'async'>
-}
+const FAILURE = { timeoutMs: TIMEOUT_MS, failures: 1000 }
+const storeOn = (client: RedisClient) => redisStore(client, { prefix: freshPrefix() })
+const limiterByKey = (client: RedisClient) => createLimiter({ rules: BY_KEY, store: storeOn(client), failure: FAILURE })
+const limiterByRecord = (client: RedisClient) => createLimiter({ rules: BY_RECORD, store: storeOn(client), failure: FAILURE })
 
 interface Load {
   /** Stops new hits, and resolves when all are answered. */
-  stop(): Promise<{ allowed: ReadonlyMap<string, number>; slowestMs: number; errors: readonly unknown[] }>
+  stop(): Promise<{ allowed: Map<string, number>; slowestMs: number; errors: readonly unknown[] }>
 }
 
 /** Hits random subjects from several callers, without a pause, until it is stopped. `keysOf` names the counters of a subject. */
@@ -114,7 +114,7 @@ async function moveHome(moved: readonly number[]): Promise<void> {
 describe.each(CLIENTS)('%s', (name) => {
   test('slots that move to and fro: of each key exactly the limit passes', async () => {
     const client = await connect(name)
-    const limiter = limiterOn(client, BY_KEY)
+    const limiter = limiterByKey(client)
     const running = load(
       (user) => limiter.hit(user),
       USERS,
@@ -136,10 +136,10 @@ describe.each(CLIENTS)('%s', (name) => {
 
   test('records whose keys move between nodes: no limit is exceeded, and what is used is what was allowed', async () => {
     const client = await connect(name)
-    const limiter = limiterOn(client, BY_RECORD)
+    const limiter = limiterByRecord(client)
     const subjects = USERS.flatMap((user) => ORGS.map((org) => ({ user, org })))
     const running = load(
-      (subject) => limiter.hit(subject as never),
+      (subject) => limiter.hit(subject),
       subjects,
       ({ user, org }) => [user, org],
     )
@@ -150,10 +150,7 @@ describe.each(CLIENTS)('%s', (name) => {
     expect(slowestMs).toBeLessThan(TIMEOUT_MS + 500)
     await moveHome(moved)
     for (const { user, org } of subjects) {
-      const used = [
-        await limiter.get({ user, org } as never, { rule: 'user' }),
-        await limiter.get({ user, org } as never, { rule: 'org' }),
-      ]
+      const used = [await limiter.get({ user, org }, { rule: 'user' }), await limiter.get({ user, org }, { rule: 'org' })]
       expect(used, `${user} of ${org}`).toEqual([allowed.get(user) ?? 0, allowed.get(org) ?? 0])
       expect(used[0]).toBeLessThanOrEqual(LIMIT)
       expect(used[1]).toBeLessThanOrEqual(2 * LIMIT)
@@ -162,7 +159,7 @@ describe.each(CLIENTS)('%s', (name) => {
 
   test('a node joins, takes slots, gives them back and leaves, under load', async () => {
     const client = await connect(name)
-    const limiter = limiterOn(client, BY_KEY)
+    const limiter = limiterByKey(client)
     const running = load(
       (user) => limiter.hit(user),
       USERS,
@@ -190,7 +187,7 @@ describe.each(CLIENTS)('%s', (name) => {
 
   test('a client with an old map is right from its first hit on, and learns', async () => {
     const client = await connect(name)
-    const limiter = limiterOn(client, BY_KEY)
+    const limiter = limiterByKey(client)
     await Promise.all(USERS.map((user) => limiter.hit(user)))
     const [, second] = cluster.it.primaries
     for (const slot of slots(USERS)) await resharding.it.move(slot, second)

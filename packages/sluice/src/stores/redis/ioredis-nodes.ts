@@ -11,7 +11,7 @@ export interface IoredisNode {
     readonly host?: string | undefined
     readonly port?: number | undefined
     readonly retryStrategy?: unknown
-    readonly autoResendUnfulfilledCommands?: boolean
+    readonly autoResendUnfulfilledCommands?: boolean | undefined
   }
 }
 
