@@ -79,6 +79,19 @@ describe('a call whose states have moved', () => {
     expect(await limiter.hit({ user: 'ada', org: 'acme', route: 'search' })).toMatchObject({ allowed: true, remaining: 2 })
   })
 
+  test('is dropped if its asker has left meanwhile, and counts for nobody', async () => {
+    const asker = { hasLeft: false, isUncounted: false }
+    const { store, commands } = movingStore({}, { bob: 'south' })
+    const tally = store.tally([ofUser])
+    const late = tally.ask(call('hit', 'bob'), asker)
+    await new Promise(setImmediate)
+    asker.hasLeft = true
+    await expect(late).rejects.toMatchObject({ code: 'ERR_STORE_REFUSED' })
+    expect(asker.isUncounted).toBe(true)
+    expect(commands).toEqual(['north: hit bob'])
+    expect((await tally.ask(call('peek', 'bob')))[0]).toBe(0)
+  })
+
   test('is refused if a slot answers so too, and without slots', async () => {
     const clock = fakeClock()
     for (const exactPartOf of [undefined, (key: string) => `slot ${key}`]) {
