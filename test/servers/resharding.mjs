@@ -6,7 +6,7 @@ import { freePort, startRedis, until } from './redis-server.mjs'
 /** @import { RedisServer } from './redis-server.mjs' */
 
 /** Keys that one MIGRATE moves. A small number, so that a slot is often between two nodes. */
-const KEYS_AT_ONCE = 3
+export const KEYS_AT_ONCE = 3
 
 /** A connection to each node of a cluster, for commands about slots. */
 export class Resharding {

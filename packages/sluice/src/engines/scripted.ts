@@ -54,7 +54,7 @@ export interface ScriptedOptions<D> {
   /** Returns the name of the part that keeps all states of a key, such as a node of a cluster. Default: the store is one part. */
   partOf?(key: string): string
   /**
-   * Returns the name of a smaller part that keeps all states of a key wherever they are, such as a slot of a cluster. A call that
+   * Returns the name of a smaller part that keeps all states of a key wherever they are, such as the key itself. A call that
    * was answered with `MOVED` is asked once more, in these parts. Default: such a call is refused.
    */
   exactPartOf?(key: string): string

@@ -4,7 +4,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { until } from '../../../../test/servers/redis-server.mjs'
-import { Resharding } from '../../../../test/servers/resharding.mjs'
+import { KEYS_AT_ONCE, Resharding } from '../../../../test/servers/resharding.mjs'
 import { createLimiter, fixedWindow, type SluiceError, slidingLog, tokenBucket } from '../../src/index.ts'
 import { slotOf } from '../../src/stores/redis/hash-slot.ts'
 import type { RedisClient } from '../../src/stores/redis/redis-client.ts'
@@ -52,6 +52,14 @@ const FAILURE = { timeoutMs: TIMEOUT_MS, failures: 1000 }
 const storeOn = (client: RedisClient) => redisStore(client, { prefix: freshPrefix() })
 const limiterByKey = (client: RedisClient) => createLimiter({ rules: BY_KEY, store: storeOn(client), failure: FAILURE })
 const limiterByRecord = (client: RedisClient) => createLimiter({ rules: BY_RECORD, store: storeOn(client), failure: FAILURE })
+
+/** Users whose keys share a slot, the given one first. */
+function usersInSlotOf(user: string, count: number): readonly string[] {
+  const slot = slotOf(`{${user}}`)
+  const found = [user]
+  for (let i = 0; found.length < count; i++) if (slotOf(`{like ${i}}`) === slot) found.push(`like ${i}`)
+  return found
+}
 
 interface Load {
   /** Stops new hits, and resolves when all are answered. */
@@ -183,6 +191,34 @@ describe.each(CLIENTS)('%s', (name) => {
       lost += used - (allowed.get(user) ?? 0)
     }
     expect(lost).toBeLessThanOrEqual(errors.length)
+  })
+
+  test('a slot between two nodes is served: keys that have moved, keys that have not, and new ones', async () => {
+    const client = await connect(name)
+    const store = storeOn(client)
+    const failure = { timeoutMs: 400, failures: 1000 }
+    const limiter = createLimiter({ rules: BY_KEY[0], store, failure })
+    const users = usersInSlotOf(USERS[0], 2 * KEYS_AT_ONCE + 2)
+    const [slot] = slots(users)
+    const olds = users.slice(0, -2)
+    const [home, next] = [0, 1].map((i) => cluster.it.primaries[(Math.floor((slot * 3) / 16_384) + i) % 3])
+    // The client is connected to both nodes.
+    await Promise.all([...USERS.slice(1), ...olds].map((user) => limiter.hit(user)))
+    let hits = 1
+    const hitAll = async () => {
+      const decisions = await Promise.all(olds.map((user) => limiter.hit(user)))
+      hits += 1
+      expect(decisions.map(({ remaining }) => remaining)).toEqual(olds.map(() => LIMIT - hits))
+    }
+    let newUser = 0
+    await resharding.it.move(slot, next, async () => {
+      await hitAll()
+      if (newUser < 2) expect((await limiter.hit(users.at(-1 - newUser++) as string)).remaining).toBe(LIMIT - 1)
+    })
+    expect(hits).toBeGreaterThan(3)
+    await hitAll()
+    await resharding.it.move(slot, home, hitAll)
+    await hitAll()
   })
 
   test('a client with an old map is right from its first hit on, and learns', async () => {

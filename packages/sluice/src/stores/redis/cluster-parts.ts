@@ -1,6 +1,7 @@
-// The parts of a store in a cluster. All keys of one node are a part, by the client's map of slots. A key whose node is not known,
-// not connected, or was wrong a moment ago has its slot as part: the client then routes the command by itself.
-// Invariant: a part that is a slot is right, whatever the map says.
+// The parts of a store in a cluster. All keys of one node are a part, by the client's map of slots. If the node is not known or not
+// connected, all keys of the slot are a part: the client then routes the command by itself. If the node did not have a key of the
+// slot a moment ago, each key of the slot is a part: while a slot is moving, Redis refuses commands on keys of both sides.
+// Invariant: a part that is a slot or a key is right, whatever the map says.
 
 import { SluiceError } from '../../core/errors.ts'
 import { slotOf } from './hash-slot.ts'
@@ -10,7 +11,7 @@ import type { RedisKeys } from './redis-keys.ts'
 /** The keys that share a command: all keys of a node, or all keys of a slot. */
 export type ClusterMode = 'node' | 'slot'
 
-/** Time for which the keys of a slot are asked by slot, after its node did not have one of them. */
+/** Time for which the keys of a slot are asked one by one, after its node did not have one of them. */
 const MOVING_MS = 1000
 
 export class ClusterParts {
@@ -19,7 +20,7 @@ export class ClusterParts {
   readonly #mode: ClusterMode | undefined
   /** True if keys of different slots may share a command. */
   #isByNode: boolean
-  /** The time until which a slot is asked by itself. */
+  /** The time until which the keys of a slot are asked one by one. */
   readonly #movingUntilMs = new Map<number, number>()
   #lastKey: string | undefined
   #lastSlot = 0
@@ -36,23 +37,25 @@ export class ClusterParts {
     this.#isByNode = mode !== 'slot'
   }
 
-  /** Returns the part of a key: a node or a slot. */
+  /** Returns the part of a key: a node, a slot or the key. */
   partOf(key: string): string {
     const slot = this.#slotOf(key)
     const { nodes } = this.#connection
-    if (nodes === undefined || !this.#isByNode || this.#isMoving(slot)) return String(slot)
+    if (nodes === undefined || !this.#isByNode) return String(slot)
+    if (this.#isMoving(slot)) return this.exactPartOf(key)
     const node = nodes.nodeOf(slot)
     return node !== undefined && nodes.isReady(node) ? node : String(slot)
   }
 
-  /** Returns the slot of a key as a part. */
+  /** Returns the key as a part, with its slot. */
   exactPartOf(key: string): string {
-    return String(this.#slotOf(key))
+    return `${this.#slotOf(key)} ${key}`
   }
 
   /** Returns the name of a part's node, as far as the client knows. */
   serverOf(part: string): string {
-    return isNode(part) ? part : (this.#connection.nodes?.nodeOf(Number(part)) ?? '')
+    const slot = slotIn(part)
+    return slot === undefined ? part : (this.#connection.nodes?.nodeOf(slot) ?? '')
   }
 
   /** Notes that a node did not have the states of a key. */
@@ -86,7 +89,7 @@ export class ClusterParts {
   }
 }
 
-/** Names of nodes contain a colon, and numbers of slots do not. */
-export function isNode(part: string): boolean {
-  return part.includes(':')
+/** Returns the slot of a part; undefined if the part is a node, which has a name such as `127.0.0.1:6379`. */
+export function slotIn(part: string): number | undefined {
+  return /^\d+(?: |$)/.test(part) ? Number.parseInt(part, 10) : undefined
 }

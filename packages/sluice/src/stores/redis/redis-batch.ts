@@ -2,7 +2,7 @@
 
 import { SluiceError } from '../../core/errors.ts'
 import { MOVED, type ScriptedAnswer } from '../../engines/scripted.ts'
-import { type ClusterParts, isNode } from './cluster-parts.ts'
+import { type ClusterParts, slotIn } from './cluster-parts.ts'
 import { tagIn } from './hash-slot.ts'
 import { LoadedPrograms } from './loaded-programs.ts'
 import type { ClusterNodes, Connection } from './redis-client.ts'
@@ -53,13 +53,14 @@ export class RedisBatch {
     return true
   }
 
-  /** Executes calls. In a cluster, `part` is the node or the slot of all their keys. */
+  /** Executes calls. In a cluster, `part` is the node or the slot of all their keys, or their only key. */
   async execute(part: string, calls: readonly RedisCall[]): Promise<readonly ScriptedAnswer[]> {
     if (!this.#connection.isReady()) throw new SluiceError('ERR_STORE_REFUSED', 'the client is not connected to Redis')
     const command = new RedisCommand(calls, this.#keys)
     const [routing] = command.names
     const { nodes, resends } = this.#connection
-    if (nodes !== undefined && isNode(part)) {
+    const slot = this.#parts === undefined ? 0 : slotIn(part)
+    if (nodes !== undefined && slot === undefined) {
       if (!nodes.isReady(part)) return calls.map(() => MOVED)
       const send: Channel['send'] = (words) => nodes.send(part, routing, words)
       return this.#executeOnNode(command, { server: part, isDirect: true, isUndeclared: true, send })
@@ -67,7 +68,7 @@ export class RedisBatch {
     const server = this.#parts?.serverOf(part) ?? ''
     const byClient: Channel = {
       server,
-      ...(resends && { noteIn: Number(part) }),
+      ...(resends && slot !== undefined && { noteIn: slot }),
       send: (words) => this.#connection.send(routing, words),
     }
     return nodes?.ask === undefined ? this.#run(command, byClient) : this.#executeDirectly(nodes, command, byClient)
