@@ -14,25 +14,25 @@ export const ALGORITHMS: Readonly<Record<string, { readonly translation: number;
 }
 
 /** SHA-1 of the general program. */
-export const GENERAL_SHA1 = 'a3c6feaf0fe39a8c9f6784366404033e830b3a31'
+export const GENERAL_SHA1 = 'e0cc652325c62c3c269468d9b90102fee892f665'
 
 /** SHA-1 of each small program. Index i is the program with the translations whose bits are set in i + 1. */
 export const SMALL_SHA1 = [
-  '992ca14cebd97e97edcc4e462f8fda2cd15c0143',
-  '102d8beebd3cfe31d28df49c4fb483712562379f',
-  '0003208277f8cd7039344005c2817bbeec515542',
-  '1f8555a16e4463d9ad6fbaddce5183b30304ca2e',
-  '26e927076e73f152d65862a2ee55198dd0ae72a7',
-  '5fde93876a81f325ce93a782ff58ce9e3b603473',
-  'ee66eb861321bba87f3ffcf0d10e9f1a9d6f4d87',
-  '31d9102e3665662b23781f807248091b289858c5',
-  '2e411800d34178efeec8687a1ed0823427434820',
-  'e3a6af27de839d29c074fbf467b21f39a8485e42',
-  '5a98ecb90eb94e0e2971003b48474a4a5c650036',
-  '0fe4373b48e7c2739919c9b8d13d0f4f18091c46',
-  'e6f3b363f8068c699c9b97d1a80338433740f8db',
-  'aaf84ff29b2b3b41db6c0d747c443f7d0c2ecaf6',
-  '39651248563327c1cde422509abf3642a95894b4',
+  'b49c786dd754ad678ef05ab8649c89ed09ab9855',
+  '31149bf2850ce3bf41ab8f31d90b8b276bbf45dc',
+  'ef59af174dbba35d4cac8f6f2a676791e37274cd',
+  '4423d151b1dfff0a8c2dcfc0d138a2ab3415d8c4',
+  '65c3ff7dbef9ffc805e780df10864603c9580094',
+  'b5737e5bc4c8fc469fde4cca2fbad324eec343ab',
+  'd6b85ecec1be8f8c051b421b58cbc937726252fa',
+  '0d1d1de36811fc5803a10af2a65c864632d5d6e2',
+  '279ded37890907d842923cdbcfc20e321d3cba2e',
+  '1e178d690e48fb43cb0a872ee2cfe58401928eaa',
+  '6dae42942b6a44110fd33fb28a4bd757dacf8fea',
+  '60b0a7ecf29a6195310f13ac10c9b8a7ea0fb9bc',
+  '14759bc2ab56a44eb4c5352656917c4c120192d7',
+  '8945880c2ea30f742084213deb37891e500baf79',
+  'e9045bcc4e066c8a1d6134fa6120db54ff8a4918',
 ]
 
 export const PARTS: ProgramParts = {
@@ -46,30 +46,39 @@ at = 3
 base = ARGV[1] + 0
 nowMs = ARGV[2]
 if ARGV[3] ~= '' then
-at = 6
+at = 5
 nameCount = nameCount - 1
-local note, bit, value, renewal = KEYS[#KEYS], ARGV[3], ARGV[4], ARGV[6]
+local note, bit, value, lifeMs = KEYS[#KEYS], ARGV[3], ARGV[4], ARGV[5]
 local before = redis.pcall('SETBIT', note, bit, value)
 if type(before) == 'table' then
 if not string.find(before.err, 'WRONGTYPE', 1, true) then return before end
 call('DEL', note)
-before, renewal = 1 - value, 'again'
+before = call('SETBIT', note, bit, value)
 end
-local isRepeated = before == value + 0
-if isRepeated and value == '1' then renewal = '' end
-if isRepeated and value == '0' or renewal == 'again' then
-if call('PTTL', note) < 0 then
-local char, rep, bytes, rest = string.char, string.rep, math.floor(bit / 8), 2 ^ (7 - bit % 8)
-if value == '1' then
-call('SET', note, rep(char(255), bytes) .. char(256 - rest))
+local restMs = call('PTTL', note)
+local char, rep = string.char, string.rep
+if restMs < 0 then
+local bytes = math.floor(bit / 8)
+if value == '0' then
+call('SET', note, rep(char(0), bytes) .. char(2 ^ (7 - bit % 8) - 1) .. rep(char(255), 511 - bytes))
+before = 1
+elseif bytes > 128 then
+call('SETRANGE', note, 0, rep(char(255), bytes - 128))
+end
+end
+if before == value + 0 then
+return redis.error_reply('REPEATED this command was sent before, and its answer was lost')
+end
+if restMs < lifeMs / 2 then call('PEXPIRE', note, lifeMs) end
+if bit % 512 == 511 then
+local executed, executedBefore, bytes = char(255 * value), char(255 - 255 * value), (bit - 1023) / 8
+if bytes > 0 then
+local from = math.max(0, bytes - 256)
+call('SETRANGE', note, from, rep(executed, bytes - from))
 else
-call('SET', note, rep(char(0), bytes) .. char(rest - 1) .. rep(char(255), 511 - bytes))
-end
-isRepeated, renewal = false, 'again'
+call('SETRANGE', note, 384, rep(executedBefore, bytes + 128))
 end
 end
-if isRepeated then return redis.error_reply('REPEATED this command was sent before, and its answer was lost') end
-if renewal ~= '' then call('PEXPIRE', note, ARGV[5]) end
 end
 if base > 0 then names, nameCount = ARGV, #ARGV - base end
 end
