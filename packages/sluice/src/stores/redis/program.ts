@@ -14,25 +14,25 @@ export const ALGORITHMS: Readonly<Record<string, { readonly translation: number;
 }
 
 /** SHA-1 of the general program. */
-export const GENERAL_SHA1 = 'c0f5f4f06e42ce62ccc1289c821739ebfdcb8cd3'
+export const GENERAL_SHA1 = '808e13fd2b38c3feddbb6988b454e9927116df9e'
 
 /** SHA-1 of each small program. Index i is the program with the translations whose bits are set in i + 1. */
 export const SMALL_SHA1 = [
-  'd93164bb32aecdee5a16bce1c5ef54977c9292f8',
-  '7242bd94637b64ed184b9fc60958a97f58ab0644',
-  'cbdd08eaad5923be151e2258615a2846ccc82a19',
-  'a7dbb062ad9a9dc48c9eb85cb632804d220da287',
-  '668cc0a5f0eb712178521c38191c3edc34b394ce',
-  '454daf52db4e72646fb46c364e49bfba10f75e71',
-  '6d1c6d20d5a5baa80ba61590981a06ae85aa6614',
-  'a86089b593c75a6eae210c468d278835e419fd05',
-  '1191f492681bc5bfd45cc140a60ea6af91816bcd',
-  '8965fd625f48e0b6d440ed608267822febad778a',
-  '454c7cb2fade16a8abd2e9e1ecfae06a6795d060',
-  'b2545f1765d27b7c35f2ca8aab3226e55644ecb2',
-  '07e85abaedf7e735b348ddce31c02eb3dc939d42',
-  'd5244c0ba74dd5319ff10aa0ed48b21799830b07',
-  '8b6fc79eebd86a70d6b73bca3777a1a05204a0fc',
+  '38a45b09c4d14e0376dfda2d5785582f98d35b87',
+  '6032149b426dd63fa348820ef4904887c4f9aef9',
+  '1d4469e85ead5083407b2e6171aa24f1fd51b940',
+  '7b5b35487755b1ddccb1ec5be90d332544c8fce7',
+  '7e858ddb0b8ccadf87f91d8ce5410c607e0cc761',
+  'ebae621942aa71a02088b59f769ab6c9bac45b41',
+  '87c31f5418ff561734a9ff2d69312d838cf89d92',
+  'd56508b310108e7577b40a13bf745a35417dddad',
+  'd0f35190735f0fde108841fc87c599bb77748bcc',
+  '4779f5faec832450176bcdb10f6b7b1cfc206458',
+  '4d53f5eedc4181b2863dce8a7d96a2994fbe5b70',
+  '5340656fd33884d7134b523aea691ad0e7f4562a',
+  'acbfbaf7fe42290978c8a952a1857db123deb3d8',
+  'ae1ab1811b505e5f3e7ede726753a1c6c8921dd0',
+  '15278cd8e9a181d66ab6660606a220ad3fc5032a',
 ]
 
 export const PARTS: ProgramParts = {
@@ -46,30 +46,39 @@ at = 3
 base = ARGV[1] + 0
 nowMs = ARGV[2]
 if ARGV[3] ~= '' then
-at = 6
+at = 5
 nameCount = nameCount - 1
-local note, bit, value, renewal = KEYS[#KEYS], ARGV[3], ARGV[4], ARGV[6]
+local note, bit, value, lifeMs = KEYS[#KEYS], ARGV[3], ARGV[4], ARGV[5]
 local before = redis.pcall('SETBIT', note, bit, value)
 if type(before) == 'table' then
 if not string.find(before.err, 'WRONGTYPE', 1, true) then return before end
 call('DEL', note)
-before, renewal = 1 - value, 'again'
+before = call('SETBIT', note, bit, value)
 end
-local isRepeated = before == value + 0
-if isRepeated and value == '1' then renewal = '' end
-if isRepeated and value == '0' or renewal == 'again' then
-if call('PTTL', note) < 0 then
-local char, rep, bytes, rest = string.char, string.rep, math.floor(bit / 8), 2 ^ (7 - bit % 8)
-if value == '1' then
-call('SET', note, rep(char(255), bytes) .. char(256 - rest))
+local restMs = call('PTTL', note)
+local char, rep = string.char, string.rep
+if restMs < 0 then
+local bytes = math.floor(bit / 8)
+if value == '0' then
+call('SET', note, rep(char(0), bytes) .. char(2 ^ (7 - bit % 8) - 1) .. rep(char(255), 511 - bytes))
+before = 1
+elseif bytes > 128 then
+call('SETRANGE', note, 0, rep(char(255), bytes - 128))
+end
+end
+if before == value + 0 then
+return redis.error_reply('REPEATED this command was sent before, and its answer was lost')
+end
+if restMs < lifeMs / 2 then call('PEXPIRE', note, lifeMs) end
+if bit % 512 == 511 then
+local executed, executedBefore, bytes = char(255 * value), char(255 - 255 * value), (bit - 1023) / 8
+if bytes > 0 then
+local from = math.max(0, bytes - 256)
+call('SETRANGE', note, from, rep(executed, bytes - from))
 else
-call('SET', note, rep(char(0), bytes) .. char(rest - 1) .. rep(char(255), 511 - bytes))
-end
-isRepeated, renewal = false, 'again'
+call('SETRANGE', note, 384, rep(executedBefore, bytes + 128))
 end
 end
-if isRepeated then return redis.error_reply('REPEATED this command was sent before, and its answer was lost') end
-if renewal ~= '' then call('PEXPIRE', note, ARGV[5]) end
 end
 if base > 0 then names, nameCount = ARGV, #ARGV - base end
 end

@@ -37,7 +37,7 @@ describe('the program', () => {
 })
 
 describe('the arguments', () => {
-  const note = { name: 'note', bit: 7, value: 1, lifeMs: 9, renewal: 'again' } as const
+  const note = { name: 'note', bit: 7, value: 1, lifeMs: 9 } as const
   const command = new RedisCommand([callOf([window], 'ada', [1]), callOf([window], 'bob', [1])], keys)
   const names = ['p:1:{ada}:fixed-window:w', 'p:1:{bob}:fixed-window:w']
 
@@ -48,7 +48,7 @@ describe('the arguments', () => {
 
   test('have the time and the entry of the note in the header, and the note as the last key', () => {
     const sent = command.arguments({ nowMs: 5, note })
-    expect(sent).toEqual(['3', ...names, 'note', '0', '5', '7', '1', '9', 'again', '1', '1', ...WINDOW])
+    expect(sent).toEqual(['3', ...names, 'note', '0', '5', '7', '1', '9', '1', '1', ...WINDOW])
     expect(command.arguments({ nowMs: 5 })).toEqual(['2', ...names, '0', '5', '', '1', '1', ...WINDOW])
   })
 

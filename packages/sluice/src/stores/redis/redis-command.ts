@@ -29,9 +29,8 @@ export interface NoteEntry {
   readonly bit: number
   /** The value that the bit gets if the command is executed. */
   readonly value: 0 | 1
+  /** Redis drops the note when it was not used for so long, or for half of it. */
   readonly lifeMs: number
-  /** Set if the note's life starts with this command, for the first time or again. */
-  readonly renewal?: 'begin' | 'again' | undefined
 }
 
 /** The circumstances of one sending of a command. */
@@ -85,7 +84,7 @@ export class RedisCommand {
     const header = [nowMs === undefined ? '' : String(nowMs)]
     if (isUndeclared) return ['0', String(1 + 2 + body.length), ...header, '', ...body, ...names]
     if (note === undefined) header.push('')
-    else header.push(String(note.bit), String(note.value), String(note.lifeMs), note.renewal ?? '')
+    else header.push(String(note.bit), String(note.value), String(note.lifeMs))
     const keys = note === undefined ? names : [...names, note.name]
     return [String(keys.length), ...keys, '0', ...header, ...body]
   }

@@ -285,6 +285,22 @@ describe('the note of what was executed', () => {
     expect(await counted()).toBe(sent)
   })
 
+  test('lets a command run that 1000 others have overtaken', async () => {
+    const { send, note } = await senderOver()
+    const sender = note()
+    for (let again = 0; again < 3 * BITS; again += 1001) {
+      const late = sender.begin()
+      for (let nth = 0; nth < 1000; nth++) {
+        const command = sender.begin()
+        expect(await send(command.entry)).toBe(true)
+        command.end(true)
+      }
+      expect(await send(late.entry)).toBe(true)
+      expect(await send(late.entry)).toBe(false)
+      late.end(true)
+    }
+  })
+
   test('a command that is far behind the newest keeps its bit, because a new note begins', async () => {
     const { send, counted, noteNames, note } = await senderOver()
     const sender = note()
@@ -303,25 +319,48 @@ describe('the note of what was executed', () => {
   test('that Redis has lost refuses no command that was not executed, in no cycle', async () => {
     const { send, counted, noteNames, note } = await senderOver()
     const sender = note()
+    const random = seededRandom()
     let sent = 0
     const sendNext = async () => {
       const command = sender.begin()
-      expect(await send(command.entry), `command ${sent}`).toBe(true)
+      expect(await send(command.entry), `SEED=${random.seed}, command ${sent}`).toBe(true)
       command.end(true)
       sent += 1
       return command
     }
-    for (const lostAfter of [10, BITS + 10, 2 * BITS + 10, 3 * BITS - 1]) {
+    const some = Array.from({ length: 8 }, () => random.whole(0, 5 * BITS))
+    const all = [10, BITS + 10, 2 * BITS + 10, 3 * BITS - 20, 3 * BITS - 1, ...some].sort((a, b) => a - b)
+    for (const lostAfter of all) {
       while (sent < lostAfter) await sendNext()
       await redis.it.del(await noteNames())
+      expect(await noteNames()).toEqual([])
       for (let again = 0; again < 3; again++) {
         const { entry } = await sendNext()
-        expect(await send(entry), `command ${sent} again`).toBe(false)
+        expect(await send(entry), `SEED=${random.seed}, command ${sent} again`).toBe(false)
       }
     }
-    while (sent < 4 * BITS) await sendNext()
+    while (sent < 6 * BITS) await sendNext()
     expect(await counted()).toBe(sent)
     expect(await redis.it.pttl((await noteNames())[0])).toBeGreaterThan(0)
+  })
+
+  test('has an expiry after every command, and its life starts again after half of it', async () => {
+    const { send, noteNames, note } = await senderOver()
+    const sender = note()
+    await send(sender.begin().entry)
+    const [name] = await noteNames()
+    for (const [restMs, least] of [
+      [LIFE_MS / 2 + 60_000, LIFE_MS / 2],
+      [LIFE_MS / 2 - 1, LIFE_MS - 60_000],
+    ]) {
+      await redis.it.pexpire(name, restMs)
+      await send(sender.begin().entry)
+      expect(await redis.it.pttl(name)).toBeGreaterThan(least)
+    }
+    expect(await redis.it.pttl(name)).toBeLessThanOrEqual(LIFE_MS)
+    await redis.it.del(name)
+    await send(sender.begin().entry)
+    expect(await redis.it.pttl(name)).toBeGreaterThan(0)
   })
 
   test('ends after a failed command and after a long pause, and a new one begins', async () => {
@@ -332,16 +371,13 @@ describe('the note of what was executed', () => {
     await send(first.entry)
     first.end(false)
     const second = sender.begin()
-    expect(second.entry).toMatchObject({ bit: 0, value: 1, renewal: 'begin' })
+    expect(second.entry).toMatchObject({ bit: 0, value: 1 })
     await send(second.entry)
     second.end(true)
     expect(await noteNames()).toHaveLength(2)
     nowMs = LIFE_MS / 2
     const third = sender.begin()
-    expect(third.entry).toMatchObject({ name: second.entry.name, bit: 1, renewal: undefined })
-    third.end(true)
-    nowMs = LIFE_MS / 2 + 1
-    expect(sender.begin().entry).toMatchObject({ name: second.entry.name, bit: 2, renewal: 'again' })
+    expect(third.entry).toMatchObject({ name: second.entry.name, bit: 1 })
     nowMs = 2 * LIFE_MS
     expect(sender.begin().entry.name).not.toBe(second.entry.name)
   })

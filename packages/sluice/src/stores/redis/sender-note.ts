@@ -6,14 +6,11 @@
 
 import type { NoteEntry } from './redis-command.ts'
 
-/** Number of bits of a note. command.lua makes a note of so many bits, too. */
+/** Number of bits of a note. command.lua makes notes of so many bits, too. */
 export const BITS = 4096
 
-/** Redis drops a note so long after its life began, or began anew. */
+/** The life of a note. It starts again when it is used after more than half of it. */
 export const LIFE_MS = 600_000
-
-/** A command with a number that is a multiple of it starts the note's life again. */
-const RENEWED_EVERY = 1000
 
 /** A command's entry in a note. */
 export interface NotedCommand {
@@ -27,8 +24,6 @@ interface Numbers {
   readonly name: string
   next: number
   readonly underWay: Set<number>
-  /** Time of the last answer to a command that started the note's life. Undefined if there is none yet. */
-  renewedMs: number | undefined
   usedMs: number
 }
 
@@ -50,15 +45,12 @@ export class SenderNote {
     const nth = numbers.next++
     numbers.usedMs = nowMs
     numbers.underWay.add(nth)
-    const { name, renewedMs } = numbers
-    const renewal = renewalOf(nth, renewedMs === undefined ? undefined : nowMs - renewedMs)
     const value = Math.floor(nth / BITS) % 2 === 0 ? 1 : 0
     return {
-      entry: { name, bit: nth % BITS, value, lifeMs: LIFE_MS, renewal },
+      entry: { name: numbers.name, bit: nth % BITS, value, lifeMs: LIFE_MS },
       end: (isAnswered) => {
         numbers.underWay.delete(nth)
         if (!isAnswered && this.#numbers === numbers) this.#numbers = undefined
-        if (isAnswered && renewal !== undefined) numbers.renewedMs = nowMs
       },
     }
   }
@@ -78,13 +70,7 @@ export class SenderNote {
     const id = btoa(String.fromCharCode(...bytes))
       .replaceAll('+', '-')
       .replaceAll('/', '_')
-    this.#numbers = { name: this.#nameOf(id), next: 0, underWay: new Set(), renewedMs: undefined, usedMs: nowMs }
+    this.#numbers = { name: this.#nameOf(id), next: 0, underWay: new Set(), usedMs: nowMs }
     return this.#numbers
   }
-}
-
-/** `sinceMs`: time since the note's life began. Undefined if it is not known to have begun. */
-function renewalOf(nth: number, sinceMs: number | undefined): 'begin' | 'again' | undefined {
-  if (sinceMs === undefined) return 'begin'
-  return nth % RENEWED_EVERY === 0 || sinceMs > LIFE_MS / 2 ? 'again' : undefined
 }
