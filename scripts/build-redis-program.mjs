@@ -1,41 +1,76 @@
-// Assembles the Redis program from the translations that stand beside the definitions, into a module of the library.
-// The rule catalogue says which translations there are, and in which order they take their parameters.
+// Writes the texts of the Redis programs into a module of the library, from the translations that stand beside the definitions.
+// The rule catalogue says which translations there are, and in which order they take their parameters. The module has the SHA-1 of
+// every program: the general one, and a small one for each set of translations.
 // `--check` writes nothing and fails if the module is not what the translations make.
 
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { readCatalogue } from './rule-catalogue.mjs'
+import { importSource, readCatalogue } from './rule-catalogue.mjs'
 
 /** @import { Translation } from 'sluice/rules' */
+/** @import { ProgramParts, TranslationParts } from '../packages/sluice/src/stores/redis/join-program.ts' */
 
 const SRC = fileURLToPath(new URL('../packages/sluice/src/', import.meta.url))
 const TARGET = `${SRC}stores/redis/program.ts`
 
+/** The locals of rules-of-run.lua for the parameters of a rule. */
+const REGISTERS = ['a', 'b', 'c', 'd', 'e', 'f']
+
+/** @type {typeof import('../packages/sluice/src/stores/redis/join-program.ts')} */
+const { joinProgram } = await importSource(`${SRC}stores/redis/join-program.ts`)
 const { ruleCatalogue } = await readCatalogue(SRC)
 /** Several rules may share one. */
 const translations = [...new Set(ruleCatalogue.map(({ translation }) => translation))]
 
-const program = [
-  partOf('algorithms/whole-numbers.lua'),
-  ...translations.map(({ file }) => partOf(`algorithms/${file}`)),
-  translationTable(translations),
-  partOf('stores/redis/calls.lua'),
-  partOf('stores/redis/program.lua'),
-].join('\n')
-const sha1 = createHash('sha1').update(program).digest('hex')
-const parameters = translations.flatMap(({ algorithms, parameters }) =>
-  algorithms.map((algorithm) => `  ${nameOf(algorithm)}: [${parameters.map((name) => `'${name}'`).join(', ')}],\n`),
+/** @type {ProgramParts} */
+const parts = {
+  command: partOf('stores/redis/command.lua'),
+  hits: partOf('stores/redis/hits.lua'),
+  generalHits: partOf('stores/redis/general-hits.lua'),
+  rulesOfRun: partOf('stores/redis/rules-of-run.lua'),
+  runOfHits: partOf('stores/redis/run-of-hits.lua'),
+  general: partOf('stores/redis/general.lua'),
+  wholeNumbers: partOf('algorithms/whole-numbers.lua'),
+  calls: partOf('stores/redis/calls.lua'),
+  operations: partOf('stores/redis/operations.lua'),
+  longWay: partOf('stores/redis/long-way.lua'),
+}
+const translated = translations.map(textsOf)
+const smallPrograms = Array.from({ length: 2 ** translated.length - 1 }, (_, i) =>
+  joinProgram(
+    parts,
+    translated.filter((_, bit) => ((i + 1) >> bit) % 2 === 1),
+    'small',
+  ),
 )
-const module = `// Made by scripts/build-redis-program.mjs from the rule catalogue and the .lua files beside the definitions. Change those, then run it.
 
-/** Names of a rule's parameters in the order in which the program reads them, by algorithm. */
-export const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
-${parameters.join('')}}
+const algorithms = translations.flatMap(({ algorithms, parameters }, translation) =>
+  algorithms.map(
+    (algorithm) =>
+      `  ${nameOf(algorithm)}: { translation: ${translation}, parameters: [${parameters.map((name) => `'${name}'`).join(', ')}] },\n`,
+  ),
+)
+const module = `// Made by scripts/build-redis-program.mjs from the rule catalogue and the .lua files. Change those, then run it.
 
-export const PROGRAM_SHA1 = '${sha1}'
+import type { ProgramParts, TranslationParts } from './join-program.ts'
 
-export const PROGRAM = \`${program}\`
+/** The index of each algorithm's translation, and the names of its parameters in the order in which programs read them. */
+export const ALGORITHMS: Readonly<Record<string, { readonly translation: number; readonly parameters: readonly string[] }>> = {
+${algorithms.join('')}}
+
+/** SHA-1 of the general program. */
+export const GENERAL_SHA1 = '${sha1(joinProgram(parts, translated, 'general'))}'
+
+/** SHA-1 of each small program. Index i is the program with the translations whose bits are set in i + 1. */
+export const SMALL_SHA1 = [
+${smallPrograms.map((program) => `  '${sha1(program)}',\n`).join('')}]
+
+export const PARTS: ProgramParts = {
+${literalOf(parts, '  ')}}
+
+export const TRANSLATIONS: readonly TranslationParts[] = [
+${translated.map((texts) => `  {\n${literalOf(texts, '    ')}  },\n`).join('')}]
 `
 
 if (!process.argv.includes('--check')) {
@@ -48,27 +83,76 @@ if (!process.argv.includes('--check')) {
 }
 
 /**
- * A Lua function from the arguments of a rule to its parameters by name, what defines it, and its short way.
- * @param {readonly Translation[]} translations
+ * The texts of a translation. Its file has the short way first, and the definition last.
+ * @param {Translation} translation
+ * @returns {TranslationParts}
  */
-function translationTable(translations) {
-  const branches = translations.map(({ algorithms, define, shortWay = 'nil', parameters }) => {
-    const isMeant = algorithms.map((algorithm) => `name == '${algorithm}'`).join(' or ')
-    const byName = parameters.map((parameter, i) => `${parameter} = described[${i + 2}]`).join(', ')
-    return `if ${isMeant} then return { ${byName} }, ${define}, ${shortWay} end`
-  })
-  return ['local function translationOf(described)', 'local name = described[1]', ...branches, 'end'].join('\n')
+function textsOf(translation) {
+  const { algorithms, define, file, parameters } = translation
+  const text = partOf(`algorithms/${file}`)
+  const definitionAt = text.indexOf(`local function ${define}()`)
+  const isMeant = algorithms.map((algorithm) => `name == '${algorithm}'`).join(' or ')
+  const after = parameters.length + 1
+  const byName = valuesOf(translation, 'at').map((value, i) => `${parameters[i]} = ${value}`)
+  return {
+    shortWay: text.slice(0, definitionAt).trimEnd(),
+    findShortWay: `if ${isMeant} then ${assignmentOf(translation)} end`,
+    definition: text.slice(definitionAt),
+    findDefinition: `if ${isMeant} then return at + ${after}, ${define}, { ${byName.join(', ')} } end`,
+  }
 }
 
 /**
- * A file without whole-line comments and indentation: those are for readers, and Redis keeps and hashes every byte.
+ * Lua that sets the short way of a rule and its parameters.
+ * @param {Translation} translation
+ */
+function assignmentOf(translation) {
+  const { parameters, shortWay } = translation
+  const after = `after + ${parameters.length + 1}`
+  if (shortWay === undefined) return `after, way = ${after}, nil`
+  if (parameters.length > REGISTERS.length) throw new Error(`${shortWay} takes more than ${REGISTERS.length} parameters`)
+  const registers = REGISTERS.slice(0, parameters.length).join(', ')
+  return `after, way, ${registers} = ${after}, ${shortWay}, ${valuesOf(translation, 'after').join(', ')}`
+}
+
+/**
+ * Lua for each parameter of a rule, from the list of arguments. Flags are '1' and '0', other parameters are whole numbers.
+ * @param {Translation} translation
+ * @param {string} at The index before the rule in the list.
+ */
+function valuesOf(translation, at) {
+  const facts = ruleCatalogue.find((each) => each.translation === translation)
+  const { parameters } = /** @type {NonNullable<typeof facts>} */ (facts).make(/** @type {never} */ (facts?.example))
+  return translation.parameters.map(
+    (name, i) => `list[${at} + ${i + 2}]${typeof parameters[name] === 'boolean' ? " == '1'" : ' + 0'}`,
+  )
+}
+
+/**
+ * @param {object} texts
+ * @param {string} indent
+ */
+function literalOf(texts, indent) {
+  return Object.entries(texts)
+    .map(([name, text]) => `${indent}${name}: \`${text}\`,\n`)
+    .join('')
+}
+
+/** @param {string} text */
+function sha1(text) {
+  return createHash('sha1').update(text).digest('hex')
+}
+
+/**
+ * A file without whole-line comments and indentation: those are for readers, and Redis keeps and hashes every byte. Lines with
+ * --@ are places for other parts.
  * @param {string} file
  */
 function partOf(file) {
   const code = readFileSync(SRC + file, 'utf8')
     .split('\n')
     .map((line) => line.trim())
-    .filter((line) => line !== '' && !line.startsWith('--'))
+    .filter((line) => line !== '' && (line.startsWith('--@') || !line.startsWith('--')))
     .join('\n')
   if (/[`\\]|\$\{/.test(code))
     throw new Error('the program holds a backtick, a backslash or ${, which its template literal cannot')

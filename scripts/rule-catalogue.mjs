@@ -8,7 +8,14 @@ import { build } from 'esbuild'
  * @returns {Promise<typeof import('sluice/rules')>}
  */
 export async function readCatalogue(sources) {
-  const entry = join(sources, 'algorithms', 'index.ts')
+  return importSource(join(sources, 'algorithms', 'index.ts'))
+}
+
+/**
+ * Imports a module of TypeScript with all that it imports.
+ * @param {string} entry
+ */
+export async function importSource(entry) {
   const { outputFiles } = await build({ entryPoints: [entry], bundle: true, format: 'esm', write: false })
   return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`)
 }

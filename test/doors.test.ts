@@ -37,6 +37,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   'sluice/node': ['nodeLimiter'],
   'sluice/nest': ['RateLimit', 'nestLimiter'],
   'sluice/engines': [
+    'MOVED',
     'compareAndSwapStore',
     'decodeCells',
     'encodeCells',

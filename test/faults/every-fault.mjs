@@ -12,6 +12,7 @@ import { longOutage } from './cases/long-outage.mjs'
 import { lostRecords } from './cases/lost-records.mjs'
 import { manyPolicies } from './cases/many-policies.mjs'
 import { busy, loading, masterdown, noPermission, noreplicas, oom, readonly } from './cases/refusals.mjs'
+import { resharding } from './cases/resharding.mjs'
 import { scriptFlush } from './cases/script-flush.mjs'
 import { restLost, restRefused } from './cases/upstash.mjs'
 import { flushall, laggingReplica, olderSnapshot, restart, sentinelFailover } from './record-losses.mjs'
@@ -23,7 +24,7 @@ import { runFault } from './run-fault.mjs'
 
 /** @type {readonly Run[]} */
 export const EVERY_FAULT = [
-  ...[scriptFlush, sigkill, sigstop(5000), promotion, clusterFailover].map(asRun),
+  ...[scriptFlush, sigkill, sigstop(5000), promotion, clusterFailover, resharding].map(asRun),
   ...[readonly, masterdown, loading, busy, oom, noreplicas, noPermission, corruptValue].map(asRun),
   ...[clientKill, clientPause, lostReplies].map(asRun),
   cutReplies,

@@ -31,7 +31,8 @@ export function redisBars(_plan, results) {
   return [
     ...clientBars(results, 'ioredis'),
     ...clientBars(results, 'node-redis'),
-    ...clusterBars(results),
+    ...clusterBars(results, 'ioredis'),
+    ...clusterBars(results, 'node-redis'),
     ...ruleBars(results),
     bytesBar(results),
   ]
@@ -76,15 +77,16 @@ function clientBars(results, client) {
 
 /**
  * @param {Results} results
+ * @param {ClientName} client
  * @returns {Bar[]}
  */
-function clusterBars(results) {
+function clusterBars(results, client) {
   return [
     { underWay: MANY, bound: 2.5 },
     { underWay: 1, bound: 0.95 },
   ].map(({ underWay, bound }) =>
-    atLeast(bound, rateTo(results, { client: 'ioredis', placeName: 'cluster', underWay })(PEER), {
-      work: `cluster, ${underWay} under way: decisions a second`,
+    atLeast(bound, rateTo(results, { client, placeName: 'cluster', underWay })(PEER), {
+      work: `cluster, ${client}, ${underWay} under way: decisions a second`,
       unit: '×',
       of: ` ${PEER}`,
     }),

@@ -5,7 +5,7 @@ import type { TimerClock } from '../src/core/clock.ts'
 import { type Rule, stateName } from '../src/core/rule.ts'
 import type { Store } from '../src/core/store.ts'
 import { runCall } from '../src/engines/loaded-states.ts'
-import { type ScriptedCall, scriptedStore } from '../src/engines/scripted.ts'
+import { MOVED, type ScriptedCall, scriptedStore } from '../src/engines/scripted.ts'
 
 export type ToyCall = ScriptedCall<readonly Rule[]>
 
@@ -14,13 +14,17 @@ export interface ToyOptions {
   readonly most?: number
   /** Names the part of a key. Default: the store has no parts. */
   readonly partOf?: (key: string) => string
+  /** Names the smallest part of a key. */
+  readonly exactPartOf?: (key: string) => string
+  /** False if the states of a key are not in the part. Default: they are where `partOf` says. */
+  readonly isIn?: (part: string, key: string) => boolean
   /** Called before calls of a part are executed. If it throws, all of them fail. */
   readonly before?: (part: string, calls: readonly ToyCall[]) => unknown
   /** Called after calls of a part were executed, before they are answered. */
-  readonly after?: (part: string, calls: readonly ToyCall[], answers: readonly Figures[]) => unknown
+  readonly after?: (part: string, calls: readonly ToyCall[], answers: readonly (Figures | typeof MOVED)[]) => unknown
 }
 
-export function toyStore({ clock, most = 64, partOf, before, after }: ToyOptions): Store<'async'> {
+export function toyStore({ clock, most = 64, partOf, exactPartOf, isIn, before, after }: ToyOptions): Store<'async'> {
   const states = new Map<string, Float64Array>()
   const decide = ({ operation, charges, rules }: ToyCall): Figures => {
     const places = charges.map((charge, place) => ({ ...charge, rule: place }))
@@ -39,11 +43,13 @@ export function toyStore({ clock, most = 64, partOf, before, after }: ToyOptions
     describe: (rules) => rules,
     async execute(part, calls) {
       await before?.(part, calls)
-      const answers = calls.map(decide)
+      const isHere = ({ charges }: ToyCall) => charges.every(({ key }) => isIn?.(part, key) ?? true)
+      const answers = calls.map((call) => (isHere(call) ? decide(call) : MOVED))
       await after?.(part, calls, answers)
       return answers
     },
     ...(partOf !== undefined && { partOf }),
+    ...(exactPartOf !== undefined && { exactPartOf }),
     size: async () => states.size,
   })
 }

@@ -68,7 +68,7 @@ export interface Translation {
   readonly file: string
   /** Name of the Lua function that makes the definition. */
   readonly define: string
-  /** Name of the Lua function with the short way, if there is one. */
+  /** Name of the Lua function of the short way, if there is one. It takes the time, the stored value, the cost and the parameters. */
   readonly shortWay?: string
   /** Names of the rule's parameters, in the order in which Redis gets them. */
   readonly parameters: readonly string[]

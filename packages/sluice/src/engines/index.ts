@@ -4,7 +4,7 @@ export { type CompareAndSwapOptions, compareAndSwapStore } from './compare-and-s
 export { type InPlaceOptions, inPlaceStore } from './in-place.ts'
 export type { Cells } from './loaded-states.ts'
 export type { Versioned } from './records/versioned-records.ts'
-export { type ScriptedAnswer, type ScriptedCall, type ScriptedOptions, scriptedStore } from './scripted.ts'
+export { MOVED, type ScriptedAnswer, type ScriptedCall, type ScriptedOptions, scriptedStore } from './scripted.ts'
 export { decodeCells, encodeCells } from './state-codec.ts'
 export { nameOfKey, nameOfState } from './state-names.ts'
 export { type SortError, type StoreErrorKind, sortByCode } from './store-errors.ts'

@@ -9,17 +9,24 @@ import { isLate, lateError, markMayCount, markUncounted } from './late-calls.ts'
 import type { ScriptedAnswer, ScriptedCall, ScriptedOptions } from './scripted.ts'
 import { sortedError } from './store-errors.ts'
 
+/** The answer to a call whose states are not in the part that was asked. The script wrote nothing for the call. */
+export const MOVED = Symbol('moved')
+
+/** Asks a call again that was answered with `MOVED`. */
+export type AskAgain = (call: Call, asker: Asker | undefined) => Promise<Figures>
+
 interface QueuedCall<D> extends ScriptedCall<D> {
-  readonly part: string
   readonly asker: Asker | undefined
-  readonly resolve: (figures: Figures) => void
+  readonly askAgain: AskAgain
+  readonly resolve: (figures: Figures | Promise<Figures>) => void
   readonly reject: (error: unknown) => void
 }
 
 export class ScriptedQueue<D> {
   readonly #options: ScriptedOptions<D>
   readonly #handOut = new HandOut()
-  #queued: QueuedCall<D>[] = []
+  /** Calls by part, in the order of the parts' first calls. */
+  readonly #queued = new Map<string, QueuedCall<D>[]>()
   /** True until the end of the turn: what is sent before leaves it for the calls that come after. */
   #isAwaited = false
 
@@ -27,15 +34,18 @@ export class ScriptedQueue<D> {
     this.#options = options
   }
 
-  ask(part: string, { operation, charges }: Call, rules: D, asker: Asker | undefined): Promise<Figures> {
+  ask(part: string, { operation, charges, rules }: ScriptedCall<D>, askAgain: AskAgain, asker?: Asker): Promise<Figures> {
     markUncounted(asker)
     return new Promise((resolve, reject) => {
       this.#flushLater()
-      this.#queued.push({ operation, charges, rules, part, asker, resolve, reject })
-      if (this.#queued.length < this.#options.most) return
+      const queued = { operation, charges, rules, asker, askAgain, resolve, reject }
+      const inPart = this.#queued.get(part)
+      if (inPart === undefined) this.#queued.set(part, [queued])
+      else inPart.push(queued)
+      if ((inPart?.length ?? 1) < this.#options.most) return
       // All calls of a turn are refused, or none is. If the first were refused and the last sent, the last would be decided
       // first.
-      if (this.#options.isOpen?.() ?? true) this.#flush()
+      if (this.#options.isOpen?.() ?? true) this.#flushPart(part)
     })
   }
 
@@ -49,20 +59,13 @@ export class ScriptedQueue<D> {
   }
 
   #flush(): void {
-    const calls = toSend(this.#queued)
-    this.#queued = []
-    if (calls.length === 0) return
-    if (this.#options.partOf === undefined) {
-      this.#sendAll(calls[0].part, calls)
-      return
-    }
-    const byPart = new Map<string, QueuedCall<D>[]>()
-    for (const call of calls) {
-      const others = byPart.get(call.part)
-      if (others === undefined) byPart.set(call.part, [call])
-      else others.push(call)
-    }
-    for (const [part, inPart] of byPart) this.#sendAll(part, inPart)
+    for (const part of this.#queued.keys()) this.#flushPart(part)
+  }
+
+  #flushPart(part: string): void {
+    const calls = toSend(this.#queued.get(part) ?? [])
+    this.#queued.delete(part)
+    this.#sendAll(part, calls)
   }
 
   #sendAll(part: string, calls: readonly QueuedCall<D>[]): void {
@@ -98,7 +101,8 @@ function toSend<D>(calls: readonly QueuedCall<D>[]): readonly QueuedCall<D>[] {
 function deliver(calls: readonly QueuedCall<unknown>[], answers: readonly ScriptedAnswer[]): void {
   for (let i = 0; i < calls.length; i++) {
     const answer = answers[i]
-    if (!Array.isArray(answer)) calls[i].reject(answer)
+    if (answer === MOVED) calls[i].resolve(calls[i].askAgain(calls[i], calls[i].asker))
+    else if (!Array.isArray(answer)) calls[i].reject(answer)
     else if (areFigures(answer, figureCount(calls[i]))) calls[i].resolve(answer)
     else calls[i].reject(new Error(`the script answered [${answer}] where ${figureCount(calls[i])} figures belong`))
   }

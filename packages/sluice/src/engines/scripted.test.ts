@@ -42,7 +42,7 @@ test('a part is a command of its own, with at most `most` calls, in their order'
   const tally = store.tally([five])
   const keys = ['a1', 'b1', 'a2', 'a3']
   await Promise.all(keys.map((key) => tally.ask({ operation: 'hit', charges: [{ rule: 0, key, amount: 1 }] })))
-  expect(commands).toEqual(['a: a1', 'b: b1', 'a: a2,a3'])
+  expect(commands).toEqual(['a: a1,a2', 'b: b1', 'a: a3'])
 })
 
 test('a turn sets one immediate, however many commands it takes', async () => {

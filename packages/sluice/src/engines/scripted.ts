@@ -9,9 +9,11 @@ import type { Asker, Store, Tally } from '../core/store.ts'
 import { storeGuard } from '../failure/store-health.ts'
 import { type AskPart, askInParts, type PartOfCall } from './call-in-parts.ts'
 import { PartsAsked } from './parts-asked.ts'
-import { ScriptedQueue } from './scripted-queue.ts'
-import type { SortError } from './store-errors.ts'
+import { type AskAgain, type MOVED, ScriptedQueue } from './scripted-queue.ts'
+import { type SortError, storeError } from './store-errors.ts'
 import { checkedClock, systemClock } from './system-clock.ts'
+
+export { MOVED } from './scripted-queue.ts'
 
 /** A call for the script. All states of its charges are in one part. */
 export interface ScriptedCall<D> extends Call {
@@ -19,8 +21,11 @@ export interface ScriptedCall<D> extends Call {
   readonly rules: D
 }
 
-/** The figures of a call, or the error of this call alone. An error means that the script wrote nothing for the call. */
-export type ScriptedAnswer = Figures | SluiceError
+/**
+ * The figures of a call, or the error of this call alone, or `MOVED` if its states are not in the part that was asked. An error or
+ * `MOVED` means that the script wrote nothing for the call.
+ */
+export type ScriptedAnswer = Figures | SluiceError | typeof MOVED
 
 /**
  * The author's part of a scripted store: functions that talk to the server. The engine gathers calls, keeps their order, splits
@@ -46,8 +51,13 @@ export interface ScriptedOptions<D> {
    * is `unknown`.
    */
   sortError?: SortError
-  /** Returns the name of the part that keeps all states of a key, such as a slot of a cluster. Default: the store is one part. */
+  /** Returns the name of the part that keeps all states of a key, such as a node of a cluster. Default: the store is one part. */
   partOf?(key: string): string
+  /**
+   * Returns the name of a smaller part that keeps all states of a key wherever they are, such as the key itself. A call that
+   * was answered with `MOVED` is asked once more, in these parts. Default: such a call is refused.
+   */
+  exactPartOf?(key: string): string
   /** Returns the name of the server of a part. Servers fail independently. Default: each part is a server. */
   serverOf?(part: string): string
   /** False while the server would refuse commands. Default: always true. */
@@ -111,15 +121,29 @@ class QueuedTally<D> implements Tally<'async'> {
     const asked = new PartsAsked()
     this.#asked.set(call, asked)
     const ask: AskPart = (part, partCall) => asked.note(serverOf(part, this.#options), this.#askPart(part, partCall))
-    return askInParts(call, this.#split(call.charges), { rules: this.#rules, ask, asker })
+    const parts = split(call.charges, (key) => this.#options.partOf?.(key) ?? WHOLE)
+    return askInParts(call, parts, { rules: this.#rules, ask, asker })
   }
 
   failedPartsOf(call: Call): readonly string[] | undefined {
     return this.#asked.get(call)?.failed
   }
 
-  #askPart(part: string, call: Call, asker?: Asker): Promise<Figures> {
-    return this.#queue.ask(part, call, this.#describe(call.charges), asker)
+  #askPart(part: string, { operation, charges }: Call, asker?: Asker, askAgain = this.#askAgain): Promise<Figures> {
+    return this.#queue.ask(part, { operation, charges, rules: this.#describe(charges) }, askAgain, asker)
+  }
+
+  /** Asks a call again whose states were not in its part. The call was not counted. */
+  readonly #askAgain: AskAgain = async ({ operation, charges }, asker) => {
+    const { exactPartOf } = this.#options
+    if (exactPartOf === undefined) throw movedError()
+    const call = { operation, charges }
+    const parts = split(charges, exactPartOf)
+    if (parts.length === 1) return this.#askPart(parts[0].part, call, asker, refuse)
+    // One part of a hit in several parts, which has fallen into several itself. The hit gives back what it has charged.
+    if (operation === 'timedHit') throw movedError()
+    const ask: AskPart = (part, partCall) => this.#askPart(part, partCall, undefined, refuse)
+    return askInParts(call, parts, { rules: this.#rules, ask, asker })
   }
 
   /** Returns the part of all charges; undefined if there are several parts. */
@@ -130,22 +154,6 @@ class QueuedTally<D> implements Tally<'async'> {
     const part = options.partOf(key)
     for (const charge of charges) if (charge.key !== key && options.partOf(charge.key) !== part) return undefined
     return part
-  }
-
-  /**
-   * Returns the parts of a call in one fixed order, the same in every process. If two calls compete for the last units of two
-   * parts, the call that is first in the first part gets both.
-   */
-  #split(charges: readonly Charge[]): readonly PartOfCall[] {
-    const parts = new Map<string, { part: string; charges: Charge[]; indexes: number[] }>()
-    charges.forEach((charge, index) => {
-      const part = this.#options.partOf?.(charge.key) ?? WHOLE
-      const found = parts.get(part) ?? { part, charges: [], indexes: [] }
-      parts.set(part, found)
-      found.charges.push(charge)
-      found.indexes.push(index)
-    })
-    return [...parts.values()].sort((a, b) => (a.part < b.part ? -1 : 1))
   }
 
   #describe(charges: readonly Charge[]): D {
@@ -160,6 +168,29 @@ class QueuedTally<D> implements Tally<'async'> {
     return described
   }
 }
+
+/**
+ * Returns the parts of a call in one fixed order, the same in every process. If two calls compete for the last units of two parts,
+ * the call that is first in the first part gets both.
+ */
+function split(charges: readonly Charge[], partOf: (key: string) => string): readonly PartOfCall[] {
+  const parts = new Map<string, { part: string; charges: Charge[]; indexes: number[] }>()
+  charges.forEach((charge, index) => {
+    const part = partOf(charge.key)
+    const found = parts.get(part) ?? { part, charges: [], indexes: [] }
+    parts.set(part, found)
+    found.charges.push(charge)
+    found.indexes.push(index)
+  })
+  return [...parts.values()].sort((a, b) => (a.part < b.part ? -1 : 1))
+}
+
+function movedError(): SluiceError {
+  return storeError('refused', 'the states of this call are moving between parts of the store')
+}
+
+/** Answers a call whose states are not in an exact part either. */
+const refuse: AskAgain = () => Promise.reject(movedError())
 
 function serversOf<D>({ charges }: Call, partOf: (key: string) => string, options: ScriptedOptions<D>): readonly string[] {
   const ofKey = (key: string): string => serverOf(partOf(key), options)

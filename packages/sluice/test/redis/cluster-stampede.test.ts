@@ -1,4 +1,5 @@
-// Four processes hit records whose keys lie on three primaries, at once. Each rule denies some of them.
+// Four processes hit records at once, whose keys lie on three primaries, or on one in different slots. Each rule denies some of
+// them.
 
 import { expect, test } from 'vitest'
 import type { RuleSpec } from '../../src/algorithms/catalogue.ts'
@@ -18,9 +19,16 @@ function keysOn(primary: number, like: string, count: number): readonly string[]
   return candidates.filter((key) => Math.floor((slotOf(`{${key}}`) * 3) / 16_384) === primary).slice(0, count)
 }
 
-const USERS = keysOn(0, 'user', 6)
-const ORGS = keysOn(1, 'org', 3)
-const ROUTES = keysOn(2, 'route', 2)
+interface Keys {
+  readonly users: readonly string[]
+  readonly orgs: readonly string[]
+  readonly routes: readonly string[]
+}
+
+const KEYS: Readonly<Record<string, Keys>> = {
+  'on three primaries': { users: keysOn(0, 'user', 6), orgs: keysOn(1, 'org', 3), routes: keysOn(2, 'route', 2) },
+  'on one primary': { users: keysOn(1, 'user', 6), orgs: keysOn(1, 'org', 3), routes: keysOn(1, 'route', 2) },
+}
 
 interface Subject {
   readonly user: string
@@ -35,7 +43,7 @@ interface Hit {
 
 const window = '1h'
 // Small enough that each rule runs out in every run: a key of org first, then one of route, then one of user.
-const LIMITS = { user: 50, org: 25, route: 40 }
+const LIMITS = { user: 40, org: 25, route: 40 }
 const RULES: Readonly<Record<string, readonly RuleSpec[]>> = {
   'fixed windows': [
     { algorithm: 'fixed-window', name: 'user', limit: LIMITS.user, window, per: 'user' },
@@ -56,16 +64,20 @@ function firstOrOther(keys: readonly string[], random: Random): string {
   return random.whole(0, 2) > 0 ? keys[0] : random.pick(keys)
 }
 
-function randomHit(random: Random): Hit {
-  const subject = { user: firstOrOther(USERS, random), org: firstOrOther(ORGS, random), route: firstOrOther(ROUTES, random) }
+function randomHit({ users, orgs, routes }: Keys, random: Random): Hit {
+  const subject = { user: firstOrOther(users, random), org: firstOrOther(orgs, random), route: firstOrOther(routes, random) }
   return { subject, cost: { user: random.whole(1, 2), org: 1, route: 1 } }
 }
 
-test.each(Object.entries(RULES))('%s: no limit is exceeded, and what is used is what was allowed', async (_, rules) => {
+const CASES = Object.entries(KEYS).flatMap(([where, keys]) =>
+  Object.entries(RULES).map(([what, rules]) => ({ where, what, keys, rules })),
+)
+
+test.each(CASES)('$what, $where: no limit is exceeded, and what is used is what was allowed', async ({ keys, rules }) => {
   const prefix = freshPrefix()
   const task = { rules, prefix, batch: 8 }
   const random = seededRandom()
-  const hits = Array.from({ length: HITS_EACH }, () => randomHit(random))
+  const hits = Array.from({ length: HITS_EACH }, () => randomHit(keys, random))
   const calls = hits.map(({ subject, cost }) => ['hit', subject, { cost }] as const)
   const replies = await Promise.all(processes.it.map((each) => each.ask({ ...task, calls })))
 
@@ -84,7 +96,8 @@ test.each(Object.entries(RULES))('%s: no limit is exceeded, and what is used is 
   }
   expect([...deniedBy].sort(), `SEED=${random.seed}`).toEqual([...NAMES].sort())
 
-  const subjects = USERS.flatMap((user) => ORGS.flatMap((org) => ROUTES.map((route) => ({ user, org, route }))))
+  const { users, orgs, routes } = keys
+  const subjects = users.flatMap((user) => orgs.flatMap((org) => routes.map((route) => ({ user, org, route }))))
   const reads = subjects.flatMap((subject) => NAMES.map((rule) => ({ subject, rule })))
   const used = await processes.it[0].ask({
     ...task,

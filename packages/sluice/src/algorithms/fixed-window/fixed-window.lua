@@ -1,25 +1,27 @@
 -- Translation of fixed-window.ts. Cells: expiresAt, used.
 
--- The short way, for the most frequent hit: on this rule alone, within a live window, with units left. Returns a function that
--- makes such a hit on a key and returns its figures. For any other hit, the function does nothing and returns nil. It also does
--- so if Redis refuses a command, or if the key has lost its expiry.
-local function fixedWindowShortWay(rule, nowMs, cost)
-  if rule.elastic then return nil end
-  local try, format, pack, unpack = redis.pcall, string.format, struct.pack, struct.unpack
-  local mostUsed = rule.limit - cost
-  local latestEnd = nowMs + rule.windowMs
-  return function(key, looksForExpiry)
-    local value = try('GET', key)
-    if not value or #value ~= 16 then return end
-    local expiresAt, used = unpack('<dd', value)
-    -- Each comparison is false for NaN. The long way refuses such values.
-    local isLive = expiresAt > nowMs and expiresAt <= latestEnd and expiresAt % 1 == 0
-    if not (isLive and used >= 0 and used <= mostUsed and used % 1 == 0) then return end
-    if looksForExpiry and try('PTTL', key) == -1 then return end
-    used = used + cost
-    if try('SET', key, pack('<dd', expiresAt, used), 'KEEPTTL').err then return end
-    return format('%d,0,%d', used, expiresAt - nowMs)
+local function fixedWindowShortWay(nowMs, value, cost, limit, windowMs, isOnClock, elastic, countsDenied)
+  if elastic then return end
+  local expiresAt, used = 0, 0
+  if value then
+    if #value ~= 16 then return end
+    expiresAt, used = unpackBytes('<dd', value)
+    -- Each comparison is false for NaN.
+    local areInRange = expiresAt >= 0 and expiresAt <= nowMs + windowMs and used >= 0 and used < 2 ^ 53
+    if not areInRange or expiresAt % 1 + used % 1 ~= 0 then return end
   end
+  if nowMs < expiresAt then
+    if used <= limit - cost then
+      used = used + cost
+      return used, expiresAt, packBytes('<dd', expiresAt, used), expiresAt
+    end
+    if countsDenied or cost > limit then return end
+    return used, expiresAt, value, expiresAt, expiresAt - nowMs
+  end
+  if cost > limit then return end
+  expiresAt = nowMs + windowMs
+  if isOnClock then expiresAt = expiresAt - nowMs % windowMs end
+  return cost, expiresAt, packBytes('<dd', expiresAt, cost), 0
 end
 
 local function defineFixedWindow()

@@ -6,5 +6,6 @@ export const meterTranslation: Translation = {
   algorithms: ['meter', 'stepped-meter', 'wide-meter', 'wide-stepped-meter'],
   file: 'meter/meter.lua',
   define: 'defineMeter',
-  parameters: ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed'],
+  shortWay: 'meterShortWay',
+  parameters: ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed', 'rate'],
 }

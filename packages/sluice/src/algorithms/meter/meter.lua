@@ -1,6 +1,34 @@
 -- Translation of meter.ts. Cells: expiresAt, debt, pace, drainPerTick. In the stored value the last two are one number, packed
 -- as in rate.ts, except if the rule is wide.
 
+-- Narrow meters only: the rate of a wide one is 0.
+local function meterShortWay(nowMs, value, cost, limit, unitsPerToken, drainPerTick, tickMs, mostUsed, rate)
+  if rate == 0 then return end
+  local ceil = math.ceil
+  local debt, since, loadedEnd = 0, nowMs, 0
+  if value then
+    if #value ~= 24 then return end
+    local expiresAt, written, writtenRate = unpackBytes('<ddd', value)
+    -- Each comparison is false for NaN.
+    local isOwn = writtenRate == rate and written > 0 and written <= mostUsed * unitsPerToken
+    if not isOwn or written % 1 + expiresAt % 1 ~= 0 then return end
+    local start = expiresAt - ceil(written / drainPerTick) * tickMs
+    if start < 0 then return end
+    if nowMs < expiresAt then
+      local elapsed = nowMs - start
+      if elapsed < 0 then return end
+      local ticks = (elapsed - elapsed % tickMs) / tickMs
+      debt = written - ticks * drainPerTick
+      since = start + ticks * tickMs
+      loadedEnd = expiresAt
+    end
+  end
+  debt = debt + cost * unitsPerToken
+  if debt > limit * unitsPerToken then return end
+  local expiresAt = since + ceil(debt / drainPerTick) * tickMs
+  return ceil(debt / unitsPerToken), expiresAt, packBytes('<ddd', expiresAt, debt, rate), loadedEnd
+end
+
 local function defineMeter()
   local meter = {}
   local EXPIRES_AT = 1
@@ -9,15 +37,6 @@ local function defineMeter()
   local DRAIN_PER_TICK = 4
 
   local LENGTH_BITS = 64
-  local MOST_PACKED = 2 ^ 47
-
-  -- Returns 0 if the rate does not fit into one number.
-  local function packRate(pace, drainPerTick)
-    local bits = 0
-    while 2 ^ bits < drainPerTick do bits = bits + 1 end
-    local packed = pace * 2 ^ bits + drainPerTick - 1
-    return packed < MOST_PACKED and packed * LENGTH_BITS + bits or 0
-  end
 
   -- Returns pace and drainPerTick of a packed rate.
   function meter.unpackRate(rule, rate)
@@ -31,7 +50,6 @@ local function defineMeter()
   function meter.make(rule, name)
     rule.isSmooth = name == 'meter' or name == 'wide-meter'
     rule.pace = rule.isSmooth and rule.unitsPerToken or rule.tickMs
-    rule.rate = packRate(rule.pace, rule.drainPerTick)
     rule.width = rule.rate == 0 and 4 or 3
   end
 

@@ -82,8 +82,8 @@ export class Meter<P extends Per = Per> implements Rule<P> {
     }
     this.windowMs = ceilDiv(capacity * this.unitsPerToken, this.drainPerTick) * this.tickMs
     this.shortWayMost = this.algorithm === 'meter' ? capacity * this.unitsPerToken : -1
-    const { unitsPerToken, drainPerTick, tickMs, mostUsed } = this
-    this.parameters = { limit: capacity, unitsPerToken, drainPerTick, tickMs, mostUsed }
+    const { unitsPerToken, drainPerTick, tickMs, mostUsed, rate } = this
+    this.parameters = { limit: capacity, unitsPerToken, drainPerTick, tickMs, mostUsed, rate }
     Object.freeze(this)
   }
 

@@ -7,6 +7,8 @@ local function defineSlidingLog()
   local slidingLog = {}
   local EXPIRES_AT = 1
   local ENTRY = '<ddd'
+  -- Number of entries that one command reads or writes at most, where many are needed.
+  local MOST_AT_ONCE = 500
 
   -- Return (a + b) and (a - b) modulo 2^53, in steps that doubles hold without loss.
   local function plus(a, b)
@@ -28,20 +30,29 @@ local function defineSlidingLog()
     return log.last - log.first + 1 + #log.added
   end
 
+  local function noteRead(log, place, value)
+    if #value ~= 24 then refuseValue() end
+    local time, cost, sum = struct.unpack(ENTRY, value)
+    if not (isWhole(time) and isWhole(cost) and isWhole(sum)) or cost == 0 then refuseValue() end
+    log.read[place] = { time = time, cost = cost, sum = sum }
+  end
+
   -- Returns entry `i`. The oldest is entry 0.
   local function entryOf(log, i)
     local place = log.first + i
     if place > log.last then return log.added[place - log.last] end
-    local entry = log.read[place]
-    if not entry then
-      local value = redis.call('LINDEX', log.key, place)
-      if #value ~= 24 then refuseValue() end
-      local time, cost, sum = struct.unpack(ENTRY, value)
-      if not (isWhole(time) and isWhole(cost) and isWhole(sum)) or cost == 0 then refuseValue() end
-      entry = { time = time, cost = cost, sum = sum }
-      log.read[place] = entry
+    if not log.read[place] then noteRead(log, place, redis.call('LINDEX', log.key, place)) end
+    return log.read[place]
+  end
+
+  -- Reads entry `i` and all newer entries with few commands. Entries that were read before may have been changed, and stay.
+  local function readFrom(log, i)
+    for place = log.first + i, log.last, MOST_AT_ONCE do
+      local values = redis.call('LRANGE', log.key, place, math.min(place + MOST_AT_ONCE - 1, log.last))
+      for j, value in ipairs(values) do
+        if not log.read[place + j - 1] then noteRead(log, place + j - 1, value) end
+      end
     end
-    return entry
   end
 
   local function newest(log)
@@ -176,6 +187,7 @@ local function defineSlidingLog()
     local i = firstAfter(log, time - 1)
     if i == count or entryOf(log, i).time ~= time then return end
     local newer = {}
+    readFrom(log, i + 1)
     for j = i + 1, count - 1 do newer[j - i] = entryOf(log, j) end
     local left = entryOf(log, i).cost - cost
     if left > 0 then
@@ -218,8 +230,13 @@ local function defineSlidingLog()
     elseif log.first > 0 or log.last < log.length - 1 then
       redis.call('LTRIM', key, log.first, log.last)
     end
-    for _, entry in ipairs(log.added) do
-      redis.call('RPUSH', key, struct.pack(ENTRY, entry.time, entry.cost, entry.sum))
+    for from = 1, #log.added, MOST_AT_ONCE do
+      local values = {}
+      for i = from, math.min(from + MOST_AT_ONCE - 1, #log.added) do
+        local entry = log.added[i]
+        values[#values + 1] = struct.pack(ENTRY, entry.time, entry.cost, entry.sum)
+      end
+      redis.call('RPUSH', key, unpack(values))
     end
     redis.call('PEXPIRE', key, ttlMs)
   end

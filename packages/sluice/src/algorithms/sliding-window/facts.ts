@@ -42,6 +42,7 @@ export const slidingWindowFacts = /* @__PURE__ */ describeRule({
     algorithms: ['sliding-window'],
     file: 'sliding-window/sliding-window.lua',
     define: 'defineSlidingWindow',
+    shortWay: 'slidingWindowShortWay',
     parameters: ['limit', 'windowMs', 'isOnClock', 'roundsDown', 'mostUsed'],
   },
 })

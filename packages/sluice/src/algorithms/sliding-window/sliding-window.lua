@@ -1,5 +1,30 @@
 -- Translation of sliding-window.ts. Cells: expiresAt, start, current, previous.
 
+-- Hits on a key without a state, and hits that are allowed in the window in which the state was written.
+local function slidingWindowShortWay(nowMs, value, cost, limit, windowMs, isOnClock, roundsDown, mostUsed)
+  if not value then
+    if cost > limit then return end
+    local start = isOnClock and nowMs - nowMs % windowMs or nowMs
+    local expiresAt = start + 2 * windowMs
+    return cost, expiresAt, packBytes('<dddd', expiresAt, start, cost, 0), 0
+  end
+  if #value ~= 32 then return end
+  local expiresAt, start, current, previous = unpackBytes('<dddd', value)
+  local viewMs = start + windowMs - nowMs
+  -- Each comparison is false for NaN.
+  local isOfWindow = viewMs > 0 and viewMs <= windowMs and start >= 0 and expiresAt == start + 2 * windowMs
+  local areCounts = current >= 1 and current <= limit - cost and previous >= 0 and previous <= mostUsed
+  if not (isOfWindow and areCounts) or start % 1 + current % 1 + previous % 1 ~= 0 then return end
+  current = current + cost
+  local used = current
+  if previous > 0 then
+    local inView = previous * viewMs / windowMs
+    used = used + (roundsDown and math.floor(inView) or math.ceil(inView))
+    if used > limit then return end
+  end
+  return used, expiresAt, packBytes('<dddd', expiresAt, start, current, previous), expiresAt
+end
+
 local function defineSlidingWindow()
   local slidingWindow = {}
   local EXPIRES_AT = 1

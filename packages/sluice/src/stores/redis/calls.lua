@@ -1,81 +1,82 @@
 -- The translation of core/step.ts, with the same names: decides a call over the states of its charges, all or nothing.
--- Returns two functions. `step` decides a call. Its arguments are the operation, the index of the call's set of rules, the amount,
--- and the index before the call's first key. The other function returns the key that was read last, for the error message of a
--- call. A call that fails has not written anything.
--- Numbers are written with %d, because tostring() keeps only 14 digits.
+-- `calls` gets a function for each operation. Its arguments: the rules, the index before the names, the amount. A call fails
+-- before it writes anything, or `isPartly` is true. Numbers are written with %d, because tostring() keeps only 14 digits.
 
-local function defineCalls(describedSets, nowMs, graceMs)
-  local KEYS = KEYS
-  local call = redis.call
-  local pack, unpack = struct.pack, struct.unpack
-  local format = string.format
+local calls = {}
+local call, format = redis.call, string.format
+local packBytes, unpackBytes = struct.pack, struct.unpack
+local lastKey
+local isPartly = false
 
-  -- Returns true if all four are whole. It is one function, because four calls of isWhole would be a tenth of a hit's cost.
-  local function areWhole(a, b, c, d)
-    local haveNoFraction = a % 1 + b % 1 + c % 1 + d % 1 == 0
-    return haveNoFraction and a >= 0 and b >= 0 and c >= 0 and d >= 0 and a <= MAX and b <= MAX and c <= MAX and d <= MAX
-  end
+-- Returns true if isWhole is true for all four. One function for all, because four calls would be a tenth of a hit's cost.
+local function areWhole(a, b, c, d)
+  local haveNoFraction = a % 1 + b % 1 + c % 1 + d % 1 == 0
+  return haveNoFraction and a >= 0 and b >= 0 and c >= 0 and d >= 0 and a <= MAX and b <= MAX and c <= MAX and d <= MAX
+end
 
-  -- Reads a state of fixed width. Its value is the cells, eight bytes each. The first cell is the time when the state ends. The
-  -- value of a meter has three numbers, with the third and fourth cell in one. Values with four numbers, which older versions
-  -- wrote for all meters, are read too. All calls of a rule share one table, because each call ends before the next one begins.
-  local function loadCells(rule, key)
-    local cells = rule.cells
-    local width = rule.width
-    local value = call('GET', key)
-    if not value then
-      cells[1], cells[2], cells[3], cells[4] = 0, 0, 0, 0
-    elseif width == 2 and #value == 16 then
-      cells[1], cells[2] = unpack('<dd', value)
-      if not (isWhole(cells[1]) and isWhole(cells[2])) then refuseValue() end
-    elseif width >= 3 and (#value == width * 8 or #value == 32) then
-      local a, b, c, d
-      if #value == 32 then
-        a, b, c, d = unpack('<dddd', value)
-      else
-        a, b, c = unpack('<ddd', value)
-        c, d = rule.algorithm.unpackRate(rule, c)
-      end
-      if not areWhole(a, b, c, d) then refuseValue() end
-      cells[1], cells[2], cells[3], cells[4] = a, b, c, d
-      if not rule.algorithm.isSound(rule, cells) then refuseValue() end
+-- Reads a state of fixed width. Its value is the cells, eight bytes each. The first cell is the time when the state ends. The
+-- value of a meter has three numbers, with the third and fourth cell in one. Values with four numbers, which older versions
+-- wrote for all meters, are read too. All calls of a rule share one table, because each call ends before the next one begins.
+local function loadCells(rule, key)
+  local cells = rule.cells
+  local width = rule.width
+  local value = call('GET', key)
+  if not value then
+    cells[1], cells[2], cells[3], cells[4] = 0, 0, 0, 0
+  elseif width == 2 and #value == 16 then
+    cells[1], cells[2] = unpackBytes('<dd', value)
+    if not (isWhole(cells[1]) and isWhole(cells[2])) then refuseValue() end
+  elseif width >= 3 and (#value == width * 8 or #value == 32) then
+    local a, b, c, d
+    if #value == 32 then
+      a, b, c, d = unpackBytes('<dddd', value)
     else
-      refuseValue()
+      a, b, c = unpackBytes('<ddd', value)
+      c, d = rule.algorithm.unpackRate(rule, c)
     end
-    rule.loaded = value
-    rule.loadedEnd = cells[1]
-    return cells
+    if not areWhole(a, b, c, d) then refuseValue() end
+    cells[1], cells[2], cells[3], cells[4] = a, b, c, d
+    if not rule.algorithm.isSound(rule, cells) then refuseValue() end
+  else
+    refuseValue()
   end
+  rule.loaded = value
+  rule.loadedEnd = cells[1]
+  return cells
+end
 
-  local function saveCells(rule, key, cells, ttlMs)
-    local expiresAt = cells[1]
-    if expiresAt == 0 then
-      if rule.loaded then call('DEL', key) end
-      return
-    end
-    local value
-    if rule.width == 2 then
-      value = pack('<dd', expiresAt, cells[2])
-    elseif rule.width == 3 then
-      value = pack('<ddd', expiresAt, cells[2], rule.rate)
-    else
-      value = pack('<dddd', expiresAt, cells[2], cells[3], cells[4])
-    end
-    -- If the end is unchanged, the key's expiry is kept. A key that has lost its expiry gets one, so that it does not live for
-    -- ever.
-    if expiresAt ~= rule.loadedEnd or call('PTTL', key) == -1 then
-      call('SET', key, value, 'PX', ttlMs)
-    elseif value ~= rule.loaded then
-      call('SET', key, value, 'KEEPTTL')
-    end
+local function saveCells(rule, key, cells, ttlMs)
+  local expiresAt = cells[1]
+  if expiresAt == 0 then
+    if rule.loaded then call('DEL', key) end
+    return
   end
+  local value
+  if rule.width == 2 then
+    value = packBytes('<dd', expiresAt, cells[2])
+  elseif rule.width == 3 then
+    value = packBytes('<ddd', expiresAt, cells[2], rule.rate)
+  else
+    value = packBytes('<dddd', expiresAt, cells[2], cells[3], cells[4])
+  end
+  -- If the end is unchanged, the key's expiry is kept. A key that has lost its expiry gets one, so that it does not live for
+  -- ever.
+  if expiresAt ~= rule.loadedEnd or call('PTTL', key) == -1 then
+    call('SET', key, value, 'PX', ttlMs)
+  elseif value ~= rule.loaded then
+    call('SET', key, value, 'KEEPTTL')
+  end
+end
 
-  local algorithms = {}
+local algorithms = {}
 
-  -- Makes a rule: its parameters by name, with the functions of its algorithm. An algorithm is defined when a rule needs it.
-  local function makeRule(described)
-    local name = described[1]
-    local rule, define = translationOf(described)
+-- Makes the rules of a set: their parameters by name, with the functions of their algorithms. An algorithm is defined when a rule
+-- needs it. `set.list` has the number of rules, and the algorithm and the parameters of each rule, after the index `set.at`.
+local function makeRules(set)
+  local rules, at = {}, set.at + 1
+  for i = 1, set.list[at] do
+    local name = set.list[at + 1]
+    local after, define, rule = translationOf(set.list, at)
     local algorithm = algorithms[name]
     if not algorithm then
       algorithm = define()
@@ -86,148 +87,67 @@ local function defineCalls(describedSets, nowMs, graceMs)
     rule.cells = rule.width and { 0, 0, 0, 0 }
     rule.load = algorithm.load or loadCells
     rule.save = algorithm.save or saveCells
-    return rule
+    rules[i] = rule
+    at = after
   end
+  return rules
+end
 
-  local sets = {}
+local function load(rule, key)
+  lastKey = key
+  local state = rule.load(rule, key)
+  rule.algorithm.settle(rule, state, nowMs)
+  return state
+end
 
-  local function setOf(index)
-    if not sets[index] then
-      local set = {}
-      for i, described in ipairs(describedSets[index]) do set[i] = makeRule(described) end
-      sets[index] = set
-    end
-    return sets[index]
+-- States of the present call, by charge.
+local states = {}
+local sameAmounts = {}
+
+-- Returns the amount of each charge. `amount` is a number for all charges, or a list.
+local function amountsOf(rules, amount)
+  if type(amount) == 'table' then return amount end
+  for i = 1, #rules do sameAmounts[i] = amount end
+  return sameAmounts
+end
+
+-- Writes all states, after all have been decided: a log reads entries when it needs them, and may find one that it must refuse.
+-- Redis may refuse a write after others, for example of a key that expired just now in a slot that is moving to another node.
+local function saveAll(rules, first)
+  for i = 1, #rules do
+    local state = states[i]
+    isPartly = i > 1
+    rules[i].save(rules[i], names[first + i], state, (state[1] == 0 and 0 or state[1] - nowMs) + graceMs)
   end
+  isPartly = false
+end
 
-  local lastKey
+local function figuresOf(rule, state, waitMs)
+  local used = rule.algorithm.used(rule, state, nowMs)
+  local resetAfterMs = state[1] == 0 and 0 or state[1] - nowMs
+  return format('%d,%d,%d', used, waitMs == INFINITY and -1 or waitMs, resetAfterMs)
+end
 
-  local function load(rule, key)
-    lastKey = key
-    local state = rule.load(rule, key)
-    rule.algorithm.settle(rule, state, nowMs)
-    return state
+function calls.hit(rules, first, amount)
+  local amounts = amountsOf(rules, amount)
+  local allowed = true
+  local figures
+  for i = 1, #rules do
+    local rule = rules[i]
+    local state = load(rule, names[first + i])
+    if rule.algorithm.waitMs(rule, state, nowMs, amounts[i]) > 0 then allowed = false end
+    states[i] = state
   end
-
-  -- States of the present call, by charge.
-  local states = {}
-  local sameAmounts = {}
-
-  -- Returns the amount of each charge. `amount` is a number for all charges, or a list.
-  local function amountsOf(set, amount)
-    if type(amount) == 'table' then return amount end
-    for i = 1, #set do sameAmounts[i] = amount end
-    return sameAmounts
+  for i = 1, #rules do
+    local rule = rules[i]
+    local algorithm = rule.algorithm
+    local state = states[i]
+    if allowed or rule.countsDenied then algorithm.spend(rule, state, nowMs, amounts[i]) end
+    -- Computed again, because a denied hit that counts may have made the wait longer.
+    local waitMs = allowed and 0 or algorithm.waitMs(rule, state, nowMs, amounts[i])
+    local ofCharge = figuresOf(rule, state, waitMs)
+    figures = figures and figures .. ',' .. ofCharge or ofCharge
   end
-
-  -- Writes all states, after all have been decided. Until then a log may still read an entry that it must refuse.
-  local function saveAll(set, firstKey)
-    for i = 1, #set do
-      local state = states[i]
-      set[i].save(set[i], KEYS[firstKey + i], state, (state[1] == 0 and 0 or state[1] - nowMs) + graceMs)
-    end
-  end
-
-  local function figuresOf(rule, state, waitMs)
-    local used = rule.algorithm.used(rule, state, nowMs)
-    local resetAfterMs = state[1] == 0 and 0 or state[1] - nowMs
-    return format('%d,%d,%d', used, waitMs == INFINITY and -1 or waitMs, resetAfterMs)
-  end
-
-  local function hit(set, firstKey, amount)
-    local amounts = amountsOf(set, amount)
-    local allowed = true
-    local figures
-    for i = 1, #set do
-      local rule = set[i]
-      local state = load(rule, KEYS[firstKey + i])
-      if rule.algorithm.waitMs(rule, state, nowMs, amounts[i]) > 0 then allowed = false end
-      states[i] = state
-    end
-    for i = 1, #set do
-      local rule = set[i]
-      local algorithm = rule.algorithm
-      local state = states[i]
-      if allowed or rule.countsDenied then algorithm.spend(rule, state, nowMs, amounts[i]) end
-      -- Computed again, because a denied hit that counts may have made the wait longer.
-      local waitMs = allowed and 0 or algorithm.waitMs(rule, state, nowMs, amounts[i])
-      local ofCharge = figuresOf(rule, state, waitMs)
-      figures = figures and figures .. ',' .. ofCharge or ofCharge
-    end
-    saveAll(set, firstKey)
-    return figures
-  end
-
-  local function timedHit(set, firstKey, amount)
-    return hit(set, firstKey, amount) .. ',' .. format('%d', nowMs)
-  end
-
-  local function peek(set, firstKey, amount)
-    local amounts = amountsOf(set, amount)
-    local figures
-    for i = 1, #set do
-      local rule = set[i]
-      local state = load(rule, KEYS[firstKey + i])
-      local ofCharge = figuresOf(rule, state, rule.algorithm.waitMs(rule, state, nowMs, amounts[i]))
-      figures = figures and figures .. ',' .. ofCharge or ofCharge
-    end
-    return figures
-  end
-
-  local function put(set, firstKey, amount, operation)
-    local rule = set[1]
-    local state = load(rule, KEYS[firstKey + 1])
-    rule.algorithm[operation == 'inc' and 'spend' or 'put'](rule, state, nowMs, amount)
-    local used = rule.algorithm.used(rule, state, nowMs)
-    states[1] = state
-    saveAll(set, firstKey)
-    return format('%d', used)
-  end
-
-  -- A list of amounts may be followed by the end of each state.
-  local function refund(set, firstKey, amount)
-    local amounts = amountsOf(set, amount)
-    local ends = type(amount) == 'table' and amount
-    for i = 1, #set do states[i] = load(set[i], KEYS[firstKey + i]) end
-    local usedOnFirst
-    for i = 1, #set do
-      local rule = set[i]
-      rule.algorithm.refund(rule, states[i], nowMs, amounts[i], ends and ends[#set + i])
-      usedOnFirst = usedOnFirst or rule.algorithm.used(rule, states[i], nowMs)
-    end
-    saveAll(set, firstKey)
-    return format('%d', usedOnFirst)
-  end
-
-  local function reset(set, firstKey)
-    for i = 1, #set do call('DEL', KEYS[firstKey + i]) end
-    return '0'
-  end
-
-  local function get(set, firstKey)
-    local rule = set[1]
-    return format('%d', rule.algorithm.used(rule, load(rule, KEYS[firstKey + 1]), nowMs))
-  end
-
-  local function expiresAt(set, firstKey)
-    return format('%d', load(set[1], KEYS[firstKey + 1])[1])
-  end
-
-  local OPERATIONS = {
-    hit = hit,
-    timedHit = timedHit,
-    peek = peek,
-    inc = put,
-    set = put,
-    refund = refund,
-    reset = reset,
-    get = get,
-    expiresAt = expiresAt,
-  }
-
-  local function step(operation, setIndex, amount, firstKey)
-    return OPERATIONS[operation](setOf(setIndex), firstKey, amount, operation)
-  end
-
-  return step, function() return lastKey end
+  saveAll(rules, first)
+  return figures
 end

@@ -13,10 +13,22 @@ const encoder = new TextEncoder()
 export function slotOf(name: string): number {
   const open = name.indexOf('{')
   const close = name.indexOf('}', open + 1)
-  const tag = open >= 0 && close > open + 1 ? name.slice(open + 1, close) : name
+  const hasTag = open >= 0 && close > open + 1
+  const from = hasTag ? open + 1 : 0
+  const to = hasTag ? close : name.length
   let crc = 0
-  for (const byte of encoder.encode(tag)) crc = ((crc << 8) & 0xffff) ^ TABLE[(crc >> 8) ^ byte]
+  for (let i = from; i < to; i++) {
+    const code = name.charCodeAt(i)
+    if (code > 127) return crcOf(encoder.encode(name.slice(from, to))) % SLOTS
+    crc = ((crc << 8) & 0xffff) ^ TABLE[(crc >> 8) ^ code]
+  }
   return crc % SLOTS
+}
+
+function crcOf(bytes: Uint8Array): number {
+  let crc = 0
+  for (const byte of bytes) crc = ((crc << 8) & 0xffff) ^ TABLE[(crc >> 8) ^ byte]
+  return crc
 }
 
 /** Tags by slot, as far as they were needed. Each text of 14 binary digits has a slot of its own. */

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
 import { beforeTests, freshPrefix, patientLimiter, realRedis } from '../../../test/redis/real-redis.ts'
+import type { Call, Operation } from '../../core/call.ts'
 import { createLimiter, slidingLog } from '../../index.ts'
 import { definitionStore, fakeClock } from '../../testing/index.ts'
 import { seededRandom } from '../../testing/random.ts'
@@ -50,6 +51,36 @@ test.each([2_000, 80_000])('a hit on a log of %i entries whose sum passes 2^53 l
   clock.advance(1)
   expect(await limiter.hit('ada', { cost: 5 })).toMatchObject({ remaining: 100_000 - entries - 6 })
   expect(await limiter.refund('ada', 3)).toBe(entries + 3)
+})
+
+test('a refund that names an old entry of a long log reads and writes the newer ones in a few commands', async () => {
+  const random = seededRandom()
+  const clock = fakeClock()
+  const rule = slidingLog({ limit: 5000, window: '1d' })
+  const real = redisStore(redis.it, { prefix: freshPrefix(), clock }).tally([rule])
+  const defined = definitionStore(clock).tally([rule])
+  const callOf = (operation: Operation, endsAt?: number): Call => ({
+    operation,
+    charges: [{ rule: 0, key: 'ada', amount: 2, ...(endsAt !== undefined && { endsAt }) }],
+  })
+  const times: number[] = []
+  for (let entry = 0; entry < 2200; entry++) {
+    clock.advance(1)
+    times.push(clock.now())
+    defined.ask(callOf('inc'))
+    await real.ask(callOf('inc'))
+  }
+  for (const nth of [0, 1, 500, 501, 700, 1699, 1700, 2199, random.whole(0, 2199)]) {
+    const where = `SEED=${random.seed}, entry ${nth}`
+    const refund = callOf('refund', times[nth] + rule.windowMs)
+    const before = await listCommands()
+    expect(await real.ask(refund), where).toEqual(defined.ask(refund))
+    expect((await listCommands()) - before, where).toBeLessThan(60)
+    for (const cost of [1, 600, 3000]) {
+      const peek: Call = { operation: 'peek', charges: [{ rule: 0, key: 'ada', amount: cost }] }
+      expect(await real.ask(peek), where).toEqual(defined.ask(peek))
+    }
+  }
 })
 
 test('sums that pass 2^53 again and again change no answer', async () => {

@@ -1,19 +1,192 @@
-// Made by scripts/build-redis-program.mjs from the rule catalogue and the .lua files beside the definitions. Change those, then run it.
+// Made by scripts/build-redis-program.mjs from the rule catalogue and the .lua files. Change those, then run it.
 
-/** Names of a rule's parameters in the order in which the program reads them, by algorithm. */
-export const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
-  'fixed-window': ['limit', 'windowMs', 'isOnClock', 'elastic', 'countsDenied'],
-  'sliding-log': ['limit', 'windowMs'],
-  'sliding-window': ['limit', 'windowMs', 'isOnClock', 'roundsDown', 'mostUsed'],
-  meter: ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed'],
-  'stepped-meter': ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed'],
-  'wide-meter': ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed'],
-  'wide-stepped-meter': ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed'],
+import type { ProgramParts, TranslationParts } from './join-program.ts'
+
+/** The index of each algorithm's translation, and the names of its parameters in the order in which programs read them. */
+export const ALGORITHMS: Readonly<Record<string, { readonly translation: number; readonly parameters: readonly string[] }>> = {
+  'fixed-window': { translation: 0, parameters: ['limit', 'windowMs', 'isOnClock', 'elastic', 'countsDenied'] },
+  'sliding-log': { translation: 1, parameters: ['limit', 'windowMs'] },
+  'sliding-window': { translation: 2, parameters: ['limit', 'windowMs', 'isOnClock', 'roundsDown', 'mostUsed'] },
+  meter: { translation: 3, parameters: ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed', 'rate'] },
+  'stepped-meter': { translation: 3, parameters: ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed', 'rate'] },
+  'wide-meter': { translation: 3, parameters: ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed', 'rate'] },
+  'wide-stepped-meter': { translation: 3, parameters: ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed', 'rate'] },
 }
 
-export const PROGRAM_SHA1 = 'a75c45155fe7ed75954b36725ef715ee562fe0ec'
+/** SHA-1 of the general program. */
+export const GENERAL_SHA1 = '808e13fd2b38c3feddbb6988b454e9927116df9e'
 
-export const PROGRAM = `local MAX = 9007199254740991
+/** SHA-1 of each small program. Index i is the program with the translations whose bits are set in i + 1. */
+export const SMALL_SHA1 = [
+  '38a45b09c4d14e0376dfda2d5785582f98d35b87',
+  '6032149b426dd63fa348820ef4904887c4f9aef9',
+  '1d4469e85ead5083407b2e6171aa24f1fd51b940',
+  '7b5b35487755b1ddccb1ec5be90d332544c8fce7',
+  '7e858ddb0b8ccadf87f91d8ce5410c607e0cc761',
+  'ebae621942aa71a02088b59f769ab6c9bac45b41',
+  '87c31f5418ff561734a9ff2d69312d838cf89d92',
+  'd56508b310108e7577b40a13bf745a35417dddad',
+  'd0f35190735f0fde108841fc87c599bb77748bcc',
+  '4779f5faec832450176bcdb10f6b7b1cfc206458',
+  '4d53f5eedc4181b2863dce8a7d96a2994fbe5b70',
+  '5340656fd33884d7134b523aea691ad0e7f4562a',
+  'acbfbaf7fe42290978c8a952a1857db123deb3d8',
+  'ae1ab1811b505e5f3e7ede726753a1c6c8921dd0',
+  '15278cd8e9a181d66ab6660606a220ad3fc5032a',
+]
+
+export const PARTS: ProgramParts = {
+  command: `local KEYS, ARGV = KEYS, ARGV
+local call = redis.call
+local names, base, nameCount = KEYS, 0, #KEYS
+local at = 1
+local nowMs, graceMs = '', 1000
+if ARGV[1] ~= '' then
+at = 3
+base = ARGV[1] + 0
+nowMs = ARGV[2]
+if ARGV[3] ~= '' then
+at = 5
+nameCount = nameCount - 1
+local note, bit, value, lifeMs = KEYS[#KEYS], ARGV[3], ARGV[4], ARGV[5]
+local before = redis.pcall('SETBIT', note, bit, value)
+if type(before) == 'table' then
+if not string.find(before.err, 'WRONGTYPE', 1, true) then return before end
+call('DEL', note)
+before = call('SETBIT', note, bit, value)
+end
+local restMs = call('PTTL', note)
+local char, rep = string.char, string.rep
+if restMs < 0 then
+local bytes = math.floor(bit / 8)
+if value == '0' then
+call('SET', note, rep(char(0), bytes) .. char(2 ^ (7 - bit % 8) - 1) .. rep(char(255), 511 - bytes))
+before = 1
+elseif bytes > 128 then
+call('SETRANGE', note, 0, rep(char(255), bytes - 128))
+end
+end
+if before == value + 0 then
+return redis.error_reply('REPEATED this command was sent before, and its answer was lost')
+end
+if restMs < lifeMs / 2 then call('PEXPIRE', note, lifeMs) end
+if bit % 512 == 511 then
+local executed, executedBefore, bytes = char(255 * value), char(255 - 255 * value), (bit - 1023) / 8
+if bytes > 0 then
+local from = math.max(0, bytes - 256)
+call('SETRANGE', note, from, rep(executed, bytes - from))
+else
+call('SETRANGE', note, 384, rep(executedBefore, bytes + 128))
+end
+end
+end
+if base > 0 then names, nameCount = ARGV, #ARGV - base end
+end
+if nowMs ~= '' then
+nowMs, graceMs = nowMs + 0, 3600000
+else
+local time = call('TIME')
+nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local packBytes, unpackBytes = struct.pack, struct.unpack`,
+  hits: `local cost, costs = ARGV[at + 1], ARGV
+if cost ~= '' then cost = cost + 0 else cost = nil end
+local list, listAt = ARGV, at + 1
+local ruleCount = ARGV[at + 2] + 0
+local first, count = base, nameCount / ruleCount
+local set, longWay`,
+  generalHits: `local list, listAt = set.list, set.at
+local cost, costs = amount, amount
+if type(amount) == 'table' then cost = nil end`,
+  rulesOfRun: `local after, isShort = listAt + 1, true
+local way, a, b, c, d, e, f
+local rules = ruleCount > 1 and { 0, 0, 0, 0 }
+for i = 1, ruleCount do
+local name = list[after + 1]
+--@shortWays
+isShort = isShort and way
+if rules then rules[i] = { way, a, b, c, d, e, f } end
+end`,
+  runOfHits: `local try, format = redis.pcall, string.format
+local seen = rules and { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+local answers = count > 1 and {}
+local costAt, costStep = 0, 0
+if costs == list then costAt, costStep = after, ruleCount end
+for i = 1, count do
+local answer, name, loaded, used, endsAt, value, loadedEnd, waitMs
+if isShort then
+for j = 1, ruleCount do
+if rules then
+local rule = rules[j]
+way, a, b, c, d, e, f = rule[1], rule[2], rule[3], rule[4], rule[5], rule[6], rule[7]
+end
+name = names[first + j]
+loaded = try('GET', name)
+used, endsAt, value, loadedEnd, waitMs = way(nowMs, loaded, cost or costs[costAt + j] + 0, a, b, c, d, e, f)
+if not used or waitMs and rules then
+answer = nil
+break
+end
+local figures = waitMs and format('%d,%d,%d', used, waitMs, endsAt - nowMs) or format('%d,0,%d', used, endsAt - nowMs)
+answer = answer and answer .. ',' .. figures or figures
+if rules then
+local k = 3 * j
+seen[k - 2], seen[k - 1], seen[k] = value, loadedEnd, endsAt
+end
+end
+for j = 1, answer and ruleCount or 0 do
+if rules then
+local k = 3 * j
+name, value, loadedEnd, endsAt = names[first + j], seen[k - 2], seen[k - 1], seen[k]
+end
+local refusal
+if endsAt - endsAt % 512 ~= loadedEnd - loadedEnd % 512 or (nowMs + i) % 16 == 0 and try('PTTL', name) == -1 then
+refusal = try('SET', name, value, 'PX', format('%d', endsAt - nowMs + graceMs)).err
+elseif not waitMs then
+refusal = try('SET', name, value, 'KEEPTTL').err
+end
+if refusal then
+answer = j > 1 and cjson.encode('PARTLY ' .. refusal .. ' (' .. name .. ')') or nil
+break
+end
+end
+end
+if not answer then
+--@longWay
+longWay = longWay or defineCalls(names, nowMs, graceMs)
+local amount = cost
+if not cost then
+amount = {}
+for j = 1, ruleCount do amount[j] = costs[costAt + j] + 0 end
+end
+set = set or { list = list, at = listAt }
+answer = longWay('hit', set, first, amount)
+end
+if not answers then return answer end
+answers[i] = answer
+first = first + ruleCount
+if not cost then costAt = costAt + costStep end
+end
+return table.concat(answers, ',')`,
+  general: `local request = cjson.decode(ARGV[at + 1])
+local sets = {}
+for i, list in ipairs(request.sets) do sets[i] = { list = list, at = 0 } end
+local replies = {}
+local runs = request.runs
+local first = base
+for i = 1, #runs, 4 do
+local operation, set, amount, count = runs[i], sets[runs[i + 1]], runs[i + 2], runs[i + 3]
+local ruleCount = set.list[1] + 0
+if operation == 'hit' then
+replies[#replies + 1] = runOfHits(set, ruleCount, first, count, amount)
+else
+longWay = longWay or defineCalls(names, nowMs, graceMs)
+for j = 0, count - 1 do replies[#replies + 1] = longWay(operation, set, first + j * ruleCount, amount) end
+end
+first = first + count * ruleCount
+end
+return table.concat(replies, ',')`,
+  wholeNumbers: `local MAX = 9007199254740991
 local INFINITY = math.huge
 local function floorDiv(dividend, divisor)
 return math.floor(dividend / divisor)
@@ -50,25 +223,221 @@ error('sluice: this value is not a state of its rule: reset() removes it', 0)
 end
 local function isWhole(number)
 return number >= 0 and number <= MAX and number % 1 == 0
+end`,
+  calls: `local calls = {}
+local call, format = redis.call, string.format
+local packBytes, unpackBytes = struct.pack, struct.unpack
+local lastKey
+local isPartly = false
+local function areWhole(a, b, c, d)
+local haveNoFraction = a % 1 + b % 1 + c % 1 + d % 1 == 0
+return haveNoFraction and a >= 0 and b >= 0 and c >= 0 and d >= 0 and a <= MAX and b <= MAX and c <= MAX and d <= MAX
 end
-local function fixedWindowShortWay(rule, nowMs, cost)
-if rule.elastic then return nil end
-local try, format, pack, unpack = redis.pcall, string.format, struct.pack, struct.unpack
-local mostUsed = rule.limit - cost
-local latestEnd = nowMs + rule.windowMs
-return function(key, looksForExpiry)
-local value = try('GET', key)
-if not value or #value ~= 16 then return end
-local expiresAt, used = unpack('<dd', value)
-local isLive = expiresAt > nowMs and expiresAt <= latestEnd and expiresAt % 1 == 0
-if not (isLive and used >= 0 and used <= mostUsed and used % 1 == 0) then return end
-if looksForExpiry and try('PTTL', key) == -1 then return end
+local function loadCells(rule, key)
+local cells = rule.cells
+local width = rule.width
+local value = call('GET', key)
+if not value then
+cells[1], cells[2], cells[3], cells[4] = 0, 0, 0, 0
+elseif width == 2 and #value == 16 then
+cells[1], cells[2] = unpackBytes('<dd', value)
+if not (isWhole(cells[1]) and isWhole(cells[2])) then refuseValue() end
+elseif width >= 3 and (#value == width * 8 or #value == 32) then
+local a, b, c, d
+if #value == 32 then
+a, b, c, d = unpackBytes('<dddd', value)
+else
+a, b, c = unpackBytes('<ddd', value)
+c, d = rule.algorithm.unpackRate(rule, c)
+end
+if not areWhole(a, b, c, d) then refuseValue() end
+cells[1], cells[2], cells[3], cells[4] = a, b, c, d
+if not rule.algorithm.isSound(rule, cells) then refuseValue() end
+else
+refuseValue()
+end
+rule.loaded = value
+rule.loadedEnd = cells[1]
+return cells
+end
+local function saveCells(rule, key, cells, ttlMs)
+local expiresAt = cells[1]
+if expiresAt == 0 then
+if rule.loaded then call('DEL', key) end
+return
+end
+local value
+if rule.width == 2 then
+value = packBytes('<dd', expiresAt, cells[2])
+elseif rule.width == 3 then
+value = packBytes('<ddd', expiresAt, cells[2], rule.rate)
+else
+value = packBytes('<dddd', expiresAt, cells[2], cells[3], cells[4])
+end
+if expiresAt ~= rule.loadedEnd or call('PTTL', key) == -1 then
+call('SET', key, value, 'PX', ttlMs)
+elseif value ~= rule.loaded then
+call('SET', key, value, 'KEEPTTL')
+end
+end
+local algorithms = {}
+local function makeRules(set)
+local rules, at = {}, set.at + 1
+for i = 1, set.list[at] do
+local name = set.list[at + 1]
+local after, define, rule = translationOf(set.list, at)
+local algorithm = algorithms[name]
+if not algorithm then
+algorithm = define()
+algorithms[name] = algorithm
+end
+if algorithm.make then algorithm.make(rule, name) end
+rule.algorithm = algorithm
+rule.cells = rule.width and { 0, 0, 0, 0 }
+rule.load = algorithm.load or loadCells
+rule.save = algorithm.save or saveCells
+rules[i] = rule
+at = after
+end
+return rules
+end
+local function load(rule, key)
+lastKey = key
+local state = rule.load(rule, key)
+rule.algorithm.settle(rule, state, nowMs)
+return state
+end
+local states = {}
+local sameAmounts = {}
+local function amountsOf(rules, amount)
+if type(amount) == 'table' then return amount end
+for i = 1, #rules do sameAmounts[i] = amount end
+return sameAmounts
+end
+local function saveAll(rules, first)
+for i = 1, #rules do
+local state = states[i]
+isPartly = i > 1
+rules[i].save(rules[i], names[first + i], state, (state[1] == 0 and 0 or state[1] - nowMs) + graceMs)
+end
+isPartly = false
+end
+local function figuresOf(rule, state, waitMs)
+local used = rule.algorithm.used(rule, state, nowMs)
+local resetAfterMs = state[1] == 0 and 0 or state[1] - nowMs
+return format('%d,%d,%d', used, waitMs == INFINITY and -1 or waitMs, resetAfterMs)
+end
+function calls.hit(rules, first, amount)
+local amounts = amountsOf(rules, amount)
+local allowed = true
+local figures
+for i = 1, #rules do
+local rule = rules[i]
+local state = load(rule, names[first + i])
+if rule.algorithm.waitMs(rule, state, nowMs, amounts[i]) > 0 then allowed = false end
+states[i] = state
+end
+for i = 1, #rules do
+local rule = rules[i]
+local algorithm = rule.algorithm
+local state = states[i]
+if allowed or rule.countsDenied then algorithm.spend(rule, state, nowMs, amounts[i]) end
+local waitMs = allowed and 0 or algorithm.waitMs(rule, state, nowMs, amounts[i])
+local ofCharge = figuresOf(rule, state, waitMs)
+figures = figures and figures .. ',' .. ofCharge or ofCharge
+end
+saveAll(rules, first)
+return figures
+end`,
+  operations: `function calls.timedHit(rules, first, amount)
+return calls.hit(rules, first, amount) .. ',' .. format('%d', nowMs)
+end
+function calls.peek(rules, first, amount)
+local amounts = amountsOf(rules, amount)
+local figures
+for i = 1, #rules do
+local rule = rules[i]
+local state = load(rule, names[first + i])
+local ofCharge = figuresOf(rule, state, rule.algorithm.waitMs(rule, state, nowMs, amounts[i]))
+figures = figures and figures .. ',' .. ofCharge or ofCharge
+end
+return figures
+end
+local function put(rules, first, amount, change)
+local rule = rules[1]
+local state = load(rule, names[first + 1])
+rule.algorithm[change](rule, state, nowMs, amount)
+local used = rule.algorithm.used(rule, state, nowMs)
+states[1] = state
+saveAll(rules, first)
+return format('%d', used)
+end
+function calls.inc(rules, first, amount)
+return put(rules, first, amount, 'spend')
+end
+function calls.set(rules, first, amount)
+return put(rules, first, amount, 'put')
+end
+function calls.refund(rules, first, amount)
+local amounts = amountsOf(rules, amount)
+local ends = type(amount) == 'table' and amount
+for i = 1, #rules do states[i] = load(rules[i], names[first + i]) end
+local usedOnFirst
+for i = 1, #rules do
+local rule = rules[i]
+rule.algorithm.refund(rule, states[i], nowMs, amounts[i], ends and ends[#rules + i])
+usedOnFirst = usedOnFirst or rule.algorithm.used(rule, states[i], nowMs)
+end
+saveAll(rules, first)
+return format('%d', usedOnFirst)
+end
+function calls.reset(rules, first)
+for i = 1, #rules do call('DEL', names[first + i]) end
+return '0'
+end
+function calls.get(rules, first)
+local rule = rules[1]
+return format('%d', rule.algorithm.used(rule, load(rule, names[first + 1]), nowMs))
+end
+function calls.expiresAt(rules, first)
+return format('%d', load(rules[1], names[first + 1])[1])
+end`,
+  longWay: `return function(operation, set, first, amount)
+set.rules = set.rules or makeRules(set)
+local ok, answer = pcall(calls[operation], set.rules, first, amount)
+if ok then return answer end
+local text = type(answer) == 'table' and answer.err or tostring(answer)
+if isPartly then text, isPartly = 'PARTLY ' .. text, false end
+return cjson.encode(text .. ' (' .. (lastKey or names[first + 1]) .. ')')
+end`,
+}
+
+export const TRANSLATIONS: readonly TranslationParts[] = [
+  {
+    shortWay: `local function fixedWindowShortWay(nowMs, value, cost, limit, windowMs, isOnClock, elastic, countsDenied)
+if elastic then return end
+local expiresAt, used = 0, 0
+if value then
+if #value ~= 16 then return end
+expiresAt, used = unpackBytes('<dd', value)
+local areInRange = expiresAt >= 0 and expiresAt <= nowMs + windowMs and used >= 0 and used < 2 ^ 53
+if not areInRange or expiresAt % 1 + used % 1 ~= 0 then return end
+end
+if nowMs < expiresAt then
+if used <= limit - cost then
 used = used + cost
-if try('SET', key, pack('<dd', expiresAt, used), 'KEEPTTL').err then return end
-return format('%d,0,%d', used, expiresAt - nowMs)
+return used, expiresAt, packBytes('<dd', expiresAt, used), expiresAt
 end
+if countsDenied or cost > limit then return end
+return used, expiresAt, value, expiresAt, expiresAt - nowMs
 end
-local function defineFixedWindow()
+if cost > limit then return end
+expiresAt = nowMs + windowMs
+if isOnClock then expiresAt = expiresAt - nowMs % windowMs end
+return cost, expiresAt, packBytes('<dd', expiresAt, cost), 0
+end`,
+    findShortWay: `if name == 'fixed-window' then after, way, a, b, c, d, e = after + 6, fixedWindowShortWay, list[after + 2] + 0, list[after + 3] + 0, list[after + 4] == '1', list[after + 5] == '1', list[after + 6] == '1' end`,
+    definition: `local function defineFixedWindow()
 local fixedWindow = {}
 local EXPIRES_AT = 1
 local USED = 2
@@ -115,11 +484,17 @@ end
 cells[USED] = math.max(0, cells[USED] - cost)
 end
 return fixedWindow
-end
-local function defineSlidingLog()
+end`,
+    findDefinition: `if name == 'fixed-window' then return at + 6, defineFixedWindow, { limit = list[at + 2] + 0, windowMs = list[at + 3] + 0, isOnClock = list[at + 4] == '1', elastic = list[at + 5] == '1', countsDenied = list[at + 6] == '1' } end`,
+  },
+  {
+    shortWay: ``,
+    findShortWay: `if name == 'sliding-log' then after, way = after + 3, nil end`,
+    definition: `local function defineSlidingLog()
 local slidingLog = {}
 local EXPIRES_AT = 1
 local ENTRY = '<ddd'
+local MOST_AT_ONCE = 500
 local function plus(a, b)
 if a > MAX - b then return a - (MAX - b) - 1 end
 return a + b
@@ -135,19 +510,25 @@ end
 local function countOf(log)
 return log.last - log.first + 1 + #log.added
 end
-local function entryOf(log, i)
-local place = log.first + i
-if place > log.last then return log.added[place - log.last] end
-local entry = log.read[place]
-if not entry then
-local value = redis.call('LINDEX', log.key, place)
+local function noteRead(log, place, value)
 if #value ~= 24 then refuseValue() end
 local time, cost, sum = struct.unpack(ENTRY, value)
 if not (isWhole(time) and isWhole(cost) and isWhole(sum)) or cost == 0 then refuseValue() end
-entry = { time = time, cost = cost, sum = sum }
-log.read[place] = entry
+log.read[place] = { time = time, cost = cost, sum = sum }
 end
-return entry
+local function entryOf(log, i)
+local place = log.first + i
+if place > log.last then return log.added[place - log.last] end
+if not log.read[place] then noteRead(log, place, redis.call('LINDEX', log.key, place)) end
+return log.read[place]
+end
+local function readFrom(log, i)
+for place = log.first + i, log.last, MOST_AT_ONCE do
+local values = redis.call('LRANGE', log.key, place, math.min(place + MOST_AT_ONCE - 1, log.last))
+for j, value in ipairs(values) do
+if not log.read[place + j - 1] then noteRead(log, place + j - 1, value) end
+end
+end
 end
 local function newest(log)
 return entryOf(log, countOf(log) - 1)
@@ -258,6 +639,7 @@ local count = countOf(log)
 local i = firstAfter(log, time - 1)
 if i == count or entryOf(log, i).time ~= time then return end
 local newer = {}
+readFrom(log, i + 1)
 for j = i + 1, count - 1 do newer[j - i] = entryOf(log, j) end
 local left = entryOf(log, i).cost - cost
 if left > 0 then
@@ -298,14 +680,45 @@ if log.length > 0 then redis.call('DEL', key) end
 elseif log.first > 0 or log.last < log.length - 1 then
 redis.call('LTRIM', key, log.first, log.last)
 end
-for _, entry in ipairs(log.added) do
-redis.call('RPUSH', key, struct.pack(ENTRY, entry.time, entry.cost, entry.sum))
+for from = 1, #log.added, MOST_AT_ONCE do
+local values = {}
+for i = from, math.min(from + MOST_AT_ONCE - 1, #log.added) do
+local entry = log.added[i]
+values[#values + 1] = struct.pack(ENTRY, entry.time, entry.cost, entry.sum)
+end
+redis.call('RPUSH', key, unpack(values))
 end
 redis.call('PEXPIRE', key, ttlMs)
 end
 return slidingLog
+end`,
+    findDefinition: `if name == 'sliding-log' then return at + 3, defineSlidingLog, { limit = list[at + 2] + 0, windowMs = list[at + 3] + 0 } end`,
+  },
+  {
+    shortWay: `local function slidingWindowShortWay(nowMs, value, cost, limit, windowMs, isOnClock, roundsDown, mostUsed)
+if not value then
+if cost > limit then return end
+local start = isOnClock and nowMs - nowMs % windowMs or nowMs
+local expiresAt = start + 2 * windowMs
+return cost, expiresAt, packBytes('<dddd', expiresAt, start, cost, 0), 0
 end
-local function defineSlidingWindow()
+if #value ~= 32 then return end
+local expiresAt, start, current, previous = unpackBytes('<dddd', value)
+local viewMs = start + windowMs - nowMs
+local isOfWindow = viewMs > 0 and viewMs <= windowMs and start >= 0 and expiresAt == start + 2 * windowMs
+local areCounts = current >= 1 and current <= limit - cost and previous >= 0 and previous <= mostUsed
+if not (isOfWindow and areCounts) or start % 1 + current % 1 + previous % 1 ~= 0 then return end
+current = current + cost
+local used = current
+if previous > 0 then
+local inView = previous * viewMs / windowMs
+used = used + (roundsDown and math.floor(inView) or math.ceil(inView))
+if used > limit then return end
+end
+return used, expiresAt, packBytes('<dddd', expiresAt, start, current, previous), expiresAt
+end`,
+    findShortWay: `if name == 'sliding-window' then after, way, a, b, c, d, e = after + 6, slidingWindowShortWay, list[after + 2] + 0, list[after + 3] + 0, list[after + 4] == '1', list[after + 5] == '1', list[after + 6] + 0 end`,
+    definition: `local function defineSlidingWindow()
 local slidingWindow = {}
 local EXPIRES_AT = 1
 local START = 2
@@ -412,21 +825,43 @@ cells[PREVIOUS] = cells[PREVIOUS] - fromPrevious
 touch(rule, cells)
 end
 return slidingWindow
+end`,
+    findDefinition: `if name == 'sliding-window' then return at + 6, defineSlidingWindow, { limit = list[at + 2] + 0, windowMs = list[at + 3] + 0, isOnClock = list[at + 4] == '1', roundsDown = list[at + 5] == '1', mostUsed = list[at + 6] + 0 } end`,
+  },
+  {
+    shortWay: `local function meterShortWay(nowMs, value, cost, limit, unitsPerToken, drainPerTick, tickMs, mostUsed, rate)
+if rate == 0 then return end
+local ceil = math.ceil
+local debt, since, loadedEnd = 0, nowMs, 0
+if value then
+if #value ~= 24 then return end
+local expiresAt, written, writtenRate = unpackBytes('<ddd', value)
+local isOwn = writtenRate == rate and written > 0 and written <= mostUsed * unitsPerToken
+if not isOwn or written % 1 + expiresAt % 1 ~= 0 then return end
+local start = expiresAt - ceil(written / drainPerTick) * tickMs
+if start < 0 then return end
+if nowMs < expiresAt then
+local elapsed = nowMs - start
+if elapsed < 0 then return end
+local ticks = (elapsed - elapsed % tickMs) / tickMs
+debt = written - ticks * drainPerTick
+since = start + ticks * tickMs
+loadedEnd = expiresAt
 end
-local function defineMeter()
+end
+debt = debt + cost * unitsPerToken
+if debt > limit * unitsPerToken then return end
+local expiresAt = since + ceil(debt / drainPerTick) * tickMs
+return ceil(debt / unitsPerToken), expiresAt, packBytes('<ddd', expiresAt, debt, rate), loadedEnd
+end`,
+    findShortWay: `if name == 'meter' or name == 'stepped-meter' or name == 'wide-meter' or name == 'wide-stepped-meter' then after, way, a, b, c, d, e, f = after + 7, meterShortWay, list[after + 2] + 0, list[after + 3] + 0, list[after + 4] + 0, list[after + 5] + 0, list[after + 6] + 0, list[after + 7] + 0 end`,
+    definition: `local function defineMeter()
 local meter = {}
 local EXPIRES_AT = 1
 local DEBT = 2
 local PACE = 3
 local DRAIN_PER_TICK = 4
 local LENGTH_BITS = 64
-local MOST_PACKED = 2 ^ 47
-local function packRate(pace, drainPerTick)
-local bits = 0
-while 2 ^ bits < drainPerTick do bits = bits + 1 end
-local packed = pace * 2 ^ bits + drainPerTick - 1
-return packed < MOST_PACKED and packed * LENGTH_BITS + bits or 0
-end
 function meter.unpackRate(rule, rate)
 if rate == rule.rate then return rule.pace, rule.drainPerTick end
 if not isWhole(rate) then refuseValue() end
@@ -437,7 +872,6 @@ end
 function meter.make(rule, name)
 rule.isSmooth = name == 'meter' or name == 'wide-meter'
 rule.pace = rule.isSmooth and rule.unitsPerToken or rule.tickMs
-rule.rate = packRate(rule.pace, rule.drainPerTick)
 rule.width = rule.rate == 0 and 4 or 3
 end
 function meter.isSound(rule, cells)
@@ -510,263 +944,7 @@ if endsAt and cells[EXPIRES_AT] > endsAt then back = math.min(back, leastDebt(ru
 owe(rule, cells, sinceOf(rule, cells, nowMs), debt - back)
 end
 return meter
-end
-local function translationOf(described)
-local name = described[1]
-if name == 'fixed-window' then return { limit = described[2], windowMs = described[3], isOnClock = described[4], elastic = described[5], countsDenied = described[6] }, defineFixedWindow, fixedWindowShortWay end
-if name == 'sliding-log' then return { limit = described[2], windowMs = described[3] }, defineSlidingLog, nil end
-if name == 'sliding-window' then return { limit = described[2], windowMs = described[3], isOnClock = described[4], roundsDown = described[5], mostUsed = described[6] }, defineSlidingWindow, nil end
-if name == 'meter' or name == 'stepped-meter' or name == 'wide-meter' or name == 'wide-stepped-meter' then return { limit = described[2], unitsPerToken = described[3], drainPerTick = described[4], tickMs = described[5], mostUsed = described[6] }, defineMeter, nil end
-end
-local function defineCalls(describedSets, nowMs, graceMs)
-local KEYS = KEYS
-local call = redis.call
-local pack, unpack = struct.pack, struct.unpack
-local format = string.format
-local function areWhole(a, b, c, d)
-local haveNoFraction = a % 1 + b % 1 + c % 1 + d % 1 == 0
-return haveNoFraction and a >= 0 and b >= 0 and c >= 0 and d >= 0 and a <= MAX and b <= MAX and c <= MAX and d <= MAX
-end
-local function loadCells(rule, key)
-local cells = rule.cells
-local width = rule.width
-local value = call('GET', key)
-if not value then
-cells[1], cells[2], cells[3], cells[4] = 0, 0, 0, 0
-elseif width == 2 and #value == 16 then
-cells[1], cells[2] = unpack('<dd', value)
-if not (isWhole(cells[1]) and isWhole(cells[2])) then refuseValue() end
-elseif width >= 3 and (#value == width * 8 or #value == 32) then
-local a, b, c, d
-if #value == 32 then
-a, b, c, d = unpack('<dddd', value)
-else
-a, b, c = unpack('<ddd', value)
-c, d = rule.algorithm.unpackRate(rule, c)
-end
-if not areWhole(a, b, c, d) then refuseValue() end
-cells[1], cells[2], cells[3], cells[4] = a, b, c, d
-if not rule.algorithm.isSound(rule, cells) then refuseValue() end
-else
-refuseValue()
-end
-rule.loaded = value
-rule.loadedEnd = cells[1]
-return cells
-end
-local function saveCells(rule, key, cells, ttlMs)
-local expiresAt = cells[1]
-if expiresAt == 0 then
-if rule.loaded then call('DEL', key) end
-return
-end
-local value
-if rule.width == 2 then
-value = pack('<dd', expiresAt, cells[2])
-elseif rule.width == 3 then
-value = pack('<ddd', expiresAt, cells[2], rule.rate)
-else
-value = pack('<dddd', expiresAt, cells[2], cells[3], cells[4])
-end
-if expiresAt ~= rule.loadedEnd or call('PTTL', key) == -1 then
-call('SET', key, value, 'PX', ttlMs)
-elseif value ~= rule.loaded then
-call('SET', key, value, 'KEEPTTL')
-end
-end
-local algorithms = {}
-local function makeRule(described)
-local name = described[1]
-local rule, define = translationOf(described)
-local algorithm = algorithms[name]
-if not algorithm then
-algorithm = define()
-algorithms[name] = algorithm
-end
-if algorithm.make then algorithm.make(rule, name) end
-rule.algorithm = algorithm
-rule.cells = rule.width and { 0, 0, 0, 0 }
-rule.load = algorithm.load or loadCells
-rule.save = algorithm.save or saveCells
-return rule
-end
-local sets = {}
-local function setOf(index)
-if not sets[index] then
-local set = {}
-for i, described in ipairs(describedSets[index]) do set[i] = makeRule(described) end
-sets[index] = set
-end
-return sets[index]
-end
-local lastKey
-local function load(rule, key)
-lastKey = key
-local state = rule.load(rule, key)
-rule.algorithm.settle(rule, state, nowMs)
-return state
-end
-local states = {}
-local sameAmounts = {}
-local function amountsOf(set, amount)
-if type(amount) == 'table' then return amount end
-for i = 1, #set do sameAmounts[i] = amount end
-return sameAmounts
-end
-local function saveAll(set, firstKey)
-for i = 1, #set do
-local state = states[i]
-set[i].save(set[i], KEYS[firstKey + i], state, (state[1] == 0 and 0 or state[1] - nowMs) + graceMs)
-end
-end
-local function figuresOf(rule, state, waitMs)
-local used = rule.algorithm.used(rule, state, nowMs)
-local resetAfterMs = state[1] == 0 and 0 or state[1] - nowMs
-return format('%d,%d,%d', used, waitMs == INFINITY and -1 or waitMs, resetAfterMs)
-end
-local function hit(set, firstKey, amount)
-local amounts = amountsOf(set, amount)
-local allowed = true
-local figures
-for i = 1, #set do
-local rule = set[i]
-local state = load(rule, KEYS[firstKey + i])
-if rule.algorithm.waitMs(rule, state, nowMs, amounts[i]) > 0 then allowed = false end
-states[i] = state
-end
-for i = 1, #set do
-local rule = set[i]
-local algorithm = rule.algorithm
-local state = states[i]
-if allowed or rule.countsDenied then algorithm.spend(rule, state, nowMs, amounts[i]) end
-local waitMs = allowed and 0 or algorithm.waitMs(rule, state, nowMs, amounts[i])
-local ofCharge = figuresOf(rule, state, waitMs)
-figures = figures and figures .. ',' .. ofCharge or ofCharge
-end
-saveAll(set, firstKey)
-return figures
-end
-local function timedHit(set, firstKey, amount)
-return hit(set, firstKey, amount) .. ',' .. format('%d', nowMs)
-end
-local function peek(set, firstKey, amount)
-local amounts = amountsOf(set, amount)
-local figures
-for i = 1, #set do
-local rule = set[i]
-local state = load(rule, KEYS[firstKey + i])
-local ofCharge = figuresOf(rule, state, rule.algorithm.waitMs(rule, state, nowMs, amounts[i]))
-figures = figures and figures .. ',' .. ofCharge or ofCharge
-end
-return figures
-end
-local function put(set, firstKey, amount, operation)
-local rule = set[1]
-local state = load(rule, KEYS[firstKey + 1])
-rule.algorithm[operation == 'inc' and 'spend' or 'put'](rule, state, nowMs, amount)
-local used = rule.algorithm.used(rule, state, nowMs)
-states[1] = state
-saveAll(set, firstKey)
-return format('%d', used)
-end
-local function refund(set, firstKey, amount)
-local amounts = amountsOf(set, amount)
-local ends = type(amount) == 'table' and amount
-for i = 1, #set do states[i] = load(set[i], KEYS[firstKey + i]) end
-local usedOnFirst
-for i = 1, #set do
-local rule = set[i]
-rule.algorithm.refund(rule, states[i], nowMs, amounts[i], ends and ends[#set + i])
-usedOnFirst = usedOnFirst or rule.algorithm.used(rule, states[i], nowMs)
-end
-saveAll(set, firstKey)
-return format('%d', usedOnFirst)
-end
-local function reset(set, firstKey)
-for i = 1, #set do call('DEL', KEYS[firstKey + i]) end
-return '0'
-end
-local function get(set, firstKey)
-local rule = set[1]
-return format('%d', rule.algorithm.used(rule, load(rule, KEYS[firstKey + 1]), nowMs))
-end
-local function expiresAt(set, firstKey)
-return format('%d', load(set[1], KEYS[firstKey + 1])[1])
-end
-local OPERATIONS = {
-hit = hit,
-timedHit = timedHit,
-peek = peek,
-inc = put,
-set = put,
-refund = refund,
-reset = reset,
-get = get,
-expiresAt = expiresAt,
-}
-local function step(operation, setIndex, amount, firstKey)
-return OPERATIONS[operation](setOf(setIndex), firstKey, amount, operation)
-end
-return step, function() return lastKey end
-end
-local KEYS = KEYS
-local call = redis.call
-local request = cjson.decode(ARGV[1])
-local NOTED = 31
-local NOTED_MS = 600000
-local function noteOnce(key, nth, sentAs)
-local newest, executed = 0, 0
-local note = redis.pcall('GET', key)
-if type(note) == 'string' and #note == 12 then newest, executed = struct.unpack('<di4', note) end
-if not isWhole(newest) then newest, executed = 0, 0 end
-local function wasExecuted(older)
-local age = newest - older
-return age >= 0 and age <= NOTED and bit.band(executed, bit.lshift(1, age)) ~= 0
-end
-local age = newest - nth
-if age > NOTED or wasExecuted(nth) or (sentAs and wasExecuted(sentAs)) then return false end
-if age >= 0 then
-executed = bit.bor(executed, bit.lshift(1, age))
-else
-executed = bit.bor(age < -NOTED and 0 or bit.lshift(executed, -age), 1)
-newest = nth
-end
-call('SET', key, struct.pack('<di4', newest, executed), 'PX', NOTED_MS)
-return true
-end
-if request.nth and not noteOnce(KEYS[#KEYS], request.nth, request.sentAs) then
-return redis.error_reply('REPEATED this command was sent before, and its answer was lost')
-end
-local graceMs = request.now and 3600000 or 1000
-local nowMs = request.now
-if not nowMs then
-local time = call('TIME')
-nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
-end
-local step, keyOfLast
-local function longWay(operation, setIndex, amount, firstKey)
-if not step then step, keyOfLast = defineCalls(request.sets, nowMs, graceMs) end
-local ok, answer = pcall(step, operation, setIndex, amount, firstKey)
-if ok then return answer end
-local text = type(answer) == 'table' and answer.err or tostring(answer)
-return cjson.encode(text .. ' (' .. (keyOfLast() or KEYS[firstKey + 1]) .. ')')
-end
-local answers = {}
-local at = 0
-local runs = request.runs
-local firstKey = 0
-for i = 1, #runs, 4 do
-local operation, setIndex, amount, count = runs[i], runs[i + 1], runs[i + 2], runs[i + 3]
-local set = request.sets[setIndex]
-local shortWay
-if operation == 'hit' and #set == 1 then
-local rule, _, shortWayOf = translationOf(set[1])
-shortWay = shortWayOf and shortWayOf(rule, nowMs, amount)
-end
-for _ = 1, count do
-at = at + 1
-answers[at] = shortWay and shortWay(KEYS[firstKey + 1], at % 16 == 1) or longWay(operation, setIndex, amount, firstKey)
-firstKey = firstKey + #set
-end
-end
-return '[' .. table.concat(answers, ',') .. ']'`
+end`,
+    findDefinition: `if name == 'meter' or name == 'stepped-meter' or name == 'wide-meter' or name == 'wide-stepped-meter' then return at + 7, defineMeter, { limit = list[at + 2] + 0, unitsPerToken = list[at + 3] + 0, drainPerTick = list[at + 4] + 0, tickMs = list[at + 5] + 0, mostUsed = list[at + 6] + 0, rate = list[at + 7] + 0 } end`,
+  },
+]

@@ -1,51 +1,49 @@
 // Sends calls as one command. They are executed in their order. A command that may have been executed is not sent again.
 
 import { SluiceError } from '../../core/errors.ts'
-import type { ScriptedAnswer, ScriptedCall } from '../../engines/scripted.ts'
+import { MOVED, type ScriptedAnswer } from '../../engines/scripted.ts'
+import { type ClusterParts, slotIn } from './cluster-parts.ts'
 import { tagIn } from './hash-slot.ts'
-import { LoadedProgram } from './loaded-program.ts'
-import { PROGRAM, PROGRAM_SHA1 } from './program.ts'
-import type { Connection } from './redis-client.ts'
-import { isNoScript } from './redis-errors.ts'
+import { LoadedPrograms } from './loaded-programs.ts'
+import type { ClusterNodes, Connection } from './redis-client.ts'
+import { type RedisCall, RedisCommand } from './redis-command.ts'
+import { askedNode, isMoved, isNoScript, needsSeparateSlots } from './redis-errors.ts'
 import type { RedisKeys } from './redis-keys.ts'
-import { readAnswers } from './redis-reply.ts'
-
-/** The rules of a call. */
-export interface RedisRules {
-  /** The rules as JSON, for the program. */
-  readonly json: string
-  /** The text after the key in the name of a state, for each rule. */
-  readonly ends: readonly string[]
-}
-
-type RedisCall = ScriptedCall<RedisRules>
-
-/** Consecutive calls that differ only in their keys. */
-interface Run {
-  readonly operation: string
-  readonly rules: string
-  readonly amount: number | string
-  count: number
-}
+import { SenderNote } from './sender-note.ts'
 
 /** The most nodes that are remembered. Nodes of a cluster come and go, so all are forgotten when there are more. */
 const MOST_NODES = 1000
+
+/** The way of a command to its server. */
+interface Channel {
+  /** Name of the server, as far as it is known. */
+  readonly server: string
+  /** True if the command goes to the connection of a node. */
+  readonly isDirect?: boolean
+  /** True if the names of states are arguments, and no key is declared. */
+  readonly isUndeclared?: boolean
+  /** The slot of the note about executed commands. Set if the client may send a command twice. */
+  readonly noteIn?: number
+  /** Sends a command. Undefined if its node is not connected any more. */
+  send(command: readonly string[]): Promise<unknown> | undefined
+}
 
 export class RedisBatch {
   readonly #connection: Connection
   readonly #keys: RedisKeys
   readonly #now: (() => number) | undefined
-  /** Id of this sender, so that the program can detect resent commands. */
-  #sender: string | undefined
-  /** Number of commands sent, by part. */
-  readonly #sent = new Map<string, number>()
-  /** Programs by node. Without a cluster there is one. */
-  readonly #programs = new Map<string, LoadedProgram>()
+  /** The parts of a cluster. Undefined on one server. */
+  readonly #parts: ClusterParts | undefined
+  /** Notes about executed commands, by slot. */
+  readonly #notes = new Map<number, SenderNote>()
+  /** Programs by node. Without a cluster there is one node. */
+  readonly #programs = new Map<string, LoadedPrograms>()
 
-  constructor(connection: Connection, keys: RedisKeys, now: (() => number) | undefined) {
+  constructor(connection: Connection, keys: RedisKeys, now: (() => number) | undefined, parts: ClusterParts | undefined) {
     this.#connection = connection
     this.#keys = keys
     this.#now = now
+    this.#parts = parts
   }
 
   /** False while a command would be refused. */
@@ -55,95 +53,134 @@ export class RedisBatch {
     return true
   }
 
-  /** Executes calls. In a cluster, `part` is the slot of all their keys. */
+  /** Executes calls. In a cluster, `part` is the node or the slot of all their keys, or their only key. */
   async execute(part: string, calls: readonly RedisCall[]): Promise<readonly ScriptedAnswer[]> {
     if (!this.#connection.isReady()) {
       this.#connection.reconnect?.()
       throw new SluiceError('ERR_STORE_REFUSED', 'the client is not connected to Redis')
     }
-    const program = this.#programAt(part)
-    if (!program.isOpen) throw new SluiceError('ERR_STORE_REFUSED', 'the program is being loaded into Redis')
-    const routing = this.#keys.startOf(calls[0].charges[0].key) + calls[0].rules.ends[0]
-    const nth = this.#next(part)
-    const how = program.enter() ? ['EVAL', PROGRAM] : ['EVALSHA', PROGRAM_SHA1]
+    const command = new RedisCommand(calls, this.#keys)
+    const [routing] = command.names
+    const { nodes, resends } = this.#connection
+    const slot = this.#parts === undefined ? 0 : slotIn(part)
+    if (nodes !== undefined && slot === undefined) {
+      if (!nodes.isReady(part)) return calls.map(() => MOVED)
+      const send: Channel['send'] = (words) => nodes.send(part, routing, words)
+      return this.#executeOnNode(command, { server: part, isDirect: true, isUndeclared: true, send })
+    }
+    const server = this.#parts?.serverOf(part) ?? ''
+    const byClient: Channel = {
+      server,
+      ...(resends && slot !== undefined && { noteIn: slot }),
+      send: (words) => this.#connection.send(routing, words),
+    }
+    return nodes?.ask === undefined ? this.#run(command, byClient) : this.#executeDirectly(nodes, command, byClient)
+  }
+
+  /** Executes calls on keys of any slots of a node. Calls on keys that it does not have, and others that it must not get, have moved. */
+  async #executeOnNode(command: RedisCommand, channel: Channel): Promise<readonly ScriptedAnswer[]> {
+    const { calls } = command
     try {
-      return readAnswers(await this.#connection.send(routing, [...how, ...this.#request(part, calls, nth)]), calls)
+      const answers = await this.#run(command, channel)
+      return answers.map((answer, i) => this.#separated(answer, calls[i]))
+    } catch (error) {
+      if (this.#separates(error)) return calls.map(() => MOVED)
+      throw error
+    }
+  }
+
+  /**
+   * Executes calls on keys of one slot by the connection to its node, which resends nothing, so that no note is needed. If the slot
+   * has moved, the client finds it, and learns.
+   */
+  async #executeDirectly(nodes: ClusterNodes, command: RedisCommand, byClient: Channel): Promise<readonly ScriptedAnswer[]> {
+    const { server } = byClient
+    if (!nodes.isReady(server)) return this.#run(command, byClient)
+    try {
+      return await this.#run(command, { server, isDirect: true, send: (words) => nodes.send(server, '', words) })
+    } catch (error) {
+      const asked = askedNode(error)
+      if (asked !== undefined && nodes.isReady(asked)) {
+        return this.#run(command, { server: asked, isDirect: true, send: (words) => nodes.ask?.(asked, words) })
+      }
+      if (asked !== undefined || isMoved(error)) return this.#run(command, byClient)
+      throw error
+    }
+  }
+
+  /** Takes note of an answer of a node. Returns `MOVED` for a call that the node must get slot by slot. */
+  #separated(answer: ScriptedAnswer, { charges }: RedisCall): ScriptedAnswer {
+    if (answer === MOVED) for (const { key } of charges) this.#parts?.noteMoved(key)
+    return answer instanceof SluiceError && this.#separates(answer.cause) ? MOVED : answer
+  }
+
+  /** True if an error means that each slot needs a command of its own, as all of them get from now on. */
+  #separates(error: unknown): boolean {
+    return needsSeparateSlots(error) && (this.#parts?.separateSlots() ?? false)
+  }
+
+  /** Sends a command by a channel. Returns the answers to its calls. */
+  async #run(command: RedisCommand, channel: Channel): Promise<readonly ScriptedAnswer[]> {
+    const programs = this.#programsAt(channel.server)
+    if (!programs.isOpen) throw new SluiceError('ERR_STORE_REFUSED', 'the program is being loaded into Redis')
+    const noted = channel.noteIn === undefined ? undefined : this.#noteIn(channel.noteIn).begin()
+    const args = command.arguments({
+      nowMs: this.#now?.(),
+      note: noted?.entry,
+      // The client adds its prefix only to commands that it routes itself.
+      keyPrefix: channel.isDirect ? this.#connection.keyPrefix : '',
+      isUndeclared: channel.isUndeclared,
+    })
+    let isAnswered = false
+    try {
+      const reply = await this.#send(command, programs, channel, args)
+      isAnswered = true
+      return command.read(reply)
+    } finally {
+      noted?.end(isAnswered)
+    }
+  }
+
+  /** Sends a command with its program's hash, or with the program if Redis does not have it. */
+  async #send({ program }: RedisCommand, programs: LoadedPrograms, channel: Channel, args: readonly string[]): Promise<unknown> {
+    const send = (how: readonly string[]): Promise<unknown> => {
+      const reply = channel.send([...how, ...args])
+      if (reply === undefined) throw new SluiceError('ERR_STORE_REFUSED', 'the node is not connected')
+      return reply
+    }
+    const isFirst = programs.enter(program.sha1)
+    try {
+      return await send(isFirst ? ['EVAL', program.source] : ['EVALSHA', program.sha1])
     } catch (error) {
       if (!isNoScript(error)) throw error
       // The script was not loaded, so it did not run. The same calls are sent again, with the script. The client may have sent
-      // them to another node before, where they did run. The request has the earlier number, so that the program can skip them.
-      program.missing()
-      const again = this.#request(part, calls, this.#next(part), nth)
-      return readAnswers(await this.#connection.send(routing, ['EVAL', PROGRAM, ...again]), calls)
+      // them to another node before, where they did run. The note has the same entry, so that the program can skip them.
+      programs.missing()
+      return await send(['EVAL', program.source])
     } finally {
-      program.leave()
+      programs.leave()
     }
   }
 
-  /** Returns the state of the program on the server of a part. */
-  #programAt(part: string): LoadedProgram {
-    const node = this.#connection.nodeOf?.(Number(part)) ?? ''
-    let program = this.#programs.get(node)
-    if (program === undefined) {
+  /** Returns the state of the programs on a server. */
+  #programsAt(server: string): LoadedPrograms {
+    let programs = this.#programs.get(server)
+    if (programs === undefined) {
       if (this.#programs.size === MOST_NODES) this.#programs.clear()
-      program = new LoadedProgram()
-      this.#programs.set(node, program)
+      programs = new LoadedPrograms()
+      this.#programs.set(server, programs)
     }
-    return program
+    return programs
   }
 
-  /** Returns the number of the next command to a part. */
-  #next(part: string): number {
-    const nth = (this.#sent.get(part) ?? 0) + 1
-    this.#sent.set(part, nth)
-    return nth
-  }
-
-  #request(part: string, calls: readonly RedisCall[], nth: number, sentAs?: number): string[] {
-    const names: string[] = []
-    const sets = new Map<string, number>()
-    const runs: Run[] = []
-    let last: Run | undefined
-    for (const call of calls) {
-      this.#addNames(call, names)
-      const { operation } = call
-      const rules = call.rules.json
-      const amount = amountOf(call)
-      if (last !== undefined && operation === last.operation && rules === last.rules && amount === last.amount) {
-        last.count += 1
-      } else {
-        if (!sets.has(rules)) sets.set(rules, sets.size + 1)
-        last = { operation, rules, amount, count: 1 }
-        runs.push(last)
-      }
+  /** Returns the note about executed commands in a slot. */
+  #noteIn(slot: number): SenderNote {
+    let note = this.#notes.get(slot)
+    if (note === undefined) {
+      const tag = tagIn(slot)
+      note = new SenderNote((id) => this.#keys.onceOf(tag, id))
+      this.#notes.set(slot, note)
     }
-    const runTexts = runs.map(({ operation, rules, amount, count }) => `"${operation}",${sets.get(rules)},${amount},${count}`)
-    const now = this.#now === undefined ? '' : `,"now":${this.#now()}`
-    let once = ''
-    if (this.#connection.resends) {
-      // Made here and not with the store, because Cloudflare Workers have no random numbers before the first request.
-      this.#sender ??= btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(9))))
-      names.push(this.#keys.onceOf(tagIn(Number(part)), this.#sender))
-      once = sentAs === undefined ? `,"nth":${nth}` : `,"nth":${nth},"sentAs":${sentAs}`
-    }
-    return [String(names.length), ...names, `{"sets":[${[...sets.keys()].join()}],"runs":[${runTexts.join()}]${now}${once}}`]
+    return note
   }
-
-  /** Adds the names of a call's states. */
-  #addNames({ charges, rules }: RedisCall, names: string[]): void {
-    let start = ''
-    for (let i = 0; i < charges.length; i++) {
-      const { key } = charges[i]
-      if (i === 0 || key !== charges[i - 1].key) start = this.#keys.startOf(key)
-      names.push(start + rules.ends[i])
-    }
-  }
-}
-
-/** Returns the amount of all charges; a list if they differ, followed by the ends of the states if there are any. */
-function amountOf({ charges }: RedisCall): number | string {
-  const { amount, endsAt } = charges[0]
-  if (endsAt !== undefined) return `[${[...charges.map((charge) => charge.amount), ...charges.map((charge) => charge.endsAt)]}]`
-  for (let i = 1; i < charges.length; i++) if (charges[i].amount !== amount) return `[${charges.map((charge) => charge.amount)}]`
-  return amount
 }

@@ -215,7 +215,8 @@ describe('refusals of a server are sorted correctly', () => {
     const tallies = clients.map(
       ([name, { it }]) => [name, redisStore(it.client, { prefix: freshPrefix() }).tally([five])] as const,
     )
-    for (const [, tally] of tallies) await tally.ask(onAda('peek'))
+    const warm = { operation: 'hit', charges: [{ rule: 0, key: 'warm', amount: 1 }] } as const
+    for (const [, tally] of tallies) await tally.ask(warm)
     await refusing.it.cli(...cause)
     for (const [name, tally] of tallies) {
       const refused = tally.ask(onAda('hit'))

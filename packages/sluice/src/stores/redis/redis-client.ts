@@ -2,6 +2,7 @@
 
 import { SluiceError, show } from '../../core/errors.ts'
 import { type BunRedisClient, bun, isBun } from './bun-client.ts'
+import { type IoredisNode, ioredisNodes } from './ioredis-nodes.ts'
 import { isUpstash, type UpstashClient, upstash } from './upstash-client.ts'
 import { isUpstashRest, type UpstashRest, upstashRest } from './upstash-rest.ts'
 
@@ -34,6 +35,7 @@ export interface IoredisClient {
   readonly status: string
   /** The nodes that hold each slot, the primary first. */
   readonly slots?: readonly (readonly string[])[]
+  nodes?(role: 'master'): readonly IoredisNode[]
 }
 
 export interface NodeRedisClient {
@@ -58,8 +60,19 @@ export interface Connection {
   readonly resends: boolean
   /** The prefix that the client adds to every key. */
   readonly keyPrefix: string
-  /** The node of a cluster that holds a slot, as far as the client knows. */
-  nodeOf?(slot: number): string | undefined
+  /** The nodes of a cluster, if the client has a map of slots. */
+  readonly nodes?: ClusterNodes
+}
+
+export interface ClusterNodes {
+  /** Returns the name of the node that holds a slot, as far as the client knows. */
+  nodeOf(slot: number): string | undefined
+  /** True if a command would be written to the node now, and never again. */
+  isReady(node: string): boolean
+  /** Sends a command to a node, which the client finds by its name or by `key`. Undefined if the node is not ready. */
+  send(node: string, key: string, command: readonly string[]): Promise<unknown> | undefined
+  /** Sends a command to a node that a slot is moving to. Omitted if commands with declared keys must be routed by the client. */
+  ask?(node: string, command: readonly string[]): Promise<unknown> | undefined
 }
 
 interface Emitter {
@@ -95,7 +108,7 @@ function ofFunction(send: SendCommand): Connection {
   return { send: (key, command) => send(key, command), isReady: () => true, isCluster, resends, keyPrefix: '' }
 }
 
-function isIoredis(client: object): client is IoredisClient {
+export function isIoredis(client: object): client is IoredisClient {
   return typeof (client as IoredisClient)?.call === 'function' && typeof (client as IoredisClient).options === 'object'
 }
 
@@ -114,7 +127,7 @@ function ioredis(client: IoredisClient): Connection {
     // A cluster resends if a node has gone, with any options.
     resends: isCluster || autoResendUnfulfilledCommands,
     keyPrefix,
-    nodeOf: (slot) => client.slots?.[slot]?.[0],
+    ...(isCluster && { nodes: ioredisNodes(client) }),
   }
 }
 
@@ -137,7 +150,14 @@ function nodeRedis(client: NodeRedisClient): Connection {
     // With Sentinels, the client resends if the primary has gone.
     resends: isSentinel,
     keyPrefix: '',
-    nodeOf: (slot) => client.slots?.[slot]?.master.address,
+    ...(isCluster && {
+      nodes: {
+        nodeOf: (slot) => client.slots?.[slot]?.master.address,
+        isReady: () => true,
+        // The same way as other commands, so that none overtakes another.
+        send: (_node, key, command) => send(key, false, command),
+      },
+    }),
   }
 }
 

@@ -1,11 +1,31 @@
 import { expect, test } from 'vitest'
+import { MOVED } from '../../engines/scripted.ts'
 import { sortedError } from '../../engines/store-errors.ts'
 import { SluiceError } from '../../index.ts'
-import { isNoScript, redisErrorKind } from './redis-errors.ts'
+import { askedNode, failedAnswer, isMoved, isNoScript, needsSeparateSlots, redisErrorKind } from './redis-errors.ts'
 
 const storeError = (error: unknown): SluiceError => sortedError(error, redisErrorKind, 'unknown')
 
 const inScript = ' script: 5a4ad5e8f1ba4c4a5d3a2a8d5e3ad2f5a7a1b1c1, on @user_script:1.'
+
+/** Real messages of servers and proxies that forbid undeclared keys, or keys of several slots in a script. */
+const SEPARATED = [
+  `ERR Script attempted to access keys that do not hash to the same slot${inScript}`,
+  "CROSSSLOT Keys in request don't hash to the same slot",
+  'ERR script tried accessing undeclared key, key: sluice:1:{ada}:fixed-window:five',
+  'ERR bad lua script for redis cluster, all the keys that the script uses should be passed using the KEYS array',
+  "ERR eval/evalsha number of keys can't be negative or zero in redis cluster mode",
+] as const
+
+/** Real messages of one call in a script about a key that its node does not have. */
+const NOT_HERE = [
+  'ERR Script attempted to access a non local key in a cluster node (sluice:1:{ada}:fixed-window:five)',
+  'ERR Lua script attempted to access a non local key in a cluster node (sluice:1:{ada}:fixed-window:five)',
+  'Lua script attempted to access a non local key in a cluster node (sluice:1:{ada}:fixed-window:five)',
+  'MOVED 12706 127.0.0.1:27112 (sluice:1:{ada}:fixed-window:five)',
+  'ASK 449 127.0.0.1:27112 (sluice:1:{ada}:fixed-window:five)',
+  'TRYAGAIN Multiple keys request during rehashing of slot (sluice:1:{ada}:fixed-window:five)',
+] as const
 
 /** Real messages of servers and clients, by the code that they must get. */
 const SAID = {
@@ -18,6 +38,10 @@ const SAID = {
     'ASK 449 127.0.0.1:27112',
     'TRYAGAIN Multiple keys request during rehashing of slot',
     'CLUSTERDOWN Hash slot not served',
+    `ERR Script attempted to execute a command while the cluster is down${inScript}`,
+    `ERR Script attempted to execute a write command while the cluster is down and readonly${inScript}`,
+    'Too many Cluster redirections',
+    'Cannot find node 127.0.0.1:27112',
     "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
     'NOREPLICAS Not enough good replicas to write.',
     `OOM command not allowed when used memory > 'maxmemory'.${inScript}`,
@@ -64,6 +88,7 @@ const SAID = {
     'WRONGTYPE Operation against a key holding the wrong kind of value (sluice:1:{ada}:fixed-window:five)',
     'WRONGTYPE: Operation against a key holding the wrong kind of value',
     "CROSSSLOT Keys in request don't hash to the same slot",
+    ...SEPARATED,
     "ERR unknown command 'EVALSHA', with args beginning with: ",
     'ERR Error compiling script (new function): user_script:1: unexpected symbol near <eof>',
     'sluice: this value is not a state of its rule: reset() removes it (sluice:1:{ada}:fixed-window:five)',
@@ -101,4 +126,25 @@ test('only a missing script is a missing script', () => {
   expect(isNoScript(new Error('NOSCRIPT No matching script. Please use EVAL.'))).toBe(true)
   expect(isNoScript(new Error('ERR NOSCRIPT'))).toBe(false)
   expect(isNoScript(undefined)).toBe(false)
+})
+
+test.each(NOT_HERE)('the states of a call have moved: %s', (message) => {
+  expect(failedAnswer(new Error(message))).toBe(MOVED)
+  expect(needsSeparateSlots(new Error(message))).toBe(false)
+})
+
+test.each(SEPARATED)('each slot needs a command of its own: %s', (message) => {
+  expect(needsSeparateSlots(new Error(message))).toBe(true)
+  expect(failedAnswer(new Error(message))).toMatchObject({ code: 'ERR_STORE_FATAL' })
+})
+
+test.each(NOT_HERE)('a call that was written partly has not moved: %s', (message) => {
+  expect(failedAnswer(new Error(`PARTLY ${message}`))).toMatchObject({ code: 'ERR_STORE_UNKNOWN' })
+})
+
+test('a redirection says where to', () => {
+  expect(askedNode(new Error('ASK 449 127.0.0.1:27112'))).toBe('127.0.0.1:27112')
+  expect(askedNode(new Error('MOVED 449 127.0.0.1:27112'))).toBeUndefined()
+  expect(isMoved(new Error('MOVED 449 127.0.0.1:27112'))).toBe(true)
+  expect(isMoved(new Error('ASK 449 127.0.0.1:27112'))).toBe(false)
 })

@@ -8,7 +8,7 @@ function call(operation: Operation, charges = 1): Call {
 
 test('each call gets all of its figures, to the last digit', () => {
   const calls = [call('hit', 2), call('get'), call('timedHit'), call('reset', 3), call('peek')]
-  expect(readAnswers('[1,2,3,4,5,6,9007199254740991,1,0,3,99,0,7,-1,9]', calls)).toEqual([
+  expect(readAnswers('1,2,3,4,5,6,9007199254740991,1,0,3,99,0,7,-1,9', calls)).toEqual([
     [1, 2, 3, 4, 5, 6],
     [Number.MAX_SAFE_INTEGER],
     [1, 0, 3, 99],
@@ -18,14 +18,17 @@ test('each call gets all of its figures, to the last digit', () => {
 })
 
 test('an error message takes the position of the figures, and fails its call alone', () => {
-  const reply = Buffer.from('["WRONGTYPE (sluice:1:{\u{1F600}}:x)",7]')
+  const reply = Buffer.from('"WRONGTYPE (sluice:1:{\u{1F600}}:x)",7')
   expect(readAnswers(reply, [call('hit', 2), call('get')])).toEqual([
     expect.objectContaining({ code: 'ERR_STORE_FATAL', message: expect.stringContaining('WRONGTYPE (sluice:1:{\u{1F600}}:x)') }),
     [7],
   ])
 })
 
-test('a reply that is not a list is refused; a call without figures fails', () => {
-  for (const reply of [undefined, null, 'OK', '5', '{}']) expect(() => readAnswers(reply, [])).toThrow()
-  expect(readAnswers('[]', [call('get')])).toEqual([expect.objectContaining({ code: 'ERR_STORE_FATAL' })])
+test('a reply that is not a list of figures, and one with too many or too few, is refused', () => {
+  for (const reply of [undefined, null, 'OK', '5', '{}', '1,2']) {
+    expect(() => readAnswers(reply, [call('hit')]), String(reply)).toThrow()
+  }
+  expect(() => readAnswers('1,0,3,4', [call('hit')])).toThrow()
+  expect(() => readAnswers('', [call('get')])).toThrow()
 })

@@ -3,18 +3,18 @@
 import type { Clock } from '../../core/clock.ts'
 import { SluiceError, show } from '../../core/errors.ts'
 import { checkOptions } from '../../core/options.ts'
-import type { Rule } from '../../core/rule.ts'
 import type { Store } from '../../core/store.ts'
 import { isWhole } from '../../core/whole-numbers.ts'
 import { scriptedStore } from '../../engines/scripted.ts'
 import { sortedError } from '../../engines/store-errors.ts'
 import { checkedClock } from '../../engines/system-clock.ts'
-import { slotOf } from './hash-slot.ts'
-import { RedisBatch, type RedisRules } from './redis-batch.ts'
+import { type ClusterMode, ClusterParts } from './cluster-parts.ts'
+import { openOwnConnection } from './own-connection.ts'
+import { RedisBatch } from './redis-batch.ts'
 import { type Connection, connectionOf, type RedisClient } from './redis-client.ts'
+import { describeRules, type RedisRules } from './redis-command.ts'
 import { redisErrorKind } from './redis-errors.ts'
 import { RedisKeys } from './redis-keys.ts'
-import { programArguments } from './rule-arguments.ts'
 
 export interface RedisStoreOptions {
   /** Prefix of all names in Redis. Default: `sluice`. */
@@ -23,11 +23,23 @@ export interface RedisStoreOptions {
   readonly clock?: Clock
   /** The most calls in one command. With 1, each call is a command of its own. Default: 64. */
   readonly batch?: number
+  /**
+   * The keys that share a command in a cluster: all keys of a node, or all keys of a slot. Default: of a node, if the client has a
+   * map of slots and the servers allow it.
+   */
+  readonly cluster?: ClusterMode
+  /**
+   * True if the store opens a connection of its own, which resends nothing, and closes it in `close`. Only with ioredis and
+   * iovalkey clients of one server. Default: false.
+   */
+  readonly ownConnection?: boolean
 }
 
 export interface RedisStore extends Store<'async'> {}
 
-const OPTIONS = ['prefix', 'clock', 'batch'] as const
+const OPTIONS = ['prefix', 'clock', 'batch', 'cluster', 'ownConnection'] as const
+
+const CLUSTER_MODES: readonly unknown[] = ['node', 'slot'] satisfies ClusterMode[]
 
 /**
  * Larger commands save little, block Redis for its other clients for longer, and leave Redis idle while the answers are read.
@@ -39,7 +51,7 @@ const MOST_BATCH = 1024
 /** Makes a store in Redis or Valkey, for any number of processes. The caller connects and closes the client. */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): RedisStore {
   checkOptions('redisStore', options, OPTIONS)
-  const { prefix = 'sluice', clock, batch = DEFAULT_BATCH } = options
+  const { prefix = 'sluice', clock, batch = DEFAULT_BATCH, cluster, ownConnection = false } = options
   if (!isWhole(batch, 1, MOST_BATCH)) {
     throw new SluiceError(
       'ERR_OPTION',
@@ -47,28 +59,35 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       { option: 'batch', value: batch },
     )
   }
+  if (cluster !== undefined && !CLUSTER_MODES.includes(cluster)) {
+    const message = `redisStore needs cluster to be 'node' or 'slot', got ${show(cluster)}`
+    throw new SluiceError('ERR_OPTION', message, { option: 'cluster', value: cluster })
+  }
+  if (typeof ownConnection !== 'boolean') {
+    const message = `redisStore needs ownConnection to be true or false, got ${show(ownConnection)}`
+    throw new SluiceError('ERR_OPTION', message, { option: 'ownConnection', value: ownConnection })
+  }
   const checked = clock === undefined ? undefined : checkedClock(clock)
-  const connection = connectionOf(client)
   const keys = new RedisKeys(prefix)
-  const commands = new RedisBatch(connection, keys, checked?.now)
-  const { nodeOf } = connection
+  const own = ownConnection ? openOwnConnection(client) : undefined
+  const connection = own?.connection ?? connectionOf(client)
+  const parts = connection.isCluster ? new ClusterParts(connection, keys, cluster) : undefined
+  const commands = new RedisBatch(connection, keys, checked?.now, parts)
   return scriptedStore<RedisRules>({
     ...(checked && { clock: checked }),
     most: batch,
-    describe: (rules) => describe(rules, keys),
+    describe: (rules) => describeRules(rules, keys),
     execute: (part, calls) => commands.execute(part, calls),
     sortError: redisErrorKind,
     isOpen: () => commands.isOpen(),
     size: () => countStates(connection, keys),
-    ...(connection.isCluster && {
-      partOf: (key) => String(slotOf(`${keys.startOf(key)}}`)),
-      serverOf: (part) => nodeOf?.(Number(part)) ?? '',
+    close: async () => own?.close(),
+    ...(parts !== undefined && {
+      partOf: (key) => parts.partOf(key),
+      exactPartOf: (key) => parts.exactPartOf(key),
+      serverOf: (part) => parts.serverOf(part),
     }),
   })
-}
-
-function describe(rules: readonly Rule[], keys: RedisKeys): RedisRules {
-  return { json: JSON.stringify(rules.map(programArguments)), ends: rules.map((rule) => keys.endOf(rule)) }
 }
 
 /** Counts states by scanning all names in the database. Slow: only for people and tests. */

@@ -3,19 +3,20 @@
 
 import { createClient, createClientPool, createCluster, createSentinel } from '@redis/client'
 import { GlideClient, GlideClusterClient, Logger } from '@valkey/valkey-glide'
-import fc from 'fast-check'
 import { Cluster, Redis } from 'ioredis'
 import * as iovalkey from 'iovalkey'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type RedisServer, until } from '../../../../../test/servers/redis-server.mjs'
 import { startProxy, type TcpProxy } from '../../../../../test/servers/tcp-proxy.mjs'
 import { beforeTests, freshPrefix, realCluster, realRedis, realSentinel } from '../../../test/redis/real-redis.ts'
-import { runs } from '../../../test/rule-promises.ts'
 import { createLimiter, type FailureOptions, fixedWindow, type Limiter } from '../../index.ts'
+import { seededRandom } from '../../testing/random.ts'
 import { slotOf } from './hash-slot.ts'
-import { PROGRAM, PROGRAM_SHA1 } from './program.ts'
 import type { RedisClient } from './redis-client.ts'
-import { redisStore } from './redis-store.ts'
+import { describeRules, type NoteEntry, RedisCommand } from './redis-command.ts'
+import { RedisKeys } from './redis-keys.ts'
+import { type RedisStoreOptions, redisStore } from './redis-store.ts'
+import { BITS, LIFE_MS, type NotedCommand, SenderNote } from './sender-note.ts'
 
 Logger.setLoggerConfig('off')
 
@@ -42,8 +43,14 @@ async function loseAnswer<T>(server: RedisServer, proxy: TcpProxy, call: () => P
   return { answer, reconnect }
 }
 
-function limiterOn(client: RedisClient, failure: FailureOptions = { timeoutMs: 10_000 }): Limiter<'async'> {
-  return createLimiter({ rules: hundred, store: redisStore(client, { prefix: freshPrefix(), batch: 1 }), failure })
+function limiterOn(
+  client: RedisClient,
+  failure: FailureOptions = { timeoutMs: 10_000 },
+  options: RedisStoreOptions = {},
+): Limiter<'async'> {
+  const store = redisStore(client, { prefix: freshPrefix(), batch: 1, ...options })
+  onTestFinished(() => store.close())
+  return createLimiter({ rules: hundred, store, failure })
 }
 
 const server = realRedis()
@@ -90,21 +97,26 @@ const startupNodes = () => [{ host, port: cluster.it.primaries[1].port }]
 const sentinels = () => [{ host, port: watched.it.sentinel.port }]
 const url = () => `redis://${host}:${proxy.it.port}`
 
-const RESENDING: readonly (readonly [string, Setting, Connect])[] = [
+type Row = readonly [string, Setting, Connect, RedisStoreOptions?]
+
+const RESENDING: readonly Row[] = [
   ['ioredis', single, () => new Redis(proxy.it.port)],
   ['iovalkey', single, () => new iovalkey.Redis(proxy.it.port)],
-  ['an ioredis cluster', inCluster, () => new Cluster(startupNodes(), { natMap: natMap() })],
   [
-    'an ioredis cluster with resending turned off',
+    'an ioredis cluster that connects to a lost node again',
     inCluster,
-    () => new Cluster(startupNodes(), { natMap: natMap(), redisOptions: { autoResendUnfulfilledCommands: false } }),
+    () => new Cluster(startupNodes(), { natMap: natMap(), clusterNodeRetryStrategy: () => 50 }),
   ],
-  ['an iovalkey cluster', inCluster, () => new iovalkey.Cluster(startupNodes(), { natMap: natMap() })],
   ['ioredis with a Sentinel', bySentinel, () => new Redis({ sentinels: sentinels(), name: 'main' })],
   ['node-redis with a Sentinel', bySentinel, () => createSentinel({ sentinelRootNodes: sentinels(), name: 'main' }).connect()],
 ]
 
-const NOT_RESENDING: readonly (readonly [string, Setting, Connect])[] = [
+const NOT_RESENDING: readonly Row[] = [
+  ['ioredis with a connection of the store', single, () => new Redis(proxy.it.port), { ownConnection: true }],
+  ['iovalkey with a connection of the store', single, () => new iovalkey.Redis(proxy.it.port), { ownConnection: true }],
+  ['an ioredis cluster', inCluster, () => new Cluster(startupNodes(), { natMap: natMap() })],
+  ['an iovalkey cluster', inCluster, () => new iovalkey.Cluster(startupNodes(), { natMap: natMap() })],
+  ['an ioredis cluster, slot by slot', inCluster, () => new Cluster(startupNodes(), { natMap: natMap() }), { cluster: 'slot' }],
   ['ioredis with resending turned off', single, () => new Redis(proxy.it.port, { autoResendUnfulfilledCommands: false })],
   ['node-redis', single, () => createClient({ url: url() }).connect()],
   [
@@ -140,11 +152,11 @@ function closeAfterTest(client: RedisClient): void {
 }
 
 describe('a lost answer', () => {
-  for (const [name, { server, proxy, key }, connect] of RESENDING) {
+  for (const [name, { server, proxy, key }, connect, options] of RESENDING) {
     test(`${name}: the client sends the command again, and it counts once`, async () => {
       const client = await connect()
       closeAfterTest(client)
-      const limiter = limiterOn(client)
+      const limiter = limiterOn(client, undefined, options)
       await limiter.peek(key)
       const { answer, reconnect } = await loseAnswer(server(), proxy(), () => limiter.hit(key))
       reconnect()
@@ -157,11 +169,11 @@ describe('a lost answer', () => {
     })
   }
 
-  for (const [name, { server, proxy, key }, connect] of NOT_RESENDING) {
+  for (const [name, { server, proxy, key }, connect, options] of NOT_RESENDING) {
     test(`${name}: the command is not sent again`, async () => {
       const client = await connect()
       closeAfterTest(client)
-      const limiter = limiterOn(client, { timeoutMs: 1000 })
+      const limiter = limiterOn(client, { timeoutMs: 1000 }, options)
       await limiter.peek(key)
       const { answer, reconnect } = await loseAnswer(server(), proxy(), () => limiter.hit(key))
       reconnect()
@@ -218,92 +230,155 @@ describe('a lost answer', () => {
 
 describe('the note of what was executed', () => {
   const redis = beforeTests(
-    async () => {
-      const client = new Redis(server.it.port)
-      await client.script('LOAD', PROGRAM)
-      return client
-    },
+    async () => new Redis(server.it.port),
     (client) => client.disconnect(),
   )
+  const rules = [fixedWindow({ limit: 1_000_000, window: '1h' })]
 
-  interface Command {
-    readonly nth: number
-    readonly sentAs?: number
+  /** A sender over the real server. `send` sends the next command, or one again. Each has one hit on ada. */
+  async function senderOver(prefix = freshPrefix()) {
+    const keys = new RedisKeys(prefix)
+    const described = describeRules(rules, keys)
+    const charges = [{ rule: 0, key: 'ada', amount: 1 }]
+    const command = new RedisCommand([{ operation: 'hit', charges, rules: described }], keys)
+    const { program } = command
+    await redis.it.script('LOAD', program.source)
+    /** Returns if the command was executed. */
+    const send = async (entry: NoteEntry): Promise<boolean> => {
+      try {
+        await redis.it.call('evalsha', program.sha1, ...command.arguments({ note: entry }))
+        return true
+      } catch (error) {
+        expect((error as Error).message).toMatch(/^REPEATED/)
+        return false
+      }
+    }
+    const counted = async () => (await redis.it.getBuffer(command.names[0]))?.readDoubleLE(8) ?? 0
+    const noteNames = () => redis.it.keys(`${prefix}:once:*`)
+    const note = (now?: () => number) => new SenderNote((id) => keys.onceOf('x', id), now)
+    return { send, counted, noteNames, note }
   }
 
-  /** Sends commands in this order, each with one hit. Returns if each was executed, and the number of counted hits. */
-  async function execute(commands: readonly Command[]) {
-    const prefix = freshPrefix()
-    const keys = [`${prefix}:state`, `${prefix}:note`]
-    const run = (op: string, once: object) =>
-      redis.it.call(
-        'evalsha',
-        PROGRAM_SHA1,
-        2,
-        ...keys,
-        JSON.stringify({ sets: [[['fixed-window', 10_000, 60_000, 0, 0, 0]]], runs: [op, 1, op === 'hit' ? 1 : 0, 1], ...once }),
-      )
-    const executed = await Promise.all(
-      commands.map((command) =>
-        run('hit', command).then(
-          () => true,
-          (error: Error) => {
-            expect(error.message).toMatch(/^REPEATED/)
-            return false
-          },
-        ),
-      ),
-    )
-    const [counted] = JSON.parse((await run('get', {})) as string)
-    return { executed, counted }
-  }
-
-  /** A slow, obvious model: remembers all commands. It makes no statement about commands that are 32 or more behind the newest. */
-  function modelOf(commands: readonly Command[]): boolean[] {
-    const executed = new Set<number>()
-    let newest = 0
-    const isKnown = (nth: number) => newest - nth <= 31 && executed.has(nth)
-    return commands.map(({ nth, sentAs }) => {
-      if (newest - nth > 31 || isKnown(nth) || (sentAs !== undefined && isKnown(sentAs))) return false
-      executed.add(nth)
-      newest = Math.max(newest, nth)
-      return true
-    })
-  }
-
-  test('is right about any commands in any order', async () => {
-    const nth = fc.oneof(
-      fc.integer({ min: 1, max: 12 }),
-      fc.integer({ min: 1, max: 100 }),
-      fc.integer({ min: 1, max: 2 ** 53 - 1 }),
-    )
-    const command: fc.Arbitrary<Command> = fc.oneof(fc.record({ nth }), fc.record({ nth, sentAs: nth }))
-    await fc.assert(
-      fc.asyncProperty(fc.array(command, { maxLength: 120, size: 'max' }), async (commands) => {
-        const { executed, counted } = await execute(commands)
-        expect(executed).toEqual(modelOf(commands))
-        expect(counted).toBe(executed.filter(Boolean).length)
-      }),
-      runs(150),
-    )
+  test('lets every command run exactly once that is sent several times, in any order, cycle after cycle', async () => {
+    const { send, counted, note } = await senderOver()
+    const random = seededRandom()
+    const sender = note()
+    let sent = 0
+    let waiting: NotedCommand[] = []
+    while (sent < 3 * BITS) {
+      const begun = Array.from({ length: random.whole(1, 200) }, () => sender.begin())
+      sent += begun.length
+      waiting.push(...begun)
+      // Commands overtake each other, and some come twice.
+      const arrivals = waiting.flatMap((command) => (random.whole(0, 9) === 0 ? [command, command] : [command]))
+      const executed = new Map<NotedCommand, boolean>()
+      const results = arrivals
+        .sort(() => random.whole(-1, 1))
+        .map(async (command) => ({ command, ran: await send(command.entry) }))
+      for (const { command, ran } of await Promise.all(results)) {
+        expect(ran, `SEED=${random.seed}, bit ${command.entry.bit}`).toBe(!executed.has(command))
+        executed.set(command, ran)
+      }
+      for (const command of waiting) command.end(true)
+      waiting = []
+    }
+    expect(await counted()).toBe(sent)
   })
 
-  test('lets every command run exactly once that is sent several times and overtaken by less than 32', async () => {
-    const times = fc.integer({ min: 1, max: 3 })
-    const late = fc.integer({ min: 0, max: 31 })
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.record({ times, late }), { minLength: 1, maxLength: 60 }), async (sent) => {
-        const arrivals = sent.flatMap(({ times, late }, i) =>
-          // The first sending comes up to 31 positions late. The commands that are sent again come any time after it.
-          Array.from({ length: times }, (_, again) => ({ nth: i + 1, at: i + late + again * 40 })),
-        )
-        const commands = arrivals.sort((a, b) => a.at - b.at).map(({ nth }) => ({ nth }))
-        const { executed, counted } = await execute(commands)
-        const ran = commands.filter((_, i) => executed[i]).map(({ nth }) => nth)
-        expect(ran.sort((a, b) => a - b)).toEqual(sent.map((_, i) => i + 1))
-        expect(counted).toBe(sent.length)
-      }),
-      runs(150),
-    )
+  test('lets a command run that 1000 others have overtaken', async () => {
+    const { send, note } = await senderOver()
+    const sender = note()
+    for (let again = 0; again < 3 * BITS; again += 1001) {
+      const late = sender.begin()
+      for (let nth = 0; nth < 1000; nth++) {
+        const command = sender.begin()
+        expect(await send(command.entry)).toBe(true)
+        command.end(true)
+      }
+      expect(await send(late.entry)).toBe(true)
+      expect(await send(late.entry)).toBe(false)
+      late.end(true)
+    }
+  })
+
+  test('a command that is far behind the newest keeps its bit, because a new note begins', async () => {
+    const { send, counted, noteNames, note } = await senderOver()
+    const sender = note()
+    const late = sender.begin()
+    expect(await send(late.entry)).toBe(true)
+    for (let nth = 1; nth <= BITS; nth++) {
+      const command = sender.begin()
+      expect(await send(command.entry)).toBe(true)
+      command.end(true)
+    }
+    expect(await send(late.entry)).toBe(false)
+    expect(await noteNames()).toHaveLength(2)
+    expect(await counted()).toBe(BITS + 1)
+  })
+
+  test('that Redis has lost refuses no command that was not executed, in no cycle', async () => {
+    const { send, counted, noteNames, note } = await senderOver()
+    const sender = note()
+    const random = seededRandom()
+    let sent = 0
+    const sendNext = async () => {
+      const command = sender.begin()
+      expect(await send(command.entry), `SEED=${random.seed}, command ${sent}`).toBe(true)
+      command.end(true)
+      sent += 1
+      return command
+    }
+    const some = Array.from({ length: 8 }, () => random.whole(0, 5 * BITS))
+    const all = [10, BITS + 10, 2 * BITS + 10, 3 * BITS - 20, 3 * BITS - 1, ...some].sort((a, b) => a - b)
+    for (const lostAfter of all) {
+      while (sent < lostAfter) await sendNext()
+      await redis.it.del(await noteNames())
+      expect(await noteNames()).toEqual([])
+      for (let again = 0; again < 3; again++) {
+        const { entry } = await sendNext()
+        expect(await send(entry), `SEED=${random.seed}, command ${sent} again`).toBe(false)
+      }
+    }
+    while (sent < 6 * BITS) await sendNext()
+    expect(await counted()).toBe(sent)
+    expect(await redis.it.pttl((await noteNames())[0])).toBeGreaterThan(0)
+  })
+
+  test('has an expiry after every command, and its life starts again after half of it', async () => {
+    const { send, noteNames, note } = await senderOver()
+    const sender = note()
+    await send(sender.begin().entry)
+    const [name] = await noteNames()
+    for (const [restMs, least] of [
+      [LIFE_MS / 2 + 60_000, LIFE_MS / 2],
+      [LIFE_MS / 2 - 1, LIFE_MS - 60_000],
+    ]) {
+      await redis.it.pexpire(name, restMs)
+      await send(sender.begin().entry)
+      expect(await redis.it.pttl(name)).toBeGreaterThan(least)
+    }
+    expect(await redis.it.pttl(name)).toBeLessThanOrEqual(LIFE_MS)
+    await redis.it.del(name)
+    await send(sender.begin().entry)
+    expect(await redis.it.pttl(name)).toBeGreaterThan(0)
+  })
+
+  test('ends after a failed command and after a long pause, and a new one begins', async () => {
+    const { send, noteNames, note } = await senderOver()
+    let nowMs = 0
+    const sender = note(() => nowMs)
+    const first = sender.begin()
+    await send(first.entry)
+    first.end(false)
+    const second = sender.begin()
+    expect(second.entry).toMatchObject({ bit: 0, value: 1 })
+    await send(second.entry)
+    second.end(true)
+    expect(await noteNames()).toHaveLength(2)
+    nowMs = LIFE_MS / 2
+    const third = sender.begin()
+    expect(third.entry).toMatchObject({ name: second.entry.name, bit: 1 })
+    nowMs = 2 * LIFE_MS
+    expect(sender.begin().entry.name).not.toBe(second.entry.name)
   })
 })

@@ -10,7 +10,7 @@ const withParameters = (parameters: Rule['parameters']): Rule => Object.create(r
 test('the arguments of a rule are its algorithm and its parameters, in the order of its translation', () => {
   const reversed = Object.fromEntries(Object.entries(rule.parameters).reverse())
   for (const each of [rule, withParameters(reversed)]) {
-    expect(programArguments(each)).toEqual(['fixed-window', 5, 1000, true, false, false])
+    expect(programArguments(each)).toEqual(['fixed-window', '5', '1000', '1', '0', '0'])
   }
 })
 

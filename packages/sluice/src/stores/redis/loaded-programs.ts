@@ -1,11 +1,12 @@
-// The state of the program on one server, as known from the commands sent there: not loaded, being loaded, or loaded.
+// The state of the programs on one server, as known from the commands sent there: not loaded, being loaded, or loaded.
 // Invariant: no command is sent while an earlier one may have to be sent again with the program. Else it would be decided first.
 
-/** The longest wait for a command that loads the program. Its answer may be lost. */
+/** The longest wait for a command that loads a program. Its answer may be lost. */
 const LONGEST_RELOAD_MS = 1000
 
-export class LoadedProgram {
-  #wasSent = false
+export class LoadedPrograms {
+  /** SHA-1 of each program that was sent. There are few programs. */
+  readonly #sent = new Set<string>()
   #underWay = 0
   #reloadEndsMs = 0
 
@@ -15,9 +16,9 @@ export class LoadedProgram {
   }
 
   /** Notes that a command is being sent. Returns true if it must carry the program. Commands after it find the program loaded. */
-  enter(): boolean {
-    const isFirst = !this.#wasSent
-    this.#wasSent = true
+  enter(sha1: string): boolean {
+    const isFirst = !this.#sent.has(sha1)
+    this.#sent.add(sha1)
     this.#underWay += 1
     return isFirst
   }

@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest'
+import type { Operation } from '../../core/call.ts'
+import type { Rule } from '../../core/rule.ts'
+import { fixedWindow, tokenBucket } from '../../index.ts'
+import { describeRules, type RedisCall, RedisCommand } from './redis-command.ts'
+import { RedisKeys } from './redis-keys.ts'
+import { GENERAL_PROGRAM, smallProgram } from './redis-programs.ts'
+
+const keys = new RedisKeys('p')
+const window = fixedWindow({ limit: 5, window: '1s', name: 'w' })
+const bucket = tokenBucket({ capacity: 5, refill: 1, every: '1s', name: 'b' })
+const WINDOW = ['fixed-window', '5', '1000', '0', '0', '0']
+
+function callOf(rules: readonly Rule[], key: string, amounts: readonly number[], operation: Operation = 'hit'): RedisCall {
+  return {
+    operation,
+    charges: rules.map((_, rule) => ({ rule, key, amount: amounts[rule] })),
+    rules: describeRules(rules, keys),
+  }
+}
+
+describe('the program', () => {
+  test('is a small one for hits that all have the same rules', () => {
+    const command = new RedisCommand([callOf([window], 'ada', [1]), callOf([window], 'bob', [2])], keys)
+    expect(command.program).toBe(smallProgram([window]))
+    expect(new RedisCommand([callOf([window, bucket], 'ada', [1, 1])], keys).program).toBe(smallProgram([bucket, window]))
+  })
+
+  test.each([
+    ['other rules', callOf([bucket], 'bob', [1])],
+    ['other parameters', callOf([fixedWindow({ limit: 6, window: '1s', name: 'w' })], 'bob', [1])],
+    ['another operation', callOf([window], 'bob', [1], 'peek')],
+    ['a hit that tells the time', callOf([window], 'bob', [1], 'timedHit')],
+  ])('is the general one for calls that differ: %s', (_, other) => {
+    expect(new RedisCommand([callOf([window], 'ada', [1]), other], keys).program).toBe(GENERAL_PROGRAM)
+  })
+})
+
+describe('the arguments', () => {
+  const note = { name: 'note', bit: 7, value: 1, lifeMs: 9 } as const
+  const command = new RedisCommand([callOf([window], 'ada', [1]), callOf([window], 'bob', [1])], keys)
+  const names = ['p:1:{ada}:fixed-window:w', 'p:1:{bob}:fixed-window:w']
+
+  test('declare all names, behind a header that is as short as can be', () => {
+    expect(command.names).toEqual(names)
+    expect(command.arguments()).toEqual(['2', ...names, '', '1', '1', ...WINDOW])
+  })
+
+  test('have the time and the entry of the note in the header, and the note as the last key', () => {
+    const sent = command.arguments({ nowMs: 5, note })
+    expect(sent).toEqual(['3', ...names, 'note', '0', '5', '7', '1', '9', '1', '1', ...WINDOW])
+    expect(command.arguments({ nowMs: 5 })).toEqual(['2', ...names, '0', '5', '', '1', '1', ...WINDOW])
+  })
+
+  test('have the names behind the rest, if no key is declared', () => {
+    const sent = command.arguments({ isUndeclared: true })
+    expect(sent).toEqual(['0', '11', '', '', '1', '1', ...WINDOW, ...names])
+    expect(command.arguments({ isUndeclared: true, nowMs: 5 }).slice(0, 4)).toEqual(['0', '11', '5', ''])
+  })
+
+  test('have a prefix before each name that the client does not add', () => {
+    const prefixed = names.map((name) => `app:${name}`)
+    expect(command.arguments({ keyPrefix: 'app:' }).slice(1, 3)).toEqual(prefixed)
+    expect(command.arguments({ keyPrefix: 'app:', isUndeclared: true }).slice(-2)).toEqual(prefixed)
+  })
+
+  test('have the cost of each charge if costs differ', () => {
+    const calls = [callOf([window, window], 'ada', [1, 1]), callOf([window, window], 'bob', [1, 3])]
+    expect(new RedisCommand(calls, keys).arguments().slice(5)).toEqual(['', '', '2', ...WINDOW, ...WINDOW, '1', '1', '1', '3'])
+  })
+
+  test('of the general program are runs of calls that differ only in their names', () => {
+    const calls = [
+      ...['ada', 'bob'].map((key) => callOf([window], key, [1])),
+      callOf([window], 'eve', [0], 'get'),
+      callOf([window, bucket], 'eve', [1, 2]),
+    ]
+    const [json] = new RedisCommand(calls, keys).arguments().slice(-1)
+    expect(JSON.parse(json)).toMatchObject({
+      sets: [
+        ['1', ...WINDOW],
+        ['2', ...WINDOW, 'meter', '5', '1000', '1', '1', expect.any(String), expect.any(String)],
+      ],
+      runs: ['hit', 1, 1, 2, 'get', 1, 0, 1, 'hit', 2, [1, 2], 1],
+    })
+  })
+})
