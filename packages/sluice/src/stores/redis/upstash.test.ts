@@ -114,7 +114,7 @@ describe.each(Object.entries(CLIENTS))('%s', (_, connect) => {
   ])('%s: %s, as with the other clients', async (code, word, cause, remedy) => {
     const connected = connect()
     const tally = redisStore(connected, { prefix: freshPrefix() }).tally([hundred])
-    await tally.ask(onAda('peek'))
+    await tally.ask(onAda('hit'))
     await server.it.cli(...cause)
     onTestFinished(async () => {
       await server.it.cli(...remedy)
@@ -215,7 +215,7 @@ describe('over fetch', () => {
     ['ERR_STORE_UNKNOWN', 200, page, /status 200/],
     ['ERR_STORE_UNKNOWN', 200, 'null', /status 200/],
     ['ERR_STORE_UNKNOWN', 200, '{}', /status 200/],
-    ['ERR_STORE_UNKNOWN', 200, '{"result":"{}"}', /not a list/],
+    ['ERR_STORE_UNKNOWN', 200, '{"result":"{}"}', /figures where/],
     ['ERR_STORE_UNKNOWN', 200, '{"result":[1,2]}', /counted/],
   ])('%s: status %i %s', async (code, status, text, message) => {
     front.it.requests.length = 0
