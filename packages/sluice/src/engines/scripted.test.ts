@@ -45,6 +45,40 @@ test('a part is a command of its own, with at most `most` calls, in their order'
   expect(commands).toEqual(['a: a1,a2', 'b: b1', 'a: a3'])
 })
 
+test.each([
+  ['with parts', (key: string) => key[0], [2, 1]],
+  ['without parts', undefined, [1, 1, 1]],
+])('calls wait one turn more while a part has not answered: %s', async (_, partOf, sizes) => {
+  const sent: number[] = []
+  const answer: (() => void)[] = []
+  const store = toyStore({
+    clock: fakeClock(),
+    ...(partOf && { partOf }),
+    before: (_part, calls) => {
+      sent.push(calls.length)
+      return sent.length === 1 ? new Promise<void>((resolve) => answer.push(resolve)) : undefined
+    },
+  })
+  const tally = store.tally([five])
+  const nextTurn = () => new Promise(setImmediate)
+  const hit = (key: string) => tally.ask({ operation: 'hit', charges: [{ rule: 0, key, amount: 1 }] })
+  const hits = [hit('a1')]
+  await nextTurn()
+  expect(sent.splice(0)).toEqual([1])
+  sent.push(0)
+  hits.push(hit('b1'))
+  await nextTurn()
+  hits.push(hit('b2'))
+  await nextTurn()
+  await nextTurn()
+  answer[0]()
+  await Promise.all(hits)
+  hits.push(hit('b3'))
+  await nextTurn()
+  await Promise.all(hits)
+  expect(sent.slice(1)).toEqual(sizes)
+})
+
 test('a turn sets one immediate, however many commands it takes', async () => {
   const set = vi.spyOn(globalThis, 'setImmediate')
   const tally = toyStore({ clock: fakeClock(), most: 2 }).tally([five])
