@@ -68,7 +68,7 @@ describe('a call whose states have moved', () => {
     const tally = store.tally([ofUser, ofOrg, ofRoute])
     // The states move between the peek and the charge.
     const hit = tally.ask(call('hit', 'ada', 'acme', 'search'))
-    await new Promise(setImmediate)
+    while (commands.length === 0) await Promise.resolve()
     nodes.acme = 'west'
     await expect(hit).rejects.toMatchObject({ code: 'ERR_STORE_REFUSED' })
     expect(commands.at(-1)).toBe('a south: refund search')

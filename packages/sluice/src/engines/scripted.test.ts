@@ -45,13 +45,51 @@ test('a part is a command of its own, with at most `most` calls, in their order'
   expect(commands).toEqual(['a: a1,a2', 'b: b1', 'a: a3'])
 })
 
-test('a turn sets one immediate, however many commands it takes', async () => {
+test.each([
+  ['with parts', (key: string) => key[0], [2, 1]],
+  ['without parts', undefined, [1, 1, 1]],
+])('calls wait one turn more while a part has not answered: %s', async (_, partOf, sizes) => {
+  const sent: number[] = []
+  const answer: (() => void)[] = []
+  const store = toyStore({
+    clock: fakeClock(),
+    ...(partOf && { partOf }),
+    before: (_part, calls) => {
+      sent.push(calls.length)
+      return sent.length === 1 ? new Promise<void>((resolve) => answer.push(resolve)) : undefined
+    },
+  })
+  const tally = store.tally([five])
+  const nextTurn = () => new Promise(setImmediate)
+  const hit = (key: string) => tally.ask({ operation: 'hit', charges: [{ rule: 0, key, amount: 1 }] })
+  const hits = [hit('a1')]
+  await nextTurn()
+  expect(sent.splice(0)).toEqual([1])
+  sent.push(0)
+  hits.push(hit('b1'))
+  await nextTurn()
+  hits.push(hit('b2'))
+  await nextTurn()
+  await nextTurn()
+  answer[0]()
+  await Promise.all(hits)
+  hits.push(hit('b3'))
+  await nextTurn()
+  await Promise.all(hits)
+  expect(sent.slice(1)).toEqual(sizes)
+})
+
+test('while a command is under way, a turn sets one immediate, however many commands it takes', async () => {
   const set = vi.spyOn(globalThis, 'setImmediate')
   const tally = toyStore({ clock: fakeClock(), most: 2 }).tally([five])
-  const asks = Array.from({ length: 9 }, () => tally.ask({ operation: 'get', charges: [{ rule: 0, key: 'a', amount: 0 }] }))
+  const get = () => tally.ask({ operation: 'get', charges: [{ rule: 0, key: 'a', amount: 0 }] })
+  const first = [get(), get()]
+  await Promise.resolve()
+  expect(set).not.toHaveBeenCalled()
+  const asks = Array.from({ length: 9 }, get)
   expect(set).toHaveBeenCalledTimes(1)
   set.mockRestore()
-  expect(await Promise.all(asks)).toHaveLength(9)
+  expect(await Promise.all([...first, ...asks])).toHaveLength(11)
 })
 
 test('names the servers that a call touches, that of its first charge first', () => {

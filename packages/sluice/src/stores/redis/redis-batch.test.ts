@@ -44,20 +44,34 @@ function hitOn(key: string): Call {
 }
 
 describe('calls of one turn', () => {
-  test('travel as one command, whichever limiter, method and key', async () => {
+  test('travel as one command while another is under way, whichever limiter, method and key', async () => {
     const { store, commands } = await tellingStore()
     const one = patientLimiter(five, store)
     const three = patientLimiter([five, slidingLog({ limit: 9, window: '1m' }), parseRule('3/second')], store)
+    const earlier = one.get('eve')
+    await Promise.resolve()
     const first = [one.hit('ada'), three.hit('bob'), one.inc('ada', 2), three.peek('bob'), one.get('ada')]
     // Still the same turn.
     await Promise.resolve()
     const second = await new Promise<Promise<unknown>[]>((resolve) =>
       process.nextTick(() => resolve([three.reset('eve'), one.expiresAt('bob'), one.set('ada', 4), three.refund('bob')])),
     )
+    expect(await earlier).toBe(0)
     const answers = await Promise.all([...first, ...second])
-    expect(commands.map(([name]) => name)).toEqual(['EVALSHA'])
+    expect(commands.map(([name]) => name)).toEqual(['EVALSHA', 'EVALSHA'])
     const said = answers.map((answer) => (typeof answer === 'object' ? (answer as Decision).remaining : answer))
     expect(said).toEqual([4, 2, 3, 2, 3, undefined, expect.any(Number), 4, 0])
+  })
+
+  test('are sent as soon as the code that made them has run, if no command is under way', async () => {
+    const { store, commands } = await tellingStore()
+    const limiter = patientLimiter(five, store)
+    const hits = ['ada', 'bob', 'eve'].map((key) => limiter.hit(key))
+    expect(commands).toHaveLength(0)
+    await Promise.resolve()
+    expect(commands).toHaveLength(1)
+    expect((await Promise.all(hits)).every(({ allowed }) => allowed)).toBe(true)
+    expect(commands).toHaveLength(1)
   })
 
   test('are sent in the next turn, not when earlier ones have been answered', async () => {
