@@ -120,5 +120,9 @@ function ruleBars(results) {
 /** @param {Results} results */
 function bytesBar(results) {
   const of = (/** @type {string} */ contestant) => /** @type {const} */ ([bytesAKey.name, bytesAKey.GROUP, contestant, 'bytes'])
-  return atMost(1.6, results.medianRatio(of('sluice'), of(FLOOR)), { work: 'bytes a key', unit: '×', of: ' a bare counter' })
+  return atMost(1.6, results.medianRatio(of('sluice'), of(bytesAKey.COUNTER)), {
+    work: 'bytes a key',
+    unit: '×',
+    of: ` ${bytesAKey.COUNTER}`,
+  })
 }

@@ -21,6 +21,9 @@ const KEYS = 1_000
 const HITS_A_KEY = 10
 export const GROUP = `${HITS_A_KEY} hits`
 
+/** A counter under each of the names that sluice uses: the floor that has names of the same length. */
+export const COUNTER = 'a counter under our names'
+
 /** Rules of ours that keep other state than a fixed window. gcra and leakyBucket keep the same state as tokenBucket. */
 const OTHER_RULES = ['slidingWindow', 'tokenBucket', 'slidingLog, 10 in 1 s']
 
@@ -31,11 +34,12 @@ const OTHER_RULES = ['slidingWindow', 'tokenBucket', 'slidingLog, 10 in 1 s']
 export function groups({ contestants, server }) {
   const ofContestants = contestants.map(({ name }) => ({ name, params: { contestant: name, place: server } }))
   const ofRules = OTHER_RULES.map((rule) => ({ name: rule, params: { rule, place: server } }))
-  return [{ name: GROUP, entrants: [...ofContestants, ...ofRules] }]
+  const counter = { name: COUNTER, params: { contestant: 'sluice', isCounter: true, place: server } }
+  return [{ name: GROUP, entrants: [...ofContestants, counter, ...ofRules] }]
 }
 
-/** @param {{ contestant?: string, rule?: string, place: Place }} params */
-export async function measure({ contestant, rule = '', place }) {
+/** @param {{ contestant?: string, rule?: string, isCounter?: boolean, place: Place }} params */
+export async function measure({ contestant, rule = '', isCounter = false, place }) {
   await empty(place)
   const connection = await connect('ioredis', place)
   const limiter = contestant
@@ -44,14 +48,35 @@ export async function measure({ contestant, rule = '', place }) {
   for (let i = 0; i < HITS_A_KEY; i++) {
     await Promise.all(Array.from({ length: KEYS }, (_, key) => limiter.hit(`user:${key}`)))
   }
+  if (isCounter) await replaceByCounters(connection, place)
   const bytes = await usedBytes(connection)
   connection.close()
   return { bytes: bytes / KEYS }
 }
 
+/**
+ * Replaces every state by a counter of the same name, which has counted the same hits.
+ * @param {Connection} connection
+ * @param {Place} place
+ */
+async function replaceByCounters(connection, place) {
+  const names = (await namesIn(connection)).filter((name) => name.includes('{user:'))
+  await empty(place)
+  await Promise.all(names.map((name) => connection.send(name, ['INCRBY', name, String(HITS_A_KEY)])))
+}
+
+/**
+ * @param {Connection} connection
+ * @returns {Promise<string[]>}
+ */
+function namesIn({ send }) {
+  return send(undefined, ['KEYS', '*'])
+}
+
 /** @param {Connection} connection */
-async function usedBytes({ send }) {
-  const names = /** @type {string[]} */ (await send(undefined, ['KEYS', '*']))
+async function usedBytes(connection) {
+  const { send } = connection
+  const names = await namesIn(connection)
   const bytes = await Promise.all(names.map((name) => send(undefined, ['MEMORY', 'USAGE', name, 'SAMPLES', '0'])))
   return bytes.reduce((sum, one) => sum + one, 0)
 }
@@ -62,7 +87,7 @@ async function usedBytes({ send }) {
  * @returns {Table}
  */
 export function table({ contestants }, results) {
-  const rows = [...contestants.map(({ name }) => name), ...OTHER_RULES]
+  const rows = [...contestants.map(({ name }) => name), COUNTER, ...OTHER_RULES]
   return {
     title: 'Bytes a key',
     note: `MEMORY USAGE for ${KEYS.toLocaleString('en')} keys such as user:42, ${HITS_A_KEY} hits each. The last rows are other rules of ours.`,
