@@ -60,7 +60,7 @@ describe('bars', () => {
     for (const group of groups) add('hits under way', group, contestants)
     add('every rule', '128 under way', { fixedWindow: 260, tokenBucket: 130 })
     add('several rules', '128 under way', { 1: 260, 2: 200, 4: 65 })
-    add('bytes a key', '10 hits', { sluice: 4, 'bare-incr': 8 })
+    add('bytes a key', '10 hits', { sluice: 4, 'a counter under our names': 8 })
     const bars = redisBars({} as never, results)
     const ofClient = ['2.00×', '2.00×', '2.60×', '1.30×', '0.0156']
     expect(bars.map(({ measured }) => measured)).toEqual([
