@@ -13,6 +13,7 @@ import {
   tokenBucket,
   waitingLine,
 } from '../index.ts'
+import { show } from './errors.ts'
 
 /** The option that an error is about. */
 function optionOf(call: () => unknown): string | undefined {
@@ -66,4 +67,21 @@ test('nothing else is recognised as a SluiceError, and a subclass is not confuse
   expect(new SluiceError('ERR_KEY', 'no') instanceof Mine).toBe(false)
   expect(new Mine('ERR_KEY', 'no') instanceof Mine).toBe(true)
   expect(new Mine('ERR_KEY', 'no') instanceof SluiceError).toBe(true)
+})
+
+test('every value can be shown in a message', () => {
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  const { proxy: callable, revoke: revokeCallable } = Proxy.revocable(() => {}, {})
+  revoke()
+  revokeCallable()
+  const silent = Object.assign(() => {}, {
+    toString() {
+      throw new Error('no text')
+    },
+  })
+  const values = [proxy, callable, silent, Object.create(null), Symbol('s'), 5n, null, undefined, [1], 'a'.repeat(100)]
+  expect(values.map(show)).toEqual([
+    ...['an object', 'a function', 'a function', 'an object', 'Symbol(s)', '5n', 'null', 'undefined', 'an array'],
+    `"${'a'.repeat(80)}…"`,
+  ])
 })

@@ -79,6 +79,16 @@ export function show(value: unknown): string {
     return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
   }
   if (typeof value === 'bigint') return `${value}n`
+  if (typeof value === 'function') return 'a function'
   if (value === null || typeof value !== 'object') return String(value)
-  return Array.isArray(value) ? 'an array' : 'an object'
+  return isArray(value) ? 'an array' : 'an object'
+}
+
+/** True for an array. False for a revoked proxy, about which nothing can be known. */
+function isArray(value: object): boolean {
+  try {
+    return Array.isArray(value)
+  } catch {
+    return false
+  }
 }

@@ -53,9 +53,12 @@ export interface Tally<T extends Timing = Timing> {
    * cluster.
    */
   partsOf?(call: Call): readonly string[]
-  /**
-   * Returns the names of the servers that failed a call, or that did not answer it in time. Undefined if they are not known, or if
-   * the call needs only one server.
-   */
-  failedPartsOf?(call: Call): readonly string[] | undefined
+  /** Returns the outcome of each server that a call has asked. Undefined if they are not known, or if the call needs only one. */
+  outcomesOf?(call: Call): PartOutcomes | undefined
+}
+
+/** The names of the servers that answered a call, also by a fatal error, and of those that failed it or did not answer in time. */
+export interface PartOutcomes {
+  readonly answered: readonly string[]
+  readonly failed: readonly string[]
 }

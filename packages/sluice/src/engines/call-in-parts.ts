@@ -2,7 +2,7 @@
 // A hit peeks at all parts first. If one denies, nothing is charged. Then the hit charges part by part, in one fixed order.
 // Another caller may take the last units in between. If a later part denies, the charges of the earlier parts are given back.
 // Invariants: no limit is exceeded at any time, because each part decides its own charges in one atomic step. A denied hit leaves
-// charges only on rules that count denied hits.
+// charges only on rules that count denied hits, and a small rest on a meter that others charged before the give-back.
 
 import { type Call, type Charge, FIGURES, type Figures } from '../core/call.ts'
 import { SluiceError } from '../core/errors.ts'

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { fixedWindow } from '../algorithms/fixed-window/fixed-window.ts'
+import { SluiceError } from '../core/errors.ts'
 import { createLimiter } from '../create-limiter.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
 import { inPlaceStore } from './in-place.ts'
@@ -98,11 +99,56 @@ test('a write that cannot be undone makes the error unknown', () => {
   expect(() => limiter.hit(ada)).toThrow(expect.objectContaining(error))
 })
 
-test('a reset that fails in the middle can be repeated', () => {
-  const { store } = makeMemory((write) => write === 4)
+test('all writes are undone that can be, although one cannot', () => {
+  const three = [...rules, fixedWindow({ limit: 7, window: 1000, name: 'bytes', per: 'org' })] as const
+  for (const notUndone of [7, 8]) {
+    // Writes 1 to 3 are the first hit. The last write of the second hit fails, and so does one of the two writes that undo it.
+    const { store, states } = makeMemory((write) => write === 6 || write === notUndone)
+    const limiter = createLimiter({ rules: three, store })
+    limiter.hit(ada)
+    expect(() => limiter.hit(ada)).toThrow(expect.objectContaining({ code: 'ERR_STORE_UNKNOWN' }))
+    expect([...states.values()].map(([, count]) => count).sort()).toEqual([1, 1, 2])
+  }
+})
+
+test('a reset that fails in the middle changes nothing, and can be repeated', () => {
+  const { store, states } = makeMemory((write) => write === 4)
   const limiter = createLimiter({ rules, store })
   limiter.hit(ada)
   expect(() => limiter.reset(ada)).toThrow('disk full')
+  expect(states.size).toBe(2)
+  expect(rules.map(({ name }) => limiter.get(ada, { rule: name as 'tokens' }))).toEqual([1, 1])
   limiter.reset(ada)
   expect(store.size).toBe(0)
+})
+
+test('a reset drops a state that cannot be read, and says so if it cannot put it back', () => {
+  for (const [failing, result] of [
+    [0, 'done'],
+    [2, 'ERR_STORE_UNKNOWN'],
+  ] as const) {
+    const dropped: string[] = []
+    let writes = 0
+    const store = inPlaceStore({
+      clock: fakeClock(),
+      read(name) {
+        throw new SluiceError('ERR_STORE_FATAL', `${name} is damaged`)
+      },
+      write(name) {
+        writes += 1
+        if (writes === failing) throw new Error('disk full')
+        dropped.push(name)
+      },
+      clean: () => 0,
+      size: () => 0,
+    })
+    const limiter = createLimiter({ rules, store })
+    let got = 'done'
+    try {
+      limiter.reset(ada)
+    } catch (error) {
+      got = (error as SluiceError).code
+    }
+    expect([got, dropped.length]).toEqual([result, failing === 0 ? 2 : 1])
+  }
 })

@@ -78,26 +78,46 @@ export function inPlaceStore(options: InPlaceOptions): Store<'sync'> {
 
 /** Writes all changes of a call or none. A store with `transact` rolls back by itself. */
 function writeAll(changes: readonly StateChange[], options: InPlaceOptions): void {
-  const written: StateChange[] = []
+  const undos: (() => void)[] = []
   const isUndone = options.transact === undefined && changes.length > 1
-  for (const { name, cells, kept } of changes) {
-    // The cells that were read may be the store's own memory, which `write` changes.
-    const before = isUndone ? kept?.slice() : undefined
+  for (const change of changes) {
+    const undo = isUndone ? undoOf(change, options) : undefined
     try {
-      options.write(name, cells)
+      options.write(change.name, change.cells)
     } catch (error) {
-      undoAll(written, options, error)
+      undoAll(undos, error)
       throw error
     }
-    if (isUndone) written.push({ name, cells: before })
+    if (undo !== undefined) undos.push(undo)
   }
 }
 
-function undoAll(written: readonly StateChange[], options: InPlaceOptions, cause: unknown): void {
+/** Returns a function that takes a change back. Called before the change is written. */
+function undoOf({ name, cells, kept }: StateChange, options: InPlaceOptions): () => void {
   try {
-    for (const { name, cells } of written) options.write(name, cells)
-  } catch {
-    const message = 'a write failed, and an earlier write of the call could not be undone: a part of it may have counted'
-    throw new SluiceError('ERR_STORE_UNKNOWN', message, { cause })
+    const isReset = cells === undefined && kept === undefined
+    // The cells that were read may be the store's own memory, which `write` changes.
+    const before = (isReset ? options.read(name) : kept)?.slice()
+    return () => options.write(name, before)
+  } catch (error) {
+    // A reset drops a damaged state, which cannot be read.
+    return () => {
+      throw error
+    }
   }
+}
+
+/** Takes back as many changes as possible. Throws if one is left. */
+function undoAll(undos: readonly (() => void)[], cause: unknown): void {
+  let isLeft = false
+  for (const undo of undos) {
+    try {
+      undo()
+    } catch {
+      isLeft = true
+    }
+  }
+  if (!isLeft) return
+  const message = 'a write failed, and an earlier write of the call could not be undone: a part of it may have counted'
+  throw new SluiceError('ERR_STORE_UNKNOWN', message, { cause })
 }

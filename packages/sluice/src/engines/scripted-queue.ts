@@ -3,12 +3,13 @@
 // calls. Calls in one part keep their order.
 
 import { type Call, type Figures, figureCount } from '../core/call.ts'
+import { type SluiceError, show } from '../core/errors.ts'
 import type { Asker } from '../core/store.ts'
 import { atEndOfTurn } from './end-of-turn.ts'
 import { HandOut } from './hand-out.ts'
 import { isLate, lateError, markMayCount, markUncounted } from './late-calls.ts'
 import type { ScriptedAnswer, ScriptedCall, ScriptedOptions } from './scripted.ts'
-import { sortedError } from './store-errors.ts'
+import { type SortError, sortedError, storeError } from './store-errors.ts'
 
 /** The answer to a call whose states are not in the part that was asked. The script wrote nothing for the call. */
 export const MOVED = Symbol('moved')
@@ -87,7 +88,7 @@ export class ScriptedQueue<D> {
     try {
       const answers = await this.#options.execute(part, calls)
       if (answers.length !== calls.length) throw new Error(`the script answered ${answers.length} of ${calls.length} calls`)
-      this.#handOut.add(calls.length, () => deliver(calls, answers))
+      this.#handOut.add(calls.length, () => deliver(calls, answers, this.#options.sortError))
     } catch (thrown) {
       const error = sortedError(thrown, this.#options.sortError, 'unknown')
       for (const call of calls) call.reject(error)
@@ -110,19 +111,25 @@ function toSend<D>(calls: readonly QueuedCall<D>[]): readonly QueuedCall<D>[] {
 }
 
 /** Hands each caller its own answer. */
-function deliver(calls: readonly QueuedCall<unknown>[], answers: readonly ScriptedAnswer[]): void {
+function deliver(calls: readonly QueuedCall<unknown>[], answers: readonly ScriptedAnswer[], sort: SortError | undefined): void {
   for (let i = 0; i < calls.length; i++) {
     const answer = answers[i]
     if (answer === MOVED) calls[i].resolve(calls[i].askAgain(calls[i], calls[i].asker))
-    else if (!Array.isArray(answer)) calls[i].reject(answer)
+    else if (!Array.isArray(answer)) calls[i].reject(sortedError(answer, sort, 'unknown'))
     else if (areFigures(answer, figureCount(calls[i]))) calls[i].resolve(answer)
-    else calls[i].reject(new Error(`the script answered [${answer}] where ${figureCount(calls[i])} figures belong`))
+    else calls[i].reject(wrongFigures(answer, figureCount(calls[i])))
   }
+}
+
+/** Makes the error of an answer with other figures than the call has. The call may have counted. */
+function wrongFigures(answer: readonly unknown[], count: number): SluiceError {
+  const shown = answer.slice(0, count + 1).map(show)
+  return storeError('unknown', `the script answered ${answer.length} values, [${shown}], where ${count} figures belong`)
 }
 
 /** So many numbers, none of which is NaN. */
 function areFigures(answer: readonly unknown[], count: number): boolean {
   if (answer.length !== count) return false
-  for (let i = 0; i < count; i++) if (!((answer[i] as number) >= 0) || typeof answer[i] !== 'number') return false
+  for (let i = 0; i < count; i++) if (typeof answer[i] !== 'number' || !((answer[i] as number) >= 0)) return false
   return true
 }

@@ -106,17 +106,37 @@ test('too few answers fail every call of the command, which may have counted', a
   await expect(ask).rejects.toMatchObject({ code: 'ERR_STORE_UNKNOWN' })
 })
 
-test.each([[[]], [[1, 0]], [[1, 0, 5, 6]], [['1', '0', '5']], [[1, Number.NaN, 5]], [[null, null, null]]])(
-  'an answer of other figures than the call has is none: %j',
-  async (figures) => {
+test.each([
+  [[]],
+  [[1, 0]],
+  [[1, 0, 5, 6]],
+  [['1', '0', '5']],
+  [[1, Number.NaN, 5]],
+  [[null, null, null]],
+  [[Symbol('no text'), 0, 5]],
+])('an answer of other figures than the call has is none: %j', async (figures) => {
     const store = toyStore({
       clock: fakeClock(),
       after: (_part, _calls, answers) => (answers as unknown[]).splice(0, 1, figures),
     })
     const ask = store.tally([five]).ask({ operation: 'hit', charges: [{ rule: 0, key: 'a', amount: 1 }] })
-    await expect(ask).rejects.toThrow(/where 3 figures belong/)
-  },
-)
+  await expect(ask).rejects.toMatchObject({
+    code: 'ERR_STORE_UNKNOWN',
+    message: expect.stringMatching(/where 3 figures belong/),
+  })
+})
+
+test('an answer that is neither figures nor an error of ours is sorted too', async () => {
+  for (const [answer, code] of [
+    [undefined, 'ERR_STORE_UNKNOWN'],
+    [Object.assign(new Error('rolled back'), { code: '40001' }), 'ERR_STORE_REFUSED'],
+    [new SluiceError('ERR_STORE_FATAL', 'damaged'), 'ERR_STORE_FATAL'],
+  ] as const) {
+    const store = toyStore({ clock: fakeClock(), after: (_part, _calls, answers) => (answers as unknown[]).splice(0, 1, answer) })
+    const ask = store.tally([five]).ask({ operation: 'hit', charges: [{ rule: 0, key: 'a', amount: 1 }] })
+    await expect(ask).rejects.toMatchObject({ name: 'SluiceError', code })
+  }
+})
 
 test('sorting that throws does not keep the caller waiting', async () => {
   const store = scriptedStore({

@@ -5,7 +5,7 @@ import type { Call, Charge, Figures } from '../core/call.ts'
 import type { Clock } from '../core/clock.ts'
 import type { SluiceError } from '../core/errors.ts'
 import type { Rule } from '../core/rule.ts'
-import type { Asker, Store, Tally } from '../core/store.ts'
+import type { Asker, PartOutcomes, Store, Tally } from '../core/store.ts'
 import { storeGuard } from '../failure/store-health.ts'
 import { type AskPart, askInParts, type PartOfCall } from './call-in-parts.ts'
 import { PartsAsked } from './parts-asked.ts'
@@ -125,8 +125,8 @@ class QueuedTally<D> implements Tally<'async'> {
     return askInParts(call, parts, { rules: this.#rules, ask, asker })
   }
 
-  failedPartsOf(call: Call): readonly string[] | undefined {
-    return this.#asked.get(call)?.failed
+  outcomesOf(call: Call): PartOutcomes | undefined {
+    return this.#asked.get(call)?.outcomes
   }
 
   #askPart(part: string, { operation, charges }: Call, asker?: Asker, askAgain = this.#askAgain): Promise<Figures> {

@@ -42,6 +42,7 @@ export abstract class Attempt implements Asker {
   protected readonly entry: Entry
   readonly #context: AttemptContext
   #stage: Stage = 'asking'
+  #wasAsked = false
   /** Sum of the delays of all retries so far. */
   #waitedMs = 0
   #refusal: SluiceError | undefined
@@ -54,10 +55,15 @@ export abstract class Attempt implements Asker {
   }
 
   protected abstract answered(figures: Figures): void
-  /** The store failed. `isStoreDown` is false if the error is an answer of the store. */
-  protected abstract failed(reason: FailureReason, error: SluiceError, isStoreDown: boolean): void
+  /** The store failed. */
+  protected abstract failed(reason: FailureReason, error: SluiceError): void
   /** The call failed for another reason than the store, so the fallback does not answer. */
   protected abstract threw(error: SluiceError): void
+
+  /** False if the call has only waited behind others so far. */
+  protected get wasAsked(): boolean {
+    return this.#wasAsked
+  }
 
   start(): void {
     const { deadlines, retryLines } = this.#context
@@ -69,6 +75,7 @@ export abstract class Attempt implements Asker {
 
   #ask(): void {
     this.#stage = 'asking'
+    this.#wasAsked = true
     this.#askStore().then(
       (figures) => this.#onAnswer(figures),
       (thrown: unknown) => this.#onError(thrown),
@@ -93,7 +100,7 @@ export abstract class Attempt implements Asker {
   #onTurn(refusal: SluiceError): void {
     if (this.#stage !== 'queued') return
     // No call is tried again while the breaker is open.
-    if (this.entry.isOpen) this.#fail('refused', refusal, true)
+    if (this.entry.isOpen) this.#fail('refused', refusal)
     else this.#ask()
   }
 
@@ -109,7 +116,7 @@ export abstract class Attempt implements Asker {
     const error = sorted(thrown)
     const reason = REASONS[error.code]
     if (reason === 'refused') this.#onRefusal(error)
-    else if (reason !== undefined) this.#fail(reason, error, reason === 'unknown')
+    else if (reason !== undefined) this.#fail(reason, error)
     else {
       this.#finish()
       this.threw(error)
@@ -120,20 +127,20 @@ export abstract class Attempt implements Asker {
     const delayMs = this.#waitedMs + FIRST_RETRY_MS
     this.#waitedMs += delayMs
     // A call is not tried again if its deadline comes first.
-    if (this.entry.isOpen || this.#waitedMs >= this.#context.timeoutMs) this.#fail('refused', error, true)
+    if (this.entry.isOpen || this.#waitedMs >= this.#context.timeoutMs) this.#fail('refused', error)
     else this.#queue(delayMs, error)
   }
 
   #onDeadline(): void {
-    if (this.#stage === 'queued' && this.#refusal !== undefined) this.#fail('refused', this.#refusal, true)
+    if (this.#stage === 'queued' && this.#refusal !== undefined) this.#fail('refused', this.#refusal)
     else if (this.#stage !== 'asking') return
-    else if (this.isUncounted) this.#fail('refused', dropped(this.#context.timeoutMs), true)
-    else this.#fail('timeout', tooLate(this.#context.timeoutMs), true)
+    else if (this.isUncounted) this.#fail('refused', dropped(this.#context.timeoutMs))
+    else this.#fail('timeout', tooLate(this.#context.timeoutMs))
   }
 
-  #fail(reason: FailureReason, error: SluiceError, isStoreDown: boolean): void {
+  #fail(reason: FailureReason, error: SluiceError): void {
     this.#finish()
-    this.failed(reason, error, isStoreDown)
+    this.failed(reason, error)
   }
 
   #finish(): void {

@@ -125,50 +125,157 @@ test('a locked key does not keep it open: a call on another key may try too, and
   expect(subject.isOpen).toBe(false)
 })
 
-test('a call on a key that has not failed tries alone', () => {
+test('a key that failed with all others may have the second try: one locked key does not keep it open for others', () => {
   const { clock, subject, open } = breaker(2, 100)
   open()
+  // The store is down: both fail.
   clock.advance(100)
-  expect(subject.enter(on('bob'))).toBeDefined()
-  expect(subject.enter(on('cyd'))).toBeUndefined()
+  for (const call of [on('ada'), on('bob')]) subject.failed(subject.enter(call) as number, call)
+  // The store is back. Ada stays locked, and is always the first to ask.
+  let answers = 0
+  for (let ms = 0; ms < 400 && answers === 0; ms += 10) {
+    clock.advance(10)
+    const locked = on('ada')
+    const era = subject.enter(locked)
+    if (subject.enter(on('bob')) !== undefined) answers += 1
+    if (era !== undefined) subject.failed(era, locked)
+  }
+  expect(answers).toBe(1)
+})
+
+test.each([2, 5, 20])('%i locked keys that always ask first do not keep it open for another', (count) => {
+  const { clock, subject, open } = breaker(2, 100)
+  open()
+  const lockedKeys = Array.from({ length: count }, (_, i) => `locked ${i}`)
+  const answeredAfter = (): number => {
+    for (let round = 1; ; round++) {
+      clock.advance(100)
+      for (const key of lockedKeys) {
+        const call = on(key)
+        const era = subject.enter(call)
+        if (era !== undefined) subject.failed(era, call)
+      }
+      const bob = on('bob')
+      const era = subject.enter(bob)
+      if (era === undefined) expect(round).toBeLessThan(2 * count + 2)
+      else {
+        subject.failed(era, bob)
+        return round
+      }
+    }
+  }
+  answeredAfter()
+  // Bob has had a turn now, in vain. The next one comes as well.
+  answeredAfter()
 })
 
 test('each try that fails leaves the second one to further keys, one in each interval', () => {
   const { clock, subject, open } = breaker(2, 100)
   open()
-  const failed = ['ada']
+  const tried = ['ada']
   for (const key of ['bob', 'cyd', 'dot']) {
     clock.advance(100)
     const [first, second] = [on('ada'), on(key)]
     const era = subject.enter(first) as number
-    for (const each of failed) expect(subject.enter(on(each)), `${each} beside ${key}`).toBeUndefined()
+    for (const each of tried) expect(subject.enter(on(each)), `${each} beside ${key}`).toBeUndefined()
     expect(subject.enter(second)).toBe(era)
     subject.failed(era, second)
     expect(subject.enter(on('new'))).toBeUndefined()
     subject.failed(era, first)
-    failed.push(key)
+    tried.push(key)
   }
 })
 
-test('a second call that says nothing about the store makes way for the next one', () => {
+test('a second try that nobody took for an interval is for every other key, also after the clock stepped back', () => {
+  for (const stepMs of [200, -3_600_000]) {
+    const { clock, subject, open } = breaker(2, 100)
+    open()
+    clock.advance(100)
+    const locked = on('ada')
+    const era = subject.enter(locked) as number
+    const bob = on('bob')
+    subject.failed(subject.enter(bob) as number, bob)
+    clock.advance(100)
+    expect(subject.enter(on('bob'))).toBeUndefined()
+    clock.set(clock.now() + stepMs)
+    subject.failed(era, locked)
+    expect(subject.enter(on('bob'))).toBeDefined()
+  }
+})
+
+test('the second try is for another key than the latest first one', () => {
+  const { clock, subject, open } = breaker(2, 100)
+  open()
+  for (const [first, second] of [
+    ['ada', 'cyd'],
+    ['bob', 'ada'],
+  ]) {
+    clock.advance(100)
+    const call = on(first)
+    const era = subject.enter(call) as number
+    expect(subject.enter(on(first))).toBeUndefined()
+    const other = on(second)
+    expect(subject.enter(other), `${second} beside ${first}`).toBe(era)
+    for (const each of [call, other]) subject.failed(era, each)
+  }
+})
+
+test('however many keys have had the second try, not all are remembered', () => {
   const { clock, subject, open } = breaker(2, 100)
   open()
   clock.advance(100)
-  const era = subject.enter(on('ada')) as number
-  const second = on('bob')
-  subject.enter(second)
-  subject.leave(era, second)
-  expect(subject.enter(on('cyd'))).toBeDefined()
+  subject.enter(on('ada'))
+  for (let i = 0; i < 101; i++) {
+    const call = on(`key ${i}`)
+    subject.failed(subject.enter(call) as number, call)
+    clock.advance(100)
+  }
+  expect(subject.enter(on('key 0'))).toBeDefined()
 })
 
-test('after an answer nothing is remembered of the keys that had failed', () => {
-  const { clock, subject, enter, open } = breaker(2, 100)
+test('a call that does not ask makes way for the next one at once', () => {
+  const { clock, subject, open } = breaker(2, 100)
   open()
-  subject.answered()
-  for (let i = 0; i < 2; i++) subject.failed(enter(), on('bob'))
   clock.advance(100)
-  expect(subject.enter(on('ada')), 'not a failed key').toBeDefined()
-  expect(subject.enter(on('cyd')), 'so no second call').toBeUndefined()
+  for (const keys of [['ada'], ['bob']]) {
+    const call = on(...keys)
+    subject.leave(subject.enter(call) as number, call)
+    expect(subject.enter(on(...keys)), `again on ${keys}`).toBeDefined()
+  }
+  expect(subject.enter(on('cyd'))).toBeUndefined()
+})
+
+test('a call that has asked and says nothing makes way after the interval', () => {
+  const { clock, subject, open } = breaker(2, 100)
+  open()
+  clock.advance(100)
+  for (const call of [on('ada'), on('bob')]) subject.endedUnknown(subject.enter(call) as number, call)
+  const enter = () => ['cyd', 'dot', 'eve'].filter((key) => subject.enter(on(key)) !== undefined)
+  expect(enter()).toEqual([])
+  clock.advance(99)
+  expect(enter()).toEqual([])
+  clock.advance(1)
+  expect(enter()).toEqual(['cyd', 'dot'])
+  expect(subject.isOpen).toBe(true)
+})
+
+test('a call that says nothing is no failure', () => {
+  const { subject, enter } = breaker(1, 100)
+  subject.endedUnknown(enter(), ada)
+  expect(subject.isOpen).toBe(false)
+})
+
+test('after an answer nothing is remembered of the keys that have had a turn', () => {
+  const { clock, subject, open } = breaker(2, 100)
+  for (let i = 0; i < 2; i++) {
+    open()
+    clock.advance(100)
+    const era = subject.enter(on('ada')) as number
+    const bob = on('bob')
+    expect(subject.enter(bob)).toBe(era)
+    subject.failed(era, bob)
+    subject.answered()
+  }
 })
 
 test('whatever comes in whatever order: one probe at a time, and no more than the interval allows', () => {
@@ -212,5 +319,42 @@ test('whatever comes in whatever order: one probe at a time, and no more than th
       }
     }),
     { numRuns: 500 },
+  )
+})
+
+test('on whatever keys, and however calls end: three probes in a row take an interval at least', () => {
+  const step = fc.oneof(
+    {
+      weight: 5,
+      arbitrary: fc.record({ kind: fc.constant('ask' as const), keys: fc.subarray(['ada', 'bob', 'cyd'], { minLength: 1 }) }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({ kind: fc.constantFrom('failed' as const, 'endedUnknown' as const), nth: fc.nat({ max: 20 }) }),
+    },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.integer({ min: 1, max: 150 }) }) },
+  )
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 200, size: 'max' }), (steps) => {
+      const { clock, subject, open } = breaker(3, 100)
+      open()
+      const underWay: { era: number; call: Call }[] = []
+      const startsMs: number[] = []
+      for (const step of steps) {
+        if (step.kind === 'pass') clock.advance(step.ms)
+        else if (step.kind === 'ask') {
+          const call = on(...step.keys)
+          const era = subject.enter(call)
+          if (era === undefined) continue
+          underWay.push({ era, call })
+          expect(underWay.length).toBeLessThanOrEqual(2)
+          startsMs.push(clock.now())
+        } else {
+          for (const { era, call } of underWay.splice(step.nth % Math.max(1, underWay.length), 1)) subject[step.kind](era, call)
+        }
+      }
+      for (let i = 2; i < startsMs.length; i++) expect(startsMs[i] - startsMs[i - 2]).toBeGreaterThanOrEqual(100)
+    }),
+    { numRuns: 300 },
   )
 })

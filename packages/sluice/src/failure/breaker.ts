@@ -1,15 +1,15 @@
-// A circuit breaker: after several failures in a row the store is not asked for a while, and then by one call at a time.
-// One locked key must not keep the breaker open for all others. So if the call that tries is on keys that have failed before, one
-// call on another key may try too.
-// Invariants: an open breaker lets one call through in each `probeEveryMs`, or two if the first is on failed keys, also if the
-// clock steps. The failure of a call that entered before the breaker opened or closed does not change it afterwards.
+// A circuit breaker: after several failures in a row the store is not asked for a while, and then by a few calls at a time.
+// A few locked keys must not keep the breaker open for all others. So beside one call, a call on another key may try too, and the
+// keys take turns at that.
+// Invariants: an open breaker lets at most two calls through in each `probeEveryMs`, also if the clock steps. The failure of a call
+// that entered before the breaker opened or closed does not change it afterwards.
 
 import type { Call } from '../core/call.ts'
 import type { TimerClock } from '../core/clock.ts'
 
 /**
- * A chance to try: for one call at a time, and after a failure not before `nextMs`. After `endsMs` another call may try, although
- * the call has not ended.
+ * A chance to try: for one call at a time, and after a call without an answer not before `nextMs`. After `endsMs` another call may
+ * try, although the call has not ended.
  */
 interface Probe {
   call: Call | undefined
@@ -20,8 +20,8 @@ interface Probe {
 /** The longest time for which one call holds a probe. On Cloudflare Workers, a call whose request was cancelled never ends. */
 const LONGEST_PROBE_MS = 30_000
 
-/** The most failed keys that are remembered. */
-const MOST_FAILED_KEYS = 100
+/** Beyond so many keys that had the second probe, all are forgotten. */
+const MOST_TRIED_KEYS = 100
 
 export class Breaker {
   readonly #clock: TimerClock
@@ -30,16 +30,16 @@ export class Breaker {
   #failuresInARow = 0
   /** The probe for any call. */
   readonly #first: Probe = { call: undefined, nextMs: 0, endsMs: 0 }
-  /** The probe for a call on keys that have not failed. */
+  /** The probe for a call on another key. */
   readonly #second: Probe = { call: undefined, nextMs: 0, endsMs: 0 }
-  /** True if the latest call that took the first probe was on failed keys. */
-  #isSecondNeeded = false
-  /** Keys of the calls that have failed since the last answer. */
-  readonly #failedKeys = new Set<string>()
+  /** The latest call that took the first probe. */
+  #firstCall: Call | undefined
+  /** Keys that have had the second probe, which is now the turn of others. */
+  readonly #triedKeys = new Set<string>()
   /** Number of times that the breaker has opened or closed. */
   #era = 0
 
-  /** The breaker opens after `failures` in a row. Then it lets one call try in each `probeEveryMs`. */
+  /** The breaker opens after `failures` in a row. Then each probe lets one call try in each `probeEveryMs`. */
   constructor(clock: TimerClock, failures: number, probeEveryMs: number) {
     this.#clock = clock
     this.#failures = failures
@@ -50,15 +50,19 @@ export class Breaker {
     return this.#failuresInARow >= this.#failures
   }
 
-  /** Lets a call enter. Returns the present era, which `failed` and `leave` take; undefined if the call may not ask. */
+  /** Lets a call enter. Returns the present era, which the other methods take; undefined if the call may not ask. */
   enter(call: Call): number | undefined {
     if (!this.isOpen) return this.#era
-    const hasFailed = call.charges.every(({ key }) => this.#failedKeys.has(key))
     if (this.#isFree(this.#first)) {
       this.#take(this.#first, call)
-      this.#isSecondNeeded = hasFailed
-    } else if (this.#isSecondNeeded && !hasFailed && this.#isFree(this.#second)) this.#take(this.#second, call)
-    else return undefined
+      this.#firstCall = call
+      return this.#era
+    }
+    if (!this.#isFree(this.#second)) return undefined
+    // All callers have had their turn if nobody took the second probe for a whole interval.
+    if (this.#isOver(this.#second.nextMs + this.#probeEveryMs, this.#probeEveryMs)) this.#triedKeys.clear()
+    if (!this.#hasTurn(call)) return undefined
+    this.#take(this.#second, call)
     return this.#era
   }
 
@@ -68,31 +72,40 @@ export class Breaker {
     if (this.#failuresInARow === 0) return
     if (this.isOpen) this.#era += 1
     this.#failuresInARow = 0
-    this.#first.call = undefined
-    this.#second.call = undefined
-    this.#failedKeys.clear()
+    this.#triedKeys.clear()
   }
 
-  /** Reports that a call which entered in `era` says nothing about the store. The next call may try instead. */
+  /** Reports that a call which entered in `era` does not ask the store. The next call may try instead. */
   leave(era: number, call: Call): void {
     if (era !== this.#era) return
     for (const probe of [this.#first, this.#second]) if (probe.call === call) probe.call = undefined
   }
 
+  /** Reports that a call which entered in `era` has asked and says nothing about the store. The next probe waits for its interval. */
+  endedUnknown(era: number, call: Call): void {
+    if (era !== this.#era) return
+    if (this.#first.call === call) this.#putOff(this.#first)
+    if (this.#second.call !== call) return
+    this.#putOff(this.#second)
+    if (this.#triedKeys.size >= MOST_TRIED_KEYS) this.#triedKeys.clear()
+    for (const { key } of call.charges) this.#triedKeys.add(key)
+  }
+
   /** Reports the failure of a call that entered in `era`. */
   failed(era: number, call: Call): void {
+    if (this.isOpen) return this.endedUnknown(era, call)
     if (era !== this.#era) return
-    for (const { key } of call.charges) if (this.#failedKeys.size < MOST_FAILED_KEYS) this.#failedKeys.add(key)
-    if (this.isOpen) {
-      for (const probe of [this.#first, this.#second]) if (probe.call === call) this.#putOff(probe)
-      return
-    }
     this.#failuresInARow += 1
     if (!this.isOpen) return
     this.#era += 1
-    this.#isSecondNeeded = false
     this.#putOff(this.#first)
-    this.#second.nextMs = this.#first.nextMs
+    this.#putOff(this.#second)
+  }
+
+  /** True if the call has a key whose turn it is to have the second probe: neither the first probe nor an earlier turn had it. */
+  #hasTurn({ charges }: Call): boolean {
+    const isFirst = (key: string): boolean => this.#firstCall?.charges.some((charge) => charge.key === key) ?? false
+    return charges.some(({ key }) => !this.#triedKeys.has(key) && !isFirst(key))
   }
 
   #take(probe: Probe, call: Call): void {

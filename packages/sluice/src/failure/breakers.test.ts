@@ -13,7 +13,10 @@ function breakers(homes: Record<string, string>) {
   const shared = new Breakers(fakeClock(), AT_ONCE)
   const makeView = () => new BreakerView(shared, ({ charges }) => charges.map(({ key }) => homes[key] ?? key))
   const view = makeView()
-  const fail = (...keys: string[]) => view.failed(view.enter(on(...keys)) as Entry)
+  const fail = (...keys: string[]) => {
+    const entry = view.enter(on(...keys)) as Entry
+    view.failed(entry, { answered: [], failed: entry.parts })
+  }
   const answer = (...keys: string[]) => view.answered(view.enter(on(...keys)) as Entry)
   const isOpen = (key: string) => shared.of(homes[key] ?? key).isOpen
   return { shared, view, makeView, fail, answer, isOpen }
@@ -57,13 +60,22 @@ test('a call over several parts that may not ask gives back the one try that ano
   const clock = fakeClock()
   const shared = new Breakers(clock, AT_ONCE)
   const view = new BreakerView(shared, ({ charges }) => charges.map(({ key }) => key))
-  view.failed(view.enter(on('south')) as Entry)
+  view.failed(view.enter(on('south')) as Entry, { answered: [], failed: ['south'] })
   clock.advance(50)
-  view.failed(view.enter(on('north')) as Entry)
+  view.failed(view.enter(on('north')) as Entry, { answered: [], failed: ['north'] })
   clock.advance(50)
   // South may be tried, north may not.
   expect(view.enter(on('south', 'north'))).toBeUndefined()
   expect(view.enter(on('south'))).toBeDefined()
+})
+
+test('a call that asked no part makes way at once for the next one that may try', () => {
+  const clock = fakeClock()
+  const view = new BreakerView(new Breakers(clock, AT_ONCE), ({ charges }) => charges.map(({ key }) => key))
+  view.failed(view.enter(on('north')) as Entry, { answered: [], failed: ['north'] })
+  clock.advance(100)
+  view.left(view.enter(on('north')) as Entry)
+  expect(view.enter(on('north'))).toBeDefined()
 })
 
 test('however many parts there have been, not all are remembered', () => {
@@ -86,7 +98,7 @@ test('a limiter that was not let through reports the end too, at its own first a
 
 test('a call over several parts closes only those that failed it, and an answer of another does not end the failure', () => {
   const { view, isOpen, answer } = breakers({})
-  view.failed(view.enter(on('south', 'north')) as Entry, ['north'])
+  view.failed(view.enter(on('south', 'north')) as Entry, { answered: [], failed: ['north'] })
   expect(['south', 'north'].map(isOpen)).toEqual([false, true])
   expect(answer('south')).toBe(false)
 })
@@ -95,6 +107,33 @@ test('a part that says what is wrong ends its own failure, and not that of a par
   const { view, isOpen, fail } = breakers({})
   const early = view.enter(on('south', 'north')) as Entry
   fail('north')
-  expect(view.answered(early, ['south'])).toBe(false)
+  expect(view.failed(early, { answered: ['south'], failed: [] })).toBe(false)
   expect(isOpen('north')).toBe(true)
+})
+
+test('a part that answered a call which another failed is closed by it, and the failure of that part has ended', () => {
+  const { view, isOpen, fail } = breakers({})
+  const early = view.enter(on('south', 'north')) as Entry
+  fail('south')
+  expect(view.failed(early, { answered: ['south'], failed: ['north'] })).toBe(true)
+  expect(['south', 'north'].map(isOpen)).toEqual([false, true])
+})
+
+test('a call that asked no part blames none, and the recovery of the part that kept it from asking is reported', () => {
+  const { view, isOpen, fail, makeView } = breakers({})
+  const other = makeView()
+  const early = other.enter(on('south', 'north')) as Entry
+  const later = view.enter(on('north')) as Entry
+  fail('north')
+  other.left(early)
+  expect(['south', 'north'].map(isOpen)).toEqual([false, true])
+  expect(other.answered(other.enter(on('south')) as Entry)).toBe(false)
+  view.answered(later)
+  expect(other.answered(other.enter(on('north')) as Entry)).toBe(true)
+})
+
+test('a call that asked no part although none is open reports the recovery too', () => {
+  const { view, answer } = breakers({})
+  view.left(view.enter(on('north')) as Entry)
+  expect([answer('north'), answer('north')]).toEqual([true, false])
 })

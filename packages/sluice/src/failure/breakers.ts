@@ -3,6 +3,7 @@
 
 import type { Call } from '../core/call.ts'
 import type { TimerClock } from '../core/clock.ts'
+import type { PartOutcomes } from '../core/store.ts'
 import { Breaker } from './breaker.ts'
 
 /** A breaker opens after `failures` in a row, and lets a call try every `probeEveryMs`. */
@@ -46,13 +47,13 @@ export class Breakers {
 export class Entry {
   readonly call: Call
   /** Names of the parts, in the order of the breakers. */
-  readonly #parts: readonly string[]
+  readonly parts: readonly string[]
   readonly #breakers: readonly Breaker[]
   readonly #eras: readonly number[]
 
   constructor(call: Call, parts: readonly string[], breakers: readonly Breaker[], eras: readonly number[]) {
     this.call = call
-    this.#parts = parts
+    this.parts = parts
     this.#breakers = breakers
     this.#eras = eras
   }
@@ -62,19 +63,29 @@ export class Entry {
     return false
   }
 
-  /** Reports that these parts, by default all, have answered. Nothing is known about the others. */
-  answered(parts: readonly string[] = this.#parts): void {
+  /** Names of the parts whose breakers are open. */
+  get openParts(): readonly string[] {
+    return this.parts.filter((_, i) => this.#breakers[i].isOpen)
+  }
+
+  /** Reports that all parts have answered. */
+  answered(): void {
+    for (const breaker of this.#breakers) breaker.answered()
+  }
+
+  /** Reports that some parts have answered, and that others have failed. Nothing is known about the rest. */
+  ended({ answered, failed }: PartOutcomes): void {
     this.#breakers.forEach((breaker, i) => {
-      if (parts.includes(this.#parts[i])) breaker.answered()
-      else breaker.leave(this.#eras[i], this.call)
+      if (failed.includes(this.parts[i])) breaker.failed(this.#eras[i], this.call)
+      else if (answered.includes(this.parts[i])) breaker.answered()
+      else breaker.endedUnknown(this.#eras[i], this.call)
     })
   }
 
-  /** Reports that these parts, by default all, have failed. Nothing is known about the others. */
-  failed(parts: readonly string[] = this.#parts): void {
+  /** Reports that the call asks no part. */
+  leave(): void {
     this.#breakers.forEach((breaker, i) => {
-      if (parts.includes(this.#parts[i])) breaker.failed(this.#eras[i], this.call)
-      else breaker.leave(this.#eras[i], this.call)
+      breaker.leave(this.#eras[i], this.call)
     })
   }
 }
@@ -102,7 +113,7 @@ export class BreakerView {
     for (let i = 0; i < breakers.length; i++) {
       const era = breakers[i].enter(call)
       if (era === undefined) {
-        for (const [j, entered] of breakers.slice(0, i).entries()) entered.leave(eras[j], call)
+        new Entry(call, parts, breakers.slice(0, i), eras).leave()
         this.#noteFailure(call, [parts[i]])
         return undefined
       }
@@ -120,23 +131,35 @@ export class BreakerView {
     return breakers
   }
 
-  /** `failed` names the parts that failed, if they are known. */
-  failed(entry: Entry, failed?: readonly string[]): void {
-    entry.failed(failed)
-    this.#noteFailure(entry.call, failed ?? this.#partsOf(entry.call))
+  /** Reports an answer of all parts. Returns true if it ends a failure. */
+  answered(entry: Entry): boolean {
+    entry.answered()
+    return this.#endFailures(entry.parts)
   }
 
-  /** Reports an answer. Returns true if it ends a failure. `answered` names the parts that answered, if not all did. */
-  answered(entry: Entry, answered?: readonly string[]): boolean {
-    entry.answered(answered)
+  /** Reports a call that failed. Returns true if the parts that answered it end an earlier failure. */
+  failed(entry: Entry, outcomes: PartOutcomes): boolean {
+    entry.ended(outcomes)
+    this.#noteFailure(entry.call, outcomes.failed)
+    return this.#endFailures(outcomes.answered)
+  }
+
+  /** Reports a call that failed although it asked no part, so that it says nothing about any. */
+  left(entry: Entry): void {
+    const { openParts } = entry
+    this.#noteFailure(entry.call, openParts.length > 0 ? openParts : entry.parts)
+    entry.leave()
+  }
+
+  /** Ends the failures of parts that have answered. Returns true if there was one. */
+  #endFailures(answered: readonly string[]): boolean {
     if (this.#failedCalls.size === 0) return false
-    const parts = answered ?? this.#partsOf(entry.call)
-    const isAnswered = (call: Call): boolean => this.#partsOf(call).every((part) => parts.includes(part))
-    const ended = [...this.#failedCalls].filter(([part, call]) => parts.includes(part) || isAnswered(call))
+    const isAnswered = (call: Call): boolean => this.#partsOf(call).every((part) => answered.includes(part))
+    const ended = [...this.#failedCalls].filter(([part, call]) => answered.includes(part) || isAnswered(call))
     for (const [part] of ended) {
       this.#failedCalls.delete(part)
       // The keys of the failed call have moved to another part.
-      if (!parts.includes(part)) this.#breakers.forget(part)
+      if (!answered.includes(part)) this.#breakers.forget(part)
     }
     return ended.length > 0
   }

@@ -435,6 +435,28 @@ test('one key that never answers opens the breaker for others for one interval a
   expect(await inTime(limiter.hit('bob')), 'while the locked key tries').toMatchObject({ source: 'store' })
 })
 
+test('a key that stays locked after an outage does not keep the breaker open for a key that failed in it', async () => {
+  const { limiter, store, pass } = limiterOn({ then: 'allow' })
+  let isDown = true
+  store.plan = ({ call }) => (isDown || call?.charges[0].key === 'locked' ? 'stall' : 'answer')
+  let decided = 0
+  const run = async (ms: number) => {
+    for (let i = 0; i < ms; i += 10) {
+      void limiter.hit('locked')
+      void limiter.hit('bob').then(({ source }) => {
+        if (source === 'store') decided += 1
+      })
+      await pass(10)
+    }
+  }
+  await run(3000)
+  expect(decided).toBe(0)
+  isDown = false
+  await run(3000)
+  expect(decided).toBeGreaterThan(0)
+  expect(limiter.failures.recovered).toBeGreaterThan(0)
+})
+
 test('limiters over one store share its health: only the first waits, and all report the recovery', async () => {
   const failure: FailureOptions = { timeoutMs: 100, then: 'allow', failures: 2 }
   const { limiter, store, pass, inTime, fail } = limiterOn(failure)

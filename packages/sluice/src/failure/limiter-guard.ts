@@ -12,7 +12,7 @@ import type {
   ReadFigures,
 } from '../core/guard.ts'
 import { uncounted } from '../core/step.ts'
-import type { Tally } from '../core/store.ts'
+import type { PartOutcomes, Tally } from '../core/store.ts'
 import { Attempt, type AttemptContext } from './attempt.ts'
 import { BreakerView, type Entry } from './breakers.ts'
 import { type CheckedFailure, checkFailure } from './failure-options.ts'
@@ -64,15 +64,18 @@ export class LimiterGuard implements Guard {
   }
 
   /** Notes that the store answered a call. */
-  answered(entry: Entry, parts?: readonly string[]): void {
-    if (!this.#breakers.answered(entry, parts)) return
-    this.#counts.recovered += 1
-    this.#report('recovered')
+  answered(entry: Entry): void {
+    if (this.#breakers.answered(entry)) this.#recovered()
   }
 
-  /** Notes that the store did not answer a call. */
-  unanswered(entry: Entry, parts: readonly string[] | undefined): void {
-    this.#breakers.failed(entry, parts)
+  /** Notes that the store failed a call. */
+  unanswered(entry: Entry, outcomes: PartOutcomes): void {
+    if (this.#breakers.failed(entry, outcomes)) this.#recovered()
+  }
+
+  /** Notes that a call has failed and did not ask the store. */
+  left(entry: Entry): void {
+    this.#breakers.left(entry)
   }
 
   /** Counts and reports a failed call. Returns the fallback's answer, or rejects. */
@@ -100,6 +103,11 @@ export class LimiterGuard implements Guard {
     // Nothing is counted. `'allow'` shows all units as free; `'deny'` shows none, and a wait until the store may be asked again.
     const [used, waitMs] = then === 'allow' ? [0, 0] : [Number.MAX_SAFE_INTEGER, probeEveryMs]
     return read(uncounted(call.charges.length, used, waitMs), failure)
+  }
+
+  #recovered(): void {
+    this.#counts.recovered += 1
+    this.#report('recovered')
   }
 
   #report(event: 'failure' | 'recovered', detail?: FailureEvent): void {
@@ -140,19 +148,26 @@ class GuardedCall<V> extends Attempt {
     resolve(read(figures, undefined))
   }
 
-  protected failed(reason: FailureReason, error: SluiceError, isStoreDown: boolean): void {
+  protected failed(reason: FailureReason, error: SluiceError): void {
     const { guard, context, read, resolve } = this.#options
-    const parts = context.tally.failedPartsOf?.(this.entry.call)
-    // The store is reachable if it answers with an error. One bad key must not open the breaker for all others.
-    if (isStoreDown) guard.unanswered(this.entry, parts)
-    else guard.answered(this.entry, parts)
-    resolve(guard.fail(this.entry.call, read, reason, () => error))
+    const { call, parts } = this.entry
+    if (this.wasAsked) guard.unanswered(this.entry, context.tally.outcomesOf?.(call) ?? outcomesBy(reason, parts))
+    else guard.left(this.entry)
+    resolve(guard.fail(call, read, reason, () => error))
   }
 
   protected threw(error: SluiceError): void {
-    if (this.entry.isOpen) this.entry.failed()
+    this.entry.ended(NO_OUTCOMES)
     this.#options.reject(error)
   }
+}
+
+const NO_OUTCOMES: PartOutcomes = { answered: [], failed: [] }
+
+/** Returns the outcomes of a call on `parts`, if the store does not say them. */
+function outcomesBy(reason: FailureReason, parts: readonly string[]): PartOutcomes {
+  // The store is reachable if it answers with an error. One bad key must not open the breaker for all others.
+  return reason === 'fatal' ? { answered: parts, failed: [] } : { answered: [], failed: parts }
 }
 
 function notAsked(): SluiceError {
