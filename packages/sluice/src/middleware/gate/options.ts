@@ -1,6 +1,6 @@
 // The options of every door, and their check.
 
-import { checkCost } from '../../core/cost.ts'
+import { checkCost, checkCosts } from '../../core/cost.ts'
 import { SluiceError, show } from '../../core/errors.ts'
 import type { FailureOptions } from '../../core/guard.ts'
 import type { Limiter } from '../../core/limiter.ts'
@@ -112,7 +112,8 @@ export function checkGateOptions<R>(door: string, options: AnyOptions<R>): void 
     refuse('onShadowDenied', "needs onShadowDenied in mode 'shadow': otherwise nobody hears who would be denied")
   }
   if (typeof cost === 'number') checkCost(cost, 1)
-  else if (typeof cost === 'object' && cost !== null && !Array.isArray(cost))
+  else if (typeof cost === 'object' && cost !== null && !Array.isArray(cost)) {
+    checkCosts(cost)
     for (const name in cost) checkCost(cost[name], 0, name)
-  else demand('cost', typeof cost === 'function', 'a whole number, an object by rule name, or a function')
+  } else demand('cost', typeof cost === 'function', 'a whole number, an object by rule name, or a function')
 }
