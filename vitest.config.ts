@@ -2,8 +2,11 @@ import { defineConfig } from 'vitest/config'
 
 const TESTS = ['packages/*/{src,test}/**/*.test.ts', 'test/**/*.test.ts']
 
-/** Files that need a process of their own: the examples of documents leave connections and timers behind. */
-const ALONE = ['test/documents.test.ts']
+/**
+ * Files that need a process of their own. The examples of documents leave connections and timers behind. The files of a request are
+ * found by all functions that run in the process, and memory stores of other tests sweep there.
+ */
+const ALONE = ['test/documents.test.ts', 'packages/sluice/test/middleware/files-of-a-request.test.ts']
 
 export default defineConfig({
   test: {

@@ -13,7 +13,7 @@ export { type Decision, type DecisionSource, decide, type RuleStatus } from './c
 export { type Duration, durationMs } from './core/duration.ts'
 export { ERROR_CODES, type ErrorCode, type ErrorDetails, SluiceError } from './core/errors.ts'
 export type { DecisionFailure, FailureCounts, FailureEvent, FailureOptions, FailureReason, Fallback } from './core/guard.ts'
-export type { HitOptions, Limiter, RuleChoice, WaitOptions } from './core/limiter.ts'
+export type { HitOptions, Limiter, RefundOptions, RuleChoice, WaitOptions } from './core/limiter.ts'
 export type { Per, PerOption, Rule, RuleOptions } from './core/rule.ts'
 export type { RuleLog } from './core/rule-log.ts'
 export type { Result, Store, Tally, Timing } from './core/store.ts'

@@ -34,6 +34,8 @@ export interface Call {
   readonly operation: Operation
   /** At least one, in the order of the rules. */
   readonly charges: readonly Charge[]
+  /** Only for `refund`: the store or the fallback, whichever spent the units. The guard gives them back there, or nowhere. */
+  readonly source?: 'store' | 'fallback' | undefined
 }
 
 /**

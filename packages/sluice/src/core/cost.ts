@@ -11,6 +11,18 @@ export function checkCost(cost: unknown, least: 0 | 1, rule?: string): asserts c
   if (!isWhole(cost, least) || Object.is(cost, -0)) throw costError(cost, least, rule)
 }
 
+/**
+ * Throws ERR_COST unless `cost` is a plain object. A map, a promise or an object with getters in its class has no own properties,
+ * and would cost 1 on every rule.
+ */
+export function checkCosts(cost: unknown): asserts cost is Readonly<Record<string, unknown>> {
+  if (typeof cost !== 'object' || cost === null) checkCost(cost, 1)
+  const prototype: object | null = Object.getPrototypeOf(cost)
+  // `Object.prototype`, also that of another realm, is the only prototype with this property.
+  if (prototype === null || Object.hasOwn(prototype, 'isPrototypeOf')) return
+  throw mustBe('ERR_COST', 'cost', 'a plain object of costs by rule name', cost)
+}
+
 /** A function of its own, so that `checkCost` stays small and V8 can inline it. */
 function costError(cost: unknown, least: 0 | 1, rule: string | undefined): SluiceError {
   const need = `a whole number of at least ${least} and below 2^53`

@@ -55,7 +55,10 @@ export interface FailureOptions {
 export type ReadFigures<V> = (figures: Figures, failure: DecisionFailure | undefined) => V
 
 export interface Guard {
-  /** Asks the store within the deadline. If the store fails, the fallback answers or the promise rejects. */
+  /**
+   * Asks the store within the deadline. If the store fails, the fallback answers or the promise rejects. A call with a `source` is
+   * answered by this source alone.
+   */
   ask<V>(call: Call, read: ReadFigures<V>): Promise<V>
   on(event: 'failure' | 'recovered', listener: (event: FailureEvent) => void): () => void
   readonly counts: FailureCounts

@@ -4,7 +4,7 @@
 import type { Call, Figures, Operation } from './call.ts'
 import type { TimerClock } from './clock.ts'
 import { checkCost, checkUsed } from './cost.ts'
-import { type Decision, decide } from './decision.ts'
+import { type Decision, type DecisionSource, decide } from './decision.ts'
 import { mustBe, SluiceError, show } from './errors.ts'
 import type { DecisionFailure, FailureCounts, FailureEvent, FailureOptions, Guard } from './guard.ts'
 import { checkKey } from './key.ts'
@@ -22,6 +22,14 @@ export interface HitOptions {
 export interface RuleChoice {
   /** Name of the only rule to read or change. Default: the first rule; for `refund`, every rule. */
   readonly rule?: string
+}
+
+export interface RefundOptions extends RuleChoice {
+  /**
+   * `source` of the decision that spent the units. They are given back there, or nowhere. Default: the store; if it fails, the
+   * fallback.
+   */
+  readonly source?: DecisionSource
 }
 
 export interface WaitOptions extends HitOptions {
@@ -52,7 +60,7 @@ export interface Limiter<T extends Timing = Timing, S extends Subject = string> 
    * Gives units back on every rule, or only on the named rule; at most as many as are used. Returns the units used on the first
    * rule, or on the named rule.
    */
-  refund(subject: S, cost?: Cost, options?: RuleChoice): Result<T, number>
+  refund(subject: S, cost?: Cost, options?: RefundOptions): Result<T, number>
   /** Deletes the subject's states on every rule. */
   reset(subject: S): Result<T, void>
   /** Waits until the hit is allowed, and spends. First come, first served for each subject. Needs the option `waiting`. */
@@ -81,6 +89,7 @@ const NO_FAILURES: FailureCounts = { timeout: 0, refused: 0, unknown: 0, fatal: 
 
 const HIT_OPTIONS = ['cost'] as const
 const RULE_CHOICE = ['rule'] as const
+const REFUND_OPTIONS = ['rule', 'source'] as const
 
 /** A tally that has the shortcut for hits. */
 type QuickTally = Required<Pick<Tally, 'hit'>>
@@ -147,12 +156,15 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
     return this.#number(this.#callOn('expiresAt', subject, options, 0))
   }
 
-  refund(subject: S, cost: Cost = 1, options?: RuleChoice): Result<T, number> {
-    const rule = this.#index('refund', options)
+  refund(subject: S, cost: Cost = 1, options: RefundOptions = {}): Result<T, number> {
+    checkOptions('refund', options, REFUND_OPTIONS)
+    const { rule, source } = options
+    const index = this.#index(rule)
     const all = this.#subjects.charges(subject, cost, 1)
-    const charges = options?.rule === undefined ? all : all.filter((charge) => charge.rule === rule)
-    if (charges.length === 0) throw mustBe('ERR_COST', 'cost', `at least 1 for ${show(options?.rule)}`, 0)
-    const call: Call = { operation: 'refund', charges }
+    const charges = rule === undefined ? all : all.filter((charge) => charge.rule === index)
+    if (charges.length === 0) throw mustBe('ERR_COST', 'cost', `at least 1 for ${show(rule)}`, 0)
+    if (source !== undefined) this.#checkSource(source)
+    const call: Call = { operation: 'refund', charges, source }
     return this.#freeing(call, this.#number(call))
   }
 
@@ -220,16 +232,22 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
 
   /** Makes a call with the charge of one rule. */
   #callOn(operation: Operation, subject: Subject, options: RuleChoice | undefined, amount: number): Call {
-    return { operation, charges: [this.#subjects.charge(subject, this.#index(operation, options), amount)] }
+    if (options !== undefined) checkOptions(operation, options, RULE_CHOICE)
+    return { operation, charges: [this.#subjects.charge(subject, this.#index(options?.rule), amount)] }
   }
 
-  #index(method: string, options: RuleChoice | undefined): number {
-    if (options === undefined) return 0
-    checkOptions(method, options, RULE_CHOICE)
-    if (options.rule === undefined) return 0
-    const index = this.rules.findIndex((rule) => rule.name === options.rule)
+  /** Returns the index of the named rule; 0 without a name. */
+  #index(name: string | undefined): number {
+    if (name === undefined) return 0
+    const index = this.rules.findIndex((rule) => rule.name === name)
     if (index >= 0) return index
-    throw unknownRule(this.rules, `no rule is called ${show(options.rule)}:`, { option: 'rule', value: options.rule })
+    throw unknownRule(this.rules, `no rule is called ${show(name)}:`, { option: 'rule', value: name })
+  }
+
+  /** Throws ERR_OPTION unless decisions of this limiter can have the source. */
+  #checkSource(source: unknown): void {
+    if (source === 'store' || (source === 'fallback' && this.#guard !== undefined)) return
+    throw mustBe('ERR_OPTION', 'source', 'the source of a decision of this limiter', source)
   }
 
   #decide(call: Call): Result<T, Decision> {

@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import {
   createLimiter,
@@ -167,16 +168,59 @@ describe('of records', () => {
     expect(limiter.get({ user: 'bob' })).toBe(2)
   })
 
-  test('own properties of any object count, and inherited ones do not', () => {
+  test('own properties of any subject count, and inherited ones do not', () => {
     const limiter = createLimiter({ rules: [REQUESTS, TOKENS], store: STORES.memory() })
+    class Account {
+      user = 'ada'
+      org = 'acme'
+    }
+    const subject = Object.assign(Object.create({ route: '/' }), { user: 'ada', org: 'acme' })
+    limiter.hit(subject)
+    limiter.hit({ ...new Account() })
+    limiter.hit(new Account())
+    expect(limiter.get(subject, { rule: 'tokens' })).toBe(3)
+    class Getters {
+      get user() {
+        return 'ada'
+      }
+      get org() {
+        return 'acme'
+      }
+    }
+    expect(() => limiter.hit(new Getters())).toThrow(expect.objectContaining({ code: 'ERR_KEY', option: 'user' }))
+  })
+
+  test('a cost by rule is a plain object: one of a class would hide its getters', () => {
+    const limiter = createLimiter({ rules: [REQUESTS, TOKENS], store: STORES.memory() })
+    const subject = { user: 'ada', org: 'acme' }
+    class Getters {
+      get tokens() {
+        return 50
+      }
+    }
     class Costs {
       tokens = 7
     }
-    const subject = Object.assign(Object.create({ route: '/' }), { user: 'ada', org: 'acme' })
+    const refused = expect.objectContaining({
+      code: 'ERR_COST',
+      option: 'cost',
+      message: 'cost must be a plain object of costs by rule name, got an object',
+    })
+    for (const cost of [
+      new Getters(),
+      new Costs(),
+      Object.create({ tokens: 50 }),
+      new Map(),
+      Object.create(Object.create(null)),
+    ]) {
+      for (const method of ['hit', 'peek'] as const) expect(() => limiter[method](subject, { cost })).toThrow(refused)
+      expect(() => limiter.refund(subject, cost)).toThrow(refused)
+    }
+    expect(limiter.expiresAt(subject, { rule: 'tokens' })).toBe(0)
     limiter.hit(subject, { cost: { ...new Costs() } })
-    limiter.hit(subject, { cost: new Costs() as never })
-    limiter.hit(subject, { cost: Object.create({ tokens: 50 }) })
-    expect(limiter.get(subject, { rule: 'tokens' })).toBe(15)
+    limiter.hit(subject, { cost: Object.assign(Object.create(null), { tokens: 7 }) })
+    limiter.hit(subject, { cost: runInNewContext('({ tokens: 7 })') })
+    expect(limiter.get(subject, { rule: 'tokens' })).toBe(21)
   })
 
   test('a rule that costs 0 is not asked by peek either, and one must be asked', () => {

@@ -2,7 +2,7 @@
 // Invariant: bad input throws here, before the store is asked, so nothing is written.
 
 import type { Charge } from './call.ts'
-import { checkCost } from './cost.ts'
+import { checkCost, checkCosts } from './cost.ts'
 import { type ErrorDetails, mustBe, SluiceError, show } from './errors.ts'
 import { checkKey } from './key.ts'
 import type { Rule } from './rule.ts'
@@ -98,12 +98,9 @@ export class Subjects {
   }
 }
 
-/**
- * Returns the cost of each rule, in the order of `rules`. Throws if `cost` is not an object of costs by rule name. A map or a
- * promise has no own properties and would cost 1 everywhere, so it is refused.
- */
+/** Returns the cost of each rule, in the order of `rules`. Throws if `cost` is not an object of costs by rule name. */
 export function costsByRule(rules: readonly Rule[], cost: unknown): readonly number[] {
-  if (Object.prototype.toString.call(cost) !== '[object Object]') checkCost(cost, 1)
+  checkCosts(cost)
   // A copy, because a getter could return another number when it is read again.
   const costs = { ...(cost as Readonly<Record<string, number>>) }
   for (const [name, amount] of Object.entries(costs)) {

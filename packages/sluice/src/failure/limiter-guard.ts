@@ -23,6 +23,9 @@ type Listener = (event: FailureEvent) => void
 /** The parts of a store without parts. */
 const WHOLE = ['']
 
+/** The answer to a refund of units that no stand-in has spent. */
+const NOTHING_USED: Figures = [0]
+
 export class LimiterGuard implements Guard {
   readonly #counts = { timeout: 0, refused: 0, unknown: 0, fatal: 0, 'not-asked': 0, recovered: 0 }
   readonly #listeners = { failure: new Set<Listener>(), recovered: new Set<Listener>() }
@@ -56,6 +59,7 @@ export class LimiterGuard implements Guard {
   ask<V>(call: Call, read: ReadFigures<V>): Promise<V> {
     // A reset also deletes states of the stand-in, which may be left from an earlier outage.
     if (call.operation === 'reset') this.#standIn?.ask(call)
+    if (call.source === 'fallback') return this.#askStandIn(call, read)
     const entry = this.#breakers.enter(call)
     if (entry === undefined) return this.fail(call, read, 'not-asked', notAsked)
     return new Promise((resolve, reject) => {
@@ -91,8 +95,17 @@ export class LimiterGuard implements Guard {
     return this.#fallback(call, read, reason)
   }
 
-  /** True if the fallback can answer the call. A stand-in answers every call, `'allow'` and `'deny'` only answer decisions. */
+  /** Answers a call that is not for the store. `'allow'` and `'deny'` have spent nothing, so there is nothing to change. */
+  async #askStandIn<V>(call: Call, read: ReadFigures<V>): Promise<V> {
+    return read(this.#standIn?.ask(call) ?? NOTHING_USED, undefined)
+  }
+
+  /**
+   * True if the fallback can answer the call. A stand-in answers every call that is not for the store alone. `'allow'` and `'deny'`
+   * only answer decisions.
+   */
   #canFallBack(call: Call): boolean {
+    if (call.source === 'store') return false
     return this.#standIn !== undefined || (this.#options.then !== 'throw' && isDecision(call))
   }
 

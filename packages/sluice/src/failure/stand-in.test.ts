@@ -1,6 +1,7 @@
 // The memory store that answers for a store that does not.
 
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { fixedWindow } from '../algorithms/fixed-window/fixed-window.ts'
 import { parseRule } from '../algorithms/parse-rule.ts'
 import { createLimiter, type FailureOptions, memoryStore, SluiceError, type Store } from '../index.ts'
 import { fakeClock } from '../testing/index.ts'
@@ -56,4 +57,48 @@ test('is refused where it is no memory store, or would not be asked', () => {
   for (const standIn of [gone(), {}, null, 'memory']) expect(make({ ...LOCAL, standIn })).toThrow(/standIn.*memoryStore/)
   expect(make({ then: 'deny', standIn: memoryStore() })).toThrow(/only with then: 'local'/)
   expect(make({ standIn: memoryStore() })).toThrow(/only with then: 'local'/)
+})
+
+describe('refund with the source of a decision', () => {
+  const make = (failure: FailureOptions) =>
+    createLimiter({ rules: [fixedWindow({ limit: 9, window: '1d', name: 'a' }), parseRule('9/hour')], store: gone(), failure })
+
+  test('gives back in the stand-in, on all rules or on one', async () => {
+    const limiter = make(LOCAL)
+    const { source } = await limiter.hit('ada', { cost: 5 })
+    expect(await limiter.refund('ada', 2, { source })).toBe(3)
+    expect(await limiter.refund('ada', 1, { source, rule: 'a' })).toBe(2)
+    expect([await limiter.get('ada'), await limiter.get('ada', { rule: 'fixed-window:9/1h' })]).toEqual([2, 3])
+  })
+
+  test('asks nobody if the fallback has counted nothing', async () => {
+    for (const then of ['allow', 'deny', 'throw'] as const) {
+      const limiter = make({ then })
+      expect(await limiter.refund('ada', 1, { source: 'fallback' })).toBe(0)
+      expect(limiter.failures.unknown).toBe(0)
+    }
+  })
+
+  test('fails if the store spent the units and fails now, and the stand-in keeps its own', async () => {
+    const limiter = make(LOCAL)
+    await limiter.hit('ada')
+    await expect(limiter.refund('ada', 1, { source: 'store' })).rejects.toMatchObject({ code: 'ERR_STORE_UNKNOWN' })
+    expect(await limiter.get('ada')).toBe(1)
+  })
+
+  test('without a source, the stand-in gives back if the store fails', async () => {
+    const limiter = make(LOCAL)
+    await limiter.hit('ada')
+    expect(await limiter.refund('ada')).toBe(0)
+  })
+
+  test('refuses a source that there is not', () => {
+    const error = expect.objectContaining({ code: 'ERR_OPTION', option: 'source' })
+    expect(() => make(LOCAL).refund('ada', 1, { source: 'redis' as never })).toThrow(error)
+    const inMemory = createLimiter({ rules: parseRule('9/hour') })
+    inMemory.hit('ada')
+    expect(() => inMemory.refund('ada', 1, { source: 'fallback' })).toThrow(error)
+    expect(inMemory.get('ada')).toBe(1)
+    expect(inMemory.refund('ada', 1, { source: inMemory.peek('ada').source })).toBe(0)
+  })
 })

@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import { describe, expect, test } from 'vitest'
 import { parseRule } from '../algorithms/parse-rule.ts'
+import { clientList } from '../http/client-list.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
 import { fetchLimiter } from './fetch.ts'
@@ -27,16 +28,49 @@ describe('where a request comes from', () => {
     ['Bun, under Hono', { server: bun }, '2001:db8:1:2::/64'],
     ['Node, under Hono', { incoming: { socket: { remoteAddress: '::ffff:203.0.113.3' } } }, '203.0.113.3'],
     ['a socket without an address', { incoming: { socket: {} } }, 'unknown'],
+    ['a Unix socket under Deno', { remoteAddr: { transport: 'unix', path: '/run/app.sock' } }, 'unknown'],
   ])('%s', async (_, beside, expected) => {
     heard.length = 0
     await limited(request(), beside)
     expect(heard).toEqual([expected])
   })
 
-  test('if nothing says so, it is an error that says what to set', () => {
-    const message = 'fetchLimiter cannot find the address of a request in this runtime: set key or peer'
-    expect(() => limited(request())).toThrow(message)
-    expect(() => limited(request(), { KV: {} })).toThrow(message)
+  test.each([
+    ['no argument', undefined],
+    ['bindings', { KV: {} }],
+    ['a setting with a name that Deno uses', { remoteAddr: 'prod' }],
+    ['such a setting that is empty', { remoteAddr: null }],
+    ['such a setting with members', { remoteAddr: { region: 'eu' } }],
+    ['a hostname that is no text', { remoteAddr: { hostname: 5 } }],
+    ['settings with names that Bun and Node use', { requestIP: 'yes', server: 'prod', incoming: 'mail' }],
+    ['settings with their members', { server: { requestIP: 'yes' }, incoming: { socket: null } }],
+  ])('%s says nothing, so it is an error and no client is counted as unknown', (_, beside) => {
+    heard.length = 0
+    expect(() => limited(request(), beside)).toThrow(
+      expect.objectContaining({
+        code: 'ERR_OPTION',
+        option: 'peer',
+        message: expect.stringMatching(/^fetchLimiter cannot find the address of a request in this runtime: set peer/),
+      }),
+    )
+    expect(heard).toEqual([])
+  })
+
+  const addresses = clientList({ addresses: ['203.0.113.9'] })
+  const keys = clientList({ keys: ['mallory'] })
+  test.each<[string, object, string]>([
+    ['no key', {}, 'set key or peer'],
+    ['no key and a list of keys', { block: keys }, 'set key or peer'],
+    ['a key that is the address', { key }, 'set peer'],
+    ['a key and blocked addresses', { key: () => 'ada', block: addresses }, 'set peer, or lists of keys only'],
+    ['a key and allowed addresses', { key: () => 'ada', allow: addresses, block: keys }, 'set peer, or lists of keys only'],
+    ['addresses in both lists, and no key', { allow: addresses, block: addresses }, 'set peer, or key and lists of keys only'],
+  ])('with %s, the error says what helps', async (_, options, remedy) => {
+    const message = (door: string) => `${door} cannot find the address of a request in this runtime: ${remedy}`
+    const handler = fetchLimiter({ ...usual(), ...options })((_request: Request) => new Response())
+    expect(() => handler(request())).toThrow(expect.objectContaining({ message: message('fetchLimiter') }))
+    const app = new Hono().use(honoLimiter({ ...usual(), ...options })).onError(({ message }, c) => c.text(message))
+    expect(await (await app.request('/')).text()).toBe(message('honoLimiter'))
   })
 
   test('peer says so: Workers', async () => {

@@ -17,7 +17,7 @@ type Handler<R, A extends readonly unknown[]> = (request: R, ...rest: A) => Resp
 
 const fetchAdapter: Adapter<Request, Headers> = {
   ...webFields,
-  peer: (request, [beside]) => webPeer('fetchLimiter', request, beside),
+  peer: (request, [beside]) => webPeer(request, beside),
   headers: (request) => request.headers,
   holder: (request) => request,
 }

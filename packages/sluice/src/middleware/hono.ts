@@ -27,7 +27,7 @@ export type HonoMiddleware<C> = (context: C, next: () => Promise<void>) => Promi
 
 const honoAdapter: Adapter<HonoContext, Headers> = {
   ...webFields,
-  peer: ({ req, env }) => webPeer('honoLimiter', req.raw, env),
+  peer: ({ req, env }) => webPeer(req.raw, env),
   headers: ({ req, env }) => webHeaders(req.raw, env),
   holder: (hono) => hono,
 }

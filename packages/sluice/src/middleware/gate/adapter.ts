@@ -5,8 +5,8 @@ import type { RequestHeaders } from '../../http/peer-address.ts'
 export interface Adapter<R extends object, S> {
   // `rest` contains the further arguments of a fetch handler.
 
-  /** Returns the address at the other end of the socket. */
-  peer(request: R, rest: readonly unknown[]): string | null | undefined
+  /** Returns the address at the other end of the socket; false if the runtime does not tell it. */
+  peer(request: R, rest: readonly unknown[]): string | null | undefined | false
   headers(request: R, rest: readonly unknown[]): RequestHeaders
   /** Returns an object that belongs to the request. The gate leaves its mark on it. */
   holder(request: R): object

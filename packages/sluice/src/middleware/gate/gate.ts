@@ -18,6 +18,7 @@ import { checkStaticCost, costOf, costsOf } from './costs.ts'
 import { ADDRESS, type GateLimiter } from './gate-limiter.ts'
 import { type LimiterSource, limiterSource } from './limiter-source.ts'
 import { andThen, type MaybePromise, tryThen } from './maybe-promise.ts'
+import { missingAddress } from './missing-address.ts'
 import { type AnyOptions, checkGateOptions } from './options.ts'
 import { freshPolicies, freshRules, isTightest } from './other-limiters.ts'
 import { refund } from './refund.ts'
@@ -59,7 +60,7 @@ export class Gate<R extends object, S> {
     if (typeof this.#limiters !== 'function' && typeof cost !== 'function') {
       checkStaticCost(door, this.#limiters.limiter.rules, cost)
     }
-    this.#addressOf = addressReader(options, adapter)
+    this.#addressOf = addressReader(door, options, adapter)
     this.#isChargedLater = charge !== 'request'
   }
 
@@ -214,13 +215,15 @@ export class Gate<R extends object, S> {
   }
 }
 
-function addressReader<R extends object>(
-  { address, peer, warn = warnProcess }: AnyOptions<R>,
-  adapter: Adapter<R, never>,
-): AddressOf<R> {
+/** Makes the reader of addresses. It throws if the runtime tells no address, because otherwise all clients would count as one. */
+function addressReader<R extends object>(door: string, options: AnyOptions<R>, adapter: Adapter<R, never>): AddressOf<R> {
+  const { address, peer, warn = warnProcess } = options
   const read = address ?? peerAddress({ ipv6Prefix: USUAL_IPV6_PREFIX, suspicious: USUAL_HEADERS, warn })
-  return (request, rest) =>
-    read(peer === undefined ? adapter.peer(request, rest) : peer(request, ...rest), adapter.headers(request, rest))
+  return (request, rest) => {
+    const found = peer === undefined ? adapter.peer(request, rest) : peer(request, ...rest)
+    if (found === false) throw missingAddress(door, options)
+    return read(found, adapter.headers(request, rest))
+  }
 }
 
 /** Returns the subject of a request without the option `key`: the client's address. */

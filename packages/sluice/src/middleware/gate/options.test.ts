@@ -38,6 +38,12 @@ describe('options that cannot work are refused when the middleware is made', () 
     ],
     ['a list of costs, for plans', { rules: () => rules, cost: [1] }, 'cost', 'needs cost to be a whole number, an object'],
     [
+      'an object of a class as cost, for plans',
+      { rules: () => rules, cost: new Date() },
+      'cost',
+      'cost must be a plain object of costs by rule name',
+    ],
+    [
       'a cost of a rule that does not exist',
       { rules, cost: { zz: 1 } },
       'zz',

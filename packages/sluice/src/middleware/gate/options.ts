@@ -1,6 +1,6 @@
 // The options of every door, and their check.
 
-import { checkCost } from '../../core/cost.ts'
+import { checkCost, checkCosts } from '../../core/cost.ts'
 import { SluiceError, show } from '../../core/errors.ts'
 import type { FailureOptions } from '../../core/guard.ts'
 import type { Limiter } from '../../core/limiter.ts'
@@ -10,8 +10,9 @@ import type { Store, Timing } from '../../core/store.ts'
 import type { Cost, Subject, SubjectOf } from '../../core/subject.ts'
 import type { ClientList } from '../../http/client-list.ts'
 import type { AddressWarning, ReadClientAddress } from '../../http/peer-address.ts'
-import type { Denial, ResponderOptions } from '../../http/responder.ts'
+import type { ResponderOptions } from '../../http/responder.ts'
 import type { Warning } from '../../http/warning.ts'
+import type { DenialChange } from './changed-denial.ts'
 import type { Rules } from './limiter-cache.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import type { DecidedContext, DeniedContext, RequestContext, ShadowContext } from './request-context.ts'
@@ -59,7 +60,7 @@ export interface GateOptions<R, T extends Rule = Rule, S extends Subject = Subje
   onDecision?(context: DecidedContext<R, S>): void
   /** Called for each denied request. It may return parts of the response, which replace those of `denial`. */
   // biome-ignore lint/suspicious/noConfusingVoidType: a callback that only listens returns nothing.
-  onDenied?(context: DeniedContext<R, S>): MaybePromise<Partial<Denial> | undefined | void>
+  onDenied?(context: DeniedContext<R, S>): MaybePromise<DenialChange | undefined | void>
   /** Called in `mode: 'shadow'` for each request that would be denied. */
   onShadowDenied?(context: ShadowContext<R, S>): void
   /** Reads the client's address: `clientAddress()` of `sluice/http`. Default: the address of the peer; no proxy is trusted. */
@@ -111,7 +112,8 @@ export function checkGateOptions<R>(door: string, options: AnyOptions<R>): void 
     refuse('onShadowDenied', "needs onShadowDenied in mode 'shadow': otherwise nobody hears who would be denied")
   }
   if (typeof cost === 'number') checkCost(cost, 1)
-  else if (typeof cost === 'object' && cost !== null && !Array.isArray(cost))
+  else if (typeof cost === 'object' && cost !== null && !Array.isArray(cost)) {
+    checkCosts(cost)
     for (const name in cost) checkCost(cost[name], 0, name)
-  else demand('cost', typeof cost === 'function', 'a whole number, an object by rule name, or a function')
+  } else demand('cost', typeof cost === 'function', 'a whole number, an object by rule name, or a function')
 }

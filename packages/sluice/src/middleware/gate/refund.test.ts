@@ -8,6 +8,7 @@ import type { Cost } from '../../core/subject.ts'
 import { createLimiter } from '../../create-limiter.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { everyRule } from '../../testing/example-rules.ts'
+import { failingStore } from '../../testing/failing-store.ts'
 import { type FakeClock, fakeClock } from '../../testing/fake-clock.ts'
 import { GateLimiter } from './gate-limiter.ts'
 import { refund } from './refund.ts'
@@ -94,16 +95,9 @@ describe('a charge is given back', () => {
     hit(2).refund()
     expect(['a', 'b', 'c'].map((rule) => limiter.get('ada', { rule }))).toEqual([9, 9, 9])
     expect(calls).toEqual([
-      ['ada', { a: 4, b: 1, c: 0 }],
-      ['ada', 2],
+      ['ada', { a: 4, b: 1, c: 0 }, { source: 'store' }],
+      ['ada', 2, { source: 'store' }],
     ])
-  })
-
-  test('not if a fallback has decided: it took nothing from the store', () => {
-    const { limiter, hit } = setUp(fixedWindow({ limit: 5, window: '1m' }))
-    const { charged } = hit()
-    refund({ ...charged, decision: { ...charged.decision, source: 'fallback' } as typeof charged.decision })
-    expect(limiter.get('ada')).toBe(1)
   })
 
   test('and if that fails, nobody else does', () => {
@@ -111,6 +105,96 @@ describe('a charge is given back', () => {
     const made = hit()
     limiter.close()
     expect(() => made.refund()).not.toThrow()
+  })
+})
+
+describe('over a store that fails', () => {
+  const FAILURE = { failures: 1, probeEveryMs: 1000 } as const
+
+  /** Counts in the store and in the stand-in are read without the limiter. */
+  function failing(then: 'local' | 'allow') {
+    const clock = fakeClock()
+    const store = failingStore(clock)
+    const standIn = memoryStore({ clock })
+    const rules = fixedWindow({ limit: 9, window: '1m' })
+    const failure = { ...FAILURE, then, ...(then === 'local' && { standIn }) }
+    const limiter = createLimiter({ rules, store, failure })
+    const reader = createLimiter({ rules, store, failure: { failures: 1000 } })
+    const local = createLimiter({ rules, store: standIn })
+    const prepared = new GateLimiter({ limiter, keptIn: limiter, styles: [] })
+    const hit = async (): Promise<Charged> => {
+      const hitAtMs = clock.now()
+      return { limiter: prepared, key: 'ada', cost: undefined, hitAtMs, decision: await limiter.hit('ada') }
+    }
+    const counts = async () => {
+      store.plan = 'answer'
+      return { store: await reader.get('ada'), local: local.get('ada') }
+    }
+    const refunds = () => store.calls.filter(({ call }) => call?.operation === 'refund').length
+    return { clock, store, limiter, hit, counts, refunds, local }
+  }
+
+  const settled = () => new Promise(setImmediate)
+
+  test('a charge of the stand-in goes back to the stand-in, and the store is not asked', async () => {
+    const { store, hit, counts, refunds, limiter } = failing('local')
+    await hit()
+    store.plan = 'lose-call'
+    await hit()
+    const second = await hit()
+    const { failures } = limiter
+    refund(second)
+    await settled()
+    expect(limiter.failures).toEqual(failures)
+    expect(refunds()).toBe(0)
+    expect(await counts()).toEqual({ store: 1, local: 1 })
+  })
+
+  test('also after the store is back, where it was never charged', async () => {
+    const { clock, store, hit, counts } = failing('local')
+    store.plan = 'lose-call'
+    const first = await hit()
+    await hit()
+    store.plan = 'answer'
+    clock.advance(1000)
+    expect((await hit()).decision.source).toBe('store')
+    refund(first)
+    await settled()
+    expect(await counts()).toEqual({ store: 1, local: 1 })
+  })
+
+  test('a charge of the store stays if the store fails: units of the stand-in belong to others', async () => {
+    const { store, hit, counts, limiter } = failing('local')
+    const first = await hit()
+    store.plan = 'lose-call'
+    expect((await hit()).decision.source).toBe('fallback')
+    refund(first)
+    await settled()
+    expect(limiter.failures['not-asked']).toBe(1)
+    expect(await counts()).toEqual({ store: 1, local: 1 })
+  })
+
+  test('not in the stand-in once its window has ended', async () => {
+    const { clock, store, hit, local } = failing('local')
+    store.plan = 'lose-call'
+    const slow = await hit()
+    clock.advance(60_000)
+    await hit()
+    refund(slow)
+    await settled()
+    expect(local.get('ada')).toBe(1)
+  })
+
+  test("nothing under 'allow': nobody was charged", async () => {
+    const { store, hit, counts, refunds } = failing('allow')
+    await hit()
+    store.plan = 'lose-call'
+    const uncounted = await hit()
+    store.plan = 'answer'
+    refund(uncounted)
+    await settled()
+    expect(refunds()).toBe(0)
+    expect(await counts()).toEqual({ store: 1, local: 0 })
   })
 })
 

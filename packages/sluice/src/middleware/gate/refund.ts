@@ -1,5 +1,7 @@
 // A refund gives a request its units back, because its response is not charged.
-// Invariant: a refund gives back only units that were spent and still count. Units of a window that has ended do not count.
+// Invariants:
+// - A refund gives back only units that were spent and still count. Units of a window that has ended do not count.
+// - The units go back to the store or the stand-in, whichever spent them. Other units there belong to other requests.
 
 import type { RuleStatus } from '../../core/decision.ts'
 import type { Rule } from '../../core/rule.ts'
@@ -9,9 +11,8 @@ import type { Charged } from './request-context.ts'
 
 /** Gives a request's units back, in one call, on each rule on which they still count. */
 export function refund({ decision, limiter: { limiter }, key, cost, hitAtMs }: Charged): void {
-  // A fallback has spent nothing in the store.
-  if (decision.source === 'fallback') return
   const { rules } = limiter
+  const { source } = decision
   const elapsedMs = limiter.clock.now() - hitAtMs
   const counting = decision.rules.filter((status) => {
     const rule = rules.find(({ name }) => name === status.name)
@@ -21,7 +22,7 @@ export function refund({ decision, limiter: { limiter }, key, cost, hitAtMs }: C
   const isAll = counting.length === rules.length
   const costs = isAll ? cost : costsOf(rules, cost, (rule) => counting.some(({ name }) => name === rule))
   // The response has been sent. If the refund fails, the charge stays, and `limiter.on('failure')` reports it.
-  tryThen(() => limiter.refund(key, costs), ignore, ignore)
+  tryThen(() => limiter.refund(key, costs, { source }), ignore, ignore)
 }
 
 /** Returns the time after a hit during which its units are in the window of the hit. */

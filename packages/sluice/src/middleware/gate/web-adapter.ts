@@ -1,6 +1,5 @@
 // The common part of adapters for the standard Request and Response: Hono, and fetch handlers on any runtime.
 
-import { SluiceError } from '../../core/errors.ts'
 import type { RequestHeaders } from '../../http/peer-address.ts'
 import type { Denial } from '../../http/responder.ts'
 import type { Adapter } from './adapter.ts'
@@ -18,17 +17,18 @@ export const webFields: Pick<Adapter<object, Headers>, 'writesFirst' | 'setField
 
 /**
  * Returns the address at the other end of the socket. A Request does not contain it. Runtimes pass it beside the request: Deno's
- * info, Bun's server, Node's message under Hono. Throws if there is none, because counting all clients as one would be worse.
+ * info, Bun's server, Node's message under Hono. Returns false if it is not there. Workers pass their settings in the same place,
+ * and a setting may have one of these names.
  */
-export function webPeer(door: string, request: Request, beside: unknown): string | null | undefined {
+export function webPeer(request: Request, beside: unknown): string | undefined | false {
   const { remoteAddr, requestIP, server, incoming } = (beside ?? {}) as Beside
-  if (incoming?.socket !== undefined) return incoming.socket.remoteAddress
-  if (remoteAddr !== undefined) return remoteAddr.hostname
+  if (typeof incoming?.socket === 'object' && incoming.socket !== null) return incoming.socket.remoteAddress
+  if (typeof remoteAddr?.hostname === 'string') return remoteAddr.hostname
+  // A socket without an address, such as a Unix socket.
+  if (typeof remoteAddr?.transport === 'string') return undefined
   if (typeof requestIP === 'function') return (beside as BunServer).requestIP(request)?.address
   if (typeof server?.requestIP === 'function') return server.requestIP(request)?.address
-  throw new SluiceError('ERR_OPTION', `${door} cannot find the address of a request in this runtime: set key or peer`, {
-    option: 'peer',
-  })
+  return false
 }
 
 /** Returns a request's headers, from Node's message if there is one, because `Headers` is slower. */
@@ -43,7 +43,7 @@ interface BunServer {
 
 interface Beside extends Partial<BunServer> {
   readonly incoming?: Partial<NodeRequest>
-  readonly remoteAddr?: { readonly hostname?: string }
+  readonly remoteAddr?: { readonly hostname?: string; readonly transport?: string }
   readonly server?: BunServer
 }
 

@@ -31,6 +31,18 @@ export function callbackSuite(framework: Framework): void {
     expect(heard).toEqual([['/x', 'ada', 'daily']])
   })
 
+  test('a field that onDenied sets to undefined is not sent', async () => {
+    const { ask, errors } = await serve({
+      rules: parseRule('1/minute'),
+      onDenied: () => ({ headers: { 'retry-after': undefined, RateLimit: undefined } }),
+    })
+    await ask()
+    const { status, headers } = await ask()
+    expect([status, errors]).toEqual([429, []])
+    for (const name of ['retry-after', 'ratelimit']) expect(headers).not.toHaveProperty(name)
+    expect(headers['ratelimit-policy']).toBe('"fixed-window:1/1m";q=1;w=60')
+  })
+
   test.each([204, 304])('a denial with status %i has no body', async (status) => {
     const { ask, errors } = await serve({ rules: parseRule('1/minute'), onDenied: () => ({ status }) })
     await ask()
@@ -45,6 +57,7 @@ export function callbackSuite(framework: Framework): void {
     ['a Response without a body', () => new Response(null, { status: 204 }), 'needs body to be a string, got null'],
     ['a status that is none', () => ({ status: 42 }), 'needs status to be a whole number from 200 to 599, got 42'],
     ['Headers', () => ({ headers: new Headers({ 'X-A': 'b' }) }), 'needs headers to be an object of strings, got an object'],
+    ['a number as a header', () => ({ headers: { 'X-A': 5 } }), 'needs the header "X-A" to be a string'],
   ])('onDenied that returns %s fails with a clear error', async (_, onDenied, message) => {
     const { ask, errors } = await serve({ rules: parseRule('1/minute'), onDenied: onDenied as never })
     expect(statuses([await ask(), await ask()])).toEqual([200, 500])

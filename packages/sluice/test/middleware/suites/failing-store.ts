@@ -66,6 +66,12 @@ export function failingStoreSuite(framework: Framework): void {
     expect(statuses(after)).toEqual([200, 200, 429])
   })
 
+  test("then 'local': requests that are not charged stay free", async () => {
+    const { after } = await outage({ failure: { ...failure, then: 'local' }, charge: 'failed-response' })
+    expect(statuses(after)).toEqual([200, 200, 200])
+    expect(after[2].headers.ratelimit).toMatch(/^"fixed-window:2\/1m";r=1;/)
+  })
+
   test('in shadow mode requests pass', async () => {
     const { ask } = await serve({
       store: redisStore(client),
