@@ -16,7 +16,7 @@ export type { DecisionFailure, FailureCounts, FailureEvent, FailureOptions, Fail
 export type { HitOptions, Limiter, RefundOptions, RuleChoice, WaitOptions } from './core/limiter.ts'
 export type { Per, PerOption, Rule, RuleOptions } from './core/rule.ts'
 export type { RuleLog } from './core/rule-log.ts'
-export type { Result, Store, Tally, Timing } from './core/store.ts'
+export type { Asker, PartOutcomes, Result, Store, Tally, Timing } from './core/store.ts'
 export type { Cost, Subject, SubjectOf } from './core/subject.ts'
 export { createLimiter, type LimiterOptions } from './create-limiter.ts'
 export { dumpStore, restoreStore } from './stores/memory/dump-store.ts'
