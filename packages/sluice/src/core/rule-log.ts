@@ -28,10 +28,14 @@ export interface RuleLog {
   /** Returns the number of the oldest entry. */
   first(cells: Float64Array, at: number): number
   /**
-   * Returns the number of the newest entry plus 1. Only the newest entry changes. Older entries are only dropped, from either end.
-   * A refund with `endsAt` gives new numbers to all entries, because it may change any of them.
+   * Returns the number of the newest entry plus 1. Only the newest entry changes. Older entries are only dropped, from either end,
+   * except by a refund with `endsAt`: it changes the refunded entry and every entry after it.
    */
   end(cells: Float64Array, at: number): number
+  /**
+   * Returns the first number from `start` up to `end − 1` whose entry has changed since `copy` copied it; `end` if none has.
+   */
+  firstChanged(from: Float64Array, fromAt: number, to: Float64Array, toAt: number, start: number, end: number): number
   /** Returns the time when the state ends; 0 if it has ended. Also correct for a state that has not been settled. */
   endsAt(cells: Float64Array, at: number, nowMs: number): number
   /** Opens the logs of a memory store. The rule does it, so that a bundle without logs does not contain their code. */

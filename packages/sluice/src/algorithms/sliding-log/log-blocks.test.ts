@@ -25,10 +25,10 @@ class Logs {
     this.handles.set(log, this.arena.allocate(rule, ownerOf(log)))
   }
 
-  spend(log: number, nowMs: number): void {
+  spend(log: number, nowMs: number, cost = 1): void {
     const handle = this.arena.fit(rule, this.#handle(log), ownerOf(log))
     this.handles.set(log, handle)
-    rule.spend(this.arena.cells(handle), this.arena.at(handle), nowMs, 1)
+    rule.spend(this.arena.cells(handle), this.arena.at(handle), nowMs, cost)
   }
 
   settle(log: number, nowMs: number): void {
@@ -134,6 +134,42 @@ describe('a long log', () => {
     // The entries up to 20 have left the window. One of them was refunded.
     expect(logs.used(1, 3_600_000 + 20)).toBe(entries + 3000 - 20)
     expect(logs.used(1, 3_600_000 + 4)).toBe(entries + 3000 - 5)
+  })
+
+  test.for([1, 50, 300])('stays exact while each tenth entry is refunded, %i entries later', (later) => {
+    const logs = new Logs()
+    logs.add(1)
+    const times: number[] = []
+    for (let nowMs = 1; nowMs <= 8000; nowMs++) {
+      logs.spend(1, nowMs)
+      times.push(nowMs)
+      if (nowMs % 10 !== 0 || times.length < later) continue
+      const [refunded] = times.splice(times.length - later, 1)
+      logs.refund(1, 1, refunded + 3_600_000)
+    }
+    const kept = new Set(times)
+    for (let gone = 0, left = kept.size; gone <= 8000; gone++) {
+      if (kept.has(gone)) left -= 1
+      if (logs.used(1, 3_600_000 + gone) !== left) expect.fail(`not ${left} units after ${gone} ms`)
+    }
+  })
+
+  test('stays exact while parts of entries are refunded', () => {
+    const logs = new Logs()
+    logs.add(1)
+    const units: number[] = []
+    for (let nowMs = 1; nowMs <= 8000; nowMs++) {
+      logs.spend(1, nowMs, 2)
+      units.push(2)
+      if (nowMs % 7 !== 0 || nowMs < 200) continue
+      logs.refund(1, 1, nowMs - 100 + 3_600_000)
+      units[nowMs - 101] -= 1
+    }
+    let left = units.reduce((sum, each) => sum + each, 0)
+    for (let gone = 1; gone <= 8000; gone++) {
+      left -= units[gone - 1]
+      if (logs.used(1, 3_600_000 + gone) !== left) expect.fail(`not ${left} units after ${gone} ms`)
+    }
   })
 
   test('gives its memory back when it has become short, and all of it when it goes', () => {

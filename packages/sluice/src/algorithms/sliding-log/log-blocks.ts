@@ -145,8 +145,10 @@ export class LogBlocks implements LogArena {
     const { next } = slab
     if (next === undefined) return handle
     const newest = log.end(from, OWNER) - 1
-    // Entries may have been dropped from either end since the last call.
-    const start = Math.max(log.first(from, OWNER), Math.min(next.copied, newest))
+    // Since the last call entries may have been dropped from either end, and copied ones may have changed.
+    const first = log.first(from, OWNER)
+    const copied = Math.max(first, Math.min(next.copied, newest))
+    const start = log.firstChanged(from, OWNER, next.cells, OWNER, first, copied)
     const left = Math.max(1, from.length - OWNER - log.widthToSpend(from, OWNER))
     const pace = Math.min(MOST_COPIED_AT_ONCE, Math.max(COPIED_AT_ONCE, Math.ceil((4 * (newest - start)) / left)))
     next.copied = Math.min(start + pace, newest)
