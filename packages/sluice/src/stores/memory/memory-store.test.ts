@@ -232,6 +232,59 @@ describe('the bound', () => {
   })
 
   test('a store of denied keys gives up few of them for a flood of cheap ones', () => {
+  describe('denied keys stay denied during a flood, though bytes allow far fewer keys than maxKeys', () => {
+    const HOUR = 3_600_000
+
+    /** Returns the number of 100 keys that are still denied after a flood of `keys` others that use up their limit. */
+    function stillDenied(
+      denied: Limiter<'sync'>,
+      flood: Limiter<'sync'>,
+      keys: number,
+      use: (l: Limiter<'sync'>, key: string) => void,
+    ) {
+      for (let i = 0; i < 100; i++) use(denied, `denied:${i}`)
+      for (let i = 0; i < keys; i++) use(flood, `flood:${i}`)
+      let count = 0
+      for (let i = 0; i < 100; i++) if (!denied.peek(`denied:${i}`).allowed) count += 1
+      return count
+    }
+
+    const useAtOnce = (limiter: Limiter<'sync'>, key: string): void => {
+      limiter.hit(key, { cost: 2 })
+    }
+
+    test('a fixed window', () => {
+      const limiter = createLimiter({ rules: fixedWindow({ limit: 2, window: HOUR }), store: memoryStore({ maxBytes: 2 ** 22 }) })
+      expect(stillDenied(limiter, limiter, 300_000, useAtOnce)).toBe(100)
+    })
+
+    test.for([
+      { others: 0, maxBytes: 384 * 20_000 },
+      { others: 40_000, maxBytes: 2 ** 23 },
+    ])('sliding logs beside $others states of another rule', ({ others, maxBytes }) => {
+      const clock = fakeClock()
+      const store = memoryStore({ clock, maxBytes })
+      const other = createLimiter({ rules: fixedWindow({ limit: 2, window: HOUR }), store })
+      for (let i = 0; i < others; i++) other.hit(`other:${i}`)
+      const limiter = createLimiter({ rules: slidingLog({ limit: 100, window: 24 * HOUR }), store })
+      const use = (l: Limiter<'sync'>, key: string): void => {
+        for (let i = 0; i < 100; i++) {
+          l.hit(key)
+          clock.advance(1)
+        }
+      }
+      expect(stillDenied(limiter, limiter, 4000, use)).toBe(100)
+      expect(store.size - others).toBeLessThan(3000)
+    })
+
+    test('states of a rule without new keys, while the store is full', () => {
+      const store = memoryStore({ maxKeys: 2000 })
+      const denied = createLimiter({ rules: fixedWindow({ limit: 2, window: HOUR }), store })
+      const flood = createLimiter({ rules: tokenBucket({ capacity: 2, refill: 1, every: HOUR }), store })
+      expect(stillDenied(denied, flood, 40_000, useAtOnce)).toBe(100)
+    })
+  })
+
     const rules = fixedWindow({ limit: 5, window: '1h' })
     const limiter = createLimiter({ rules, store: memoryStore({ maxKeys: 5000 }) })
     for (let i = 0; i < 5000; i++) limiter.hit(`k${i}`, { cost: 5 })

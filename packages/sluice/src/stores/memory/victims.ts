@@ -8,7 +8,7 @@ import type { Table } from './table.ts'
  */
 const NEXT_TO_NOTHING = FULL / 16
 
-/** Number of epochs for which a heavy row is young. In that time three eighths of the store's rows can be claimed. */
+/** Number of epochs for which a heavy row is young. In that time three eighths of the rows can be claimed: see epochs.ts. */
 const YOUNG = 3
 
 /** Above this share of live rows, a search is in a crowded part of a table. A table is at most 0.7 full. */
