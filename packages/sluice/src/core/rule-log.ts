@@ -46,6 +46,8 @@ export interface RuleLog {
 export interface LogBudget {
   logs: number
   hasLogBytes(bytes: number): boolean
+  /** Returns the number of bytes that are lacking for `bytes` more. A long log may not take the last of them. */
+  lackingLogBytes(bytes: number, isLong: boolean): number
 }
 
 /** A memory store, as its logs see it. */
@@ -53,8 +55,11 @@ export interface LogHost {
   readonly budget: LogBudget
   /** The table with the rows of all logs. */
   readonly logTable: { rowsFor(hi: number): LogTableRows & { find(lo: number, hi: number): number } }
-  /** Drops expired logs. If there are none, evicts a few logs, but with `sparesFull` none that has used all of its limit. */
-  evictLogs(nowMs: number, sparesFull: boolean): void
+  /**
+   * Drops expired logs. If there are none, evicts a few logs, those that have used least first, until `bytes` are free. With
+   * `mostLight`, evicts only logs of at most so many bytes that have used almost nothing, and none if that would not free `bytes`.
+   */
+  evictLogs(nowMs: number, bytes: number, mostLight?: number): void
 }
 
 interface LogTableRows {
@@ -111,8 +116,10 @@ export interface LogArena {
   block(handle: number): Float64Array
   /** Makes a log from the result of `block`. Returns its handle. */
   adopt(block: Float64Array, owner: LogOwner): number
-  /** Returns the number of additional bytes that `fit` would need. It is 0 for nearly every call. */
-  bytesToFit(rule: LogRule, handle: number): number
+  /** Returns the bytes of a log. While a long log moves, it takes more. */
+  bytesOf(handle: number): number
+  /** Returns the number of bytes that `fit` lacks. It is 0 for nearly every call. */
+  lackingToFit(rule: LogRule, handle: number): number
   /**
    * Makes space for one more entry, or frees space that is not needed. Returns the log's handle, which may have changed. If the
    * budget is exhausted, the log keeps its size and gets coarser when it is full.

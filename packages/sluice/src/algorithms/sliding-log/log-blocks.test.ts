@@ -188,6 +188,20 @@ describe('a long log', () => {
   })
 })
 
+test('a long log becomes smaller, though a long log could not grow', () => {
+  const logs = new Logs(2 ** 22)
+  logs.add(1)
+  for (let nowMs = 1; nowMs <= 7000; nowMs++) logs.spend(1, nowMs)
+  const before = logs.arena.bytes
+  // Stands for the logs of other keys.
+  logs.budget.logs = 3 * 2 ** 20 - 100_000
+  expect(logs.budget.lackingLogBytes(1, true)).toBeGreaterThan(0)
+  const later = 3_600_000 + 6500
+  logs.settle(1, later)
+  for (let i = 1; i <= 500; i++) logs.spend(1, later + i)
+  expect(logs.arena.bytes).toBeLessThan(before / 3)
+})
+
 test('memory is freed in any order of freed logs', () => {
   const random = seededRandom()
   const logs = new Logs()

@@ -34,11 +34,14 @@ export class Eviction {
     this.#victims = new Victims(Math.min(MOST_EVICTED, Math.ceil(maxKeys / KEYS_AN_EVICTED)))
   }
 
-  /** Searches once. Drops expired rows. If there are none, evicts the weakest rows. With `sparesFull`, no full row is evicted. */
-  makeSpace(tables: readonly Table[], nowMs: number, sparesFull = false): void {
+  /**
+   * Searches once. Drops expired rows. If there are none, evicts the weakest rows, until `bytes` bytes of logs are free. With
+   * `mostLight` it evicts only light logs: see `Victims.evict`.
+   */
+  makeSpace(tables: readonly Table[], nowMs: number, bytes?: number, mostLight?: number): void {
     const victims = this.#victims
     let dropped = this.#search(tables, LOOK, nowMs)
-    if (dropped === 0 && !sparesFull && victims.mostPressure === FULL) {
+    if (dropped === 0 && mostLight === undefined && victims.mostPressure === FULL) {
       if (this.#shortSearches > 0 && victims.count > 0) {
         this.#shortSearches -= 1
       } else {
@@ -47,8 +50,7 @@ export class Eviction {
       }
     }
     this.#turn += 1
-    if (dropped > 0 || (sparesFull && victims.leastPressure === FULL)) return
-    this.evictions += victims.evict()
+    if (dropped === 0) this.evictions += victims.evict(bytes, mostLight)
   }
 
   #search(tables: readonly Table[], most: number, nowMs: number): number {

@@ -173,8 +173,8 @@ export class MemoryState implements MemoryStore, LogHost {
     return this.table(LOG_ROW_WIDTH, true)
   }
 
-  evictLogs(nowMs: number, sparesFull: boolean): void {
-    this.#eviction.makeSpace([this.logTable], nowMs, sparesFull)
+  evictLogs(nowMs: number, bytes: number, mostLight?: number): void {
+    this.#eviction.makeSpace([this.logTable], nowMs, bytes, mostLight)
   }
 
   /** Returns the logs. The first rule that keeps logs opens them. */

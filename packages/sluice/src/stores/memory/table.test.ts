@@ -134,6 +134,18 @@ test('a table that has emptied becomes small again', () => {
   for (let i = 0; i < 20; i++) expect(shadowed.value(`kept${i}`)).toBe(i)
 })
 
+test('a sweep keeps the age of old rows from starting again', () => {
+  const table = newTable(100)
+  const row = table.claim(1, 2, table.epochs.present)
+  const rows = table.rowsFor(2)
+  rows.cells[rows.at(row)] = FAR
+  for (let epoch = 1; epoch <= 300; epoch++) {
+    table.epochs.countClaim(1, 1, true)
+    if (epoch % 50 === 0) table.sweep(0, 1, ALL)
+  }
+  expect(rows.age(row, table.epochs.present)).toBe(192)
+})
+
 test('a table whose last run reaches its end grows and loses nothing', () => {
   const table = newTable(10_000)
   // The highest homes only: fingerprints that no keyed hash would give.

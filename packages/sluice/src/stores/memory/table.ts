@@ -133,6 +133,11 @@ export class Table {
     }
   }
 
+  /** Returns the bytes of a row's log; 0 if it has none. */
+  logBytes(rows: Rows, row: number): number {
+    return this.#logs?.bytesOf(rows.cells[rows.at(row) + LOG_HANDLE]) ?? 0
+  }
+
   /** Drops a row, and its log if it has one. */
   drop(rows: Rows, row: number): void {
     this.#logs?.free(rows.cells[rows.at(row) + LOG_HANDLE])
