@@ -28,10 +28,14 @@ export interface RuleLog {
   /** Returns the number of the oldest entry. */
   first(cells: Float64Array, at: number): number
   /**
-   * Returns the number of the newest entry plus 1. Only the newest entry changes. Older entries are only dropped, from either end.
-   * A refund with `endsAt` gives new numbers to all entries, because it may change any of them.
+   * Returns the number of the newest entry plus 1. Only the newest entry changes. Older entries are only dropped, from either end,
+   * except by a refund with `endsAt`: it changes the refunded entry and every entry after it.
    */
   end(cells: Float64Array, at: number): number
+  /**
+   * Returns the first number from `start` up to `end − 1` whose entry has changed since `copy` copied it; `end` if none has.
+   */
+  firstChanged(from: Float64Array, fromAt: number, to: Float64Array, toAt: number, start: number, end: number): number
   /** Returns the time when the state ends; 0 if it has ended. Also correct for a state that has not been settled. */
   endsAt(cells: Float64Array, at: number, nowMs: number): number
   /** Opens the logs of a memory store. The rule does it, so that a bundle without logs does not contain their code. */
@@ -42,6 +46,8 @@ export interface RuleLog {
 export interface LogBudget {
   logs: number
   hasLogBytes(bytes: number): boolean
+  /** Returns the number of bytes that are lacking for `bytes` more. A long log may not take the last of them. */
+  lackingLogBytes(bytes: number, isLong: boolean): number
 }
 
 /** A memory store, as its logs see it. */
@@ -49,8 +55,11 @@ export interface LogHost {
   readonly budget: LogBudget
   /** The table with the rows of all logs. */
   readonly logTable: { rowsFor(hi: number): LogTableRows & { find(lo: number, hi: number): number } }
-  /** Drops expired logs. If there are none, evicts a few logs, but with `sparesFull` none that has used all of its limit. */
-  evictLogs(nowMs: number, sparesFull: boolean): void
+  /**
+   * Drops expired logs. If there are none, evicts a few logs, those that have used least first, until `bytes` are free. With
+   * `mostLight`, evicts only logs of at most so many bytes that have used almost nothing, and none if that would not free `bytes`.
+   */
+  evictLogs(nowMs: number, bytes: number, mostLight?: number): void
 }
 
 interface LogTableRows {
@@ -107,8 +116,10 @@ export interface LogArena {
   block(handle: number): Float64Array
   /** Makes a log from the result of `block`. Returns its handle. */
   adopt(block: Float64Array, owner: LogOwner): number
-  /** Returns the number of additional bytes that `fit` would need. It is 0 for nearly every call. */
-  bytesToFit(rule: LogRule, handle: number): number
+  /** Returns the bytes of a log. While a long log moves, it takes more. */
+  bytesOf(handle: number): number
+  /** Returns the number of bytes that `fit` lacks. It is 0 for nearly every call. */
+  lackingToFit(rule: LogRule, handle: number): number
   /**
    * Makes space for one more entry, or frees space that is not needed. Returns the log's handle, which may have changed. If the
    * budget is exhausted, the log keeps its size and gets coarser when it is full.

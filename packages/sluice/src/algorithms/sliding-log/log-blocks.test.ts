@@ -25,10 +25,10 @@ class Logs {
     this.handles.set(log, this.arena.allocate(rule, ownerOf(log)))
   }
 
-  spend(log: number, nowMs: number): void {
+  spend(log: number, nowMs: number, cost = 1): void {
     const handle = this.arena.fit(rule, this.#handle(log), ownerOf(log))
     this.handles.set(log, handle)
-    rule.spend(this.arena.cells(handle), this.arena.at(handle), nowMs, 1)
+    rule.spend(this.arena.cells(handle), this.arena.at(handle), nowMs, cost)
   }
 
   settle(log: number, nowMs: number): void {
@@ -136,6 +136,42 @@ describe('a long log', () => {
     expect(logs.used(1, 3_600_000 + 4)).toBe(entries + 3000 - 5)
   })
 
+  test.for([1, 50, 300])('stays exact while each tenth entry is refunded, %i entries later', (later) => {
+    const logs = new Logs()
+    logs.add(1)
+    const times: number[] = []
+    for (let nowMs = 1; nowMs <= 8000; nowMs++) {
+      logs.spend(1, nowMs)
+      times.push(nowMs)
+      if (nowMs % 10 !== 0 || times.length < later) continue
+      const [refunded] = times.splice(times.length - later, 1)
+      logs.refund(1, 1, refunded + 3_600_000)
+    }
+    const kept = new Set(times)
+    for (let gone = 0, left = kept.size; gone <= 8000; gone++) {
+      if (kept.has(gone)) left -= 1
+      if (logs.used(1, 3_600_000 + gone) !== left) expect.fail(`not ${left} units after ${gone} ms`)
+    }
+  })
+
+  test('stays exact while parts of entries are refunded', () => {
+    const logs = new Logs()
+    logs.add(1)
+    const units: number[] = []
+    for (let nowMs = 1; nowMs <= 8000; nowMs++) {
+      logs.spend(1, nowMs, 2)
+      units.push(2)
+      if (nowMs % 7 !== 0 || nowMs < 200) continue
+      logs.refund(1, 1, nowMs - 100 + 3_600_000)
+      units[nowMs - 101] -= 1
+    }
+    let left = units.reduce((sum, each) => sum + each, 0)
+    for (let gone = 1; gone <= 8000; gone++) {
+      left -= units[gone - 1]
+      if (logs.used(1, 3_600_000 + gone) !== left) expect.fail(`not ${left} units after ${gone} ms`)
+    }
+  })
+
   test('gives its memory back when it has become short, and all of it when it goes', () => {
     const logs = new Logs()
     logs.add(1)
@@ -150,6 +186,20 @@ describe('a long log', () => {
     expect(logs.arena.bytes).toBe(0)
     expect(logs.budget.logs).toBe(0)
   })
+})
+
+test('a long log becomes smaller, though a long log could not grow', () => {
+  const logs = new Logs(2 ** 22)
+  logs.add(1)
+  for (let nowMs = 1; nowMs <= 7000; nowMs++) logs.spend(1, nowMs)
+  const before = logs.arena.bytes
+  // Stands for the logs of other keys.
+  logs.budget.logs = 3 * 2 ** 20 - 100_000
+  expect(logs.budget.lackingLogBytes(1, true)).toBeGreaterThan(0)
+  const later = 3_600_000 + 6500
+  logs.settle(1, later)
+  for (let i = 1; i <= 500; i++) logs.spend(1, later + i)
+  expect(logs.arena.bytes).toBeLessThan(before / 3)
 })
 
 test('memory is freed in any order of freed logs', () => {

@@ -102,19 +102,19 @@ export class LogBlocks implements LogArena {
     return handle
   }
 
-  bytesToFit(rule: LogRule, handle: number): number {
-    const { width } = this.#shelfOf(handle)
-    const wanted = this.#wantedWidth(rule, handle)
-    if (wanted === width || this.#slabOf(handle).next !== undefined) return 0
-    // Both slabs exist while a long log moves.
-    return bytesOf(isShared(width) ? wanted - width : wanted)
+  bytesOf(handle: number): number {
+    return bytesOf(this.#shelfOf(handle).width)
+  }
+
+  lackingToFit(rule: LogRule, handle: number): number {
+    return this.#slabOf(handle).next === undefined ? this.#lackingFor(handle, this.#wantedWidth(rule, handle)) : 0
   }
 
   fit(rule: LogRule, handle: number, owner: LogOwner): number {
     const { width } = this.#shelfOf(handle)
     if (!isShared(width)) return this.#fitLong(rule, handle, owner)
     const wanted = this.#wantedWidth(rule, handle)
-    if (wanted === width || !this.#budget.hasLogBytes(bytesOf(wanted - width))) return handle
+    if (wanted === width || this.#lackingFor(handle, wanted) > 0) return handle
     const to = this.#take(wanted, owner)
     rule.log.move(this.cells(handle), this.at(handle), this.cells(to), this.at(to), wanted - OWNER)
     this.free(handle)
@@ -145,8 +145,10 @@ export class LogBlocks implements LogArena {
     const { next } = slab
     if (next === undefined) return handle
     const newest = log.end(from, OWNER) - 1
-    // Entries may have been dropped from either end since the last call.
-    const start = Math.max(log.first(from, OWNER), Math.min(next.copied, newest))
+    // Since the last call entries may have been dropped from either end, and copied ones may have changed.
+    const first = log.first(from, OWNER)
+    const copied = Math.max(first, Math.min(next.copied, newest))
+    const start = log.firstChanged(from, OWNER, next.cells, OWNER, first, copied)
     const left = Math.max(1, from.length - OWNER - log.widthToSpend(from, OWNER))
     const pace = Math.min(MOST_COPIED_AT_ONCE, Math.max(COPIED_AT_ONCE, Math.ceil((4 * (newest - start)) / left)))
     next.copied = Math.min(start + pace, newest)
@@ -163,11 +165,20 @@ export class LogBlocks implements LogArena {
 
   #beginMove(rule: LogRule, handle: number): NextSlab | undefined {
     const wanted = this.#wantedWidth(rule, handle)
-    if (wanted === this.#shelfOf(handle).width || !this.#budget.hasLogBytes(bytesOf(wanted))) return undefined
+    if (wanted === this.#shelfOf(handle).width || this.#lackingFor(handle, wanted) > 0) return undefined
     const cells = new Float64Array(wanted)
     this.#budget.logs += cells.byteLength
     rule.log.frame(this.cells(handle), OWNER, cells, OWNER, wanted - OWNER)
     return { cells, copied: 0 }
+  }
+
+  /** Returns the bytes that a log lacks to have the width `wanted`. */
+  #lackingFor(handle: number, wanted: number): number {
+    const { width } = this.#shelfOf(handle)
+    if (wanted === width) return 0
+    // Both slabs exist while a long log moves.
+    const bytes = bytesOf(isShared(width) ? wanted - width : wanted)
+    return this.#budget.lackingLogBytes(bytes, wanted > width && !isShared(wanted))
   }
 
   /** Returns the width that a log should have. It is another one than now only if the block is too narrow or far too wide. */

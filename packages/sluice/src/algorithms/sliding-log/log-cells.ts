@@ -51,6 +51,33 @@ export function copy(from: Float64Array, fromAt: number, to: Float64Array, toAt:
   }
 }
 
+/**
+ * Searches binarily: a refund of one entry changes the time or the sum of each entry after it, so the changed entries are the last.
+ */
+export function firstChanged(
+  from: Float64Array,
+  fromAt: number,
+  to: Float64Array,
+  toAt: number,
+  start: number,
+  end: number,
+): number {
+  const isSame = (number: number): boolean => {
+    const source = slot(from, fromAt, number)
+    const target = slot(to, toAt, number)
+    return to[target + TIME] === from[source + TIME] && to[target + SUM] === from[source + SUM]
+  }
+  if (end <= start || isSame(end - 1)) return end
+  let low = start
+  let high = end - 1
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (isSame(middle)) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
 /** Returns the index of the entry with this number in `cells`. */
 function slot(cells: Float64Array, at: number, number: number): number {
   return at + HEADER + (number % cells[at + SLOTS]) * ENTRY

@@ -4,9 +4,11 @@
 import { LOG_HANDLE, type LogHost, type LogRule, type LogState, type RowLogs } from '../../core/rule-log.ts'
 import { LogBlocks } from './log-blocks.ts'
 
-/** Number of searches for the bytes of a new log, and of a growing log. A growing log that gets no bytes becomes coarser. */
+/** Number of searches for the bytes of a new log. */
 const SEARCHES_A_LOG = 8
-const SEARCHES_A_GROWTH = 1
+
+/** Number of new logs for which a search evicts others, so that the next new logs need no search. */
+const LOGS_A_SEARCH = 16
 
 export class LogRows implements RowLogs {
   readonly arena: LogBlocks
@@ -24,7 +26,9 @@ export class LogRows implements RowLogs {
     const log = states.find(isLog)
     if (log === undefined) return
     const bytes = logs * this.arena.smallestBytes(log.rule)
-    for (let left = SEARCHES_A_LOG; left > 0 && this.#lacks(bytes); left--) this.#host.evictLogs(nowMs, false)
+    for (let left = SEARCHES_A_LOG; left > 0 && !this.#host.budget.hasLogBytes(bytes); left--) {
+      this.#host.evictLogs(nowMs, LOGS_A_SEARCH * bytes)
+    }
   }
 
   allocate(state: LogState): void {
@@ -34,13 +38,9 @@ export class LogRows implements RowLogs {
   fit(states: readonly LogState[], nowMs: number, pinned: (evict: () => void) => void): void {
     for (const state of states) {
       if (!isLog(state) || state.row < 0) continue
-      const bytes = this.arena.bytesToFit(state.rule, handleOf(state))
-      if (bytes > 0) {
-        pinned(() => {
-          // A log that has used all of its limit is not evicted for another one to grow.
-          for (let left = SEARCHES_A_GROWTH; left > 0 && this.#lacks(bytes); left--) this.#host.evictLogs(nowMs, true)
-        })
-      }
+      const lacking = this.arena.lackingToFit(state.rule, handleOf(state))
+      // A log that has grown is not evicted for another one to grow. Otherwise growing logs would evict each other all the time.
+      if (lacking > 0) pinned(() => this.#host.evictLogs(nowMs, lacking, this.arena.smallestBytes(state.rule)))
       keepHandle(state, this.arena.fit(state.rule, handleOf(state), state))
     }
   }
@@ -49,10 +49,6 @@ export class LogRows implements RowLogs {
     const handle = handleOf(state)
     state.cells = this.arena.cells(handle)
     state.at = this.arena.at(handle)
-  }
-
-  #lacks(bytes: number): boolean {
-    return !this.#host.budget.hasLogBytes(bytes)
   }
 }
 

@@ -31,6 +31,7 @@ import {
   entry,
   entryReaching,
   first,
+  firstChanged,
   frame,
   HEAD,
   HEADER,
@@ -83,7 +84,7 @@ class SlidingLog<P extends Per> implements Rule<P> {
     this.name = ruleName(options, `sliding-log:${limit}/${formatDuration(windowMs)}`)
     this.parameters = { limit, windowMs }
     const endsAt = (cells: Float64Array, at: number, nowMs: number): number => this.#endsAt(cells, at, nowMs)
-    this.log = { widthToSpend, move, frame, first, end, copy, endsAt, open: (host) => new LogRows(host) }
+    this.log = { widthToSpend, move, frame, first, end, copy, firstChanged, endsAt, open: (host) => new LogRows(host) }
     Object.freeze(this)
   }
 
@@ -177,8 +178,6 @@ class SlidingLog<P extends Per> implements Rule<P> {
       cells[to + SUM] = difference(cells[from + SUM], back)
     }
     cells[at + COUNT] = count - dropped
-    // All entries get new numbers, in the same slots: an arena that is moving the log copies them again.
-    cells[at + HEAD] += cells[at + SLOTS]
     this.#touch(cells, at)
   }
 

@@ -9,6 +9,9 @@ const SLACK = 2 ** 20
 /** The largest share of tables or logs alone. */
 const SHARE = 3 / 4
 
+/** Share of the logs' bytes that long logs leave free, so that new keys get a log without an eviction. */
+const FREE_OF_LONG = 1 / 8
+
 export class ByteBudget implements LogBudget {
   readonly most: number
   tables = 0
@@ -19,14 +22,16 @@ export class ByteBudget implements LogBudget {
   }
 
   hasTableBytes(bytes: number): boolean {
-    return this.tables + bytes <= this.most * SHARE && this.#has(bytes)
+    return this.tables + bytes <= Math.min(this.most * SHARE, this.most - SLACK - this.logs)
   }
 
   hasLogBytes(bytes: number): boolean {
-    return this.logs + bytes <= this.most * SHARE && this.#has(bytes)
+    return this.lackingLogBytes(bytes) === 0
   }
 
-  #has(bytes: number): boolean {
-    return this.tables + this.logs + bytes <= this.most - SLACK
+  lackingLogBytes(bytes: number, isLong = false): number {
+    const most = this.most * SHARE
+    const logs = this.logs + bytes + (isLong ? most * FREE_OF_LONG : 0)
+    return Math.max(0, logs - most, this.tables + logs - (this.most - SLACK))
   }
 }

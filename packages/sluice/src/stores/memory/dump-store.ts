@@ -51,7 +51,7 @@ function adopt(store: MemoryState, state: DumpedState, nowMs: number): void {
   const table = tableOf(store, state)
   store.makeSpace(table, 1, nowMs)
   table.prepare(1, nowMs)
-  const row = table.claim(lo, hi, store.countClaims(1))
+  const row = store.claim(table, lo, hi)
   const rows = table.rowsFor(hi)
   rows.cells.set(isLog ? [cells[0], logsOf(store).adopt(cells, state)] : cells, rows.at(row))
   rows.pressure[row] = state.pressure

@@ -23,37 +23,25 @@ const MOST_TABLES = 4
 const MOST_EVICTED = 20
 const KEYS_AN_EVICTED = 128
 
-/** Rows claimed in one epoch, as a share of `maxKeys`: see `Rows.age`. */
-const EPOCH_SHARE = 1 / 8
-
 export class Eviction {
   /** Number of states that were evicted before they had ended. */
   evictions = 0
-  /** The present epoch. The age of rows is counted in epochs. */
-  epoch = 0
-  readonly #claimsAnEpoch: number
   readonly #victims: Victims
-  #claims = 0
   #turn = 0
   #shortSearches = 0
 
   constructor(maxKeys: number) {
-    this.#claimsAnEpoch = Math.max(1, Math.floor(maxKeys * EPOCH_SHARE))
     this.#victims = new Victims(Math.min(MOST_EVICTED, Math.ceil(maxKeys / KEYS_AN_EVICTED)))
   }
 
-  countClaims(states: number): void {
-    this.#claims += states
-    if (this.#claims < this.#claimsAnEpoch) return
-    this.#claims = 0
-    this.epoch = (this.epoch + 1) & 255
-  }
-
-  /** Searches once. Drops expired rows. If there are none, evicts the weakest rows. With `sparesFull`, no full row is evicted. */
-  makeSpace(tables: readonly Table[], nowMs: number, sparesFull = false): void {
+  /**
+   * Searches once. Drops expired rows. If there are none, evicts the weakest rows, until `bytes` bytes of logs are free. With
+   * `mostLight` it evicts only light logs: see `Victims.evict`.
+   */
+  makeSpace(tables: readonly Table[], nowMs: number, bytes?: number, mostLight?: number): void {
     const victims = this.#victims
     let dropped = this.#search(tables, LOOK, nowMs)
-    if (dropped === 0 && !sparesFull && victims.mostPressure === FULL) {
+    if (dropped === 0 && mostLight === undefined && victims.mostPressure === FULL) {
       if (this.#shortSearches > 0 && victims.count > 0) {
         this.#shortSearches -= 1
       } else {
@@ -62,8 +50,7 @@ export class Eviction {
       }
     }
     this.#turn += 1
-    if (dropped > 0 || (sparesFull && victims.leastPressure === FULL)) return
-    this.evictions += victims.evict()
+    if (dropped === 0) this.evictions += victims.evict(bytes, mostLight)
   }
 
   #search(tables: readonly Table[], most: number, nowMs: number): number {
@@ -77,7 +64,7 @@ export class Eviction {
       const table = taken[(this.#turn + i) % taken.length]
       // The share depends on the size: rows of small tables must not be read more often than rows of large tables.
       const share = Math.max(LEAST_SHARE, Math.ceil((most * table.rows.length) / rows))
-      dropped += table.search(share, nowMs, this.epoch, this.#victims)
+      dropped += table.search(share, nowMs, table.epochs.present, this.#victims)
     }
     return dropped
   }

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, expectTypeOf, test, vi } from 'vitest'
 import { roundsOf } from '../../../../../test/rounds.ts'
 import { parseRule } from '../../algorithms/parse-rule.ts'
 import {
+  type Clock,
   createLimiter,
   type Decision,
   dumpStore,
@@ -229,6 +230,59 @@ describe('the bound', () => {
       for (let i = 0; i < 100; i++) if (victims.peek(`k${i}`).allowed) freed += 1
       expect(freed, `${count} rules`).toBeLessThanOrEqual(1)
     }
+  })
+
+  describe('denied keys stay denied during a flood, though bytes allow far fewer keys than maxKeys', () => {
+    const HOUR = 3_600_000
+
+    /** Returns the number of 100 keys that are still denied after a flood of `keys` others that use up their limit. */
+    function stillDenied(
+      denied: Limiter<'sync'>,
+      flood: Limiter<'sync'>,
+      keys: number,
+      use: (l: Limiter<'sync'>, key: string) => void,
+    ) {
+      for (let i = 0; i < 100; i++) use(denied, `denied:${i}`)
+      for (let i = 0; i < keys; i++) use(flood, `flood:${i}`)
+      let count = 0
+      for (let i = 0; i < 100; i++) if (!denied.peek(`denied:${i}`).allowed) count += 1
+      return count
+    }
+
+    const useAtOnce = (limiter: Limiter<'sync'>, key: string): void => {
+      limiter.hit(key, { cost: 2 })
+    }
+
+    test('a fixed window', () => {
+      const limiter = createLimiter({ rules: fixedWindow({ limit: 2, window: HOUR }), store: memoryStore({ maxBytes: 2 ** 22 }) })
+      expect(stillDenied(limiter, limiter, 300_000, useAtOnce)).toBe(100)
+    })
+
+    test.for([
+      { others: 0, maxBytes: 384 * 20_000 },
+      { others: 40_000, maxBytes: 2 ** 23 },
+    ])('sliding logs beside $others states of another rule', ({ others, maxBytes }) => {
+      const clock = fakeClock()
+      const store = memoryStore({ clock, maxBytes })
+      const other = createLimiter({ rules: fixedWindow({ limit: 2, window: HOUR }), store })
+      for (let i = 0; i < others; i++) other.hit(`other:${i}`)
+      const limiter = createLimiter({ rules: slidingLog({ limit: 100, window: 24 * HOUR }), store })
+      const use = (l: Limiter<'sync'>, key: string): void => {
+        for (let i = 0; i < 100; i++) {
+          l.hit(key)
+          clock.advance(1)
+        }
+      }
+      expect(stillDenied(limiter, limiter, 4000, use)).toBe(100)
+      expect(store.size - others).toBeLessThan(3000)
+    })
+
+    test('states of a rule without new keys, while the store is full', () => {
+      const store = memoryStore({ maxKeys: 2000 })
+      const denied = createLimiter({ rules: fixedWindow({ limit: 2, window: HOUR }), store })
+      const flood = createLimiter({ rules: tokenBucket({ capacity: 2, refill: 1, every: HOUR }), store })
+      expect(stillDenied(denied, flood, 40_000, useAtOnce)).toBe(100)
+    })
   })
 
   test('a store of denied keys gives up few of them for a flood of cheap ones', () => {
@@ -516,10 +570,9 @@ describe('long logs', () => {
       if (!store.budget.hasLogBytes(0)) throw new Error(`${store.budget.logs} bytes of logs, seed ${random.seed}`)
       clock.advance(1)
     }
-    // Two thirds of the bytes are taken, so that logs are evicted often. The table is nearly as full as it may be, so that rows
-    // move when others are dropped.
+    // Two thirds of the bytes are taken, so that logs are evicted often. Most rows are those of keys that are hit once.
     store.budget.logs = 2 ** 21
-    for (let i = 0; i < 200_000; i++) hit(`long:${random.whole(0, 699)}`)
+    for (let i = 0; i < 200_000; i++) hit(i % 2 === 0 ? `long:${random.whole(0, 699)}` : `short:${i}`)
     expect(store.evictions).toBeGreaterThan(100)
     for (let i = 0; i < 5000; i++) hit(`new:${i}`)
   })
@@ -583,6 +636,125 @@ describe('long logs', () => {
     expect(freed).toBe(0)
     expect(limiter.get('long')).toBe(90_000)
     expect(most).toBeLessThan(500)
+  })
+
+  test('that grow forget no key, when all together want more bytes than there are', () => {
+    const clock = fakeClock()
+    const store = memoryStore({ clock, maxKeys: 20_000, maxBytes: 384 * 20_000 })
+    for (const limit of [1000, 1100]) {
+      const limiter = createLimiter({ rules: slidingLog({ limit, window: '24h' }), store })
+      const passed = new Array<number>(200).fill(0)
+      for (let i = 0; i < 1300 * 200; i++) {
+        if (limiter.hit(`k${i % 200}`).allowed) passed[i % 200] += 1
+        clock.advance(1)
+      }
+      expect(passed).toEqual(passed.map(() => limit))
+    }
+    expect(store.evictions).toBe(0)
+  })
+
+  test('one that finds no bytes to grow frees no key, however often it is hit', () => {
+    const clock = fakeClock()
+    const store = memoryStore({ clock, maxBytes: 2 ** 22 }) as MemoryState
+    const big = createLimiter({ rules: slidingLog({ limit: 100_000, window: '24h', name: 'big' }), store })
+    const login = createLimiter({ rules: slidingLog({ limit: 100, window: '24h', name: 'login' }), store })
+    const hitBig = (): void => {
+      big.hit('big')
+      clock.advance(1)
+    }
+    // The log has 65,536 entries, and wants to have twice as many.
+    for (let i = 0; i < 70_000; i++) hitBig()
+    expect(store.budget.lackingLogBytes(2 ** 21, true)).toBeGreaterThan(0)
+    let passed = 0
+    for (let i = 0; i < 300; i++) {
+      if (login.hit('guess').allowed) passed += 1
+      hitBig()
+    }
+    expect(passed).toBe(100)
+    // There are bytes left for new keys.
+    for (let i = 0; i < 3000; i++) login.hit(`new:${i}`)
+    expect(big.get('big')).toBe(70_300)
+    expect(store.evictions).toBe(0)
+  })
+
+  test('few are evicted for new keys in a store that is full of larger logs', () => {
+    const clock = fakeClock()
+    const store = memoryStore({ clock, maxBytes: 2 ** 22 }) as MemoryState
+    const limiter = createLimiter({ rules: slidingLog({ limit: 5000, window: '24h' }), store })
+    for (let i = 0; i < 150_000; i++) {
+      limiter.hit(`k${i % 1500}`)
+      clock.advance(1)
+    }
+    expect(store.budget.hasLogBytes(2096)).toBe(false)
+    const before = store.evictions
+    let firstEvicted = 0
+    for (let i = 0; i < 1000; i++) {
+      const evicted = store.evictions
+      expect(limiter.hit(`new:${i}`).remaining).toBe(4999)
+      if (firstEvicted === 0) firstEvicted = store.evictions - evicted
+    }
+    // One evicted log has the bytes of many new ones. Some new ones may be evicted before it.
+    expect(firstEvicted).toBeLessThan(4)
+    let kept = 0
+    for (let i = 0; i < 1500; i++) if (limiter.get(`k${i}`) === 100) kept += 1
+    expect(kept).toBeGreaterThan(1450)
+    expect(store.evictions - before).toBeLessThan(100)
+    expect(store.budget.hasLogBytes(0)).toBe(true)
+  })
+
+  describe('short ones in a store without bytes', () => {
+    /** Returns a store that has no bytes left. Most of its states are keys that have used `cost` of 100. */
+    function fullStore(clock: Clock & { advance(ms: number): void }, cost: number): MemoryState {
+      const store = memoryStore({ clock, maxBytes: 2 ** 22 }) as MemoryState
+      const big = createLimiter({ rules: slidingLog({ limit: 20_000, window: '24h', name: 'big' }), store })
+      // They take more than half of the bytes, so that bytes are the bound, and not the rows of the table.
+      for (let i = 0; i < 23_000; i++) {
+        big.hit(i < 20_000 ? 'big' : 'second')
+        clock.advance(1)
+      }
+      const small = createLimiter({ rules: slidingLog({ limit: 100, window: '24h', name: 'small' }), store })
+      for (let i = 0; store.evictions === 0; i++) small.hit(`small:${i}`, { cost })
+      expect(store.budget.hasLogBytes(2000)).toBe(false)
+      return store
+    }
+
+    test('grow at the cost of a few keys that have used almost nothing, and stay exact', () => {
+      const clock = fakeClock()
+      const store = fullStore(clock, 1)
+      const rules = slidingLog({ limit: 100, window: 5000 })
+      const limiter = createLimiter({ rules, store })
+      const defined = createLimiter({ rules, store: definitionStore(clock) })
+      let most = 0
+      for (let i = 0; i < 100; i++) {
+        const before = store.evictions
+        expect(limiter.hit('ada')).toEqual(defined.hit('ada'))
+        most = Math.max(most, store.evictions - before)
+        clock.advance(1)
+      }
+      clock.advance(4930)
+      expect(limiter.get('ada')).toBe(defined.get('ada'))
+      expect(most).toBeGreaterThan(1)
+      // The last growth needs 1,024 bytes, which are those of 13 logs.
+      expect(most).toBeLessThanOrEqual(13)
+    })
+
+    test('become coarser if the other keys have used more', () => {
+      const clock = fakeClock()
+      const store = fullStore(clock, 10)
+      const limiter = createLimiter({ rules: slidingLog({ limit: 500, window: 5000 }), store })
+      limiter.hit('ada')
+      const before = store.evictions
+      for (let i = 0; i < 600; i++) {
+        expect(limiter.hit('ada').allowed).toBe(i < 499)
+        clock.advance(1)
+      }
+      expect(store.evictions).toBe(before)
+      // An exact log would count 298 units now. This one has at most 128 entries, and the last of them has the other units.
+      clock.advance(4600)
+      expect(limiter.get('ada')).toBeGreaterThanOrEqual(500 - 128)
+      clock.advance(298)
+      expect(limiter.get('ada')).toBe(0)
+    })
   })
 
   test('a key of which one log has ended is counted on all of its rules, while space is made for another', () => {

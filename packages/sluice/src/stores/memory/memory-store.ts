@@ -129,10 +129,11 @@ export class MemoryState implements MemoryStore, LogHost {
     return this.#eviction.evictions
   }
 
-  /** Counts claimed rows. Returns the present epoch. */
-  countClaims(states: number): number {
-    this.#eviction.countClaims(states)
-    return this.#eviction.epoch
+  /** Claims a row of a table for a fingerprint that has none. Returns its index in `rowsFor(hi)`. */
+  claim(table: Table, lo: number, hi: number): number {
+    const { size } = this
+    for (const each of this.tables) each.epochs.countClaim(each.count, size, each === table)
+    return table.claim(lo, hi, table.epochs.present)
   }
 
   close(): void {
@@ -172,8 +173,8 @@ export class MemoryState implements MemoryStore, LogHost {
     return this.table(LOG_ROW_WIDTH, true)
   }
 
-  evictLogs(nowMs: number, sparesFull: boolean): void {
-    this.#eviction.makeSpace([this.logTable], nowMs, sparesFull)
+  evictLogs(nowMs: number, bytes: number, mostLight?: number): void {
+    this.#eviction.makeSpace([this.logTable], nowMs, bytes, mostLight)
   }
 
   /** Returns the logs. The first rule that keeps logs opens them. */
@@ -206,7 +207,7 @@ export class MemoryState implements MemoryStore, LogHost {
       // A broken clock is an error of the next hit. A timer has no caller that could handle it.
       return
     }
-    for (const table of this.tables) table.sweep(nowMs, this.#eviction.epoch, SWEEP_SHARE, MOST_SWEPT)
+    for (const table of this.tables) table.sweep(nowMs, SWEEP_SHARE, MOST_SWEPT)
     if (this.size > 0) return
     clearInterval(this.#sweeper)
     this.#sweeper = undefined

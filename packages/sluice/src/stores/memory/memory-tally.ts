@@ -180,11 +180,10 @@ export class MemoryTally implements Tally<'sync'>, States {
     this.#logs?.makeSpace(asked, lacking, nowMs)
     for (const table of tables) table.prepare(lacking, nowMs)
     this.#find()
-    const epoch = this.#state.countClaims(lacking)
     for (const location of asked) {
       const { table, rule, lo, hi } = location
       if (location.row >= 0 || !(all || rule.countsDenied)) continue
-      location.row = table.claim(lo, hi, epoch)
+      location.row = this.#state.claim(table, lo, hi)
       location.rows = table.rowsFor(hi)
       // A new row has no end yet. If it were not pinned, it would count as expired while space is made for other logs.
       location.rows.pressure[location.row] = PINNED

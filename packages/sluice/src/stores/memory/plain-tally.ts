@@ -71,7 +71,7 @@ export class PlainTally extends MemoryTally {
     if (this.#keyHash.isSeeded) {
       this.#state.makeSpace(this.#table, 1, nowMs)
       this.#table.prepare(1, nowMs)
-      this.#table.claim(lo, hi, this.#state.countClaims(1))
+      this.#state.claim(this.#table, lo, hi)
     } else {
       this.#state.seedKeys()
     }

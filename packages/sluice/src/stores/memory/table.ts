@@ -4,6 +4,7 @@
 
 import { LOG_HANDLE, type LogArena } from '../../core/rule-log.ts'
 import type { ByteBudget } from './byte-budget.ts'
+import { Epochs } from './epochs.ts'
 import { bytesOfRows, PINNED, Rows } from './rows.ts'
 import type { Victims } from './victims.ts'
 
@@ -12,9 +13,13 @@ const SMALLEST_CAPACITY = 256
 /** The largest capacity (some megabytes) at which a table is kept sparse. In a sparse table most keys are at their home. */
 const SPARSE_CAPACITY = 2 ** 16
 
-/** Returns the most rows that may be taken, so that linear probing stays short. */
+/** The largest share of homes that may be taken, so that linear probing stays short; and the largest share in a sparse table. */
+const DENSE = 0.7
+const SPARSE = 0.35
+
+/** Returns the number of rows at which a table grows, if it can. */
 function mostTaken(capacity: number): number {
-  return capacity * (capacity <= SPARSE_CAPACITY ? 0.35 : 0.7)
+  return capacity * (capacity <= SPARSE_CAPACITY ? SPARSE : DENSE)
 }
 
 /**
@@ -51,6 +56,7 @@ export class Table {
   /** Number of rows read so far by searches, sweeps and resizes. */
   looked = 0
   readonly width: number
+  readonly epochs = new Epochs()
   /** The capacity with space for the most rows. */
   readonly #largest: number
   readonly #budget: ByteBudget
@@ -99,10 +105,10 @@ export class Table {
     this.#account()
   }
 
-  /** True if `claims` more rows fit, now or after growing. */
+  /** True if `claims` more rows fit, now or after growing. A sparse table that cannot grow becomes dense. */
   hasSpace(claims: number): boolean {
     const { capacity } = this.rows
-    return this.#retiring !== undefined || this.count + claims <= mostTaken(capacity) || this.#canGrow(capacity)
+    return this.#retiring !== undefined || this.count + claims <= capacity * DENSE || this.#canGrow(capacity)
   }
 
   /** Prepares for `claims` more rows. Rows may move. */
@@ -127,6 +133,11 @@ export class Table {
     }
   }
 
+  /** Returns the bytes of a row's log; 0 if it has none. */
+  logBytes(rows: Rows, row: number): number {
+    return this.#logs?.bytesOf(rows.cells[rows.at(row) + LOG_HANDLE]) ?? 0
+  }
+
   /** Drops a row, and its log if it has one. */
   drop(rows: Rows, row: number): void {
     this.#logs?.free(rows.cells[rows.at(row) + LOG_HANDLE])
@@ -145,7 +156,7 @@ export class Table {
    * Maintains `share` of the rows, at most `most`: drops expired rows, continues a resize, and shrinks a table that is far too
    * large.
    */
-  sweep(nowMs: number, epoch: number, share: number, most: number): void {
+  sweep(nowMs: number, share: number, most: number): void {
     if (this.#retiring !== undefined) {
       this.#move(Math.min(most, Math.ceil(this.#retiring.length * share)), nowMs)
     } else {
@@ -154,7 +165,7 @@ export class Table {
       for (let left = swept; left > 0; left--) {
         const row = rows.hand
         this.#dropExpired(rows, row, nowMs)
-        rows.keepAge(row, epoch)
+        rows.keepAge(row, this.epochs.present)
         rows.hand = (row + 1) % rows.length
       }
       this.looked += swept

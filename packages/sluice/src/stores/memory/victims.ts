@@ -8,7 +8,7 @@ import type { Table } from './table.ts'
  */
 const NEXT_TO_NOTHING = FULL / 16
 
-/** Number of epochs for which a heavy row is young. In that time three eighths of the store's rows can be claimed. */
+/** Number of epochs for which a heavy row is young. In that time three eighths of the rows can be claimed: see epochs.ts. */
 const YOUNG = 3
 
 /** Above this share of live rows, a search is in a crowded part of a table. A table is at most 0.7 full. */
@@ -88,18 +88,31 @@ export class Victims {
   /**
    * Drops the weakest row, and the next weakest rows that are light or young, up to a share of the live rows in the search. So
    * more rows go where rows are crowded. In a crowded part of a table old rows go too, because look-ups would become long there.
+   * No more rows go when `bytes` bytes of logs are free.
+   * With `mostLight`, only rows go that have used almost nothing, and whose logs have at most `mostLight` bytes. If they are too
+   * few to free `bytes` bytes, none goes.
    * Invariant: no row has changed since the search. Returns the number of dropped rows.
    */
-  evict(): number {
+  evict(bytes = Number.POSITIVE_INFINITY, mostLight?: number): number {
     const evicted = this.#evicted
     evicted.length = 0
     const share = this.isEnough ? LIVE_AN_EVICTED_LIGHTLY : LIVE_AN_EVICTED
-    const most = Math.min(this.count, Math.max(1, Math.round(this.live / share)))
+    const most = mostLight === undefined ? Math.min(this.count, Math.max(1, Math.round(this.live / share))) : this.count
     const isCrowded = this.live > CROWDED * this.looked
-    for (let i = 0; i < most; i++) {
+    let free = 0
+    for (let i = 0; i < most && free < bytes; i++) {
       const candidate = this.#candidates[i]
-      if (i === 0 || isCrowded || candidate.pressure < HEAVY || candidate.rank < YOUNG) evicted.push(candidate)
+      const { table, rows, row, pressure, rank } = candidate
+      const logBytes = table.logBytes(rows, row)
+      const goes =
+        mostLight === undefined
+          ? i === 0 || isCrowded || pressure < HEAVY || rank < YOUNG
+          : pressure < NEXT_TO_NOTHING && logBytes <= mostLight
+      if (!goes) continue
+      evicted.push(candidate)
+      free += logBytes
     }
+    if (mostLight !== undefined && free < bytes) return 0
     // The last row is dropped first, because dropping a row moves only rows after it.
     evicted.sort((a, b) => b.row - a.row)
     for (const { table, rows, row } of evicted) table.drop(rows, row)
