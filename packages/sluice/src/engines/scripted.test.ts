@@ -115,11 +115,11 @@ test.each([
   [[null, null, null]],
   [[Symbol('no text'), 0, 5]],
 ])('an answer of other figures than the call has is none: %j', async (figures) => {
-    const store = toyStore({
-      clock: fakeClock(),
-      after: (_part, _calls, answers) => (answers as unknown[]).splice(0, 1, figures),
-    })
-    const ask = store.tally([five]).ask({ operation: 'hit', charges: [{ rule: 0, key: 'a', amount: 1 }] })
+  const store = toyStore({
+    clock: fakeClock(),
+    after: (_part, _calls, answers) => (answers as unknown[]).splice(0, 1, figures),
+  })
+  const ask = store.tally([five]).ask({ operation: 'hit', charges: [{ rule: 0, key: 'a', amount: 1 }] })
   await expect(ask).rejects.toMatchObject({
     code: 'ERR_STORE_UNKNOWN',
     message: expect.stringMatching(/where 3 figures belong/),
