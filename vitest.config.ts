@@ -12,8 +12,8 @@ export default defineConfig({
   test: {
     globals: true,
     testTimeout: 30_000,
-    // Tests spend much of their time waiting for servers, so four files run at once even on two cores.
-    maxWorkers: 4,
+    // Tests spend much of their time waiting for servers, so three files run at once even on two cores.
+    maxWorkers: 3,
     // Tests of one file that may run side by side.
     maxConcurrency: 2,
     setupFiles: ['test/property-sizes.ts'],
