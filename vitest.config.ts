@@ -12,6 +12,8 @@ export default defineConfig({
   test: {
     globals: true,
     testTimeout: 30_000,
+    // Six servers of a cluster start slowly on a busy machine.
+    hookTimeout: 60_000,
     // Tests spend much of their time waiting for servers, so three files run at once even on two cores.
     maxWorkers: 3,
     // Tests of one file that may run side by side.

@@ -91,7 +91,7 @@ function report(outcomes) {
   const ms = (/** @type {number} */ number) => number.toFixed(0)
   const table = tableAsText({
     title: 'Faults',
-    note: 'allowed and bound: on the keys that can reach their limit; worst: the slowest hit; stall: the longest time in which the machine did not run this process',
+    note: 'allowed and bound: on the keys that can reach their limit; worst: the slowest hit; stall: the most time within 200 ms for which the machine did not run this process or a server',
     columns: ['fault', 'client, then', 'hits', 'allowed', 'bound', 'worst ms', 'recovery ms', 'stall ms', 'result'],
     rows: outcomes.map(({ fault, target, hits, allowed, bound, worstMs, recoveryMs, stalledMs, wrong }) => [
       ...[fault, target, String(hits), String(allowed), String(bound), ms(worstMs), ms(recoveryMs), ms(stalledMs)],

@@ -58,13 +58,13 @@ import { Traffic } from './traffic.mjs'
  * @property {number} bound on the same keys
  * @property {number} worstMs
  * @property {number} recoveryMs
- * @property {number} stalledMs longest time in which the machine did not run this process or a server
+ * @property {number} stalledMs most time in a window for which the machine did not run this process or a server
  * @property {import('sluice').FailureCounts} failures
  * @property {readonly string[]} wrong
  */
 
-/** A stall of this length or longer may explain a violation. */
-const BLAMED_FROM_MS = 40
+/** Stalls of this time together, or longer, may explain a violation. */
+const BLAMED_FROM_MS = 60
 
 /** Largest number of runs of a fault on a machine that stalls. */
 const TRIES = 3

@@ -5,9 +5,16 @@ import { readFileSync } from 'node:fs'
 
 const EVERY_MS = 10
 
+/** Several short stalls within this time delay a call as much as a long one. */
+const WINDOW_MS = 200
+
+/** @typedef {{ fromMs: number, toMs: number, stolenMs: number }} Stall */
+
 export class StallWatch {
-  /** @type {{ fromMs: number, toMs: number, stolenMs: number }[]} */
+  /** @type {Stall[]} */
   #stalls = []
+  /** @type {Stall[]} */
+  #serverStalls = []
   #lastMs = performance.now()
   #lastCpu = process.cpuUsage()
   #lastQueuedMs = queuedMs('self')
@@ -16,16 +23,22 @@ export class StallWatch {
   #serverPids
   /** Time that each server had waited for a processor at the last sample, in ms. */
   #serverQueuedMs = /** @type {Map<number, number>} */ (new Map())
-  #worstOfServersMs = 0
 
   /** @param {() => readonly number[]} [serverPids] process ids of the servers that run now */
   constructor(serverPids = () => []) {
     this.#serverPids = serverPids
   }
 
-  /** The longest stall, of this process or of a server. */
+  /** The most time in a window for which the machine did not run this process or a server. */
   get worstMs() {
-    return Math.max(this.#worstOfServersMs, ...this.#stalls.map(({ stolenMs }) => stolenMs))
+    const stalls = [...this.#stalls, ...this.#serverStalls].sort((a, b) => a.toMs - b.toMs)
+    let [first, sumMs, worstMs] = [0, 0, 0]
+    for (const { toMs, stolenMs } of stalls) {
+      sumMs += stolenMs
+      while (stalls[first].toMs < toMs - WINDOW_MS) sumMs -= stalls[first++].stolenMs
+      worstMs = Math.max(worstMs, sumMs)
+    }
+    return worstMs
   }
 
   /**
@@ -49,18 +62,21 @@ export class StallWatch {
     const unexplainedMs = nowMs - this.#lastMs - EVERY_MS - (user + system) / 1000
     const stolenMs = Math.max(unexplainedMs, nowQueuedMs - this.#lastQueuedMs)
     if (stolenMs > 1) this.#stalls.push({ fromMs: this.#lastMs, toMs: nowMs, stolenMs })
+    for (const pid of this.#serverPids()) this.#sampleServer(pid, nowMs)
     this.#lastMs = nowMs
     this.#lastCpu = process.cpuUsage()
     this.#lastQueuedMs = nowQueuedMs
-    for (const pid of this.#serverPids()) this.#sampleServer(pid)
   }
 
-  /** @param {number} pid */
-  #sampleServer(pid) {
+  /**
+   * @param {number} pid
+   * @param {number} nowMs
+   */
+  #sampleServer(pid, nowMs) {
     const nowQueuedMs = queuedMs(pid)
     const stolenMs = nowQueuedMs - (this.#serverQueuedMs.get(pid) ?? nowQueuedMs)
     this.#serverQueuedMs.set(pid, nowQueuedMs)
-    this.#worstOfServersMs = Math.max(this.#worstOfServersMs, stolenMs)
+    if (stolenMs > 1) this.#serverStalls.push({ fromMs: this.#lastMs, toMs: nowMs, stolenMs })
   }
 }
 
