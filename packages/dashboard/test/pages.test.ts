@@ -209,8 +209,10 @@ describe('clients', () => {
     await signIn(page, service.key)
     await page.getByLabel('Another route').fill('/v1/users')
     await page.keyboard.press('Enter')
-    await page.getByText(`The store does not answer. ${said}`).waitFor()
-    expect((await page.locator('.usage .rule-bar').count()) > 0).toBe(hasBars)
+    // Routes of policies are listed as well.
+    const usage = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: '/v1/users' }) })
+    await usage.getByText(`The store does not answer. ${said}`).waitFor()
+    expect((await usage.locator('.rule-bar').count()) > 0).toBe(hasBars)
     await page.context().close()
   })
 
