@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { peerAddress } from './peer-address.ts'
 
 const reader = () => peerAddress({ ipv6Prefix: 64, suspicious: [], warn: () => {} })
@@ -18,4 +18,18 @@ test('a peer that comes again is not read again, and 10,000 peers are kept', () 
 test('a peer without an address is one client', () => {
   const read = reader()
   expect([read(undefined).key, read(null).key, read('').key, read('junk').key]).toEqual(Array(4).fill('unknown'))
+})
+
+test.each([
+  [100, 1],
+  [101, 0],
+])('request %i of a peer is the first with the header of a proxy: %i warnings', (at, warnings) => {
+  const warn = vi.fn()
+  const read = peerAddress({ ipv6Prefix: 64, suspicious: ['x-forwarded-for'], warn })
+  const header = { 'x-forwarded-for': '203.0.113.9' }
+  for (let i = 1; i < at; i++) read(peer(0), {})
+  read(peer(0), header)
+  expect(warn).toHaveBeenCalledTimes(warnings)
+  read(peer(1), header)
+  expect(warn).toHaveBeenCalledOnce()
 })

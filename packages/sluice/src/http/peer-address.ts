@@ -28,7 +28,7 @@ export type ReadClientAddress = (peer: string | null | undefined, headers?: Requ
 
 export interface PeerAddressOptions {
   readonly ipv6Prefix: number
-  /** Headers that only proxies write. The first request with one of them causes a warning. */
+  /** Headers that only proxies write. The first one that is found causes a warning. */
   readonly suspicious: readonly string[]
   warn(warning: AddressWarning): void
 }
@@ -41,10 +41,16 @@ export const USUAL_HEADERS: readonly string[] = ['x-forwarded-for', 'forwarded']
 /** The most peers in the cache: enough for the connections of a busy server. */
 const MOST_PEERS = 10_000
 
+/**
+ * Number of requests of a peer whose headers are searched for a sign of a proxy. The search takes longer than reading the address.
+ * A proxy writes its header into nearly every request, so a later request hardly shows more.
+ */
+const MOST_SEARCHES = 100
+
 /** Makes a function that returns the peer as the client. */
 export function peerAddress({ ipv6Prefix, suspicious, warn }: PeerAddressOptions): ReadClientAddress {
   /** Cached addresses, because a peer sends many requests. */
-  const peers = new Map<string, ClientAddress>()
+  const peers = new Map<string, Client>()
   let mayWarn = suspicious.length > 0
   return (peer, headers = {}) => {
     const name = peer ?? ''
@@ -54,10 +60,14 @@ export function peerAddress({ ipv6Prefix, suspicious, warn }: PeerAddressOptions
       if (peers.size === MOST_PEERS) peers.clear()
       peers.set(name, client)
     }
-    const header = mayWarn ? suspicious.find((each) => headerValue(headers, each) !== '') : undefined
-    if (header !== undefined) {
-      mayWarn = false
-      warn(untrustedProxy(header, client.text))
+    if (mayWarn && client.searches < MOST_SEARCHES) {
+      client.searches += 1
+      for (const header of suspicious) {
+        if (headerValue(headers, header) === '') continue
+        mayWarn = false
+        warn(untrustedProxy(header, client.text))
+        break
+      }
     }
     return client
   }
@@ -65,6 +75,8 @@ export function peerAddress({ ipv6Prefix, suspicious, warn }: PeerAddressOptions
 
 export class Client implements ClientAddress {
   readonly bytes: Uint8Array | undefined
+  /** Number of this peer's requests whose headers were searched. */
+  searches = 0
   readonly #ipv6Prefix: number
   #key: string | undefined
 

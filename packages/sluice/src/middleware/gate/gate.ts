@@ -1,6 +1,6 @@
 // A gate decides if a request passes, and writes the fields of its response. Every door has one. The steps of a request:
 // 1. `enter` asks `skip`.
-// 2. `#screen` looks up the client's address in the lists, and finds the limiter, the key and the cost.
+// 2. `#screen` looks up the client's address in the lists. `#findKey` and `#findCost` find what to count.
 // 3. `#count` looks up the key in the lists, and hits the limiter.
 // 4. `#conclude` reports the decision, and `#deny` makes the response of a denied request.
 // 5. `writeFields` writes fields to the response, and `refundIfFree` gives units back if the response is not charged.
@@ -128,25 +128,33 @@ export class Gate<R extends object, S> {
     }
   }
 
-  /** Looks up the client's address in the lists. If it is in none, finds the limiter, the key and the cost. */
+  /** Looks up the client's address in the lists. If it is in none, finds the limiter, and then the key and the cost. */
   #screen(context: GateContext<R>): MaybePromise<GateContext<R>> {
-    const { request } = context
-    const { allow, block, key, cost } = this.#options
+    const { allow, block } = this.#options
     // Some runtimes do not know the client's address, so it is not read for a list of keys.
     if (block?.listsAddresses !== false && block?.blocks(context.address)) return this.#deny(context, () => block.denial)
     if (allow?.listsAddresses !== false && allow?.hasAddress(context.address)) return context
+    // Closures are made only for values that a callback computes: most requests need none.
     const limiters = this.#limiters
-    return andThen(typeof limiters === 'function' ? limiters(context) : limiters, (limiter) =>
-      andThen(key === undefined ? defaultSubject(limiter, context) : key(request, context), (subject) => {
-        context.limiter = limiter
-        context.key = subject
-        if (typeof cost !== 'function') return this.#count(context, limiter, subject, cost)
-        return andThen(cost(request, context), (cost) => {
-          if (typeof cost !== 'object' || cost === null) checkCost(cost, 1)
-          return this.#count(context, limiter, subject, cost)
-        })
-      }),
-    )
+    if (typeof limiters !== 'function') return this.#findKey(context, limiters)
+    return andThen(limiters(context), (limiter) => this.#findKey(context, limiter))
+  }
+
+  #findKey(context: GateContext<R>, limiter: GateLimiter): MaybePromise<GateContext<R>> {
+    const { key } = this.#options
+    if (key === undefined) return this.#findCost(context, limiter, defaultSubject(limiter, context))
+    return andThen(key(context.request, context), (subject) => this.#findCost(context, limiter, subject))
+  }
+
+  #findCost(context: GateContext<R>, limiter: GateLimiter, subject: Subject): MaybePromise<GateContext<R>> {
+    const { cost } = this.#options
+    context.limiter = limiter
+    context.key = subject
+    if (typeof cost !== 'function') return this.#count(context, limiter, subject, cost)
+    return andThen(cost(context.request, context), (cost) => {
+      if (typeof cost !== 'object' || cost === null) checkCost(cost, 1)
+      return this.#count(context, limiter, subject, cost)
+    })
   }
 
   /** Looks up the key in the lists. If it is in none, hits the limiter, on the rules that no earlier gate has charged. */
@@ -164,16 +172,20 @@ export class Gate<R extends object, S> {
         context.cost = costsOf(limiter.rules, cost, (name) => fresh.some((rule) => rule.name === name))
       }
     }
-    const hit = () => limiter.hit(subject, context.cost === undefined ? undefined : { cost: context.cost })
-    const conclude = (decision: Decision) => this.#conclude(context, decision)
     // The clock is read before the hit. If the store is slow, the charge seems older than it is, and may not be refunded.
     if (this.#isChargedLater) context.hitAtMs = limiter.clock.now()
-    if (mode !== 'shadow') return andThen(hit(), conclude)
-    return tryThen(hit, conclude, (error) => {
-      // In shadow mode, a failure of the store does not stop the request.
-      if (INPUT_ERRORS.includes((error as { code?: unknown })?.code)) throw error
-      return context
-    })
+    const options = context.cost === undefined ? undefined : { cost: context.cost }
+    const conclude = (decision: Decision) => this.#conclude(context, decision)
+    if (mode !== 'shadow') return andThen(limiter.hit(subject, options), conclude)
+    return tryThen(
+      () => limiter.hit(subject, options),
+      conclude,
+      (error) => {
+        // In shadow mode, a failure of the store does not stop the request.
+        if (INPUT_ERRORS.includes((error as { code?: unknown })?.code)) throw error
+        return context
+      },
+    )
   }
 
   /** Reports the decision, and denies the request if it says so. */

@@ -28,12 +28,12 @@ const NAME = /^"(?:\\.|[^"\\])*"/
 
 /** Returns the members of `RateLimit-Policy` that no other limiter of the request has written. */
 export function freshPolicies(context: GateContext, policies: string): string {
+  if (context.latest === context && context.before === undefined) return policies
   const written = new Set<string>()
   for (let other = context.latest; other !== undefined; other = other.before) {
     if (other !== context && other.policies !== undefined)
       for (const member of membersOf(other.policies)) written.add(idOf(member))
   }
-  if (written.size === 0) return policies
   return membersOf(policies)
     .filter((member) => !written.has(idOf(member)))
     .join(', ')

@@ -3,6 +3,7 @@
 import type { RequestHeaders } from '../../http/peer-address.ts'
 import type { Denial } from '../../http/responder.ts'
 import type { Adapter } from './adapter.ts'
+import { quickName } from './field-names.ts'
 import type { Gate } from './gate.ts'
 import type { NodeRequest } from './node-adapter.ts'
 import { nodeHeaders } from './raw-headers.ts'
@@ -11,8 +12,8 @@ import type { GateContext } from './request-context.ts'
 /** Writes the fields of a Response. */
 export const webFields: Pick<Adapter<object, Headers>, 'writesFirst' | 'setField' | 'addField'> = {
   writesFirst: false,
-  setField: (headers, name, value) => headers.set(name, value),
-  addField: (headers, name, value) => headers.append(name, value),
+  setField: (headers, name, value) => headers.set(quickName(name), value),
+  addField: (headers, name, value) => headers.append(quickName(name), value),
 }
 
 /**
