@@ -15,9 +15,9 @@ import { reportAsText, writeMarkdownSection } from './report/report.mjs'
  */
 const BENCHES = {
   memory: { rounds: 5, load: () => import('./memory/memory.mjs') },
-  redis: { rounds: 3, load: () => import('./redis/redis.mjs') },
+  redis: { rounds: 5, load: () => import('./redis/redis.mjs') },
   service: { rounds: 3, load: () => import('./service/service.mjs') },
-  http: { rounds: 5, load: () => import('./http/http.mjs') },
+  http: { rounds: 11, load: () => import('./http/http.mjs') },
 }
 
 const HELP = `npm run bench -- <name> [options]
@@ -29,7 +29,7 @@ Benches
   http               each framework bare, with fields by hand, behind sluice and behind its own limiter (about 20 minutes)
 
 Options
-  --rounds N         interleaved rounds, of which medians are taken (memory and http: 5, others: 3, with --quick: 1)
+  --rounds N         interleaved rounds, of which medians are taken (http: 11, memory and redis: 5, service: 3, with --quick: 1)
   --quick            short measurements, to see that all is well (about a minute)
   --full             also what takes long: 10 M keys (memory)
   --only TASK        one task of the memory bench, such as flood, with its bars

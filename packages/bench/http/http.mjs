@@ -25,7 +25,8 @@ export async function run(options) {
       servers.map((server) => ({ ...server, name: `${name}: ${server.name}` })),
     ),
     frameworks,
-    timing: options.quick ? { warmUpRequests: 3_000, laps: 5, turnMs: 200 } : { warmUpRequests: 12_000, laps: 20, turnMs: 200 },
+    // Two processes with the same code differ by up to a tenth, and laps do not show that. So there are many rounds of few laps.
+    timing: options.quick ? { warmUpRequests: 3_000, laps: 5, turnMs: 200 } : { warmUpRequests: 12_000, laps: 8, turnMs: 200 },
   }
   return runBench({ name: 'http', title: 'HTTP', plan, tasks: [overhead], bars: httpBars }, options)
 }

@@ -5,8 +5,9 @@ import type { Subject, SubjectOf } from '../core/subject.ts'
 import type { Adapter } from './gate/adapter.ts'
 import { Gate } from './gate/gate.ts'
 import { andThen } from './gate/maybe-promise.ts'
+import { type NodeResponse, nodeFields } from './gate/node-adapter.ts'
 import type { GateOptions } from './gate/options.ts'
-import { denialResponse, refundAfterWeb, webFields, webHeaders, webPeer, withFields } from './gate/web-adapter.ts'
+import { contentType, denialResponse, refundAfterWeb, webFields, webHeaders, webPeer, withFields } from './gate/web-adapter.ts'
 
 export type * from './gate/types.ts'
 
@@ -25,28 +26,43 @@ export interface HonoContext {
 
 export type HonoMiddleware<C> = (context: C, next: () => Promise<void>) => Promise<Response | undefined>
 
-const honoAdapter: Adapter<HonoContext, Headers> = {
-  ...webFields,
+/** Where fields are written: to the response of node:http if Hono runs on it, otherwise to the headers of Hono's response. */
+type Fields = Headers | NodeResponse
+
+const honoAdapter: Adapter<HonoContext, Fields> = {
   peer: ({ req, env }) => webPeer(req.raw, env),
   headers: ({ req, env }) => webHeaders(req.raw, env),
   holder: (hono) => hono,
+  // Fields of node:http are written first, but fields of a Response are not.
+  writesFirst: false,
+  setField: (fields, name, value) =>
+    isNodes(fields) ? nodeFields.setField(fields, name, value) : webFields.setField(fields, name, value),
+  addField: (fields, name, value) =>
+    isNodes(fields) ? nodeFields.addField(fields, name, value) : webFields.addField(fields, name, value),
 }
 
 /** Limits the requests that pass it: `app.use(honoLimiter({ rules: fixedWindow({ limit: 100, window: '1m' }) }))`. */
 export function honoLimiter<C extends HonoContext = HonoContext, T extends Rule = Rule, S extends Subject = SubjectOf<T>>(
   options: GateOptions<C, T, S>,
 ): HonoMiddleware<C> {
-  const gate = new Gate<C, Headers>('honoLimiter', options, honoAdapter)
+  const gate = new Gate<C, Fields>('honoLimiter', options, honoAdapter)
   return (hono, next) =>
     andThen(gate.enter(hono), (context): Promise<Response | undefined> | Response => {
       const { denial } = context
+      const outgoing = nodeResponse(hono.env)
+      // On node:http, fields of a Response would cost as much as the rest of the request: its headers have to be made and read.
+      if (outgoing !== undefined) gate.writeFields(context, outgoing)
       if (denial !== undefined) {
         // Reading `res` makes Hono keep the fields that earlier middleware has set.
         void hono.res
-        return withFields(gate, context, denialResponse(denial))
+        return outgoing === undefined
+          ? withFields(gate, context, denialResponse(denial))
+          : denialResponse(denial, contentType(denial))
       }
+      if (outgoing !== undefined && !gate.mayRefund(context)) return next() as Promise<undefined>
       return next().then(() => {
         refundAfterWeb(gate, context, hono.req.raw, hono.res.status)
+        if (outgoing !== undefined) return undefined
         const response = withFields(gate, context, hono.res)
         if (response !== hono.res) {
           // Without this, Hono would overwrite fields of the new response with those of the old one.
@@ -56,4 +72,16 @@ export function honoLimiter<C extends HonoContext = HonoContext, T extends Rule 
         return undefined
       })
     }) as Promise<Response | undefined>
+}
+
+/** Returns the response of node:http that @hono/node-server passes beside the request; undefined if fields cannot be written to it. */
+function nodeResponse(env: unknown): NodeResponse | undefined {
+  const { incoming, outgoing } = (env ?? {}) as { readonly incoming?: object; readonly outgoing?: Partial<NodeResponse> }
+  // Workers pass their settings in the same place, and a setting may have one of these names.
+  const isOfNode = typeof incoming === 'object' && typeof outgoing?.setHeader === 'function' && outgoing.headersSent === false
+  return isOfNode ? (outgoing as NodeResponse) : undefined
+}
+
+function isNodes(fields: Fields): fields is NodeResponse {
+  return typeof (fields as NodeResponse).setHeader === 'function'
 }

@@ -4,7 +4,7 @@ import { describe } from 'vitest'
 import { express, express4 } from './frameworks/express.ts'
 import { fastify } from './frameworks/fastify.ts'
 import { fetch } from './frameworks/fetch.ts'
-import { hono } from './frameworks/hono.ts'
+import { hono, honoElsewhere } from './frameworks/hono.ts'
 import { koa } from './frameworks/koa.ts'
 import { nest } from './frameworks/nest.ts'
 import { node } from './frameworks/node.ts'
@@ -16,7 +16,7 @@ import { keySuite } from './suites/keys.ts'
 import { responseSuite } from './suites/responses.ts'
 import { severalLimitersSuite } from './suites/several-limiters.ts'
 
-describe.each([node, express4, express, fastify, koa, hono, fetch, nest])('$name', (framework) => {
+describe.each([node, express4, express, fastify, koa, hono, honoElsewhere, fetch, nest])('$name', (framework) => {
   describe('responses', () => responseSuite(framework))
   describe('connections', () => connectionSuite(framework))
   describe('keys', () => keySuite(framework))

@@ -48,14 +48,24 @@ interface Beside extends Partial<BunServer> {
   readonly server?: BunServer
 }
 
-/** Makes the response to a denied request, without fields. */
-export function denialResponse({ status, body }: Denial): Response {
+/** Makes the response to a denied request, with these headers and no others. */
+export function denialResponse({ status, body }: Denial, headers: Record<string, string> = {}): Response {
   // Some statuses do not allow a body, not even an empty one.
-  return new Response(body === '' ? null : body, { status })
+  return new Response(body === '' ? null : body, { status, headers })
+}
+
+/** Returns the denial's `Content-Type` alone. Without it, a Response with a text would have another one. */
+export function contentType({ headers }: Denial): Record<string, string> {
+  const name = Object.keys(headers).find((each) => each.toLowerCase() === 'content-type')
+  return name === undefined ? {} : { 'content-type': headers[name] }
 }
 
 /** Writes fields into a response, or into a copy if the response cannot be changed. Returns the response to send. */
-export function withFields<R extends object>(gate: Gate<R, Headers>, context: GateContext<R>, response: Response): Response {
+export function withFields<R extends object>(
+  gate: Pick<Gate<R, Headers>, 'hasFields' | 'writeFields'>,
+  context: GateContext<R>,
+  response: Response,
+): Response {
   // Some runtimes make a response's headers on the first read, which is slow.
   if (!gate.hasFields(context)) return response
   try {
@@ -72,7 +82,7 @@ export function withFields<R extends object>(gate: Gate<R, Headers>, context: Ga
 
 /** Refunds the charge by a response's status. If the client has disconnected, the charge stays. */
 export function refundAfterWeb<R extends object>(
-  gate: Gate<R, Headers>,
+  gate: Pick<Gate<R, never>, 'mayRefund' | 'refundIfFree'>,
   context: GateContext<R>,
   request: Request,
   status: number,

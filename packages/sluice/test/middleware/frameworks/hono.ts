@@ -3,22 +3,35 @@ import { Hono } from 'hono'
 import { honoLimiter } from '../../../src/middleware/hono.ts'
 import { askedWeb, type Framework, listen, madeOnce, serverOf } from './framework.ts'
 
-export const hono: Framework = {
-  name: 'hono',
-  asked: ({ req }) => askedWeb(req.raw),
-  speaksHttp2: true,
+/** Hono on node:http. */
+export const hono: Framework = honoFramework('hono', (app) => getRequestListener(app.fetch))
+
+/** Hono on a runtime that takes nothing but a Response, as all others do. */
+export const honoElsewhere: Framework = {
+  ...honoFramework('hono without node:http', (app) =>
+    getRequestListener((request, { incoming }) => app.fetch(request, { incoming })),
+  ),
   answersWithResponse: true,
-  start({ limiters, handle, onError, http2 }) {
-    const app = new Hono()
-    for (const limiter of limiters.map(madeOnce((options) => honoLimiter(options)))) app.use(limiter)
-    app.all('*', async (c) => {
-      const { status, body } = await handle(askedWeb(c.req.raw))
-      return c.body(body, status as 200)
-    })
-    app.onError((error, c) => {
-      onError(error)
-      return c.text('failed', 500)
-    })
-    return listen(serverOf(getRequestListener(app.fetch) as never, http2))
-  },
+}
+
+function honoFramework(name: string, listenerOf: (app: Hono) => unknown): Framework {
+  return {
+    name,
+    asked: ({ req }) => askedWeb(req.raw),
+    speaksHttp2: true,
+    answersWithResponse: false,
+    start({ limiters, handle, onError, http2 }) {
+      const app = new Hono()
+      for (const limiter of limiters.map(madeOnce((options) => honoLimiter(options)))) app.use(limiter)
+      app.all('*', async (c) => {
+        const { status, body } = await handle(askedWeb(c.req.raw))
+        return c.body(body, status as 200)
+      })
+      app.onError((error, c) => {
+        onError(error)
+        return c.text('failed', 500)
+      })
+      return listen(serverOf(listenerOf(app) as never, http2))
+    },
+  }
 }

@@ -1,0 +1,67 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import { Hono } from 'hono'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { fixedWindow } from '../index.ts'
+import { honoLimiter } from './hono.ts'
+
+const POLICY = '"quota";q=2;w=60'
+
+function appWith(handler: Parameters<Hono['get']>[1] = (c) => c.text('hello')) {
+  const app = new Hono()
+  const seen: (string | null)[] = []
+  app.use(async (c, next) => {
+    await next()
+    seen.push(c.res.headers.get('ratelimit-policy'))
+  })
+  app.use(honoLimiter({ rules: fixedWindow({ limit: 2, window: '1m', name: 'quota' }), peer: () => '203.0.113.9' }))
+  app.get('/', handler)
+  return { app, seen }
+}
+
+async function onNode(app: Hono) {
+  const server = createServer(getRequestListener(app.fetch)).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  onTestFinished(() => void server.close())
+  return () => fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+}
+
+describe('on node:http', () => {
+  test('fields are written to its response, and the response of Hono has none', async () => {
+    const { app, seen } = appWith()
+    const ask = await onNode(app)
+    expect((await ask()).headers.get('ratelimit-policy')).toBe(POLICY)
+    expect(seen).toEqual([null])
+  })
+
+  test('a field that the handler sets replaces the same field', async () => {
+    const { app } = appWith((c) => c.text('hello', 200, { 'RateLimit-Policy': '"own";q=1' }))
+    const { headers } = await (await onNode(app))()
+    expect(headers.get('ratelimit-policy')).toBe('"own";q=1')
+    expect(headers.get('ratelimit')).toMatch(/^"quota";r=1;t=/)
+  })
+
+  test('a denial has the fields and the type of its body', async () => {
+    const { app } = appWith()
+    const ask = await onNode(app)
+    await ask()
+    await ask()
+    const denied = await ask()
+    expect([denied.status, denied.headers.get('content-type')]).toEqual([429, 'application/problem+json'])
+    expect([denied.headers.get('ratelimit-policy'), denied.headers.get('retry-after')]).toEqual([POLICY, '60'])
+  })
+})
+
+describe('elsewhere', () => {
+  test.each([
+    ['without anything beside the request', undefined],
+    ['with a setting that has the name of a response', { incoming: {}, outgoing: 'https://example.com' }],
+    ['with a response that has been sent', { incoming: {}, outgoing: { setHeader() {}, headersSent: true } }],
+  ])('fields are written to the response of Hono: %s', async (_, env) => {
+    const { app, seen } = appWith()
+    const { headers } = await app.request('/', {}, env)
+    expect(headers.get('ratelimit-policy')).toBe(POLICY)
+    expect(seen).toEqual([POLICY])
+  })
+})
