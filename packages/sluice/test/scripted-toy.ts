@@ -12,6 +12,7 @@ export type ToyCall = ScriptedCall<readonly Rule[]>
 export interface ToyOptions {
   readonly clock: TimerClock
   readonly most?: number
+  readonly overlaps?: boolean
   /** Names the part of a key. Default: the store has no parts. */
   readonly partOf?: (key: string) => string
   /** Names the smallest part of a key. */
@@ -24,7 +25,16 @@ export interface ToyOptions {
   readonly after?: (part: string, calls: readonly ToyCall[], answers: readonly (Figures | typeof MOVED)[]) => unknown
 }
 
-export function toyStore({ clock, most = 64, partOf, exactPartOf, isIn, before, after }: ToyOptions): Store<'async'> {
+export function toyStore({
+  clock,
+  most = 64,
+  overlaps = false,
+  partOf,
+  exactPartOf,
+  isIn,
+  before,
+  after,
+}: ToyOptions): Store<'async'> {
   const states = new Map<string, Float64Array>()
   const decide = ({ operation, charges, rules }: ToyCall): Figures => {
     const places = charges.map((charge, place) => ({ ...charge, rule: place }))
@@ -40,6 +50,7 @@ export function toyStore({ clock, most = 64, partOf, exactPartOf, isIn, before, 
   return scriptedStore<readonly Rule[]>({
     clock,
     most,
+    overlaps,
     describe: (rules) => rules,
     async execute(part, calls) {
       await before?.(part, calls)

@@ -10,6 +10,7 @@ import type { Store, Tally } from '../core/store.ts'
 import { storeGuard } from '../failure/store-health.ts'
 import { CallQueue } from './call-queue.ts'
 import { checkBounds } from './engine-bounds.ts'
+import { withKeptTimer } from './kept-timer.ts'
 import { markUncounted } from './late-calls.ts'
 import { type RecordCall, recordCall } from './records/record-call.ts'
 import { type GroupOutcome, RecordGroup } from './records/record-group.ts'
@@ -94,7 +95,7 @@ class CompareAndSwapStore<V> implements Store<'async'> {
     const { longestName = LONGEST_NAME, sortError } = options
     checkLongestName('compareAndSwapStore', longestName)
     this.clock = options.clock === undefined ? systemClock : checkedClock(options.clock)
-    this.guard = storeGuard(this.clock)
+    this.guard = storeGuard(withKeptTimer(this.clock))
     this.#options = options
     this.#longestName = longestName
     this.#records = new VersionedRecords<V>({

@@ -26,6 +26,7 @@ export class HandOut {
 
   /** Calls `give`, which hands out one reply, now or later. `answers` is the number of answers in the reply. */
   add(answers: number, give: () => void): void {
+    if (!this.#isPausing && answers < LARGE) return give()
     const reply = { answers, cameMs: performance.now(), give }
     if (this.#isPausing && (answers >= LARGE || this.#waiting.length > 0)) this.#waiting.push(reply)
     else this.#handOut(reply)

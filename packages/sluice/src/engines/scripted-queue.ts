@@ -1,6 +1,7 @@
 // Gathers the calls of one turn of the event loop, and sends them as one command for each part.
 // Invariants: a call waits no longer than the turn in which it was made, or one more if the store has parts that are answering other
-// calls. Calls in one part keep their order.
+// calls. Calls in one part keep their order. Calls of one turn are one command for each part, unless there are more than `most`, or
+// `overlaps` is set.
 
 import { type Call, type Figures, figureCount } from '../core/call.ts'
 import { type SluiceError, show } from '../core/errors.ts'
@@ -16,6 +17,10 @@ export const MOVED = Symbol('moved')
 
 /** Asks a call again that was answered with `MOVED`. */
 export type AskAgain = (call: Call, asker: Asker | undefined) => Promise<Figures>
+
+/** Half as many calls are worth a command of their own. Where there are more, several commands are under way anyway. */
+const LEAST_OVERLAPPED = 8
+const MOST_OVERLAPPED = 32
 
 interface QueuedCall<D> extends ScriptedCall<D> {
   readonly asker: Asker | undefined
@@ -33,6 +38,8 @@ export class ScriptedQueue<D> {
   #isAwaited = false
   /** Number of commands that are not answered. */
   #underWay = 0
+  /** With no command under way, so many calls of a part are sent before the turn ends. */
+  #enough = Number.POSITIVE_INFINITY
 
   constructor(options: ScriptedOptions<D>) {
     this.#options = options
@@ -46,7 +53,9 @@ export class ScriptedQueue<D> {
       const inPart = this.#queued.get(part)
       if (inPart === undefined) this.#queued.set(part, [queued])
       else inPart.push(queued)
-      if ((inPart?.length ?? 1) < this.#options.most) return
+      const count = inPart?.length ?? 1
+      const isEarly = this.#underWay === 0 && count >= this.#enough
+      if (count < this.#options.most && !isEarly) return
       // All calls of a turn are refused, or none is. If the first were refused and the last sent, the last would be decided
       // first.
       if (this.#options.isOpen?.() ?? true) this.#flushPart(part)
@@ -58,6 +67,7 @@ export class ScriptedQueue<D> {
     this.#isAwaited = true
     const flush = () => {
       this.#isAwaited = false
+      this.#enough = Number.POSITIVE_INFINITY
       this.#flush()
     }
     // With no command under way, a call is sent as soon as the code that made it has run. Otherwise it waits for the end of the turn,
@@ -88,13 +98,25 @@ export class ScriptedQueue<D> {
     try {
       const answers = await this.#options.execute(part, calls)
       if (answers.length !== calls.length) throw new Error(`the script answered ${answers.length} of ${calls.length} calls`)
-      this.#handOut.add(calls.length, () => deliver(calls, answers, this.#options.sortError))
+      this.#handOut.add(calls.length, () => {
+        this.#overlap(calls.length)
+        deliver(calls, answers, this.#options.sortError)
+      })
     } catch (thrown) {
       const error = sortedError(thrown, this.#options.sortError, 'unknown')
       for (const call of calls) call.reject(error)
     } finally {
       this.#underWay -= 1
     }
+  }
+
+  /**
+   * Prepares for the calls that callers make when they get these answers. Half of them are sent at once, so that the server decides
+   * them while the callers of the other half run. Otherwise server and callers would wait for each other.
+   */
+  #overlap(answers: number): void {
+    const isWorthIt = answers >= LEAST_OVERLAPPED && answers <= MOST_OVERLAPPED
+    if (this.#options.overlaps && isWorthIt) this.#enough = Math.ceil(answers / 2)
   }
 }
 

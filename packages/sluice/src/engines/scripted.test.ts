@@ -46,6 +46,42 @@ test('a part is a command of its own, with at most `most` calls, in their order'
 })
 
 test.each([
+  ['7 of them: one command', true, 7, [7, 7]],
+  ['8: two commands', true, 8, [8, 4, 4]],
+  ['32: two commands', true, 32, [32, 16, 16]],
+  ['33: one command', true, 33, [33, 33]],
+  ['16, in a store that does not overlap: one command', false, 16, [16, 16]],
+])('callers that call again when they get their answers: %s', async (_, overlaps, callers, sizes) => {
+  const sent: number[] = []
+  const store = toyStore({ clock: fakeClock(), most: 64, overlaps, before: (_part, calls) => void sent.push(calls.length) })
+  const tally = store.tally([five])
+  const ask = (key: number) => tally.ask({ operation: 'hit', charges: [{ rule: 0, key: `k${key}`, amount: 1 }] })
+  await Promise.all(
+    Array.from({ length: callers }, async (_, key) => {
+      await ask(key)
+      await ask(key)
+    }),
+  )
+  expect(sent).toEqual(sizes)
+})
+
+test('calls that follow no answer are one command, also after an overlap', async () => {
+  const sent: number[] = []
+  const store = toyStore({ clock: fakeClock(), most: 64, overlaps: true, before: (_part, calls) => void sent.push(calls.length) })
+  const tally = store.tally([five])
+  const askAll = (count: number) =>
+    Promise.all(
+      Array.from({ length: count }, (_, key) =>
+        tally.ask({ operation: 'hit', charges: [{ rule: 0, key: `k${key}`, amount: 1 }] }),
+      ),
+    )
+  await askAll(16)
+  await tally.ask({ operation: 'get', charges: [{ rule: 0, key: 'k1', amount: 0 }] })
+  await askAll(30)
+  expect(sent).toEqual([16, 1, 30])
+})
+
+test.each([
   ['with parts', (key: string) => key[0], [2, 1]],
   ['without parts', undefined, [1, 1, 1]],
 ])('calls wait one turn more while a part has not answered: %s', async (_, partOf, sizes) => {

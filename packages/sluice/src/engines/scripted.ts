@@ -8,6 +8,7 @@ import type { Rule } from '../core/rule.ts'
 import type { Asker, PartOutcomes, Store, Tally } from '../core/store.ts'
 import { storeGuard } from '../failure/store-health.ts'
 import { type AskPart, askInParts, type PartOfCall } from './call-in-parts.ts'
+import { withKeptTimer } from './kept-timer.ts'
 import { PartsAsked } from './parts-asked.ts'
 import { type AskAgain, type MOVED, ScriptedQueue } from './scripted-queue.ts'
 import { type SortError, storeError } from './store-errors.ts'
@@ -36,6 +37,11 @@ export interface ScriptedOptions<D> {
   readonly clock?: Clock
   /** The most calls in one command. */
   readonly most: number
+  /**
+   * True if calls that follow the answers of one command may be sent as two commands, so that the server decides while callers run.
+   * Default: false. Set it if a command costs no more than a fraction of a millisecond.
+   */
+  readonly overlaps?: boolean
   /**
    * Describes rules for the script. Called once for each list of rules. Throws ERR_RULE if the script has no translation of a
    * rule.
@@ -76,7 +82,7 @@ export function scriptedStore<D>(options: ScriptedOptions<D>): Store<'async'> {
   return {
     timing: 'async',
     clock,
-    guard: storeGuard(clock),
+    guard: storeGuard(withKeptTimer(clock)),
     tally: (rules) => new QueuedTally(options, queue, rules),
     clean: async () => options.clean?.() ?? 0,
     get size() {

@@ -5,7 +5,7 @@ import { mustBe } from '../core/errors.ts'
 import { MAX_TIME_MS } from '../core/whole-numbers.ts'
 
 /** The longest delay of setTimeout: a signed 32-bit number. Above it, setTimeout fires at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+export const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** The system's clock. It looks up Date and setTimeout at each call, because test runners replace them. */
 export const systemClock: TimerClock = { now: () => Date.now(), after }

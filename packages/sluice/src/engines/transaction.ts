@@ -12,6 +12,7 @@ import { storeGuard } from '../failure/store-health.ts'
 import { CallQueue } from './call-queue.ts'
 import { checkBounds } from './engine-bounds.ts'
 import { orGiveUp } from './give-up.ts'
+import { withKeptTimer } from './kept-timer.ts'
 import { isLate, lateError, markMayCount, markUncounted } from './late-calls.ts'
 import type { NamedCall } from './loaded-states.ts'
 import { checkLongestName, LONGEST_NAME, plainName, rulePart, shortName } from './state-names.ts'
@@ -91,7 +92,7 @@ class TransactionStore implements Store<'async'> {
     const { longestName = LONGEST_NAME } = options
     checkLongestName('transactionStore', longestName)
     this.clock = options.clock === undefined ? systemClock : checkedClock(options.clock)
-    this.guard = storeGuard(this.clock)
+    this.guard = storeGuard(withKeptTimer(this.clock))
     this.#options = options
     this.#longestMs = longestMs
     this.#longestName = longestName

@@ -1,8 +1,8 @@
 -- The beginning of every program: reads the header of a command, notes that the command was executed, and reads the clock.
 -- Header: ARGV[1] is '' if the names are in KEYS, the time is Redis' own and there is no note. The header has no other field then.
--- Otherwise ARGV[1] is the index in ARGV before the first name, or 0 if the names are in KEYS. ARGV[2] is the time in ms, or ''.
--- ARGV[3] is '' if there is no note. Otherwise a bit of the note, the value that it gets, and the note's life in ms. The note is the
--- last of KEYS. `at` is the index of the last field.
+-- If ARGV[1] is '0' or '1', there is a note besides: a bit of it, ARGV[2], gets this value. Otherwise ARGV[1] is 'x', ARGV[2] is the
+-- index in ARGV before the first name, or 0 if the names are in KEYS, ARGV[3] is the time in ms, or '', and ARGV[4] is the value of
+-- the note's bit, with the bit in ARGV[5], or ''. The note is the last of KEYS. `at` is the index of the last field.
 -- Names: one for each charge of each call, in order. `names[base + 1]` is the first.
 
 local KEYS, ARGV = KEYS, ARGV
@@ -13,40 +13,47 @@ local at = 1
 local nowMs, graceMs = '', 1000
 
 if ARGV[1] ~= '' then
-  at = 3
-  base = ARGV[1] + 0
-  nowMs = ARGV[2]
+  if ARGV[1] == 'x' then
+    at = 4
+    base = ARGV[2] + 0
+    nowMs = ARGV[3]
+  end
   -- Some clients send a command again if its answer was lost with the connection. In even cycles of the note a command sets its
   -- bit to 1, in odd cycles to 0. A bit that has this value already says that the command was executed.
-  if ARGV[3] ~= '' then
-    at = 5
+  if ARGV[at] ~= '' then
+    local note, value, bit = KEYS[#KEYS], ARGV[at], ARGV[at + 1]
+    at = at + 1
     nameCount = nameCount - 1
-    local note, bit, value, lifeMs = KEYS[#KEYS], ARGV[3], ARGV[4], ARGV[5]
+    -- One command in 16 looks at the note's expiry, the first command of a note among them.
+    local looks = bit % 16 == 0
     local before = redis.pcall('SETBIT', note, bit, value)
     if type(before) == 'table' then
       if not string.find(before.err, 'WRONGTYPE', 1, true) then return before end
       -- A value that is not a note is replaced by one.
       call('DEL', note)
       before = call('SETBIT', note, bit, value)
+      looks = true
     end
-    local restMs = call('PTTL', note)
+    local isExecuted = before == value + 0
     local char, rep = string.char, string.rep
-    if restMs < 0 then
-      -- The note is new, or Redis has lost it. All of its bits are 0, as if the commands of an odd cycle had been executed. In an odd
-      -- cycle the bits after this one get the value of the cycle before. In an even cycle the bits of commands that are 1024 behind
-      -- or more get their value.
-      local bytes = math.floor(bit / 8)
-      if value == '0' then
-        call('SET', note, rep(char(0), bytes) .. char(2 ^ (7 - bit % 8) - 1) .. rep(char(255), 511 - bytes))
-        before = 1
-      elseif bytes > 128 then
-        call('SETRANGE', note, 0, rep(char(255), bytes - 128))
+    -- A command that seems to be executed looks, too, because a note that Redis has lost has no expiry.
+    if isExecuted or looks then
+      local restMs = call('PTTL', note)
+      if restMs < 0 then
+        -- The note is new, or Redis has lost it. All bits are 0 that no command since has set, as if the commands of an odd cycle had
+        -- been executed. In an odd cycle the bits after this one get the value of the cycle before. In an even cycle the bits of
+        -- commands that are 1024 behind or more get their value.
+        local bytes = math.floor(bit / 8)
+        if value == '0' then
+          call('SET', note, rep(char(0), bytes) .. char(2 ^ (7 - bit % 8) - 1) .. rep(char(255), 511 - bytes))
+          isExecuted = false
+        elseif bytes > 128 then
+          call('SETRANGE', note, 0, rep(char(255), bytes - 128))
+        end
       end
+      if isExecuted then return redis.error_reply('REPEATED this command was sent before, and its answer was lost') end
+      if restMs < 300000 then call('PEXPIRE', note, 600000) end
     end
-    if before == value + 0 then
-      return redis.error_reply('REPEATED this command was sent before, and its answer was lost')
-    end
-    if restMs < lifeMs / 2 then call('PEXPIRE', note, lifeMs) end
     -- Bits that a lost note lacks still would be in the way of the next cycle. So now and then the bits of commands that are 1024 to
     -- 3071 behind get their value: bits before this one, or else the last bits of the cycle before. No bits are written that others
     -- use which have overtaken this command by less than 1024.

@@ -14,25 +14,25 @@ export const ALGORITHMS: Readonly<Record<string, { readonly translation: number;
 }
 
 /** SHA-1 of the general program. */
-export const GENERAL_SHA1 = '808e13fd2b38c3feddbb6988b454e9927116df9e'
+export const GENERAL_SHA1 = '693256505f783ed7257ff54914b7998f994a55c8'
 
 /** SHA-1 of each small program. Index i is the program with the translations whose bits are set in i + 1. */
 export const SMALL_SHA1 = [
-  '38a45b09c4d14e0376dfda2d5785582f98d35b87',
-  '6032149b426dd63fa348820ef4904887c4f9aef9',
-  '1d4469e85ead5083407b2e6171aa24f1fd51b940',
-  '7b5b35487755b1ddccb1ec5be90d332544c8fce7',
-  '7e858ddb0b8ccadf87f91d8ce5410c607e0cc761',
-  'ebae621942aa71a02088b59f769ab6c9bac45b41',
-  '87c31f5418ff561734a9ff2d69312d838cf89d92',
-  'd56508b310108e7577b40a13bf745a35417dddad',
-  'd0f35190735f0fde108841fc87c599bb77748bcc',
-  '4779f5faec832450176bcdb10f6b7b1cfc206458',
-  '4d53f5eedc4181b2863dce8a7d96a2994fbe5b70',
-  '5340656fd33884d7134b523aea691ad0e7f4562a',
-  'acbfbaf7fe42290978c8a952a1857db123deb3d8',
-  'ae1ab1811b505e5f3e7ede726753a1c6c8921dd0',
-  '15278cd8e9a181d66ab6660606a220ad3fc5032a',
+  '7f6a088756474772eb4d1b2c9751d554ed2e1719',
+  'c6bc3322013a6f1f2608620e1c018bbb2b31d76f',
+  '08705ba0655b868a683414fb3b7048bcba89db84',
+  'bead7a3f2dea17bcdbbec5c4b725bb956fc71cb5',
+  '506c19a2a20df6a41ecfbcfe597394d96689920f',
+  'ab5af18e436c3766e42ee2d9e72f6c516568c52b',
+  '2e6f26fea1a05f89acdb5adb5b8e75949fd6bd22',
+  '1e9210f42b8874553d895cab385287c50ab4c6e7',
+  'f9dc756e04ae4fbd03816313ae44f29908495067',
+  'b36caaf35150d76ed3877a941ac97e548715f471',
+  '10088ddc16b86b73ec0d0477ddb2cb756be49035',
+  'a01babccde523a1864df6409ab96a82897e698b3',
+  'eb8d81932c1b185aef981cec2cce4c2eb8f14445',
+  '5aead79f05ed948a5dfd079ff30d003061fdd949',
+  '785feea1e9a37959de59df5662bab7765aa6d0c0',
 ]
 
 export const PARTS: ProgramParts = {
@@ -42,34 +42,39 @@ local names, base, nameCount = KEYS, 0, #KEYS
 local at = 1
 local nowMs, graceMs = '', 1000
 if ARGV[1] ~= '' then
-at = 3
-base = ARGV[1] + 0
-nowMs = ARGV[2]
-if ARGV[3] ~= '' then
-at = 5
+if ARGV[1] == 'x' then
+at = 4
+base = ARGV[2] + 0
+nowMs = ARGV[3]
+end
+if ARGV[at] ~= '' then
+local note, value, bit = KEYS[#KEYS], ARGV[at], ARGV[at + 1]
+at = at + 1
 nameCount = nameCount - 1
-local note, bit, value, lifeMs = KEYS[#KEYS], ARGV[3], ARGV[4], ARGV[5]
+local looks = bit % 16 == 0
 local before = redis.pcall('SETBIT', note, bit, value)
 if type(before) == 'table' then
 if not string.find(before.err, 'WRONGTYPE', 1, true) then return before end
 call('DEL', note)
 before = call('SETBIT', note, bit, value)
+looks = true
 end
-local restMs = call('PTTL', note)
+local isExecuted = before == value + 0
 local char, rep = string.char, string.rep
+if isExecuted or looks then
+local restMs = call('PTTL', note)
 if restMs < 0 then
 local bytes = math.floor(bit / 8)
 if value == '0' then
 call('SET', note, rep(char(0), bytes) .. char(2 ^ (7 - bit % 8) - 1) .. rep(char(255), 511 - bytes))
-before = 1
+isExecuted = false
 elseif bytes > 128 then
 call('SETRANGE', note, 0, rep(char(255), bytes - 128))
 end
 end
-if before == value + 0 then
-return redis.error_reply('REPEATED this command was sent before, and its answer was lost')
+if isExecuted then return redis.error_reply('REPEATED this command was sent before, and its answer was lost') end
+if restMs < 300000 then call('PEXPIRE', note, 600000) end
 end
-if restMs < lifeMs / 2 then call('PEXPIRE', note, lifeMs) end
 if bit % 512 == 511 then
 local executed, executedBefore, bytes = char(255 * value), char(255 - 255 * value), (bit - 1023) / 8
 if bytes > 0 then

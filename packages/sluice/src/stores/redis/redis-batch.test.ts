@@ -58,7 +58,7 @@ describe('calls of one turn', () => {
     )
     expect(await earlier).toBe(0)
     const answers = await Promise.all([...first, ...second])
-    expect(commands.map(([name]) => name)).toEqual(['EVALSHA', 'EVALSHA'])
+    expect(commands.map(([name]) => name)).toEqual(['evalsha', 'evalsha'])
     const said = answers.map((answer) => (typeof answer === 'object' ? (answer as Decision).remaining : answer))
     expect(said).toEqual([4, 2, 3, 2, 3, undefined, expect.any(Number), 4, 0])
   })
@@ -233,7 +233,7 @@ describe('a program that is not there', () => {
     const decisions = await Promise.all([limiter.hit('ada'), limiter.hit('ada')])
     expect(decisions.map(({ remaining }) => remaining)).toEqual([4, 3])
     await limiter.hit('ada')
-    expect(commands.map(([name]) => name)).toEqual(['EVALSHA', 'EVAL', 'EVALSHA'])
+    expect(commands.map(([name]) => name)).toEqual(['evalsha', 'eval', 'evalsha'])
     expect(await limiter.get('ada')).toBe(3)
   })
 
@@ -247,7 +247,7 @@ describe('a program that is not there', () => {
     const tally = redisStore(forgetful).tally([five])
     await tally.ask(hitOn('ada'))
     await expect(tally.ask(hitOn('ada'))).rejects.toMatchObject({ code: 'ERR_STORE_REFUSED' })
-    expect(names).toEqual(['EVAL', 'EVALSHA', 'EVAL'])
+    expect(names).toEqual(['eval', 'evalsha', 'eval'])
   })
 
   test('is sent with the first command, so that those behind it find it', async () => {
@@ -258,7 +258,7 @@ describe('a program that is not there', () => {
     }
     const tally = redisStore(send, { batch: 1 }).tally([five])
     await Promise.all([tally.ask(hitOn('ada')), tally.ask(hitOn('ada')), tally.ask(hitOn('ada'))])
-    expect(names).toEqual(['EVAL', 'EVALSHA', 'EVALSHA'])
+    expect(names).toEqual(['eval', 'evalsha', 'evalsha'])
   })
 
   test('holds back later calls until those that lack it are on their way again, but not for ever', async () => {

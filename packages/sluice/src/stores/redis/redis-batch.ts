@@ -54,17 +54,17 @@ export class RedisBatch {
   }
 
   /** Executes calls. In a cluster, `part` is the node or the slot of all their keys, or their only key. */
-  async execute(part: string, calls: readonly RedisCall[]): Promise<readonly ScriptedAnswer[]> {
+  execute(part: string, calls: readonly RedisCall[]): Promise<readonly ScriptedAnswer[]> {
     if (!this.#connection.isReady()) {
       this.#connection.reconnect?.()
-      throw new SluiceError('ERR_STORE_REFUSED', 'the client is not connected to Redis')
+      return Promise.reject(new SluiceError('ERR_STORE_REFUSED', 'the client is not connected to Redis'))
     }
     const command = new RedisCommand(calls, this.#keys)
     const [routing] = command.names
     const { nodes, resends } = this.#connection
     const slot = this.#parts === undefined ? 0 : slotIn(part)
     if (nodes !== undefined && slot === undefined) {
-      if (!nodes.isReady(part)) return calls.map(() => MOVED)
+      if (!nodes.isReady(part)) return Promise.resolve(calls.map(() => MOVED))
       const send: Channel['send'] = (words) => nodes.send(part, routing, words)
       return this.#executeOnNode(command, { server: part, isDirect: true, isUndeclared: true, send })
     }
@@ -119,8 +119,9 @@ export class RedisBatch {
     return needsSeparateSlots(error) && (this.#parts?.separateSlots() ?? false)
   }
 
-  /** Sends a command by a channel. Returns the answers to its calls. */
+  /** Sends a command by a channel, with its program's hash, or with the program if Redis does not have it. Returns the answers. */
   async #run(command: RedisCommand, channel: Channel): Promise<readonly ScriptedAnswer[]> {
+    const { sha1 } = command.program
     const programs = this.#programsAt(channel.server)
     if (!programs.isOpen) throw new SluiceError('ERR_STORE_REFUSED', 'the program is being loaded into Redis')
     const noted = channel.noteIn === undefined ? undefined : this.#noteIn(channel.noteIn).begin()
@@ -131,34 +132,25 @@ export class RedisBatch {
       keyPrefix: channel.isDirect ? this.#connection.keyPrefix : '',
       isUndeclared: channel.isUndeclared,
     })
+    const withProgram = (): Promise<unknown> => send(channel, 'eval', command.program.source, args)
+    const isFirst = programs.enter(sha1)
     let isAnswered = false
     try {
-      const reply = await this.#send(command, programs, channel, args)
+      let reply: unknown
+      try {
+        reply = await (isFirst ? withProgram() : send(channel, 'evalsha', sha1, args))
+      } catch (error) {
+        if (!isNoScript(error)) throw error
+        // The script was not loaded, so it did not run. The same calls are sent again, with the script. The client may have sent
+        // them to another node before, where they did run. The note has the same entry, so that the program can skip them.
+        programs.missing()
+        reply = await withProgram()
+      }
       isAnswered = true
       return command.read(reply)
     } finally {
-      noted?.end(isAnswered)
-    }
-  }
-
-  /** Sends a command with its program's hash, or with the program if Redis does not have it. */
-  async #send({ program }: RedisCommand, programs: LoadedPrograms, channel: Channel, args: readonly string[]): Promise<unknown> {
-    const send = (how: readonly string[]): Promise<unknown> => {
-      const reply = channel.send([...how, ...args])
-      if (reply === undefined) throw new SluiceError('ERR_STORE_REFUSED', 'the node is not connected')
-      return reply
-    }
-    const isFirst = programs.enter(program.sha1)
-    try {
-      return await send(isFirst ? ['EVAL', program.source] : ['EVALSHA', program.sha1])
-    } catch (error) {
-      if (!isNoScript(error)) throw error
-      // The script was not loaded, so it did not run. The same calls are sent again, with the script. The client may have sent
-      // them to another node before, where they did run. The note has the same entry, so that the program can skip them.
-      programs.missing()
-      return await send(['EVAL', program.source])
-    } finally {
       programs.leave()
+      noted?.end(isAnswered)
     }
   }
 
@@ -183,4 +175,11 @@ export class RedisBatch {
     }
     return note
   }
+}
+
+/** Sends a command. Throws if its node is not connected. `verb` is in lower case: ioredis finds the keys only in such commands. */
+function send(channel: Channel, verb: string, program: string, args: readonly string[]): Promise<unknown> {
+  const reply = channel.send([verb, program, ...args])
+  if (reply === undefined) throw new SluiceError('ERR_STORE_REFUSED', 'the node is not connected')
+  return reply
 }

@@ -60,6 +60,8 @@ export interface Connection {
   readonly resends: boolean
   /** The prefix that the client adds to every key. */
   readonly keyPrefix: string
+  /** True if every command has a price, and takes as long as an HTTP request. */
+  readonly isBilled?: boolean
   /** The nodes of a cluster, if the client has a map of slots. */
   readonly nodes?: ClusterNodes
 }
@@ -119,8 +121,7 @@ function ioredis(client: IoredisClient): Connection {
     keyPrefix?: string
   }
   return {
-    // The client finds the keys for routing only in commands in lower case.
-    send: (_key, [command, ...args]) => client.call(command.toLowerCase(), ...args),
+    send: (_key, command) => client.call(...(command as [string, ...string[]])),
     // A client with the status 'wait' connects with its first command.
     isReady: () => client.status === 'ready' || client.status === 'wait',
     isCluster,

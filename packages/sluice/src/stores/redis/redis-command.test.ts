@@ -37,7 +37,7 @@ describe('the program', () => {
 })
 
 describe('the arguments', () => {
-  const note = { name: 'note', bit: 7, value: 1, lifeMs: 9 } as const
+  const note = { name: 'note', bit: 7, value: 1 } as const
   const command = new RedisCommand([callOf([window], 'ada', [1]), callOf([window], 'bob', [1])], keys)
   const names = ['p:1:{ada}:fixed-window:w', 'p:1:{bob}:fixed-window:w']
 
@@ -47,15 +47,16 @@ describe('the arguments', () => {
   })
 
   test('have the time and the entry of the note in the header, and the note as the last key', () => {
+    expect(command.arguments({ note })).toEqual(['3', ...names, 'note', '1', '7', '1', '1', ...WINDOW])
     const sent = command.arguments({ nowMs: 5, note })
-    expect(sent).toEqual(['3', ...names, 'note', '0', '5', '7', '1', '9', '1', '1', ...WINDOW])
-    expect(command.arguments({ nowMs: 5 })).toEqual(['2', ...names, '0', '5', '', '1', '1', ...WINDOW])
+    expect(sent).toEqual(['3', ...names, 'note', 'x', '0', '5', '1', '7', '1', '1', ...WINDOW])
+    expect(command.arguments({ nowMs: 5 })).toEqual(['2', ...names, 'x', '0', '5', '', '1', '1', ...WINDOW])
   })
 
   test('have the names behind the rest, if no key is declared', () => {
     const sent = command.arguments({ isUndeclared: true })
-    expect(sent).toEqual(['0', '11', '', '', '1', '1', ...WINDOW, ...names])
-    expect(command.arguments({ isUndeclared: true, nowMs: 5 }).slice(0, 4)).toEqual(['0', '11', '5', ''])
+    expect(sent).toEqual(['0', 'x', '12', '', '', '1', '1', ...WINDOW, ...names])
+    expect(command.arguments({ isUndeclared: true, nowMs: 5 }).slice(0, 5)).toEqual(['0', 'x', '12', '5', ''])
   })
 
   test('have a prefix before each name that the client does not add', () => {

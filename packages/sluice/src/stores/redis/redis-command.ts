@@ -29,8 +29,6 @@ export interface NoteEntry {
   readonly bit: number
   /** The value that the bit gets if the command is executed. */
   readonly value: 0 | 1
-  /** Redis drops the note when it was not used for so long, or for half of it. */
-  readonly lifeMs: number
 }
 
 /** The circumstances of one sending of a command. */
@@ -80,13 +78,14 @@ export class RedisCommand {
   arguments({ nowMs, note, keyPrefix = '', isUndeclared = false }: Sending = {}): string[] {
     const body = this.#body
     const names = keyPrefix === '' ? this.names : this.names.map((name) => keyPrefix + name)
-    if (nowMs === undefined && note === undefined && !isUndeclared) return [String(names.length), ...names, '', ...body]
-    const header = [nowMs === undefined ? '' : String(nowMs)]
-    if (isUndeclared) return ['0', String(1 + 2 + body.length), ...header, '', ...body, ...names]
-    if (note === undefined) header.push('')
-    else header.push(String(note.bit), String(note.value), String(note.lifeMs))
-    const keys = note === undefined ? names : [...names, note.name]
-    return [String(keys.length), ...keys, '0', ...header, ...body]
+    if (isUndeclared) {
+      const header = ['x', String(4 + body.length), nowMs === undefined ? '' : String(nowMs), '']
+      return ['0', ...header, ...body, ...names]
+    }
+    const header = note === undefined ? [''] : [String(note.value), String(note.bit)]
+    if (nowMs !== undefined) header.unshift('x', '0', String(nowMs))
+    if (note === undefined) return [String(names.length), ...names, ...header, ...body]
+    return [String(names.length + 1), ...names, note.name, ...header, ...body]
   }
 
   /** Returns the answer to each call. */

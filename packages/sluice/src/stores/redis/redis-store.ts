@@ -76,6 +76,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   return scriptedStore<RedisRules>({
     ...(checked && { clock: checked }),
     most: batch,
+    overlaps: !connection.isBilled,
     describe: (rules) => describeRules(rules, keys),
     execute: (part, calls) => commands.execute(part, calls),
     sortError: redisErrorKind,

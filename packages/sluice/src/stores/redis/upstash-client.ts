@@ -38,6 +38,7 @@ export function upstash(client: UpstashClient): Connection {
     isCluster: false,
     resends,
     keyPrefix: '',
+    isBilled: true,
   }
 }
 

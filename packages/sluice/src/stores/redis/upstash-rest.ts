@@ -73,6 +73,7 @@ export function upstashRest(rest: UpstashRest): Connection {
     isCluster: false,
     resends: false,
     keyPrefix: '',
+    isBilled: true,
   }
 }
 

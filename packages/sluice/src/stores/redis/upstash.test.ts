@@ -174,7 +174,7 @@ describe('a client that resends', () => {
   test('a refusal after a lost answer is unknown, so that nobody repeats the call', async () => {
     const own = await startUpstashFront(server.it.port)
     onTestFinished(() => own.end())
-    const client = new Upstash({ url: own.url, token: own.token, retry: { retries: 1, backoff: () => 50 } })
+    const client = new Upstash({ url: own.url, token: own.token, retry: { retries: 1, backoff: () => 1000 } })
     const limiter = patientLimiter(hundred, redisStore(client, { prefix: freshPrefix() }))
     await limiter.hit('ada')
     own.fates = ['lost']
