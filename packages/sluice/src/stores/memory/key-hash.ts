@@ -9,10 +9,16 @@ export class KeyHash {
   isSeeded = false
   #k0 = 0
   #k1 = 0
-  /** The last text, its last character, and the upper half of its fingerprint: a hot key is hit many times in a row. */
-  #text = ''
-  #end = 0
+  /** The upper half of the last fingerprint. */
   #hi = 0
+  /**
+   * A text that came twice in a row, its last character and its fingerprint: a hot key is hit many times in a row. A text that came
+   * once is not kept, because to store a new string in an old object takes as long as to hash it.
+   */
+  #hot = ''
+  #hotEnd = 0
+  #hotHi = 0
+  #hotLo = 0
 
   /** The seed: two 32-bit words. It is a secret: with it, colliding keys can be constructed. */
   get seed(): Int32Array {
@@ -24,15 +30,18 @@ export class KeyHash {
     this.#k0 = seed[0]
     this.#k1 = seed[1]
     this.isSeeded = true
-    this.#text = ''
+    this.#hot = ''
   }
 
   /** Returns the upper half of the fingerprint of `text`. The lower half is in `lo` until the next call. */
   hash(text: string): number {
     const length = text.length
-    // Most texts differ from the last one in their last character, and comparing it is cheaper than comparing strings.
+    // Most texts differ from the hot one in their last character, and comparing it is cheaper than comparing strings.
     const end = text.charCodeAt(length - 1)
-    if (end === this.#end && text === this.#text) return this.#hi
+    if (end === this.#hotEnd && text === this.#hot) {
+      this.lo = this.#hotLo
+      return this.#hotHi
+    }
     let v0 = this.#k0
     let v1 = this.#k1
     let v2 = v0 ^ 0x6c796765
@@ -77,11 +86,19 @@ export class KeyHash {
     v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2
     v2 = (v2 << 16) | (v2 >>> 16)
     v0 ^= last
-    this.#text = text
-    this.#end = end
+    const before = this.lo
     // If a character is above 255, four characters do not fit into a word.
-    this.#hi = seen > 0xff ? this.#hashWide(text) : this.#finish(v0, v1, v2, v3)
-    return this.#hi
+    const hi = seen > 0xff ? this.#hashWide(text) : this.#finish(v0, v1, v2, v3)
+    if (hi === this.#hi && this.lo === before) this.#keep(text, end)
+    this.#hi = hi
+    return hi
+  }
+
+  #keep(text: string, end: number): void {
+    this.#hot = text
+    this.#hotEnd = end
+    this.#hotHi = this.#hi
+    this.#hotLo = this.lo
   }
 
   /** Hashes two characters per word, from another initial state, so that the result differs from that of a string of bytes. */
