@@ -100,14 +100,15 @@ test('another seed gives other fingerprints', () => {
 })
 
 test('the fingerprint of a text does not depend on the text before it', () => {
-  const texts = ['user:1', 'user:1', 'user:2', 'admin:2', 'user:2', 'ü', 'ü', 'Ā', 'Ā', 'user:1', '', '']
+  const hot = ['user:1', 'user:1', 'user:1', 'user:2', 'user:1', 'admin:1', 'user:1', 'user:1']
+  const texts = [...hot, 'admin:2', 'user:2', 'ü', 'ü', 'ü', 'Ā', 'Ā', 'Ā', 'user:1', '', '', '', 'user:1']
   const hash = seededHash(seed)
   expect(texts.map((text) => fingerprint(hash, text))).toEqual(texts.map((text) => fingerprint(seededHash(seed), text)))
 })
 
 test('a new seed holds for the last text too', () => {
   const hash = seededHash(new Int32Array([1, 2]))
-  fingerprint(hash, 'user:1')
+  for (let times = 0; times < 3; times++) fingerprint(hash, 'user:1')
   hash.setSeed(seed)
   expect(fingerprint(hash, 'user:1')).toBe(fingerprint(seededHash(seed), 'user:1'))
 })
