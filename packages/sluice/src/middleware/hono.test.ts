@@ -1,14 +1,14 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { Hono } from 'hono'
+import { type Handler, Hono } from 'hono'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { fixedWindow } from '../index.ts'
 import { honoLimiter } from './hono.ts'
 
 const POLICY = '"quota";q=2;w=60'
 
-function appWith(handler: Parameters<Hono['get']>[1] = (c) => c.text('hello')) {
+function appWith(handler: Handler = (c) => c.text('hello')) {
   const app = new Hono()
   const seen: (string | null)[] = []
   app.use(async (c, next) => {
