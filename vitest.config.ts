@@ -8,14 +8,17 @@ const TESTS = ['packages/*/{src,test}/**/*.test.ts', 'test/**/*.test.ts']
  */
 const ALONE = ['test/documents.test.ts', 'packages/sluice/test/middleware/files-of-a-request.test.ts']
 
+/** Files that assert deadlines of a fraction of a second. They run after all others, because busy neighbours would miss them. */
+const TIMED = ['test/faults/faults.test.ts']
+
 export default defineConfig({
   test: {
     globals: true,
     testTimeout: 30_000,
     // Six servers of a cluster start slowly on a busy machine.
     hookTimeout: 60_000,
-    // Tests spend much of their time waiting for servers, so three files run at once even on two cores.
-    maxWorkers: 3,
+    // Tests spend much of their time waiting for servers, so three files run at once even on two cores. CI has more time than people.
+    maxWorkers: process.env.CI ? 2 : 3,
     // Tests of one file that may run side by side.
     maxConcurrency: 2,
     setupFiles: ['test/property-sizes.ts'],
@@ -26,8 +29,9 @@ export default defineConfig({
     projects: [
       // One process runs many files, because loading the same modules for each file costs more than most tests. A file leaves
       // the process as it found it.
-      { extends: true, test: { name: 'shared', include: TESTS, exclude: ALONE, isolate: false } },
+      { extends: true, test: { name: 'shared', include: TESTS, exclude: [...ALONE, ...TIMED], isolate: false } },
       { extends: true, test: { name: 'alone', include: ALONE } },
+      { extends: true, test: { name: 'timed', include: TIMED, sequence: { groupOrder: 1 } } },
     ],
   },
 })

@@ -185,6 +185,7 @@ describe.each(['wide', 'narrow'] as const)('with a %s font', (font: ForcedFont) 
     expect(await brokenWords(page, row)).toEqual([])
   })
 
+  // Several pages at once take long on a busy machine.
   test('the overview follows what happens, and nothing moves while it does', async () => {
     const brief = await startLiveService({ keysRequired: 'false' })
     await brief.call('PUT', '/v1/policies/default', { rules: '1/day' })
@@ -211,7 +212,7 @@ describe.each(['wide', 'narrow'] as const)('with a %s font', (font: ForcedFont) 
     }
     await own.close()
     await brief.stop()
-  })
+  }, 120_000)
 
   test('the page of a client follows its counts, and nothing moves while it does', async () => {
     const brief = await startLiveService({ keysRequired: 'false' })
@@ -225,7 +226,7 @@ describe.each(['wide', 'narrow'] as const)('with a %s font', (font: ForcedFont) 
     expect(await look()).toEqual(before)
     await own.close()
     await brief.stop()
-  })
+  }, 120_000)
 
   test('the chart shows whole labels, several of them, and no scale that is not true', async () => {
     const times = async () => [...new Set((await drawn()).filter(({ text }) => /^\d\d:\d\d/.test(text)).map(({ text }) => text))]

@@ -26,7 +26,7 @@ export interface HonoContext {
 
 export type HonoMiddleware<C> = (context: C, next: () => Promise<void>) => Promise<Response | undefined>
 
-/** Where fields are written: to the response of node:http if Hono runs on it, otherwise to the headers of Hono's response. */
+/** The target of fields: the response of node:http if Hono runs on it, otherwise the headers of Hono's response. */
 type Fields = Headers | NodeResponse
 
 const honoAdapter: Adapter<HonoContext, Fields> = {
