@@ -3,7 +3,9 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { QUICK_FAULTS } from './every-fault.mjs'
 
-describe.concurrent('faults', () => {
+// The machine may stall a server for longer than the deadline of 200 ms, which this process does not see. So a fault that fails is run
+// once more. A wrong count or a missing answer fails again.
+describe.concurrent('faults', { retry: 1 }, () => {
   for (const { name, what, run } of QUICK_FAULTS) {
     // cut-replies opens many connections at once and would slow the others down.
     const testIt = name === 'cut-replies' ? test.sequential : test
