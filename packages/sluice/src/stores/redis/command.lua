@@ -24,36 +24,32 @@ if ARGV[1] ~= '' then
     local note, value, bit = KEYS[#KEYS], ARGV[at], ARGV[at + 1]
     at = at + 1
     nameCount = nameCount - 1
-    -- One command in 16 looks at the note's expiry, the first command of a note among them.
-    local looks = bit % 16 == 0
     local before = redis.pcall('SETBIT', note, bit, value)
     if type(before) == 'table' then
       if not string.find(before.err, 'WRONGTYPE', 1, true) then return before end
       -- A value that is not a note is replaced by one.
       call('DEL', note)
       before = call('SETBIT', note, bit, value)
-      looks = true
     end
     local isExecuted = before == value + 0
     local char, rep = string.char, string.rep
-    -- A command that seems to be executed looks, too, because a note that Redis has lost has no expiry.
-    if isExecuted or looks then
-      local restMs = call('PTTL', note)
-      if restMs < 0 then
-        -- The note is new, or Redis has lost it. All bits are 0 that no command since has set, as if the commands of an odd cycle had
-        -- been executed. In an odd cycle the bits after this one get the value of the cycle before. In an even cycle the bits of
-        -- commands that are 1024 behind or more get their value.
-        local bytes = math.floor(bit / 8)
-        if value == '0' then
-          call('SET', note, rep(char(0), bytes) .. char(2 ^ (7 - bit % 8) - 1) .. rep(char(255), 511 - bytes))
-          isExecuted = false
-        elseif bytes > 128 then
-          call('SETRANGE', note, 0, rep(char(255), bytes - 128))
-        end
+    -- Every command looks at the note's expiry. A client may send a command again to a server that has lost the note, as after a
+    -- failover, and no other command of this note may follow.
+    local restMs = call('PTTL', note)
+    if restMs < 0 then
+      -- The note is new, or Redis has lost it. All of its bits are 0, as if the commands of an odd cycle had been executed. In an odd
+      -- cycle the bits after this one get the value of the cycle before. In an even cycle the bits of commands that are 1024 behind
+      -- or more get their value.
+      local bytes = math.floor(bit / 8)
+      if value == '0' then
+        call('SET', note, rep(char(0), bytes) .. char(2 ^ (7 - bit % 8) - 1) .. rep(char(255), 511 - bytes))
+        isExecuted = false
+      elseif bytes > 128 then
+        call('SETRANGE', note, 0, rep(char(255), bytes - 128))
       end
-      if isExecuted then return redis.error_reply('REPEATED this command was sent before, and its answer was lost') end
-      if restMs < 300000 then call('PEXPIRE', note, 600000) end
     end
+    if isExecuted then return redis.error_reply('REPEATED this command was sent before, and its answer was lost') end
+    if restMs < 300000 then call('PEXPIRE', note, 600000) end
     -- Bits that a lost note lacks still would be in the way of the next cycle. So now and then the bits of commands that are 1024 to
     -- 3071 behind get their value: bits before this one, or else the last bits of the cycle before. No bits are written that others
     -- use which have overtaken this command by less than 1024.

@@ -125,7 +125,7 @@ describe('every key ends', () => {
     await limiter.hit('ada')
     const [note] = await redis.it.keys(`${prefix}:once:*`)
     await redis.it.persist(note)
-    for (let command = 0; command < 16; command++) await limiter.peek('ada')
+    await limiter.peek('ada')
     expect(await redis.it.pttl(note)).toBeGreaterThan(0)
   })
 })

@@ -14,25 +14,25 @@ export const ALGORITHMS: Readonly<Record<string, { readonly translation: number;
 }
 
 /** SHA-1 of the general program. */
-export const GENERAL_SHA1 = '693256505f783ed7257ff54914b7998f994a55c8'
+export const GENERAL_SHA1 = '68ee075bc3ddca56e9e7722ef9f1db8920b4f5c9'
 
 /** SHA-1 of each small program. Index i is the program with the translations whose bits are set in i + 1. */
 export const SMALL_SHA1 = [
-  '7f6a088756474772eb4d1b2c9751d554ed2e1719',
-  'c6bc3322013a6f1f2608620e1c018bbb2b31d76f',
-  '08705ba0655b868a683414fb3b7048bcba89db84',
-  'bead7a3f2dea17bcdbbec5c4b725bb956fc71cb5',
-  '506c19a2a20df6a41ecfbcfe597394d96689920f',
-  'ab5af18e436c3766e42ee2d9e72f6c516568c52b',
-  '2e6f26fea1a05f89acdb5adb5b8e75949fd6bd22',
-  '1e9210f42b8874553d895cab385287c50ab4c6e7',
-  'f9dc756e04ae4fbd03816313ae44f29908495067',
-  'b36caaf35150d76ed3877a941ac97e548715f471',
-  '10088ddc16b86b73ec0d0477ddb2cb756be49035',
-  'a01babccde523a1864df6409ab96a82897e698b3',
-  'eb8d81932c1b185aef981cec2cce4c2eb8f14445',
-  '5aead79f05ed948a5dfd079ff30d003061fdd949',
-  '785feea1e9a37959de59df5662bab7765aa6d0c0',
+  '83555e6ebd2db35c9f91e63579b24bc7d3a272fe',
+  '9b3e62e7decacb5f53ab8ed9ac375383443918ac',
+  '4239eb65e14119b54b9891177a4f0f1499531c2a',
+  '46e7e320625054560bce2fd5cf171d76053fefa9',
+  '369e878c5792762776704018681b73aa54d0692f',
+  'efa3ac46d50ddae388fcef48c9237a08f489cffa',
+  '6c25a829a486f4e536ce58d6e9771752e695cf0c',
+  '250370544b5416b2d0bf28c75525d9bedda563e5',
+  'e3d1d9c6d47713e847d46a5da53b75e9ada32af8',
+  'fc68244816eae215bd492060ba898a207ba4e73c',
+  '529eeaa616fc5ed73790692a7aba5653f8ab00c6',
+  '9be764f04c054f86d4df11fb1ab6fc3d19c1edca',
+  '0861b1248c194fe0943317b6fbcb600b44989dc6',
+  'e2b03f9c31b2bb440da219e479cd289bd8c12836',
+  '4de8d6ccf52480c65a9408f3e6f77082b07dd168',
 ]
 
 export const PARTS: ProgramParts = {
@@ -51,17 +51,14 @@ if ARGV[at] ~= '' then
 local note, value, bit = KEYS[#KEYS], ARGV[at], ARGV[at + 1]
 at = at + 1
 nameCount = nameCount - 1
-local looks = bit % 16 == 0
 local before = redis.pcall('SETBIT', note, bit, value)
 if type(before) == 'table' then
 if not string.find(before.err, 'WRONGTYPE', 1, true) then return before end
 call('DEL', note)
 before = call('SETBIT', note, bit, value)
-looks = true
 end
 local isExecuted = before == value + 0
 local char, rep = string.char, string.rep
-if isExecuted or looks then
 local restMs = call('PTTL', note)
 if restMs < 0 then
 local bytes = math.floor(bit / 8)
@@ -74,7 +71,6 @@ end
 end
 if isExecuted then return redis.error_reply('REPEATED this command was sent before, and its answer was lost') end
 if restMs < 300000 then call('PEXPIRE', note, 600000) end
-end
 if bit % 512 == 511 then
 local executed, executedBefore, bytes = char(255 * value), char(255 - 255 * value), (bit - 1023) / 8
 if bytes > 0 then

@@ -2,21 +2,15 @@
 // once. Commands are numbered from 0 on. The bit of a command is its number modulo BITS. In even cycles it is set to 1, in odd
 // cycles to 0.
 // Invariant: all commands of a note that are under way have different bits, and no bit disagrees with its cycle. After a failure
-// nobody knows which bits were set, and Redis drops a note at the end of its life, so a new note begins.
+// nobody knows which bits were set, and after a long pause Redis may have dropped the note, so a new note begins.
 
 import type { NoteEntry } from './redis-command.ts'
 
 /** Number of bits of a note. command.lua makes notes of so many bits, too. */
 export const BITS = 4096
 
-/** The life of a note. command.lua sets it. When a command looks at the note in the second half, its life starts again. */
+/** The life of a note, as command.lua sets it. It starts again when the note is used after more than half of it. */
 export const LIFE_MS = 600_000
-
-/** One command in so many looks at the note's life: those whose bit is a multiple. command.lua has this number, too. */
-const LOOKS_EVERY = 16
-
-/** A note that no command has looked at for so long is not used any more. So it is never used beyond its life. */
-export const LONGEST_UNSEEN_MS = LIFE_MS / 4
 
 /** A command's entry in a note. */
 export interface NotedCommand {
@@ -30,8 +24,7 @@ interface Numbers {
   readonly name: string
   next: number
   readonly underWay: Set<number>
-  /** Time of the last command that looked at the note's life. */
-  lookedMs: number
+  usedMs: number
 }
 
 export class SenderNote {
@@ -50,7 +43,7 @@ export class SenderNote {
     const nowMs = this.#now()
     const numbers = this.#usable(nowMs) ?? this.#renew(nowMs)
     const nth = numbers.next++
-    if (nth % LOOKS_EVERY === 0) numbers.lookedMs = nowMs
+    numbers.usedMs = nowMs
     numbers.underWay.add(nth)
     const value = Math.floor(nth / BITS) % 2 === 0 ? 1 : 0
     return {
@@ -65,7 +58,7 @@ export class SenderNote {
   /** Returns the present note's commands; undefined if a new note must begin. */
   #usable(nowMs: number): Numbers | undefined {
     const numbers = this.#numbers
-    if (numbers === undefined || nowMs - numbers.lookedMs > LONGEST_UNSEEN_MS) return undefined
+    if (numbers === undefined || nowMs - numbers.usedMs > LIFE_MS / 2) return undefined
     // The first of the set is the oldest.
     const [oldest] = numbers.underWay
     return oldest !== undefined && numbers.next - oldest >= BITS ? undefined : numbers
@@ -77,7 +70,7 @@ export class SenderNote {
     const id = btoa(String.fromCharCode(...bytes))
       .replaceAll('+', '-')
       .replaceAll('/', '_')
-    this.#numbers = { name: this.#nameOf(id), next: 0, underWay: new Set(), lookedMs: nowMs }
+    this.#numbers = { name: this.#nameOf(id), next: 0, underWay: new Set(), usedMs: nowMs }
     return this.#numbers
   }
 }
