@@ -23,10 +23,10 @@ const BENCHES = {
 const HELP = `npm run bench -- <name> [options]
 
 Benches
-  memory             the memory store beside the peers' and a bare Map (about 10 minutes)
-  redis              the Redis store beside the peers' and bare INCR, on a server and on a cluster (about 5 minutes)
+  memory             the memory store beside the peers' and a bare Map (about 15 minutes)
+  redis              the Redis store beside the peers' and bare INCR, on a server and on a cluster (about 8 minutes)
   service            checks over HTTP beside a bare node:http server, batches, Redis (about 5 minutes)
-  http               each framework bare, with fields by hand, behind sluice and behind its own limiter (about 20 minutes)
+  http               each framework bare, with fields by hand, behind sluice and behind its own limiter (about 17 minutes)
 
 Options
   --rounds N         interleaved rounds, of which medians are taken (http: 11, memory and redis: 5, service: 3, with --quick: 1)

@@ -26,7 +26,22 @@ test('an error message takes the position of the figures, and fails its call alo
 })
 
 test('a reply that is not a list of figures, and one with too many or too few, is refused', () => {
-  for (const reply of [undefined, null, 'OK', '5', '{}', '1,2', '1.5,0,3', '1,0,3,', '1,0,x']) {
+  for (const reply of [
+    undefined,
+    null,
+    'OK',
+    '5',
+    '{}',
+    '1,2',
+    '1.5,0,3',
+    '1,0,3,',
+    ',1,0',
+    '1,,3',
+    '1,-,3',
+    '1,-5,3',
+    '1,0-1,3',
+    '1,0,x',
+  ]) {
     expect(() => readAnswers(reply, [call('hit')]), String(reply)).toThrow()
   }
   expect(() => readAnswers('1,0,3,4', [call('hit')])).toThrow()

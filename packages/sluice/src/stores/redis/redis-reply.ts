@@ -35,20 +35,24 @@ function infinite(_key: string, value: unknown): unknown {
   return value === -1 ? Number.POSITIVE_INFINITY : value
 }
 
-/** Returns whole numbers below 2^53 that are joined by commas, and none if the text has anything else. */
+/** Returns figures that are joined by commas: digits, or −1 for Infinity. Returns none if the text has anything else. */
 function figuresIn(text: string): number[] {
   const figures: number[] = []
-  if (text === '') return figures
   let figure = 0
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i)
+  let isNegative = false
+  let start = 0
+  for (let i = 0; i <= text.length; i++) {
+    const code = i === text.length ? COMMA : text.charCodeAt(i)
     if (code === COMMA) {
-      figures.push(figure)
+      const isEmpty = i === start + (isNegative ? 1 : 0)
+      if (isEmpty || (isNegative && figure !== 1)) return []
+      figures.push(isNegative ? Number.POSITIVE_INFINITY : figure)
       figure = 0
-    } else if (code === MINUS) figure = Number.POSITIVE_INFINITY
+      isNegative = false
+      start = i + 1
+    } else if (code === MINUS && i === start) isNegative = true
     else if (code >= ZERO && code < ZERO + 10) figure = figure * 10 + (code - ZERO)
     else return []
   }
-  figures.push(figure)
   return figures
 }
