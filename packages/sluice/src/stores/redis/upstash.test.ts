@@ -57,6 +57,18 @@ describe.each(Object.entries(CLIENTS))('%s', (_, connect) => {
     expect(front.it.requests).toEqual(['/'])
   })
 
+  test('callers that call again when they get their answers still share one command, because commands are billed', async () => {
+    const limiter = patientLimiter(hundred, redisStore(connect(), { prefix: freshPrefix() }))
+    await limiter.hit('ada')
+    front.it.requests.length = 0
+    const hitTwice = async () => {
+      await limiter.hit('ada')
+      await limiter.hit('ada')
+    }
+    await Promise.all(Array.from({ length: 16 }, hitTwice))
+    expect(front.it.requests).toHaveLength(2)
+  })
+
   test('a program that Redis has lost is sent again, and the calls count once', async () => {
     const limiter = patientLimiter(hundred, redisStore(connect(), { prefix: freshPrefix() }))
     await limiter.hit('ada')
