@@ -2,6 +2,7 @@
 
 import { spawnSync } from 'node:child_process'
 import { findChromium } from './find-chromium.mjs'
+import { findPostgres } from './find-postgres.mjs'
 
 export const PROGRAMS = [
   {
@@ -38,6 +39,34 @@ export const PROGRAMS = [
     isInstalled: () => findChromium() !== undefined,
     debian: 'chromium',
     brew: 'chromium',
+  },
+  {
+    needs: 'PostgreSQL 15 or newer',
+    commands: ['initdb', 'postgres'],
+    isInstalled: () => findPostgres() !== undefined,
+    debian: 'postgresql',
+    brew: 'postgresql',
+  },
+  {
+    needs: 'PgBouncer',
+    commands: ['pgbouncer'],
+    isInstalled: () => outputOf('pgbouncer', '--version').startsWith('PgBouncer'),
+    debian: 'pgbouncer',
+    brew: 'pgbouncer',
+  },
+  {
+    needs: 'MariaDB 10.6 or newer',
+    commands: ['mariadbd', 'mariadb-install-db'],
+    isInstalled: () => outputOf('mariadbd', '--version').includes('MariaDB'),
+    debian: 'mariadb-server',
+    brew: 'mariadb',
+  },
+  {
+    needs: 'memcached 1.6 or newer',
+    commands: ['memcached'],
+    isInstalled: () => outputOf('memcached', '--version').startsWith('memcached'),
+    debian: 'memcached',
+    brew: 'memcached',
   },
 ]
 
