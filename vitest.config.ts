@@ -11,6 +11,9 @@ const ALONE = ['test/documents.test.ts', 'packages/sluice/test/middleware/files-
 /** Files that assert deadlines of a fraction of a second. They run after all others, because busy neighbours would miss them. */
 const TIMED = ['test/faults/faults.test.ts']
 
+/** Files that take more than 15 seconds each: processes, pages in a browser, several instances. `npm run test:slow` runs them. */
+const SLOW = ['packages/*/{src,test}/**/*.slow.test.ts', 'test/**/*.slow.test.ts']
+
 export default defineConfig({
   test: {
     globals: true,
@@ -29,8 +32,9 @@ export default defineConfig({
     projects: [
       // One process runs many files, because loading the same modules for each file costs more than most tests. A file leaves
       // the process as it found it.
-      { extends: true, test: { name: 'shared', include: TESTS, exclude: [...ALONE, ...TIMED], isolate: false } },
+      { extends: true, test: { name: 'shared', include: TESTS, exclude: [...ALONE, ...TIMED, ...SLOW], isolate: false } },
       { extends: true, test: { name: 'alone', include: ALONE } },
+      { extends: true, test: { name: 'slow', include: SLOW, isolate: false } },
       { extends: true, test: { name: 'timed', include: TIMED, sequence: { groupOrder: 1 } } },
     ],
   },
