@@ -6,7 +6,7 @@
 import { type Call, type Figures, figureCount } from '../core/call.ts'
 import { type SluiceError, show } from '../core/errors.ts'
 import type { Asker } from '../core/store.ts'
-import { atEndOfTurn } from './end-of-turn.ts'
+import { atEndOfTurn, endOfTurns } from './end-of-turn.ts'
 import { HandOut } from './hand-out.ts'
 import { isLate, lateError, markMayCount, markUncounted } from './late-calls.ts'
 import type { ScriptedAnswer, ScriptedCall, ScriptedOptions } from './scripted.ts'
@@ -36,6 +36,8 @@ export class ScriptedQueue<D> {
   readonly #queued = new Map<string, QueuedCall<D>[]>()
   /** True until the end of the turn: what is sent before leaves it for the calls that come after. */
   #isAwaited = false
+  /** What ends the turn that is awaited. */
+  #awaited: unknown
   /** Number of commands that are not answered. */
   #underWay = 0
   /** With no command under way, so many calls of a part are sent before the turn ends. */
@@ -63,8 +65,10 @@ export class ScriptedQueue<D> {
   }
 
   #flushLater(): void {
-    if (this.#isAwaited) return
+    const awaited = endOfTurns()
+    if (this.#isAwaited && awaited === this.#awaited) return
     this.#isAwaited = true
+    this.#awaited = awaited
     const flush = () => {
       this.#isAwaited = false
       this.#enough = Number.POSITIVE_INFINITY
