@@ -20,7 +20,7 @@ export function atEndOfTurn(callback: () => void): void {
 }
 
 /**
- * Returns what the runtime ends turns with. If it is another one than before, a test runner has replaced the timers or put them back,
+ * Returns the function that ends turns. If it is another one than before, a test runner has replaced the timers or put them back,
  * and a callback that waits for the end of a turn may never be called.
  */
 export function endOfTurns(): unknown {

@@ -23,7 +23,7 @@ export class HandOut {
   readonly #waiting: Reply[] = []
   /** True from a large reply on until the client has had its turn. */
   #isPausing = false
-  /** What ends the turns of the pause. */
+  /** The function that ends the turns of the pause. */
   #awaited: unknown
 
   /** Calls `give`, which hands out one reply, now or later. `answers` is the number of answers in the reply. */

@@ -36,7 +36,7 @@ export class ScriptedQueue<D> {
   readonly #queued = new Map<string, QueuedCall<D>[]>()
   /** True until the end of the turn: what is sent before leaves it for the calls that come after. */
   #isAwaited = false
-  /** What ends the turn that is awaited. */
+  /** The function that ends the awaited turn. */
   #awaited: unknown
   /** Number of commands that are not answered. */
   #underWay = 0

@@ -6,7 +6,7 @@ import { atEndOfTurn, endOfTurns } from './end-of-turn.ts'
 export class Turn<T> {
   readonly #flush: (gathered: readonly T[]) => void
   #gathered: T[] = []
-  /** What ends the turn that the items wait for. */
+  /** The function that ends the turn of the items. */
   #awaited: unknown
 
   /** `flush` gets the gathered items at the end of the turn. */
