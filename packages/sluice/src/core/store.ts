@@ -40,6 +40,11 @@ export interface Asker {
   readonly hasLeft: boolean
   /** The store sets it to true while the call is certainly not counted, and would be dropped if the asker left. */
   isUncounted: boolean
+  /**
+   * True if an earlier call on one of the same keys was refused and waits to be tried again. A store that sends calls in their order
+   * refuses this one too, so that it waits behind the other.
+   */
+  readonly isBehind?: boolean
 }
 
 /** The states of one limiter's rules in a store. */

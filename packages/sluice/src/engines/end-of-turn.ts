@@ -18,3 +18,11 @@ export function atEndOfTurn(callback: () => void): void {
   if (whenImmediate === undefined) queueMicrotask(callback)
   else whenImmediate(callback)
 }
+
+/**
+ * Returns the function that ends turns. If it is another one than before, a test runner has replaced the timers or put them back,
+ * and a callback that waits for the end of a turn may never be called.
+ */
+export function endOfTurns(): unknown {
+  return (globalThis as { readonly setImmediate?: unknown }).setImmediate
+}

@@ -5,7 +5,7 @@
 // Invariants: replies are handed out in the order in which they arrived. A reply waits only after a large reply, and for a few
 // milliseconds at most, because the deadlines of its calls go on. Without setImmediate no reply waits.
 
-import { immediate } from './end-of-turn.ts'
+import { endOfTurns, immediate } from './end-of-turn.ts'
 
 /** A reply with so many answers is large: handing it out takes longer than the turn that follows. */
 const LARGE = 32
@@ -23,10 +23,13 @@ export class HandOut {
   readonly #waiting: Reply[] = []
   /** True from a large reply on until the client has had its turn. */
   #isPausing = false
+  /** The function that ends the turns of the pause. */
+  #awaited: unknown
 
   /** Calls `give`, which hands out one reply, now or later. `answers` is the number of answers in the reply. */
   add(answers: number, give: () => void): void {
     if (!this.#isPausing && answers < LARGE) return give()
+    if (this.#isPausing && endOfTurns() !== this.#awaited) this.#goOn()
     const reply = { answers, cameMs: performance.now(), give }
     if (this.#isPausing && (answers >= LARGE || this.#waiting.length > 0)) this.#waiting.push(reply)
     else this.#handOut(reply)
@@ -36,6 +39,7 @@ export class HandOut {
     const whenImmediate = answers >= LARGE ? immediate() : undefined
     if (whenImmediate !== undefined) {
       this.#isPausing = true
+      this.#awaited = endOfTurns()
       // Calls of this turn are sent by an immediate. The second immediate here runs after it.
       whenImmediate(() => whenImmediate(() => this.#goOn()))
     }

@@ -78,6 +78,16 @@ describe('a timer', () => {
     vi.advanceTimersByTime(50)
     expect(callback).toHaveBeenCalledOnce()
   })
+
+  test('of a test runner that is cancelled after the runner has put the timers back is not kept', async () => {
+    vi.useFakeTimers()
+    const stop = after(35, () => {})
+    vi.useRealTimers()
+    stop()
+    const callback = vi.fn()
+    after(35, callback)
+    await vi.waitFor(() => expect(callback).toHaveBeenCalledOnce())
+  })
 })
 
 test('a timer that was cancelled does not keep the process alive', async () => {

@@ -14,6 +14,8 @@ interface Restartable {
 interface Timer {
   readonly id: ReturnType<typeof setTimeout>
   readonly delayMs: number
+  /** False if a test runner's setTimeout started it. Such a timer never ends after the runner has put the system's back. */
+  readonly isOwn: boolean
   callback: () => void
 }
 
@@ -48,7 +50,8 @@ function start(delayMs: number): Timer {
     timer.callback = nothing
     callback()
   }
-  const timer: Timer = { id: setTimeout(onTime, delayMs), delayMs, callback: nothing }
+  const isOwn = setTimeout === OWN_SET_TIMEOUT
+  const timer: Timer = { id: setTimeout(onTime, delayMs), delayMs, isOwn, callback: nothing }
   return timer
 }
 
@@ -65,7 +68,8 @@ function startKept(delayMs: number): Timer | undefined {
 function cancel(timer: Timer): void {
   timer.callback = nothing
   const id = timer.id as unknown as Partial<Restartable>
-  const canBeKept = typeof id.refresh === 'function' && setTimeout === OWN_SET_TIMEOUT && kept?.delayMs !== timer.delayMs
+  const isOwn = timer.isOwn && setTimeout === OWN_SET_TIMEOUT
+  const canBeKept = isOwn && typeof id.refresh === 'function' && kept?.delayMs !== timer.delayMs
   if (!canBeKept) return clearTimeout(timer.id)
   if (kept !== undefined) clearTimeout(kept.id)
   kept = timer

@@ -6,9 +6,9 @@
 import { type Call, type Figures, figureCount } from '../core/call.ts'
 import { type SluiceError, show } from '../core/errors.ts'
 import type { Asker } from '../core/store.ts'
-import { atEndOfTurn } from './end-of-turn.ts'
+import { atEndOfTurn, endOfTurns } from './end-of-turn.ts'
 import { HandOut } from './hand-out.ts'
-import { isLate, lateError, markMayCount, markUncounted } from './late-calls.ts'
+import { isLate, markMayCount, markUncounted, whyNotSent } from './late-calls.ts'
 import type { ScriptedAnswer, ScriptedCall, ScriptedOptions } from './scripted.ts'
 import { type SortError, sortedError, storeError } from './store-errors.ts'
 
@@ -36,6 +36,8 @@ export class ScriptedQueue<D> {
   readonly #queued = new Map<string, QueuedCall<D>[]>()
   /** True until the end of the turn: what is sent before leaves it for the calls that come after. */
   #isAwaited = false
+  /** The function that ends the awaited turn. */
+  #awaited: unknown
   /** Number of commands that are not answered. */
   #underWay = 0
   /** With no command under way, so many calls of a part are sent before the turn ends. */
@@ -63,8 +65,10 @@ export class ScriptedQueue<D> {
   }
 
   #flushLater(): void {
-    if (this.#isAwaited) return
+    const awaited = endOfTurns()
+    if (this.#isAwaited && awaited === this.#awaited) return
     this.#isAwaited = true
+    this.#awaited = awaited
     const flush = () => {
       this.#isAwaited = false
       this.#enough = Number.POSITIVE_INFINITY
@@ -120,16 +124,19 @@ export class ScriptedQueue<D> {
   }
 }
 
-/** Marks calls as sent. Rejects calls whose askers have left. Returns the others. */
+/** Marks calls as sent. Rejects calls that must not be sent. Returns the others. */
 function toSend<D>(calls: readonly QueuedCall<D>[]): readonly QueuedCall<D>[] {
-  let hasLate = false
+  let mayAll = true
   for (const { asker } of calls) {
-    if (isLate(asker)) hasLate = true
+    if (isLate(asker) || asker?.isBehind === true) mayAll = false
     else markMayCount(asker)
   }
-  if (!hasLate) return calls
-  for (const { asker, reject } of calls) if (isLate(asker)) reject(lateError())
-  return calls.filter(({ asker }) => !isLate(asker))
+  if (mayAll) return calls
+  return calls.filter(({ asker, reject }) => {
+    const error = whyNotSent(asker)
+    if (error !== undefined) reject(error)
+    return error === undefined
+  })
 }
 
 /** Hands each caller its own answer. */

@@ -43,6 +43,7 @@ export abstract class Attempt implements Asker {
   readonly #context: AttemptContext
   #stage: Stage = 'asking'
   #wasAsked = false
+  #nth = 0
   /** Sum of the delays of all retries so far. */
   #waitedMs = 0
   #refusal: SluiceError | undefined
@@ -60,6 +61,11 @@ export abstract class Attempt implements Asker {
   /** The call failed for another reason than the store, so the fallback does not answer. */
   protected abstract threw(error: SluiceError): void
 
+  /** A call that has been in a line itself came before those that have opened one since. */
+  get isBehind(): boolean {
+    return this.#refusal === undefined && this.#context.retryLines.refusalOf(this.entry.call) !== undefined
+  }
+
   /** False if the call has only waited behind others so far. */
   protected get wasAsked(): boolean {
     return this.#wasAsked
@@ -67,6 +73,7 @@ export abstract class Attempt implements Asker {
 
   start(): void {
     const { deadlines, retryLines } = this.#context
+    this.#nth = retryLines.number()
     this.#cancelDeadline = deadlines.start(() => this.#onDeadline())
     const ahead = retryLines.refusalOf(this.entry.call)
     if (ahead === undefined) this.#ask()
@@ -94,7 +101,8 @@ export abstract class Attempt implements Asker {
   #queue(delayMs: number, refusal: SluiceError): void {
     this.#stage = 'queued'
     this.#refusal = refusal
-    this.#leaveLine = this.#context.retryLines.join(this.entry.call, delayMs, refusal, (latest) => this.#onTurn(latest))
+    const { retryLines } = this.#context
+    this.#leaveLine = retryLines.join(this.entry.call, delayMs, refusal, (latest) => this.#onTurn(latest), this.#nth)
   }
 
   #onTurn(refusal: SluiceError): void {

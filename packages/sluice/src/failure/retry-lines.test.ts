@@ -32,6 +32,17 @@ test('calls of a key are tried again together, in their order, after the delay o
   expect(lines.refusalOf(on('bob'))).toBe(refusal)
 })
 
+test('a call that joins after later ones, because it was refused later, is tried before them', () => {
+  const { clock, lines, tried, join } = setUp()
+  const [first, second] = [lines.number(), lines.number()]
+  const joinAs = (name: string, nth: number) => lines.join(on('ada'), 10, refusal, () => tried.push(name), nth)
+  joinAs('first', first)
+  join('ada', 'third')
+  joinAs('second', second)
+  clock.advance(10)
+  expect(tried).toEqual(['first', 'second', 'third: busy'])
+})
+
 test('a call that has left is not tried, and a line that all have left is gone, with its timer', () => {
   const { clock, lines, tried, join } = setUp()
   const leaveFirst = join('ada', 'first')

@@ -10,8 +10,8 @@ type TryAgain = (refusal: SluiceError) => void
 
 interface Line {
   readonly keys: Set<string>
-  /** In the order in which the calls were made. */
-  readonly calls: Set<TryAgain>
+  /** With the number of each call. A call may join after later ones, which did not ask the store because of the line. */
+  readonly calls: Map<TryAgain, number>
   /** The error by which the first call was refused. */
   readonly refusal: SluiceError
   readonly delayMs: number
@@ -29,9 +29,16 @@ export class RetryLines {
   readonly #clock: TimerClock
   /** Lines by key. One line may have several keys. A line is removed when its last call has left. */
   readonly #lines = new Map<string, Line>()
+  #made = 0
 
   constructor(clock: TimerClock) {
     this.#clock = clock
+  }
+
+  /** Returns the number of a call that is made now. Calls are tried again in the order of their numbers. */
+  number(): number {
+    this.#made += 1
+    return this.#made
   }
 
   /** Returns the refusal of the line that the call must join; undefined if there is no line of its keys. */
@@ -45,14 +52,14 @@ export class RetryLines {
   /**
    * Joins the line of the call's keys. The call that opens a line sets its delay and refusal. Returns a function that leaves it.
    */
-  join(call: Call, delayMs: number, refusal: SluiceError, tryAgain: TryAgain): () => void {
+  join(call: Call, delayMs: number, refusal: SluiceError, tryAgain: TryAgain, nth = this.number()): () => void {
     const line = this.#lineOf(call) ?? this.#open(delayMs, refusal)
     if (this.#clock.now() - line.dueMs > MOST_LATE_MS) this.#startTimer(line)
     for (const { key } of call.charges) {
       line.keys.add(key)
       this.#lines.set(key, line)
     }
-    line.calls.add(tryAgain)
+    line.calls.set(tryAgain, nth)
     // The line may have been merged into another one since.
     return () => {
       for (const { key } of call.charges) this.#lines.get(key)?.calls.delete(tryAgain)
@@ -73,7 +80,7 @@ export class RetryLines {
     const [first, ...others] = lines
     for (const other of others) {
       other.stopTimer()
-      for (const tryAgain of other.calls) first.calls.add(tryAgain)
+      for (const [tryAgain, nth] of other.calls) first.calls.set(tryAgain, nth)
       for (const key of other.keys) {
         first.keys.add(key)
         this.#lines.set(key, first)
@@ -83,7 +90,7 @@ export class RetryLines {
   }
 
   #open(delayMs: number, refusal: SluiceError): Line {
-    const line: Line = { keys: new Set(), calls: new Set(), refusal, delayMs, dueMs: 0, stopTimer: () => {} }
+    const line: Line = { keys: new Set(), calls: new Map(), refusal, delayMs, dueMs: 0, stopTimer: () => {} }
     this.#startTimer(line)
     return line
   }
@@ -94,7 +101,7 @@ export class RetryLines {
     line.stopTimer = this.#clock.after(line.delayMs, () => {
       this.#close(line)
       // All calls are asked in one turn, so that a store that keeps the order of calls gets them before later calls.
-      for (const tryAgain of line.calls) tryAgain(line.refusal)
+      for (const [tryAgain] of [...line.calls].sort(([, a], [, b]) => a - b)) tryAgain(line.refusal)
     })
   }
 

@@ -23,6 +23,8 @@ test('a peer without an address is one client', () => {
 test.each([
   [100, 1],
   [101, 0],
+  [128, 1],
+  [64_000, 1],
 ])('request %i of a peer is the first with the header of a proxy: %i warnings', (at, warnings) => {
   const warn = vi.fn()
   const read = peerAddress({ ipv6Prefix: 64, suspicious: ['x-forwarded-for'], warn })
@@ -31,5 +33,13 @@ test.each([
   read(peer(0), header)
   expect(warn).toHaveBeenCalledTimes(warnings)
   read(peer(1), header)
+  expect(warn).toHaveBeenCalledOnce()
+})
+
+test('a proxy that checked the health of the server 10,000 times is found with its 64th request of a client at the latest', () => {
+  const warn = vi.fn()
+  const read = peerAddress({ ipv6Prefix: 64, suspicious: ['x-forwarded-for'], warn })
+  for (let i = 0; i < 10_000; i++) read(peer(0), {})
+  for (let i = 0; i < 64; i++) read(peer(0), { 'x-forwarded-for': '203.0.113.9' })
   expect(warn).toHaveBeenCalledOnce()
 })

@@ -42,10 +42,12 @@ export const USUAL_HEADERS: readonly string[] = ['x-forwarded-for', 'forwarded']
 const MOST_PEERS = 10_000
 
 /**
- * Number of requests of a peer whose headers are searched for a sign of a proxy. The search takes longer than reading the address.
- * A proxy writes its header into nearly every request, so a later request hardly shows more.
+ * The headers of a peer's first requests are searched for a sign of a proxy, and then those of one request in 64. The search takes
+ * longer than reading the address. It never ends, because a proxy may check the health of this server for hours, without its header,
+ * before it passes on the first request of a client.
  */
-const MOST_SEARCHES = 100
+const SEARCHED_FIRST = 100
+const SEARCHED_LATER = 64
 
 /** Makes a function that returns the peer as the client. */
 export function peerAddress({ ipv6Prefix, suspicious, warn }: PeerAddressOptions): ReadClientAddress {
@@ -60,8 +62,7 @@ export function peerAddress({ ipv6Prefix, suspicious, warn }: PeerAddressOptions
       if (peers.size === MOST_PEERS) peers.clear()
       peers.set(name, client)
     }
-    if (mayWarn && client.searches < MOST_SEARCHES) {
-      client.searches += 1
+    if (mayWarn && isSearched(++client.requests)) {
       for (const header of suspicious) {
         if (headerValue(headers, header) === '') continue
         mayWarn = false
@@ -73,10 +74,14 @@ export function peerAddress({ ipv6Prefix, suspicious, warn }: PeerAddressOptions
   }
 }
 
+function isSearched(nth: number): boolean {
+  return nth <= SEARCHED_FIRST || nth % SEARCHED_LATER === 0
+}
+
 export class Client implements ClientAddress {
   readonly bytes: Uint8Array | undefined
-  /** Number of this peer's requests whose headers were searched. */
-  searches = 0
+  /** Number of this peer's requests, until a sign of a proxy is found. */
+  requests = 0
   readonly #ipv6Prefix: number
   #key: string | undefined
 

@@ -53,6 +53,40 @@ describe('on node:http', () => {
   })
 })
 
+describe('a request that a handler makes, with its own env', () => {
+  test('has its fields in its own response, and none in that of the handler', async () => {
+    const inner: (string | null)[][] = []
+    const { app } = appWith(async (c) => {
+      for (let i = 0; i < 2; i++) {
+        const { headers } = await app.request('/inner', {}, c.env)
+        inner.push([headers.get('ratelimit'), headers.get('retry-after')])
+      }
+      return c.text('hello')
+    })
+    app.get('/inner', (c) => c.text('inner'))
+    const { status, headers } = await (await onNode(app))()
+    expect(inner).toEqual([
+      ['"quota";r=0;t=60', null],
+      ['"quota";r=0;t=60', '60'],
+    ])
+    expect([status, headers.get('ratelimit'), headers.get('retry-after')]).toEqual([200, '"quota";r=1;t=60', null])
+  })
+})
+
+test('on node:http, two limiters write to one response, also if middleware between them replaces the Request', async () => {
+  const app = new Hono()
+  const limiterOf = (name: string) => honoLimiter({ rules: fixedWindow({ limit: 2, window: '1m', name }) })
+  app.use(limiterOf('outer'))
+  app.use((c, next) => {
+    c.req.raw = new Request(c.req.raw)
+    return next()
+  })
+  app.use(limiterOf('inner'))
+  app.get('/', (c) => c.text('hello'))
+  const { headers } = await (await onNode(app))()
+  expect(headers.get('ratelimit')).toBe('"outer";r=1;t=60, "inner";r=1;t=60')
+})
+
 describe('elsewhere', () => {
   test.each([
     ['without anything beside the request', undefined],

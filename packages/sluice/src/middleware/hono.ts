@@ -49,7 +49,7 @@ export function honoLimiter<C extends HonoContext = HonoContext, T extends Rule 
   return (hono, next) =>
     andThen(gate.enter(hono), (context): Promise<Response | undefined> | Response => {
       const { denial } = context
-      const outgoing = nodeResponse(hono.env)
+      const outgoing = nodeResponse(hono)
       // On node:http, fields of a Response would cost as much as the rest of the request: its headers have to be made and read.
       if (outgoing !== undefined) gate.writeFields(context, outgoing)
       if (denial !== undefined) {
@@ -74,12 +74,37 @@ export function honoLimiter<C extends HonoContext = HonoContext, T extends Rule 
     }) as Promise<Response | undefined>
 }
 
-/** Returns the response of node:http that @hono/node-server passes beside the request; undefined if fields cannot be written to it. */
-function nodeResponse(env: unknown): NodeResponse | undefined {
+/** Property of Hono's context for its response of node:http; null if it has none. */
+const RESPONSE = Symbol('response')
+
+/** Returns the response of node:http to which fields are written; undefined if they are written to Hono's response. */
+function nodeResponse(hono: HonoContext & { [RESPONSE]?: NodeResponse | null }): NodeResponse | undefined {
+  // All limiters of a request write to the same response, also if middleware between them replaces the Request.
+  hono[RESPONSE] ??= findNodeResponse(hono) ?? null
+  return hono[RESPONSE]?.headersSent === false ? hono[RESPONSE] : undefined
+}
+
+/** Finds the response of node:http that @hono/node-server passes beside the request. */
+function findNodeResponse({ req, env }: HonoContext): NodeResponse | undefined {
   const { incoming, outgoing } = (env ?? {}) as { readonly incoming?: object; readonly outgoing?: Partial<NodeResponse> }
   // Workers pass their settings in the same place, and a setting may have one of these names.
-  const isOfNode = typeof incoming === 'object' && typeof outgoing?.setHeader === 'function' && outgoing.headersSent === false
-  return isOfNode ? (outgoing as NodeResponse) : undefined
+  if (typeof incoming !== 'object' || incoming === null || typeof outgoing?.setHeader !== 'function') return undefined
+  return isMadeFrom(req.raw, incoming) ? (outgoing as NodeResponse) : undefined
+}
+
+/** The property with which a Request of @hono/node-server holds the message of node:http, once it is known. */
+let messageKey: symbol | undefined
+
+/**
+ * True if @hono/node-server made the Request from this message. A handler may make another Request and pass it to the application with
+ * its own `env`: `app.request('/other', {}, c.env)`. The response of node:http is not the response to that Request.
+ */
+function isMadeFrom(request: object, message: object): boolean {
+  const held = request as Record<symbol, unknown>
+  if (messageKey !== undefined && held[messageKey] === message) return true
+  const found = Object.getOwnPropertySymbols(request).find((key) => held[key] === message)
+  messageKey = found ?? messageKey
+  return found !== undefined
 }
 
 function isNodes(fields: Fields): fields is NodeResponse {

@@ -143,7 +143,7 @@ export class RedisBatch {
         if (!isNoScript(error)) throw error
         // The script was not loaded, so it did not run. The same calls are sent again, with the script. The client may have sent
         // them to another node before, where they did run. The note has the same entry, so that the program can skip them.
-        programs.missing()
+        programs.missing(sha1)
         reply = await withProgram()
       }
       isAnswered = true

@@ -48,6 +48,16 @@ const redis = beforeTests(
   (client) => client.disconnect(),
 )
 
+test('a function that forgets to return the promise is called once for a call, and the call is unknown', async () => {
+  let commands = 0
+  const forgetful = (() => {
+    commands += 1
+  }) as unknown as RedisClient
+  const limiter = createLimiter({ rules: five, store: redisStore(forgetful), failure: { timeoutMs: 100 } })
+  await expect(limiter.hit('ada')).rejects.toMatchObject({ code: 'ERR_STORE_UNKNOWN' })
+  expect(commands).toBe(1)
+})
+
 describe('the kind of a client is recognised', () => {
   const lazy = { lazyConnect: true } as const
   const sentinels = [{ host, port: 1 }]

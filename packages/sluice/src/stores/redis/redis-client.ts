@@ -107,7 +107,14 @@ export function connectionOf(client: RedisClient): Connection {
 
 function ofFunction(send: SendCommand): Connection {
   const { isCluster = false, resends = false } = send
-  return { send: (key, command) => send(key, command), isReady: () => true, isCluster, resends, keyPrefix: '' }
+  return {
+    // A function without a result may have sent the command. Its call is unknown, not refused and sent again.
+    send: async (key, command) => send(key, command),
+    isReady: () => true,
+    isCluster,
+    resends,
+    keyPrefix: '',
+  }
 }
 
 export function isIoredis(client: object): client is IoredisClient {
