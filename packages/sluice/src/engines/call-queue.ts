@@ -1,10 +1,10 @@
 // The queue of calls that wait for a transaction. It puts calls into groups. A call on a row of a running group waits.
 // Invariants: no row is in two groups at once, and calls that share a row run in the order in which they came. A call whose asker
-// has left is never in a new group.
+// has left is never in a new group, nor is one that would overtake a refused call on its key.
 
 import type { SluiceError } from '../core/errors.ts'
 import type { Asker } from '../core/store.ts'
-import { isLate, lateError } from './late-calls.ts'
+import { whyNotSent } from './late-calls.ts'
 
 export interface QueuedCall {
   /** The rows that the call reads and writes. */
@@ -147,9 +147,9 @@ export class CallQueue<C extends QueuedCall> {
   }
 }
 
-/** Rejects a call whose asker has left. Returns true for any other call. */
+/** Rejects a call that must not be sent any more. Returns true for any other call. */
 function isKept(call: QueuedCall): boolean {
-  if (!isLate(call.asker)) return true
-  call.reject(lateError())
-  return false
+  const error = whyNotSent(call.asker)
+  if (error !== undefined) call.reject(error)
+  return error === undefined
 }

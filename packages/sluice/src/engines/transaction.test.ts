@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { fixedWindow } from '../algorithms/fixed-window/fixed-window.ts'
 import { createLimiter } from '../create-limiter.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
+import { storeError } from './store-errors.ts'
 import { type Decide, type TransactionOptions, transactionStore } from './transaction.ts'
 import type { Change } from './working-states.ts'
 
@@ -62,6 +63,27 @@ describe('transactions', () => {
     const remaining = (await Promise.all([first, ...others])).map((decision) => decision.remaining)
     expect(remaining).toEqual([4, 3, 4, 2])
     expect(log.map(({ names }) => names.map((name) => name[0]))).toEqual([['a'], ['b'], ['a']])
+  })
+
+  test('a call that waited for the row of a refused one is decided after it', async () => {
+    const { clock, log, store, rows, commit } = makeDatabase({
+      async transact(names, decide) {
+        log.push({ names, changes: [] })
+        const isFirst = log.length === 1
+        for (let i = 0; i < 3; i++) await new Promise(setImmediate)
+        if (isFirst) throw storeError('refused', 'a deadlock')
+        commit(decide(rows, clock.now()))
+      },
+    })
+    const limiter = createLimiter({ rules: rule, store })
+    const first = limiter.hit('a')
+    while (log.length === 0) await new Promise(setImmediate)
+    const second = limiter.hit('a', { cost: 2 })
+    for (let i = 0; i < 20; i++) {
+      await new Promise(setImmediate)
+      clock.advance(1)
+    }
+    expect([(await first).remaining, (await second).remaining]).toEqual([4, 2])
   })
 
   test('calls and rows of a transaction are bounded', async () => {
