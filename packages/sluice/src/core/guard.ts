@@ -3,7 +3,7 @@
 import type { Call, Figures } from './call.ts'
 import type { SluiceError } from './errors.ts'
 import type { Rule } from './rule.ts'
-import type { Store, Tally } from './store.ts'
+import type { Result, Store, Tally, Timing } from './store.ts'
 
 /**
  * The reason why the store did not decide:
@@ -31,7 +31,7 @@ export interface DecisionFailure {
 }
 
 export interface FailureOptions {
-  /** Time after which a call without an answer fails, in ms. Default: 500. */
+  /** Time after which a call without an answer fails, in ms. Without effect on a synchronous store. Default: 500. */
   readonly timeoutMs?: number
   /**
    * The fallback if the store fails.
@@ -54,18 +54,18 @@ export interface FailureOptions {
 /** Turns the figures of a call into the caller's result. `failure` is set if the store did not decide. */
 export type ReadFigures<V> = (figures: Figures, failure: DecisionFailure | undefined) => V
 
-export interface Guard {
+export interface Guard<T extends Timing = Timing> {
   /**
-   * Asks the store within the deadline. If the store fails, the fallback answers or the promise rejects. A call with a `source` is
-   * answered by this source alone.
+   * Asks the store, within the deadline if it is asynchronous. If the store fails, the fallback answers or the call fails. A call with
+   * a `source` is answered by this source alone.
    */
-  ask<V>(call: Call, read: ReadFigures<V>): Promise<V>
+  ask<V>(call: Call, read: ReadFigures<V>): Result<T, V>
   on(event: 'failure' | 'recovered', listener: (event: FailureEvent) => void): () => void
   readonly counts: FailureCounts
 }
 
-export interface GuardContext {
-  readonly tally: Tally<'async'>
+export interface GuardContext<T extends Timing> {
+  readonly tally: Tally<T>
   readonly rules: readonly Rule[]
   readonly options: FailureOptions
   /** Makes the memory store that answers under `'local'` for all limiters over the store. */
@@ -73,4 +73,4 @@ export interface GuardContext {
 }
 
 /** Makes the guard of one limiter. Throws ERR_OPTION if the options are wrong. */
-export type MakeGuard = (context: GuardContext) => Guard
+export type MakeGuard<T extends Timing = Timing> = (context: GuardContext<T>) => Guard<T>

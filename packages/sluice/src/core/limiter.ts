@@ -101,7 +101,7 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
   readonly #ownsStore: boolean
   readonly #subjects: Subjects
   readonly #tally: Tally<T>
-  readonly #guard: Guard | undefined
+  readonly #guard: Guard<T> | undefined
   readonly #waiting: Waiting | undefined
   /** Set if hits can take the shortcut: keys are plain, and the store has one. */
   #quick: QuickTally | undefined
@@ -115,7 +115,7 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
     this.#ownsStore = options.ownsStore
     this.#subjects = new Subjects(this.rules)
     this.#tally = store.tally(this.rules)
-    if (store.timing === 'async') this.#guard = this.#makeGuard(options)
+    if (store.timing === 'async' || store.guard !== undefined) this.#guard = this.#makeGuard(options)
     else if (this.#subjects.arePlain && this.#tally.hit !== undefined) this.#quick = this.#tally as QuickTally
     this.#waiting = options.waiting?.({
       clock: store.clock,
@@ -211,13 +211,12 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
     return this.#decide(this.#callOf('hit', subject, options, 1))
   }
 
-  #makeGuard({ store, failure, makeStandIn }: StoreLimiterOptions<T>): Guard {
+  #makeGuard({ store, failure, makeStandIn }: StoreLimiterOptions<T>): Guard<T> {
     if (store.guard === undefined) {
       const message = 'a store that answers with promises needs a guard: make it with an engine of sluice/engines'
       throw new SluiceError('ERR_OPTION', message, { option: 'store', value: store })
     }
-    const tally = this.#tally as Tally as Tally<'async'>
-    return store.guard({ tally, rules: this.rules, options: failure, makeStandIn })
+    return store.guard({ tally: this.#tally, rules: this.rules, options: failure, makeStandIn })
   }
 
   /** Makes a call with a charge for each rule whose cost is above 0. */
@@ -266,7 +265,7 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
 
   #ask<V>(call: Call, read: (figures: Figures, failure?: DecisionFailure) => V): Result<T, V> {
     if (this.#isClosed) throw new SluiceError('ERR_CLOSED', 'the limiter has been closed')
-    if (this.#guard !== undefined) return this.#guard.ask(call, read) as Result<T, V>
+    if (this.#guard !== undefined) return this.#guard.ask(call, read)
     return read(this.#tally.ask(call) as Figures) as Result<T, V>
   }
 

@@ -21,8 +21,8 @@ export interface Store<T extends Timing = Timing> {
    * Opens a tally for a limiter's rules. Tallies of one store share the states of rules with the same algorithm, name and `per`.
    */
   tally(rules: readonly Rule[]): Tally<T>
-  /** Makes the guard that handles failures of this store. Every asynchronous store has it. */
-  readonly guard?: MakeGuard
+  /** Makes the guard that handles failures of this store. Every asynchronous store has it, and every synchronous one that can fail. */
+  readonly guard?: MakeGuard<T>
   /** Drops expired states. Returns their number: one for each rule and key. */
   clean(): Result<T, number>
   /** Number of states: one for each rule and key. Expired states count until they are dropped. */

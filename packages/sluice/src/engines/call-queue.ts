@@ -40,6 +40,8 @@ export class CallQueue<C extends QueuedCall> {
   /** Rows of the running groups. */
   readonly #busy = new Set<string>()
   #waiting: C[] = []
+  /** Number of calls in `#waiting` by row. */
+  readonly #waitingRows = new Map<string, number>()
   /**
    * Calls that wait for a row of a running group. They are examined again when such a row is free. So any number of calls on one
    * row does not delay calls on other rows.
@@ -59,9 +61,17 @@ export class CallQueue<C extends QueuedCall> {
   add(calls: readonly C[]): readonly C[] {
     if (this.#space() < calls.length) this.#dropLate()
     const space = this.#space()
-    for (const call of calls.slice(0, space)) this.#waiting.push(call)
+    for (const call of calls.slice(0, space)) {
+      this.#waiting.push(call)
+      this.#countRows(call, 1)
+    }
     this.#startGroups()
     return calls.slice(space)
+  }
+
+  /** True if no call waits and no group runs. */
+  get isIdle(): boolean {
+    return this.#underWay.size === 0
   }
 
   /** Resolves when no call waits and no group runs. */
@@ -75,7 +85,11 @@ export class CallQueue<C extends QueuedCall> {
 
   /** Drops the calls whose askers have left. `#heldRows` may keep rows of dropped calls until the next release. */
   #dropLate(): void {
-    this.#waiting = this.#waiting.filter(isKept)
+    this.#waiting = this.#waiting.filter((call) => {
+      if (isKept(call)) return true
+      this.#countRows(call, -1)
+      return false
+    })
     this.#held = this.#held.filter(isKept)
   }
 
@@ -111,6 +125,7 @@ export class CallQueue<C extends QueuedCall> {
     let looked = 0
     while (at < this.#waiting.length && looked < most && group.length < calls) {
       const call = this.#waiting[at++]
+      this.#countRows(call, -1)
       if (!isKept(call)) continue
       const isBehind = call.names.some((name) => waitedFor.has(name))
       const isBlocked = call.names.some((name) => this.#busy.has(name) || this.#heldRows.has(name))
@@ -125,13 +140,29 @@ export class CallQueue<C extends QueuedCall> {
       if (isFree && (group.length === 0 || fits)) {
         group.push(call)
         for (const name of call.names) rows.add(name)
+        if (together === 'connected' && !this.#isWaitedFor(rows)) break
       } else {
         left.push(call)
         for (const name of call.names) waitedFor.add(name)
       }
     }
     this.#waiting.splice(0, at, ...left)
+    for (const call of left) this.#countRows(call, 1)
     return group
+  }
+
+  #countRows({ names }: C, change: number): void {
+    for (const name of names) {
+      const count = (this.#waitingRows.get(name) ?? 0) + change
+      if (count === 0) this.#waitingRows.delete(name)
+      else this.#waitingRows.set(name, count)
+    }
+  }
+
+  /** True if a call in `#waiting` that was not looked at yet has one of these rows. */
+  #isWaitedFor(rows: ReadonlySet<string>): boolean {
+    for (const row of rows) if (this.#waitingRows.has(row)) return true
+    return false
   }
 
   #hold(call: C): void {
@@ -142,6 +173,7 @@ export class CallQueue<C extends QueuedCall> {
   /** Puts all held calls back to the front of the queue. */
   #release(): void {
     this.#waiting = this.#held.concat(this.#waiting)
+    for (const call of this.#held) this.#countRows(call, 1)
     this.#held = []
     this.#heldRows.clear()
   }

@@ -14,6 +14,7 @@ import { withKeptTimer } from './kept-timer.ts'
 import { markUncounted } from './late-calls.ts'
 import { type RecordCall, recordCall } from './records/record-call.ts'
 import { type GroupOutcome, RecordGroup } from './records/record-group.ts'
+import { RecordServers } from './records/record-servers.ts'
 import { tooManyOthers, type Versioned, VersionedRecords } from './records/versioned-records.ts'
 import { checkLongestName, LONGEST_NAME, plainName } from './state-names.ts'
 import { refuseAll, type SortError, sortedError, storeError } from './store-errors.ts'
@@ -61,6 +62,8 @@ export interface CompareAndSwapOptions<V> {
   readonly longestMs?: number
   /** The longest name of a record, in bytes. Default: 255. */
   readonly longestName?: number
+  /** Returns the name of the server of a record. Servers fail independently. Default: the store is one server. */
+  serverOf?(name: string): string
   /** Returns a number from 0 up to 1, which spreads the pauses between attempts. Default: `Math.random`. */
   random?(): number
 }
@@ -86,6 +89,8 @@ class CompareAndSwapStore<V> implements Store<'async'> {
   readonly clock: TimerClock
   readonly #options: CompareAndSwapOptions<V>
   readonly #longestName: number
+  /** Undefined if the store is one server. */
+  readonly #servers: RecordServers | undefined
   readonly #records: VersionedRecords<V>
   readonly #queue: CallQueue<Pending>
   readonly #turn: Turn<Pending>
@@ -98,6 +103,8 @@ class CompareAndSwapStore<V> implements Store<'async'> {
     this.guard = storeGuard(withKeptTimer(this.clock))
     this.#options = options
     this.#longestName = longestName
+    const { serverOf } = options
+    if (serverOf !== undefined) this.#servers = new RecordServers((name) => serverOf(name), longestName)
     this.#records = new VersionedRecords<V>({
       read: (name) => options.read(name),
       swap: (change, version) => options.swap(change, version),
@@ -114,13 +121,24 @@ class CompareAndSwapStore<V> implements Store<'async'> {
 
   tally(rules: readonly Rule[]): Tally<'async'> {
     const states = rules.map((rule) => plainName(stateName(rule)))
+    const spared = new Set(states)
+    const servers = this.#servers
     return {
       ask: (call, asker) => {
         markUncounted(asker)
-        const asked = recordCall(call, rules, { states, longestName: this.#longestName })
-        const names = asked.parts.map(({ record }) => record)
-        return new Promise((resolve, reject) => this.#turn.add({ ...asked, asker, names, attempt: 1, resolve, reject }))
+        const { parts } = recordCall(call, rules, { states, spared, longestName: this.#longestName })
+        const names = parts.map(({ record }) => record)
+        const noted = servers?.noted(call, names)
+        // Calls that follow each other without others under way need not wait for the end of the turn.
+        if (this.#queue.isIdle) queueMicrotask(() => this.#turn.flush())
+        return new Promise((resolve, reject) =>
+          this.#turn.add({ call, rules, parts, spared, noted, asker, names, attempt: 1, resolve, reject }),
+        )
       },
+      ...(servers !== undefined && {
+        partsOf: (call) => servers.partsOf(call),
+        outcomesOf: (call) => servers.outcomesOf(call),
+      }),
     }
   }
 

@@ -1,15 +1,14 @@
 // The end of the present turn of the event loop, in runtimes with and without setImmediate.
 
+import { timersEndWithRequests } from './runtime-timers.ts'
+
 /**
  * Returns setImmediate; undefined in runtimes that have none, and on Cloudflare Workers. There it ends with the request that called
  * it, although calls of other requests would wait for it too. It is looked up at each call, because test runners replace it.
  */
 export function immediate(): ((callback: () => void) => unknown) | undefined {
-  const { setImmediate, navigator } = globalThis as {
-    readonly setImmediate?: (callback: () => void) => unknown
-    readonly navigator?: { readonly userAgent?: string }
-  }
-  return navigator?.userAgent === 'Cloudflare-Workers' ? undefined : setImmediate
+  const { setImmediate } = globalThis as { readonly setImmediate?: (callback: () => void) => unknown }
+  return timersEndWithRequests() ? undefined : setImmediate
 }
 
 /** Calls `callback` at the end of the turn; without setImmediate, after the code that runs now. */

@@ -4,7 +4,7 @@ import type { TimerClock } from '../core/clock.ts'
 
 export interface Bounded<V> {
   ask(): Promise<V>
-  readonly clock: TimerClock
+  readonly clock: Pick<TimerClock, 'after'>
   readonly longestMs: number
   makeError(): Error
 }
@@ -13,7 +13,18 @@ export interface Bounded<V> {
 export function orGiveUp<V>({ ask, clock, longestMs, makeError }: Bounded<V>): Promise<V> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(longestMs, () => reject(makeError()))
-    const asked = async (): Promise<V> => ask()
-    asked().finally(cancel).then(resolve, reject)
+    const fail = (error: unknown): void => {
+      cancel()
+      reject(error)
+    }
+    const answer = (value: V): void => {
+      cancel()
+      resolve(value)
+    }
+    try {
+      Promise.resolve(ask()).then(answer, fail)
+    } catch (error) {
+      fail(error)
+    }
   })
 }

@@ -152,3 +152,65 @@ test('a reset drops a state that cannot be read, and says so if it cannot put it
     expect([got, dropped.length]).toEqual([result, failing === 0 ? 2 : 1])
   }
 })
+
+/** A store that notes what the engine does with it, and a limiter over it. */
+function notedStore() {
+  const notes: string[] = []
+  const states = new Map<string, Float64Array>()
+  const clock = fakeClock()
+  const nameOf = (name: string) => name.replace(/\|.*%0000/, ' ')
+  const store = inPlaceStore({
+    clock: {
+      now() {
+        notes.push('now')
+        return clock.now()
+      },
+    },
+    transact(body) {
+      notes.push('begin')
+      const result = body()
+      notes.push('commit')
+      return result
+    },
+    read(name) {
+      notes.push(`read ${nameOf(name)}`)
+      return states.get(name)
+    },
+    write(name, cells, { isNew, share }) {
+      notes.push(`write ${nameOf(name)} ${isNew ? 'new' : 'known'} ${share}`)
+      if (cells === undefined) states.delete(name)
+      else states.set(name, cells)
+    },
+    clean: () => notes.push('clean'),
+    size: () => notes.push('size'),
+  })
+  const limiter = createLimiter({
+    rules: [fixedWindow({ limit: 4, window: 1000, name: 'four' }), fixedWindow({ limit: 8, window: 1000, name: 'eight' })],
+    store,
+  })
+  const notesOf = (call: () => unknown) => {
+    notes.length = 0
+    call()
+    return notes.join(', ')
+  }
+  return { store, limiter, notesOf }
+}
+
+test('each state is read once and before the clock, and written with the share that it has used', () => {
+  const { limiter, notesOf } = notedStore()
+  const read = 'begin, read ada four, read ada eight, now'
+  expect(notesOf(() => limiter.hit('ada'))).toBe(`${read}, write ada four new 0.25, write ada eight new 0.125, commit`)
+  expect(notesOf(() => limiter.hit('ada', { cost: 3 }))).toBe(
+    `${read}, write ada four known 1, write ada eight known 0.5, commit`,
+  )
+  expect(notesOf(() => limiter.hit('ada'))).toBe(`${read}, commit`)
+  expect(notesOf(() => limiter.inc('ada', 5))).toBe('begin, read ada four, now, write ada four known 1, commit')
+  expect(notesOf(() => limiter.refund('ada', 9))).toBe(`${read}, write ada four known 0, write ada eight known 0, commit`)
+  expect(notesOf(() => limiter.reset('ada'))).toBe('begin, now, write ada four known 0, write ada eight known 0, commit')
+})
+
+test('clean and size are called outside of a transaction', () => {
+  const { store, notesOf } = notedStore()
+  expect(notesOf(() => store.clean())).toBe('now, clean')
+  expect(notesOf(() => store.size)).toBe('size')
+})

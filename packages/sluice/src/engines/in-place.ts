@@ -1,11 +1,14 @@
 // The in-place engine: for stores that answer at once. The definitions run in this process. With `transact`, it serves synchronous
 // databases too.
 
+import type { Figures } from '../core/call.ts'
 import type { Clock } from '../core/clock.ts'
 import { SluiceError } from '../core/errors.ts'
 import type { Rule } from '../core/rule.ts'
+import { step } from '../core/step.ts'
 import type { Store, Tally } from '../core/store.ts'
-import { type Cells, runCall, type StateChange } from './loaded-states.ts'
+import { syncStoreGuard } from '../failure/store-health.ts'
+import { type Cells, type LoadedChange, LoadedStates, type WriteFacts } from './loaded-states.ts'
 import { checkLongestName, LONGEST_NAME, plainName, rulePart, shortName } from './state-names.ts'
 import { type SortError, sortedError } from './store-errors.ts'
 import { checkedClock, systemClock } from './system-clock.ts'
@@ -18,18 +21,19 @@ export interface InPlaceOptions {
    * `cells[0]`. A `write` that throws must have changed nothing. Without `transact` the engine then undoes the earlier writes of
    * the call.
    */
-  write(name: string, cells: Cells): void
-  /** Drops states that have ended at `nowMs`. Returns the number of dropped states. */
+  write(name: string, cells: Cells, facts: WriteFacts): void
+  /** Drops states that have ended at `nowMs`. Returns the number of dropped states. It is called outside of `transact`. */
   clean(nowMs: number): number
-  /** Number of states. */
+  /** Number of states. It is called outside of `transact`. */
   size(): number
   close?(): void
   /**
    * Begins a transaction that excludes other processes, calls `body`, commits, and returns the result of `body`. Rolls back if
-   * `body` throws. `body` reads and writes states. Default: only calls `body`, for a store that no other process uses.
+   * `body` throws. `body` reads and writes states. It may be called again after a rollback. Default: only calls `body`, for a store
+   * that no other process uses.
    */
   transact?<V>(body: () => V): V
-  /** Sorts an error of the store. Default: it is thrown as it is. */
+  /** Sorts an error of the store. Limiters then have a breaker and a fallback. Default: the error is thrown as it is. */
   sortError?: SortError
   /** The store's clock. Default: the system's. */
   readonly clock?: Clock
@@ -42,10 +46,11 @@ export function inPlaceStore(options: InPlaceOptions): Store<'sync'> {
   const { longestName = LONGEST_NAME } = options
   checkLongestName('inPlaceStore', longestName)
   const clock = options.clock === undefined ? systemClock : checkedClock(options.clock)
-  const run = <V>(body: () => V): V => {
+  const transact = <V>(body: () => V): V => (options.transact === undefined ? body() : options.transact(body))
+  const sorted = <V>(ask: () => V): V => {
     const { sortError } = options
     try {
-      return options.transact === undefined ? body() : options.transact(body)
+      return ask()
     } catch (error) {
       throw sortError === undefined ? error : sortedError(error, sortError, 'unknown')
     }
@@ -53,10 +58,11 @@ export function inPlaceStore(options: InPlaceOptions): Store<'sync'> {
   return {
     timing: 'sync',
     clock,
+    ...(options.sortError !== undefined && { guard: syncStoreGuard(clock) }),
     tally: (rules) => tallyOf(rules),
-    clean: () => run(() => options.clean(clock.now())),
+    clean: () => sorted(() => options.clean(clock.now())),
     get size() {
-      return run(() => options.size())
+      return sorted(() => options.size())
     },
     close: () => options.close?.(),
   }
@@ -65,25 +71,31 @@ export function inPlaceStore(options: InPlaceOptions): Store<'sync'> {
     const ends = rules.map(rulePart)
     const read = (name: string): Cells => options.read(name)
     return {
-      ask: (call) =>
-        run(() => {
-          const names = call.charges.map(({ rule, key }) => shortName(plainName(key) + ends[rule], longestName))
-          const { figures, changes } = runCall({ call, rules, names }, read, clock.now())
-          writeAll(changes, options)
+      ask: (call) => {
+        const names = call.charges.map(({ rule, key }) => shortName(plainName(key) + ends[rule], longestName))
+        const decide = (): Figures => {
+          const states = new LoadedStates({ call, rules, names }, read)
+          // The states are read before the clock, which then is not behind the clock of another process that has changed them. A
+          // reset reads no states, because they may be damaged.
+          if (call.operation !== 'reset') states.loadAll()
+          const figures = step(call, states, clock.now())
+          writeAll(states.changes, options)
           return figures
-        }),
+        }
+        return sorted(() => transact(decide))
+      },
     }
   }
 }
 
 /** Writes all changes of a call or none. A store with `transact` rolls back by itself. */
-function writeAll(changes: readonly StateChange[], options: InPlaceOptions): void {
+function writeAll(changes: readonly LoadedChange[], options: InPlaceOptions): void {
   const undos: (() => void)[] = []
   const isUndone = options.transact === undefined && changes.length > 1
   for (const change of changes) {
     const undo = isUndone ? undoOf(change, options) : undefined
     try {
-      options.write(change.name, change.cells)
+      options.write(change.name, change.cells, change)
     } catch (error) {
       undoAll(undos, error)
       throw error
@@ -93,12 +105,14 @@ function writeAll(changes: readonly StateChange[], options: InPlaceOptions): voi
 }
 
 /** Returns a function that takes a change back. Called before the change is written. */
-function undoOf({ name, cells, kept }: StateChange, options: InPlaceOptions): () => void {
+function undoOf({ name, cells, kept }: LoadedChange, options: InPlaceOptions): () => void {
   try {
     const isReset = cells === undefined && kept === undefined
     // The cells that were read may be the store's own memory, which `write` changes.
     const before = (isReset ? options.read(name) : kept)?.slice()
-    return () => options.write(name, before)
+    // The share is not known any more. A store that evicts by it keeps the state.
+    const facts = { isNew: cells === undefined && before !== undefined, share: before === undefined ? 0 : 1 }
+    return () => options.write(name, before, facts)
   } catch (error) {
     // A reset drops a damaged state, which cannot be read.
     return () => {

@@ -2,7 +2,7 @@
 
 export { type CompareAndSwapOptions, compareAndSwapStore } from './compare-and-swap.ts'
 export { type InPlaceOptions, inPlaceStore } from './in-place.ts'
-export type { Cells } from './loaded-states.ts'
+export type { Cells, WriteFacts } from './loaded-states.ts'
 export type { Versioned } from './records/versioned-records.ts'
 export { MOVED, type ScriptedAnswer, type ScriptedCall, type ScriptedOptions, scriptedStore } from './scripted.ts'
 export { decodeCells, encodeCells } from './state-codec.ts'

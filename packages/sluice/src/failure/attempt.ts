@@ -33,6 +33,11 @@ const REASONS: Readonly<Partial<Record<ErrorCode, FailureReason>>> = {
   ERR_STORE_FATAL: 'fatal',
 }
 
+/** Returns the reason of a failure of the store; undefined if the error is not about the store. */
+export function reasonOf({ code }: SluiceError): FailureReason | undefined {
+  return REASONS[code]
+}
+
 const nothing = (): void => {}
 
 /** Calls one of `answered`, `failed` and `threw`, once. */
@@ -122,7 +127,7 @@ export abstract class Attempt implements Asker {
   #onError(thrown: unknown): void {
     if (this.#stage === 'ended') return
     const error = sorted(thrown)
-    const reason = REASONS[error.code]
+    const reason = reasonOf(error)
     if (reason === 'refused') this.#onRefusal(error)
     else if (reason !== undefined) this.#fail(reason, error)
     else {

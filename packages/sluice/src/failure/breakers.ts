@@ -3,6 +3,8 @@
 
 import type { Call } from '../core/call.ts'
 import type { TimerClock } from '../core/clock.ts'
+import { SluiceError } from '../core/errors.ts'
+import type { FailureReason } from '../core/guard.ts'
 import type { PartOutcomes } from '../core/store.ts'
 import { Breaker } from './breaker.ts'
 
@@ -11,6 +13,9 @@ export interface BreakerOptions {
   readonly failures: number
   readonly probeEveryMs: number
 }
+
+/** The parts of a store without parts. */
+export const WHOLE: readonly string[] = ['']
 
 /** Returns the names of the parts of a store that a call needs. */
 export type PartsOf = (call: Call) => readonly string[]
@@ -168,4 +173,17 @@ export class BreakerView {
     if (this.#failedCalls.size >= MOST_PARTS) this.#failedCalls.clear()
     for (const part of parts) this.#failedCalls.set(part, call)
   }
+}
+
+/** Nothing is known about any part. */
+export const NO_OUTCOMES: PartOutcomes = { answered: [], failed: [] }
+
+/** Returns the outcomes of a call on `parts`, if the store does not say them. */
+export function outcomesBy(reason: FailureReason, parts: readonly string[]): PartOutcomes {
+  // The store is reachable if it answers with an error. One bad key must not open the breaker for all others.
+  return reason === 'fatal' ? { answered: parts, failed: [] } : { answered: [], failed: parts }
+}
+
+export function notAsked(): SluiceError {
+  return new SluiceError('ERR_STORE_REFUSED', 'the store has failed, so it is not asked for a while')
 }

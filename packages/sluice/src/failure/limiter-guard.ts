@@ -1,65 +1,40 @@
-// The guard of one limiter: deadlines, breakers, the fallback, listeners and counts of failures.
+// The guard of one limiter over an asynchronous store: deadlines, breakers and the fallback.
 
-import { type Call, type Figures, isDecision } from '../core/call.ts'
-import { SluiceError } from '../core/errors.ts'
-import type {
-  DecisionFailure,
-  FailureCounts,
-  FailureEvent,
-  FailureReason,
-  Guard,
-  GuardContext,
-  ReadFigures,
-} from '../core/guard.ts'
-import { uncounted } from '../core/step.ts'
-import type { PartOutcomes, Tally } from '../core/store.ts'
+import type { Call, Figures } from '../core/call.ts'
+import type { SluiceError } from '../core/errors.ts'
+import type { FailureCounts, FailureEvent, FailureReason, Guard, GuardContext, ReadFigures } from '../core/guard.ts'
+import type { PartOutcomes } from '../core/store.ts'
 import { Attempt, type AttemptContext } from './attempt.ts'
-import { BreakerView, type Entry } from './breakers.ts'
-import { type CheckedFailure, checkFailure } from './failure-options.ts'
+import { BreakerView, type Entry, NO_OUTCOMES, notAsked, outcomesBy, WHOLE } from './breakers.ts'
+import { checkFailure } from './failure-options.ts'
+import { Fallbacks } from './fallbacks.ts'
 import type { StoreHealth } from './store-health.ts'
 
-type Listener = (event: FailureEvent) => void
-
-/** The parts of a store without parts. */
-const WHOLE = ['']
-
-/** The answer to a refund of units that no stand-in has spent. */
-const NOTHING_USED: Figures = [0]
-
-export class LimiterGuard implements Guard {
-  readonly #counts = { timeout: 0, refused: 0, unknown: 0, fatal: 0, 'not-asked': 0, recovered: 0 }
-  readonly #listeners = { failure: new Set<Listener>(), recovered: new Set<Listener>() }
-  /** Answers under `then: 'local'`. */
-  readonly #standIn: Tally<'sync'> | undefined
-  readonly #options: CheckedFailure
+export class LimiterGuard implements Guard<'async'> {
+  readonly #fallbacks: Fallbacks
   readonly #breakers: BreakerView
   readonly #context: AttemptContext
 
-  constructor({ tally, rules, options, makeStandIn }: GuardContext, health: StoreHealth) {
+  constructor(context: GuardContext<'async'>, health: StoreHealth) {
+    const { tally, options } = context
     const checked = checkFailure(options)
-    this.#options = checked
     const { timeoutMs } = checked
     this.#context = { tally, timeoutMs, deadlines: health.deadlines(timeoutMs), retryLines: health.retryLines }
     this.#breakers = new BreakerView(health.breakers(checked), tally.partsOf?.bind(tally) ?? (() => WHOLE))
-    if (checked.then === 'local') this.#standIn = (checked.standIn ?? health.standIn(makeStandIn)).tally(rules)
+    this.#fallbacks = new Fallbacks(checked, health.standInTally(context, checked))
   }
 
-  /** Returns a copy of the counts. Later failures do not change it. */
   get counts(): FailureCounts {
-    return { ...this.#counts }
+    return this.#fallbacks.counts
   }
 
-  on(event: 'failure' | 'recovered', listener: Listener): () => void {
-    this.#listeners[event].add(listener)
-    return () => {
-      this.#listeners[event].delete(listener)
-    }
+  on(event: 'failure' | 'recovered', listener: (event: FailureEvent) => void): () => void {
+    return this.#fallbacks.on(event, listener)
   }
 
   ask<V>(call: Call, read: ReadFigures<V>): Promise<V> {
-    // A reset also deletes states of the stand-in, which may be left from an earlier outage.
-    if (call.operation === 'reset') this.#standIn?.ask(call)
-    if (call.source === 'fallback') return this.#askStandIn(call, read)
+    if (call.operation === 'reset') this.#fallbacks.reset(call)
+    if (call.source === 'fallback') return this.#answerOwn(call, read)
     const entry = this.#breakers.enter(call)
     if (entry === undefined) return this.fail(call, read, 'not-asked', notAsked)
     return new Promise((resolve, reject) => {
@@ -69,12 +44,12 @@ export class LimiterGuard implements Guard {
 
   /** Notes that the store answered a call. */
   answered(entry: Entry): void {
-    if (this.#breakers.answered(entry)) this.#recovered()
+    if (this.#breakers.answered(entry)) this.#fallbacks.recovered()
   }
 
   /** Notes that the store failed a call. */
   unanswered(entry: Entry, outcomes: PartOutcomes): void {
-    if (this.#breakers.failed(entry, outcomes)) this.#recovered()
+    if (this.#breakers.failed(entry, outcomes)) this.#fallbacks.recovered()
   }
 
   /** Notes that a call has failed and did not ask the store. */
@@ -84,56 +59,11 @@ export class LimiterGuard implements Guard {
 
   /** Counts and reports a failed call. Returns the fallback's answer, or rejects. */
   async fail<V>(call: Call, read: ReadFigures<V>, reason: FailureReason, makeError: () => SluiceError): Promise<V> {
-    this.#counts[reason] += 1
-    const canFallBack = this.#canFallBack(call)
-    // Making an error is slow, and in an outage every call comes here. So the error is made only if somebody gets it.
-    if (!canFallBack || this.#listeners.failure.size > 0) {
-      const error = makeError()
-      this.#report('failure', { reason, error })
-      if (!canFallBack) throw error
-    }
-    return this.#fallback(call, read, reason)
+    return this.#fallbacks.answer(call, read, reason, makeError)
   }
 
-  /** Answers a call that is not for the store. `'allow'` and `'deny'` have spent nothing, so there is nothing to change. */
-  async #askStandIn<V>(call: Call, read: ReadFigures<V>): Promise<V> {
-    return read(this.#standIn?.ask(call) ?? NOTHING_USED, undefined)
-  }
-
-  /**
-   * True if the fallback can answer the call. A stand-in answers every call that is not for the store alone. `'allow'` and `'deny'`
-   * only answer decisions.
-   */
-  #canFallBack(call: Call): boolean {
-    if (call.source === 'store') return false
-    return this.#standIn !== undefined || (this.#options.then !== 'throw' && isDecision(call))
-  }
-
-  #fallback<V>(call: Call, read: ReadFigures<V>, reason: FailureReason): V {
-    const { then, probeEveryMs } = this.#options
-    const failure = { reason, then: then as DecisionFailure['then'] }
-    if (this.#standIn !== undefined) return read(this.#standIn.ask(call), failure)
-    // Nothing is counted. `'allow'` shows all units as free; `'deny'` shows none, and a wait until the store may be asked again.
-    const [used, waitMs] = then === 'allow' ? [0, 0] : [Number.MAX_SAFE_INTEGER, probeEveryMs]
-    return read(uncounted(call.charges.length, used, waitMs), failure)
-  }
-
-  #recovered(): void {
-    this.#counts.recovered += 1
-    this.#report('recovered')
-  }
-
-  #report(event: 'failure' | 'recovered', detail?: FailureEvent): void {
-    for (const listener of this.#listeners[event]) {
-      try {
-        listener(detail as FailureEvent)
-      } catch (error) {
-        // An error of a listener must not fail the call.
-        queueMicrotask(() => {
-          throw error
-        })
-      }
-    }
+  async #answerOwn<V>(call: Call, read: ReadFigures<V>): Promise<V> {
+    return this.#fallbacks.answerOwn(call, read)
   }
 }
 
@@ -173,16 +103,4 @@ class GuardedCall<V> extends Attempt {
     this.entry.ended(NO_OUTCOMES)
     this.#options.reject(error)
   }
-}
-
-const NO_OUTCOMES: PartOutcomes = { answered: [], failed: [] }
-
-/** Returns the outcomes of a call on `parts`, if the store does not say them. */
-function outcomesBy(reason: FailureReason, parts: readonly string[]): PartOutcomes {
-  // The store is reachable if it answers with an error. One bad key must not open the breaker for all others.
-  return reason === 'fatal' ? { answered: parts, failed: [] } : { answered: [], failed: parts }
-}
-
-function notAsked(): SluiceError {
-  return new SluiceError('ERR_STORE_REFUSED', 'the store has failed, so it is not asked for a while')
 }

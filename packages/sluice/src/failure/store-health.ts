@@ -2,13 +2,14 @@
 // others do not ask it either.
 
 import type { TimerClock } from '../core/clock.ts'
-import type { MakeGuard } from '../core/guard.ts'
-import type { Store } from '../core/store.ts'
+import type { GuardContext, MakeGuard } from '../core/guard.ts'
+import type { Store, Tally, Timing } from '../core/store.ts'
 import { Breakers } from './breakers.ts'
 import { Deadlines } from './deadlines.ts'
 import type { CheckedFailure } from './failure-options.ts'
 import { LimiterGuard } from './limiter-guard.ts'
 import { RetryLines } from './retry-lines.ts'
+import { SyncGuard } from './sync-guard.ts'
 
 export class StoreHealth {
   readonly retryLines: RetryLines
@@ -37,15 +38,23 @@ export class StoreHealth {
     return deadlines
   }
 
-  /** Returns the stand-in that all limiters over the store share. */
-  standIn(make: () => Store<'sync'>): Store<'sync'> {
-    this.#standIn ??= make()
-    return this.#standIn
+  /** Returns the tally that answers under `then: 'local'`. All limiters over the store share one stand-in, unless they bring one. */
+  standInTally({ rules, makeStandIn }: GuardContext<Timing>, { then, standIn }: CheckedFailure): Tally<'sync'> | undefined {
+    if (then !== 'local') return undefined
+    if (standIn !== undefined) return standIn.tally(rules)
+    this.#standIn ??= makeStandIn()
+    return this.#standIn.tally(rules)
   }
 }
 
-/** Makes the `guard` of a store. Call it once for each store. */
-export function storeGuard(clock: TimerClock): MakeGuard {
+/** Makes the `guard` of an asynchronous store. Call it once for each store. */
+export function storeGuard(clock: TimerClock): MakeGuard<'async'> {
   const health = new StoreHealth(clock)
   return (context) => new LimiterGuard(context, health)
+}
+
+/** Makes the `guard` of a synchronous store that can fail. Call it once for each store. */
+export function syncStoreGuard(clock: TimerClock): MakeGuard<'sync'> {
+  const health = new StoreHealth(clock)
+  return (context) => new SyncGuard(context, health)
 }

@@ -39,8 +39,8 @@ class DeniedStates extends LoadedStates {
     return i === this.#last ? { rule: DENIER, cells: new Float64Array(1), at: 0 } : super.load(i)
   }
 
-  override save(i: number): void {
-    if (i !== this.#last) super.save(i)
+  override save(i: number, used: number): void {
+    if (i !== this.#last) super.save(i, used)
   }
 }
 

@@ -22,9 +22,13 @@ export interface RecordCall {
   /** Sorted by record, without duplicates. */
   readonly parts: readonly Part[]
   /** Names of the states of the limiter's rules. A write keeps these states in a record, also if they have ended. */
-  readonly spared: readonly string[]
+  readonly spared: ReadonlySet<string>
   readonly asker?: Asker | undefined
+  /** Set if the records are on several servers. Notes what becomes of a question about a record. */
+  readonly noted?: NoteQuestion | undefined
 }
+
+export type NoteQuestion = (record: string, answer: Promise<unknown>) => void
 
 /** A record at the store's time. */
 export interface At {
@@ -46,23 +50,32 @@ export interface PartResult {
 export interface RecordNames {
   /** Names of the rules' states within a record. */
   readonly states: readonly string[]
+  /** The same names, as a set. */
+  readonly spared: ReadonlySet<string>
   readonly longestName: number
 }
 
 /** Makes the parts of a call. */
-export function recordCall(call: Call, rules: readonly Rule[], { states, longestName }: RecordNames): RecordCall {
+export function recordCall(call: Call, rules: readonly Rule[], { states, spared, longestName }: RecordNames): RecordCall {
+  const { charges } = call
+  const [{ key }] = charges
+  if (charges.every((charge) => charge.key === key)) {
+    const names = charges.map(({ rule }) => states[rule])
+    const part = { record: nameOfKey(key, longestName), indexes: charges.map((_, i) => i), rules, call, names }
+    return { call, rules, spared, parts: [part] }
+  }
   const byRecord = new Map<string, number[]>()
-  for (const [index, { key }] of call.charges.entries()) {
+  for (const [index, { key }] of charges.entries()) {
     const record = nameOfKey(key, longestName)
     const indexes = byRecord.get(record)
     if (indexes === undefined) byRecord.set(record, [index])
     else indexes.push(index)
   }
   const parts = [...byRecord].map(([record, indexes]): Part => {
-    const charges = indexes.map((index) => call.charges[index])
-    return { record, indexes, rules, call: { ...call, charges }, names: charges.map(({ rule }) => states[rule]) }
+    const own = indexes.map((index) => charges[index])
+    return { record, indexes, rules, call: { ...call, charges: own }, names: own.map(({ rule }) => states[rule]) }
   })
-  return { call, rules, spared: states, parts: parts.sort((a, b) => (a.record < b.record ? -1 : 1)) }
+  return { call, rules, spared, parts: parts.sort((a, b) => (a.record < b.record ? -1 : 1)) }
 }
 
 /** Decides a whole call over records that were read, and changes them. Returns the result of each part. */
@@ -82,10 +95,17 @@ export function runWhole({ call, rules, parts }: RecordCall, records: OpenRecord
   })
 }
 
-type OpenRecords = ReadonlyMap<string, OpenRecord>
+/** Decides a call whose charges are all on one record, and changes the record. */
+export function runAlone(part: Part, { record, nowMs }: At): Figures {
+  const { figures, changes } = runCall(part, (name) => record.read(name), nowMs)
+  record.apply(changes)
+  return figures
+}
+
+type OpenRecords = ReadonlyMap<string, { readonly record: OpenRecord }>
 
 function openRecord(records: OpenRecords, name: string): OpenRecord {
-  return records.get(name) as OpenRecord
+  return (records.get(name) as { readonly record: OpenRecord }).record
 }
 
 function readState(records: OpenRecords, name: string): Cells {

@@ -9,7 +9,16 @@ import { SluiceError } from '../../core/errors.ts'
 import { isLate, lateError, markMayCount } from '../late-calls.ts'
 import { type Charged, takenBack } from './give-back.ts'
 import type { OpenRecord } from './record.ts'
-import { type At, isDenied, joinedFigures, type PartResult, type RecordCall, runAgain, runWhole } from './record-call.ts'
+import {
+  type At,
+  isDenied,
+  joinedFigures,
+  type PartResult,
+  type RecordCall,
+  runAgain,
+  runAlone,
+  runWhole,
+} from './record-call.ts'
 import type { Reading, VersionedRecords } from './versioned-records.ts'
 
 /** The figures or the error of a call; or `again` if the call must be decided again, because other writers changed its records. */
@@ -33,20 +42,46 @@ export class RecordGroup<V> {
   constructor(records: VersionedRecords<V>, calls: readonly RecordCall[]) {
     this.#records = records
     this.#calls = calls
-    this.#spared = new Set(calls.flatMap(({ spared }) => spared))
+    this.#spared = calls.length === 1 ? calls[0].spared : new Set(calls.flatMap(({ spared }) => [...spared]))
   }
 
-  /** Decides the calls. Resolves to an outcome for each call. Rejects if a read failed: then nothing was written. */
+  /**
+   * Decides the calls. Resolves to an outcome for each call. A call with a record that cannot be read fails alone. Rejects if the
+   * only call fails.
+   */
   async decide(): Promise<readonly GroupOutcome[]> {
+    const [first] = this.#calls
+    if (this.#calls.length === 1 && first.parts.length === 1) return [await this.#decideAlone(first)]
     const names = [...new Set(this.#calls.flatMap(({ parts }) => parts.map(({ record }) => record)))].sort()
-    const readings = await Promise.all(names.map((name) => this.#records.read(name)))
-    const nowMs = await this.#records.now()
-    const open = new Map(names.map((name, i) => [name, readings[i].record]))
-    const tried = this.#calls.map((call) => firstAttempt(call, open, nowMs))
+    const readings = new Map<string, Reading<V>>()
+    const unread = new Map<string, SluiceError>()
+    const read = async (name: string): Promise<void> => {
+      await this.#noted(name, this.#records.read(name)).then(
+        (reading) => readings.set(name, reading),
+        (error: SluiceError) => unread.set(name, error),
+      )
+    }
+    await Promise.all(names.map(read))
+    const nowMs = readings.size === 0 ? 0 : await this.#records.now()
+    const tried = this.#calls.map((call) => firstAttempt(call, { readings, unread, nowMs }))
     const attempts = tried.filter((attempt): attempt is Attempt => !(attempt instanceof SluiceError))
-    await Promise.all(names.map((name, i) => this.#write(name, attempts, { ...readings[i], nowMs })))
+    await Promise.all([...readings].map(([name, reading]) => this.#write(name, attempts, { ...reading, nowMs })))
     const stuck = await this.#takeBack(attempts.filter(isToTakeBack))
     return tried.map((attempt) => (attempt instanceof SluiceError ? attempt : outcomeOf(attempt, stuck)))
+  }
+
+  /** Decides the only call of the group, which has one record: the most frequent case, and nothing can be left to undo. */
+  async #decideAlone(call: RecordCall): Promise<Figures> {
+    const [part] = call.parts
+    const work = (record: OpenRecord, nowMs: number): Figures => {
+      if (isLate(call.asker)) throw lateError()
+      return runAlone(part, { record, nowMs })
+    }
+    const { record, version } = await this.#records.read(part.record)
+    const nowMs = await this.#records.now()
+    const result = work(record, nowMs)
+    markMayCount(call.asker)
+    return this.#records.update({ name: part.record, spared: this.#spared, work, done: { record, version, nowMs, result } })
   }
 
   /** Writes one record, with the parts of all calls on it. */
@@ -55,20 +90,26 @@ export class RecordGroup<V> {
       const partIndex = attempt.call.parts.findIndex(({ record }) => record === name)
       return partIndex < 0 ? [] : [{ attempt, partIndex }]
     })
-    const written = await this.#records
-      .update<readonly (PartResult | SluiceError)[]>({
-        name,
-        spared: this.#spared,
-        work: (record, nowMs) =>
-          parts.map(({ attempt, partIndex }) => orError(() => runPartAgain(attempt, partIndex, { record, nowMs }))),
-        done: { ...reading, result: parts.map(({ attempt, partIndex }) => attempt.results[partIndex]) },
-      })
-      .catch((error: SluiceError) => parts.map(() => error))
+    const update = this.#records.update<readonly (PartResult | SluiceError)[]>({
+      name,
+      spared: this.#spared,
+      work: (record, nowMs) =>
+        parts.map(({ attempt, partIndex }) => orError(() => runPartAgain(attempt, partIndex, { record, nowMs }))),
+      done: { ...reading, result: parts.map(({ attempt, partIndex }) => attempt.results[partIndex]) },
+    })
+    const written = await this.#noted(name, update).catch((error: SluiceError) => parts.map(() => error))
     for (const [i, { attempt, partIndex }] of parts.entries()) {
       const part = written[i]
       if (part instanceof SluiceError) attempt.errors.push(part)
       attempt.results[partIndex] = part instanceof SluiceError ? unwritten(attempt.results[partIndex]) : part
     }
+  }
+
+  /** Lets the calls on a record note what becomes of a question about it. Returns the answer. */
+  #noted<T>(name: string, answer: Promise<T>): Promise<T> {
+    for (const { parts, noted } of this.#calls)
+      if (noted !== undefined && parts.some(({ record }) => record === name)) noted(name, answer)
+    return answer
   }
 
   /** Undoes the charges of calls. Returns the names of the records on which that failed. */
@@ -114,10 +155,21 @@ function isToTakeBack(attempt: Attempt): boolean {
   return call.call.operation === 'hit' && !wasDenied && (errors.length > 0 || isLost(attempt))
 }
 
-function firstAttempt(call: RecordCall, open: ReadonlyMap<string, OpenRecord>, nowMs: number): Attempt | SluiceError {
+interface ReadRecords {
+  readonly readings: ReadonlyMap<string, { readonly record: OpenRecord }>
+  /** Records that could not be read, with their errors. */
+  readonly unread: ReadonlyMap<string, SluiceError>
+  readonly nowMs: number
+}
+
+function firstAttempt(call: RecordCall, { readings, unread, nowMs }: ReadRecords): Attempt | SluiceError {
+  for (const { record } of call.parts) {
+    const error = unread.get(record)
+    if (error !== undefined) return error
+  }
   if (isLate(call.asker)) return lateError()
   markMayCount(call.asker)
-  const results = orError(() => runWhole(call, open, nowMs))
+  const results = orError(() => runWhole(call, readings, nowMs))
   if (results instanceof SluiceError) return results
   return { call, results: [...results], wasDenied: isDenied(call.call, joinedFigures(call, results)), errors: [] }
 }
@@ -127,7 +179,7 @@ function runPartAgain({ call, wasDenied }: Attempt, partIndex: number, { record,
   if (isLate(call.asker)) throw lateError()
   const part = call.parts[partIndex]
   if (call.parts.length > 1) return runAgain(part, { record, nowMs }, wasDenied)
-  return runWhole(call, new Map([[part.record, record]]), nowMs)[0]
+  return runWhole(call, new Map([[part.record, { record }]]), nowMs)[0]
 }
 
 /** Undoes charges, the last one first. Each finds the state as it was just after the charge, unless others have changed it. */

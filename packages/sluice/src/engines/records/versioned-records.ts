@@ -2,7 +2,8 @@
 
 import type { TimerClock } from '../../core/clock.ts'
 import type { SluiceError } from '../../core/errors.ts'
-import { orGiveUp } from '../give-up.ts'
+import { Deadlines } from '../../failure/deadlines.ts'
+import { type Bounded, orGiveUp } from '../give-up.ts'
 import { type SortError, type StoreErrorKind, sortedError, storeError } from '../store-errors.ts'
 import { storeTime } from '../store-time.ts'
 import type { Change } from '../working-states.ts'
@@ -53,10 +54,14 @@ const LONGEST_PAUSE_MS = 64
 export class VersionedRecords<V> {
   readonly attempts: number
   readonly #options: RecordsOptions<V>
+  /** Time limits of requests. Those that start together share a timer. */
+  readonly #limits: Bounded<unknown>['clock']
 
   constructor(options: RecordsOptions<V>) {
     this.attempts = options.attempts
     this.#options = options
+    const deadlines = new Deadlines(options.clock, options.longestMs)
+    this.#limits = { after: (_, onEnd) => deadlines.start(onEnd) }
   }
 
   /** Reads a record. An error that nobody sorts is `refused`, because nothing was written. */
@@ -67,7 +72,14 @@ export class VersionedRecords<V> {
 
   /** Returns the store's time. Called after a read, so that the time is not before the last write of the record. */
   async now(): Promise<number> {
-    return storeTime(await this.#ask('refused', async () => this.#options.now()))
+    let nowMs: number | Promise<number>
+    try {
+      nowMs = this.#options.now()
+    } catch (error) {
+      throw sortedError(error, this.#options.sortError, 'refused')
+    }
+    // A process' own clock needs no time limit.
+    return storeTime(typeof nowMs === 'object' ? await this.#ask('refused', async () => nowMs) : nowMs)
   }
 
   /** Pauses after an attempt. Pauses grow and are random, so that competing writers do not meet again. */
@@ -103,9 +115,10 @@ export class VersionedRecords<V> {
   }
 
   async #ask<T>(otherwise: StoreErrorKind, ask: () => Promise<T>): Promise<T> {
-    const { clock, longestMs, sortError } = this.#options
+    const { longestMs, sortError } = this.#options
+    const makeError = (): Error => new Error(`no answer within ${longestMs} ms`)
     try {
-      return await orGiveUp({ ask, clock, longestMs, makeError: () => new Error(`no answer within ${longestMs} ms`) })
+      return await orGiveUp({ ask, clock: this.#limits, longestMs, makeError })
     } catch (error) {
       throw sortedError(error, sortError, otherwise)
     }

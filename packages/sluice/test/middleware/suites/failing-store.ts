@@ -5,6 +5,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { type RedisServer, startRedis } from '../../../../../test/servers/redis-server.mjs'
 import { startProxy, type TcpProxy } from '../../../../../test/servers/tcp-proxy.mjs'
 import { parseRule } from '../../../src/algorithms/parse-rule.ts'
+import type { Store } from '../../../src/core/store.ts'
+import { inPlaceStore } from '../../../src/engines/in-place.ts'
 import { redisStore } from '../../../src/stores/redis/redis-store.ts'
 import type { Framework, Options } from '../frameworks/framework.ts'
 import { serving, statuses } from '../serving.ts'
@@ -83,4 +85,22 @@ export function failingStoreSuite(framework: Framework): void {
     proxy.conditions = { loseDown: true }
     expect((await ask()).status).toBe(200)
   })
+
+  test.each([
+    ['throw', [500, 500]],
+    ['allow', [200, 200]],
+    ['deny', [503, 503]],
+  ] as const)("a synchronous store that fails, then '%s'", async (then, expected) => {
+    const { ask, errors } = await serve({ store: failingAtOnce(), rules: parseRule('2/minute'), failure: { ...failure, then } })
+    expect(statuses([await ask(), await ask()])).toEqual(expected)
+    if (then === 'throw') expect(errors).toMatchObject([{ code: 'ERR_STORE_REFUSED' }, { code: 'ERR_STORE_REFUSED' }])
+  })
+}
+
+/** A store such as a locked file of SQLite. */
+function failingAtOnce(): Store<'sync'> {
+  const fail = () => {
+    throw new Error('database is locked')
+  }
+  return inPlaceStore({ read: fail, write: fail, clean: fail, size: fail, sortError: () => 'refused' })
 }
