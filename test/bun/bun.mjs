@@ -1,5 +1,5 @@
-// Tests under Bun: the suite for stores through Bun's own client and through its fetch, on real servers. `npm run test:bun`
-// runs it.
+// Tests under Bun: the suite for stores through Bun's own client and through its fetch, on real servers, and through bun:sqlite.
+// `npm run test:bun` runs it.
 
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -9,6 +9,7 @@ import { storeSuite } from 'sluice/testing'
 import { startRedis, until } from '../servers/redis-server.mjs'
 import { startProxy } from '../servers/tcp-proxy.mjs'
 import { startUpstashFront } from '../servers/upstash-front.mjs'
+import { sqliteTests } from './bun-sqlite.mjs'
 
 /** @import { BunRedisClient } from 'sluice/redis' */
 
@@ -138,6 +139,8 @@ test("Upstash's REST API: a lost answer counts once, on a connection that was us
   await front.start()
 })
 
+const removeFiles = sqliteTests(runner)
+
 /** Number of times that the server ran the program since the last reset of its statistics. */
 async function runs() {
   const stats = await server.cli('INFO', 'commandstats')
@@ -154,6 +157,7 @@ for (const { name, body } of tests) {
   }
 }
 console.log(`${tests.length - failed} passed, ${failed} failed`)
+removeFiles()
 client.close()
 await front.end()
 await proxy.stop()
