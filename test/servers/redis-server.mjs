@@ -87,6 +87,16 @@ export class RedisServer {
     })
   }
 
+  /**
+   * Returns the names of keys that begin with `start` and have no expiry.
+   * @param {string} start
+   */
+  async namesWithoutExpiry(start) {
+    const names = (await this.cli('KEYS', `${start}*`)).split('\n').filter((line) => line !== '')
+    const left = await Promise.all(names.map((name) => this.cli('PTTL', name)))
+    return names.filter((_, i) => left[i] === '-1')
+  }
+
   /** @param {NodeJS.Signals} signal */
   signal(signal) {
     this.process?.kill(signal)
