@@ -15,7 +15,7 @@ export interface LimiterOptions<T extends Timing = Timing, R extends Rule = Rule
   readonly rules: R | readonly R[]
   /** Keeps the states and gives the time. Default: a memory store of the limiter's own. */
   readonly store?: Store<T>
-  /** Deadline and fallback for a store outside of the process that is slow or gone. Default: after 500 ms the call fails. */
+  /** Deadline and fallback for a store that is slow or fails. A synchronous store has no deadline. Default: the call fails. */
   readonly failure?: FailureOptions
   /** Lets callers `wait` for their turn: `waitingLine()`. */
   readonly waiting?: MakeWaiting
@@ -23,7 +23,7 @@ export interface LimiterOptions<T extends Timing = Timing, R extends Rule = Rule
 
 const OPTIONS = ['rules', 'store', 'failure', 'waiting'] as const
 
-/** Makes a limiter over one or several rules. Its methods return values on a memory store, and promises on any other store. */
+/** Makes a limiter over one or several rules. Its methods return values on a synchronous store, and promises on an asynchronous one. */
 export function createLimiter<R extends Rule, T extends Timing = 'sync'>(
   options: LimiterOptions<T, R>,
 ): Limiter<T, SubjectOf<R>> {

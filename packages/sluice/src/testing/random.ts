@@ -8,7 +8,7 @@ export interface Random {
 }
 
 /** Makes a source of random numbers. Default seed: the environment variable SEED, else a random one. */
-export function seededRandom(seed: number = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))): Random {
+export function seededRandom(seed: number = Number(globalThis.process?.env.SEED ?? Math.floor(Math.random() * 2 ** 31))): Random {
   let state = seed | 0
   const next = (): number => {
     state = (state + 0x6d2b79f5) | 0

@@ -50,6 +50,8 @@ interface Line {
   wasDenied: boolean
   /** Time of the next attempt of the first in line. */
   wakeAtMs: number
+  /** True if the first in line was called up to try. */
+  isDue: boolean
   /** Cancels the timer that wakes the first in line. */
   cancelWake: () => void
 }
@@ -64,6 +66,8 @@ export class WaitingLine implements Waiting {
   readonly #clock: TimerClock
   readonly #most: number
   #waiting = 0
+  /** True after the first answer of an asynchronous store. */
+  #isAsync = false
 
   constructor(context: WaitingContext, most: number) {
     this.#context = context
@@ -107,7 +111,7 @@ export class WaitingLine implements Waiting {
     else if (this.#lines.size > 0) {
       const lines = new Set(call.charges.flatMap((charge) => [...(this.#byState.get(nameOf(charge)) ?? [])]))
       for (const line of lines) {
-        if (line.trying === undefined) this.#serve(line)
+        if (line.trying === undefined) this.#serveNext(line)
         else line.triesAgain = true
       }
     }
@@ -132,6 +136,7 @@ export class WaitingLine implements Waiting {
       triesAgain: false,
       wasDenied: false,
       wakeAtMs: 0,
+      isDue: false,
       cancelWake: nothing,
     }
     this.#lines.set(subject, line)
@@ -159,7 +164,7 @@ export class WaitingLine implements Waiting {
     const sendAway = (reason: unknown): void => {
       const wasFirst = firstOf(line) === place
       this.#sendAway(line, place, reason)
-      if (wasFirst) this.#serve(line)
+      if (wasFirst) this.#serveNext(line)
     }
     place.stay({
       onAbort: () => sendAway(place.waiter.signal?.reason),
@@ -170,12 +175,17 @@ export class WaitingLine implements Waiting {
         if (line.trying === undefined) sendAway(tooLong(place.waiter.maxWaitMs))
         else line.overdue.add(place)
       },
-      onBeat: () => this.#serveIfDue(line),
+      onBeat: () => {
+        if (line.trying !== undefined && place.missesBeatsOf(line.trying)) this.#forget(line, line.trying)
+        this.#serveIfDue(line)
+      },
       onCall: () => {
         place.countPatience()
         if (firstOf(line) !== place || line.trying !== undefined) return
+        if (line.isDue) return this.#serve(line)
         this.#sleep(line, line.wakeAtMs - this.#clock.now())
-        place.stopBeating()
+        // The attempts of a caller on an asynchronous store take time, in which others watch its beats.
+        if (!this.#isAsync) place.stopBeating()
       },
     })
     // The first caller has just set the timer of the line, so it needs no beat.
@@ -186,10 +196,25 @@ export class WaitingLine implements Waiting {
     if (line.trying === undefined && this.#clock.now() >= line.wakeAtMs) this.#serve(line)
   }
 
+  /** Lets the first in line try. It asks an asynchronous store in its own request: on Workers an answer ends with its request. */
+  #serveNext(line: Line): void {
+    const first = firstOf(line)
+    if (!this.#isAsync || first === undefined) return this.#serve(line)
+    line.isDue = true
+    first.callUp()
+  }
+
+  /** Lets a caller go whose request has ended during its attempt. Its answer will not come, and nobody waits for it. */
+  #forget(line: Line, place: Place): void {
+    const message = 'the request that waited has ended during its attempt, which may have counted'
+    this.#fail(line, place, new SluiceError('ERR_STORE_UNKNOWN', message))
+  }
+
   /** Lets the first in line try, and then the next one if it was allowed. A synchronous store is asked in the same turn. */
   #serve(line: Line | undefined): void {
     while (line !== undefined && line.trying === undefined) {
       line.cancelWake()
+      line.isDue = false
       const first = firstOf(line)
       if (first === undefined) return
       line.trying = first
@@ -201,18 +226,21 @@ export class WaitingLine implements Waiting {
         continue
       }
       if (answer instanceof Promise) {
+        this.#isAsync = true
         answer
           .then(
             (decision) => this.#answer(line, first, decision),
             (error) => this.#fail(line, first, error),
           )
-          .then((goesOn) => goesOn && this.#serve(line))
+          .then((goesOn) => goesOn && line.places.size > 0 && this.#serveNext(line))
       } else if (!this.#answer(line, first, answer)) return
     }
   }
 
   /** Handles the decision of an attempt. Returns true if the first in line may try now. */
   #answer(line: Line, first: Place, decision: Decision): boolean {
+    // The caller was forgotten, and its answer came after all.
+    if (line.trying !== first) return false
     const { triesAgain } = line
     line.trying = undefined
     line.triesAgain = false
@@ -244,7 +272,8 @@ export class WaitingLine implements Waiting {
     line.unaware.clear()
   }
 
-  #fail(line: Line, first: Place, error: unknown): true {
+  #fail(line: Line, first: Place, error: unknown): boolean {
+    if (line.trying !== first) return false
     line.trying = undefined
     line.triesAgain = false
     this.#leave(line, first)

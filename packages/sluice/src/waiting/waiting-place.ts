@@ -28,6 +28,9 @@ export interface PlaceEvents {
 /** Interval at which a waiting caller checks its line. The request whose timer should wake the caller may have ended. */
 const BEAT_MS = 10_000
 
+/** A living caller beats at least once in so many intervals of another one. */
+const MOST_MISSED = 2
+
 /** The most time that a timer may fire too early by the clock. */
 const EARLY_MS = 10
 
@@ -49,6 +52,10 @@ export class Place {
   #stopBeat = nothing
   #callUp = nothing
   #events: PlaceEvents | undefined
+  /** Number of beats so far. */
+  #beats = 0
+  /** The place that this one watches, with its beats at the first of the watcher's beats, and the number of these. */
+  #watched: { readonly place: Place; readonly beats: number; times: number } | undefined
 
   constructor(waiter: Waiter, clock: TimerClock) {
     this.waiter = waiter
@@ -73,9 +80,19 @@ export class Place {
   /** Sets a timer in the caller's own request that fires every `BEAT_MS`. For a caller without any other timer. */
   beat(): void {
     this.#stopBeat = this.#clock.after(BEAT_MS, () => {
+      this.#beats += 1
       this.beat()
       this.#events?.onBeat()
     })
+  }
+
+  /** Called at each beat of this place. Returns true if the other place has not beaten for several of them: its request has ended. */
+  missesBeatsOf(other: Place): boolean {
+    if (this.#watched?.place !== other || this.#watched.beats !== other.#beats) {
+      this.#watched = { place: other, beats: other.#beats, times: 0 }
+    }
+    this.#watched.times += 1
+    return this.#watched.times > MOST_MISSED
   }
 
   stopBeating(): void {

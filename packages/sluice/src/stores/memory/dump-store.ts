@@ -42,6 +42,7 @@ export function restoreStore(dump: Uint8Array, options: MemoryStoreOptions = {})
   // Heavy states come first. If there are too few bytes, light logs are left out.
   for (const state of kept) if (state.pressure >= HEAVY) adopt(store, state, nowMs)
   for (const state of kept) if (state.pressure < HEAVY) adopt(store, state, nowMs)
+  if (store.size > 0) store.keepSwept(nowMs)
   return store
 }
 

@@ -506,6 +506,29 @@ describe('what has expired', () => {
     }
   })
 
+  describe('on Cloudflare Workers, which have no background', () => {
+    test.each([
+      ['one rule', [exampleRule('fixed-window')]],
+      [
+        'rules of several widths and a log',
+        [exampleRule('fixed-window'), exampleRule('token-bucket'), exampleRule('sliding-log')],
+      ],
+    ])('new keys sweep it, without a timer: %s', (_, rules) => {
+      vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' })
+      const setInterval = vi.spyOn(globalThis, 'setInterval')
+      const clock = fakeClock()
+      const store = memoryStore({ clock })
+      const limiter = createLimiter({ rules, store })
+      const most = 2000 * rules.length
+      for (let round = 0; round < 20; round++) {
+        for (let i = 0; i < 1000; i++) limiter.hit(`${round}-${i}`)
+        expect(store.size).toBeLessThanOrEqual(most)
+        clock.advance(3_600_000)
+      }
+      expect(setInterval).not.toHaveBeenCalled()
+    })
+  })
+
   test('one timer sweeps it, which keeps no process alive and ends with the last key', () => {
     vi.useFakeTimers()
     try {

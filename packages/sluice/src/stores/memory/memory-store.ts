@@ -8,6 +8,7 @@ import { type Rule, stateName } from '../../core/rule.ts'
 import { LOG_ROW_WIDTH, type LogHost, type RowLogs } from '../../core/rule-log.ts'
 import type { Store } from '../../core/store.ts'
 import { isWhole } from '../../core/whole-numbers.ts'
+import { timersEndWithRequests } from '../../engines/runtime-timers.ts'
 import { checkedClock, systemClock } from '../../engines/system-clock.ts'
 import { ByteBudget } from './byte-budget.ts'
 import { Eviction } from './eviction.ts'
@@ -50,6 +51,9 @@ const MOST_BYTES = 2 ** 40
 const SWEEP_EVERY_MS = 1000
 const SWEEP_SHARE = 1 / 60
 const MOST_SWEPT = 2 ** 16
+
+/** In runtimes without a background, each new key sweeps so many rows. So all rows are swept before a table has grown. */
+const SWEPT_A_KEY = 8
 
 /** Number of searches for one more state. A search in a nearly empty table may find nothing. */
 const SEARCHES_A_STATE = 2
@@ -159,7 +163,6 @@ export class MemoryState implements MemoryStore, LogHost {
 
   /** Makes space for more states in a table. Expired rows go first, then the rows that have used the least. */
   makeSpace(table: Table, states: number, nowMs: number): void {
-    this.#keepSwept()
     for (let left = SEARCHES_A_STATE * states; left > 0; left--) {
       // A table that cannot grow any more evicts rows of its own.
       if (!table.hasSpace(states)) this.#eviction.makeSpace([table], nowMs)
@@ -192,9 +195,16 @@ export class MemoryState implements MemoryStore, LogHost {
     return table
   }
 
-  /** Starts the store's only timer, at the first key and again after all keys have gone. It does not keep the process alive. */
-  #keepSwept(): void {
+  /**
+   * Called before each new key. Starts the store's only timer, at the first key and again after all keys have gone. It does not
+   * keep the process alive. In runtimes without a background, each new key sweeps a few rows instead.
+   */
+  keepSwept(nowMs: number): void {
     if (this.#sweeper !== undefined || this.#closed) return
+    if (timersEndWithRequests()) {
+      for (const table of this.tables) table.sweep(nowMs, 1, SWEPT_A_KEY)
+      return
+    }
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_EVERY_MS)
     this.#sweeper.unref?.()
   }

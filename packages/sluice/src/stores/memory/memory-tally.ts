@@ -176,6 +176,7 @@ export class MemoryTally implements Tally<'sync'>, States {
     const asked = this.#asked
     pin(asked)
     const tables = asked === this.#locations ? this.#tables : [...new Set(asked.map(({ table }) => table))]
+    this.#state.keepSwept(nowMs)
     for (const table of tables) this.#state.makeSpace(table, lacking, nowMs)
     this.#logs?.makeSpace(asked, lacking, nowMs)
     for (const table of tables) table.prepare(lacking, nowMs)

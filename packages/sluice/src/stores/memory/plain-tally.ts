@@ -69,6 +69,7 @@ export class PlainTally extends MemoryTally {
     const { limit, countsDenied } = this.#rule
     if (cost > limit && !countsDenied) return super.hit(key, cost)
     if (this.#keyHash.isSeeded) {
+      this.#state.keepSwept(nowMs)
       this.#state.makeSpace(this.#table, 1, nowMs)
       this.#table.prepare(1, nowMs)
       this.#state.claim(this.#table, lo, hi)
