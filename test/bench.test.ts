@@ -4,9 +4,12 @@ import { describe, expect, test } from 'vitest'
 import { httpBars } from '../packages/bench/http/bars.mjs'
 import { inTurnOrder, loadFrameworks } from '../packages/bench/http/frameworks.mjs'
 import { ENTRANT, summarize } from '../packages/bench/http/tasks/overhead.mjs'
+import { postgresBars } from '../packages/bench/postgres/bars.mjs'
 import { redisBars } from '../packages/bench/redis/bars.mjs'
 import { atLeast, atMost, failedBars, shown, verdict } from '../packages/bench/report/bars.mjs'
 import { Results } from '../packages/bench/rounds/results.mjs'
+import { sqliteBars } from '../packages/bench/sqlite/bars.mjs'
+import { race } from '../packages/bench/sqlite/traffic.mjs'
 
 const bench = fileURLToPath(new URL('../packages/bench/bench.mjs', import.meta.url))
 
@@ -38,6 +41,19 @@ describe('bars', () => {
     const bars = [atLeast(1, 2, telling), atLeast(3, 2, telling), shown(2, telling)]
     expect(verdict(bars)).toBe('1 passed, 1 failed')
     expect(failedBars(bars)).toEqual([bars[1]])
+  })
+
+  test('of the Postgres bench compare each way of ours with the peer', () => {
+    const results = new Results()
+    const rates = (rate: number) => Object.fromEntries([1, 16, 128].map((underWay) => [`hitsPerSecond at ${underWay}`, rate]))
+    for (const [entrant, rate] of Object.entries({ 'sluice-transaction': 200, 'rate-limiter-flexible': 100 })) {
+      results.add('hits under way', 'pg', entrant, { numbers: rates(rate) })
+    }
+    const bars = postgresBars({} as never, results)
+    expect(bars.map(({ measured, passed }) => [measured, passed])).toEqual([
+      ['2.00×', false],
+      ['2.00×', true],
+    ])
   })
 
   test('of the Redis bench are medians of ratios that are taken within a round', () => {
@@ -77,6 +93,29 @@ describe('bars', () => {
       ...[true, true],
       ...[false, true, false, false],
     ])
+  })
+
+  test('of the SQLite bench are medians of ratios within a lap, with any number of keys', async () => {
+    const results = new Results()
+    const ratios = { '1 key': [0.9, 1.2, 1.1], '1 k keys': [0.8, 0.99, 5], '100 k keys': [1, 1, 1] }
+    for (const [group, rounds] of Object.entries(ratios)) {
+      for (const ratio of rounds) {
+        results.add('hit rate', group, 'in turns', { numbers: { 'ratio to rate-limiter-flexible': ratio } })
+      }
+    }
+    const bars = sqliteBars({} as never, results)
+    expect(bars.map(({ measured, passed }) => [measured, passed])).toEqual([
+      ['1.10×', true],
+      ['0.990×', false],
+      ['1.00×', true],
+    ])
+    const limiter = (isAllowed: boolean) => ({ hit: (key: string) => key, isAllowed: () => isAllowed })
+    const entrant = (name: string, isAllowed = true) => ({ name, isAsync: name === 'slow', limiter: limiter(isAllowed) })
+    const work = { keys: 10, warmUpLaps: 1, laps: 2 }
+    const numbers = await race([entrant('quick'), entrant('slow')], work)
+    expect(Object.keys(numbers)).toEqual(['rate of quick', 'ratio to quick', 'rate of slow', 'ratio to slow'])
+    expect(numbers['ratio to quick']).toBe(1)
+    await expect(race([entrant('strict', false)], work)).rejects.toThrow('strict denied hits')
   })
 
   test('of the HTTP bench compare turns of one lap, with the fields by hand and with the peer', () => {

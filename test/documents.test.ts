@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 import { ERROR_CODES, type ErrorCode, SluiceError } from 'sluice'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type MariadbServer, startMariadb } from './servers/mariadb-server.mjs'
+import { type MemcachedServer, startMemcached } from './servers/memcached-server.mjs'
 import { type RedisServer, startRedis } from './servers/redis-server.mjs'
 import { type SluiceService, startSluice } from './servers/sluice-service.mjs'
 
@@ -33,14 +35,24 @@ test('the reader of documents finds them, and their examples', () => {
 
 describe('examples', () => {
   let redis: RedisServer
+  let memcached: MemcachedServer
+  let mariadb: MariadbServer
   let service: SluiceService
   beforeAll(async () => {
     redis = await startRedis()
+    memcached = await startMemcached()
+    mariadb = await startMariadb()
     service = await startSluice()
-    Object.assign(process.env, { REDIS_URL: `redis://127.0.0.1:${redis.port}`, ...service.clientEnv })
+    Object.assign(process.env, service.clientEnv, {
+      REDIS_URL: `redis://127.0.0.1:${redis.port}`,
+      MEMCACHED_SERVER: memcached.address,
+      MYSQL_URL: `mysql://app@127.0.0.1:${mariadb.port}/app`,
+    })
   }, 60_000)
   afterAll(async () => {
     await redis?.stop()
+    await memcached?.stop()
+    await mariadb?.stop()
     await service?.remove()
   })
 

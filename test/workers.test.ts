@@ -1,12 +1,12 @@
 // Cloudflare Workers: the documented examples, and waiting from several requests, in workerd.
 
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test } from 'vitest'
 import { startRedis } from './servers/redis-server.mjs'
 import { startUpstashFront } from './servers/upstash-front.mjs'
-import { startWorker, whyNoWorkerd } from './servers/workerd-server.mjs'
+import { makeDisk, startWorker, whyNoWorkerd } from './servers/workerd-server.mjs'
 
 const folder = fileURLToPath(new URL('..', import.meta.url))
 const whyNot = whyNoWorkerd()
@@ -16,8 +16,8 @@ afterEach(async () => {
   for (const worker of running.splice(0)) await worker.stop()
 })
 
-async function run(code: string) {
-  const worker = await startWorker({ code, folder })
+async function run(code: string, options: Partial<Parameters<typeof startWorker>[0]> = {}) {
+  const worker = await startWorker({ code, folder, ...options })
   running.push(worker)
   return worker
 }
@@ -109,6 +109,63 @@ describe(`on workerd${whyNot && `, skipped: ${whyNot}`}`, { skip: whyNot !== '' 
     })
   })
 
+  describe('the guide to Workers', () => {
+    const objects = { SLUICE: 'SluiceObject' }
+
+    test('the example with a Durable Object limits many requests at once, and after a restart', async () => {
+      const disk = makeDisk()
+      running.push({ stop: async () => rmSync(disk, { recursive: true, force: true }) })
+      const code = exampleWith('workers.md', 'durableObjectStore(env.SLUICE)').replace('timeoutMs: 1000', 'timeoutMs: 20_000')
+      const first = await run(code, { objects, disk, compatibilityDate: '2025-04-01' })
+      const askOf = (url: string) => async (address: string) =>
+        (await fetch(url, { headers: { 'CF-Connecting-IP': address } })).status
+      const statuses = await Promise.all(Array.from({ length: 110 }, () => askOf(first.url)('203.0.113.9')))
+      expect(
+        statuses.filter((status) => status === 200),
+        first.printed(),
+      ).toHaveLength(100)
+      expect(statuses.filter((status) => status === 429)).toHaveLength(10)
+      await first.stop()
+      const { url } = await run(code, { objects, disk, compatibilityDate: '2025-04-01' })
+      expect([await askOf(url)('203.0.113.9'), await askOf(url)('203.0.113.10')]).toEqual([429, 200])
+    })
+
+    test('the example in memory limits', async () => {
+      const { url } = await run(exampleWith('workers.md', 'slow down'))
+      const statuses = await Promise.all(Array.from({ length: 22 }, async () => (await fetch(url)).status))
+      // The request that started the Worker came from the same unknown address.
+      expect(statuses.filter((status) => status === 200)).toHaveLength(19)
+    })
+  })
+
+  test('a call outside of a handler fails, and the next one inside works', async () => {
+    const { url } = await run(EARLY, { objects: { SLUICE: 'SluiceObject' }, compatibilityDate: '2025-04-01' })
+    expect(await (await fetch(`${url}/early`)).text()).toContain('not allowed within global scope')
+    expect(await (await fetch(`${url}/hit`)).text()).toBe('99')
+  })
+
+  test('requests that wait for one key in a Durable Object are all served, none before its time', async () => {
+    const code = WAITING.replace('waiting: waitingLine()', 'waiting: waitingLine(), store, failure: { timeoutMs: 20_000 }')
+      .replace('const limiter', 'const store = durableObjectStore(env.SLUICE)\nconst limiter')
+      .replace("from 'sluice'", `from 'sluice'\n${OBJECTS}`)
+    const { url, printed } = await run(code, { objects: { SLUICE: 'SluiceObject' }, compatibilityDate: '2025-04-01' })
+    const startMs = performance.now()
+    const texts = await Promise.all(Array.from({ length: 5 }, async () => (await fetch(`${url}/wait`)).text()))
+    expect(texts, printed()).toEqual(Array(5).fill('served'))
+    expect(performance.now() - startMs).toBeGreaterThan(4 * EVERY_MS - 50)
+  })
+
+  test('a request whose client goes while its object decides does not keep those behind it from their turn', async () => {
+    const { url, printed } = await run(SILENT, { objects: { SLUICE: 'Silent' }, compatibilityDate: '2025-04-01' })
+    const abort = new AbortController()
+    const gone = fetch(`${url}/wait`, { signal: abort.signal }).catch(() => 'gone')
+    await expect.poll(async () => (await fetch(`${url}/asked`)).text()).toBe('1')
+    const behind = fetch(`${url}/wait`)
+    abort.abort()
+    expect(await gone).toBe('gone')
+    expect(await (await behind).text(), printed()).toBe('served')
+  })
+
   test('requests that wait for one key are served one after the other, each by a timer of its own', async () => {
     const { url, printed } = await run(WAITING)
     const startMs = performance.now()
@@ -146,6 +203,70 @@ describe(`on workerd${whyNot && `, skipped: ${whyNot}`}`, { skip: whyNot !== '' 
 })
 
 const EVERY_MS = 200
+
+const OBJECTS = `import { env } from 'cloudflare:workers'
+import { durableObjectStore } from 'sluice/durable-object'
+export { SluiceObject } from 'sluice/durable-object'`
+
+/** A worker whose object does not answer the first message. */
+const SILENT = `
+import { env } from 'cloudflare:workers'
+import { createLimiter, gcra, waitingLine } from 'sluice'
+import { durableObjectStore, SluiceObject } from 'sluice/durable-object'
+
+let asked = 0
+
+export class Silent extends SluiceObject {
+  fetch(request: Request) {
+    asked += 1
+    return asked === 1 ? new Promise(() => {}) : super.fetch(request)
+  }
+}
+
+const limiter = createLimiter({
+  rules: gcra({ limit: 1, period: '${EVERY_MS}ms' }),
+  store: durableObjectStore(env.SLUICE),
+  waiting: waitingLine(),
+  failure: { timeoutMs: 2000, failures: 100 },
+})
+
+export default {
+  async fetch(request: Request) {
+    if (request.url.endsWith('/asked')) return new Response(String(asked))
+    if (!request.url.endsWith('/wait')) return new Response('started')
+    return limiter.wait('origin').then(
+      () => new Response('served'),
+      (error) => new Response(error.code),
+    )
+  },
+}
+`
+
+/** A worker that makes a hit before any request has come. */
+const EARLY = `
+import { createLimiter, fixedWindow } from 'sluice'
+${OBJECTS}
+
+const limiter = createLimiter({
+  rules: fixedWindow({ limit: 100, window: '1h' }),
+  store: durableObjectStore(env.SLUICE),
+  failure: { timeoutMs: 20_000 },
+})
+let early = 'nothing'
+try {
+  limiter.hit('ada').catch((error) => (early = error.message))
+} catch (error) {
+  early = 'thrown ' + error
+}
+
+export default {
+  async fetch(request: Request) {
+    if (request.url.endsWith('/early')) return new Response(early)
+    if (request.url.endsWith('/start')) return new Response('started')
+    return new Response(String((await limiter.hit('ada')).remaining))
+  },
+}
+`
 
 /** A worker that makes 40 hits for each request, and prints what remains after each. */
 const TOGETHER = `

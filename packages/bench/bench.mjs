@@ -16,6 +16,10 @@ import { reportAsText, writeMarkdownSection } from './report/report.mjs'
 const BENCHES = {
   memory: { rounds: 5, load: () => import('./memory/memory.mjs') },
   redis: { rounds: 5, load: () => import('./redis/redis.mjs') },
+  sqlite: { rounds: 5, load: () => import('./sqlite/sqlite.mjs') },
+  postgres: { rounds: 5, load: () => import('./postgres/postgres.mjs') },
+  mysql: { rounds: 5, load: () => import('./mysql/mysql.mjs') },
+  memcached: { rounds: 5, load: () => import('./memcached/memcached.mjs') },
   service: { rounds: 3, load: () => import('./service/service.mjs') },
   http: { rounds: 11, load: () => import('./http/http.mjs') },
 }
@@ -25,11 +29,15 @@ const HELP = `npm run bench -- <name> [options]
 Benches
   memory             the memory store beside the peers' and a bare Map (about 15 minutes)
   redis              the Redis store beside the peers' and bare INCR, on a server and on a cluster (about 8 minutes)
+  sqlite             the SQLite store beside a peer's and a bare statement (about 2 minutes)
+  postgres           the Postgres store beside the peer's (about 2 minutes)
+  mysql              the MySQL store beside rate-limiter-flexible's, on MariaDB (about 2 minutes)
+  memcached          the memcached store beside rate-limiter-flexible's and bare incr (about 2 minutes)
   service            checks over HTTP beside a bare node:http server, batches, Redis (about 5 minutes)
   http               each framework bare, with fields by hand, behind sluice and behind its own limiter (about 17 minutes)
 
 Options
-  --rounds N         interleaved rounds, of which medians are taken (http: 11, memory and redis: 5, service: 3, with --quick: 1)
+  --rounds N         interleaved rounds, of which medians are taken (http: 11, service: 3, others: 5, with --quick: 1)
   --quick            short measurements, to see that all is well (about a minute)
   --full             also what takes long: 10 M keys (memory)
   --only TASK        one task of the memory bench, such as flood, with its bars

@@ -24,6 +24,7 @@ function environmentOf(server) {
     open: (/** @type {ClientName} */ name) => openClient(name, server.port),
     openObserver: () => openObserver(server.port),
     servers: () => [server],
+    leftovers: () => keysWithoutExpiry([server]),
     stop: () => server.stop(),
   }
 }
@@ -91,6 +92,13 @@ export async function cluster() {
     open: (/** @type {ClientName} */ name) => openClusterClient(name, ports),
     openObserver: () => openClusterClient('ioredis', ports),
     servers: () => nodes.filter((node) => node.process !== undefined),
+    leftovers: () => keysWithoutExpiry(nodes.filter((node) => node.process !== undefined)),
     stop,
   }
+}
+
+/** @param {readonly RedisServer[]} servers */
+async function keysWithoutExpiry(servers) {
+  const names = await Promise.all(servers.map((server) => server.namesWithoutExpiry('faults-')))
+  return names.flat().map((name) => `${name} has no expiry`)
 }

@@ -11,9 +11,9 @@ import { NO_FAILURES } from './target.mjs'
 
 const HELP = `npm run faults [-- --only <name>]
 
-Injects faults into live Redis servers under load, and checks that every call settles by its deadline, that no
+Injects faults into live servers and files of every shared store, and checks that every call settles by its deadline, that no
 more is admitted than the written bound, that nothing is counted twice or denied without reason, and that the store is in use
-again within two seconds; and that the service survives a Redis that loses its policies and keys. About five minutes.
+again within two seconds; and that the service survives a Redis that loses its policies and keys. About six minutes.
 
 Options
   --only <name>   one fault; may be given more than once

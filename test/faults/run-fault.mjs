@@ -2,7 +2,6 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { createLimiter } from 'sluice'
-import { redisStore } from 'sluice/redis'
 import {
   admitsNoMore,
   boundOf,
@@ -21,14 +20,17 @@ import { Traffic } from './traffic.mjs'
 /** @import { ClientName, Opened } from './clients.mjs' */
 /** @import { StoreCounts, ExpectedCounts } from './assertions.mjs' */
 /** @import { TargetOptions } from './target.mjs' */
-/** @import { RedisServer } from '../servers/redis-server.mjs' */
+/** @import { ChildProcess } from 'node:child_process' */
+
+/** A server, as far as every fault needs it. @typedef {{ process: ChildProcess | undefined }} Server */
 
 /**
  * The servers of a fault, and access to them.
  * @typedef {object} Environment
  * @property {(name: ClientName) => Opened} open opens a client, as an application does
  * @property {() => Opened} openObserver opens a client that the fault does not affect, to read counts
- * @property {() => readonly RedisServer[]} servers the servers that hold counts at the end
+ * @property {() => readonly Server[]} servers the servers that hold counts at the end
+ * @property {() => Promise<string[]>} leftovers finds states that would stay for ever
  * @property {() => Promise<unknown>} stop
  * @property {(target: Target, key: number) => number} [lost] granted units of a key that were lost, if known
  */
@@ -115,7 +117,7 @@ async function runOnce(fault, onStep) {
   const environment = await fault.startEnvironment()
   process.on('unhandledRejection', onEscape)
   process.on('uncaughtException', onEscape)
-  const pidsOf = (/** @type {readonly RedisServer[]} */ servers) => servers.flatMap((server) => server.process?.pid ?? [])
+  const pidsOf = (/** @type {readonly Server[]} */ servers) => servers.flatMap((server) => server.process?.pid ?? [])
   const stalls = new StallWatch(() => pidsOf(environment.servers()))
   const targets = fault.targets.map((options, i) => new Target(options, timeoutMs, `faults-${i}`, environment.open))
   const traffic = new Traffic(targets, perSecond)
@@ -133,7 +135,7 @@ async function runOnce(fault, onStep) {
     onStep('checking')
     // Late commands may still be on their way.
     await pause(LATE_MS)
-    const withoutExpiry = await keysWithoutExpiry(environment)
+    const leftovers = await environment.leftovers()
     const outcomes = []
     for (const target of targets) {
       const storeCounts = await readStoreCounts(environment, target, fault.forgets ?? 0)
@@ -151,7 +153,7 @@ async function runOnce(fault, onStep) {
         wrong: [
           ...escaped,
           ...duringFault,
-          ...withoutExpiry,
+          ...leftovers,
           ...settlesInTime(target, stalls),
           ...admitsNoMore(target, storeCounts),
           ...deniesNobodyWithoutReason(target),
@@ -209,29 +211,15 @@ async function readStoreCounts(environment, target, forgets) {
  */
 export async function unitsCounted(environment, target) {
   const opened = environment.openObserver()
-  const store = redisStore(opened.client, { prefix: target.prefix })
+  const store = opened.makeStore(target.prefix)
   const failure = { timeoutMs: 5000 }
   opened.connect()
   try {
     return await Promise.all(KEYS.map(({ name, limit }) => createLimiter({ rules: hourly(limit), store, failure }).get(name)))
   } finally {
+    await store.close()
     opened.close()
   }
-}
-
-/**
- * Finds keys without expiry.
- * @param {Environment} environment
- */
-async function keysWithoutExpiry(environment) {
-  const wrong = []
-  for (const server of environment.servers()) {
-    const names = await server.cli('KEYS', 'faults-*')
-    for (const name of names.split('\n').filter((line) => line !== '')) {
-      if ((await server.cli('PTTL', name)) === '-1') wrong.push(`${name} has no expiry`)
-    }
-  }
-  return wrong
 }
 
 /**

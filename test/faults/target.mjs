@@ -2,11 +2,10 @@
 // place. The target records the result of every hit.
 
 import { createLimiter, fixedWindow } from 'sluice'
-import { redisStore } from 'sluice/redis'
 
 /** @import { ClientName, Opened } from './clients.mjs' */
 /** @import { Then } from './bounds.mjs' */
-/** @import { FailureCounts, Limiter } from 'sluice' */
+/** @import { FailureCounts, Limiter, Store } from 'sluice' */
 
 /** @typedef {{ client: ClientName, then: Then, processes?: number }} TargetOptions */
 
@@ -42,10 +41,12 @@ class HitCounts {
 class Process {
   /**
    * @param {Opened} opened
-   * @param {readonly Limiter<'async'>[]} limiters
+   * @param {Store} store
+   * @param {readonly Limiter[]} limiters
    */
-  constructor(opened, limiters) {
+  constructor(opened, store, limiters) {
     this.opened = opened
+    this.store = store
     this.limiters = limiters
     this.hitCounts = KEYS.map(() => new HitCounts())
   }
@@ -69,10 +70,10 @@ export class Target {
     this.prefix = prefix
     this.processes = Array.from({ length: processes }, () => {
       const opened = open(client)
-      const store = redisStore(opened.client, { prefix })
+      const store = opened.makeStore(prefix)
       const limiters = KEYS.map(({ limit }) => createLimiter({ rules: hourly(limit), store, failure: { timeoutMs, then } }))
       opened.connect()
-      return new Process(opened, limiters)
+      return new Process(opened, store, limiters)
     })
     /** The longest time of a hit. */
     this.worstMs = 0
@@ -130,29 +131,33 @@ export class Target {
     const key = SPREAD[Math.floor(this.#sent / this.processes.length) % SPREAD.length]
     const counts = hitCounts[key]
     this.#sent += 1
-    const startMs = performance.now()
-    const settled = limiters[key]
-      .hit(KEYS[key].name)
-      .then(
-        ({ allowed, source }) => {
-          counts[source === 'store' ? 'store' : 'fallback'][allowed ? 'allowed' : 'denied'] += 1
-          return source === 'store'
-        },
-        (error) => {
-          counts.thrown += 1
-          this.errors.add(error.code ?? String(error))
-          return false
-        },
-      )
-      .then((isFromStore) => {
-        const settledMs = performance.now()
-        const tookMs = settledMs - startMs
-        this.worstMs = Math.max(this.worstMs, tookMs)
-        if (tookMs > this.timeoutMs) this.slow.push({ startMs, settledMs })
-        if (!isFromStore) this.lastUnansweredMs = settledMs
-        this.#underWay.delete(settled)
-      })
+    const settled = this.#hit(limiters[key], KEYS[key].name, counts).finally(() => this.#underWay.delete(settled))
     this.#underWay.add(settled)
+  }
+
+  /**
+   * The result of a synchronous store is recorded before this returns.
+   * @param {Limiter} limiter
+   * @param {string} name
+   * @param {HitCounts} counts
+   */
+  async #hit(limiter, name, counts) {
+    const startMs = performance.now()
+    let isFromStore = false
+    try {
+      const answer = limiter.hit(name)
+      const { allowed, source } = answer instanceof Promise ? await answer : answer
+      isFromStore = source === 'store'
+      counts[isFromStore ? 'store' : 'fallback'][allowed ? 'allowed' : 'denied'] += 1
+    } catch (error) {
+      counts.thrown += 1
+      this.errors.add(/** @type {{ code?: string }} */ (error).code ?? String(error))
+    }
+    const settledMs = performance.now()
+    const tookMs = settledMs - startMs
+    this.worstMs = Math.max(this.worstMs, tookMs)
+    if (tookMs > this.timeoutMs) this.slow.push({ startMs, settledMs })
+    if (!isFromStore) this.lastUnansweredMs = settledMs
   }
 
   /** Waits until every hit has settled. */
@@ -161,8 +166,9 @@ export class Target {
   }
 
   async close() {
-    for (const { limiters, opened } of this.processes) {
+    for (const { limiters, store, opened } of this.processes) {
       for (const limiter of limiters) await limiter.close()
+      await store.close()
       opened.close()
     }
   }

@@ -3,14 +3,8 @@
 import { loadContestantOf, loadContestantsOf } from '../rounds/contestants.mjs'
 
 /** @import { Contestant as AnyContestant } from '../rounds/contestants.mjs' */
+/** @import { Limiter } from '../rounds/hits.mjs' */
 /** @import { Connection } from './connections.mjs' */
-
-/**
- * A limiter under test. `hit` returns the promise of the library, and `isAllowed` reads its result.
- * @typedef {object} Limiter
- * @property {(key: string) => Promise<any>} hit
- * @property {(answer: any) => boolean} isAllowed
- */
 
 /**
  * Makes a limiter from a connection and the quota of each key.

@@ -13,7 +13,7 @@ import * as severalRules from './tasks/several-rules.mjs'
 /** @import { Options } from '../rounds/run-bench.mjs' */
 /** @import { Place } from './connections.mjs' */
 /** @import { Contestant } from './contestants.mjs' */
-/** @import { Timing } from './traffic.mjs' */
+/** @import { Timing } from '../rounds/hits.mjs' */
 
 /**
  * Parameters of every task.

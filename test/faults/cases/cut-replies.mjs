@@ -2,7 +2,6 @@
 // answer of another, and each hit is counted once.
 
 import { createLimiter, fixedWindow, SluiceError } from 'sluice'
-import { redisStore } from 'sluice/redis'
 import { startRedis } from '../../servers/redis-server.mjs'
 import { startProxy } from '../../servers/tcp-proxy.mjs'
 import { RECOVERS_WITHIN_MS, SLACK_MS } from '../assertions.mjs'
@@ -10,7 +9,7 @@ import { openClient, openObserver } from '../clients.mjs'
 import { againIfStalled } from '../run-fault.mjs'
 import { StallWatch } from '../stalls.mjs'
 
-/** @import { ClientName, Opened } from '../clients.mjs' */
+/** @import { ClientName, OpenedRedis } from '../clients.mjs' */
 /** @import { OnStep, Outcome } from '../run-fault.mjs' */
 /** @import { RedisServer } from '../../servers/redis-server.mjs' */
 
@@ -25,7 +24,7 @@ const USED = { a: 10, b: 200, c: 555 }
 /** More bytes than the answer has. */
 const MOST_BYTES = 70
 
-/** The parts that all cuts of one run share. @typedef {{ server: RedisServer, observer: Opened, stalls: StallWatch }} Shared */
+/** The parts that all cuts of one run share. @typedef {{ server: RedisServer, observer: OpenedRedis, stalls: StallWatch }} Shared */
 
 /** Number of connections that are cut at the same time. */
 const AT_ONCE = 15
@@ -97,12 +96,12 @@ async function cutAfter(bytes, { server, observer, stalls }, name) {
   const prefix = `faults-${name}-${bytes}`
   const limiter = createLimiter({
     rules: RULE,
-    store: redisStore(opened.client, { prefix }),
+    store: opened.makeStore(prefix),
     failure: { timeoutMs: TIMEOUT_MS, failures: 100 },
   })
   const storeCounts = createLimiter({
     rules: RULE,
-    store: redisStore(observer.client, { prefix }),
+    store: observer.makeStore(prefix),
     failure: { timeoutMs: READS_WITHIN_MS },
   })
   opened.connect()

@@ -3,7 +3,6 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { createLimiter, fixedWindow } from 'sluice'
-import { redisStore } from 'sluice/redis'
 import { startRedis } from '../../servers/redis-server.mjs'
 import { mostAdmitted } from '../bounds.mjs'
 import { openClient } from '../clients.mjs'
@@ -43,7 +42,7 @@ async function runOnce(client, onStep) {
   const stalls = new StallWatch()
   const server = await startRedis()
   const opened = openClient(client, server.port)
-  const store = redisStore(opened.client, { prefix: 'faults-many' })
+  const store = opened.makeStore('faults-many')
   const failures = { ...NO_FAILURES }
   const storeCounts = { hits: 0, allowed: 0, byStore: 0, unanswered: 0, worstMs: 0 }
   /** Hits every policy once, by a limiter that is made for this hit only. */

@@ -5,7 +5,8 @@ import { redisStore } from 'sluice/redis'
 
 /** @import { Rule } from 'sluice' */
 /** @import { Connection } from '../connections.mjs' */
-/** @import { Create, Limiter } from '../contestants.mjs' */
+/** @import { Limiter } from '../../rounds/hits.mjs' */
+/** @import { Create } from '../contestants.mjs' */
 
 export const role = 'sluice'
 export const packageName = 'sluice'

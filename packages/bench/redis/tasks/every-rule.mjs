@@ -12,7 +12,7 @@ import { empty } from '../usage.mjs'
 /** @import { Group } from '../../rounds/rounds.mjs' */
 /** @import { Place } from '../connections.mjs' */
 /** @import { Plan } from '../redis.mjs' */
-/** @import { Timing } from '../traffic.mjs' */
+/** @import { Timing } from '../../rounds/hits.mjs' */
 
 export const name = 'every rule'
 export const file = import.meta.url

@@ -3,17 +3,18 @@
 
 import { LARGE_QUOTA } from '../../quota.mjs'
 import { microseconds, perSecond, threeDigits, times } from '../../report/numbers.mjs'
+import { KEYS } from '../../rounds/hits.mjs'
 import { connect } from '../connections.mjs'
 import { loadContestant } from '../contestants.mjs'
 import { fieldAt, groupOf, HITS_TASK, reading } from '../readings.mjs'
-import { KEYS, trafficOn } from '../traffic.mjs'
+import { trafficOn } from '../traffic.mjs'
 import { empty } from '../usage.mjs'
 
 /** @import { Results } from '../../rounds/results.mjs' */
 /** @import { BenchTask } from '../../rounds/run-bench.mjs' */
 /** @import { ClientName, Place, PlaceName } from '../connections.mjs' */
 /** @import { Plan } from '../redis.mjs' */
-/** @import { Timing } from '../traffic.mjs' */
+/** @import { Timing } from '../../rounds/hits.mjs' */
 
 /** The largest number first, so that the code is compiled before the smaller ones run. */
 const COUNTS = [1_024, 128, 16, 1]
