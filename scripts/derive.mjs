@@ -1,5 +1,5 @@
-// Writes everything that is made from the rule catalogue, and builds: the Redis program, the tables in the documents, the description
-// of the API, the schema of the configuration, and the pages.
+// Writes everything that is made from the rule catalogue, and builds: the Redis program, the functions for Postgres, the tables in the
+// documents, the description of the API, the schema of the configuration, and the pages.
 
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -8,6 +8,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 const STEPS = [
   ['scripts/build-redis-program.mjs'],
+  ['scripts/build-postgres-program.mjs'],
   ['scripts/write-rule-tables.mjs'],
   ['node_modules/typescript/bin/tsc', '-b'],
   ['packages/server/scripts/write-openapi.mjs'],

@@ -92,7 +92,7 @@ async function emptyRows(server) {
   const tables = await server.query("SELECT relname FROM pg_class WHERE relname ~ '^faults_[0-9]+$'")
   const wrong = []
   for (const { relname } of tables) {
-    const rows = await server.query(`SELECT name FROM ${relname} WHERE length(value) = 0`)
+    const rows = await server.query(`SELECT name FROM ${relname} WHERE cardinality(value) = 0`)
     wrong.push(...rows.map(({ name }) => `${name} has no value`))
   }
   return wrong

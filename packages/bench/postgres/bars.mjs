@@ -11,6 +11,9 @@ const PEER = 'rate-limiter-flexible'
 
 /** For each contestant of ours and number of hits under way, the multiple of the peer's decisions a second. */
 const BARS = [
+  { contestant: 'sluice-function', underWay: 128, bound: 4 },
+  { contestant: 'sluice-function', underWay: 16, bound: 2 },
+  { contestant: 'sluice-function', underWay: 1, bound: 1 },
   { contestant: 'sluice-transaction', underWay: 128, bound: 2.5 },
   { contestant: 'sluice-transaction', underWay: 1, bound: 0.6 },
 ]

@@ -23,7 +23,9 @@ const SETTINGS = { fsync: 'on', autovacuum: 'on', synchronous_commit: 'off' }
 /** @param {Options} options */
 export async function run(options) {
   const contestants = await loadContestants()
-  const timing = options.quick ? { warmUpMs: 300, leadInMs: 50, timedMs: 150 } : { warmUpMs: 2_000, leadInMs: 1_500, timedMs: 600 }
+  const timing = options.quick
+    ? { warmUpMs: 300, leadInMs: 50, timedMs: 150 }
+    : { warmUpMs: 2_000, leadInMs: 1_500, timedMs: 600 }
   await import('../../../scripts/install-programs.mjs')
   const server = await startPostgres(SETTINGS)
   try {

@@ -1,5 +1,5 @@
 // The facts about a rule, written once beside its algorithm. Notation, policy schemas, forms, documents, tests and the
-// arguments of the Lua translation are derived from them.
+// arguments of the translations are derived from them.
 // Invariant: limiters, rules and stores do not import facts. A bundle contains these texts only if the application imports them.
 
 import type { Rule, RuleOptions } from './rule.ts'
@@ -60,7 +60,7 @@ export interface RateOptions<N extends string = string> {
   readonly burst?: N
 }
 
-/** A translation of a definition: one Lua file for one or several algorithms. */
+/** The translations of a definition: one Lua file for one or several algorithms, and perhaps one of PL/pgSQL. */
 export interface Translation {
   /** The algorithms, as `rule.algorithm` names them. */
   readonly algorithms: readonly string[]
@@ -70,7 +70,9 @@ export interface Translation {
   readonly define: string
   /** Name of the Lua function of the short way, if there is one. It takes the time, the stored value, the cost and the parameters. */
   readonly shortWay?: string
-  /** Names of the rule's parameters, in the order in which Redis gets them. */
+  /** Path of the PL/pgSQL file in the folder of the algorithms. Without one, the rule runs in transactions on Postgres. */
+  readonly plpgsql?: string
+  /** Names of the rule's parameters, in the order in which Redis and Postgres get them. */
   readonly parameters: readonly string[]
 }
 

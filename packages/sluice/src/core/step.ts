@@ -1,5 +1,6 @@
 // The step of a store: it decides one call over the states of its charges, all or nothing.
-// Invariant: this is the only place that decides over several charges. The Lua program in stores/redis translates it.
+// Invariant: this is the only place that decides over several charges. The programs in stores/redis and
+// stores/postgres translate it.
 
 import { type Call, type Charge, FIGURES, type Figures } from './call.ts'
 import type { Rule } from './rule.ts'

@@ -34,8 +34,8 @@ const stores = new Map()
  * Makes all calls of a task at once.
  * @param {Task} task
  */
-async function answersTo({ rules, table, calls }) {
-  const store = stores.get(table) ?? postgresStore(client, { table, mode: 'transaction' })
+async function answersTo({ rules, table, mode = 'transaction', calls }) {
+  const store = stores.get(table) ?? postgresStore(client, { table, mode })
   stores.set(table, store)
   const limiter = createLimiter({ rules: rules.map(makeRule), store, failure: { timeoutMs: 20_000 } })
   return Promise.all(calls.map(([method, ...args]) => callByName(limiter, method, args)))

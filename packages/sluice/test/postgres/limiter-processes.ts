@@ -5,12 +5,15 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { RuleSpec } from '../../src/algorithms/catalogue.ts'
 import type { Decision } from '../../src/index.ts'
+import type { PostgresMode } from '../../src/stores/postgres/postgres-store.ts'
 import { beforeTests, type Later } from '../redis/real-redis.ts'
 
 /** Calls to a limiter over these rules, all made at once. */
 export interface Task {
   readonly rules: readonly RuleSpec[]
   readonly table: string
+  /** Default: `transaction`. */
+  readonly mode?: PostgresMode | undefined
   readonly calls: readonly (readonly [method: string, ...args: unknown[]])[]
 }
 

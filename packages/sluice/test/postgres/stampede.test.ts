@@ -4,8 +4,8 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { roundsOf } from '../../../../test/rounds.ts'
 import { startPgbouncer } from '../../../../test/servers/pgbouncer-server.mjs'
 import type { RuleSpec } from '../../src/algorithms/catalogue.ts'
-import { beforeTests } from '../redis/real-redis.ts'
-import { type LimiterProcess, limiterProcesses } from './limiter-processes.ts'
+import { beforeTests, type Later } from '../redis/real-redis.ts'
+import { type LimiterProcess, limiterProcesses, type Task } from './limiter-processes.ts'
 import { freshTable, realPostgres } from './real-postgres.ts'
 
 const HOUR_MS = 3_600_000
@@ -20,9 +20,18 @@ afterAll(async () => {
   expect(deadlocks).toBe(0)
 })
 
-const WAYS = {
-  directly: limiterProcesses(() => server.it.url, [0, 0, 0, 0]),
-  'through PgBouncer in transaction mode': limiterProcesses(() => pgbouncer.it.url, [0, 0, 0, 0]),
+const directly = limiterProcesses(() => server.it.url, [0, 0, 0, 0])
+const throughPgbouncer = limiterProcesses(() => pgbouncer.it.url, [0, 0, 0, 0])
+
+type Modes = readonly Task['mode'][]
+
+/** The processes, and the mode of each. */
+const WAYS: Readonly<Record<string, readonly [Later<readonly LimiterProcess[]>, Modes]>> = {
+  'transactions, directly': [directly, Array(4).fill('transaction')],
+  'transactions, through PgBouncer in transaction mode': [throughPgbouncer, Array(4).fill('transaction')],
+  'functions, directly': [directly, Array(4).fill('function')],
+  'functions, through PgBouncer in transaction mode': [throughPgbouncer, Array(4).fill('function')],
+  'functions and transactions on one table': [directly, ['function', 'transaction', 'auto', 'transaction']],
 }
 
 const RULES: Readonly<Record<string, RuleSpec>> = {
@@ -34,18 +43,19 @@ const RULES: Readonly<Record<string, RuleSpec>> = {
 type Calls = readonly (readonly [string, ...unknown[]])[]
 
 async function stampede(
-  processes: readonly LimiterProcess[],
+  [processes, modes]: readonly [Later<readonly LimiterProcess[]>, Modes],
   rules: readonly RuleSpec[],
   table: string,
   callsOf: (i: number) => Calls,
 ) {
-  const replies = await Promise.all(processes.map((each, i) => each.ask({ rules, table, calls: callsOf(i) })))
+  const replies = await Promise.all(processes.it.map((each, i) => each.ask({ rules, table, mode: modes[i], calls: callsOf(i) })))
   return replies.map(({ answers }) => answers)
 }
 
-describe.each(Object.entries(WAYS))('%s', (_, processes) => {
+describe.each(Object.entries(WAYS))('%s', (_, way) => {
+  const [processes, [mode]] = way
   test.each(Object.entries(RULES))('of 800 hits on a new key, 400 pass: %s', async (_name, rule) => {
-    const decisions = (await stampede(processes.it, [rule], freshTable(), () => Array(200).fill(['hit', 'ada']))).flat()
+    const decisions = (await stampede(way, [rule], freshTable(), () => Array(200).fill(['hit', 'ada']))).flat()
     expect(decisions).toHaveLength(800)
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(400)
   })
@@ -64,7 +74,7 @@ describe.each(Object.entries(WAYS))('%s', (_, processes) => {
           if (n % 25 === 24) return ['reset', { zebra: 'gone', apple: `gone ${n % 4}`, mango: 'gone' }]
           return [n % 10 === 9 ? 'peek' : 'hit', subject]
         })
-      const answers = await stampede(processes.it, rules, table, callsOf)
+      const answers = await stampede(way, rules, table, callsOf)
       for (const [i, ofProcess] of answers.entries()) {
         for (const [n, [method, subject]] of callsOf(i).entries()) {
           if (method !== 'hit' || !ofProcess[n].allowed) continue
@@ -78,23 +88,28 @@ describe.each(Object.entries(WAYS))('%s', (_, processes) => {
     for (const [name, units] of spent) {
       const [per, key] = name.split(' ')
       const subject = { zebra: 'x', apple: 'x', mango: 'x', [per]: key }
-      const [used] = (await processes.it[0].ask({ rules, table, calls: [['get', subject, { rule: per }]] })).answers
+      const [used] = (await processes.it[0].ask({ rules, table, mode, calls: [['get', subject, { rule: per }]] })).answers
       expect(used, name).toBe(units)
       expect(units).toBeLessThanOrEqual(150)
     }
     expect(Math.max(...spent.values())).toBe(150)
-    const [{ empty }] = await server.it.query(`SELECT count(*)::int AS empty FROM ${table} WHERE length(value) = 0`)
+    const [{ empty }] = await server.it.query(`SELECT count(*)::int AS empty FROM ${table} WHERE cardinality(value) = 0`)
     expect(empty).toBe(0)
   })
 })
 
-test('keys that appear and vanish under the feet of others: nothing deadlocks, and nothing is refused', async () => {
-  const table = freshTable()
-  const rule: RuleSpec = { algorithm: 'fixed-window', limit: 1e6, window: HOUR_MS }
-  const callsOf = (i: number): Calls =>
-    Array.from({ length: roundsOf({ usual: 400, long: 5000 }) }, (_, n) =>
-      (n + i) % 3 === 0 ? ['reset', `k${(n * 5) % 7}`] : ['hit', `k${(n * 3 + i) % 7}`],
-    )
-  const answers = await stampede(WAYS.directly.it, [rule], table, callsOf)
-  expect(answers.flat().filter((answer) => answer?.allowed === false)).toEqual([])
-})
+const TOGETHER = ['transactions, directly', 'functions, directly', 'functions and transactions on one table']
+
+test.each(TOGETHER)(
+  'keys that appear and vanish under the feet of others, nothing deadlocks, and nothing is refused: %s',
+  async (way) => {
+    const table = freshTable()
+    const rule: RuleSpec = { algorithm: 'fixed-window', limit: 1e6, window: HOUR_MS }
+    const callsOf = (i: number): Calls =>
+      Array.from({ length: roundsOf({ usual: 400, long: 5000 }) }, (_, n) =>
+        (n + i) % 3 === 0 ? ['reset', `k${(n * 5) % 7}`] : ['hit', `k${(n * 3 + i) % 7}`],
+      )
+    const answers = await stampede(WAYS[way], [rule], table, callsOf)
+    expect(answers.flat().filter((answer) => answer?.allowed === false)).toEqual([])
+  },
+)

@@ -47,6 +47,7 @@ export const fixedWindowFacts = /* @__PURE__ */ describeRule({
     file: 'fixed-window/fixed-window.lua',
     define: 'defineFixedWindow',
     shortWay: 'fixedWindowShortWay',
+    plpgsql: 'fixed-window/fixed-window.plpgsql',
     parameters: ['limit', 'windowMs', 'isOnClock', 'elastic', 'countsDenied'],
   },
 })

@@ -7,5 +7,6 @@ export const meterTranslation: Translation = {
   file: 'meter/meter.lua',
   define: 'defineMeter',
   shortWay: 'meterShortWay',
+  plpgsql: 'meter/meter.plpgsql',
   parameters: ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed', 'rate'],
 }

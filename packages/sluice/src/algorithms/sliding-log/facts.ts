@@ -26,6 +26,7 @@ export const slidingLogFacts = /* @__PURE__ */ describeRule({
     algorithms: ['sliding-log'],
     file: 'sliding-log/sliding-log.lua',
     define: 'defineSlidingLog',
+    plpgsql: 'sliding-log/sliding-log.plpgsql',
     parameters: ['limit', 'windowMs'],
   },
 })

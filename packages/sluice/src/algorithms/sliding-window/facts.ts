@@ -43,6 +43,7 @@ export const slidingWindowFacts = /* @__PURE__ */ describeRule({
     file: 'sliding-window/sliding-window.lua',
     define: 'defineSlidingWindow',
     shortWay: 'slidingWindowShortWay',
+    plpgsql: 'sliding-window/sliding-window.plpgsql',
     parameters: ['limit', 'windowMs', 'isOnClock', 'roundsDown', 'mostUsed'],
   },
 })

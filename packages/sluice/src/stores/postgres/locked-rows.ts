@@ -1,8 +1,8 @@
 // The two texts of a transaction, and the answer between them.
 
+import { decodeCells, encodeCells } from '../../engines/state-codec.ts'
 import { storeError } from '../../engines/store-errors.ts'
 import type { Change } from '../../engines/working-states.ts'
-import { fromHex, toHex } from './hex.ts'
 import type { Row } from './postgres-client.ts'
 import type { WriteStatement } from './postgres-statements.ts'
 
@@ -30,6 +30,7 @@ export function lockAndRead(names: readonly string[], options: LockOptions, writ
     `SET LOCAL idle_in_transaction_session_timeout = ${idleMs}`,
     `SET LOCAL synchronous_commit = ${isDurable ? 'on' : 'off'}`,
     'SET LOCAL enable_seqscan = off',
+    'SET LOCAL extra_float_digits = 1',
   ]
   const statements =
     names.length === 1
@@ -45,13 +46,13 @@ export interface LockedRows {
   readonly values: ReadonlyMap<string, Uint8Array>
 }
 
-/** Reads the answer of `lockAndRead`: the time, then each name and value. An empty value is a row that was inserted as a lock. */
+/** Reads the answer of `lockAndRead`: the time, then each name and value. A value without cells is a row that was inserted as a lock. */
 export function readLocked(rows: readonly Row[], names: readonly string[]): LockedRows {
   const text = rows.length === 1 ? Object.values(rows[0])[0] : undefined
   const words = typeof text === 'string' ? text.split(' ') : []
   if (words.length !== 1 + 2 * names.length) throw storeError('fatal', 'Postgres did not return the rows that were locked')
   const values = new Map<string, Uint8Array>()
-  for (let i = 1; i < words.length; i += 2) if (words[i + 1] !== '') values.set(words[i], fromHex(words[i + 1]))
+  for (let i = 1; i < words.length; i += 2) if (words[i + 1] !== '{}') values.set(words[i], bytesOf(words[i + 1]))
   return { nowMs: Number(words[0]), values }
 }
 
@@ -78,10 +79,10 @@ export function writeChanges({ names, values, changes }: Changes, write: WriteSt
 
 function update(written: readonly Written[], write: WriteStatement): string {
   if (written.length === 1) {
-    const [{ name, value, endsAt }] = written
-    return write('updateOne', quoted(name), `'${toHex(value)}'`, String(endsAt))
+    const [{ name, endsAt }] = written
+    return write('updateOne', quoted(name), `'${arrayOf(written[0])}'`, String(endsAt))
   }
-  const values = `pg_catalog.string_to_array('${written.map(({ value }) => toHex(value)).join(' ')}', ' ')`
+  const values = `pg_catalog.string_to_array('${written.map(arrayOf).join(' ')}', ' ')`
   const ends = `'{${written.map(({ endsAt }) => endsAt).join()}}'::pg_catalog.int8[]`
   return write('updateMany', listOf(written.map(({ name }) => name)), values, ends)
 }
@@ -91,6 +92,16 @@ function listOf(names: readonly string[]): string {
 }
 
 /** Names are printable ASCII without spaces. In E'', quotes and backslashes are doubled whatever the settings of the session are. */
-function quoted(text: string): string {
+export function quoted(text: string): string {
   return `E'${text.replace(/['\\]/g, '$&$&')}'`
+}
+
+/** Returns a value as an array for Postgres. */
+function arrayOf({ name, value }: Written): string {
+  return `{${decodeCells(value, name).join()}}`
+}
+
+/** Returns the bytes of a value that Postgres wrote as an array. An element that is no number becomes NaN, which the engine refuses. */
+function bytesOf(array: string): Uint8Array {
+  return encodeCells(Float64Array.from(array.slice(1, -1).split(','), Number))
 }

@@ -1,8 +1,9 @@
 // Adapters for `pg`: a pool, and a lone client.
 
-import type { PostgresConnections, Row } from './postgres-client.ts'
+import type { ConnectionUse, PostgresConnections, Row } from './postgres-client.ts'
+import { isServerRefusal } from './postgres-errors.ts'
 import { sessionsOf } from './prepared-sessions.ts'
-import { type HeldConnection, twoRoundTrips } from './two-round-trips.ts'
+import { type HeldConnection, tooLate, twoRoundTrips } from './two-round-trips.ts'
 
 interface Emitter {
   on(event: 'error', listener: (error: Error) => void): unknown
@@ -40,7 +41,8 @@ export function pgPool(pool: PgPool): PostgresConnections {
   const sessions = sessionsOf(pool)
   return {
     isSingle: false,
-    query: (text, parameters) => ask(pool, text, parameters),
+    query: (text, parameters, use) => (use === undefined ? ask(pool, text, parameters) : askAndDrop(pool, text, use)),
+    prepared: (statement, values, use) => askAndDrop(pool, { ...statement, values }, use),
     transaction: (exchange) => twoRoundTrips(() => holdFromPool(pool), exchange, sessions),
   }
 }
@@ -58,11 +60,24 @@ export function pgClient(client: PgClient): PostgresConnections {
         held.release()
       }
     },
+    async prepared(statement, values) {
+      const held = await holdClient(client)
+      try {
+        return await ask(client, { ...statement, values })
+      } finally {
+        held.release()
+      }
+    },
     transaction: (exchange) => twoRoundTrips(() => holdClient(client), exchange, sessions),
   }
 }
 
-async function holdFromPool(pool: PgPool): Promise<HeldConnection> {
+/** A connection of a pool. It runs prepared statements, too. */
+interface PooledConnection extends HeldConnection {
+  run(text: string | PgStatement): Promise<readonly Row[]>
+}
+
+async function holdFromPool(pool: PgPool): Promise<PooledConnection> {
   const client = await connect(pool)
   let isHeld = true
   return {
@@ -95,6 +110,32 @@ function connect(pool: PgPool): Promise<PgPoolClient> {
       resolve(client)
     })
   })
+}
+
+/** Runs a statement on a connection that can be dropped meanwhile. The pool would close it after any error of the statement. */
+async function askAndDrop(pool: PgPool, text: string | PgStatement, use: ConnectionUse): Promise<readonly Row[]> {
+  const held = await holdFromPool(pool)
+  if (use.isOver) {
+    held.release()
+    throw tooLate()
+  }
+  use.drop = () => held.drop()
+  try {
+    const rows = await held.run(text)
+    held.release()
+    return rows
+  } catch (error) {
+    if (isServerRefusal(error)) held.release()
+    else held.drop()
+    throw error
+  }
+}
+
+/** A prepared statement with its parameters. */
+interface PgStatement {
+  readonly name: string
+  readonly text: string
+  readonly values: readonly string[]
 }
 
 interface LoneClient {
@@ -146,8 +187,12 @@ interface PgResult {
   readonly rows: readonly Row[]
 }
 
-async function ask(client: Pick<PgClient, 'query'>, text: string, parameters?: readonly unknown[]): Promise<readonly Row[]> {
-  const results = (await client.query(text, parameters as never[] | undefined)) as PgResult | readonly PgResult[]
+async function ask(
+  client: Pick<PgClient, 'query'>,
+  text: string | PgStatement,
+  parameters?: readonly unknown[],
+): Promise<readonly Row[]> {
+  const results = (await client.query(text as string, parameters as never[] | undefined)) as PgResult | readonly PgResult[]
   return 'rows' in results ? results.rows : results[results.length - 1].rows
 }
 

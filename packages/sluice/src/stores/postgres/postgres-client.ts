@@ -5,6 +5,7 @@ import { SluiceError, show } from '../../core/errors.ts'
 import { isPgClient, isPgPool, type PgClient, type PgPool, pgClient, pgPool } from './pg-client.ts'
 import { isPglite, type PgliteClient, pglite } from './pglite-client.ts'
 import { isPostgresJs, type PostgresJsClient, postgresJs } from './postgres-js-client.ts'
+import type { Prepared } from './short-hits.ts'
 import type { Exchange } from './two-round-trips.ts'
 
 /** A pool or a client of `pg`, the function `sql` of postgres.js, or a PGlite database. */
@@ -12,6 +13,14 @@ export type PostgresClient = PgPool | PgClient | PostgresJsClient | PgliteClient
 
 /** One row: its values by the names of its columns, in the order of the columns. */
 export type Row = Readonly<Record<string, unknown>>
+
+/** The use of a connection by one statement. */
+export interface ConnectionUse {
+  /** True if nobody waits for the statement any more. It is not sent then. */
+  isOver?: boolean
+  /** Closes the connection, if the client can. Set by the adapter when the statement has a connection. */
+  drop?: () => void
+}
 
 export interface PostgresConnections {
   /** True if the client has one connection only, so that transactions wait for each other. */
@@ -21,7 +30,12 @@ export interface PostgresConnections {
    * statements, which are one transaction and one round trip. With parameters it holds one statement, and postgres.js takes two
    * round trips.
    */
-  query(text: string, parameters?: readonly unknown[]): Promise<readonly Row[]>
+  query(text: string, parameters?: readonly unknown[], use?: ConnectionUse): Promise<readonly Row[]>
+  /**
+   * Runs a prepared statement outside of transactions, in one round trip after its first use on a connection. Omitted if the client
+   * does not prepare statements.
+   */
+  readonly prepared?: (statement: Prepared, parameters: readonly string[], use: ConnectionUse) => Promise<readonly Row[]>
   /** Runs one transaction, in two round trips, on a connection that nobody else uses meanwhile. */
   transaction(exchange: Exchange): Promise<void>
 }

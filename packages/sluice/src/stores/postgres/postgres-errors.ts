@@ -42,6 +42,24 @@ export function isMissingTable(error: unknown): boolean {
   return codeOf(error) === '42P01'
 }
 
+/** True if the function does not exist. */
+export function isMissingFunction(error: unknown): boolean {
+  return codeOf(error) === '42883'
+}
+
+/** True if a prepared statement is not there, or is there already, or has changed. It was not executed. */
+export function isUnprepared(error: unknown): boolean {
+  return /^(?:26000|42P05|0A000)$/.test(codeOf(error) ?? '')
+}
+
+/**
+ * True if the role may not make functions, if everything is read-only, or if the server has no functions of this kind: missing rights,
+ * a language that is missing, and a grammar without them.
+ */
+export function isNotAllowed(error: unknown): boolean {
+  return /^(?:42501|25006|0A000|42704|42601)$/.test(codeOf(error) ?? '')
+}
+
 /** Codes of Node begin with an E, such as EPIPE. No SQLSTATE does. */
 function isState(code: string): boolean {
   return /^(?!E)[0-9A-Z]{5}$/.test(code)

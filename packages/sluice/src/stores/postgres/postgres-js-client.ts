@@ -7,7 +7,7 @@ import { type HeldConnection, twoRoundTrips } from './two-round-trips.ts'
 /** The function `sql` of postgres.js. */
 export interface PostgresJsClient {
   (first: never, ...rest: never[]): unknown
-  unsafe(text: string, parameters?: never[]): PromiseLike<unknown>
+  unsafe(text: string, parameters?: never[], options?: { prepare?: boolean }): PromiseLike<unknown>
   reserve(): Promise<PostgresJsReserved>
   readonly options: { readonly fetch_types: boolean }
 }
@@ -27,6 +27,8 @@ export function postgresJs(sql: PostgresJsClient): PostgresConnections {
   return {
     isSingle: false,
     query: (text, parameters) => ask(sql, text, parameters),
+    prepared: async ({ text }, parameters) =>
+      (await sql.unsafe(text, parameters as unknown as never[], { prepare: true })) as readonly Row[],
     transaction: (exchange) => twoRoundTrips(() => reservations.hold(), exchange),
   }
 }

@@ -20,35 +20,35 @@ interface Template {
 const TEMPLATES = {
   lockOne: {
     types: 'text',
-    sql: (table, [name]) => `INSERT INTO ${table} AS kept (name, value, ends_at) VALUES (${name}, '', 0) ${LOCK_EXISTING}`,
+    sql: (table, [name]) => `INSERT INTO ${table} AS kept (name, value, ends_at) VALUES (${name}, '{}', 0) ${LOCK_EXISTING}`,
   },
   lockMany: {
     types: 'text[]',
     sql: (table, [names]) => `INSERT INTO ${table} AS kept (name, value, ends_at) \
-SELECT given.name, ''::pg_catalog.bytea, 0 FROM pg_catalog.unnest(${names}) AS given (name) \
+SELECT given.name, '{}'::pg_catalog.float8[], 0 FROM pg_catalog.unnest(${names}) AS given (name) \
 ORDER BY given.name COLLATE pg_catalog."C" ${LOCK_EXISTING}`,
   },
   readOne: {
     types: 'text',
-    sql: (table, [name]) => `SELECT pg_catalog.concat_ws(' ', ${NOW_MS}, name, pg_catalog.encode(value, 'hex')) \
+    sql: (table, [name]) => `SELECT pg_catalog.concat_ws(' ', ${NOW_MS}, name, value::pg_catalog.text) \
 FROM ${table} WHERE name OPERATOR(pg_catalog.=) ${name}`,
   },
   readMany: {
     types: 'text[]',
     sql: (table, [names]) => `SELECT pg_catalog.concat_ws(' ', ${NOW_MS}, \
-pg_catalog.string_agg(pg_catalog.concat(name, ' ', pg_catalog.encode(value, 'hex')), ' ')) \
+pg_catalog.string_agg(pg_catalog.concat(name, ' ', value::pg_catalog.text), ' ')) \
 FROM ${table} WHERE name OPERATOR(pg_catalog.=) ANY (${names})`,
   },
   updateOne: {
     types: 'text, text, int8',
-    sql: (table, [name, value, endsAt]) => `UPDATE ${table} SET value = pg_catalog.decode(${value}, 'hex'), ends_at = ${endsAt} \
+    sql: (table, [name, value, endsAt]) => `UPDATE ${table} SET value = ${value}::pg_catalog.float8[], ends_at = ${endsAt} \
 WHERE name OPERATOR(pg_catalog.=) ${name}`,
   },
   updateMany: {
     types: 'text[], text[], int8[]',
     // With several arguments, unnest is a part of the grammar and no function of the search_path.
     sql: (table, [names, values, ends]) => `UPDATE ${table} AS kept \
-SET value = pg_catalog.decode(given.value, 'hex'), ends_at = given.ends_at \
+SET value = given.value::pg_catalog.float8[], ends_at = given.ends_at \
 FROM unnest(${names}, ${values}, ${ends}) AS given (name, value, ends_at) WHERE kept.name OPERATOR(pg_catalog.=) given.name`,
   },
   deleteMany: {

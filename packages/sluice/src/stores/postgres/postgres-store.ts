@@ -6,15 +6,19 @@ import { checkOptions } from '../../core/options.ts'
 import type { Store } from '../../core/store.ts'
 import { isWhole } from '../../core/whole-numbers.ts'
 import { checkedClock, LONGEST_TIMER_MS } from '../../engines/system-clock.ts'
+import { autoMode } from './auto-mode.ts'
+import { functionMode } from './function-mode.ts'
 import { type PostgresClient, postgresClient } from './postgres-client.ts'
+import { PostgresFunctions } from './postgres-functions.ts'
 import { PostgresTable, type TableOptions } from './postgres-table.ts'
 import { transactionMode } from './transaction-mode.ts'
 
 /**
+ * - `function`: functions in the database decide: one round trip for all calls of a turn.
  * - `transaction`: rows are locked, decided in this process, and written: two round trips for all calls of a turn.
- * - `auto`: the fastest mode that the role may use.
+ * - `auto`: functions if they exist or the role may make them, transactions otherwise. Rules without a translation run in transactions.
  */
-export type PostgresMode = 'auto' | 'transaction'
+export type PostgresMode = 'auto' | 'function' | 'transaction'
 
 export interface PostgresStoreOptions extends TableOptions {
   /** Default: `auto`. */
@@ -34,7 +38,7 @@ export interface PostgresStore extends Store<'async'> {}
 
 const OPTIONS = ['table', 'unlogged', 'createTable', 'mode', 'durable', 'sweepEveryMs', 'clock'] as const
 
-const MODES: readonly unknown[] = ['auto', 'transaction'] satisfies PostgresMode[]
+const MODES: readonly unknown[] = ['auto', 'function', 'transaction'] satisfies PostgresMode[]
 
 const SWEEP_EVERY_MS = 10_000
 
@@ -48,11 +52,10 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
     throw mustBe('ERR_OPTION', 'sweepEveryMs', `a whole number from 0 to ${LONGEST_TIMER_MS}`, sweepEveryMs)
   }
   const connections = postgresClient(client)
-  return transactionMode({
-    connections,
-    table: new PostgresTable(connections, options),
-    clock: clock === undefined ? undefined : checkedClock(clock),
-    isDurable: durable,
-    sweepEveryMs,
-  })
+  const table = new PostgresTable(connections, options)
+  const checked = clock === undefined ? undefined : checkedClock(clock)
+  const modeOptions = { connections, table, clock: checked, isDurable: durable, sweepEveryMs }
+  if (mode === 'transaction') return transactionMode(modeOptions)
+  const functions = new PostgresFunctions(connections, table, options.createTable ?? true)
+  return mode === 'function' ? functionMode(modeOptions, functions) : autoMode(modeOptions, functions)
 }

@@ -27,8 +27,8 @@ export const DEFAULT_TABLE = 'sluice_states'
  */
 const VERSION = 1
 
-/** The key of the advisory lock under which the table is made: any number that is always the same. */
-const MAKING = 0x51_75_1c_e0
+/** The key of the advisory lock under which the table and the functions are made: any number that is always the same. */
+export const MAKING = 0x51_75_1c_e0
 
 /** Postgres cuts names after 63 bytes. The name of the primary key is a little longer than that of the table. */
 const LONGEST_TABLE = 50
@@ -48,7 +48,7 @@ export function postgresSchema(options: PostgresSchemaOptions = {}): string {
   const name = parseName(table)
   return `CREATE ${unlogged ? 'UNLOGGED ' : ''}TABLE IF NOT EXISTS ${quoted(name)} (
   name text COLLATE "C" NOT NULL,
-  value bytea NOT NULL,
+  value float8[] NOT NULL,
   ends_at bigint NOT NULL,
   CONSTRAINT "${name.table}_v${VERSION}" PRIMARY KEY (name)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
@@ -128,6 +128,14 @@ export class PostgresTable {
     }
     return name
   }
+}
+
+/** Returns the name of a table with its schema, in quotes. Throws ERR_OPTION if there is no schema. */
+export function qualifiedName(text: unknown): string {
+  const name = parseName(text)
+  if (name.schema === undefined)
+    throw mustBe('ERR_OPTION', 'table', "a name with its schema, such as 'public.sluice_states'", text)
+  return quoted(name)
 }
 
 /** Without a schema, the table is the one that the connection's search_path finds. */

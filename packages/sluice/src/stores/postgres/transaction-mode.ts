@@ -26,15 +26,16 @@ export interface ModeOptions {
 export const LONGEST_MS = 5000
 
 /** The longest wait for a lock. A call that waits longer is refused. */
-const LOCK_MS = 2000
+export const LOCK_MS = 2000
 
 /** Most transactions at once. Each needs a connection of the pool. */
 const TRANSACTIONS = 4
 
 /** Rows of a background sweep. */
-const SWEPT_ROWS = 2000
+export const SWEPT_ROWS = 2000
 
-export function transactionMode({ connections, table, clock, isDurable, sweepEveryMs }: ModeOptions): Store<'async'> {
+export function transactionMode(options: ModeOptions): Store<'async'> {
+  const { connections, table, clock, isDurable, sweepEveryMs } = options
   const sweep = new TableSweep({ connections, table: () => table.ready(), nowMs: clock?.now })
   const background = new BackgroundSweep(sweepEveryMs, () => sweep.few({ rows: SWEPT_ROWS, endedForMs: SPARED_MS }))
 
@@ -56,11 +57,6 @@ export function transactionMode({ connections, table, clock, isDurable, sweepEve
     })
   }
 
-  async function countRows(): Promise<number> {
-    const [row] = await connections.query(`SELECT pg_catalog.count(*)::pg_catalog.text FROM ${await table.ready()}`)
-    return Number(Object.values(row)[0])
-  }
-
   const orForget = <V>(asked: Promise<V>): Promise<V> => asked.catch((error: unknown) => onError(table, error))
 
   return transactionStore({
@@ -73,10 +69,16 @@ export function transactionMode({ connections, table, clock, isDurable, sweepEve
       if (bounds.endedForMs === 0) return orForget(sweep.all(bounds))
       return sweepEveryMs === 0 ? 0 : orForget(sweep.few(bounds))
     },
-    size: () => orForget(countRows()),
+    size: () => orForget(sizeOf(options)),
     close: async () => background.stop(),
     sortError: postgresErrorKind,
   })
+}
+
+/** Counts the rows. */
+export async function sizeOf({ connections, table }: ModeOptions): Promise<number> {
+  const [row] = await connections.query(`SELECT pg_catalog.count(*)::pg_catalog.text FROM ${await table.ready()}`)
+  return Number(Object.values(row)[0])
 }
 
 /** If somebody has dropped the table, the call is tried again, and the table is made anew. */
