@@ -136,7 +136,7 @@ describe('overview', () => {
     const [page, problems] = await openPage(browser, onRedis.address)
     await signIn(page, onRedis.key)
     await page.getByText('All is quiet').waitFor()
-    const banner = page.getByRole('alert').filter({ hasText: 'Redis has lost policies or keys' })
+    const banner = page.getByRole('alert').filter({ hasText: 'The store has lost policies or keys' })
     expect(await banner.count()).toBe(0)
     await redis.cli('FLUSHALL')
     await banner.waitFor()

@@ -35,7 +35,7 @@ export interface RunningService {
   readonly address: string
   /** The address of administration: `address`, unless it has a listener of its own. */
   readonly adminAddress: string
-  /** Resolves when policies and keys are loaded. Only a Redis that does not answer delays this. */
+  /** Resolves when policies and keys are loaded. Only a database that does not answer delays this. */
   readonly ready: Promise<void>
   /** The reason why the service is not ready yet, such as `Redis does not answer`. Undefined once it has been ready. */
   trouble(): string | undefined
@@ -45,7 +45,7 @@ export interface RunningService {
   close(): Promise<void>
 }
 
-/** Time that a start waits for Redis before it continues unready. */
+/** Time that a start waits for the database before it continues unready. */
 const LOAD_MS = 5000
 
 /** Time limit for open requests after the listeners have stopped. */

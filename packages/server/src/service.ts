@@ -2,10 +2,13 @@
 
 import type { Logger } from 'pino'
 import type { AuditTrail } from './audit/audit-trail.ts'
+import type { BackendKind } from './config/store-address.ts'
 import type { Decider } from './decide/decider.ts'
 import type { KeyRing } from './keys/key-ring.ts'
 import type { PolicyKeeper } from './policies/policy-keeper.ts'
 import type { Stats } from './stats/stats.ts'
+
+export { BACKEND_KINDS } from './config/store-address.ts'
 
 /** `starting`: policies and keys are not loaded yet. `draining`: open requests are finished, and new ones are not wanted. */
 export type ServiceState = 'starting' | 'ready' | 'draining'
@@ -16,7 +19,7 @@ export interface ServiceStatus {
 
 /** Facts about the store, for status and metrics. */
 export interface StoreFacts {
-  readonly kind: 'memory' | 'redis'
+  readonly kind: BackendKind
   /** Number of states and number of evictions. Undefined if the store cannot tell. */
   size(): number | undefined
   evictions(): number | undefined
@@ -24,10 +27,10 @@ export interface StoreFacts {
   readonly failureMode: 'local' | 'allow' | 'deny' | 'throw'
 }
 
-/** Redis lacks changes of policies and keys that an instance has seen. */
+/** The database lacks changes of policies and keys that an instance has seen. */
 export interface RecordsLoss {
   readonly sinceMs: number
-  /** Number of the last change that this instance knows, and of the last change in Redis. */
+  /** Number of the last change that this instance knows, and of the last change in the database. */
   readonly known: number
   readonly found: number
   /** The instance that knows the most changes, if it is not this one. */
@@ -66,7 +69,7 @@ export interface Service {
   readonly stats: Stats
   readonly policies: PolicyKeeper
   readonly keys: KeyRing
-  readonly audit: Pick<AuditTrail, 'append' | 'read'>
+  readonly audit: Pick<AuditTrail, 'append' | 'appendNote' | 'read'>
   readonly logger: Logger
   /** True if requests need an API key. */
   readonly keysRequired: boolean

@@ -1,4 +1,4 @@
-// The built `sluice` command as a process, over real sockets, on both stores: from the first start to kill -9.
+// The built `sluice` command as a process, over real sockets, on every store: from the first start to kill -9.
 
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -11,6 +11,7 @@ import { roundsOf } from '../../../test/rounds.ts'
 import { type RedisServer, startRedis, until } from '../../../test/servers/redis-server.mjs'
 import { type SluiceService, sluice, startSluice } from '../../../test/servers/sluice-service.mjs'
 import { createClient } from '../src/client/index.ts'
+import { DATABASE_NAMES, TEST_DATABASES, type TestDatabase } from './databases/test-database.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 async function started(options?: ConstructorParameters<typeof SluiceService>[0]): Promise<SluiceService> {
@@ -79,16 +80,16 @@ test('it starts, decides, denies at the limit, applies new policies and keys imm
   })
 })
 
-describe.each(['memory', 'redis'])('on the %s store', (store) => {
-  let redis: RedisServer | undefined
+describe.each(['memory', ...DATABASE_NAMES] as const)('on the %s store', (store) => {
+  let database: TestDatabase | undefined
   let service: SluiceService
   beforeAll(async () => {
-    if (store === 'redis') redis = await startDurableRedis()
-    service = await startSluice({ args: redis ? ['--store', `redis://127.0.0.1:${redis.port}`, ...PATIENT] : [] })
+    if (store !== 'memory') database = await TEST_DATABASES[store]({ isDurable: true })
+    service = await startSluice({ args: database ? ['--store', database.store, ...PATIENT] : [] })
   }, 60_000)
   afterAll(async () => {
     await service?.remove()
-    await redis?.stop()
+    await database?.stop()
   })
 
   // The first test of the service, because it compares the numbers since the start.

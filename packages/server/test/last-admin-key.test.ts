@@ -10,9 +10,10 @@ import { sluice, startSluice } from '../../../test/servers/sluice-service.mjs'
 import { retryOnConflict } from '../src/api/retry-on-conflict.ts'
 import { Journal } from '../src/data/journal.ts'
 import { KeyRing } from '../src/keys/key-ring.ts'
+import { SharedRecords } from '../src/records/shared-records.ts'
 import { RECORD_KEYS } from '../src/redis/records-programs.ts'
 import { RedisConnection } from '../src/redis/redis-connection.ts'
-import { RedisRecords } from '../src/redis/redis-records.ts'
+import { redisDatabase } from '../src/redis/redis-database.ts'
 import { startService } from './running-service.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -101,7 +102,7 @@ describe('several instances on Redis', () => {
   async function instance({ follows = true } = {}) {
     const connection = new RedisConnection({ kind: 'redis', urls: [`redis://127.0.0.1:${redis.port}`] }, () => {})
     await connection.connect()
-    const records = new RedisRecords({ send: connection.send })
+    const records = new SharedRecords({ database: redisDatabase(connection.send) })
     await (follows ? records.start() : records.poll())
     const ring = new KeyRing(records)
     onTestFinished(async () => {

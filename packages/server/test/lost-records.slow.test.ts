@@ -80,7 +80,7 @@ test('checks are decided as before, the loss is reported everywhere, and one aud
   }
   expect(await sluice(a, 'records', 'status')).toMatchObject({
     code: 4,
-    stdout: expect.stringMatching(/^Redis lost policies or keys, noticed 20.*\nRestore them with: sluice records restore\n$/),
+    stdout: expect.stringMatching(/^The store lost policies or keys, noticed 20.*\nRestore them with: sluice records restore\n$/),
   })
   expect((await sluice(a, 'health')).stdout).toBe(
     'ready, counts in redis; policies or keys were lost: see sluice records status\n',

@@ -48,7 +48,7 @@ export interface StatusAnswer {
   readonly started_at: string
   readonly policies: number
   readonly store: {
-    readonly kind: 'memory' | 'redis'
+    readonly kind: 'memory' | 'redis' | 'postgres' | 'sqlite'
     readonly up: boolean
     readonly breaker_open: boolean
     readonly failure_mode: 'local' | 'allow' | 'deny' | 'throw'
@@ -60,7 +60,7 @@ export interface StatusAnswer {
   readonly check_seconds: HistogramAnswer
 }
 
-/** The condition of policies and keys in Redis. */
+/** The condition of policies and keys in the store. */
 export interface RecordsAnswer {
   readonly state: 'kept' | 'lost'
   readonly since: string | null

@@ -1,4 +1,4 @@
-// A notice on all pages while Redis lacks policies or keys that an instance has seen. It shows the facts and the command to run.
+// A notice on all pages while the store lacks policies or keys that an instance has seen. It shows the facts and the command to run.
 
 import type { RecordsAnswer } from '../api/answers.ts'
 import { usePolled } from '../api/polled.ts'
@@ -16,12 +16,12 @@ export function RecordsBanner() {
   return (
     <div class="note bad records-banner" role="alert">
       <p>
-        <strong>Redis has lost policies or keys.</strong> This instance is at change {known_changes}, Redis is at change{' '}
+        <strong>The store has lost policies or keys.</strong> This instance is at change {known_changes}, the store is at change{' '}
         {found_changes}
         {since !== null && ` (noticed ${fullTime(since)})`}. Checks are decided with the policies and keys that are known here,
         keys that were revoked stay revoked, and nothing can be changed. Put the records back with{' '}
         <code>sluice records restore</code>
-        {known_by !== null && ` at ${known_by}`}. Entries of the audit log that Redis lost are gone.
+        {known_by !== null && ` at ${known_by}`}. Entries of the audit log that the store lost are gone.
       </p>
     </div>
   )

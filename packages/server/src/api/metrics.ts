@@ -54,7 +54,7 @@ export function metricsText(service: Service): string {
     .gauge('policies', 'Policies that are in force.', policies.book.size)
     .gauge(
       'records_lost',
-      '1 if Redis lacks changes of policies and keys that an instance has seen.',
+      '1 if the store lacks changes of policies and keys that an instance has seen.',
       Number(recordsState(service) === 'lost'),
     )
     .gauge('records_unreadable', 'Policies and keys that exist and cannot be read.', unreadableRecords(service).length)
@@ -90,7 +90,7 @@ export function metricsText(service: Service): string {
       [{ store: storeFacts.kind, op: 'hit' }, health.hitSeconds],
     ])
   }
-  if (size !== undefined) text.gauge('keys', 'Counters in the memory store.', size)
+  if (size !== undefined) text.gauge('keys', 'Counters in the store, if it can tell.', size)
   if (evictions !== undefined) text.counter('evictions_total', 'Counters that were evicted before they expired.', evictions)
   return text.text()
 }

@@ -8,7 +8,7 @@ const MOST_NAMES = 100
 
 export const RecordsState = Type.Enum(['kept', 'lost'], {
   description:
-    '`lost`: Redis lacks changes of policies and keys that an instance has seen. No changes are accepted until a restore.',
+    '`lost`: The store lacks changes of policies and keys that an instance has seen. No changes are accepted until a restore.',
 })
 
 const RecordNames = Type.Object({
@@ -27,7 +27,7 @@ export const RecordsView = Type.Object({
   state: RecordsState,
   since: Type.Union(Maybe.time.anyOf, { description: 'Time when the loss was noticed; null if nothing is lost.' }),
   known_changes: Type.Union(Maybe.count.anyOf, { description: 'The number of the last change that this instance knows.' }),
-  found_changes: Type.Union(Maybe.count.anyOf, { description: 'The number of the last change that Redis has.' }),
+  found_changes: Type.Union(Maybe.count.anyOf, { description: 'The number of the last change that the store has.' }),
   known_by: Type.Union([Type.String(), Type.Null()], {
     description: 'The instance to restore from, if another instance knows more changes than this one.',
   }),
@@ -37,16 +37,16 @@ export const RecordsView = Type.Object({
 export const RestoreView = Type.Object({
   state: RecordsState,
   dry_run: Type.Boolean(),
-  written: Type.Object(RecordNames.properties, { description: 'Records that Redis lacked or had in an earlier form.' }),
-  revoked: Type.Object(RecordNames.properties, { description: 'The keys among `written` that Redis would have accepted.' }),
+  written: Type.Object(RecordNames.properties, { description: 'Records that the store lacked or had in an earlier form.' }),
+  revoked: Type.Object(RecordNames.properties, { description: 'The keys among `written` that the store would have accepted.' }),
   removed: Type.Object(RecordNames.properties, {
-    description: 'Records in Redis that were deleted before the loss, or whose patterns another policy has taken.',
+    description: 'Records in the store that were deleted before the loss, or whose patterns another policy has taken.',
   }),
   kept: Type.Object(RecordNames.properties, {
     description: 'Records that were changed after the loss. They are not overwritten.',
   }),
   exact: Type.Boolean({
-    description: 'False if the changes after the loss are not all known. Then every record in Redis counts as changed.',
+    description: 'False if the changes after the loss are not all known. Then every record in the store counts as changed.',
   }),
 })
 

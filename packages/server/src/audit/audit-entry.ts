@@ -1,20 +1,13 @@
-// An audit entry, and the options to read entries from a folder or from Redis.
+// An audit entry, and the options to read entries from a folder or from a database.
+
+import type { AuditedChange } from '../data/records.ts'
 
 /** `changes`: administrative changes, which only admins can make. `sign-ins`: sign-ins to the dashboard, including refused ones. */
 export type AuditLogName = 'changes' | 'sign-ins'
 
-export interface AuditEntry {
+export interface AuditEntry extends AuditedChange {
   /** ISO 8601, UTC. */
   readonly time: string
-  /** The id of the key that was used, or another actor: `cli`, `file`. */
-  readonly actor: string
-  /** Such as `policy.put`, `policy.delete`, `key.create`, `key.revoke`, `counter.reset`, `session.start`. */
-  readonly action: string
-  readonly target: string
-  readonly before?: unknown
-  readonly after?: unknown
-  readonly requestId?: string
-  readonly address?: string
 }
 
 export interface AuditReadOptions {
@@ -38,3 +31,6 @@ export const MOST_READ = 1000
 
 /** Maximum number of entries that are read for one page, however few match the target. */
 export const MOST_LOOKED_AT = 20_000
+
+/** Maximum number of entries in a database. Changes take some tens of megabytes, sign-ins a few. */
+export const KEPT_ENTRIES: Readonly<Record<AuditLogName, number>> = { changes: 100_000, 'sign-ins': 20_000 }

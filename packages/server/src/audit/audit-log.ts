@@ -6,6 +6,7 @@ import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AppendFile, syncFolder } from '../data/append-file.ts'
 import { GroupCommit } from '../data/group-commit.ts'
+import type { AuditedChange } from '../data/records.ts'
 import { refuse } from '../input/check-input.ts'
 import { show } from '../input/near-word.ts'
 import { type AuditEntry, type AuditPage, type AuditReadOptions, MOST_LOOKED_AT, MOST_READ } from './audit-entry.ts'
@@ -69,7 +70,7 @@ export class AuditLog {
   }
 
   /** Adds an entry with the current time. Resolves when it is on disk. */
-  append(entry: Omit<AuditEntry, 'time'>): Promise<void> {
+  append(entry: AuditedChange): Promise<void> {
     const { actor, action, target, before, after, requestId, address } = entry
     const time = new Date(this.#now()).toISOString()
     return this.#entries.add(`${JSON.stringify({ time, actor, action, target, before, after, requestId, address })}\n`)

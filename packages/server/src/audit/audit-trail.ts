@@ -1,12 +1,13 @@
 // The audit trail: one log for changes and one for sign-ins.
 // Invariant: an entry that a key without the scope `admin` can cause never displaces a change.
 
-import type { AuditEntry, AuditLogName, AuditPage, AuditReadOptions } from './audit-entry.ts'
+import type { AuditedChange, ChangeNote } from '../data/records.ts'
+import type { AuditLogName, AuditPage, AuditReadOptions } from './audit-entry.ts'
 import { AuditLog } from './audit-log.ts'
 
-/** A log in a folder or in Redis. */
+/** A log in a folder or in a database. */
 export interface Log {
-  append(entry: Omit<AuditEntry, 'time'>): Promise<void>
+  append(entry: AuditedChange): Promise<void>
   read(options?: AuditReadOptions): Promise<AuditPage>
   close(): Promise<void>
 }
@@ -38,9 +39,14 @@ export class AuditTrail {
     return new AuditTrail({ changes, 'sign-ins': signIns })
   }
 
-  /** Adds an entry with the current time. Resolves when it is on disk or in Redis. */
-  append(entry: Omit<AuditEntry, 'time'>): Promise<void> {
+  /** Adds an entry with the current time. Resolves when it is on disk or in the database. */
+  append(entry: AuditedChange): Promise<void> {
     return this.#logs[entry.action.startsWith('session.') ? 'sign-ins' : 'changes'].append(entry)
+  }
+
+  /** Adds the entry of a change that has been made, unless it was stored with the change. */
+  async appendNote({ entry, isStored }: ChangeNote): Promise<void> {
+    if (!isStored) await this.append(entry)
   }
 
   read({ of = 'changes', ...options }: AuditReadOptions & { readonly of?: AuditLogName } = {}): Promise<AuditPage> {

@@ -12,7 +12,7 @@ export const EXIT = {
   failed: 1,
   /** Wrong arguments, or a file with a mistake. */
   usage: 2,
-  /** The service, or the Redis of --store, is not reachable or did not answer in time. */
+  /** The service, or the database of --store, is not reachable or did not answer in time. */
   unreachable: 3,
   /** The service refused the request. */
   refused: 4,

@@ -1,15 +1,17 @@
-// Creates an API key directly in the data folder or in Redis, without the service. For operators who have lost every admin key.
-// Invariant: such a key is valid on every instance that uses the same folder or Redis.
+// Creates an API key directly in the data folder or in a database, without the service. For operators who have lost every admin key.
+// Invariant: such a key is valid on every instance that uses the same folder or database.
 
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { NewKey } from '../client/answers.ts'
-import type { Records } from '../data/records.ts'
+import type { Config } from '../config/config.ts'
+import { BACKEND_KINDS, BACKENDS, backendOf } from '../config/store-address.ts'
+import type { ChangeNote, Records } from '../data/records.ts'
+import type { DatabaseAddress } from '../databases.ts'
 import { ServerError } from '../errors.ts'
 import type { Scope } from '../keys/api-key.ts'
-import type { Loss } from '../redis/records-loss.ts'
-import type { RedisAddress } from '../redis/redis-connection.ts'
+import type { Loss } from '../records/records-loss.ts'
 import { UnreachableError, UsageError } from './exit-codes.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -26,7 +28,7 @@ export interface KeptPlace {
   readonly config?: string
 }
 
-/** Time limit for reading Redis. */
+/** Time limit for reading a database. */
 const READ_MS = 5000
 
 /** Creates a key where a service with the same flags, variables and file stores its keys. */
@@ -34,13 +36,15 @@ export async function createWhereKept(place: KeptPlace, env: Terminal['env'], wa
   const { loadConfig } = await import('../config/config.ts')
   const { config, written } = await loadConfig({ flags: { ...place }, env })
   const { store, dataFolder } = config
-  if (store.kind !== 'memory') return createInRedis(store, wanted)
+  if (store.kind !== 'memory') return createInDatabase(store, config, wanted)
   // Opening a folder would create it. A misspelt path must not do that.
   if (!existsSync(dataFolder)) throw new UsageError(`there is no data folder ${dataFolder}`)
-  const { COPY_FILE } = await import('../redis/records-copy.ts')
-  if (written.store.origin === 'default' && existsSync(join(resolve(dataFolder), COPY_FILE))) {
+  const { copyFileOf } = await import('../records/records-copy.ts')
+  const copied = BACKEND_KINDS.find((kind) => existsSync(join(resolve(dataFolder), copyFileOf(kind))))
+  if (written.store.origin === 'default' && copied !== undefined) {
+    const { title } = BACKENDS[copied]
     throw new UsageError(
-      `${dataFolder} contains a copy of records in Redis, so its service stores its keys there: name that Redis with --store, or give --store memory: if the service uses it no longer`,
+      `${dataFolder} contains a copy of records in ${title}, so its service stores its keys there: name that ${title} with --store, or give --store memory: if the service uses it no longer`,
     )
   }
   return createInFolder(dataFolder, wanted)
@@ -64,48 +68,51 @@ async function createInFolder(path: string, wanted: WantedKey): Promise<NewKey> 
   }
 }
 
-async function createInRedis(address: RedisAddress, wanted: WantedKey): Promise<NewKey> {
-  const [{ RedisConnection }, { RedisRecords }, { redisAuditTrail }] = await Promise.all([
-    import('../redis/redis-connection.ts'),
-    import('../redis/redis-records.ts'),
-    import('../redis/redis-audit-log.ts'),
+async function createInDatabase(
+  address: DatabaseAddress,
+  { maxKeys, failureTimeoutMs }: Config,
+  wanted: WantedKey,
+): Promise<NewKey> {
+  const [{ openDatabase }, { SharedRecords }] = await Promise.all([
+    import('../databases.ts'),
+    import('../records/shared-records.ts'),
   ])
+  const { title } = BACKENDS[backendOf(address)]
+  if (address.kind === 'sqlite' && !existsSync(address.path)) throw new UsageError(`there is no SQLite file ${address.path}`)
   let problem: Error | undefined
   const onError = (error: Error | undefined): void => {
     problem = error ?? problem
   }
-  const connection = new RedisConnection(address, onError)
+  const options = { onError, onChange: () => {}, maxKeys, timeoutMs: failureTimeoutMs }
+  const database = await openDatabase(address, options)
   let onLoss: (loss: Loss | undefined) => void = () => {}
   const lost = new Promise<never>((_, reject) => {
-    onLoss = (loss) => loss && reject(lostError(loss))
+    onLoss = (loss) => loss && reject(lostError(title, loss))
   })
-  const records = new RedisRecords({ send: connection.send, onPoll: onError, onLoss })
+  const records = new SharedRecords({ database: database.records, onPoll: onError, onLoss })
   try {
     await within(
       READ_MS,
       // While records are lost, an instance that knows none gets none, so `start` would not resolve.
-      Promise.race([connection.connect().then(() => records.start()), lost]),
-      () => problem,
+      Promise.race([database.connect().then(() => records.start()), lost]),
+      () => new UnreachableError(`${title} did not answer within ${READ_MS} ms: ${problem?.message ?? 'no reason'}`),
     )
-    return await create(records, redisAuditTrail(connection.send), wanted)
+    return await create(records, database.audit, wanted)
   } finally {
     await records.close()
-    await connection.close()
+    await database.close()
   }
 }
 
-function lostError({ knownBy }: Loss): ServerError {
-  const message = `Redis lost changes of policies and keys, and no key can be created until they are restored: run sluice records restore at the instance that knows them (${knownBy}), then create the key. If that instance is gone for good, try again in ten seconds`
+function lostError(title: string, { knownBy }: Loss): ServerError {
+  const message = `${title} lost changes of policies and keys, and no key can be created until they are restored: run sluice records restore at the instance that knows them (${knownBy}), then create the key. If that instance is gone for good, try again in ten seconds`
   return new ServerError('ERR_RECORDS_LOST', message)
 }
 
-async function within<T>(ms: number, work: Promise<T>, why: () => Error | undefined): Promise<T> {
+async function within<T>(ms: number, work: Promise<T>, lateError: () => Error): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new UnreachableError(`Redis did not answer within ${ms} ms: ${why()?.message ?? 'no reason'}`)),
-      ms,
-    )
+    timer = setTimeout(() => reject(lateError()), ms)
   })
   try {
     return await Promise.race([work, late])
@@ -116,14 +123,20 @@ async function within<T>(ms: number, work: Promise<T>, why: () => Error | undefi
 
 async function create(
   records: Records,
-  audit: Pick<AuditTrail, 'append'>,
+  audit: Pick<AuditTrail, 'appendNote'>,
   { name, scopes, expiresAt }: WantedKey,
 ): Promise<NewKey> {
   const { KeyRing } = await import('../keys/key-ring.ts')
   const keys = new KeyRing(records)
   try {
-    const { key, secret } = await keys.create({ name, scopes: [...scopes], ...(expiresAt && { expiresAt: expiresAt.getTime() }) })
-    await audit.append({ actor: 'cli', action: 'key.create', target: key.id, after: { name, scopes } })
+    const options = { name, scopes: [...scopes], ...(expiresAt && { expiresAt: expiresAt.getTime() }) }
+    const notes: ChangeNote[] = []
+    const { key, secret } = await keys.create(options, ({ id }) => {
+      const note = { entry: { actor: 'cli', action: 'key.create', target: id, after: { name, scopes } }, isStored: false }
+      notes.push(note)
+      return note
+    })
+    for (const note of notes) await audit.appendNote(note)
     const createdAt = new Date(key.createdAt)
     return { key: { id: key.id, name, scopes, createdAt, expiresAt, revokedAt: undefined, lastUsedAt: undefined }, secret }
   } finally {

@@ -1,6 +1,7 @@
 // The message after a start: the address of the service, the key, and a command to try.
 
 import type { Config } from '../config/config.ts'
+import { BACKENDS, backendOf } from '../config/store-address.ts'
 
 /** The key for the command to try. */
 export type KeyToShow =
@@ -25,7 +26,9 @@ export interface Welcome {
 export function welcome({ address, adminAddress, config, key }: Welcome): string {
   const { store, dataFolder } = config
   const where =
-    store.kind === 'memory' ? `counters in memory, policies and keys in ${dataFolder}` : 'counters, policies and keys in Redis'
+    store.kind === 'memory'
+      ? `counters in memory, policies and keys in ${dataFolder}`
+      : `counters, policies and keys in ${store.kind === 'sqlite' ? store.path : BACKENDS[backendOf(store)].title}`
   return [
     `Sluice listens at ${address}: ${where}.`,
     '',

@@ -133,8 +133,8 @@ export interface Health {
   readonly isReady: boolean
   /** `degraded`: the store does not answer, and the fallback decides. */
   readonly state: 'ready' | 'degraded' | 'starting' | 'draining' | 'store-down'
-  readonly store: 'memory' | 'redis'
-  /** `lost`: Redis lacks changes of policies and keys. The service goes on with those that it knows. */
+  readonly store: 'memory' | 'redis' | 'postgres' | 'sqlite'
+  /** `lost`: the store lacks changes of policies and keys. The service goes on with those that it knows. */
   readonly records: 'kept' | 'lost'
 }
 
@@ -150,7 +150,7 @@ export interface RecordsStatus {
   readonly since: Date | undefined
   /** Number of the last change that the answering instance knows. */
   readonly knownChanges: number | undefined
-  /** Number of the last change in Redis. */
+  /** Number of the last change in the store. */
   readonly foundChanges: number | undefined
   /** The instance to restore from, if another instance knows more. */
   readonly knownBy: string | undefined
@@ -162,15 +162,15 @@ export interface Restored {
   /** The state after the restore. */
   readonly state: 'kept' | 'lost'
   readonly dryRun: boolean
-  /** Records that Redis lacked or had in an earlier form. */
+  /** Records that the store lacked or had in an earlier form. */
   readonly written: RecordNames
-  /** The keys among `written` that Redis would have accepted. */
+  /** The keys among `written` that the store would have accepted. */
   readonly revoked: RecordNames
   /** Records that were deleted before the loss, or whose patterns another policy has taken. */
   readonly removed: RecordNames
   /** Records that were changed after the loss. They are not overwritten. */
   readonly kept: RecordNames
-  /** False if the changes after the loss are not all known. Then every record in Redis counts as changed. */
+  /** False if the changes after the loss are not all known. Then every record in the store counts as changed. */
   readonly isExact: boolean
 }
 

@@ -56,7 +56,7 @@ export interface Client {
     /** Revokes a key. The last key with the scope `admin` fails with `ERR_KEY_LAST` unless `force` is set. */
     revoke(id: string, options?: { readonly force?: boolean }): Promise<answers.KeyFacts>
   }
-  /** Policies and keys that Redis has lost. */
+  /** Policies and keys that the store has lost. */
   readonly records: {
     status(): Promise<answers.RecordsStatus>
     /** Writes the records that the answering instance knows. With `dryRun` it only returns the plan. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { hidePasswords, isLocal, isNetwork, type ListenAddress, readListen, readStore, showListen } from './addresses.ts'
+import { isLocal, isNetwork, type ListenAddress, readListen, showListen } from './addresses.ts'
 
 describe('listen addresses', () => {
   test.each<[string, ListenAddress, boolean]>([
@@ -33,43 +33,6 @@ describe('listen addresses', () => {
     'a b:80',
   ])('not %s', (text) => {
     expect(readListen(text)).toBeUndefined()
-  })
-})
-
-describe('store addresses', () => {
-  test.each([
-    ['memory:', { kind: 'memory' }],
-    ['memory', { kind: 'memory' }],
-    ['redis://localhost:6379', { kind: 'redis', urls: ['redis://localhost:6379'] }],
-    ['rediss://u:p@a:1/2', { kind: 'redis', urls: ['rediss://u:p@a:1/2'] }],
-    ['redis://a:1, redis://b:2', { kind: 'redis', urls: ['redis://a:1', 'redis://b:2'] }],
-    ['redis-sentinel://:p@a:1/main', { kind: 'redis-sentinel', urls: ['redis://:p@a:1'], service: 'main' }],
-    [
-      'rediss-sentinel://a/my%20db,rediss-sentinel://b/my%20db',
-      { kind: 'redis-sentinel', urls: ['rediss://a', 'rediss://b'], service: 'my db' },
-    ],
-  ])('%s', (text, address) => {
-    expect(readStore(text)).toEqual(address)
-  })
-
-  test.each([
-    '',
-    'redis',
-    'redis:',
-    'localhost:6379',
-    'http://a',
-    'redis://a,',
-    'redis://a,rediss://b',
-    'redis-sentinel://a',
-    'redis-sentinel://a/x,redis-sentinel://b/y',
-    'memory:,redis://a',
-  ])('not %s', (text) => {
-    expect(readStore(text)).toBeUndefined()
-  })
-
-  test('are shown without passwords', () => {
-    expect(hidePasswords('redis://user:pa:ss@a:1/2,rediss://:secret@b')).toBe('redis://user:***@a:1/2,rediss://:***@b')
-    expect(hidePasswords('redis://a:6379')).toBe('redis://a:6379')
   })
 })
 

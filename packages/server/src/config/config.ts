@@ -8,8 +8,9 @@ import { isLocal, MOST_SOCKET_BYTES, showListen } from './addresses.ts'
 import { type ConfigFile, type ReadOptions, readConfigFile } from './config-file.ts'
 import { CONFIG_FLAG, type Config, flagOf, OPTION_NAMES, OPTIONS, type OptionName, variableOf } from './options.ts'
 
-export type { ListenAddress, StoreAddress } from './addresses.ts'
+export type { ListenAddress } from './addresses.ts'
 export type { Config } from './options.ts'
+export type { StoreAddress } from './store-address.ts'
 
 export interface ConfigSources extends ReadOptions {
   /** Values by option name, from the command line. `true` for a flag without a value. */

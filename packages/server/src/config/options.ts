@@ -1,18 +1,9 @@
 // The table of options. Flags, environment variables, file, help, schema and `config print` are derived from it.
 
 import Type, { type TSchema } from 'typebox'
-import {
-  hidePasswords,
-  isNetwork,
-  LISTEN_FORM,
-  type ListenAddress,
-  PROXY_FORM,
-  readListen,
-  readStore,
-  STORE_FORM,
-  type StoreAddress,
-} from './addresses.ts'
+import { isNetwork, LISTEN_FORM, type ListenAddress, PROXY_FORM, readListen } from './addresses.ts'
 import { DELAY_FORM, readDelay } from './delay.ts'
+import { hidePasswords, readStore, STORE_FORM, type StoreAddress } from './store-address.ts'
 
 /** The configuration of the service. */
 export interface Config {
@@ -76,7 +67,7 @@ export const OPTIONS: Readonly<Record<OptionName, Option>> = {
     default: './sluice-data',
   },
   store: {
-    about: 'The store for counters: memory, or Redis for several instances.',
+    about: 'The store: memory and the data folder, a SQLite file, or Redis or PostgreSQL for several instances.',
     value: 'url',
     schema: Type.String({ title: STORE_FORM }),
     default: 'memory:',
@@ -84,7 +75,7 @@ export const OPTIONS: Readonly<Record<OptionName, Option>> = {
     show: hidePasswords,
   },
   maxKeys: {
-    about: 'Maximum number of counters in the memory store.',
+    about: 'Maximum number of counters in memory or in a SQLite file.',
     value: 'number',
     schema: Type.Integer({ minimum: 1, maximum: 50_000_000 }),
     default: 1_000_000,

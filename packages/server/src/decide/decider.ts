@@ -1,5 +1,5 @@
 // Decides checks: finds the policy, calls its limiter, applies its mode, and records statistics.
-// Invariant: on a memory store a check is decided synchronously, without a promise. Every check is recorded once.
+// Invariant: on a store that answers at once, a check is decided synchronously, without a promise. Every check is recorded once.
 
 import type { Decision, FailureOptions, Store } from 'sluice'
 import type { Responder } from 'sluice/http'
@@ -52,15 +52,18 @@ export class Decider {
   readonly #policies: PolicyBook
   readonly #limiters: PolicyLimiters
   readonly #stats: Stats
+  /** False for a store in memory. */
+  readonly #canFail: boolean
 
   constructor({ store, failure, fallbackKeys, policies, stats }: DeciderOptions) {
     this.#policies = policies
     this.#stats = stats
+    this.#canFail = store.guard !== undefined
     this.#limiters = new PolicyLimiters({ store, failure, fallbackKeys, stats, health: this.health })
   }
 
   /**
-   * Decides and spends. Synchronous on a memory store. Otherwise returns a promise, which rejects if the store failed and there is no
+   * Decides and spends. Synchronous on a store that answers at once. Otherwise returns a promise, which rejects if the store failed and there is no
    * fallback. `startMs` is the common start time of a batch.
    */
   check(clientId: string, route: string, cost: number, startMs = performance.now()): CheckResult | Promise<CheckResult> {
@@ -84,7 +87,10 @@ export class Decider {
     if (policy.mode === 'off') return this.#resultOf(entry, check, entry.free)
     const key = countedKey(policy, clientId, countedRoute)
     const answer = cost === 1 ? entry.limiter.hit(key) : entry.limiter.hit(key, { cost })
-    if (!(answer instanceof Promise)) return this.#resultOf(entry, check, answer)
+    if (!(answer instanceof Promise)) {
+      if (this.#canFail && answer.source === 'store') this.health.answered((performance.now() - startMs) / 1000)
+      return this.#resultOf(entry, check, answer)
+    }
     return answer.then(
       (decision) => {
         if (decision.source === 'store') this.health.answered((performance.now() - startMs) / 1000)

@@ -42,7 +42,7 @@ export class PolicyLimiters {
   constructor(options: PolicyLimitersOptions) {
     const { store, failure, fallbackKeys } = options
     this.#options = options
-    const needsFallback = store.timing === 'async' && failure.then === 'local'
+    const needsFallback = store.guard !== undefined && failure.then === 'local'
     this.#fallbackStore = needsFallback ? memoryStore({ clock: store.clock, maxKeys: fallbackKeys }) : undefined
     this.#failure = this.#fallbackStore === undefined ? failure : { ...failure, standIn: this.#fallbackStore }
   }

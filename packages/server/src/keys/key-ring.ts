@@ -3,7 +3,7 @@
 // share a name only during a rotation. The last admin key is revoked only with force, even if several instances revoke keys at
 // once.
 
-import type { Change, Records } from '../data/records.ts'
+import type { Change, MakeNote, Records } from '../data/records.ts'
 import { ServerError } from '../errors.ts'
 import { checkInput, refuse } from '../input/check-input.ts'
 import { show } from '../input/near-word.ts'
@@ -69,7 +69,7 @@ export class KeyRing {
   }
 
   /** Resolves when the key is durable. */
-  create(options: NewKeyOptions): Promise<NewApiKey> {
+  create(options: NewKeyOptions, noteOf?: MakeNote<ApiKey>): Promise<NewApiKey> {
     return this.#inTurn(async () => {
       checkInput(NewKeySchema, options, 'the API key')
       this.#checkExpiry(options.expiresAt)
@@ -79,7 +79,7 @@ export class KeyRing {
           `a valid key is called ${show(options.name)} already: rotate that one, or choose another name`,
         )
       }
-      return this.#add(options, [])
+      return this.#add(options, [], noteOf)
     })
   }
 
@@ -107,7 +107,7 @@ export class KeyRing {
    * The key does not verify from this call on, even if the commit fails. In that case the promise rejects, the records owe the
    * revocation, and the call may be repeated. The last key with the scope `admin` is refused with ERR_KEY_LAST and stays valid.
    */
-  async revoke(id: string, { force = false }: RevokeOptions = {}): Promise<ApiKey> {
+  async revoke(id: string, { force = false }: RevokeOptions = {}, noteOf?: MakeNote<ApiKey>): Promise<ApiKey> {
     const { key } = this.#table.known(id)
     if (force) this.#revoking.delete(id)
     else if (key.revokedAt === undefined) this.#revoking.add(id)
@@ -124,8 +124,9 @@ export class KeyRing {
       this.#table.set(revoked())
       return await this.#inTurn(async () => {
         const entry = revoked()
+        const note = noteOf?.(entry.key)
         // Another instance may have revoked the other admin keys meanwhile, so `refusal` runs again right before the commit.
-        if (!this.#isRevocationStored(id)) await this.#records.commit([changeTo(entry)], refusal)
+        if (!this.#isRevocationStored(id)) await this.#records.commit([changeTo(entry)], refusal, note)
         this.#revoking.delete(id)
         return entry.key
       })
@@ -160,7 +161,7 @@ export class KeyRing {
   }
 
   /** Creates a second key with the same name and scopes, which replaces the first. */
-  rotate(id: string, { graceMs, expiresAt }: RotateOptions = {}): Promise<NewApiKey> {
+  rotate(id: string, { graceMs, expiresAt }: RotateOptions = {}, noteOf?: MakeNote<ApiKey>): Promise<NewApiKey> {
     return this.#inTurn(async () => {
       const entry = this.#table.known(id)
       const { key } = entry
@@ -178,9 +179,9 @@ export class KeyRing {
       }
       const { name, scopes } = key
       const options = { name, scopes: [...scopes], ...(expiresAt === undefined ? {} : { expiresAt }) }
-      if (graceMs === undefined) return this.#add(options, [])
+      if (graceMs === undefined) return this.#add(options, [], noteOf)
       const endsAt = Math.min(key.expiresAt ?? Number.POSITIVE_INFINITY, nowMs + graceMs)
-      return this.#add(options, [changed(entry, { expiresAt: endsAt })])
+      return this.#add(options, [changed(entry, { expiresAt: endsAt })], noteOf)
     })
   }
 
@@ -200,7 +201,11 @@ export class KeyRing {
   }
 
   /** Commits a new key together with changes of others. */
-  async #add({ name, scopes, expiresAt }: NewKeyOptions, others: readonly KeyEntry[]): Promise<NewApiKey> {
+  async #add(
+    { name, scopes, expiresAt }: NewKeyOptions,
+    others: readonly KeyEntry[],
+    noteOf: MakeNote<ApiKey> | undefined,
+  ): Promise<NewApiKey> {
     const { id, text } = makeKeyText()
     const key: ApiKey = {
       id,
@@ -211,7 +216,11 @@ export class KeyRing {
     }
     const gone = this.#table.size < MOST_KEYS ? [] : [this.#longestEnded()]
     const kept: readonly KeyEntry[] = [{ key, digest: digestOf(text) }, ...others]
-    await this.#records.commit([...kept.map(changeTo), ...gone.map(({ id }) => ({ kind: 'key', id, value: undefined }) as const)])
+    const changes: readonly Change[] = [
+      ...kept.map(changeTo),
+      ...gone.map(({ id }) => ({ kind: 'key', id, value: undefined }) as const),
+    ]
+    await this.#records.commit(changes, undefined, noteOf?.(key))
     for (const { id } of gone) this.#table.delete(id)
     for (const entry of kept) {
       // A key that was revoked during the commit stays revoked.

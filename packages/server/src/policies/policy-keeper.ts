@@ -2,7 +2,7 @@
 // Invariant: a change that could not be committed is not in force. A change is in force shortly before its commit, so that the next
 // change is validated against it. It is acknowledged after its commit.
 
-import type { Change, Records } from '../data/records.ts'
+import type { Change, ChangeNote, MakeNote, Records } from '../data/records.ts'
 import { type Policy, readPolicy } from './policy.ts'
 import { PolicyBook } from './policy-book.ts'
 
@@ -10,6 +10,9 @@ export interface PolicyChange {
   readonly before: Policy | undefined
   readonly after: Policy | undefined
 }
+
+export type PutPolicy = PolicyChange & { readonly after: Policy }
+export type DeletedPolicy = PolicyChange & { readonly before: Policy }
 
 /** A stored policy that cannot be read, such as one of a newer version. */
 export interface UnreadPolicy {
@@ -40,19 +43,19 @@ export class PolicyKeeper {
   }
 
   /** Adds or replaces a policy. Resolves when the change is durable. Throws before any change. */
-  async put(spec: unknown): Promise<PolicyChange & { readonly after: Policy }> {
+  async put(spec: unknown, noteOf?: MakeNote<PutPolicy>): Promise<PutPolicy> {
     const after = readPolicy(spec, 'api')
     const before = this.book.put(after)
-    await this.#commit({ kind: 'policy', id: after.name, value: after.spec })
+    await this.#commit({ kind: 'policy', id: after.name, value: after.spec }, noteOf?.({ before, after }))
     this.#markReadable(after.name)
     return { before, after }
   }
 
   /** Deletes a policy. Resolves when the change is durable. Deleting `default` restores the built-in policy, which is then `after`. */
-  async delete(name: string): Promise<PolicyChange & { readonly before: Policy }> {
+  async delete(name: string, noteOf?: MakeNote<DeletedPolicy>): Promise<DeletedPolicy> {
     const before = this.book.delete(name)
     const after = this.book.get(name)
-    await this.#commit({ kind: 'policy', id: name, value: undefined })
+    await this.#commit({ kind: 'policy', id: name, value: undefined }, noteOf?.({ before, after }))
     return { before, after }
   }
 
@@ -61,10 +64,10 @@ export class PolicyKeeper {
     this.#unwatch()
   }
 
-  async #commit(change: Change): Promise<void> {
+  async #commit(change: Change, note: ChangeNote | undefined): Promise<void> {
     const reloads = this.#reloads
     try {
-      await this.#records.commit([change])
+      await this.#records.commit([change], undefined, note)
     } catch (error) {
       // Later changes were validated against this one, and have failed with it.
       this.#load()

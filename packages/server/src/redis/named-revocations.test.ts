@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type RedisServer, startRedis } from '../../../../test/servers/redis-server.mjs'
-import { shareRevoked } from './named-revocations.ts'
+import { shareRevoked } from '../records/named-revocations.ts'
+import { SharedRecords } from '../records/shared-records.ts'
 import { RECORD_KEYS } from './records-programs.ts'
 import { RedisConnection } from './redis-connection.ts'
-import { RedisRecords } from './redis-records.ts'
+import { redisDatabase } from './redis-database.ts'
 
 const NAMED = RECORD_KEYS[7]
 
@@ -23,18 +24,17 @@ afterAll(async () => {
   await redis.stop()
 })
 
-const run = (program: string, ...args: string[]) =>
-  connection.send(RECORD_KEYS[0], ['EVAL', program, String(RECORD_KEYS.length), ...RECORD_KEYS, ...args])
+const database = () => redisDatabase(connection.send)
 
 const revokedKeys = (prefix: string, count: number) =>
   new Map(Array.from({ length: count }, (_, n) => [`${prefix}${n}`, { sha256: 'x', revokedAt: n + 1 }] as const))
 
 test('one instance lists its latest thousand revoked keys, all together two thousand, for a limited time', async () => {
-  await shareRevoked(revokedKeys('a', 1500), run)
+  await shareRevoked(revokedKeys('a', 1500), database())
   expect(await redis.cli('HLEN', NAMED)).toBe('1000')
   expect(await redis.cli('HEXISTS', NAMED, 'a499')).toBe('0')
   expect(await redis.cli('HGET', NAMED, 'a500')).toBe('501')
-  for (const prefix of ['b', 'c']) await shareRevoked(revokedKeys(prefix, 900), run)
+  for (const prefix of ['b', 'c']) await shareRevoked(revokedKeys(prefix, 900), database())
   expect(await redis.cli('HLEN', NAMED)).toBe('2000')
   expect(Number(await redis.cli('PTTL', NAMED))).toBeGreaterThan(0)
 })
@@ -51,12 +51,12 @@ test('an entry counts only for a key that is known and valid, with a valid time;
     ['broken', null],
     [long, { revokedAt: 9 }],
   ])
-  expect(await shareRevoked(keys, run)).toEqual([{ kind: 'key', id: 'alive', value: { sha256: 'x', revokedAt: 5 } }])
+  expect(await shareRevoked(keys, database())).toEqual([{ kind: 'key', id: 'alive', value: { sha256: 'x', revokedAt: 5 } }])
   expect(await redis.cli('HEXISTS', NAMED, long)).toBe('0')
 })
 
 test('a revocation learned from another instance is written when the loss ends without a restore', async () => {
-  const records = new RedisRecords({ send: connection.send })
+  const records = new SharedRecords({ database: redisDatabase(connection.send) })
   await records.poll()
   await records.commit([{ kind: 'key', id: 'k', value: { sha256: 'x' } }])
   await redis.cli('SET', RECORD_KEYS[5], '9 process 7 on elsewhere')

@@ -1,17 +1,9 @@
 // The Redis keys of the records, and the Lua programs that use them.
-// Every commit adds a mark, a random text, to a set of marks. If an instance finds its last mark there, Redis has everything that the
-// instance has seen. A Redis that was emptied, or returned to an earlier state, lacks marks.
 
 const NAMES = ['policies', 'keys', 'changes', 'marks', 'origin', 'lost', 'restoring', 'revoked']
 
 /** KEYS[1] to KEYS[8] of every program. All are in one slot of a cluster. */
 export const RECORD_KEYS: readonly string[] = NAMES.map((name) => `sluice:{records}:${name}`)
-
-/** Changes that stay in the stream. An instance that missed more reads all records. */
-export const KEPT_CHANGES = 1000
-
-/** Number of commits whose marks are kept. */
-export const KEPT_MARKS = 1000
 
 /**
  * Reads the state of the records. `last` is the number of the last change: the first part of the stream's last id, or 0 if there is no

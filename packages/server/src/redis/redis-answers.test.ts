@@ -1,8 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { startRedis } from '../../../../test/servers/redis-server.mjs'
+import { SharedRecords } from '../records/shared-records.ts'
 import { redisTrouble } from './redis-answers.ts'
 import { RedisConnection } from './redis-connection.ts'
-import { RedisRecords } from './redis-records.ts'
+import { redisDatabase } from './redis-database.ts'
 
 test('a Redis that refuses is distinguished from one that does not answer', async () => {
   const redis = await startRedis()
@@ -15,7 +16,7 @@ test('a Redis that refuses is distinguished from one that does not answer', asyn
       refuse = resolve
     })
     const connection = new RedisConnection({ kind: 'redis', urls }, refuse)
-    const records = new RedisRecords({ send: connection.send })
+    const records = new SharedRecords({ database: redisDatabase(connection.send) })
     try {
       const looked = connection.connect().then(() => records.poll())
       return await Promise.race([looked.then(() => 'none', redisTrouble), refused.then(redisTrouble)])

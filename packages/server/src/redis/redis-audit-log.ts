@@ -6,10 +6,12 @@ import {
   type AuditLogName,
   type AuditPage,
   type AuditReadOptions,
+  KEPT_ENTRIES,
   MOST_LOOKED_AT,
   MOST_READ,
 } from '../audit/audit-entry.ts'
 import { AuditTrail, DAY_MS, KEEP_DAYS } from '../audit/audit-trail.ts'
+import type { AuditedChange } from '../data/records.ts'
 import { messageOf, ServerError } from '../errors.ts'
 import { show } from '../input/near-word.ts'
 
@@ -17,9 +19,6 @@ const STREAMS: Readonly<Record<AuditLogName, string>> = {
   changes: 'sluice:{records}:audit',
   'sign-ins': 'sluice:{records}:audit-sign-ins',
 }
-
-/** Maximum number of entries. In Redis, changes take some tens of megabytes, sign-ins a few. */
-const KEPT_ENTRIES: Readonly<Record<AuditLogName, number>> = { changes: 100_000, 'sign-ins': 20_000 }
 
 const CURSOR = /^\d{1,15}-\d{1,15}$/
 
@@ -40,7 +39,7 @@ export class RedisAuditLog {
   }
 
   /** Adds an entry with the current time. Resolves when Redis has it. */
-  async append(entry: Omit<AuditEntry, 'time'>): Promise<void> {
+  async append(entry: AuditedChange): Promise<void> {
     const written = JSON.stringify({ time: new Date().toISOString(), ...entry })
     const id = await this.#ask('XADD', 'MAXLEN', '~', String(KEPT_ENTRIES[this.#log]), '*', 'entry', written)
     // The id contains the time of Redis' clock. An instance whose clock is ahead must not remove entries too early.

@@ -4,7 +4,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { createClient, createCluster, createSentinel } from '@redis/client'
 import type { RedisClient, SendCommand } from 'sluice/redis'
-import type { StoreAddress } from '../config/addresses.ts'
+import type { StoreAddress } from '../config/store-address.ts'
 
 /** Pauses between attempts to connect: short at first, then up to two seconds, with jitter. */
 const FIRST_RETRY_MS = 50
@@ -12,7 +12,7 @@ const LONGEST_RETRY_MS = 2000
 
 const CONNECT_MS = 5000
 
-export type RedisAddress = Exclude<StoreAddress, { kind: 'memory' }>
+export type RedisAddress = Extract<StoreAddress, { readonly urls: readonly string[] }>
 
 interface NodeRedis {
   on(event: 'error', listener: (error: Error) => void): unknown

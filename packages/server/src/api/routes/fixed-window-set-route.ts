@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import Type from 'typebox'
 import { ServerError } from '../../errors.ts'
 import { show } from '../../input/near-word.ts'
-import { audited } from '../audited.ts'
+import { auditedChange } from '../audited.ts'
 import { success } from '../envelope.ts'
 import { headerClientId } from '../header-text.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
@@ -58,8 +58,13 @@ export function fixedWindowSetRoute(app: App, context: RouteContext): void {
       }
       const rules = { algorithm: 'fixed-window', limit, window: window * 1000, anchor: 'clock' }
       const known = policies.book.withPatterns(client, route)?.spec ?? { name: nameFor(client, route), client, route }
-      const { before, after } = await retryOnConflict(() => policies.put({ ...known, rules }))
-      await audited(context, request, { action: 'policy.put', target: after.name, before: before?.spec, after: after.spec })
+      await auditedChange(context, request, (note) =>
+        retryOnConflict(() =>
+          policies.put({ ...known, rules }, ({ before, after }) =>
+            note({ action: 'policy.put', target: after.name, before: before?.spec, after: after.spec }),
+          ),
+        ),
+      )
       return success({ client_id: client, route, limit, window })
     },
   )

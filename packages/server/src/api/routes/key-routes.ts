@@ -3,7 +3,7 @@
 import Type from 'typebox'
 import { ServerError } from '../../errors.ts'
 import type { ApiKey, NewApiKey } from '../../keys/key-ring.ts'
-import { audited } from '../audited.ts'
+import { auditedChange } from '../audited.ts'
 import { success } from '../envelope.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { type App, described, type RouteContext } from '../route-options.ts'
@@ -52,8 +52,13 @@ export function keyRoutes(app: App, context: RouteContext): void {
     },
     async (request, reply) => {
       const { name, scopes, expires_at } = request.body
-      const made = await retryOnConflict(() => keys.create({ name, scopes, ...expiry(expires_at) }))
-      await audited(context, request, { action: 'key.create', target: made.key.id, after: view(made.key) })
+      const made = await auditedChange(context, request, (note) =>
+        retryOnConflict(() =>
+          keys.create({ name, scopes, ...expiry(expires_at) }, (key) =>
+            note({ action: 'key.create', target: key.id, after: view(key) }),
+          ),
+        ),
+      )
       return reply.code(201).send(success(withSecret(made), 201))
     },
   )
@@ -80,8 +85,14 @@ export function keyRoutes(app: App, context: RouteContext): void {
     async (request, reply) => {
       const { grace_in_second, expires_at } = request.body
       const grace = grace_in_second === undefined ? {} : { graceMs: grace_in_second * 1000 }
-      const made = await retryOnConflict(() => keys.rotate(request.params.id, { ...grace, ...expiry(expires_at) }))
-      await audited(context, request, { action: 'key.rotate', target: request.params.id, after: view(made.key) })
+      const { id } = request.params
+      const made = await auditedChange(context, request, (note) =>
+        retryOnConflict(() =>
+          keys.rotate(id, { ...grace, ...expiry(expires_at) }, (key) =>
+            note({ action: 'key.rotate', target: id, after: view(key) }),
+          ),
+        ),
+      )
       return reply.code(201).send(success(withSecret(made), 201))
     },
   )
@@ -113,8 +124,11 @@ export function keyRoutes(app: App, context: RouteContext): void {
     },
     async (request) => {
       const force = request.query.force === 'true'
-      const revoked = await retryOnConflict(() => keys.revoke(request.params.id, { force }))
-      await audited(context, request, { action: 'key.revoke', target: revoked.id, after: view(revoked) })
+      const revoked = await auditedChange(context, request, (note) =>
+        retryOnConflict(() =>
+          keys.revoke(request.params.id, { force }, (key) => note({ action: 'key.revoke', target: key.id, after: view(key) })),
+        ),
+      )
       return success(view(revoked))
     },
   )

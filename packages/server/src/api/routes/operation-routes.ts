@@ -2,7 +2,7 @@
 
 import Type from 'typebox'
 import { SERVER_ERROR_CODES } from '../../errors.ts'
-import type { Service } from '../../service.ts'
+import { BACKEND_KINDS, type Service } from '../../service.ts'
 import { EXPOSITION_TYPE } from '../../stats/exposition.ts'
 import { failure, success } from '../envelope.ts'
 import { metricsText } from '../metrics.ts'
@@ -15,7 +15,7 @@ type Readiness = 'ready' | 'degraded' | 'starting' | 'draining' | 'store-down'
 
 const ReadyView = Type.Object({
   state: Type.Enum(['ready', 'degraded', 'starting', 'draining', 'store-down']),
-  store: Type.Enum(['memory', 'redis']),
+  store: Type.Enum([...BACKEND_KINDS]),
   records: RecordsState,
 })
 

@@ -4,7 +4,7 @@ import Type, { type TSchema } from 'typebox'
 import { ServerError } from '../../errors.ts'
 import { show } from '../../input/near-word.ts'
 import type { Policy } from '../../policies/policy.ts'
-import { audited } from '../audited.ts'
+import { auditedChange } from '../audited.ts'
 import { success } from '../envelope.ts'
 import { checkExpected, etagOf } from '../policy-etag.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
@@ -118,11 +118,14 @@ export function policyRoutes(app: App, context: RouteContext): void {
           `the policy is called ${show(name)} in the path, and ${show(written.name)} in the body`,
         )
       }
-      const { before, after } = await retryOnConflict(() => {
-        checkExpected(request.headers, name, policies.book.get(name))
-        return policies.put({ ...written, name })
-      })
-      await audited(context, request, { action: 'policy.put', target: name, before: before?.spec, after: after.spec })
+      const { before, after } = await auditedChange(context, request, (note) =>
+        retryOnConflict(() => {
+          checkExpected(request.headers, name, policies.book.get(name))
+          return policies.put({ ...written, name }, (change) =>
+            note({ action: 'policy.put', target: name, before: change.before?.spec, after: change.after.spec }),
+          )
+        }),
+      )
       const code = before === undefined ? 201 : 200
       return reply
         .code(code)
@@ -151,11 +154,14 @@ export function policyRoutes(app: App, context: RouteContext): void {
     },
     async (request) => {
       const { name } = request.params
-      const { before, after } = await retryOnConflict(() => {
-        checkExpected(request.headers, name, policies.book.get(name))
-        return policies.delete(name)
-      })
-      await audited(context, request, { action: 'policy.delete', target: name, before: before.spec, after: after?.spec })
+      const { before } = await auditedChange(context, request, (note) =>
+        retryOnConflict(() => {
+          checkExpected(request.headers, name, policies.book.get(name))
+          return policies.delete(name, (change) =>
+            note({ action: 'policy.delete', target: name, before: change.before.spec, after: change.after?.spec }),
+          )
+        }),
+      )
       return success(view(before))
     },
   )

@@ -1,4 +1,4 @@
-// Records (policies and keys) that Redis has lost: status and restore.
+// Records (policies and keys) that the store has lost: status and restore.
 
 import Type from 'typebox'
 import type { RestoreReport } from '../../service.ts'
@@ -46,7 +46,7 @@ export function recordsRoutes(app: App, context: RouteContext): void {
           id: 'restoreRecords',
           summary: 'Restore lost policies and keys',
           description:
-            'Writes the policies and keys that this instance knows to a Redis that lost them. Revoked keys stay revoked, deleted policies stay deleted, and changes after the loss are kept. Does nothing if nothing is lost. A request without a body means `{}`.',
+            'Writes the policies and keys that this instance knows to a store that lost them. Revoked keys stay revoked, deleted policies stay deleted, and changes after the loss are kept. Does nothing if nothing is lost. A request without a body means `{}`.',
           scope: 'admin',
           answers: { 200: envelope(RestoreView, 'The report of the restore, or the plan of a dry run.') },
           failures: [400, 409, 413, 415, 500, 503],
@@ -68,7 +68,7 @@ export function recordsRoutes(app: App, context: RouteContext): void {
         const before = { known_changes: loss?.known, found_changes: loss?.found }
         await audited(context, request, {
           action: 'records.restore',
-          target: 'redis',
+          target: service.storeFacts.kind,
           before,
           after: { ...counts, exact: isExact },
         })

@@ -1,6 +1,7 @@
 // Status of the service and its store, for the strip at the top of the dashboard.
 
 import Type from 'typebox'
+import { BACKEND_KINDS } from '../../service.ts'
 import type { Histogram } from '../../stats/histogram.ts'
 import { success } from '../envelope.ts'
 import { RecordsView, recordsView } from '../records-view.ts'
@@ -20,7 +21,7 @@ const StatusView = Type.Object({
   started_at: Type.String({ format: 'date-time' }),
   policies: Type.Integer({ description: 'Policies in force.' }),
   store: Type.Object({
-    kind: Type.Enum(['memory', 'redis']),
+    kind: Type.Enum([...BACKEND_KINDS]),
     up: Type.Boolean({ description: 'True if the store answers.' }),
     breaker_open: Type.Boolean({ description: 'True while the store is not called because it failed too often.' }),
     failure_mode: Type.Enum(['local', 'allow', 'deny', 'throw'], { description: 'The fallback if the store does not answer.' }),

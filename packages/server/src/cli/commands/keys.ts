@@ -37,7 +37,7 @@ function create(terminal: Terminal): Command {
     )
     .addOption(expires())
     .option('--data-folder <path>', 'create it directly in the data folder, while the service is stopped')
-    .option('--store <url>', 'create it directly in the Redis of a service with this store')
+    .option('--store <url>', 'create it directly in the database of a service with this store: Redis, PostgreSQL or SQLite')
     .option('--config <file>', 'create it directly where a service with this configuration file stores its keys')
     .addHelpText(
       'after',

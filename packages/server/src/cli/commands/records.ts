@@ -1,4 +1,4 @@
-// sluice records: policies and keys that Redis has lost, status and restore.
+// sluice records: policies and keys that the store has lost, status and restore.
 
 import { Command } from 'commander'
 import type { RecordNames, RecordsStatus, Restored } from '../../client/answers.ts'
@@ -11,8 +11,8 @@ const MOST_SHOWN = 20
 
 export function recordsCommand(terminal: Terminal): Command {
   return new Command('records')
-    .summary('policies and keys that Redis lost: status, restore')
-    .description('Reports and restores policies and keys that Redis has lost.')
+    .summary('policies and keys that the store lost: status, restore')
+    .description('Reports and restores policies and keys that the store has lost.')
     .addCommand(status(terminal))
     .addCommand(restore(terminal))
 }
@@ -21,7 +21,7 @@ function status(terminal: Terminal): Command {
   const command = new Command('status')
     .summary('check whether policies and keys were lost')
     .description(
-      'Reports whether Redis lacks changes of policies and keys that an instance has seen. Needs a key with the scope read.',
+      'Reports whether the store lacks changes of policies and keys that an instance has seen. Needs a key with the scope read.',
     )
     .addHelpText('after', '\nExit code: 0 if nothing is lost, 4 if something is.\n\nExamples:\n  $ sluice records status')
   asksService(command, terminal.env)
@@ -37,9 +37,9 @@ function restore(terminal: Terminal): Command {
   const command = new Command('restore')
     .summary('restore lost policies and keys')
     .description(
-      `Writes the policies and keys that the instance at --url knows to a Redis that lost them. Needs a key with the scope admin.
+      `Writes the policies and keys that the instance at --url knows to a store that lost them. Needs a key with the scope admin.
 
-Revoked keys stay revoked, deleted policies stay deleted, and changes after the loss are kept. Entries of the audit log that Redis lost are not restored, because no instance has them.`,
+Revoked keys stay revoked, deleted policies stay deleted, and changes after the loss are kept. Entries of the audit log that the store lost are not restored, because no instance has them.`,
     )
     .option('--dry-run', 'report the plan without doing it')
     .addHelpText('after', '\nExamples:\n  $ sluice records restore --dry-run\n  $ sluice records restore')
@@ -57,7 +57,7 @@ function statusLines({ state, since, knownChanges, foundChanges, knownBy, unread
     state === 'kept'
       ? ['Nothing is lost.']
       : [
-          `Redis lost policies or keys, noticed ${since?.toISOString()}: this instance is at change ${knownChanges}, Redis is at change ${foundChanges}.`,
+          `The store lost policies or keys, noticed ${since?.toISOString()}: this instance is at change ${knownChanges}, the store is at change ${foundChanges}.`,
           `Restore them with: sluice records restore${knownBy === undefined ? '' : ` --url <that instance>. It is ${knownBy}.`}`,
         ]
   return unreadable.count === 0 ? lines : [...lines, `cannot be read: ${listed(unreadable)}`]
@@ -71,7 +71,7 @@ function restoredLines({ dryRun, written, revoked, removed, kept, isExact }: Res
     ['kept as changed after the loss', kept],
   ] as const
   const lines = lists.filter(([, { count }]) => count > 0).map(([what, names]) => `${what}: ${listed(names)}`)
-  const doubt = isExact ? [] : ['The changes after the loss are not all known: every record in Redis counts as changed.']
+  const doubt = isExact ? [] : ['The changes after the loss are not all known: every record in the store counts as changed.']
   return lines.length === 0 ? [dryRun ? 'There is nothing to restore.' : 'Nothing had to be restored.'] : [...lines, ...doubt]
 }
 

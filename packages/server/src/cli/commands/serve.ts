@@ -33,6 +33,8 @@ export function serveCommand(terminal: Terminal): Command {
 Examples:
   $ sluice serve
   $ sluice serve --listen 0.0.0.0:8080 --store redis://redis:6379
+  $ sluice serve --store sqlite:./sluice.db
+  $ SLUICE_STORE=postgres://user:password@db.example/sluice sluice serve
   $ SLUICE_STORE=rediss://user:password@redis.example:6380 sluice serve --config sluice.yaml`,
     )
   return takesServeFlags(command).action(({ adminKeyFile, showKey, ...flags }: OwnFlags & ServeFlags) =>
@@ -69,7 +71,7 @@ async function start({ own: { adminKeyFile, showKey = false }, flags, terminal, 
     signal,
     onFirstKey: (secret) => {
       key = keepKey(secret, keyFile, terminal)
-      // If Redis was not reachable at the start, the key is created later.
+      // If the database was not reachable at the start, the key is created later.
       if (isWelcomed) printWelcome(service)
     },
   })

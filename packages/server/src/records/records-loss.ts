@@ -1,19 +1,18 @@
-// Lost changes of policies and keys. Instances inform each other with a notice, a text in Redis. While the notice exists, no instance
+// Lost changes of policies and keys. Instances inform each other with a notice, a text in the database. While the notice exists, no instance
 // makes a change.
 // Invariant: the notice expires when no instance repeats it, because the instance that wrote it may be gone for good.
 
 import { hostname } from 'node:os'
 import type { Position } from './found-records.ts'
-import { REMOVE_NOTICE, WRITE_NOTICE } from './records-programs.ts'
-import type { RunProgram } from './restore-records.ts'
+import type { RecordsDatabase } from './records-database.ts'
 
 /** Lifetime of the notice. Each poll renews it. */
 const NOTICE_MS = 10_000
 
-/** Redis lacks changes that an instance has seen. */
+/** The database lacks changes that an instance has seen. */
 export interface Loss {
   readonly sinceMs: number
-  /** Number of the last change that this instance knows, and of the last change in Redis. */
+  /** Number of the last change that this instance knows, and of the last change in the database. */
   readonly known: number
   readonly found: number
   /** The instance that knows the most changes, if it is not this one: `process 7 on a-host, since …`. */
@@ -21,14 +20,14 @@ export interface Loss {
 }
 
 export class LossWatch {
-  readonly #run: RunProgram
+  readonly #database: RecordsDatabase
   readonly #onLoss: (loss: Loss | undefined) => void
   #loss: Loss | undefined
   /** The notice of this instance. It begins with the number of the last change that this instance knows. */
   #notice = ''
 
-  constructor(run: RunProgram, onLoss: (loss: Loss | undefined) => void = () => {}) {
-    this.#run = run
+  constructor(database: RecordsDatabase, onLoss: (loss: Loss | undefined) => void = () => {}) {
+    this.#database = database
     this.#onLoss = onLoss
   }
 
@@ -36,23 +35,23 @@ export class LossWatch {
     return this.#loss
   }
 
-  /** Redis lacks changes that this instance has seen: informs the other instances. */
+  /** The database lacks changes that this instance has seen: informs the other instances. */
   async announce({ last }: Position, found: Position): Promise<void> {
     const since = new Date(this.#loss?.sinceMs ?? Date.now()).toISOString()
     this.#notice = `${last} process ${process.pid} on ${hostname()}, since ${since}`
-    // If Redis cannot be written to now, a later poll tries again.
-    const current = String(await this.#run(WRITE_NOTICE, this.#notice, String(NOTICE_MS)).catch(() => this.#notice))
+    // If the database cannot be written to now, a later poll tries again.
+    const current = await this.#database.writeNotice(this.#notice, NOTICE_MS).catch(() => this.#notice)
     this.#begin({ known: last, found: found.last, knownBy: current === this.#notice ? undefined : ownerOf(current) })
   }
 
-  /** Redis has everything that this instance has seen. A notice of another instance means that it has seen more. */
+  /** The database has everything that this instance has seen. A notice of another instance means that it has seen more. */
   async update(notice: string, found: Position): Promise<void> {
     if (notice !== '' && notice !== this.#notice) return this.learn(notice, found.last, found)
-    if (notice !== '') await this.#run(REMOVE_NOTICE, notice).catch(() => {})
+    if (notice !== '') await this.#database.removeNotice(notice).catch(() => {})
     this.end()
   }
 
-  /** Another instance knows more than this one and than Redis. */
+  /** Another instance knows more than this one and than the database. */
   learn(notice: string, known: number, found: Position): void {
     this.#begin({ known, found: found.last, knownBy: ownerOf(notice) })
   }

@@ -1,44 +1,29 @@
-// Brings the records that an instance knows up to those in Redis, and finds out if Redis has lost some.
-// Invariant: changes are applied in their order, or all records are read again. Records from a Redis that lost some are never taken as
-// complete.
+// Brings the records that an instance knows up to those in the database, and finds out if the database has lost some.
+// Invariant: changes are applied in their order, or all records are read again. Records from a database that lost some are never taken
+// as complete.
 
 import type { Change } from '../data/records.ts'
 import { withEarliestEnd } from '../keys/earliest-end.ts'
-import {
-  countOf,
-  differences,
-  type FoundRecords,
-  KINDS,
-  type KnownRecords,
-  type LoadReply,
-  type Position,
-  readChange,
-  readLoaded,
-  readMarks,
-  type StreamEntry,
-} from './found-records.ts'
+import { countOf, differences, type FoundRecords, KINDS, type KnownRecords, type Position } from './found-records.ts'
 import type { LocalRecords } from './local-records.ts'
+import type { RecordsDatabase } from './records-database.ts'
 import type { LossWatch } from './records-loss.ts'
-import { FOLLOW, LOAD } from './records-programs.ts'
-import type { RunProgram } from './restore-records.ts'
-
-type FollowReply = readonly [number, string, string, string, 0 | 1, readonly StreamEntry[], readonly string[], number, number]
 
 export class RecordsFollower {
   readonly #local: LocalRecords
   readonly #losses: LossWatch
-  readonly #run: RunProgram
+  readonly #database: RecordsDatabase
   #isRead = false
-  /** The state of Redis that was last searched for revocations. */
+  /** The state of the database that was last searched for revocations. */
   #examined = ''
 
-  constructor(local: LocalRecords, losses: LossWatch, run: RunProgram) {
+  constructor(local: LocalRecords, losses: LossWatch, database: RecordsDatabase) {
     this.#local = local
     this.#losses = losses
-    this.#run = run
+    this.#database = database
   }
 
-  /** True once Redis has been read. */
+  /** True once the database has been read. */
   get isRead(): boolean {
     return this.#isRead
   }
@@ -47,34 +32,31 @@ export class RecordsFollower {
   async catchUp(): Promise<readonly Change[]> {
     const { known } = this.#local
     if (known === undefined) return this.#readAll()
-    const { last, mark, origin } = known.position
-    const reply = (await this.#run(FOLLOW, String(last), mark, origin)) as FollowReply
-    const [foundLast, foundMark, foundOrigin, notice, isThere, entries, marks, policies, keys] = reply
-    const found: Position = { last: foundLast, mark: foundMark, origin: foundOrigin }
-    if (isThere === 0) return this.#enterLoss(found)
-    const changes = entries.map(readChange)
-    const isWhole = changes.length === foundLast - last && changes.every((change) => change !== undefined)
+    const { last, mark } = known.position
+    const { position: found, lost, isThere, changes, marks, counts } = await this.#database.follow(known.position)
+    if (!isThere) return this.#enterLoss(found)
+    const isWhole = changes.length === found.last - last && changes.every((change) => change !== undefined)
     // A copy of version 1 does not say which changes it includes.
     if (!isWhole || (!this.#isRead && mark === '')) return this.#readAll()
-    this.#local.moveTo(found, readMarks(marks))
+    this.#local.moveTo(found, marks)
     this.#local.apply(changes)
-    const [morePolicies, moreKeys] = [policies - this.#local.sizeOf('policy'), keys - this.#local.sizeOf('key')]
+    const [morePolicies, moreKeys] = [counts.policy - this.#local.sizeOf('policy'), counts.key - this.#local.sizeOf('key')]
     // Records have disappeared without being deleted.
     if (morePolicies < 0 || moreKeys < 0) return [...changes, ...(await this.#enterLoss(found))]
     if (!this.#isRead || morePolicies > 0 || moreKeys > 0) return [...changes, ...(await this.#readAll())]
-    await this.#losses.update(notice, found)
+    await this.#losses.update(lost, found)
     return changes
   }
 
   /** Reads all records. Returns the resulting changes. */
   async #readAll(): Promise<readonly Change[]> {
-    const found = await this.#load()
-    // Another instance knows more than Redis has, and this instance knows nothing. So the records in Redis must not be taken as complete.
+    const found = await this.#database.load()
+    // Another instance knows more than the database has, and this instance knows nothing. So the records must not be taken as complete.
     if (found.lost !== '' && this.#local.known === undefined) {
       this.#losses.learn(found.lost, 0, found.position)
       return []
     }
-    // Redis may have lost something since FOLLOW found it complete.
+    // The database may have lost something since `follow` found it complete.
     if (this.#local.known !== undefined && !this.#includesKnown(found)) return this.#enterLoss(found.position)
     this.#isRead = true
     this.#local.moveTo(found.position, found.marks)
@@ -83,7 +65,7 @@ export class RecordsFollower {
     return changes
   }
 
-  /** True if Redis has everything that this instance has seen. The program FOLLOW does the same check. */
+  /** True if the database has everything that this instance has seen. `follow` does the same check. */
   #includesKnown(found: FoundRecords): boolean {
     const { last, mark, origin } = (this.#local.known as KnownRecords).position
     const { position, marks, tables, unreadable, isShort } = found
@@ -94,11 +76,11 @@ export class RecordsFollower {
     return position.last > last || KINDS.every((kind) => countOf(kind, tables, unreadable) >= this.#local.sizeOf(kind))
   }
 
-  /** Redis lacks changes that this instance has seen. Applies and returns revocations that are new in Redis. */
+  /** The database lacks changes that this instance has seen. Applies and returns revocations that are new in it. */
   async #enterLoss(found: Position): Promise<readonly Change[]> {
     const { position, tables: known } = this.#local.known as KnownRecords
     const state = JSON.stringify(found)
-    const loaded = this.#examined === state ? undefined : await this.#load()
+    const loaded = this.#examined === state ? undefined : await this.#database.load()
     if (loaded !== undefined && this.#isSame(loaded)) {
       this.#isRead = true
       this.#local.moveTo(loaded.position, loaded.marks)
@@ -118,16 +100,12 @@ export class RecordsFollower {
   }
 
   /**
-   * True if Redis has the same records on a branch that is at least as long: they were restored twice, and Redis lost the first restore
-   * with its mark.
+   * True if the database has the same records on a branch that is at least as long: they were restored twice, and the database lost the
+   * first restore with its mark.
    */
   #isSame({ position, marks, tables, isShort }: FoundRecords): boolean {
     const { position: ours, tables: known } = this.#local.known as KnownRecords
     if (isShort || position.mark === '' || position.last < ours.last || Math.max(...marks.values()) > position.last) return false
     return KINDS.every((kind) => differences(kind, known[kind], tables[kind]).length === 0)
-  }
-
-  async #load(): Promise<FoundRecords> {
-    return readLoaded((await this.#run(LOAD)) as LoadReply)
   }
 }

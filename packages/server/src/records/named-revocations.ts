@@ -1,12 +1,10 @@
-// Shares revoked keys between instances through Redis while records are lost, so that an instance with an older copy refuses them
-// too.
+// Shares revoked keys between instances through the database while records are lost, so that an instance with an older copy refuses
+// them too.
 // Invariant: everything that is sent and read is bounded. The list expires when no instance repeats it.
 
 import type { Change } from '../data/records.ts'
 import { withEarliestEnd } from '../keys/earliest-end.ts'
-import { pairsOf } from './found-records.ts'
-import { NAME_REVOKED, NAMED_REVOKED } from './records-programs.ts'
-import type { RunProgram } from './restore-records.ts'
+import type { RecordsDatabase } from './records-database.ts'
 
 /** Lifetime of the list. Each poll renews it. */
 const NAMED_FOR_MS = 10_000
@@ -23,19 +21,17 @@ const LONGEST_ID = 64
 type Keys = ReadonlyMap<string, unknown>
 
 /** Adds the keys that are revoked here to the list. Returns changes that revoke the keys in the list. */
-export async function shareRevoked(keys: Keys, run: RunProgram): Promise<readonly Change[]> {
+export async function shareRevoked(keys: Keys, database: RecordsDatabase): Promise<readonly Change[]> {
   const revoked = [...keys]
     .map(([id, value]) => [id, (value as { revokedAt?: unknown } | null)?.revokedAt] as const)
     .filter((named): named is [string, number] => typeof named[1] === 'number' && named[0].length <= LONGEST_ID)
     .sort(([, a], [, b]) => b - a)
     .slice(0, MOST_BY_ONE)
-  const facts = [NAMED_FOR_MS, MOST_BY_ALL, ...revoked.flat()].map(String)
-  if (revoked.length > 0) await run(NAME_REVOKED, ...facts)
-  const named = (await run(NAMED_REVOKED)) as readonly string[]
-  return [...pairsOf(named)].flatMap(([id, at]): Change[] => {
+  if (revoked.length > 0) await database.nameRevoked(revoked, { forMs: NAMED_FOR_MS, most: MOST_BY_ALL })
+  return (await database.namedRevoked()).flatMap(([id, revokedAt]): Change[] => {
     const ours = keys.get(id)
-    const value = withEarliestEnd(ours, { revokedAt: Number(at) })
+    const value = withEarliestEnd(ours, { revokedAt })
     const isNew = (ours as { revokedAt?: unknown } | undefined)?.revokedAt === undefined
-    return isNew && value !== ours && Number.isFinite(Number(at)) ? [{ kind: 'key', id, value }] : []
+    return isNew && value !== ours && Number.isFinite(revokedAt) ? [{ kind: 'key', id, value }] : []
   })
 }

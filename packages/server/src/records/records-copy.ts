@@ -1,7 +1,7 @@
-// A local copy of the records in Redis, in the data folder. An instance starts with it while Redis does not answer, and uses it to
-// detect whether Redis has lost something.
-// Invariant: the copy is used only if it is complete and belongs to this Redis. It is replaced only by records that include it. A copy
-// of another Redis, or one that cannot be read, is moved aside first. One of a newer version is not touched.
+// A local copy of the records in a database, in the data folder. An instance starts with it while the database does not answer, and
+// uses it to detect whether the database has lost something.
+// Invariant: the copy is used only if it is complete and belongs to this database. It is replaced only by records that include it. A
+// copy of another database, or one that cannot be read, is moved aside first. One of a newer version is not touched.
 
 import { mkdir, readFile, rename } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -14,10 +14,15 @@ import { messageOf, ServerError } from '../errors.ts'
 import { KINDS, type KnownRecords, type Marks, type Position } from './found-records.ts'
 import type { CopiedRecords } from './local-records.ts'
 
-export const COPY_FILE = 'redis-copy.jsonl'
+/** The file for the copy of records in a kind of database, such as `redis`. */
+export function copyFileOf(kind: string): string {
+  return `${kind}-copy.jsonl`
+}
 
 /** Name for a copy that is moved aside. Only the latest such copy is kept. */
-const ASIDE = 'redis-copy.aside.jsonl'
+function asideFileOf(kind: string): string {
+  return `${kind}-copy.aside.jsonl`
+}
 
 /** Version 1 had neither position nor marks. */
 const VERSION = 2
@@ -28,7 +33,7 @@ const WRITE_AFTER_MS = 5000
 /** Lines that are written at a time. Checks run in between. */
 const LINES_A_CHUNK = 500
 
-/** Position of a copy of version 1, which has none. Any Redis with at least one change is accepted as newer. */
+/** Position of a copy of version 1, which has none. Any database with at least one change is accepted as newer. */
 const UNKNOWN_POSITION: Position = { last: 1, mark: '', origin: '' }
 
 interface Head {
@@ -41,7 +46,9 @@ interface Head {
 
 export interface RecordsCopyOptions {
   readonly folder: string
-  /** Identifies the Redis that is copied: its address without passwords. */
+  /** The kind of the database that is copied, for the name of the file. */
+  readonly kind: string
+  /** Identifies the database: its address without passwords. */
   readonly source: string
   readonly onError: (error: ServerError) => void
 }
@@ -58,14 +65,14 @@ export class RecordsCopy {
 
   private constructor(folder: string, lock: FolderLock, options: RecordsCopyOptions) {
     this.#folder = folder
-    this.#path = join(folder, COPY_FILE)
+    this.#path = join(folder, copyFileOf(options.kind))
     this.#lock = lock
     this.#options = options
   }
 
   /** Returns the records of the copy, or undefined if they cannot be used. Needs no lock, since the file is replaced as a whole. */
-  static async read({ folder, source, onError }: RecordsCopyOptions): Promise<CopiedRecords | undefined> {
-    const path = join(resolve(folder), COPY_FILE)
+  static async read({ folder, kind, source, onError }: RecordsCopyOptions): Promise<CopiedRecords | undefined> {
+    const path = join(resolve(folder), copyFileOf(kind))
     try {
       return copiedFrom(await readCopy(path), source)
     } catch (error) {
@@ -114,7 +121,7 @@ export class RecordsCopy {
     if (this.#isOurs) return
     const found = await readCopy(this.#path)
     if (found !== 'none' && copiedFrom(found, this.#options.source) === undefined) {
-      await rename(this.#path, join(this.#folder, ASIDE))
+      await rename(this.#path, join(this.#folder, asideFileOf(this.#options.kind)))
     }
     this.#isOurs = true
   }

@@ -1,29 +1,25 @@
-// Records (policies and keys) in Redis, for any number of instances: one hash for each kind, and a stream of changes that every
-// instance polls twice a second.
+// Records (policies and keys) in a database, for any number of instances. Every instance polls the changes twice a second, and sooner
+// if it is told that there are some.
 // An instance is in one of three states:
 // - unread: it knows nothing yet, or only a local copy;
-// - kept: Redis has everything that the instance has seen;
-// - lost: Redis lacks changes that this or another instance has seen. Every instance goes on with what it knows, no instance makes
-//   a change, and an instance that knows nothing waits. The state ends with `restore`, or when Redis has everything again.
+// - kept: the database has everything that the instance has seen;
+// - lost: the database lacks changes that this or another instance has seen. Every instance goes on with what it knows, no instance
+//   makes a change, and an instance that knows nothing waits. The state ends with `restore`, or when the database has everything again.
 // Invariant: a change is made only by an instance that has seen all changes before it. Every instance applies all changes in their
 // order, or reads all records again. A key that was seen revoked stays revoked.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import type { SendCommand } from 'sluice/redis'
-import type { Change, RecordKind, Records } from '../data/records.ts'
+import type { Change, ChangeNote, RecordKind, Records } from '../data/records.ts'
 import { ServerError } from '../errors.ts'
-import { KINDS, type KnownRecords, type UnreadableRecord, writtenChanges } from './found-records.ts'
+import type { KnownRecords, UnreadableRecord } from './found-records.ts'
 import { type CopiedRecords, LocalRecords, type LocalRecordsOptions } from './local-records.ts'
 import { shareRevoked } from './named-revocations.ts'
 import { type OwedRevocation, OwedRevocations } from './owed-revocations.ts'
+import type { RecordsDatabase } from './records-database.ts'
 import { RecordsFollower } from './records-follower.ts'
 import { type Loss, LossWatch } from './records-loss.ts'
-import { COMMIT, KEPT_CHANGES, KEPT_MARKS, RECORD_KEYS } from './records-programs.ts'
-import { askRedis } from './redis-answers.ts'
 import { type RestorePlan, withRevoked } from './restore-plan.ts'
 import { makeMark, planFor, restoreKnown } from './restore-records.ts'
-
-const FIRST_START = 'sluice:{records}:first-start'
 
 const POLL_EVERY_MS = 500
 
@@ -35,16 +31,17 @@ const FIRST_START_MS = 10_000
 
 type CommitCheck = () => ServerError | undefined
 
-export interface RedisRecordsOptions extends LocalRecordsOptions {
-  readonly send: SendCommand
-  /** Called after each poll: undefined if Redis answered, otherwise the error. */
+export interface SharedRecordsOptions extends LocalRecordsOptions {
+  readonly database: RecordsDatabase
+  /** Called after each poll: undefined if the database answered, otherwise the error. */
   readonly onPoll?: (error: ServerError | undefined) => void
-  /** Called with the loss when changes were lost, and with undefined when Redis has everything again. */
+  /** Called with the loss when changes were lost, and with undefined when the database has everything again. */
   readonly onLoss?: (loss: Loss | undefined) => void
 }
 
-export class RedisRecords implements Records {
-  readonly #options: RedisRecordsOptions
+export class SharedRecords implements Records {
+  readonly #options: SharedRecordsOptions
+  readonly #database: RecordsDatabase
   readonly #local: LocalRecords
   readonly #closing = new AbortController()
   readonly #losses: LossWatch
@@ -55,15 +52,20 @@ export class RedisRecords implements Records {
   /** Number of failed commits, and the last error. Commits that were requested before a failure fail with it. */
   #failures = 0
   #failure: unknown
+  /** Ends the pause before the next poll. Set during the pause. */
+  #wake: (() => void) | undefined
+  /** True if the next poll must not wait. */
+  #isNudged = false
 
-  constructor(options: RedisRecordsOptions) {
+  constructor(options: SharedRecordsOptions) {
     this.#options = options
+    this.#database = options.database
     this.#local = new LocalRecords(options)
-    this.#losses = new LossWatch(this.#run, options.onLoss)
-    this.#follower = new RecordsFollower(this.#local, this.#losses, this.#run)
+    this.#losses = new LossWatch(this.#database, options.onLoss)
+    this.#follower = new RecordsFollower(this.#local, this.#losses, this.#database)
   }
 
-  /** True once Redis has been read. */
+  /** True once the database has been read. */
   get isRead(): boolean {
     return this.#follower.isRead
   }
@@ -81,14 +83,14 @@ export class RedisRecords implements Records {
     return this.#local.known
   }
 
-  /** Loads a local copy. It is used until Redis has been read, and Redis is compared with it. */
+  /** Loads a local copy. It is used until the database has been read, and the database is compared with it. */
   loadCopy({ records, position, marks }: CopiedRecords): void {
     if (this.known !== undefined) return
     this.#local.moveTo(position, marks)
     this.#local.apply(records)
   }
 
-  /** Starts polling until it is closed. Resolves when Redis has answered and records are known. */
+  /** Starts polling until it is closed. Resolves when the database has answered and records are known. */
   async start(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#follow(resolve)
@@ -103,13 +105,13 @@ export class RedisRecords implements Records {
     return this.#local.watch(listener)
   }
 
-  commit(changes: readonly Change[], refusal?: CommitCheck): Promise<void> {
+  commit(changes: readonly Change[], refusal?: CommitCheck, note?: ChangeNote): Promise<void> {
     const failures = this.#failures
     return this.#inTurn(async () => {
       if (this.#failures !== failures) throw this.#failure
       let refused: ServerError | undefined
       try {
-        refused = await this.#commit(changes, refusal)
+        refused = await this.#commit(changes, refusal, note)
       } catch (error) {
         this.#failures += 1
         this.#failure = error
@@ -124,9 +126,15 @@ export class RedisRecords implements Records {
     return this.#inTurn(async () => {
       await this.#follower.catchUp()
       if (this.loss === undefined || this.known === undefined) return
-      // If Redis cannot be written to now, a later poll tries again.
-      this.#local.applyRevocations(await shareRevoked(this.all('key'), this.#run).catch(() => []))
+      // If the database cannot be written to now, a later poll tries again.
+      this.#local.applyRevocations(await shareRevoked(this.all('key'), this.#database).catch(() => []))
     })
+  }
+
+  /** Polls soon: another instance has probably made a change. */
+  nudge(): void {
+    this.#isNudged = true
+    this.#wake?.()
   }
 
   owe(change: Change, refusal: () => ServerError | undefined): void {
@@ -140,14 +148,14 @@ export class RedisRecords implements Records {
       const { known, loss } = this
       if (loss === undefined) return undefined
       if (known === undefined || loss.knownBy !== undefined) {
-        const message = `Redis lost changes that another instance knows: restore from ${loss.knownBy ?? 'that one'}`
+        const message = `${this.#database.title} lost changes that another instance knows: restore from ${loss.knownBy ?? 'that one'}`
         throw new ServerError('ERR_RECORDS_BEHIND', message)
       }
       if (dryRun) {
-        const { isThere, plan } = await planFor(known, this.#run)
+        const { isThere, plan } = await planFor(known, this.#database)
         return isThere ? undefined : withRevoked(plan, this.#owed.due(this.all('key')))
       }
-      const restored = await restoreKnown(known, this.#run)
+      const restored = await restoreKnown(known, this.#database)
       // Another instance has restored the records since `catchUp` above.
       if (restored === undefined) {
         await this.#follower.catchUp()
@@ -161,19 +169,21 @@ export class RedisRecords implements Records {
     })
   }
 
-  /** True if this instance creates the first key. Of several instances that start at once on an empty Redis, only one does. */
-  async isFirst(): Promise<boolean> {
-    return (await this.#ask(['SET', FIRST_START, '1', 'NX', 'PX', String(FIRST_START_MS)])) === 'OK'
+  /** True if this instance creates the first key. Of several instances that start at once on an empty database, only one does. */
+  isFirst(): Promise<boolean> {
+    return this.#database.claimFirstStart(FIRST_START_MS)
   }
 
   async close(): Promise<void> {
     this.#closing.abort()
+    this.#wake?.()
     await this.#turn
   }
 
   async #follow(onFirst: () => void): Promise<void> {
     const { signal } = this.#closing
     while (!signal.aborted) {
+      this.#isNudged = false
       try {
         await this.poll()
         if (this.known !== undefined) onFirst()
@@ -183,47 +193,57 @@ export class RedisRecords implements Records {
       } catch (error) {
         this.#options.onPoll?.(error as ServerError)
       }
-      await pause(POLL_EVERY_MS, undefined, { ref: false, signal }).catch(() => {})
+      if (!this.#isNudged && !signal.aborted) await this.#pause()
     }
   }
 
+  /** Waits for the time of the next poll, a nudge or the end. */
+  async #pause(): Promise<void> {
+    const woken = new AbortController()
+    this.#wake = () => woken.abort()
+    await pause(POLL_EVERY_MS, undefined, { ref: false, signal: woken.signal }).catch(() => {})
+    this.#wake = undefined
+  }
+
   /** Returns the refusal, or undefined if the changes were committed. */
-  async #commit(changes: readonly Change[], refusal: CommitCheck = () => undefined): Promise<ServerError | undefined> {
+  async #commit(
+    changes: readonly Change[],
+    refusal: CommitCheck = () => undefined,
+    note?: ChangeNote,
+  ): Promise<ServerError | undefined> {
     if (changes.length === 0) return undefined
     const kinds = new Set(changes.map(({ kind }) => kind))
     for (let tries = 0; tries < TRIES; tries++) {
       if (!this.isRead) await this.#follower.catchUp()
       const { known } = this
-      if (this.loss !== undefined || known === undefined) throw lostError()
-      // `refusal` judges the records at `known`. If Redis has later changes, nothing is written.
+      if (this.loss !== undefined || known === undefined) throw this.#lostError()
+      // `refusal` judges the records at `known`. If the database has later changes, nothing is written.
       const refused = refusal()
       if (refused !== undefined) return refused
-      const { last, mark, origin } = known.position
-      const made = makeMark()
-      const facts = [
-        last,
+      const mark = makeMark()
+      const position = await this.#database.commit({
+        seen: known.position,
         mark,
-        made,
-        origin || makeMark(),
-        KEPT_CHANGES,
-        KEPT_MARKS,
-        ...KINDS.map((kind) => this.#local.sizeOf(kind)),
-      ].map(String)
-      const [now, text] = (await this.#run(COMMIT, ...facts, ...writtenChanges(changes))) as [number, string]
-      if (now >= 0) {
-        this.#local.moveTo({ last: now, mark: made, origin: text }, new Map([[made, now]]))
+        origin: known.position.origin || makeMark(),
+        counts: { policy: this.#local.sizeOf('policy'), key: this.#local.sizeOf('key') },
+        changes,
+        ...(note && { entry: note.entry }),
+      })
+      if (position !== undefined) {
+        this.#local.moveTo(position, new Map([[mark, position.last]]))
         for (const change of changes) this.#local.set(change)
+        if (note !== undefined) note.isStored = this.#database.storesEntries
         return undefined
       }
       const missed = await this.#follower.catchUp()
       // The change was validated against outdated data.
       if (missed.some(({ kind }) => kinds.has(kind))) break
     }
-    if (this.loss !== undefined) throw lostError()
+    if (this.loss !== undefined) throw this.#lostError()
     throw new ServerError('ERR_CONFLICT', 'another instance made a change at the same moment: check its change and try again')
   }
 
-  /** Writes revocations that Redis lacks, if changes are possible. */
+  /** Writes revocations that the database lacks, if changes are possible. */
   async writeOwed(): Promise<void> {
     if (this.loss !== undefined) return
     await this.#inTurn(async () => {
@@ -249,22 +269,14 @@ export class RedisRecords implements Records {
     return written
   }
 
-  readonly #run = (program: string, ...args: string[]): Promise<unknown> =>
-    this.#ask(['EVAL', program, String(RECORD_KEYS.length), ...RECORD_KEYS, ...args])
-
-  #ask(command: readonly string[]): Promise<unknown> {
-    return askRedis(this.#options.send, RECORD_KEYS[0], command)
-  }
-
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#turn.then(work)
     this.#turn = turn.catch(() => {})
     return turn
   }
-}
 
-function lostError(): ServerError {
-  const message =
-    'Redis lost changes of policies and keys, and nothing can be changed until they are restored: run sluice records restore'
-  return new ServerError('ERR_RECORDS_LOST', message)
+  #lostError(): ServerError {
+    const message = `${this.#database.title} lost changes of policies and keys, and nothing can be changed until they are restored: run sluice records restore`
+    return new ServerError('ERR_RECORDS_LOST', message)
+  }
 }

@@ -1,4 +1,4 @@
-// Merges two states of the records: the one that an instance knows, and the one of a Redis that lost a part of it.
+// Merges two states of the records: the one that an instance knows, and the one of a database that lost a part of it.
 // Invariant: a key that is revoked in either state is revoked. A change after the loss stands. Everything else is as the instance
 // knows it, so a policy that was deleted before the loss stays deleted.
 
@@ -15,17 +15,17 @@ export interface RecordName {
 export interface RestorePlan {
   /** The merged records. */
   readonly tables: Tables
-  /** The changes that Redis needs. */
+  /** The changes that the database needs. */
   readonly changes: readonly Change[]
-  /** Records that Redis lacks or has in an earlier form. */
+  /** Records that the database lacks or has in an earlier form. */
   readonly written: readonly RecordName[]
-  /** The keys among `written` that are revoked and that Redis would accept. */
+  /** The keys among `written` that are revoked and that the database would accept. */
   readonly revoked: readonly RecordName[]
-  /** Records in Redis that were deleted before the loss, or whose patterns a policy from after the loss has taken. */
+  /** Records in the database that were deleted before the loss, or whose patterns a policy from after the loss has taken. */
   readonly removed: readonly RecordName[]
   /** Records that were changed after the loss. They are not overwritten. */
   readonly kept: readonly RecordName[]
-  /** False if the changes after the loss are not all known. Then every record in Redis counts as changed. */
+  /** False if the changes after the loss are not all known. Then every record in the database counts as changed. */
   readonly isExact: boolean
 }
 

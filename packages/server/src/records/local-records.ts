@@ -1,5 +1,5 @@
 // The records that this instance knows, and its position in the stream of changes.
-// Invariant: a key that was seen revoked stays revoked, whatever Redis says later.
+// Invariant: a key that was seen revoked stays revoked, whatever the database says later.
 
 import type { Change, RecordKind } from '../data/records.ts'
 import { withEarliestEnd } from '../keys/earliest-end.ts'
@@ -14,12 +14,12 @@ import {
   type Tables,
   type UnreadableRecord,
 } from './found-records.ts'
-import { KEPT_MARKS } from './records-programs.ts'
+import { KEPT_MARKS } from './records-database.ts'
 
 export interface LocalRecordsOptions {
   /** Called after each change, from this instance or another. */
   readonly onChange?: () => void
-  /** Called once for each record in Redis that cannot be read. */
+  /** Called once for each record in the database that cannot be read. */
   readonly onUnreadable?: (record: UnreadableRecord) => void
 }
 
@@ -32,7 +32,7 @@ export interface CopiedRecords {
 
 export class LocalRecords {
   readonly tables = emptyTables()
-  /** Keys whose revocation Redis had lost. It must be written again. */
+  /** Keys whose revocation the database had lost. It must be written again. */
   readonly lostRevocations = new Set<string>()
   readonly #options: LocalRecordsOptions
   readonly #listeners = new Set<(change: Change) => void>()
@@ -50,7 +50,7 @@ export class LocalRecords {
     return this.#position && { tables: this.tables, position: this.#position, marks: this.#marks }
   }
 
-  /** Records in Redis that cannot be read. */
+  /** Records in the database that cannot be read. */
   get unreadable(): readonly UnreadableRecord[] {
     return [...this.#unreadable.values()]
   }
@@ -82,7 +82,7 @@ export class LocalRecords {
     return changes
   }
 
-  /** Number of records of a kind that Redis should have. */
+  /** Number of records of a kind that the database should have. */
   sizeOf(kind: RecordKind): number {
     return countOf(kind, this.tables, this.unreadable)
   }
@@ -98,7 +98,7 @@ export class LocalRecords {
     }
   }
 
-  /** Applies revocations that another instance knows and Redis may lack. */
+  /** Applies revocations that another instance knows and the database may lack. */
   applyRevocations(changes: readonly Change[]): void {
     this.apply(changes)
     for (const { id } of changes) this.lostRevocations.add(id)

@@ -1,0 +1,72 @@
+// The audit logs in databases: the same pages and bounds everywhere.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { DATABASE_NAMES, openConnected, TEST_DATABASES, type TestDatabase } from '../../test/databases/test-database.ts'
+import type { AuditPage } from './audit-entry.ts'
+import type { AuditTrail } from './audit-trail.ts'
+
+const entry = (n: number) => ({ actor: 'k1', action: 'policy.put', target: `p${n}`, after: { text: 'ä'.repeat(n % 50) } })
+
+const targetsOf = (pages: readonly AuditPage[]): string[] => pages.flatMap(({ entries }) => entries.map(({ target }) => target))
+
+/** Reads every page, newest first. */
+async function pagesOf(trail: AuditTrail, limit: number): Promise<AuditPage[]> {
+  const pages = [await trail.read({ limit })]
+  for (let next = pages[0].next; next !== undefined; next = pages.at(-1)?.next)
+    pages.push(await trail.read({ before: next, limit }))
+  return pages
+}
+
+describe.each(DATABASE_NAMES)('%s', (name) => {
+  let database: TestDatabase
+
+  beforeAll(async () => {
+    database = await TEST_DATABASES[name]()
+  })
+  beforeEach(() => database.clear())
+  afterAll(() => database.stop())
+
+  test('an entry is read back unchanged, with its time, whatever it contains', async () => {
+    const { audit } = await openConnected(database)
+    const said = {
+      actor: 'k1',
+      action: 'policy.put',
+      target: 'a\0\n"x"\\ \ud800 ? $1',
+      before: null,
+      after: { rules: ['5/minute'], text: '\0\ud800' },
+      requestId: 'r1',
+      address: '127.0.0.1',
+    }
+    await audit.append(said)
+    const { entries, next } = await audit.read()
+    expect(entries).toEqual([{ time: expect.stringMatching(/^20\d\d-.*Z$/), ...said }])
+    expect(next).toBeUndefined()
+    expect((await audit.read({ target: said.target })).entries).toEqual(entries)
+  })
+
+  test('pages contain every entry once, newest first, for any page size and while entries are added', async () => {
+    const { audit } = await openConnected(database)
+    for (let i = 0; i < 60; i++) await audit.append(entry(i))
+    const expected = Array.from({ length: 60 }, (_, i) => `p${59 - i}`)
+    for (const limit of [7, 20, 60, 1000]) expect(targetsOf(await pagesOf(audit, limit))).toEqual(expected)
+    const first = await audit.read({ limit: 5 })
+    await audit.append(entry(60))
+    const second = await audit.read({ limit: 5, before: first.next as string })
+    expect(targetsOf([first, second])).toEqual(expected.slice(0, 10))
+    expect(targetsOf([await audit.read({ target: 'p7' })])).toEqual(['p7'])
+  })
+
+  test('an empty log is empty, and an invalid cursor is refused', async () => {
+    const { audit } = await openConnected(database)
+    expect(await audit.read()).toEqual({ entries: [], next: undefined })
+    for (const before of ['', 'x', '-1', '1-2-3', "1'", '1e3']) {
+      await expect(audit.read({ before })).rejects.toMatchObject({ code: 'ERR_INPUT' })
+    }
+  })
+
+  test('entries of several instances at the same moment are all there', async () => {
+    const trails = [(await openConnected(database)).audit, (await openConnected(database)).audit]
+    await Promise.all(Array.from({ length: 40 }, (_, i) => trails[i % 2].append(entry(i))))
+    expect(targetsOf([await trails[0].read()]).toSorted()).toEqual(Array.from({ length: 40 }, (_, i) => `p${i}`).toSorted())
+  })
+})

@@ -1,0 +1,43 @@
+// Storage in a data folder, with counters in memory.
+
+import type { MemoryStore } from 'sluice'
+import { AuditTrail } from './audit/audit-trail.ts'
+import { DataFolder } from './data/data-folder.ts'
+import type { ServiceStorage, StorageOptions } from './service-storage.ts'
+
+export async function folderStorage({ config, logger }: StorageOptions): Promise<ServiceStorage> {
+  const folder = await DataFolder.open(config.dataFolder)
+  for (const notice of folder.notices) logger.warn(notice)
+  let store: MemoryStore
+  let audit: AuditTrail
+  try {
+    const opened = await folder.openCounters({ maxKeys: config.maxKeys })
+    if (opened.problem !== undefined) logger.warn(opened.problem)
+    store = opened.store
+    audit = await AuditTrail.open(folder.path)
+  } catch (error) {
+    await folder.close()
+    throw error
+  }
+  return {
+    records: folder.records,
+    audit,
+    store,
+    storeFacts: { kind: 'memory', size: () => store.size, evictions: () => store.evictions, failureMode: config.failureMode },
+    maintenance: { loss: () => undefined, unreadable: () => [], restore: async () => undefined },
+    loaded: Promise.resolve(),
+    hasCopy: async () => false,
+    trouble: () => 'the data folder is not read',
+    isFirst: async () => true,
+    started: () => folder.forgetCounters(),
+    close: async () => {
+      try {
+        await folder.saveCounters(store)
+      } finally {
+        store.close()
+        await audit.close()
+        await folder.close()
+      }
+    },
+  }
+}

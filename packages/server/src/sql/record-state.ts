@@ -1,0 +1,91 @@
+// Reads the state of the records in a SQL database, and writes facts that end.
+
+import { KINDS, type Marks, type Position, readChange, readRecords } from '../records/found-records.ts'
+import type { Counts, NumberedChange } from '../records/records-database.ts'
+import { ask, fromSafeText, type Program, type Row } from './sql-program.ts'
+
+export interface State {
+  readonly position: Position
+  /** The notice of an instance that knows of lost changes, or empty. */
+  readonly lost: string
+  readonly counts: Counts
+  /** True if there are fewer records than after the last change. */
+  readonly isShort: boolean
+}
+
+/** Names of facts. */
+export const ORIGIN = 'origin'
+export const NOTICE = 'lost'
+export const CLAIM = 'restoring'
+export const FIRST_START = 'first-start'
+
+export function* readState(nowMs: string): Program<State> {
+  const [row] = yield* ask(
+    `SELECT
+      (SELECT count(*) FROM sluice_records WHERE kind = 1) AS policies,
+      (SELECT count(*) FROM sluice_records WHERE kind = 2) AS keys,
+      (SELECT mark FROM sluice_marks ORDER BY number DESC, mark DESC LIMIT 1) AS mark,
+      (SELECT value FROM sluice_facts WHERE name = ?) AS origin,
+      (SELECT value FROM sluice_facts WHERE name = ? AND ends_at > ${nowMs}) AS lost`,
+    ORIGIN,
+    NOTICE,
+  )
+  const [newest] = yield* ask('SELECT number, policy_count, key_count FROM sluice_changes ORDER BY number DESC LIMIT 1')
+  const counts = { policy: Number(row.policies), key: Number(row.keys) }
+  return {
+    position: { last: Number(newest?.number ?? 0), mark: textOf(row.mark), origin: textOf(row.origin) },
+    lost: textOf(row.lost),
+    counts,
+    isShort: newest !== undefined && (counts.policy < Number(newest.policy_count) || counts.key < Number(newest.key_count)),
+  }
+}
+
+/** Returns all records. */
+export function* readTables(): Program<ReturnType<typeof readRecords>> {
+  const rows = yield* ask('SELECT kind, id, value FROM sluice_records ORDER BY kind, id')
+  return readRecords(
+    rows.flatMap(({ kind: number, id, value }) => {
+      const kind = KINDS[Number(number) - 1]
+      return kind === undefined ? [] : [{ kind, id: fromSafeText(textOf(id)), text: textOf(value) }]
+    }),
+  )
+}
+
+/** Returns the changes after a number, in their order. */
+export function* readChanges(after: number): Program<readonly NumberedChange[]> {
+  const rows = yield* ask('SELECT number, kind, id, value FROM sluice_changes WHERE number > ? ORDER BY number', after)
+  return rows.map(({ number, kind, id, value }) => ({
+    number: Number(number),
+    change: readChange(KINDS[Number(kind) - 1], fromSafeText(textOf(id)), value === null ? undefined : textOf(value)),
+  }))
+}
+
+/** Returns the marks of changes after a number, oldest first. */
+export function* readMarks(after: number): Program<Marks> {
+  const rows = yield* ask('SELECT mark, number FROM sluice_marks WHERE number > ? ORDER BY number, mark', after)
+  return new Map(rows.map(({ mark, number }) => [textOf(mark), Number(number)]))
+}
+
+/** Returns the value of a fact that has not ended. */
+export function* readFact(name: string, nowMs: string): Program<string | undefined> {
+  const [row] = yield* ask(`SELECT value FROM sluice_facts WHERE name = ? AND (ends_at IS NULL OR ends_at > ${nowMs})`, name)
+  return row === undefined ? undefined : textOf(row.value)
+}
+
+/** Writes a fact that ends after `forMs`. */
+export function* writeFact(name: string, value: string, forMs: number, nowMs: string): Program<void> {
+  yield* ask(
+    `INSERT INTO sluice_facts (name, value, ends_at) VALUES (?, ?, ${nowMs} + ${Math.round(forMs)})
+      ON CONFLICT (name) DO UPDATE SET value = excluded.value, ends_at = excluded.ends_at`,
+    name,
+    value,
+  )
+}
+
+export function* removeFacts(...names: string[]): Program<void> {
+  yield* ask(`DELETE FROM sluice_facts WHERE name IN (${names.map(() => '?').join(', ')})`, ...names)
+}
+
+export function textOf(value: Row[string] | undefined): string {
+  return value === null || value === undefined ? '' : String(value)
+}
