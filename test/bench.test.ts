@@ -46,11 +46,18 @@ describe('bars', () => {
   test('of the Postgres bench compare each way of ours with the peer', () => {
     const results = new Results()
     const rates = (rate: number) => Object.fromEntries([1, 16, 128].map((underWay) => [`hitsPerSecond at ${underWay}`, rate]))
-    for (const [entrant, rate] of Object.entries({ 'sluice-transaction': 200, 'rate-limiter-flexible': 100 })) {
+    for (const [entrant, rate] of Object.entries({
+      'sluice-function': 300,
+      'sluice-transaction': 200,
+      'rate-limiter-flexible': 100,
+    })) {
       results.add('hits under way', 'pg', entrant, { numbers: rates(rate) })
     }
     const bars = postgresBars({} as never, results)
     expect(bars.map(({ measured, passed }) => [measured, passed])).toEqual([
+      ['3.00×', false],
+      ['3.00×', true],
+      ['3.00×', true],
       ['2.00×', false],
       ['2.00×', true],
     ])

@@ -28,7 +28,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   'sluice/rules': ['NOTATION_UNITS', 'OPTION_BOUNDS', 'findRuleFacts', 'makeRule', 'readNotation', 'ruleCatalogue'],
   'sluice/redis': ['redisStore'],
   'sluice/sqlite': ['sqliteStore'],
-  'sluice/postgres': ['postgresSchema', 'postgresStore'],
+  'sluice/postgres': ['postgresFunctions', 'postgresSchema', 'postgresStore'],
   'sluice/mysql': ['mysqlSchema', 'mysqlStore'],
   'sluice/memcached': ['memcachedStore'],
   'sluice/durable-object': ['SluiceObject', 'durableObjectStore'],

@@ -89,7 +89,7 @@ test.each([
     const doors = [library, server].flatMap(({ manifest: { name, exports } }) =>
       Object.keys(exports ?? {}).map((door) => `${name}${door.slice(1)}`),
     )
-    const named = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).filter(
+    const named = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies, ...manifest.peerDependencies }).filter(
       (name) => !name.startsWith('sluice'),
     )
     const isKnown = ({ from }: Import): boolean =>

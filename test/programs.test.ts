@@ -9,8 +9,8 @@ import { PROGRAMS } from '../scripts/programs.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Every Debian system has the first two, and Node brings npm. A test that needs systemd-analyze runs only if it exists. */
-const ELSEWHERE = ['sh', 'apt-get', 'npm', 'systemd-analyze']
+/** Every Debian system has the first four, and Node brings npm. A test that needs systemd-analyze runs only if it exists. */
+const ELSEWHERE = ['sh', 'apt-get', 'mount', 'umount', 'npm', 'systemd-analyze']
 
 const STARTS = /\b(?:spawn|spawnSync|execFile|execFileSync|promisify\(execFile\))\(\s*'([^']+)'/g
 
