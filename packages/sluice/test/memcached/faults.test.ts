@@ -5,10 +5,10 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { type MemcachedServer, startMemcached } from '../../../../test/servers/memcached-server.mjs'
 import { until } from '../../../../test/servers/redis-server.mjs'
 import { startProxy } from '../../../../test/servers/tcp-proxy.mjs'
+import { ServerChoice } from '../../src/engines/server-choice.ts'
 import { createLimiter, fixedWindow, type Limiter, type Rule, type SluiceError, slidingLog } from '../../src/index.ts'
 import type { MemcachedStoreOptions } from '../../src/stores/memcached/memcached-options.ts'
 import type { MemcachedStore } from '../../src/stores/memcached/memcached-store.ts'
-import { ServerChoice } from '../../src/stores/memcached/server-choice.ts'
 import { storeOn } from './real-memcached.ts'
 
 const RULE = fixedWindow({ limit: 5, window: '1h' })

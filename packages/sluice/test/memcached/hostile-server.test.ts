@@ -2,10 +2,10 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { ServerChoice } from '../../src/engines/server-choice.ts'
 import { createLimiter, fixedWindow, type SluiceError } from '../../src/index.ts'
 import type { MemcachedStoreOptions } from '../../src/stores/memcached/memcached-options.ts'
 import { memcachedStore } from '../../src/stores/memcached/memcached-store.ts'
-import { ServerChoice } from '../../src/stores/memcached/server-choice.ts'
 import { type Answer, type FakeServer, fakeServer, opaquesOf } from './fake-server.ts'
 
 const RULE = fixedWindow({ limit: 5, window: '1h' })

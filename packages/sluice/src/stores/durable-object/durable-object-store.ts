@@ -6,11 +6,11 @@ import { checkOptions } from '../../core/options.ts'
 import type { Store } from '../../core/store.ts'
 import { isWhole } from '../../core/whole-numbers.ts'
 import { scriptedStore } from '../../engines/scripted.ts'
+import { ServerChoice } from '../../engines/server-choice.ts'
 import { messageOf, sortedError } from '../../engines/store-errors.ts'
 import { checkedClock } from '../../engines/system-clock.ts'
 import { callsMessage, describeRules, MOST_CALLS, type ObjectRules, readAnswers, readCount, taskMessage } from './message.ts'
 import { checkNamespace, type ObjectNamespace, type ObjectStub } from './object-namespace.ts'
-import { shardOf } from './shards.ts'
 
 export interface DurableObjectStoreOptions {
   /** Number of objects that the keys are spread over. Default: 1. */
@@ -50,6 +50,7 @@ export function durableObjectStore(namespace: ObjectNamespace, options: DurableO
   const checked = clock === undefined ? undefined : checkedClock(clock)
   const hint = locationHint === undefined ? undefined : { locationHint }
 
+  const choice = new ServerChoice(Array.from({ length: shards }, (_, shard) => String(shard)))
   const send = async <V>(shard: string, message: string, read: (status: number, text: string) => V): Promise<V> => {
     const response = await stubOf(`${name}:${shard}`).fetch(ADDRESS, { method: 'POST', body: message })
     return read(response.status, await response.text())
@@ -79,7 +80,7 @@ export function durableObjectStore(namespace: ObjectNamespace, options: DurableO
     execute: (shard, calls) => send(shard || '0', callsMessage(calls), readAnswers),
     clean: () => sumOverAll('clean'),
     size: () => sumOverAll('size'),
-    ...(shards > 1 && { partOf: (key: string) => String(shardOf(key, shards)) }),
+    ...(shards > 1 && { partOf: (key: string) => String(choice.indexOf(key)) }),
   })
 }
 

@@ -3,6 +3,7 @@
 
 import type { Store } from '../../core/store.ts'
 import { compareAndSwapStore } from '../../engines/compare-and-swap.ts'
+import { ServerChoice } from '../../engines/server-choice.ts'
 import { storeError } from '../../engines/store-errors.ts'
 import { checkedClock, systemClock } from '../../engines/system-clock.ts'
 import type { Change } from '../../engines/working-states.ts'
@@ -11,7 +12,6 @@ import { itemExpiry } from './item-expiry.ts'
 import { type CheckedOptions, checkMemcachedOptions, type MemcachedStoreOptions } from './memcached-options.ts'
 import { deleteItem, getItem, LONGEST_KEY, NO_OPERATION, setItem, signIn } from './meta-commands.ts'
 import { openSocket } from './open-socket.ts'
-import { ServerChoice } from './server-choice.ts'
 import { ServerClient } from './server-client.ts'
 
 export interface MemcachedStore extends Store<'async'> {}

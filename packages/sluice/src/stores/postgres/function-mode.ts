@@ -1,9 +1,9 @@
 // The scripted engine over Postgres: functions in the database decide, in one round trip for all calls of a turn.
 
 import type { Store } from '../../core/store.ts'
+import { BackgroundSweep } from '../../engines/background-sweep.ts'
 import { scriptedStore } from '../../engines/scripted.ts'
 import { SPARED_MS, Sweeper } from '../../engines/sweeper.ts'
-import { BackgroundSweep } from './background-sweep.ts'
 import { PostgresBatch } from './postgres-batch.ts'
 import { postgresErrorKind } from './postgres-errors.ts'
 import type { PostgresFunctions } from './postgres-functions.ts'

@@ -2,10 +2,10 @@
 
 import type { TimerClock } from '../../core/clock.ts'
 import type { Store } from '../../core/store.ts'
+import { BackgroundSweep } from '../../engines/background-sweep.ts'
 import { storeError } from '../../engines/store-errors.ts'
 import { SPARED_MS } from '../../engines/sweeper.ts'
 import { type Decide, transactionStore } from '../../engines/transaction.ts'
-import { BackgroundSweep } from './background-sweep.ts'
 import { lockAndRead, readLocked, writeChanges } from './locked-rows.ts'
 import type { PostgresConnections } from './postgres-client.ts'
 import { isMissingTable, postgresErrorKind } from './postgres-errors.ts'

@@ -43,3 +43,18 @@ test('names keep their servers in later versions', () => {
     2, 0, 0, 1, 2, 2, 2, 2,
   ])
 })
+
+test('keys keep their Durable Objects in later versions, whatever characters they have', () => {
+  const choice = new ServerChoice(Array.from({ length: 16 }, (_, shard) => String(shard)))
+  const places = ['', 'a', 'ada', '😀', '\ud83d', 'x'.repeat(10_000)].map((key) => choice.indexOf(key))
+  expect(places).toMatchInlineSnapshot(`
+    [
+      1,
+      1,
+      10,
+      3,
+      1,
+      9,
+    ]
+  `)
+})

@@ -1,4 +1,4 @@
-// Chooses the server of a name by rendezvous hashing: each server has a score for the name, and the highest score wins.
+// Chooses the server of a name, the same way in every process, by rendezvous hashing: each server has a score for the name, and the highest score wins.
 // Invariants: the order of the list does not matter. If a server is added, the only names that move are those that move to it. If a
 // server is removed, the only names that move are its own.
 
@@ -29,7 +29,7 @@ export class ServerChoice {
   }
 }
 
-/** FNV-1a over the characters, 32 bits. Names are ASCII. */
+/** FNV-1a over UTF-16 units, 32 bits. It has no secret: a client that chooses its keys can choose their server, and gains nothing. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
