@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 /** Every Debian system has the first four, and Node brings npm. A test that needs systemd-analyze runs only if it exists. */
 const ELSEWHERE = ['sh', 'apt-get', 'mount', 'umount', 'npm', 'systemd-analyze']
 
-const STARTS = /\b(?:spawn|spawnSync|execFile|execFileSync|promisify\(execFile\))\(\s*'([^']+)'/g
+const STARTS = /\b(?:spawn|spawnSync|launch|execFile|execFileSync|promisify\(execFile\))\(\s*'([^']+)'/g
 
 function programsIn(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })

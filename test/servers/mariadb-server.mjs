@@ -1,20 +1,14 @@
 // Real MariaDB servers for tests and benches: on loopback, on free ports, in temporary folders, stopped by their process ids.
 // SLUICE_MYSQLD names the server program of a MySQL, which is used instead.
 
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createConnection } from 'mysql2/promise'
 import { freePort, until } from './redis-server.mjs'
-
-/** Running servers. All are killed when the program ends. @type {Set<import('node:child_process').ChildProcess>} */
-const running = new Set()
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
-})
+import { ServerProcess } from './server-process.mjs'
 
 /** A server takes a second to start, and several on a busy machine. */
 const STARTS_WITHIN_MS = 30_000
@@ -64,17 +58,15 @@ async function template() {
 }
 
 /** One server. After `kill`, `start` uses the same port and folder, and the same data. */
-export class MariadbServer {
+export class MariadbServer extends ServerProcess {
   /**
    * @param {number} port
    * @param {readonly string[]} args
    */
   constructor(port, args) {
+    super('mariadb')
     this.port = port
     this.args = args
-    this.folder = mkdtempSync(join(tmpdir(), 'sluice-mariadb-'))
-    /** @type {import('node:child_process').ChildProcess | undefined} */
-    this.process = undefined
     /** The time zone SYSTEM, in the form of POSIX. */
     this.timeZone = 'UTC0'
   }
@@ -121,37 +113,13 @@ export class MariadbServer {
     const where = [`--datadir=${data}`, `--socket=${this.folder}/socket`, '--bind-address=127.0.0.1', `--port=${this.port}`]
     const how = ['--skip-name-resolve', '--innodb-buffer-pool-size=64M', `--init-file=${this.folder}/init.sql`]
     const args = ['--no-defaults', ...where, ...how, ...AS_ROOT, ...SMALL, ...this.args]
-    const child = spawn(PROGRAM, args, { stdio: 'ignore', env: { ...process.env, TZ: this.timeZone } })
-    child.on('error', () => {})
-    child.on('exit', () => running.delete(child))
-    running.add(child)
-    this.process = child
+    const child = this.launch(PROGRAM, args, { env: { ...process.env, TZ: this.timeZone } })
     const isUp = async () => {
       if (child.exitCode !== null || child.pid === undefined) throw new Error(`${PROGRAM} did not start`)
       await this.admin('SELECT 1')
       return true
     }
     await until(`${PROGRAM} on port ${this.port}`, isUp, STARTS_WITHIN_MS)
-  }
-
-  /** @param {NodeJS.Signals} signal */
-  signal(signal) {
-    this.process?.kill(signal)
-  }
-
-  /** Kills the server, as a crash would. */
-  async kill() {
-    const child = this.process
-    this.process = undefined
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-    const ended = once(child, 'exit')
-    child.kill('SIGKILL')
-    await ended
-  }
-
-  async stop() {
-    await this.kill()
-    rmSync(this.folder, { recursive: true, force: true })
   }
 }
 

@@ -1,35 +1,24 @@
 // Real memcached servers for tests and benches: on loopback, on free ports or sockets in temporary folders, stopped by their process
 // ids.
 
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { freePort, until } from './redis-server.mjs'
-
-/** Running servers. All are killed when the program ends. @type {Set<import('node:child_process').ChildProcess>} */
-const running = new Set()
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
-})
+import { ServerProcess } from './server-process.mjs'
 
 /** Memcached refuses to run as root without a user. */
 const USER = process.getuid?.() === 0 ? ['-u', 'root'] : []
 
 /** One server. After `kill`, `start` uses the same address, with empty memory. */
-export class MemcachedServer {
+export class MemcachedServer extends ServerProcess {
   /**
    * @param {number} port
    * @param {readonly string[]} args
    */
   constructor(port, args) {
+    super('memcached')
     this.port = port
     this.args = args
-    this.folder = mkdtempSync(join(tmpdir(), 'sluice-memcached-'))
-    /** @type {import('node:child_process').ChildProcess | undefined} */
-    this.process = undefined
   }
 
   get address() {
@@ -40,11 +29,7 @@ export class MemcachedServer {
     // Port 0 takes a free one. A socket file needs none.
     if (this.port === 0) this.port = await freePort()
     const where = this.args.includes('-s') ? [] : ['-l', '127.0.0.1', '-p', String(this.port), '-U', '0']
-    const child = spawn('memcached', [...where, ...USER, ...this.args], { stdio: 'ignore' })
-    child.on('error', () => {})
-    child.on('exit', () => running.delete(child))
-    running.add(child)
-    this.process = child
+    const child = this.launch('memcached', [...where, ...USER, ...this.args])
     await until(`memcached on port ${this.port}`, async () => {
       if (child.exitCode !== null || child.pid === undefined) throw new Error('memcached did not start')
       return this.#listens()
@@ -107,26 +92,6 @@ export class MemcachedServer {
       key: decodeURIComponent(key),
       expiresAt: Number(expiresAt),
     }))
-  }
-
-  /** @param {NodeJS.Signals} signal */
-  signal(signal) {
-    this.process?.kill(signal)
-  }
-
-  /** Kills the server, as a crash would. */
-  async kill() {
-    const child = this.process
-    this.process = undefined
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-    const ended = once(child, 'exit')
-    child.kill('SIGKILL')
-    await ended
-  }
-
-  async stop() {
-    await this.kill()
-    rmSync(this.folder, { recursive: true, force: true })
   }
 }
 

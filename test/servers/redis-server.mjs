@@ -1,21 +1,15 @@
 // Real Redis servers for tests and benches: on loopback, on free ports, in temporary folders, stopped by their process ids.
 
-import { execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { ServerProcess } from './server-process.mjs'
 
 const STARTS_WITHIN_MS = 10_000
-
-/** Running servers. All are killed when the program ends. @type {Set<import('node:child_process').ChildProcess>} */
-const running = new Set()
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
-})
 
 /** @returns {Promise<number>} a port of 127.0.0.1 that nobody listens on */
 export async function freePort() {
@@ -51,17 +45,15 @@ export async function until(what, holds, withinMs = STARTS_WITHIN_MS) {
 }
 
 /** One server. After `kill`, `start` uses the same port and folder. */
-export class RedisServer {
+export class RedisServer extends ServerProcess {
   /**
    * @param {number} port
    * @param {readonly string[]} args
    */
   constructor(port, args) {
+    super('redis')
     this.port = port
     this.args = args
-    this.folder = mkdtempSync(join(tmpdir(), 'sluice-redis-'))
-    /** @type {import('node:child_process').ChildProcess | undefined} */
-    this.process = undefined
     /** Path of the configuration file, if the server needs one. @type {string | undefined} */
     this.configFile = undefined
   }
@@ -76,11 +68,7 @@ export class RedisServer {
     const where = [...config, '--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.folder]
     // Serves a replica at once. By default a primary waits five seconds for other replicas.
     const how = ['--save', '', '--appendonly', 'no', '--repl-diskless-sync-delay', '0']
-    const child = spawn('redis-server', [...where, ...how, ...this.args], { stdio: 'ignore' })
-    child.on('error', () => {})
-    child.on('exit', () => running.delete(child))
-    running.add(child)
-    this.process = child
+    const child = this.launch('redis-server', [...where, ...how, ...this.args])
     await until(`redis-server on port ${this.port}`, async () => {
       if (child.exitCode !== null || child.pid === undefined) throw new Error('redis-server did not start')
       return (await this.cli('PING')) === 'PONG'
@@ -95,26 +83,6 @@ export class RedisServer {
     const names = (await this.cli('KEYS', `${start}*`)).split('\n').filter((line) => line !== '')
     const left = await Promise.all(names.map((name) => this.cli('PTTL', name)))
     return names.filter((_, i) => left[i] === '-1')
-  }
-
-  /** @param {NodeJS.Signals} signal */
-  signal(signal) {
-    this.process?.kill(signal)
-  }
-
-  /** Kills the server, as a crash would. */
-  async kill() {
-    const child = this.process
-    this.process = undefined
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-    const ended = once(child, 'exit')
-    child.kill('SIGKILL')
-    await ended
-  }
-
-  async stop() {
-    await this.kill()
-    rmSync(this.folder, { recursive: true, force: true })
   }
 }
 

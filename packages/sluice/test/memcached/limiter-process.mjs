@@ -4,6 +4,7 @@
 import { createLimiter } from 'sluice'
 import { memcachedStore } from 'sluice/memcached'
 import { makeRule } from 'sluice/rules'
+import { answerParent } from '../processes/answer-parent.mjs'
 
 /** @import { Task } from './limiter-processes.ts' */
 
@@ -37,12 +38,4 @@ async function outcomesOf({ rules, prefix, hits, underWay = hits, subjects = ['a
   return { outcomes, tookMs }
 }
 
-process.on('message', async (/** @type {{ id: number, task: Task }} */ { id, task }) => {
-  try {
-    process.send?.({ id, ...(await outcomesOf(task)) })
-  } catch (error) {
-    process.send?.({ id, error: String(error) })
-  }
-})
-process.on('disconnect', () => process.exit())
-process.send?.('ready')
+answerParent(outcomesOf)

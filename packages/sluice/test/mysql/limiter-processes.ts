@@ -1,70 +1,24 @@
 // Several processes that share a MariaDB, and nothing else.
 
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
-import type { RuleSpec } from '../../src/algorithms/catalogue.ts'
-import type { Decision } from '../../src/index.ts'
-import { beforeTests, type Later } from '../redis/real-redis.ts'
+import { AskedProcess, type CallsTask, type MethodCall, processesBeforeTests } from '../processes/asked-process.ts'
+import type { Later } from '../redis/real-redis.ts'
 import type { Address } from './clients.ts'
 
-/** Calls to a limiter over these rules. The calls of a turn are made at once, and the turns one after another. */
-export interface Task {
-  readonly rules: readonly RuleSpec[]
+/** Calls to a limiter. The calls of a turn are made at once, and the turns one after another. */
+export interface Task extends Omit<CallsTask, 'calls'> {
   readonly table: string
-  readonly turns: readonly (readonly (readonly [method: string, ...args: unknown[]])[])[]
+  readonly turns: readonly (readonly MethodCall[])[]
 }
 
-/** The results of a process: numbers and decisions, and the time by its clock. */
-interface Reply {
-  readonly answers: readonly (number & Decision)[]
-  readonly nowMs: number
-}
+const PROGRAM = new URL('./limiter-process.mjs', import.meta.url)
 
-const program = fileURLToPath(new URL('./limiter-process.mjs', import.meta.url))
-
-export class LimiterProcess {
-  readonly #child: ChildProcess
-  #asked = 0
-
+export class LimiterProcess extends AskedProcess<Task> {
   constructor(address: Address, skewMs: number) {
-    this.#child = fork(program, { env: { ...process.env, ADDRESS: JSON.stringify(address), SKEW_MS: String(skewMs) } })
-  }
-
-  async ready(): Promise<this> {
-    await once(this.#child, 'message')
-    return this
-  }
-
-  ask(task: Task): Promise<Reply> {
-    const id = this.#asked++
-    return new Promise((resolve, reject) => {
-      const listen = (reply: Reply & { id: number; error?: string }) => {
-        if (reply.id !== id) return
-        this.#child.off('message', listen)
-        if (reply.error === undefined) resolve(reply)
-        else reject(new Error(reply.error))
-      }
-      this.#child.on('message', listen)
-      this.#child.send({ id, task })
-    })
-  }
-
-  signal(signal: NodeJS.Signals): void {
-    this.#child.kill(signal)
-  }
-
-  async end(): Promise<void> {
-    const ended = once(this.#child, 'exit')
-    this.#child.disconnect()
-    await ended
+    super(PROGRAM, { ADDRESS: JSON.stringify(address), SKEW_MS: String(skewMs) })
   }
 }
 
 /** Starts a process for each skew, for the tests after it. */
-export function limiterProcesses(address: () => Address, skewsMs: readonly number[]): Later<readonly LimiterProcess[]> {
-  return beforeTests(
-    () => Promise.all(skewsMs.map((skewMs) => new LimiterProcess(address(), skewMs).ready())),
-    (processes) => Promise.all(processes.map((each) => each.end())),
-  )
+export function limiterProcesses(address: () => Address, skewsMs: readonly number[]): Later<readonly AskedProcess<Task>[]> {
+  return processesBeforeTests(() => skewsMs.map((skewMs) => new LimiterProcess(address(), skewMs)))
 }

@@ -1,74 +1,28 @@
 // Several processes that share a Redis, and nothing else.
 
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
-import type { RuleSpec } from '../../src/algorithms/catalogue.ts'
-import type { Decision } from '../../src/index.ts'
-import { beforeTests, type Later } from './real-redis.ts'
+import { AskedProcess, type CallsTask, processesBeforeTests } from '../processes/asked-process.ts'
+import type { Later } from './real-redis.ts'
 
-/** Calls to a limiter over these rules, all made at once. */
-export interface Task {
-  readonly rules: readonly RuleSpec[]
+/** Calls to a limiter, all made at once. */
+export interface Task extends CallsTask {
   readonly prefix: string
   readonly batch?: number
-  readonly calls: readonly (readonly [method: string, ...args: unknown[]])[]
 }
 
-/** The results of a process: numbers and decisions, and the time by its clock. */
-interface Reply {
-  readonly answers: readonly (number & Decision)[]
-  readonly nowMs: number
-}
+const PROGRAM = new URL('./limiter-process.mjs', import.meta.url)
 
-const program = fileURLToPath(new URL('./limiter-process.mjs', import.meta.url))
-
-export class LimiterProcess {
-  readonly #child: ChildProcess
-  #asked = 0
-
+export class LimiterProcess extends AskedProcess<Task> {
   constructor(port: number, env: Readonly<Record<string, string>> = {}) {
-    this.#child = fork(program, { env: { ...process.env, REDIS_PORT: String(port), ...env } })
-  }
-
-  async ready(): Promise<this> {
-    await once(this.#child, 'message')
-    return this
-  }
-
-  ask(task: Task): Promise<Reply> {
-    const id = this.#asked++
-    return new Promise((resolve, reject) => {
-      const listen = (reply: Reply & { id: number; error?: string }) => {
-        if (reply.id !== id) return
-        this.#child.off('message', listen)
-        if (reply.error === undefined) resolve(reply)
-        else reject(new Error(reply.error))
-      }
-      this.#child.on('message', listen)
-      this.#child.send({ id, task })
-    })
-  }
-
-  async end(): Promise<void> {
-    const ended = once(this.#child, 'exit')
-    this.#child.disconnect()
-    await ended
+    super(PROGRAM, { REDIS_PORT: String(port), ...env })
   }
 }
 
 /** Starts a process for each skew, for the tests after it. */
-export function limiterProcesses(port: () => number, skewsMs: readonly number[]): Later<readonly LimiterProcess[]> {
-  return beforeTests(
-    () => Promise.all(skewsMs.map((skewMs) => new LimiterProcess(port(), { SKEW_MS: String(skewMs) }).ready())),
-    (processes) => Promise.all(processes.map((each) => each.end())),
-  )
+export function limiterProcesses(port: () => number, skewsMs: readonly number[]): Later<readonly AskedProcess<Task>[]> {
+  return processesBeforeTests(() => skewsMs.map((skewMs) => new LimiterProcess(port(), { SKEW_MS: String(skewMs) })))
 }
 
 /** Starts `count` processes that share a cluster, for the tests after it. */
-export function clusterProcesses(port: () => number, count: number): Later<readonly LimiterProcess[]> {
-  return beforeTests(
-    () => Promise.all(Array.from({ length: count }, () => new LimiterProcess(port(), { REDIS_CLUSTER: '1' }).ready())),
-    (processes) => Promise.all(processes.map((each) => each.end())),
-  )
+export function clusterProcesses(port: () => number, count: number): Later<readonly AskedProcess<Task>[]> {
+  return processesBeforeTests(() => Array.from({ length: count }, () => new LimiterProcess(port(), { REDIS_CLUSTER: '1' })))
 }
