@@ -98,10 +98,10 @@ export class MariadbServer extends ServerProcess {
     return Number(n)
   }
 
-  /** Number of transactions that wait for a lock. */
+  /** Number of transactions that wait for a lock. INNODB_TRX would be a copy, which is not renewed while it is read often. */
   async lockWaits() {
-    const [{ n }] = await this.admin("SELECT COUNT(*) AS n FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'")
-    return Number(n)
+    const [{ Value: waits }] = await this.admin("SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'")
+    return Number(waits)
   }
 
   async start() {
