@@ -11,7 +11,7 @@ const ALONE = ['test/documents.test.ts', 'packages/sluice/test/middleware/files-
 /** Files that assert deadlines of a fraction of a second. They run after all others, because busy neighbours would miss them. */
 const TIMED = ['test/faults/faults.test.ts']
 
-/** Files that take more than 15 seconds each: processes, pages in a browser, several instances. `npm run test:slow` runs them. */
+/** Files that take more than ten seconds each: processes, pages in a browser, several instances. `npm run test:slow` runs them. */
 const SLOW = ['packages/*/{src,test}/**/*.slow.test.ts', 'test/**/*.slow.test.ts']
 
 export default defineConfig({

@@ -45,7 +45,7 @@ describe.each(DATABASE_NAMES)('on %s', (name) => {
       }
       const before = acknowledged.size
       const workers = Array.from({ length: WORKERS }, (_, worker) => change(worker))
-      await until('some changes', async () => acknowledged.size >= Math.min(before + 6, 3 * WORKERS))
+      await until('some changes', async () => acknowledged.size >= Math.min(before + 6, 3 * WORKERS), 30_000)
       isOver = true
       await one.kill()
       await Promise.all(workers)
@@ -68,5 +68,5 @@ describe.each(DATABASE_NAMES)('on %s', (name) => {
     )
     for (const client of counts) client.close()
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(5)
-  }, 90_000)
+  }, 150_000)
 })
