@@ -43,7 +43,7 @@ interface Hit {
 
 const window = '1h'
 // Small enough that each rule runs out in every run: a key of org first, then one of route, then one of user.
-const LIMITS = { user: 40, org: 25, route: 40 }
+const LIMITS = { user: 40, org: 25, route: 32 }
 const RULES: Readonly<Record<string, readonly RuleSpec[]>> = {
   'fixed windows': [
     { algorithm: 'fixed-window', name: 'user', limit: LIMITS.user, window, per: 'user' },
