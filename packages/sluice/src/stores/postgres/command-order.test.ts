@@ -46,6 +46,45 @@ test('a row that another session holds is waited for, and then the call is refus
   await other.close()
 })
 
+test('a hit that the short way has counted is not counted again if a later hit of its turn is refused', async () => {
+  const table = freshTable()
+  const rule = fixedWindow({ limit: 10, window: '1h', name: 'r' })
+  const store = postgresStore(connected.it.client, { table, mode: 'function' })
+  const limiter = patientLimiter(rule, store)
+  await limiter.set('full', 10)
+  const keys = ['a', 'b', 'c', 'd', 'e']
+  await Promise.all(keys.map((key) => limiter.hit(key)))
+  const other = await openPool(server.it.url, { max: 1 })
+  // The short way takes a weaker lock than the function, so that only the function waits.
+  await other.run(`BEGIN;SELECT 1 FROM ${table} WHERE name LIKE 'full%' FOR KEY SHARE`)
+  const tally = store.tally([rule])
+  const hit = (key: string) => tally.ask({ operation: 'hit', charges: [{ rule: 0, key, amount: 1 }] })
+  const hits = await Promise.allSettled(['full', ...keys].map(hit))
+  await other.run('ROLLBACK')
+  await other.close()
+  expect(hits[0]).toMatchObject({ status: 'rejected', reason: { code: 'ERR_STORE_REFUSED' } })
+  expect(hits.slice(1).map(({ status }) => status)).toEqual(keys.map(() => 'fulfilled'))
+  expect(await Promise.all(keys.map((key) => limiter.get(key)))).toEqual(keys.map(() => 2))
+})
+
+test('a window that ends while a hit of the short way waits for its row is not charged', async () => {
+  const table = freshTable()
+  const rule = fixedWindow({ limit: 10, window: 300, name: 'r' })
+  const limiter = patientLimiter(rule, postgresStore(connected.it.client, { table, mode: 'function' }))
+  for (const keys of [['a'], ['a', 'b']]) {
+    await limiter.hit('warm')
+    for (const key of ['a', 'b']) await limiter.reset(key)
+    for (const key of ['a', 'b', 'c']) await limiter.hit(key)
+    const other = await openPool(server.it.url, { max: 1 })
+    await other.run(`BEGIN;SELECT 1 FROM ${table} FOR UPDATE`)
+    const hits = Promise.all(keys.map((key) => limiter.hit(key)))
+    await new Promise((resolve) => setTimeout(resolve, 400))
+    await other.run('ROLLBACK')
+    await other.close()
+    for (const hit of await hits) expect(hit).toMatchObject({ allowed: true, remaining: 9, resetAfterMs: 300 })
+  }
+})
+
 describe('RowOrder', () => {
   test('runs in order on a shared row, and forgets rows that are free', async () => {
     const order = new RowOrder()
