@@ -79,6 +79,7 @@ export class PostgresBatch {
     if (isMissingTable(error)) table.forget()
     else if (!isMissingFunction(error)) return error
     functions.forget()
+    this.#statements = undefined
     return storeError('refused', 'the table or the functions were dropped')
   }
 
