@@ -24,6 +24,14 @@ test.each(wrong)('sqliteStore refuses a wrong %s', (option, values) => {
   database.close()
 })
 
+test.each(['limit', 'Order', 'index', 'values'])('a table may have the name of a word of SQL: %s', (table) => {
+  const database = openSqlite(':memory:')
+  const store = sqliteStore(database, { table })
+  expect(createLimiter({ rules: fixedWindow({ limit: 5, window: '1h' }), store }).hit('ada').remaining).toBe(4)
+  expect([store.size, store.clean()]).toEqual([1, 0])
+  database.close()
+})
+
 test('sqliteStore refuses what is no connection', () => {
   for (const database of [undefined, null, 'file.db', {}, { exec() {} }, () => {}]) {
     expect(() => sqliteStore(database as never)).toThrow(expect.objectContaining({ code: 'ERR_OPTION', option: 'database' }))
