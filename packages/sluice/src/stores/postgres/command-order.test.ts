@@ -4,8 +4,12 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { clientFor, freshTable, openPool, patientLimiter, realPostgres } from '../../../test/postgres/real-postgres.ts'
 import { fixedWindow } from '../../index.ts'
 import { CommandLimit } from './command-limit.ts'
+import { PostgresBatch } from './postgres-batch.ts'
+import type { PostgresFunctions } from './postgres-functions.ts'
 import { postgresStore } from './postgres-store.ts'
+import { PostgresTable } from './postgres-table.ts'
 import { RowOrder } from './row-order.ts'
+import { describeRules } from './rule-numbers.ts'
 import { LONGEST_MS } from './transaction-mode.ts'
 
 const server = realPostgres()
@@ -107,6 +111,31 @@ describe('RowOrder', () => {
     await settled
     expect(log).toEqual(['first starts', 'other starts', 'second starts', 'third starts'])
     expect(order.size).toBe(0)
+  })
+})
+
+describe('PostgresBatch', () => {
+  afterEach(() => vi.useRealTimers())
+
+  test('a command that is given up frees its rows, though its connection stays silent', async () => {
+    vi.useFakeTimers()
+    const sent: string[] = []
+    const query = async (text: string) => {
+      if (sent.push(text) === 1) await new Promise(() => {})
+      return [{ answer: '1,0,1000' }]
+    }
+    const transaction = () => Promise.reject(new Error('there is none'))
+    const connections = { isSingle: false, query, transaction } as const
+    const table = new PostgresTable(connections, {})
+    const functions = { names: { calls: 'calls', single: 'single', isReadCommitted: true } } as unknown as PostgresFunctions
+    const batch = new PostgresBatch({ connections, table, functions, clock: undefined, isDurable: false, wrote() {} })
+    const rules = describeRules([fixedWindow({ limit: 10, window: '1h' })])
+    const hit = () => batch.execute([{ operation: 'hit', charges: [{ rule: 0, key: 'ada', amount: 1 }], rules }])
+    const first = expect(hit()).rejects.toThrow('no answer')
+    await vi.advanceTimersByTimeAsync(LONGEST_MS + 1000)
+    await first
+    await expect(hit()).resolves.toEqual([[1, 0, 1000]])
+    expect(sent.length).toBe(2)
   })
 })
 

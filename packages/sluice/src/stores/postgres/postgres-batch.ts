@@ -1,6 +1,6 @@
 // Sends calls as one command: one round trip, and one transaction.
 // Invariants: a command that may have been executed is not sent again. Every command settles, by an error after LONGEST_MS: then its
-// connection is closed, if the client can.
+// connection is closed, if the client can, and other commands may use its rows.
 
 import type { Figures } from '../../core/call.ts'
 import type { TimerClock } from '../../core/clock.ts'
@@ -51,13 +51,22 @@ export class PostgresBatch {
       isSent = true
       return this.#send(command, names, use)
     }
+    let freeRows: (error: Error) => void = () => {}
+    /** Ends with the command, or when it is given up. Not every client can close a connection that is silent. */
+    const askOrFree = () =>
+      new Promise<readonly ScriptedAnswer[]>((resolve, reject) => {
+        freeRows = reject
+        ask().then(resolve, reject)
+      })
     return this.#limit.run(
-      () => this.#order.run(command.names, ask),
+      () => this.#order.run(command.names, askOrFree),
       () => {
         use.isOver = true
         use.drop?.()
         const words = `there was no answer within ${LONGEST_MS} ms`
-        return isSent ? new Error(words) : storeError('refused', `${words}, and the command was not sent`)
+        const error = isSent ? new Error(words) : storeError('refused', `${words}, and the command was not sent`)
+        freeRows(error)
+        return error
       },
     )
   }
