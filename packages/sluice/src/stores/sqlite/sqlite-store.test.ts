@@ -11,6 +11,7 @@ const wrong: readonly (readonly [option: string, values: readonly unknown[]])[] 
   ['maxKeys', [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '10', null]],
   ['busyTimeoutMs', [-1, 0.5, 60_001, '5', null]],
   ['synchronous', ['NORMAL', 'off', 1, null]],
+  ['clock', [{}, null, 5, { now: 5 }]],
   ['sync', [true]],
 ]
 
