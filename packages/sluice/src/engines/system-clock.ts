@@ -12,6 +12,7 @@ export const systemClock: TimerClock = { now: () => Date.now(), after }
 
 /** Returns a clock with the time of `clock`, checked at each reading. Its timers are those of `clock`, else the system's. */
 export function checkedClock(clock: Clock): TimerClock {
+  if (typeof (clock as Clock | null)?.now !== 'function') throw mustBe('ERR_OPTION', 'clock', 'an object with now()', clock)
   const now = (): number => {
     const nowMs = Math.floor(clock.now())
     if (nowMs >= 0 && nowMs <= MAX_TIME_MS) return nowMs

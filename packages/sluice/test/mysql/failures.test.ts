@@ -224,6 +224,21 @@ describe('a server that refuses', () => {
     expect([await counted('ada'), await counted('bob')]).toEqual([2, 0])
   })
 
+  test('a lone connection works again after the server was read-only', async () => {
+    const lone = await createConnection(server.it.address)
+    const { hit, counted } = callsOn(lone)
+    await hit('ada')
+    try {
+      await server.it.admin('SET GLOBAL read_only = 1')
+      await expect(hit('ada')).rejects.toMatchObject({ code: 'ERR_STORE_REFUSED' })
+    } finally {
+      await server.it.admin('SET GLOBAL read_only = 0')
+    }
+    await hit('ada')
+    expect(await counted('ada')).toBe(2)
+    lone.destroy()
+  })
+
   test.each<[string, PoolOptions, string]>([
     ['a user who does not exist', { user: 'nobody' }, 'ERR_STORE_FATAL'],
     ['a database that does not exist', { database: 'nothing' }, 'ERR_STORE_FATAL'],

@@ -70,6 +70,15 @@ describe('making the table', () => {
     await pool.it.query(`DROP TABLE ${table}`)
     expect((await limiter.hit('ada')).remaining).toBe(4)
   })
+
+  test('happens again after a size or a sweep has found none', async () => {
+    const table = freshTable()
+    const store = mysqlStore(pool.it, { table })
+    expect(await store.size).toBe(0)
+    await pool.it.query(`DROP TABLE ${table}`)
+    await expect(store.size).rejects.toMatchObject({ code: 'ERR_STORE_REFUSED' })
+    expect([await store.size, await store.clean()]).toEqual([0, 0])
+  })
 })
 
 describe('a table that is not of this version', () => {

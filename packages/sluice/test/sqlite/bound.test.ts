@@ -3,7 +3,7 @@
 import { statSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { createLimiter, fixedWindow, type Limiter } from '../../src/index.ts'
-import type { SqliteDatabase } from '../../src/stores/sqlite/sqlite-database.ts'
+import type { SqliteDatabase, SqliteStatement } from '../../src/stores/sqlite/sqlite-database.ts'
 import { type SqliteStoreOptions, sqliteStore } from '../../src/stores/sqlite/sqlite-store.ts'
 import { fakeClock } from '../../src/testing/index.ts'
 import { freshTable, onlyValue, sqliteFiles } from './files.ts'
@@ -27,8 +27,40 @@ function flood(limiter: Limiter<'sync'>, keys: number, name = 'flood'): void {
   for (let i = 0; i < keys; i++) limiter.hit(`${name}:${i}`)
 }
 
+/** Notes each use of a statement that counts all rows. */
+function spied(statement: SqliteStatement, note: () => void, sql: string): SqliteStatement {
+  if (!sql.includes('count(*)')) return statement
+  return {
+    run: (...values) => statement.run(...values),
+    all: (...values) => statement.all(...values),
+    get(...values) {
+      note()
+      return statement.get(...values)
+    },
+  }
+}
+
 describe('a full table', () => {
   const database = files.open(files.fresh())
+
+  test.each([0, 150])('is not full any more after people have deleted all but %i rows', (left) => {
+    const { limiter, store, rows, table } = storeOn(database, { maxKeys: 1000 })
+    flood(limiter, 1000)
+    database.exec(`DELETE FROM ${table} WHERE hash NOT IN (SELECT hash FROM ${table} ORDER BY name LIMIT ${left})`)
+    const allowed = Array.from({ length: 100 }, (_, i) => limiter.hit(`key:${i % 10}`).allowed).filter(Boolean).length
+    expect(allowed).toBe(10 * rule.limit)
+    expect(store.size).toBe(rows())
+  })
+
+  test('counts its rows no more than it must: a search finds the number to be right', () => {
+    const counts: string[] = []
+    const { limiter } = storeOn(
+      { exec: (sql) => database.exec(sql), prepare: (sql) => spied(database.prepare(sql), () => counts.push(sql), sql) },
+      { maxKeys: 2000 },
+    )
+    flood(limiter, 4000)
+    expect(counts).toEqual([])
+  })
 
   test('has at most maxKeys states, and counts its evictions', () => {
     const { limiter, store, rows } = storeOn(database, { maxKeys: 200 })

@@ -67,6 +67,13 @@ describe('borrowed connections', () => {
     expect(log).toEqual(['SELECT 1'])
   })
 
+  test('the transaction of a lone connection is rolled back, also on a server that has become read-only', async () => {
+    const { log, sessions } = silentSessions(false)
+    const connection = await new BorrowedConnections(sessions, { most: 1, longestMs: 60_000 }).open()
+    void connection.rollBack({ errno: 1290 })
+    expect(log).toEqual(['ROLLBACK AND NO CHAIN NO RELEASE'])
+  })
+
   test.each([
     ['a lost connection', { fatal: true }, ['discard']],
     ['a server that has become read-only', { errno: 1290 }, ['discard']],

@@ -47,12 +47,14 @@ export class BorrowedConnection {
   readonly session: Session
   readonly #onEnd: () => void
   readonly #cancel: () => void
+  readonly #isOfPool: boolean
   #isOver = false
   /** Rejects the answer that is waited for. */
   #giveUp: (error: Error) => void = () => {}
 
   constructor(session: Session, longestMs: number | undefined, onEnd: () => void) {
     this.session = session
+    this.#isOfPool = longestMs !== undefined
     this.#onEnd = onEnd
     this.#cancel = longestMs === undefined ? () => {} : systemClock.after(longestMs, () => this.discard())
   }
@@ -79,7 +81,8 @@ export class BorrowedConnection {
   async rollBack(error: unknown): Promise<void> {
     // A connection inside a transaction of the application stays as it is.
     if (isForeignTransaction(error)) return this.release()
-    if (isOfConnection(error)) return this.discard()
+    // One that belongs to the application stays open, and so would its transaction: every later one would be refused.
+    if (this.#isOfPool && isOfConnection(error)) return this.discard()
     await this.finish(ROLLBACK)
   }
 

@@ -105,7 +105,7 @@ export class MysqlTransactions {
         return rows
       } catch (error) {
         await connection.rollBack(error)
-        throw error
+        throw isMissingTable(error) ? this.#tableIsGone(error) : error
       }
     })
   }

@@ -4,8 +4,12 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { clientFor, freshTable, openPool, patientLimiter, realPostgres } from '../../../test/postgres/real-postgres.ts'
 import { fixedWindow } from '../../index.ts'
 import { CommandLimit } from './command-limit.ts'
+import { PostgresBatch } from './postgres-batch.ts'
+import type { PostgresFunctions } from './postgres-functions.ts'
 import { postgresStore } from './postgres-store.ts'
+import { PostgresTable } from './postgres-table.ts'
 import { RowOrder } from './row-order.ts'
+import { describeRules } from './rule-numbers.ts'
 import { LONGEST_MS } from './transaction-mode.ts'
 
 const server = realPostgres()
@@ -46,6 +50,45 @@ test('a row that another session holds is waited for, and then the call is refus
   await other.close()
 })
 
+test('a hit that the short way has counted is not counted again if a later hit of its turn is refused', async () => {
+  const table = freshTable()
+  const rule = fixedWindow({ limit: 10, window: '1h', name: 'r' })
+  const store = postgresStore(connected.it.client, { table, mode: 'function' })
+  const limiter = patientLimiter(rule, store)
+  await limiter.set('full', 10)
+  const keys = ['a', 'b', 'c', 'd', 'e']
+  await Promise.all(keys.map((key) => limiter.hit(key)))
+  const other = await openPool(server.it.url, { max: 1 })
+  // The short way takes a weaker lock than the function, so that only the function waits.
+  await other.run(`BEGIN;SELECT 1 FROM ${table} WHERE name LIKE 'full%' FOR KEY SHARE`)
+  const tally = store.tally([rule])
+  const hit = (key: string) => tally.ask({ operation: 'hit', charges: [{ rule: 0, key, amount: 1 }] })
+  const hits = await Promise.allSettled(['full', ...keys].map(hit))
+  await other.run('ROLLBACK')
+  await other.close()
+  expect(hits[0]).toMatchObject({ status: 'rejected', reason: { code: 'ERR_STORE_REFUSED' } })
+  expect(hits.slice(1).map(({ status }) => status)).toEqual(keys.map(() => 'fulfilled'))
+  expect(await Promise.all(keys.map((key) => limiter.get(key)))).toEqual(keys.map(() => 2))
+})
+
+test('a window that ends while a hit of the short way waits for its row is not charged', async () => {
+  const table = freshTable()
+  const rule = fixedWindow({ limit: 10, window: 300, name: 'r' })
+  const limiter = patientLimiter(rule, postgresStore(connected.it.client, { table, mode: 'function' }))
+  for (const keys of [['a'], ['a', 'b']]) {
+    await limiter.hit('warm')
+    for (const key of ['a', 'b']) await limiter.reset(key)
+    for (const key of ['a', 'b', 'c']) await limiter.hit(key)
+    const other = await openPool(server.it.url, { max: 1 })
+    await other.run(`BEGIN;SELECT 1 FROM ${table} FOR UPDATE`)
+    const hits = Promise.all(keys.map((key) => limiter.hit(key)))
+    await new Promise((resolve) => setTimeout(resolve, 400))
+    await other.run('ROLLBACK')
+    await other.close()
+    for (const hit of await hits) expect(hit).toMatchObject({ allowed: true, remaining: 9, resetAfterMs: 300 })
+  }
+})
+
 describe('RowOrder', () => {
   test('runs in order on a shared row, and forgets rows that are free', async () => {
     const order = new RowOrder()
@@ -68,6 +111,31 @@ describe('RowOrder', () => {
     await settled
     expect(log).toEqual(['first starts', 'other starts', 'second starts', 'third starts'])
     expect(order.size).toBe(0)
+  })
+})
+
+describe('PostgresBatch', () => {
+  afterEach(() => vi.useRealTimers())
+
+  test('a command that is given up frees its rows, though its connection stays silent', async () => {
+    vi.useFakeTimers()
+    const sent: string[] = []
+    const query = async (text: string) => {
+      if (sent.push(text) === 1) await new Promise(() => {})
+      return [{ answer: '1,0,1000' }]
+    }
+    const transaction = () => Promise.reject(new Error('there is none'))
+    const connections = { isSingle: false, query, transaction } as const
+    const table = new PostgresTable(connections, {})
+    const functions = { names: { calls: 'calls', single: 'single', isReadCommitted: true } } as unknown as PostgresFunctions
+    const batch = new PostgresBatch({ connections, table, functions, clock: undefined, isDurable: false, wrote() {} })
+    const rules = describeRules([fixedWindow({ limit: 10, window: '1h' })])
+    const hit = () => batch.execute([{ operation: 'hit', charges: [{ rule: 0, key: 'ada', amount: 1 }], rules }])
+    const first = expect(hit()).rejects.toThrow('no answer')
+    await vi.advanceTimersByTimeAsync(LONGEST_MS + 1000)
+    await first
+    await expect(hit()).resolves.toEqual([[1, 0, 1000]])
+    expect(sent.length).toBe(2)
   })
 })
 

@@ -52,22 +52,8 @@ export function pgClient(client: PgClient): PostgresConnections {
   const sessions = sessionsOf(client)
   return {
     isSingle: true,
-    async query(text, parameters) {
-      const held = await holdClient(client)
-      try {
-        return await ask(client, text, parameters)
-      } finally {
-        held.release()
-      }
-    },
-    async prepared(statement, values) {
-      const held = await holdClient(client)
-      try {
-        return await ask(client, { ...statement, values })
-      } finally {
-        held.release()
-      }
-    },
+    query: (text, parameters, use) => askAlone(client, () => ask(client, text, parameters), use),
+    prepared: (statement, values, use) => askAlone(client, () => ask(client, { ...statement, values }), use),
     transaction: (exchange) => twoRoundTrips(() => holdClient(client), exchange, sessions),
   }
 }
@@ -180,6 +166,21 @@ async function holdClient(client: PgClient): Promise<HeldConnection> {
       lone.isUnclean = true
       end()
     },
+  }
+}
+
+/** Runs a statement between the transactions of a lone client. Sends nothing if its caller has given up meanwhile. */
+async function askAlone(
+  client: PgClient,
+  send: () => Promise<readonly Row[]>,
+  use: ConnectionUse | undefined,
+): Promise<readonly Row[]> {
+  const held = await holdClient(client)
+  try {
+    if (use?.isOver) throw tooLate()
+    return await send()
+  } finally {
+    held.release()
   }
 }
 

@@ -1,15 +1,15 @@
 // Sends calls as one command: one round trip, and one transaction.
 // Invariants: a command that may have been executed is not sent again. Every command settles, by an error after LONGEST_MS: then its
-// connection is closed, if the client can.
+// connection is closed, if the client can, and other commands may use its rows.
 
 import type { Figures } from '../../core/call.ts'
 import type { TimerClock } from '../../core/clock.ts'
 import type { ScriptedAnswer } from '../../engines/scripted.ts'
-import { storeError } from '../../engines/store-errors.ts'
+import { sortedError, storeError } from '../../engines/store-errors.ts'
 import { CommandLimit } from './command-limit.ts'
 import type { ConnectionUse, PostgresConnections, Row } from './postgres-client.ts'
 import { type PostgresCall, PostgresCommand } from './postgres-command.ts'
-import { isMissingFunction, isMissingTable, isUnprepared } from './postgres-errors.ts'
+import { isMissingFunction, isMissingTable, isUnprepared, postgresErrorKind } from './postgres-errors.ts'
 import type { FunctionNames, PostgresFunctions } from './postgres-functions.ts'
 import type { PostgresTable } from './postgres-table.ts'
 import { RowOrder } from './row-order.ts'
@@ -51,30 +51,45 @@ export class PostgresBatch {
       isSent = true
       return this.#send(command, names, use)
     }
+    let freeRows: (error: Error) => void = () => {}
+    /** Ends with the command, or when it is given up. Not every client can close a connection that is silent. */
+    const askOrFree = () =>
+      new Promise<readonly ScriptedAnswer[]>((resolve, reject) => {
+        freeRows = reject
+        ask().then(resolve, reject)
+      })
     return this.#limit.run(
-      () => this.#order.run(command.names, ask),
+      () => this.#order.run(command.names, askOrFree),
       () => {
         use.isOver = true
         use.drop?.()
         const words = `there was no answer within ${LONGEST_MS} ms`
-        return isSent ? new Error(words) : storeError('refused', `${words}, and the command was not sent`)
+        const error = isSent ? new Error(words) : storeError('refused', `${words}, and the command was not sent`)
+        freeRows(error)
+        return error
       },
     )
   }
 
   async #send(command: PostgresCommand, names: FunctionNames, use: ConnectionUse): Promise<readonly ScriptedAnswer[]> {
-    const { table, functions, wrote } = this.#options
+    const { wrote } = this.#options
     try {
       const answers = (await this.#hitShortly(command, names, use)) ?? (await this.#callFunction(command, names, use))
       if (!command.readsOnly) wrote()
       return answers
     } catch (error) {
-      // Somebody has dropped the table or the functions. The next call makes them anew.
-      if (isMissingTable(error)) table.forget()
-      else if (!isMissingFunction(error)) throw error
-      functions.forget()
-      throw storeError('refused', 'the table or the functions were dropped')
+      throw this.#orForget(error)
     }
+  }
+
+  /** If somebody has dropped the table or the functions, the next call makes them anew. */
+  #orForget(error: unknown): unknown {
+    const { table, functions } = this.#options
+    if (isMissingTable(error)) table.forget()
+    else if (!isMissingFunction(error)) return error
+    functions.forget()
+    this.#statements = undefined
+    return storeError('refused', 'the table or the functions were dropped')
   }
 
   async #callFunction(
@@ -113,9 +128,22 @@ export class PostgresBatch {
     const figures = hits.read(rows.length === 0 ? undefined : Object.values(rows[0])[0])
     const left = command.calls.filter((_, i) => figures[i] === undefined)
     if (left.length === 0) return figures as Figures[]
-    const answers = [...(await this.#callFunction(new PostgresCommand(left), functions, use))]
+    const answers = await this.#answersToLeft(left, functions, use)
     this.#isShort = areMostly(figures, (each) => each !== undefined)
     return figures.map((each) => each ?? (answers.shift() as ScriptedAnswer))
+  }
+
+  /**
+   * Decides the hits that the short way has left. Never rejects: the other hits of the command are counted already, and an error of the
+   * whole command would let their callers send them again.
+   */
+  async #answersToLeft(left: readonly PostgresCall[], functions: FunctionNames, use: ConnectionUse): Promise<ScriptedAnswer[]> {
+    try {
+      return [...(await this.#callFunction(new PostgresCommand(left), functions, use))]
+    } catch (error) {
+      const reason = sortedError(this.#orForget(error), postgresErrorKind, 'unknown')
+      return left.map(() => reason)
+    }
   }
 
   async #statementFor({ isOne }: ShortHits): Promise<Prepared> {

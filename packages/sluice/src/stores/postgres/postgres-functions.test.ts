@@ -108,6 +108,19 @@ describe('a role that may not make functions', () => {
     expect(await limiterOf(role.pool, { table, mode: 'function' }).hit('ada')).toMatchObject({ remaining: 99, source: 'store' })
   })
 
+  test('runs in transactions where it may not execute those of the owner', async () => {
+    const table = freshTable()
+    await server.it.query(postgresSchema({ table }))
+    const before = await functionNames()
+    await server.it.query(postgresFunctions({ table: `public.${table}` }))
+    const made = (await functionNames()).filter((name) => !before.includes(name))
+    await server.it.query(made.map((name) => `REVOKE EXECUTE ON FUNCTION ${name} FROM PUBLIC`).join(';'))
+    await using role = await poolOf(`weak_${table}`, `GRANT SELECT, INSERT, UPDATE, DELETE ON ${table} TO weak_${table}`)
+    const limiter = limiterOf(role.pool, { table })
+    await limiter.set('ada', 100)
+    expect(await limiter.hit('ada')).toMatchObject({ allowed: false, source: 'store' })
+  })
+
   test('makes none if it may not make the table', async () => {
     const table = freshTable()
     await server.it.query(postgresSchema({ table }))
@@ -136,6 +149,22 @@ test('functions and a table that were dropped are made anew', async () => {
   await expect(limiter.hit('ada')).resolves.toMatchObject({ remaining: 98 })
   await server.it.query(`DROP TABLE ${table}`)
   await expect(limiter.hit('ada')).resolves.toMatchObject({ remaining: 99 })
+})
+
+test('a table that was dropped, and is found in another schema from then on', async () => {
+  const table = freshTable()
+  await server.it.query(`CREATE SCHEMA first_${table}; CREATE SCHEMA second_${table}`)
+  await server.it.query(postgresSchema({ table: `second_${table}.${table}` }))
+  const options = `-c search_path=first_${table},second_${table}`
+  const makes = new pg.Pool({ connectionString: server.it.url, options: `-c search_path=first_${table}` })
+  await patientLimiter(RULE, postgresStore(makes, { table })).hit('ada')
+  await makes.end()
+  const pool = new pg.Pool({ connectionString: server.it.url, options })
+  const limiter = patientLimiter(RULE, postgresStore(pool, { table, mode: 'function' }))
+  await expect(limiter.hit('ada')).resolves.toMatchObject({ remaining: 98 })
+  await server.it.query(`DROP TABLE first_${table}.${table}`)
+  await expect(limiter.hit('ada')).resolves.toMatchObject({ remaining: 99 })
+  await pool.end()
 })
 
 test('the settings of a session do not change an answer', async () => {

@@ -120,7 +120,7 @@ export class PostgresFunctions {
     const table = await this.#table.ready()
     const isReadCommitted = await this.#isReadCommitted()
     const names = { calls: nameIn(table, 'calls'), single: nameIn(table, 'single'), isReadCommitted }
-    if (await this.#exists(names.calls)) return names
+    if (await this.#isUsable(names.calls)) return names
     if (!this.#mayCreate) throw notMade(undefined)
     try {
       // Many processes may start at once: all but one wait for the lock.
@@ -128,7 +128,7 @@ export class PostgresFunctions {
     } catch (error) {
       // The process that had the lock may have another role, whose functions this one may use, but not replace.
       if (!isNotAllowed(error)) throw error
-      if (!(await this.#exists(names.calls))) throw notMade(error)
+      if (!(await this.#isUsable(names.calls))) throw notMade(error)
     }
     return names
   }
@@ -138,9 +138,11 @@ export class PostgresFunctions {
     return Object.values(row)[0] === 'read committed'
   }
 
-  async #exists(name: string): Promise<boolean> {
-    const text = `${name}(${ARGUMENTS})`.replaceAll("'", "''")
-    const [row] = await this.#connections.query(`SELECT (pg_catalog.to_regprocedure('${text}') IS NOT NULL)::pg_catalog.text`)
+  /** True if the function exists, and the role may execute it. Databases may take this right away from everybody but the owner. */
+  async #isUsable(name: string): Promise<boolean> {
+    const found = `pg_catalog.to_regprocedure('${`${name}(${ARGUMENTS})`.replaceAll("'", "''")}')`
+    const mayExecute = `pg_catalog.has_function_privilege(${found}, 'EXECUTE')`
+    const [row] = await this.#connections.query(`SELECT COALESCE(${mayExecute}, false)::pg_catalog.text`)
     return Object.values(row)[0] === 'true'
   }
 }

@@ -75,7 +75,11 @@ export class ShortHits {
     const { names, calls, chargeNames } = this.#command
     const rows = new Map<string, { used: number; readonly resetAfterMs: number }>()
     for (let i = 0; i + 2 < words.length; i += 3) {
-      rows.set(words[i], { used: Number(words[i + 1]) - (this.#costs.get(words[i]) ?? 0), resetAfterMs: Number(words[i + 2]) })
+      // A new window may have ended while its row was waited for. Its hits belong to it all the same.
+      rows.set(words[i], {
+        used: Number(words[i + 1]) - (this.#costs.get(words[i]) ?? 0),
+        resetAfterMs: Math.max(1, Number(words[i + 2])),
+      })
     }
     if (rows.size > names.length) throw new Error(`the statement returned ${rows.size} rows where ${names.length} belong`)
     return calls.map(({ charges }, i) => {
@@ -102,7 +106,7 @@ export function statementOfOne(options: StatementOptions): Prepared {
   return prepared(`INSERT INTO ${table} AS kept (name, value, ends_at)
 SELECT $1, ARRAY[started.now_ms + $4::pg_catalog.int8, ($2::pg_catalog.float8[])[1]]::pg_catalog.float8[], started.now_ms + $4::pg_catalog.int8
 FROM (SELECT ${nowMs} AS now_ms WHERE ${settings.join(' AND ')} OFFSET 0) AS started
-${CHARGE_LIVE_WINDOW}
+${chargeLiveWindow(nowMs)}
 RETURNING pg_catalog.concat(kept.name, ' ', kept.value[2]::pg_catalog.int8, ' ', kept.ends_at - ${nowMs})`)
 }
 
@@ -117,19 +121,24 @@ INSERT INTO ${table} AS kept (name, value, ends_at)
 SELECT given.name, ARRAY[started.now_ms + $4::pg_catalog.int8, given.cost]::pg_catalog.float8[], started.now_ms + $4::pg_catalog.int8
 FROM started, ROWS FROM (pg_catalog.string_to_table($1, ' '), pg_catalog.unnest($2::pg_catalog.float8[])) AS given (name, cost)
 WHERE given.cost <= $3::pg_catalog.float8
-${CHARGE_LIVE_WINDOW}
+${chargeLiveWindow(nowMs)}
 RETURNING kept.name, kept.value[2]::pg_catalog.int8 AS used, kept.ends_at
 )
 SELECT pg_catalog.string_agg(pg_catalog.concat(charged.name, ' ', charged.used, ' ', charged.ends_at - started.now_ms), ' ')
 FROM started, charged`)
 }
 
-/** A new window ends one window after the time of the statement. So `excluded.ends_at` tells the time. */
-const CHARGE_LIVE_WINDOW = `ON CONFLICT (name) DO UPDATE SET value=ARRAY[kept.value[1], kept.value[2] + excluded.value[2]]
-WHERE kept.ends_at > (excluded.ends_at - $4::pg_catalog.int8) AND kept.ends_at <= excluded.ends_at
+/**
+ * A new window ends one window after the time of the statement. So `excluded.ends_at` tells that time. The end of the window is compared
+ * with a time that is read when the row is locked: a window that has ended during the wait is left to the function.
+ */
+function chargeLiveWindow(nowMs: string): string {
+  return `ON CONFLICT (name) DO UPDATE SET value=ARRAY[kept.value[1], kept.value[2] + excluded.value[2]]
+WHERE kept.ends_at > ${nowMs} AND kept.ends_at <= excluded.ends_at
 AND kept.value[2] <= ($3::pg_catalog.float8 - excluded.value[2]) AND kept.value[2] >= 0::pg_catalog.float8
 AND kept.value[2] = pg_catalog.floor(kept.value[2]) AND kept.value[1] = kept.ends_at::pg_catalog.float8
 AND pg_catalog.cardinality(kept.value) = 2`
+}
 
 /** Returns the expression of the time, and conditions that change settings until the transaction ends. They are always true. */
 function startOf({ isDurable, isTimed }: StatementOptions): { readonly nowMs: string; readonly settings: readonly string[] } {

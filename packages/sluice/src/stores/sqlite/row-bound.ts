@@ -38,7 +38,12 @@ export class RowBound {
     if (states <= this.#maxKeys) return 0
     const rows: RowView[] = []
     for (let search = 0; search < MOST_SEARCHES; search++) {
-      const found = this.#table.sample(this.#random(), ROWS_A_SEARCH).filter(({ name }) => !own.includes(name))
+      const from = this.#random()
+      const sample = this.#table.sample(from, ROWS_A_SEARCH)
+      // If people delete rows by themselves, the number stays too large, and a table with much space would evict for ever.
+      const isWrong = this.#table.hasFewerThan(states, sample, from, ROWS_A_SEARCH)
+      if (isWrong && this.#table.recount() <= this.#maxKeys) return 0
+      const found = sample.filter(({ name }) => !own.includes(name))
       const ended = found.filter(({ endsAt }) => endsAt <= nowMs)
       if (ended.length > 0) {
         this.#table.removeAll(ended)

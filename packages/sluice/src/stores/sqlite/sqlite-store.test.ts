@@ -11,6 +11,7 @@ const wrong: readonly (readonly [option: string, values: readonly unknown[]])[] 
   ['maxKeys', [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '10', null]],
   ['busyTimeoutMs', [-1, 0.5, 60_001, '5', null]],
   ['synchronous', ['NORMAL', 'off', 1, null]],
+  ['clock', [{}, null, 5, { now: 5 }]],
   ['sync', [true]],
 ]
 
@@ -21,6 +22,14 @@ test.each(wrong)('sqliteStore refuses a wrong %s', (option, values) => {
       expect.objectContaining({ code: 'ERR_OPTION', option }),
     )
   }
+  database.close()
+})
+
+test.each(['limit', 'Order', 'index', 'values'])('a table may have the name of a word of SQL: %s', (table) => {
+  const database = openSqlite(':memory:')
+  const store = sqliteStore(database, { table })
+  expect(createLimiter({ rules: fixedWindow({ limit: 5, window: '1h' }), store }).hit('ada').remaining).toBe(4)
+  expect([store.size, store.clean()]).toEqual([1, 0])
   database.close()
 })
 

@@ -1,7 +1,7 @@
 // The tables in SQLite: a row for each state, and one row with the version, the seed and the number of states. Every method is one or a
 // few statements in the caller's transaction.
-// Invariants: the number of states is right after every transaction, for all processes on the file. Rows are sorted by a hash under a
-// secret seed, so that rows next to each other are a random sample, whatever keys clients choose.
+// Invariants: the number of states is right after every transaction of a store, for all processes on the file. Rows are sorted by a
+// hash under a secret seed, so that rows next to each other are a random sample, whatever keys clients choose.
 
 import { decodeCells, encodeCells } from '../../engines/state-codec.ts'
 import { storeError } from '../../engines/store-errors.ts'
@@ -37,17 +37,17 @@ export interface NewRow {
 /** Makes the tables if they do not exist. Runs in a transaction. `table` is an identifier. */
 export function makeTables(database: SqliteDatabase, table: string): void {
   database.exec(`
-    CREATE TABLE IF NOT EXISTS ${table} (
+    CREATE TABLE IF NOT EXISTS "${table}" (
       hash INTEGER NOT NULL, name TEXT NOT NULL, value BLOB NOT NULL,
       ends_at INTEGER NOT NULL, share INTEGER NOT NULL, since INTEGER NOT NULL,
       PRIMARY KEY (hash, name)
     ) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS ${table}_meta (
+    CREATE TABLE IF NOT EXISTS "${table}_meta" (
       only INTEGER PRIMARY KEY CHECK (only = 1), version INTEGER NOT NULL, seed0 INTEGER NOT NULL, seed1 INTEGER NOT NULL,
       states INTEGER NOT NULL
     );`)
   const [seed0, seed1] = crypto.getRandomValues(new Int32Array(2))
-  database.exec(`INSERT OR IGNORE INTO ${table}_meta VALUES (1, ${VERSION}, ${seed0}, ${seed1}, 0)`)
+  database.exec(`INSERT OR IGNORE INTO "${table}_meta" VALUES (1, ${VERSION}, ${seed0}, ${seed1}, 0)`)
 }
 
 /** Bits of the hash that come from the whole name. The upper bits come from the key. */
@@ -64,6 +64,7 @@ interface Statements {
   readonly removed: SqliteStatement
   readonly count: SqliteStatement
   readonly addToCount: SqliteStatement
+  readonly recount: SqliteStatement
 }
 
 export class SqliteTable {
@@ -73,29 +74,35 @@ export class SqliteTable {
   #lastHash = 0
 
   constructor(database: SqliteDatabase, table: string) {
-    const meta = database.prepare(`SELECT version, seed0, seed1 FROM ${table}_meta`).get() as Record<string, number | bigint>
+    const meta = database.prepare(`SELECT version, seed0, seed1 FROM "${table}_meta"`).get() as Record<string, number | bigint>
     if (Number(meta.version) !== VERSION) {
       throw storeError('fatal', `the table ${table} has version ${meta.version}, and this version of Sluice needs ${VERSION}`)
     }
     this.#keyHash.setSeed(Int32Array.of(Number(meta.seed0), Number(meta.seed1)))
     this.#sql = {
-      read: database.prepare(`SELECT value FROM ${table} WHERE hash = ? AND name = ?`),
-      insert: database.prepare(`INSERT INTO ${table} (hash, name, value, ends_at, share, since) VALUES (?, ?, ?, ?, ?, ?)`),
-      update: database.prepare(`UPDATE ${table} SET value = ?, ends_at = ?, share = ? WHERE hash = ? AND name = ?`),
-      remove: database.prepare(`DELETE FROM ${table} WHERE hash = ? AND name = ?`),
+      read: database.prepare(`SELECT value FROM "${table}" WHERE hash = ? AND name = ?`),
+      insert: database.prepare(`INSERT INTO "${table}" (hash, name, value, ends_at, share, since) VALUES (?, ?, ?, ?, ?, ?)`),
+      update: database.prepare(`UPDATE "${table}" SET value = ?, ends_at = ?, share = ? WHERE hash = ? AND name = ?`),
+      remove: database.prepare(`DELETE FROM "${table}" WHERE hash = ? AND name = ?`),
       sample: database.prepare(`
-        SELECT hash, name, ends_at AS endsAt, share, since FROM ${table} WHERE hash BETWEEN ? AND ? ORDER BY hash LIMIT ?`),
-      nth: database.prepare(`SELECT hash FROM ${table} WHERE hash > ? ORDER BY hash LIMIT 1 OFFSET ?`),
-      sweep: database.prepare(`DELETE FROM ${table} WHERE hash > ? AND hash <= ? AND ends_at <= ?`),
+        SELECT hash, name, ends_at AS endsAt, share, since FROM "${table}" WHERE hash BETWEEN ? AND ? ORDER BY hash LIMIT ?`),
+      nth: database.prepare(`SELECT hash FROM "${table}" WHERE hash > ? ORDER BY hash LIMIT 1 OFFSET ?`),
+      sweep: database.prepare(`DELETE FROM "${table}" WHERE hash > ? AND hash <= ? AND ends_at <= ?`),
       removed: database.prepare('SELECT changes() AS changes'),
-      count: database.prepare(`SELECT states FROM ${table}_meta`),
-      addToCount: database.prepare(`UPDATE ${table}_meta SET states = states + ? RETURNING states`),
+      count: database.prepare(`SELECT states FROM "${table}_meta"`),
+      addToCount: database.prepare(`UPDATE "${table}_meta" SET states = states + ? RETURNING states`),
+      recount: database.prepare(`UPDATE "${table}_meta" SET states = (SELECT count(*) FROM "${table}") RETURNING states`),
     }
   }
 
   /** Number of states. */
   get count(): number {
     return statesOf(this.#sql.count.get())
+  }
+
+  /** Counts all rows anew. Returns their number. */
+  recount(): number {
+    return statesOf(this.#sql.recount.get())
   }
 
   read(name: string): Float64Array | undefined {
@@ -131,6 +138,18 @@ export class SqliteTable {
     const rows = this.#rowsBetween(first, MOST_HASH, most)
     if (rows.length === most || first === LEAST_HASH) return rows
     return [...rows, ...this.#rowsBetween(LEAST_HASH, first - 1, most - rows.length)]
+  }
+
+  /**
+   * True if a sample lies so far apart that the table probably has less than a quarter of `states` rows: somebody else has deleted rows.
+   * `rows` are the result of `sample(from, most)`.
+   */
+  hasFewerThan(states: number, rows: readonly RowView[], from: number, most: number): boolean {
+    if (rows.length < most) return rows.length < states
+    const first = LEAST_HASH + Math.floor(from * 2 ** 32)
+    const last = rows[rows.length - 1].hash
+    const span = last >= first ? last - first : last - first + 2 ** 32
+    return span * states > 4 * most * 2 ** 32
   }
 
   /**
