@@ -57,7 +57,7 @@ export interface WrittenRecord {
 export function readRecords(written: Iterable<WrittenRecord>): Pick<FoundRecords, 'tables' | 'unreadable'> {
   const tables = emptyTables()
   const unreadable: UnreadableRecord[] = []
-  for (const { kind, id, text } of [...written].sort(byId)) {
+  for (const { kind, id, text } of [...written].sort(inOrder)) {
     const value = readValue(text)
     if (value === undefined) unreadable.push({ kind, id })
     else tables[kind].set(id, value)
@@ -65,7 +65,8 @@ export function readRecords(written: Iterable<WrittenRecord>): Pick<FoundRecords
   return { tables, unreadable }
 }
 
-function byId(a: WrittenRecord, b: WrittenRecord): number {
+function inOrder(a: WrittenRecord, b: WrittenRecord): number {
+  if (a.kind !== b.kind) return KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind)
   if (a.id === b.id) return 0
   return a.id < b.id ? -1 : 1
 }
