@@ -27,7 +27,12 @@ export async function databaseStorage(options: StorageOptions, address: Database
     timeoutMs: config.failureTimeoutMs,
   })
   const { store, audit } = database
-  const records: SharedRecords = new SharedRecords({ ...events, database: database.records, onChange: () => scheduleCopy() })
+  const records: SharedRecords = new SharedRecords({
+    ...events,
+    database: database.records,
+    onChange: () => scheduleCopy(),
+    onOwedNote: (note) => audit.appendNote(note),
+  })
   const known = () => records.known
   let copy: RecordsCopy | undefined
   const scheduleCopy = (): void => {

@@ -63,6 +63,7 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
   let decider: Decider | undefined
   const storage = await openStorage({ config, logger, onStore: (isUp) => decider?.health.report(isUp) })
   const closing: (() => Promise<unknown>)[] = [() => storage.close()]
+  const started = new AbortController()
   try {
     const policies = new PolicyKeeper(storage.records, ({ name, error }) =>
       logger.error({ err: error, policy: name }, 'a policy cannot be read and is not in force'),
@@ -114,7 +115,10 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
       isLoaded = true
       if (!keysRequired || keys.list().length > 0) becomeReady()
     })
-    const late = pause(LOAD_MS, undefined, { ref: false, ...(signal && { signal }) }).catch(() => {})
+    // It keeps the process alive until the service listens. Pauses between attempts to reach the database do not.
+    const late = pause(LOAD_MS, undefined, { signal: AbortSignal.any([started.signal, ...(signal ? [signal] : [])]) }).catch(
+      () => {},
+    )
     await Promise.race([loaded, late])
     giveUp(signal, loaded)
     if (!isLoaded) await startFromCopy()
@@ -146,6 +150,7 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
       for (const step of closing) await step()
       logger.info('stopped')
     }
+    started.abort()
     return {
       address,
       adminAddress,
@@ -166,6 +171,7 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
       },
     }
   } catch (error) {
+    started.abort()
     for (const step of closing) await step()
     if (signal?.aborted && error === signal.reason) logger.info('stopped before it was started')
     throw error

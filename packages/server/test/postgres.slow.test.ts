@@ -7,12 +7,16 @@ import { startPgbouncer } from '../../../test/servers/pgbouncer-server.mjs'
 import { until } from '../../../test/servers/redis-server.mjs'
 import type { Change } from '../src/data/records.ts'
 import { makeLogger } from '../src/log/logger.ts'
+import { PostgresDriver } from '../src/postgres/postgres-driver.ts'
 import { SharedRecords } from '../src/records/shared-records.ts'
 import { TABLES } from '../src/sql/record-tables.ts'
+import { ask, type Program } from '../src/sql/sql-program.ts'
 import { PostgresDatabase } from './databases/postgres-database.ts'
 import { openConnected } from './databases/test-database.ts'
 import { startService, type TestServiceOptions } from './running-service.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
+const SERVE_PROCESS = fileURLToPath(new URL('serve-process.mjs', import.meta.url))
 const HELD_CHANGE = fileURLToPath(new URL('held-change.mjs', import.meta.url))
 
 let database: PostgresDatabase
@@ -204,3 +208,34 @@ test('through PgBouncer in transaction mode, two instances share limits, and cha
   )
   expect(answers.map(({ status }) => status)).toEqual(new Array(10).fill(201))
 })
+
+test('reading goes on while statements are answered, and a change has a deadline as a whole', async () => {
+  const driver = new PostgresDriver({ connectionString: database.store }, () => {})
+  onTestFinished(() => driver.close())
+  function* slow(): Program<number> {
+    for (let n = 0; n < 3; n++) yield* ask('SELECT pg_sleep(0.8)')
+    return 1
+  }
+  const [read, change] = await Promise.allSettled([driver.transact('read', slow), driver.transact('write', slow)])
+  expect(read).toEqual({ status: 'fulfilled', value: 1 })
+  expect(change).toMatchObject({ status: 'rejected', reason: { code: 'ERR_DATA_WRITE' } })
+  const silent = () => ask('SELECT pg_sleep(5)')
+  await expect(driver.transact('read', silent)).rejects.toMatchObject({ code: 'ERR_DATA_WRITE' })
+})
+
+test('a process that starts while PostgreSQL is down waits for it', async () => {
+  const own = await PostgresDatabase.start()
+  onTestFinished(() => own.stop())
+  await own.kill()
+  const env = { ...process.env, SLUICE_STORE: own.store, SLUICE_LISTEN: '127.0.0.1:0', SLUICE_DATA_FOLDER: temporaryFolder() }
+  const child = spawn(process.execPath, [SERVE_PROCESS], { env, stdio: ['ignore', 'pipe', 'ignore'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    output += text
+  })
+  await until('an end of the process, or the address', async () => child.exitCode !== null || output.includes('address '), 15_000)
+  expect(child.exitCode).toBeNull()
+  await own.start()
+  await until('the first key', async () => output.includes('key '), 10_000)
+}, 40_000)

@@ -225,6 +225,25 @@ describe.each(DATABASE_NAMES)('on %s', (name) => {
       expect(metrics).toContain('sluice_checks_total{policy="default",outcome="allow",reason="fallback"} 1\n')
     })
 
+    test('a key that is revoked is revoked when it answers again, with an audit entry', async () => {
+      const { own, service } = await withOwn(PATIENT)
+      const { key } = (await service.call('POST', '/v1/keys', { name: 'shop', scopes: ['check'] })).body.data
+      await own.kill()
+      expect((await service.call('DELETE', `/v1/keys/${key.id}`)).status).toBe(503)
+      await own.start()
+      const actions = async (): Promise<readonly string[]> =>
+        (await service.call('GET', `/v1/audit?target=${key.id}`)).body.data.entries.map(
+          ({ action }: { action: string }) => action,
+        )
+      await until('the entry', async () => {
+        // A database without persistence has lost everything.
+        await service.call('POST', '/v1/records/restore', {})
+        return (await actions()).includes('key.revoke')
+      })
+      await pause(1000)
+      expect((await actions()).filter((action) => action === 'key.revoke')).toHaveLength(1)
+    })
+
     test('with failureMode throw, checks are answered 503 and the service is not ready', async () => {
       const { own, service } = await withOwn({ failureMode: 'throw' })
       await own.kill()

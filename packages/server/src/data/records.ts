@@ -50,7 +50,7 @@ export interface Records {
    * Remembers a revocation whose commit failed. It is committed as soon as changes are possible, unless `refusal` returns an error
    * then. Implementations that cannot commit later leave this out.
    */
-  owe?(change: Change, refusal: () => ServerError | undefined): void
+  owe?(change: Change, refusal: () => ServerError | undefined, note?: ChangeNote): void
   /** Registers a listener for changes of other instances. Returns a function that removes it. */
   watch(listener: (change: Change) => void): () => void
   close(): Promise<void>

@@ -132,21 +132,25 @@ export class KeyRing {
       })
     } catch (error) {
       if (error instanceof ServerError && error.code === 'ERR_KEY_LAST') this.#undoRevocation(id)
-      else this.#owe(id, refusal)
+      else this.#owe(id, refusal, noteOf)
       throw error
     }
   }
 
   /** Asks the records to commit the revocation later. If it is the last admin key at that time, the key stays valid. */
-  #owe(id: string, refusal: () => ServerError | undefined): void {
+  #owe(id: string, refusal: () => ServerError | undefined, noteOf: MakeNote<ApiKey> | undefined): void {
     const entry = this.#table.get(id)
     if (entry === undefined) return
-    this.#records.owe?.(changeTo(entry), () => {
-      if (this.#table.get(id) === undefined) return unknownKey(id)
-      const refused = refusal()
-      if (refused !== undefined) this.#undoRevocation(id)
-      return refused
-    })
+    this.#records.owe?.(
+      changeTo(entry),
+      () => {
+        if (this.#table.get(id) === undefined) return unknownKey(id)
+        const refused = refusal()
+        if (refused !== undefined) this.#undoRevocation(id)
+        return refused
+      },
+      noteOf?.(entry.key),
+    )
   }
 
   /** Undoes a refused revocation, unless the key had been revoked before. */

@@ -13,7 +13,7 @@ import { postgresTrouble, sqlStateOf } from './postgres-answers.ts'
 /** The channel on which instances tell each other of changes. */
 export const CHANNEL = 'sluice_records'
 
-/** Deadline for a program. */
+/** Deadline for a writing program, and for each statement of a reading one, which may read many pages. */
 const DEADLINE_MS = 2000
 
 /** Time after which the server ends the transaction of an instance that sends nothing more. */
@@ -77,7 +77,7 @@ export class PostgresDriver implements SqlDriver {
     client.on('error', ignore)
     const work = run(client, access, program)
     try {
-      const result = await beforeDeadline(work)
+      const result = await (access === 'write' ? beforeDeadline(work) : work)
       client.off('error', ignore)
       client.release()
       return result
@@ -94,10 +94,11 @@ export class PostgresDriver implements SqlDriver {
 function ignore(): void {}
 
 async function run<T>(client: PoolClient, access: Access, program: Program<T>): Promise<T> {
-  await client.query(BEGIN[access])
+  const answered = <V>(answer: Promise<V>): Promise<V> => (access === 'read' ? beforeDeadline(answer) : answer)
+  await answered(client.query(BEGIN[access]))
   let step = program.next()
-  while (!step.done) step = program.next(await execute(client, step.value))
-  await client.query('COMMIT')
+  while (!step.done) step = program.next(await answered(execute(client, step.value)))
+  await answered(client.query('COMMIT'))
   return step.value
 }
 

@@ -2,7 +2,7 @@
 // Invariant: each is committed as soon as changes are possible, or refused at that time like a new request. There are at most as many
 // as keys.
 
-import type { Change } from '../data/records.ts'
+import type { Change, ChangeNote } from '../data/records.ts'
 import type { ServerError } from '../errors.ts'
 import { withEarliestEnd } from '../keys/earliest-end.ts'
 
@@ -10,13 +10,15 @@ export interface OwedRevocation {
   readonly change: Change
   /** Called right before the commit. */
   readonly refusal: () => ServerError | undefined
+  /** The entry of the audit log about it. */
+  readonly note: ChangeNote | undefined
 }
 
 export class OwedRevocations {
   readonly #owed = new Map<string, OwedRevocation>()
 
-  add(change: Change, refusal: OwedRevocation['refusal']): void {
-    this.#owed.set(change.id, { change, refusal })
+  add(owed: OwedRevocation): void {
+    this.#owed.set(owed.change.id, owed)
   }
 
   delete(id: string): void {
@@ -26,11 +28,11 @@ export class OwedRevocations {
   /** Returns the revocations that still change a key. A key that is deleted or revoked otherwise is no longer owed. */
   due(keys: ReadonlyMap<string, unknown>): readonly OwedRevocation[] {
     const due: OwedRevocation[] = []
-    for (const [id, { change, refusal }] of this.#owed) {
+    for (const [id, { change, refusal, note }] of this.#owed) {
       const now = keys.get(id)
       const value = withEarliestEnd(now, change.value)
       if (value === now) this.#owed.delete(id)
-      else due.push({ change: { kind: 'key', id, value }, refusal })
+      else due.push({ change: { kind: 'key', id, value }, refusal, note })
     }
     return due
   }

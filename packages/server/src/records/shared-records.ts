@@ -37,6 +37,8 @@ export interface SharedRecordsOptions extends LocalRecordsOptions {
   readonly onPoll?: (error: ServerError | undefined) => void
   /** Called with the loss when changes were lost, and with undefined when the database has everything again. */
   readonly onLoss?: (loss: Loss | undefined) => void
+  /** Called when an owed revocation was committed, to store its entry of the audit log if the database has not. */
+  readonly onOwedNote?: (note: ChangeNote) => Promise<void>
 }
 
 export class SharedRecords implements Records {
@@ -137,8 +139,8 @@ export class SharedRecords implements Records {
     this.#wake?.()
   }
 
-  owe(change: Change, refusal: () => ServerError | undefined): void {
-    this.#owed.add(change, refusal)
+  owe(change: Change, refusal: () => ServerError | undefined, note?: ChangeNote): void {
+    this.#owed.add({ change, refusal, note })
   }
 
   /** Restores lost records, or plans it. Returns undefined if nothing was lost. Throws ERR_RECORDS_BEHIND or ERR_CONFLICT. */
@@ -260,11 +262,13 @@ export class SharedRecords implements Records {
   async #writeRevocations(): Promise<readonly OwedRevocation[]> {
     const written: OwedRevocation[] = []
     for (const owed of this.#owed.due(this.all('key'))) {
-      const refused = await this.#commit([owed.change], owed.refusal)
+      const refused = await this.#commit([owed.change], owed.refusal, owed.note)
       this.#owed.delete(owed.change.id)
       if (refused !== undefined) continue
       this.#local.apply([owed.change])
       written.push(owed)
+      // The revocation is made, so a failure is not one of the commit.
+      if (owed.note !== undefined) await this.#options.onOwedNote?.(owed.note).catch(() => {})
     }
     return written
   }

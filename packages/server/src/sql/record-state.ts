@@ -1,6 +1,6 @@
 // Reads the state of the records in a SQL database, and writes facts that end.
 
-import { KINDS, type Marks, type Position, readChange, readRecords } from '../records/found-records.ts'
+import { KINDS, type Marks, type Position, readChange, readRecords, type WrittenRecord } from '../records/found-records.ts'
 import type { Counts, NumberedChange } from '../records/records-database.ts'
 import { ask, fromSafeText, type Program, type Row } from './sql-program.ts'
 
@@ -40,15 +40,26 @@ export function* readState(nowMs: string): Program<State> {
   }
 }
 
+/** Records that one statement reads. A million records take longer than a statement may. */
+export const RECORDS_A_PAGE = 10_000
+
 /** Returns all records. */
 export function* readTables(): Program<ReturnType<typeof readRecords>> {
-  const rows = yield* ask('SELECT kind, id, value FROM sluice_records ORDER BY kind, id')
-  return readRecords(
-    rows.flatMap(({ kind: number, id, value }) => {
+  const written: WrittenRecord[] = []
+  for (let after: readonly [kind: number, id: string] | undefined = [0, '']; after !== undefined; ) {
+    const page: readonly Row[] = yield* ask(
+      'SELECT kind, id, value FROM sluice_records WHERE (kind, id) > (?, ?) ORDER BY kind, id LIMIT ?',
+      ...after,
+      RECORDS_A_PAGE,
+    )
+    for (const { kind: number, id, value } of page) {
       const kind = KINDS[Number(number) - 1]
-      return kind === undefined ? [] : [{ kind, id: fromSafeText(textOf(id)), text: textOf(value) }]
-    }),
-  )
+      if (kind !== undefined) written.push({ kind, id: fromSafeText(textOf(id)), text: textOf(value) })
+    }
+    const last = page.length < RECORDS_A_PAGE ? undefined : page.at(-1)
+    after = last && [Number(last.kind), textOf(last.id)]
+  }
+  return readRecords(written)
 }
 
 /** Returns the changes after a number, in their order. */
