@@ -38,7 +38,10 @@ export const SERVER_ERROR_CODES = {
   ERR_STORE: { status: 503, meaning: 'The store did not answer, and there is no fallback.' },
   ERR_INTERNAL: { status: 500, meaning: 'An unexpected error occurred.' },
   ERR_AUDIT: { status: 500, meaning: 'The change was made, but could not be written to the audit log.' },
-  ERR_DATA_WRITE: { status: 503, meaning: 'The change could not be stored, so it was not made.' },
+  ERR_DATA_WRITE: {
+    status: 503,
+    meaning: 'The change could not be stored. If only the answer of the store was lost, it was made.',
+  },
 } as const
 
 export type ServerErrorCode = keyof typeof SERVER_ERROR_CODES

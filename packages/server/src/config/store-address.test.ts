@@ -50,6 +50,8 @@ describe('store addresses', () => {
   test('are shown without passwords', () => {
     expect(hidePasswords('redis://user:pa:ss@a:1/2,rediss://:secret@b')).toBe('redis://user:***@a:1/2,rediss://:***@b')
     expect(hidePasswords('redis://a:6379')).toBe('redis://a:6379')
+    expect(hidePasswords('redis:user:secret@a:1,b:2')).toBe('redis:user:***@a:1,b:2')
+    expect(hidePasswords('postgres:user:secret@db/limits')).toBe('postgres:user:***@db/limits')
     expect(hidePasswords('postgres://user:a,b/c:d@e@db/limits')).toBe('postgres://user:***@db/limits')
     expect(hidePasswords('postgres://db/limits?user=u&password=a&sslmode=require')).toBe(
       'postgres://db/limits?user=u&password=***&sslmode=require',

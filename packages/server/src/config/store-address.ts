@@ -107,9 +107,11 @@ function readSqlite(text: string): StoreAddress | undefined {
 
 /** Replaces passwords by asterisks. */
 export function hidePasswords(text: string): string {
-  // A password may contain a comma here, because the address is one URL.
+  // A password may contain a comma here, because the address is one URL. The slashes may be missing by mistake.
   const isOne = /^postgres(ql)?:/.test(text)
-  const shown = isOne ? text.replace(/^(\w+:\/\/[^/:@]*):.*@/s, '$1:***@') : text.replace(/(\/\/[^/:@,]*):[^@,]*@/g, '$1:***@')
+  const shown = isOne
+    ? text.replace(/^(\w+:(?:\/\/)?[^/:@]*):.*@/s, '$1:***@')
+    : text.replace(/((?:\/\/|(?:^|,)\w+:)[^/:@,]*):[^@,]*@/g, '$1:***@')
   return shown.replace(/([?&](?:ssl)?password=)[^&,]*/gi, '$1***')
 }
 
