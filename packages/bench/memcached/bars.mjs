@@ -15,9 +15,9 @@ const PEER = 'rate-limiter-flexible'
  * reads an expiry, also two round trips. It decides nothing else: one rule, and no comparison of versions.
  */
 const RATES = [
-  { underWay: 128, bound: 0.6 },
-  { underWay: 16, bound: 0.7 },
-  { underWay: 1, bound: 0.6 },
+  { underWay: 128, bound: 1 },
+  { underWay: 16, bound: 1 },
+  { underWay: 1, bound: 0.9 },
 ]
 
 /**

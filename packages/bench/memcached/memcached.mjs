@@ -10,7 +10,7 @@ import * as hitsUnderWay from './tasks/hits-under-way.mjs'
 
 /** @import { Options } from '../rounds/run-bench.mjs' */
 /** @import { Contestant } from './contestants.mjs' */
-/** @import { Timing } from './traffic.mjs' */
+/** @import { Timing } from '../rounds/hits.mjs' */
 
 /**
  * Parameters of every task. `port` is the server's, on loopback.

@@ -13,7 +13,7 @@ const PEER = 'rate-limiter-flexible'
 const BARS = [
   { underWay: 128, bound: 2.5 },
   { underWay: 16, bound: 1.5 },
-  { underWay: 1, bound: 0.5 },
+  { underWay: 1, bound: 0.6 },
 ]
 
 /**

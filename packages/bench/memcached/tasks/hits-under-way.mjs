@@ -3,14 +3,15 @@
 
 import { LARGE_QUOTA } from '../../quota.mjs'
 import { microseconds, perSecond, times } from '../../report/numbers.mjs'
+import { KEYS } from '../../rounds/hits.mjs'
 import { loadContestant } from '../contestants.mjs'
-import { KEYS, trafficOn } from '../traffic.mjs'
+import { trafficOn } from '../traffic.mjs'
 
 /** @import { Reading, Results } from '../../rounds/results.mjs' */
 /** @import { Table } from '../../report/table.mjs' */
 /** @import { Group } from '../../rounds/rounds.mjs' */
 /** @import { Plan } from '../memcached.mjs' */
-/** @import { Timing } from '../traffic.mjs' */
+/** @import { Timing } from '../../rounds/hits.mjs' */
 
 export const name = 'hits under way'
 export const file = import.meta.url

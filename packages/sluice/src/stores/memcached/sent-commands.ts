@@ -15,7 +15,7 @@ export interface Pending {
 const MOST_ANSWERED = 1024
 
 export class SentCommands {
-  /** Those before `#answered` have their answers. */
+  /** Commands before `#answered` have their answers. */
   #commands: (Pending | undefined)[] = []
   #answered = 0
 
