@@ -1,5 +1,8 @@
 // The door `sluice`: everything that most applications need.
 
+export { type CalendarWindowOptions, calendarWindow } from './algorithms/calendar-window/calendar-window.ts'
+export type { CalendarPeriod, StartsOn } from './algorithms/calendar-window/period-start.ts'
+export { type ConcurrencyOptions, concurrency } from './algorithms/concurrency/concurrency.ts'
 export { type FixedWindowOptions, fixedWindow } from './algorithms/fixed-window/fixed-window.ts'
 export { type GcraOptions, gcra } from './algorithms/gcra/gcra.ts'
 export { type LeakyBucketOptions, leakyBucket } from './algorithms/leaky-bucket/leaky-bucket.ts'
@@ -14,11 +17,21 @@ export { type Duration, durationMs } from './core/duration.ts'
 export { ERROR_CODES, type ErrorCode, type ErrorDetails, SluiceError } from './core/errors.ts'
 export type { DecisionFailure, FailureCounts, FailureEvent, FailureOptions, FailureReason, Fallback } from './core/guard.ts'
 export type { HitOptions, Limiter, RefundOptions, RuleChoice, WaitOptions } from './core/limiter.ts'
+export type {
+  HeldUnits,
+  Hold,
+  HoldsOption,
+  PatientReserveOptions,
+  ReserveOptions,
+  RunResult,
+  WaitingReserveOptions,
+} from './core/reserving.ts'
 export type { Per, PerOption, Rule, RuleOptions } from './core/rule.ts'
 export type { RuleLog } from './core/rule-log.ts'
-export type { Asker, PartOutcomes, Result, Store, Tally, Timing } from './core/store.ts'
+export type { Asker, PartOutcomes, Result, Store, Tally, Timing, ToldAsker } from './core/store.ts'
 export type { Cost, Subject, SubjectOf } from './core/subject.ts'
 export { createLimiter, type LimiterOptions } from './create-limiter.ts'
+export { type HoldsOptions, holds } from './holds/holds.ts'
 export { dumpStore, restoreStore } from './stores/memory/dump-store.ts'
 export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './stores/memory/memory-store.ts'
 export { type WaitingLineOptions, waitingLine } from './waiting/waiting-line.ts'

@@ -36,10 +36,10 @@ export function toyStore({
   after,
 }: ToyOptions): Store<'async'> {
   const states = new Map<string, Float64Array>()
-  const decide = ({ operation, charges, rules }: ToyCall): Figures => {
+  const decide = ({ operation, charges, hold, rules }: ToyCall): Figures => {
     const places = charges.map((charge, place) => ({ ...charge, rule: place }))
     const nameOf = (place: number) => stateName(rules[place]) + charges[place].key
-    const named = { call: { operation, charges: places }, rules, names: places.map(({ rule }) => nameOf(rule)) }
+    const named = { call: { operation, charges: places, hold }, rules, names: places.map(({ rule }) => nameOf(rule)) }
     const { figures, changes } = runCall(named, (name) => states.get(name), clock.now())
     for (const { name, cells } of changes) {
       if (cells === undefined) states.delete(name)

@@ -23,7 +23,9 @@ describe.each(ruleCatalogue.map((facts) => [facts.algorithm, facts] as const))('
   test('its defaults are those of its function', () => {
     const { ...spelled } = facts.example as Record<string, unknown>
     for (const option of options) {
-      if (option.kind === 'choice' || option.kind === 'flag') spelled[option.name] = option.default
+      if (option.kind === 'flag') spelled[option.name] = option.default
+      if (option.kind === 'choice' && option.default !== undefined) spelled[option.name] = option.default
+      if (option.kind === 'text' && option.default !== '') spelled[option.name] = option.default
       if (option.kind === 'units' && option.sameAs !== undefined) spelled[option.name] ??= spelled[option.sameAs]
     }
     expect(make(spelled as never).name).toBe(make(facts.example as never).name)
@@ -31,13 +33,14 @@ describe.each(ruleCatalogue.map((facts) => [facts.algorithm, facts] as const))('
 
   test('the options of its rate have the right kinds', () => {
     const kindOf = (wanted: string) => options.find(({ name }) => name === wanted)?.kind
-    expect([rate.units, rate.every].map(kindOf)).toEqual(['units', 'duration'])
+    expect([rate.units, rate.every].map(kindOf)).toEqual(['units', rate.isCalendar ? 'choice' : 'duration'])
     if (rate.burst !== undefined) expect(kindOf(rate.burst)).toBe('units')
   })
 
   test.each(forms)('in the form $form, its parameters are those that the translation reads', ({ rule }) => {
     expect(translation.algorithms).toContain(rule.algorithm)
-    expect(Object.keys(rule.parameters).sort()).toEqual([...translation.parameters].sort())
+    const { parameters } = rule.around?.(0) ?? rule
+    expect(Object.keys(parameters).sort()).toEqual([...translation.parameters].sort())
   })
 
   test('its translation is there, and reads every parameter', () => {

@@ -4,6 +4,8 @@
 import { SluiceError, show } from '../core/errors.ts'
 import type { Rule, RuleOptions } from '../core/rule.ts'
 import type { RuleFacts } from '../core/rule-facts.ts'
+import { calendarWindowFacts } from './calendar-window/facts.ts'
+import { concurrencyFacts } from './concurrency/facts.ts'
 import { fixedWindowFacts } from './fixed-window/facts.ts'
 import { gcraFacts } from './gcra/facts.ts'
 import { leakyBucketFacts } from './leaky-bucket/facts.ts'
@@ -19,6 +21,8 @@ const CATALOGUE = [
   tokenBucketFacts,
   gcraFacts,
   leakyBucketFacts,
+  calendarWindowFacts,
+  concurrencyFacts,
 ] as const
 
 type CataloguedFacts = (typeof CATALOGUE)[number]

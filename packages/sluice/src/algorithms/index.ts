@@ -7,9 +7,10 @@ export type {
   OptionFacts,
   RateOptions,
   RuleFacts,
+  TextFacts,
   Translation,
   UnitsFacts,
 } from '../core/rule-facts.ts'
 export { OPTION_BOUNDS } from '../core/rule-facts.ts'
 export { type Algorithm, findRuleFacts, makeRule, type RuleSpec, ruleCatalogue } from './catalogue.ts'
-export { NOTATION_UNITS, type NotationParts, readNotation } from './notation.ts'
+export { CALENDAR_UNITS, NOTATION_UNITS, type NotationParts, readNotation } from './notation.ts'

@@ -1,6 +1,8 @@
-// Reads the values in a notation: '100/minute', '10 per 2 hours', '5/second; 100/minute'. parse-rule.ts makes the rules.
+// Reads the values in a notation: '100/minute', '10 per 2 hours', '5/second; 100/minute', '10000/calendar month'. parse-rule.ts makes the
+// rules.
 
 import { SluiceError, show } from '../core/errors.ts'
+import { PERIODS } from './calendar-window/period-start.ts'
 import { nearest } from './nearest.ts'
 
 /** The values of one rule in notation: `limit` units per `windowMs`, of which `burst` may come at once. */
@@ -8,6 +10,8 @@ export interface NotationParts {
   readonly algorithm: string
   readonly limit: number
   readonly windowMs: number
+  /** The unit after `calendar`; undefined if the notation has no such word. Then `windowMs` is the unit's usual length. */
+  readonly calendar: string | undefined
   /** Undefined if the notation has no burst. */
   readonly burst: number | undefined
   /** The text that was read, for error messages. */
@@ -15,6 +19,7 @@ export interface NotationParts {
 }
 
 const DEFAULT_ALGORITHM = 'fixed-window'
+const CALENDAR_ALGORITHM = 'calendar-window'
 
 export interface NotationUnit {
   /** Every spelling. The first is the shortest. */
@@ -36,11 +41,14 @@ export const NOTATION_UNITS: readonly NotationUnit[] = [
   unit(['year'], 360 * DAY_MS),
 ]
 
+/** Units that may follow `calendar`. Such a window has no fixed length. */
+export const CALENDAR_UNITS: readonly string[] = PERIODS
+
 /**
- * Matches: algorithm? limit ('/' or 'per') count? unit ('burst' number)?. Invariant: spaces have been reduced to one, so matching
- * takes linear time.
+ * Matches: algorithm? limit ('/' or 'per') (count? unit or 'calendar' unit) ('burst' number)?. Invariant: spaces have been reduced to
+ * one, so matching takes linear time.
  */
-const SHAPE = /^(?:([a-z][a-z-]*) )?(\d+)(?: ?\/ ?| per )(?:(\d+) ?)?([a-z]+)(?: burst (\d+))?$/
+const SHAPE = /^(?:([a-z][a-z-]*) )?(\d+)(?: ?\/ ?| per )(?:(\d+) ?|(calendar) )?([a-z]+)(?: burst (\d+))?$/
 
 const MOST_CHARACTERS = 1000
 
@@ -57,19 +65,16 @@ function readOne(text: string): NotationParts {
   if (match === null) {
     throw new SluiceError('ERR_NOTATION', `a rule in notation is such as '100/minute' or '10 per 2 hours', got ${show(text)}`)
   }
-  const [, algorithm = DEFAULT_ALGORITHM, limit, count = '1', name, burst] = match
+  const isCalendar = match[4] !== undefined
+  const [, algorithm = isCalendar ? CALENDAR_ALGORITHM : DEFAULT_ALGORITHM, limit, count = '1', , name, burst] = match
   const unit = NOTATION_UNITS.find(({ names }) => names.includes(name))
-  if (unit === undefined)
-    throw unknownWord(
-      'unit',
-      name,
-      NOTATION_UNITS.flatMap(({ names }) => names),
-      text,
-    )
+  const known = isCalendar ? CALENDAR_UNITS : NOTATION_UNITS.flatMap(({ names }) => names)
+  if (unit === undefined || !known.includes(name)) throw unknownWord('unit', name, known, text)
   return {
     algorithm,
     limit: Number(limit),
     windowMs: Number(count) * unit.ms,
+    calendar: isCalendar ? name : undefined,
     burst: burst === undefined ? undefined : Number(burst),
     text,
   }

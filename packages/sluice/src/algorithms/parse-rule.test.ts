@@ -2,6 +2,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest'
 import { definedLimiter } from '../../test/defined-limiter.ts'
 import { SluiceError } from '../core/errors.ts'
 import type { Rule } from '../core/rule.ts'
+import { calendarWindow } from './calendar-window/calendar-window.ts'
 import { fixedWindow } from './fixed-window/fixed-window.ts'
 import { gcra } from './gcra/gcra.ts'
 import { leakyBucket } from './leaky-bucket/leaky-bucket.ts'
@@ -342,5 +343,42 @@ describe('the parts of a notation', () => {
     ['sliding-log 5/second burst 7', 'burst', 7],
   ])('%j: the error names the part that is wrong', (notation, option, value) => {
     expect(failureOf(notation)).toMatchObject({ code: 'ERR_NOTATION', option, value })
+  })
+})
+
+describe('units of the calendar', () => {
+  test.each(['day', 'week', 'month', 'year'] as const)('a calendar %s', (every) => {
+    const { name, parameters } = calendarWindow({ limit: 10_000, every })
+    for (const notation of [
+      `10000/calendar ${every}`,
+      `10000 per Calendar ${every.toUpperCase()}`,
+      `calendar-window 10000 / calendar ${every}`,
+    ]) {
+      expect(parseRule(notation)).toMatchObject({ algorithm: 'calendar-window', name, parameters })
+    }
+    expect(readNotation(`5/calendar ${every}`)[0]).toMatchObject({ algorithm: 'calendar-window', calendar: every })
+  })
+
+  test('a month without the word is thirty days', () => {
+    expect(parseRule('10000/month')).toMatchObject({ algorithm: 'fixed-window', windowMs: 30 * DAY })
+    expect(readNotation('10000/month')[0].calendar).toBeUndefined()
+    expect([parseRule('5/second; 10000/calendar month')].flat().map(({ algorithm }) => algorithm)).toEqual([
+      'fixed-window',
+      'calendar-window',
+    ])
+  })
+
+  test.each([
+    ['5/calendar months', 'unit', /no unit is called "months", .*: did you mean month\?$/],
+    ['5/calendar hour', 'unit', /no unit is called "hour"/],
+    ['5/calendar m', 'unit', /no unit is called "m"/],
+    ['5/calendar', 'unit', /no unit is called "calendar"/],
+    ['calendar-window 5/month', 'unit', /a calendar-window needs a unit of the calendar, such as 'calendar month'/],
+    ['fixed-window 5/calendar month', 'unit', /a fixed-window has no unit of the calendar/],
+    ['5/2 calendar months', undefined, /a rule in notation is such as/],
+    ['5/calendar 2 months', undefined, /a rule in notation is such as/],
+    ['5/calendar month burst 9', 'burst', /a calendar-window has no burst/],
+  ])('%s is refused', (notation, option, message) => {
+    expect(failureOf(notation)).toMatchObject({ code: 'ERR_NOTATION', option, message: expect.stringMatching(message) })
   })
 })

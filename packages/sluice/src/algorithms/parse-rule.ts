@@ -24,7 +24,7 @@ type Several = `${string}${';' | ',' | '|'}${string}`
 /**
  * Reads a rule in notation, or a list of rules separated by `;` `,` or `|`.
  * The rule is a fixed window, unless the notation begins with another algorithm: `'sliding-log 100/minute'`,
- * `'token-bucket 10/second burst 20'`.
+ * `'token-bucket 10/second burst 20'`. `'10000/calendar month'` is a calendar window in UTC. `'10000/month'` is thirty days.
  */
 export function parseRule<T extends string>(
   notation: T,
@@ -44,7 +44,7 @@ export function parseRule(notation: string, options: NotationOptions = {}): Plai
   return rules.length === 1 ? rules[0] : rules
 }
 
-function ruleOf({ algorithm, limit, windowMs, burst, text }: NotationParts, name: string | undefined): PlainRule {
+function ruleOf({ algorithm, limit, windowMs, calendar, burst, text }: NotationParts, name: string | undefined): PlainRule {
   const facts = findRuleFacts(algorithm)
   if (facts === undefined) {
     throw unknownWord(
@@ -55,7 +55,11 @@ function ruleOf({ algorithm, limit, windowMs, burst, text }: NotationParts, name
     )
   }
   const { make, rate } = facts
-  const options: Record<string, unknown> = { [rate.units]: limit, [rate.every]: windowMs }
+  if ((rate.isCalendar ?? false) !== (calendar !== undefined)) {
+    const words = rate.isCalendar ? "needs a unit of the calendar, such as 'calendar month'" : 'has no unit of the calendar'
+    throw new SluiceError('ERR_NOTATION', `a ${algorithm} ${words}, in ${show(text)}`, { option: 'unit', value: calendar })
+  }
+  const options: Record<string, unknown> = { [rate.units]: limit, [rate.every]: calendar ?? windowMs }
   if (rate.burst !== undefined) options[rate.burst] = burst ?? limit
   else if (burst !== undefined) {
     const bursting = ruleCatalogue.filter((each) => each.rate.burst !== undefined).map((each) => each.algorithm)

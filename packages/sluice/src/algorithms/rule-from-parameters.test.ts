@@ -4,16 +4,19 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Rule } from '../core/rule.ts'
 import { everyRule } from '../testing/index.ts'
+import { calendarWindow } from './calendar-window/calendar-window.ts'
 import { gcra } from './gcra/gcra.ts'
 import { ruleFromParameters } from './rule-from-parameters.ts'
 import { tokenBucket } from './token-bucket/token-bucket.ts'
+
+const NOW_MS = 1_763_193_637_123
 
 /** The fields that a store or a definition reads, without names. */
 function facts({ name, per, log, ...fields }: Rule): unknown {
   return { ...fields, hasLog: log !== undefined }
 }
 
-test.each(everyRule().map((rule) => [rule.name, rule] as const))('%s', (_, rule) => {
+test.each(everyRule().map((rule) => [rule.name, rule.around?.(NOW_MS) ?? rule] as const))('%s', (_, rule) => {
   const sent = JSON.parse(JSON.stringify(rule.parameters))
   expect(facts(ruleFromParameters(rule.algorithm, sent))).toEqual(facts(rule))
 })
@@ -34,6 +37,24 @@ test('wide meters', () => {
     expect(rule.algorithm).toMatch(/^wide-/)
     expect(facts(ruleFromParameters(rule.algorithm, rule.parameters))).toEqual(facts(rule))
   }
+})
+
+describe('boundaries that no calendar has are refused', () => {
+  const rule = calendarWindow({ limit: 3, every: 'week' })
+  const { algorithm, parameters } = rule.around?.(NOW_MS) ?? rule
+  const boundary = parameters.startOfThis as number
+  test.each<[string, object]>([
+    ['an end before the start', { startOfNext: boundary - 1 }],
+    ['a window without length', { startOfNext: boundary }],
+    ['a fraction', { startOfThis: boundary + 0.5 }],
+    ['an infinite end', { endOfNext: null }],
+    ['a time that Date does not have', { endOfNext: 8.64e15 + 1 }],
+    ['a limit of 0', { limit: 0 }],
+  ])('%s', (_, wrong) => {
+    expect(() => ruleFromParameters(algorithm, { ...parameters, ...wrong })).toThrow(
+      expect.objectContaining({ code: 'ERR_RULE' }),
+    )
+  })
 })
 
 describe('parameters that no rule has are refused', () => {

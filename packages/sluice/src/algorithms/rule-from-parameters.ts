@@ -3,6 +3,9 @@
 
 import { SluiceError, show } from '../core/errors.ts'
 import type { Rule, RuleParameters } from '../core/rule.ts'
+import { isWhole, MAX_TIME_MS } from '../core/whole-numbers.ts'
+import { BoundedWindow } from './calendar-window/bounded-window.ts'
+import { concurrency } from './concurrency/concurrency.ts'
 import { fixedWindow } from './fixed-window/fixed-window.ts'
 import { slidingLog } from './sliding-log/sliding-log.ts'
 import { slidingWindow } from './sliding-window/sliding-window.ts'
@@ -20,6 +23,16 @@ const smoothMeter = ({ limit, drainPerTick, unitsPerToken }: Numbers): Rule =>
 const steppedMeter = ({ limit, drainPerTick, tickMs }: Numbers): Rule =>
   tokenBucket({ name, capacity: limit, refill: drainPerTick, every: tickMs, style: 'stepped' })
 
+/** A calendar window between its boundaries. */
+const boundedWindow = ({ limit, startOfLast, startOfThis, startOfNext, endOfNext }: Numbers): Rule => {
+  const times = [startOfLast, startOfThis, startOfNext, endOfNext]
+  const areBoundaries = times.every((time, i) => isWhole(time, i === 0 ? -MAX_TIME_MS : times[i - 1] + 1, MAX_TIME_MS))
+  if (!areBoundaries || !isWhole(limit, 1)) {
+    throw new SluiceError('ERR_RULE', `a calendar-window has a limit and four boundaries, each later than the one before`)
+  }
+  return new BoundedWindow({ name, per: undefined, limit }, { startOfLast, startOfThis, startOfNext, endOfNext })
+}
+
 /** A function for each algorithm, as `rule.algorithm` names it. Flags come as 1 and 0. */
 const MAKERS: Readonly<Record<string, (parameters: Numbers) => Rule>> = {
   'fixed-window': ({ limit, windowMs, isOnClock, elastic, countsDenied }) =>
@@ -33,10 +46,13 @@ const MAKERS: Readonly<Record<string, (parameters: Numbers) => Rule>> = {
       ...{ name, limit, window: windowMs },
       ...{ anchor: isOnClock ? 'clock' : 'first-hit', round: roundsDown ? 'down' : 'none' },
     }),
+  // The time of a place comes with each call.
+  concurrency: ({ limit }) => concurrency({ name, limit, ttl: 1 }),
   meter: smoothMeter,
   'wide-meter': smoothMeter,
   'stepped-meter': steppedMeter,
   'wide-stepped-meter': steppedMeter,
+  'calendar-window': boundedWindow,
 }
 
 /** Makes the rule with these parameters. Throws ERR_RULE if there is none. */

@@ -6,9 +6,9 @@ export interface Clock {
   now(): number
   /**
    * Calls `callback` once, after `delayMs`. Returns a function that cancels this. If a clock has no `after`, the system's timers
-   * are used.
+   * are used. A timer in the background does not keep the process alive.
    */
-  after?(delayMs: number, callback: () => void): () => void
+  after?(delayMs: number, callback: () => void, isInBackground?: boolean): () => void
 }
 
 /** A clock that has `after`. */

@@ -3,6 +3,7 @@
 import { FIGURES, type Figures } from './call.ts'
 import type { DecisionFailure } from './guard.ts'
 import type { Rule } from './rule.ts'
+import { MAX } from './whole-numbers.ts'
 
 export interface RuleStatus {
   readonly name: string
@@ -26,6 +27,11 @@ export interface Decision {
    * the key.
    */
   readonly retryAfterMs: number
+  /**
+   * False if waiting does not help: the cost is above the limit, or the wait is longer than `retryWithinMs` of the limiter. True for
+   * every other decision, also for an allowed one.
+   */
+  readonly retryable: boolean
   /** Time until the key is as if it had never been hit, under the reported rule. */
   readonly resetAfterMs: number
   /**
@@ -61,6 +67,11 @@ export class SingleDecision implements Decision {
     this.rule = rule
   }
 
+  // A getter, so that an allowed hit does no work for it.
+  get retryable(): boolean {
+    return this.retryAfterMs <= MAX
+  }
+
   get source(): DecisionSource {
     return this.failure === undefined ? 'store' : 'fallback'
   }
@@ -76,8 +87,8 @@ export class SingleDecision implements Decision {
 
   /** Includes the getters, so `JSON.stringify` shows everything. JSON has no Infinity: an infinite wait becomes null. */
   toJSON(): object {
-    const { source, failure, rules } = this
-    return { ...this, source, ...(failure && { failure }), rules }
+    const { retryable, source, failure, rules } = this
+    return { ...this, retryable, source, ...(failure && { failure }), rules }
   }
 }
 
@@ -117,6 +128,15 @@ export function decide(rules: readonly Rule[], figures: Figures, failure?: Decis
     return new SingleDecision(waitMs === 0, limit, Math.max(0, limit - used), waitMs, resetAfterMs, name)
   }
   return new JointDecision(rules, figures, reportedOf(rules, figures), failure)
+}
+
+/**
+ * Marks a decision as final if its wait is longer than `retryWithinMs`, and returns it. Decisions of the fallback `'deny'` are never
+ * final: it does not know the wait of the rules, and the store may be back soon.
+ */
+export function markIfFinal(decision: Decision, retryWithinMs: number): Decision {
+  const isFinal = decision.retryAfterMs > retryWithinMs && decision.failure?.then !== 'deny'
+  return isFinal ? Object.defineProperty(decision, 'retryable', { value: false }) : decision
 }
 
 /** Returns the index of the reported rule. */

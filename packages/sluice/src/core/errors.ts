@@ -11,11 +11,13 @@ export const ERROR_CODES = {
   ERR_OPTION: 'An option is unknown, missing or out of range.',
   ERR_CLOCK: 'The clock returned a value that is not a time.',
   ERR_DUMP: 'The dump of a memory store is damaged, or of another version.',
+  ERR_HOLD: 'The hold was settled or cancelled before, or has expired.',
+  ERR_HOLDS: 'A key has too many open holds.',
   ERR_CLOSED: 'The limiter has been closed.',
   ERR_STORE_REFUSED: 'The store refused the call: the call was certainly not counted.',
   ERR_STORE_UNKNOWN: 'The store did not answer: the call may have been counted.',
   ERR_STORE_FATAL: 'The store cannot work as it is set up.',
-  ERR_WAIT_NEVER: 'The wait would never end: the cost is above the limit.',
+  ERR_WAIT_NEVER: 'Waiting does not help: the denial is not retryable.',
   ERR_WAIT_TIMEOUT: 'The wait would be, or was, longer than maxWaitMs.',
   ERR_WAIT_FULL: 'Too many callers are waiting already.',
 } as const
@@ -23,7 +25,13 @@ export const ERROR_CODES = {
 export type ErrorCode = keyof typeof ERROR_CODES
 
 /** Codes of errors whose cause may go away by itself. The same call may succeed later. */
-const TRANSIENT: ReadonlySet<ErrorCode> = new Set(['ERR_STORE_REFUSED', 'ERR_STORE_UNKNOWN', 'ERR_WAIT_TIMEOUT', 'ERR_WAIT_FULL'])
+const TRANSIENT: ReadonlySet<ErrorCode> = new Set([
+  'ERR_STORE_REFUSED',
+  'ERR_STORE_UNKNOWN',
+  'ERR_WAIT_TIMEOUT',
+  'ERR_WAIT_FULL',
+  'ERR_HOLDS',
+])
 
 /** Details of an error, for programs. Messages are for people. */
 export interface ErrorDetails {

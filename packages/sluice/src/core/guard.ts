@@ -68,8 +68,11 @@ export interface GuardContext<T extends Timing> {
   readonly tally: Tally<T>
   readonly rules: readonly Rule[]
   readonly options: FailureOptions
-  /** Makes the memory store that answers under `'local'` for all limiters over the store. */
-  makeStandIn(): Store<'sync'>
+  /**
+   * Makes the memory store that answers under `'local'` for all limiters over the store. One that is passed is only prepared for this
+   * limiter, which may hold units, though the limiter that made it does not.
+   */
+  makeStandIn(known?: Store<'sync'>): Store<'sync'>
 }
 
 /** Makes the guard of one limiter. Throws ERR_OPTION if the options are wrong. */

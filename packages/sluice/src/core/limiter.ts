@@ -4,15 +4,26 @@
 import type { Call, Figures, Operation } from './call.ts'
 import type { TimerClock } from './clock.ts'
 import { checkCost, checkUsed } from './cost.ts'
-import { type Decision, type DecisionSource, decide } from './decision.ts'
+import { type Decision, type DecisionSource, decide, markIfFinal } from './decision.ts'
 import { mustBe, SluiceError, show } from './errors.ts'
 import type { DecisionFailure, FailureCounts, FailureEvent, FailureOptions, Guard } from './guard.ts'
 import { checkKey } from './key.ts'
 import { checkOptions } from './options.ts'
+import type {
+  HeldUnits,
+  Hold,
+  HoldsOption,
+  PatientReserveOptions,
+  ReserveOptions,
+  Reserving,
+  RunResult,
+  WaitingReserveOptions,
+} from './reserving.ts'
 import type { Rule } from './rule.ts'
 import type { Result, Store, Tally, Timing } from './store.ts'
 import { type Cost, type Subject, Subjects, unknownRule } from './subject.ts'
 import type { MakeWaiting, Waiting } from './waiting.ts'
+import { MAX } from './whole-numbers.ts'
 
 export interface HitOptions {
   /** Units to spend: one number for all rules, or an object with a number for each rule name. Default: 1. */
@@ -35,7 +46,10 @@ export interface RefundOptions extends RuleChoice {
 export interface WaitOptions extends HitOptions {
   /** Ends the wait. The promise rejects with the signal's reason. A hit that is under way is finished first. */
   readonly signal?: AbortSignal
-  /** The longest wait after the first denial, in ms. If the wait must be longer, the promise rejects at once. Default: Infinity. */
+  /**
+   * The longest wait after the first denial, in ms. If the wait must be longer, the promise rejects at once. It also does so after a
+   * denial that is not `retryable`. Default: Infinity.
+   */
   readonly maxWaitMs?: number
 }
 
@@ -65,6 +79,19 @@ export interface Limiter<T extends Timing = Timing, S extends Subject = string> 
   reset(subject: S): Result<T, void>
   /** Waits until the hit is allowed, and spends. First come, first served for each subject. Needs the option `waiting`. */
   wait(subject: S, options?: WaitOptions): Promise<Decision>
+  /**
+   * Holds units, and decides as `hit` does. What was used is charged when the hold is settled. Needs the option `holds`. With
+   * `maxWaitMs` or `signal` it waits its turn, as `wait` does.
+   */
+  reserve(subject: S, options: WaitingReserveOptions): Promise<Hold<T>>
+  reserve(subject: S, options?: ReserveOptions): Result<T, Hold<T>>
+  /**
+   * Reserves, and calls `work` with the hold. Settles the hold in full if `work` has not ended it, and cancels it if `work` throws.
+   * If the call is denied, `work` is not called.
+   */
+  run<V>(subject: S, options: PatientReserveOptions, work: (hold: Hold<T>) => V | Promise<V>): Promise<RunResult<V, T>>
+  /** Returns the hold with this `token`, which another process may have reserved. */
+  openHold(token: string): HeldUnits<T>
   /** Adds a listener for calls that failed in the store, or for the store's recovery. Returns a function that removes it. */
   on(event: 'failure', listener: (event: FailureEvent) => void): () => void
   on(event: 'recovered', listener: () => void): () => void
@@ -81,8 +108,11 @@ export interface StoreLimiterOptions<T extends Timing> {
   readonly ownsStore: boolean
   readonly failure: FailureOptions
   readonly waiting: MakeWaiting | undefined
-  /** Makes a memory store on the store's clock. */
-  makeStandIn(): Store<'sync'>
+  readonly holds: HoldsOption | undefined
+  /** The longest wait that is worth a retry; `MAX` if every wait is. */
+  readonly retryWithinMs: number
+  /** Makes a memory store on the store's clock. A store that is passed is only prepared for this limiter. */
+  makeStandIn(known?: Store<'sync'>): Store<'sync'>
 }
 
 const NO_FAILURES: FailureCounts = { timeout: 0, refused: 0, unknown: 0, fatal: 0, 'not-asked': 0, recovered: 0 }
@@ -103,26 +133,41 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
   readonly #tally: Tally<T>
   readonly #guard: Guard<T> | undefined
   readonly #waiting: Waiting | undefined
+  readonly #retryWithinMs: number
+  readonly #reserving: Reserving<T> | undefined
+  /** True if a rule has nothing but holds. Calls that spend on it are refused. */
+  readonly #isHeld: boolean
   /** Set if hits can take the shortcut: keys are plain, and the store has one. */
   #quick: QuickTally | undefined
   #isClosed = false
 
   constructor(options: StoreLimiterOptions<T>) {
-    const { store } = options
+    const { store, retryWithinMs } = options
     this.rules = checkRules(options.rules)
     this.clock = store.clock
     this.#store = store
     this.#ownsStore = options.ownsStore
+    this.#retryWithinMs = retryWithinMs
     this.#subjects = new Subjects(this.rules)
     this.#tally = store.tally(this.rules)
     if (store.timing === 'async' || store.guard !== undefined) this.#guard = this.#makeGuard(options)
-    else if (this.#subjects.arePlain && this.#tally.hit !== undefined) this.#quick = this.#tally as QuickTally
     this.#waiting = options.waiting?.({
       clock: store.clock,
       read: (subject) => this.#subjects.read(subject),
       callOf: (subject, cost) => this.#call('hit', subject, cost, 1),
       hit: (call) => this.#decide(call),
     })
+    this.#reserving = options.holds?.open<T>({
+      limiter: this as unknown as Limiter<T>,
+      subjects: this.#subjects,
+      waiting: this.#waiting,
+      ask: (call, read) => this.#ask(call, read),
+      decide: (call, figures, failure) => this.#read(call, figures, failure),
+    })
+    this.#isHeld = this.rules.some(({ isHeld }) => isHeld)
+    if (this.#isHeld) this.#holds()
+    else if (this.#guard === undefined && this.#subjects.arePlain && this.#tally.hit !== undefined)
+      this.#quick = marking(this.#tally as QuickTally, retryWithinMs)
   }
 
   // This method stays short, so that V8 compiles it together with the store's shortcut.
@@ -177,9 +222,21 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
   }
 
   async wait(subject: S, options: WaitOptions = {}): Promise<Decision> {
-    if (this.#waiting !== undefined) return this.#waiting.join(subject, options)
-    const message = 'wait needs createLimiter({ rules, waiting: waitingLine() })'
-    throw new SluiceError('ERR_OPTION', message, { option: 'waiting' })
+    return given(this.#waiting, 'waiting').join(subject, options)
+  }
+
+  reserve(subject: S, options: WaitingReserveOptions): Promise<Hold<T>>
+  reserve(subject: S, options?: ReserveOptions): Result<T, Hold<T>>
+  reserve(subject: S, options: PatientReserveOptions = {}): Result<T, Hold<T>> | Promise<Hold<T>> {
+    return this.#holds().reserve(subject, options)
+  }
+
+  async run<V>(subject: S, options: PatientReserveOptions, work: (hold: Hold<T>) => V | Promise<V>): Promise<RunResult<V, T>> {
+    return this.#holds().run(subject, options, work)
+  }
+
+  openHold(token: string): HeldUnits<T> {
+    return this.#holds().openHold(token)
   }
 
   on(event: 'failure' | 'recovered', listener: (event: FailureEvent) => void): () => void {
@@ -201,21 +258,27 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
     return (this.#store.timing === 'sync' ? undefined : Promise.resolve()) as Result<T, void>
   }
 
+  #holds(): Reserving<T> {
+    return given(this.#reserving, 'holds')
+  }
+
   #hitWith(subject: S, options: HitOptions | undefined): Result<T, Decision> {
     const quick = this.#quick
     if (quick !== undefined && options !== undefined) {
       checkKey(subject)
-      const cost = costOf('hit', options, 1)
-      if (typeof cost === 'number') return quick.hit(subject, cost) as Result<T, Decision>
+      checkOptions('hit', options, HIT_OPTIONS)
+      const { cost = 1 } = options
+      if (typeof cost !== 'object' || cost === null) {
+        checkCost(cost, 1)
+        return quick.hit(subject, cost) as Result<T, Decision>
+      }
     }
     return this.#decide(this.#callOf('hit', subject, options, 1))
   }
 
   #makeGuard({ store, failure, makeStandIn }: StoreLimiterOptions<T>): Guard<T> {
-    if (store.guard === undefined) {
-      const message = 'a store that answers with promises needs a guard: make it with an engine of sluice/engines'
-      throw new SluiceError('ERR_OPTION', message, { option: 'store', value: store })
-    }
+    // A store that answers with promises needs a guard, and every engine brings one.
+    if (store.guard === undefined) throw mustBe('ERR_OPTION', 'store', 'made with an engine of sluice/engines', store)
     return store.guard({ tally: this.#tally, rules: this.rules, options: failure, makeStandIn })
   }
 
@@ -250,14 +313,13 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
   }
 
   #decide(call: Call): Result<T, Decision> {
-    const { charges } = call
-    if (charges.length === this.rules.length) return this.#ask(call, this.#readDecision)
-    const rules = charges.map(({ rule }) => this.rules[rule])
-    return this.#ask(call, (figures, failure) => decide(rules, figures, failure))
+    return this.#ask(call, (figures, failure) => this.#read(call, figures, failure))
   }
 
-  /** Reads the answer to a call on every rule. */
-  readonly #readDecision = (figures: Figures, failure?: DecisionFailure): Decision => decide(this.rules, figures, failure)
+  #read({ charges }: Call, figures: Figures, failure: DecisionFailure | undefined): Decision {
+    const rules = charges.length === this.rules.length ? this.rules : charges.map(({ rule }) => this.rules[rule])
+    return markIfFinal(decide(rules, figures, failure), this.#retryWithinMs)
+  }
 
   #number(call: Call): Result<T, number> {
     return this.#ask(call, firstFigure)
@@ -265,6 +327,7 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
 
   #ask<V>(call: Call, read: (figures: Figures, failure?: DecisionFailure) => V): Result<T, V> {
     if (this.#isClosed) throw new SluiceError('ERR_CLOSED', 'the limiter has been closed')
+    if (this.#isHeld) this.#holds().check(call)
     if (this.#guard !== undefined) return this.#guard.ask(call, read)
     return read(this.#tally.ask(call) as Figures) as Result<T, V>
   }
@@ -276,15 +339,20 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
   }
 }
 
-function firstFigure(figures: Figures): number {
-  return figures[0]
+/** Returns a shortcut that marks final decisions; the tally itself if there are none. */
+function marking(tally: QuickTally, retryWithinMs: number): QuickTally {
+  return retryWithinMs === MAX ? tally : { hit: (key, cost) => markIfFinal(tally.hit(key, cost), retryWithinMs) }
 }
 
-function costOf(method: string, options: HitOptions, least: 0 | 1): Cost {
-  checkOptions(method, options, HIT_OPTIONS)
-  const { cost = 1 } = options
-  if (typeof cost !== 'object' || cost === null) checkCost(cost, least)
-  return cost
+/** Returns the part of a limiter that an option gives it. Throws ERR_OPTION without the option. */
+function given<P>(part: P | undefined, option: 'holds' | 'waiting'): P {
+  if (part !== undefined) return part
+  const maker = option === 'holds' ? 'holds' : 'waitingLine'
+  throw new SluiceError('ERR_OPTION', `this needs createLimiter({ rules, ${option}: ${maker}() })`, { option })
+}
+
+function firstFigure(figures: Figures): number {
+  return figures[0]
 }
 
 function checkRules(rules: readonly Rule[]): readonly Rule[] {

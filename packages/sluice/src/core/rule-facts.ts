@@ -3,13 +3,14 @@
 // Invariant: limiters, rules and stores do not import facts. A bundle contains these texts only if the application imports them.
 
 import type { Rule, RuleOptions } from './rule.ts'
-import type { ChoiceKind, OptionKind, OptionKinds } from './rule-options.ts'
+import { type ChoiceKind, LONGEST_TEXT, type OptionKind, type OptionKinds } from './rule-options.ts'
 import { MAX, MAX_DURATION_MS } from './whole-numbers.ts'
 
-/** The smallest and the largest value of an option, by kind. */
+/** The smallest and the largest value of an option, by kind; for a text, its length in characters. */
 export const OPTION_BOUNDS = {
   units: { least: 1, most: MAX },
   duration: { least: 1, most: MAX_DURATION_MS },
+  text: { least: 1, most: LONGEST_TEXT },
 } as const
 
 interface SharedOptionFacts {
@@ -42,7 +43,8 @@ export interface ChoiceFacts extends SharedOptionFacts {
   readonly kind: 'choice'
   /** The values, each with its label in a form. */
   readonly choices: readonly (readonly [value: string, label: string])[]
-  readonly default: string
+  /** Undefined if the option is required. */
+  readonly default: string | undefined
 }
 
 export interface FlagFacts extends SharedOptionFacts {
@@ -50,12 +52,24 @@ export interface FlagFacts extends SharedOptionFacts {
   readonly default: false
 }
 
-export type OptionFacts = UnitsFacts | DurationFacts | ChoiceFacts | FlagFacts
+export interface TextFacts extends SharedOptionFacts {
+  readonly kind: 'text'
+  /** An empty text stands for a default that depends on other options. */
+  readonly default: string
+  /** True if some of the values are whole numbers. */
+  readonly takesNumbers: boolean
+  /** A value that documents and forms show. */
+  readonly sample: string
+}
+
+export type OptionFacts = UnitsFacts | DurationFacts | ChoiceFacts | FlagFacts | TextFacts
 
 /** Names of the options that a notation sets: units and duration, and perhaps the burst. */
 export interface RateOptions<N extends string = string> {
   readonly units: N
   readonly every: N
+  /** True if `every` takes a unit of the calendar instead of a duration. The values are those of the notation after `calendar`. */
+  readonly isCalendar?: true
   /** Name of the option for the burst: the units that may come at once. */
   readonly burst?: N
 }
@@ -108,7 +122,8 @@ type OptionText<K extends OptionKind> = {
   readonly isRare?: boolean
   readonly deprecated?: string
 } & (K extends ChoiceKind<infer C> ? { readonly choices: Readonly<Record<C, string>> } : object) &
-  (K extends { readonly kind: 'units' } ? { readonly start?: number } : object)
+  (K extends { readonly kind: 'units' } ? { readonly start?: number } : object) &
+  (K extends { readonly kind: 'text' } ? { readonly sample: string } : object)
 
 /** A function that makes a rule. */
 type Maker = (options: never) => Rule
@@ -151,9 +166,14 @@ function optionFacts(name: string, option: OptionKind, text: OptionText<OptionKi
       return { kind: 'duration', ...shared, start: START_DURATION }
     case 'choice': {
       const { choices } = text as OptionText<typeof option>
-      return { kind: 'choice', ...shared, choices: option.choices.map((c) => [c, choices[c]]), default: option.choices[0] }
+      const otherwise = option.isRequired ? undefined : option.choices[0]
+      return { kind: 'choice', ...shared, choices: option.choices.map((c) => [c, choices[c]]), default: otherwise }
     }
     case 'flag':
       return { kind: 'flag', ...shared, default: false }
+    case 'text': {
+      const { sample } = text as OptionText<typeof option>
+      return { kind: 'text', ...shared, default: option.default ?? '', takesNumbers: option.takesNumbers ?? false, sample }
+    }
   }
 }

@@ -18,10 +18,11 @@ export interface DurationKind {
   readonly kind: 'duration'
 }
 
-/** One of several words. The first is the default. */
+/** One of several words. The first is the default, unless the option is required. */
 export interface ChoiceKind<C extends string = string> {
   readonly kind: 'choice'
   readonly choices: readonly C[]
+  readonly isRequired?: true
 }
 
 /** True or false. False is the default. */
@@ -29,7 +30,19 @@ export interface FlagKind {
   readonly kind: 'flag'
 }
 
-export type OptionKind = UnitsKind | DurationKind | ChoiceKind | FlagKind
+/** A short text. The maker checks it, because it knows its form. */
+export interface TextKind {
+  readonly kind: 'text'
+  /** Omitted if the default depends on other options. */
+  readonly default?: string
+  /** True if some of the values are whole numbers. */
+  readonly takesNumbers?: true
+}
+
+/** The longest value of an option of this kind. */
+export const LONGEST_TEXT = 64
+
+export type OptionKind = UnitsKind | DurationKind | ChoiceKind | FlagKind | TextKind
 
 export type OptionKinds = Readonly<Record<string, OptionKind>>
 
@@ -38,12 +51,21 @@ export type KindsOf<O extends RuleOptions> = {
   readonly [N in Exclude<keyof O, keyof RuleOptions>]-?: KindOf<NonNullable<O[N]>>
 }
 
-type KindOf<V> = [V] extends [boolean] ? FlagKind : number extends V ? UnitsKind | DurationKind : ChoiceKind<V & string>
+type KindOf<V> = [V] extends [boolean]
+  ? FlagKind
+  : string extends V
+    ? TextKind
+    : number extends V
+      ? [V] extends [Duration]
+        ? UnitsKind | DurationKind
+        : TextKind
+      : ChoiceKind<V & string>
 
 /** Options after the check: defaults are filled in, and durations are milliseconds. */
 export type ReadOptions<K extends OptionKinds> = { readonly [N in keyof K]: ReadValue<K[N]> }
 
-type ReadValue<K extends OptionKind> = K extends ChoiceKind<infer C> ? C : K extends FlagKind ? boolean : number
+type ReadValue<K extends OptionKind> =
+  K extends ChoiceKind<infer C> ? C : K extends FlagKind ? boolean : K extends TextKind ? unknown : number
 
 /** Checks the options of a rule and fills in defaults. Error messages name `maker`. */
 export function readOptions<K extends OptionKinds>(maker: string, options: RuleOptions, kinds: K): ReadOptions<K> {
@@ -63,19 +85,22 @@ function readOption(maker: string, name: string, given: Readonly<Record<string, 
     case 'units': {
       const units = value === undefined && option.sameAs !== undefined ? given[option.sameAs] : value
       if (isWhole(units, 1)) return units
-      return refuse(maker, name, units, 'a whole number of at least 1')
+      throw wrongOption(maker, name, units, 'a whole number of at least 1')
     }
     case 'choice':
-      if (value === undefined) return option.choices[0]
+      if (value === undefined && !option.isRequired) return option.choices[0]
       if (option.choices.includes(value as string)) return value
-      return refuse(maker, name, value, option.choices.map((choice) => `'${choice}'`).join(' or '))
+      throw wrongOption(maker, name, value, option.choices.map((choice) => `'${choice}'`).join(' or '))
     case 'flag':
       if (value === undefined) return false
       if (typeof value === 'boolean') return value
-      return refuse(maker, name, value, 'true or false')
+      throw wrongOption(maker, name, value, 'true or false')
+    default:
+      return value === undefined ? option.default : value
   }
 }
 
-function refuse(maker: string, option: string, value: unknown, expected: string): never {
-  throw new SluiceError('ERR_RULE', `${maker} needs ${option} to be ${expected}, got ${show(value)}`, { option, value })
+/** Makes the error about an option with a wrong value. */
+export function wrongOption(maker: string, option: string, value: unknown, expected: string): SluiceError {
+  return new SluiceError('ERR_RULE', `${maker} needs ${option} to be ${expected}, got ${show(value)}`, { option, value })
 }

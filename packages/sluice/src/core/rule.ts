@@ -1,5 +1,6 @@
 // A rule: an algorithm with its parameters. It defines every change of a key's state.
-// Invariant: a rule is pure. It reads no clock, keeps nothing between calls, and changes only the cells it is given.
+// Invariant: a rule is pure. It reads no clock, and changes only the cells it is given. Between calls it keeps nothing but what it can
+// compute again from its options and the time.
 
 import { mustBe } from './errors.ts'
 import type { RuleLog } from './rule-log.ts'
@@ -27,14 +28,21 @@ export interface Rule<P extends Per = Per> {
   readonly windowMs: number
   /** True if denied hits count too. */
   readonly countsDenied: boolean
+  /** True if the rule has nothing but holds: a charge on it is always held, and ends with its hold. */
+  readonly isHeld?: boolean
   /** Number of cells of a state; if the rule keeps logs, number of cells of an empty log. */
   readonly width: number
   /** The highest count that `spend` reaches and `put` accepts. Above it, sums would pass 2^53. */
   readonly mostUsed: number
-  /** Arguments of the rule's translations, by name. Rules with the same algorithm and the same parameters decide alike. */
+  /**
+   * Arguments of the rule's translations, by name; for a rule with `around`, its options. Rules with the same algorithm and the same
+   * parameters decide alike.
+   */
   readonly parameters: RuleParameters
   /** Set only for a rule that keeps a log for each key. */
   readonly log?: RuleLog
+  /** The earliest time at which a spend can still count. The rule knows nothing of times before it. Omitted if it knows all times. */
+  readonly countsFrom?: number
 
   settle(cells: Float64Array, at: number, nowMs: number): void
   /**
@@ -61,10 +69,16 @@ export interface Rule<P extends Per = Per> {
    * state.
    */
   isSound?(cells: Float64Array): boolean
+  /**
+   * Only for a rule whose translations get other arguments at other times. Returns a rule with these arguments as its parameters. It
+   * decides as this rule does, at `nowMs` and for at least one window before and after it. Returns the same object until `nowMs` has
+   * left the window. A store that runs translations describes this rule to them.
+   */
+  around?(nowMs: number): Rule<P>
 }
 
-/** Values that define a rule, by name. */
-export type RuleParameters = Readonly<Record<string, number | boolean>>
+/** Values that define a rule, by name. Only a rule with `around` has texts. */
+export type RuleParameters = Readonly<Record<string, number | boolean | string>>
 
 /** A `take` that calls the other methods, for rules without a faster `take` of their own. */
 export function takeByMethods(rule: Rule, cells: Float64Array, at: number, nowMs: number, cost: number): number {

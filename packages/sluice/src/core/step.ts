@@ -38,7 +38,7 @@ export interface States {
   drop(i: number): void
 }
 
-/** Decides a call at `nowMs`, the store's time. */
+/** Decides a call on states without holds, at `nowMs`, the store's time. Calls that open or end holds need `heldStep`. */
 export function step({ operation, charges }: Call, states: States, nowMs: number): Figures {
   switch (operation) {
     case 'hit':
@@ -59,7 +59,8 @@ export function step({ operation, charges }: Call, states: States, nowMs: number
       const { rule, cells, at } = states.view(0, nowMs)
       return [rule.used(cells, at, nowMs)]
     }
-    case 'expiresAt':
+    // Invariant: the operations on holds do not come here.
+    default:
       return [endOf(states.view(0, nowMs), nowMs)]
   }
 }

@@ -47,10 +47,20 @@ export interface Asker {
   readonly isBehind?: boolean
 }
 
+/** An asker that is told the outcome of its call, without a promise. One of the methods is called, once. */
+export interface ToldAsker extends Asker {
+  resolve(figures: Figures | Promise<Figures>): void
+  reject(error: unknown): void
+}
+
 /** The states of one limiter's rules in a store. */
 export interface Tally<T extends Timing = Timing> {
   /** Decides a call in one atomic step. */
   ask(call: Call, asker?: Asker): Result<T, Figures>
+  /**
+   * Shortcut of an asynchronous store: decides a call as `ask` does, and tells its asker the outcome. It may throw, as `ask` may.
+   */
+  askFor?(call: Call, asker: ToldAsker): void
   /** Shortcut of a synchronous store for the most frequent call: a hit with the same key and the same cost for all rules. */
   hit?(key: string, cost: number): Decision
   /**

@@ -79,10 +79,7 @@ export class Subjects {
       return subject
     }
     if (typeof subject !== 'object' || subject === null || Array.isArray(subject)) {
-      const wanted =
-        this.#names.length === 0
-          ? 'an object without names, because no rule counts by one'
-          : `an object with ${this.#names.join(', ')}`
+      const wanted = this.#names.length === 0 ? 'an object without names' : `an object with ${this.#names.join(', ')}`
       throw mustBe('ERR_KEY', 'subject', wanted, subject)
     }
     const keys = { ...subject }
@@ -98,8 +95,11 @@ export class Subjects {
   }
 }
 
-/** Returns the cost of each rule, in the order of `rules`. Throws if `cost` is not an object of costs by rule name. */
-export function costsByRule(rules: readonly Rule[], cost: unknown): readonly number[] {
+/**
+ * Returns the cost of each rule, in the order of `rules`. Throws if `cost` is not an object of costs by rule name. At least one cost
+ * must be `least`.
+ */
+export function costsByRule(rules: readonly Rule[], cost: unknown, least: 0 | 1 = 1): readonly number[] {
   checkCosts(cost)
   // A copy, because a getter could return another number when it is read again.
   const costs = { ...(cost as Readonly<Record<string, number>>) }
@@ -110,9 +110,9 @@ export function costsByRule(rules: readonly Rule[], cost: unknown): readonly num
     checkCost(amount, 0, name)
   }
   const amounts = rules.map(({ name }) => (Object.hasOwn(costs, name) ? costs[name] : 1))
-  if (amounts.some((amount) => amount > 0)) return amounts
-  const message = 'a rule that costs 0 is not asked, so cost must be at least 1 for one of the rules'
-  throw new SluiceError('ERR_COST', message, { option: 'cost', value: cost })
+  if (amounts.some((amount) => amount >= least)) return amounts
+  // A rule that costs 0 is not asked.
+  throw mustBe('ERR_COST', 'cost', 'at least 1 for one of the rules', cost)
 }
 
 /**

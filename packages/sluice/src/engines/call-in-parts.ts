@@ -4,11 +4,12 @@
 // Invariants: no limit is exceeded at any time, because each part decides its own charges in one atomic step. A denied hit leaves
 // charges only on rules that count denied hits, and a small rest on a meter that others charged before the give-back.
 
-import { type Call, type Charge, FIGURES, type Figures } from '../core/call.ts'
-import { SluiceError } from '../core/errors.ts'
+import { type Call, type Charge, FIGURES, type Figures, type HoldTerms, type Operation } from '../core/call.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Asker } from '../core/store.ts'
 import { isLate, lateError, markMayCount, markUncounted } from './late-calls.ts'
+import { ReserveInParts } from './reserve-in-parts.ts'
+import { mayHaveCounted, rejectAsUnknown } from './store-errors.ts'
 
 /** The charges of a call in one part. */
 export interface PartOfCall {
@@ -24,7 +25,7 @@ export type AskPart = (part: string, call: Call) => Promise<Figures>
 /** A part that a hit has charged, with its charges. Each charge has the end of its state. */
 interface Charged {
   readonly part: string
-  readonly charges: readonly Required<Charge>[]
+  readonly charges: readonly (Charge & { readonly endsAt: number })[]
 }
 
 export interface PartsContext {
@@ -35,17 +36,36 @@ export interface PartsContext {
 
 /** Makes a call in several parts. The parts are charged in the order of the list. */
 export async function askInParts(
-  { operation, charges }: Call,
+  { operation, charges, hold }: Call,
   parts: readonly PartOfCall[],
   context: PartsContext,
 ): Promise<Figures> {
   const { ask } = context
   if (operation === 'hit') return new HitInParts(parts, context).decide()
+  if (hold !== undefined) {
+    return operation === 'reserve' ? new ReserveInParts(parts, hold, context).decide() : endHold(operation, hold, parts, ask)
+  }
   const figures = Promise.all(parts.map(({ part, charges }) => ask(part, { operation, charges })))
   if (operation === 'peek') return joined(parts, await figures)
   // A reset may be repeated. Another call may not, because some parts may have been changed.
   const all = operation === 'reset' ? await figures : await figures.catch(rejectAsUnknown)
   return all[parts.findIndex((part) => part.charges[0] === charges[0])]
+}
+
+/**
+ * Settles, cancels or extends a hold in every part. If a part does not have the hold any more, because it has expired there or the
+ * part was lost, the answer is 0, as if it had ended everywhere. The other parts have done what was asked all the same: what was used
+ * is charged there, and nothing stays held. The part without the hold has charged or released it when it expired.
+ */
+async function endHold(operation: Operation, hold: HoldTerms, parts: readonly PartOfCall[], ask: AskPart): Promise<Figures> {
+  const asked = await Promise.allSettled(parts.map(({ part, charges }) => ask(part, { operation, charges, hold })))
+  const failed = asked.filter((each) => each.status === 'rejected')
+  if (failed.length > 0) {
+    // If every part has refused, nothing has ended, and the call may be repeated.
+    if (failed.length === parts.length && !failed.some(({ reason }) => mayHaveCounted(reason))) throw failed[0].reason
+    rejectAsUnknown(failed[0].reason)
+  }
+  return [asked.every((each) => each.status === 'fulfilled' && each.value[0] === 1) ? 1 : 0]
 }
 
 class HitInParts {
@@ -155,10 +175,4 @@ function joined(parts: readonly PartOfCall[], figures: readonly Figures[]): Figu
     })
   })
   return all
-}
-
-/** Rejects as `unknown`: if one part refuses, the others may have counted. */
-function rejectAsUnknown(error: unknown): never {
-  if (!(error instanceof SluiceError) || error.code !== 'ERR_STORE_REFUSED') throw error
-  throw new SluiceError('ERR_STORE_UNKNOWN', `only a part of the store may have counted: ${error.message}`, { cause: error })
 }

@@ -5,10 +5,9 @@ import type { Figures } from '../core/call.ts'
 import type { Clock } from '../core/clock.ts'
 import { SluiceError } from '../core/errors.ts'
 import type { Rule } from '../core/rule.ts'
-import { step } from '../core/step.ts'
 import type { Store, Tally } from '../core/store.ts'
 import { syncStoreGuard } from '../failure/store-health.ts'
-import { type Cells, type LoadedChange, LoadedStates, type WriteFacts } from './loaded-states.ts'
+import { type Cells, decide, type LoadedChange, LoadedStates, type WriteFacts } from './loaded-states.ts'
 import { checkLongestName, LONGEST_NAME, plainName, rulePart, shortName } from './state-names.ts'
 import { type SortError, sortedError } from './store-errors.ts'
 import { checkedClock, systemClock } from './system-clock.ts'
@@ -73,16 +72,16 @@ export function inPlaceStore(options: InPlaceOptions): Store<'sync'> {
     return {
       ask: (call) => {
         const names = call.charges.map(({ rule, key }) => shortName(plainName(key) + ends[rule], longestName))
-        const decide = (): Figures => {
+        const run = (): Figures => {
           const states = new LoadedStates({ call, rules, names }, read)
           // The states are read before the clock, which then is not behind the clock of another process that has changed them. A
           // reset reads no states, because they may be damaged.
           if (call.operation !== 'reset') states.loadAll()
-          const figures = step(call, states, clock.now())
+          const figures = decide(call, states, clock.now())
           writeAll(states.changes, options)
           return figures
         }
-        return sorted(() => transact(decide))
+        return sorted(() => transact(run))
       },
     }
   }

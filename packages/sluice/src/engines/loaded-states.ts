@@ -2,9 +2,12 @@
 // Invariant: nothing is written before the step is done. A call that fails changes nothing.
 
 import type { Call, Figures } from '../core/call.ts'
+import { copyOf } from '../core/copied-states.ts'
+import { type HeldStates, heldStep } from '../core/held-step.ts'
+import { type Holds, hasHolds, joinHolds, LoadedHolds, splitHolds } from '../core/holds.ts'
 import type { Rule } from '../core/rule.ts'
-import { type State, type States, step } from '../core/step.ts'
-import { checkCells } from './state-codec.ts'
+import { type State, step } from '../core/step.ts'
+import { checkCells, damaged } from './state-codec.ts'
 
 /** The cells of a state, from index 0 on; undefined if the store keeps no such state. */
 export type Cells = Float64Array | undefined
@@ -46,16 +49,21 @@ export interface Outcome {
 /** Decides a call over the states that `read` returns. They are copied before they are changed. */
 export function runCall(named: NamedCall, read: (name: string) => Cells, nowMs: number): Outcome {
   const states = new LoadedStates(named, read)
-  const figures = step(named.call, states, nowMs)
-  return { figures, changes: states.changes }
+  return { figures: decide(named.call, states, nowMs), changes: states.changes }
+}
+
+/** Decides a call on loaded states, with or without holds. */
+export function decide(call: Call, states: LoadedStates, nowMs: number): Figures {
+  return call.hold !== undefined || states.haveHolds() ? heldStep(call, states, nowMs) : step(call, states, nowMs)
 }
 
 interface Loaded extends State {
   /** The cells as the store keeps them. */
   readonly kept: Cells
+  readonly holds: LoadedHolds
 }
 
-export class LoadedStates implements States {
+export class LoadedStates implements HeldStates {
   readonly changes: LoadedChange[] = []
   readonly #named: NamedCall
   readonly #read: (name: string) => Cells
@@ -75,9 +83,30 @@ export class LoadedStates implements States {
     for (let i = 0; i < this.#named.names.length; i++) this.#load(i)
   }
 
+  /** True if one of the states has holds. A reset drops states, and does not read them. */
+  haveHolds(): boolean {
+    const { operation, charges } = this.#named.call
+    return operation !== 'reset' && charges.some((_, i) => this.#load(i).holds.length > 0)
+  }
+
   load(i: number): State {
     return this.#load(i)
   }
+
+  holds(i: number): Holds {
+    return this.#load(i).holds
+  }
+
+  scratch(i: number): State {
+    return copyOf(this.#load(i))
+  }
+
+  makeRoom(i: number): void {
+    const loaded = this.#load(i)
+    if (loaded.rule.log !== undefined) this.#loaded[i] = { ...loaded, cells: copyOf(loaded).cells }
+  }
+
+  leave(): void {}
 
   view(i: number, nowMs: number): State {
     const state = this.#load(i)
@@ -92,7 +121,7 @@ export class LoadedStates implements States {
   prepare(): void {
     // An earlier `load` may have left changes on a copy of a state that the store does not keep.
     for (const [i, loaded] of this.#loaded.entries()) {
-      if (loaded !== undefined && loaded.kept === undefined) this.#loaded[i] = loadedFrom(loaded.rule, undefined)
+      if (loaded !== undefined && loaded.kept === undefined) this.#loaded[i] = loadedFrom(loaded.rule, undefined, '')
     }
   }
 
@@ -101,46 +130,46 @@ export class LoadedStates implements States {
   }
 
   save(i: number, used: number): void {
-    const { rule, cells, kept } = this.#load(i)
+    const { rule, cells, kept, holds } = this.#load(i)
     const name = this.#named.names[i]
-    if (cells[0] === 0) {
+    if (cells[0] === 0 && holds.length === 0) {
       if (kept !== undefined) this.changes.push({ name, cells: undefined, kept, isNew: false, share: 0 })
-    } else if (kept === undefined || !sameCells(cells, copyOf(rule, kept))) {
-      this.changes.push({ name, cells, kept, isNew: kept === undefined, share: Math.min(1, used / rule.limit) })
+      return
     }
+    // The state of a key that has nothing but holds is that of a key that was never hit.
+    const changed = joinHolds(cells[0] === 0 ? new Float64Array(rule.width) : cells, holds, rule.windowMs)
+    const before = kept === undefined || hasHolds(kept) ? kept : copyOf({ rule, cells: kept, at: 0 }).cells
+    if (before !== undefined && sameCells(changed, before)) return
+    // A store that bounds its size evicts states with holds last.
+    const share = holds.length > 0 ? 1 : Math.min(1, used / rule.limit)
+    this.changes.push({ name, cells: changed, kept, isNew: kept === undefined, share })
   }
 
   drop(i: number): void {
     this.changes.push({ name: this.#named.names[i], cells: undefined, kept: undefined, isNew: false, share: 0 })
   }
 
-  /** Copies a state. The copy of a log has space for one more entry. */
   #load(i: number): Loaded {
     const known = this.#loaded[i]
     if (known !== undefined) return known
     const { call, rules, names } = this.#named
     const rule = rules[call.charges[i].rule]
     const kept = this.#read(names[i])
-    if (kept !== undefined) checkCells(rule, kept, names[i])
-    const loaded = loadedFrom(rule, kept)
+    const loaded = loadedFrom(rule, kept, names[i])
     this.#loaded[i] = loaded
     return loaded
   }
 }
 
-function loadedFrom(rule: Rule, kept: Cells): Loaded {
-  return { rule, cells: copyOf(rule, kept ?? new Float64Array(rule.width)), at: 0, kept }
-}
-
-function copyOf({ width, log }: Rule, kept: Float64Array): Float64Array {
-  if (log === undefined) {
-    const cells = new Float64Array(width)
-    cells.set(kept)
-    return cells
-  }
-  const cells = new Float64Array(log.widthToSpend(kept, 0))
-  log.move(kept, 0, cells, 0, cells.length)
-  return cells
+/** Copies what the store keeps. The copy of a log has space for one more entry. */
+function loadedFrom(rule: Rule, kept: Cells, name: string): Loaded {
+  const split = kept !== undefined && hasHolds(kept) ? splitHolds(kept) : { cells: kept, holds: new LoadedHolds() }
+  if (split === undefined) throw damaged(name, 'its holds do not belong together')
+  const { cells = new Float64Array(rule.width), holds } = split
+  // A state that has nothing but holds is all zeros.
+  const isOnlyHolds = holds.length > 0 && cells.length === rule.width && cells.every((cell) => cell === 0)
+  if (kept !== undefined && !isOnlyHolds) checkCells(rule, cells, name)
+  return { ...copyOf({ rule, cells, at: 0 }), kept, holds }
 }
 
 /** True if both hold the same numbers. */

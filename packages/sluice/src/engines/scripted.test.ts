@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { RECORD_RULES, recordWalk } from '../../test/record-walk.ts'
 import { toyStore } from '../../test/scripted-toy.ts'
-import { createLimiter, fixedWindow, SluiceError } from '../index.ts'
+import { type Call, createLimiter, fixedWindow, SluiceError } from '../index.ts'
 import { fakeClock, storeSuite } from '../testing/index.ts'
 import { seededRandom } from '../testing/random.ts'
 import { scriptedStore } from './scripted.ts'
@@ -126,6 +126,67 @@ test('while a command is under way, a turn sets one immediate, however many comm
   expect(set).toHaveBeenCalledTimes(1)
   set.mockRestore()
   expect(await Promise.all([...first, ...asks])).toHaveLength(11)
+})
+
+describe('an asker that is told the outcome', () => {
+  const hitOn = (...keys: string[]): Call => ({
+    operation: 'hit',
+    charges: keys.map((key, rule) => ({ rule, key, amount: 1 })),
+  })
+  const toldAsker = (hasLeft = false) => {
+    const asker = { hasLeft, isUncounted: false, resolve: (_: unknown) => {}, reject: (_: unknown) => {} }
+    const outcome = new Promise<unknown>((resolve, reject) => Object.assign(asker, { resolve, reject }))
+    return { asker, outcome }
+  }
+  const two = [five, fixedWindow({ limit: 5, window: '1h' })]
+
+  test.each([
+    ['an answer', {}, hitOn('a', 'a')],
+    ['an answer of several parts', { partOf: (key: string) => key }, hitOn('a', 'b')],
+    [
+      'an answer after a move',
+      { partOf: () => 'old', exactPartOf: (key: string) => key, isIn: (part: string) => part !== 'old' },
+      hitOn('a', 'a'),
+    ],
+    ['a move without another part', { partOf: () => 'old', isIn: () => false }, hitOn('a', 'a')],
+    ['an error of the server', { before: () => Promise.reject(new Error('down')) }, hitOn('a', 'a')],
+  ])('is told the same as a promise: %s', async (_, options, call) => {
+    const [expected] = await Promise.allSettled([
+      toyStore({ clock: fakeClock(), ...options })
+        .tally(two)
+        .ask(call),
+    ])
+    const { asker, outcome } = toldAsker()
+    toyStore({ clock: fakeClock(), ...options })
+      .tally(two)
+      .askFor?.(call, asker)
+    expect(asker.isUncounted).toBe(true)
+    expect(await Promise.allSettled([outcome])).toEqual([expected])
+  })
+
+  test('that has left is told so, and its call is not sent', async () => {
+    const before = vi.fn()
+    const tally = toyStore({ clock: fakeClock(), before }).tally([five])
+    const { asker, outcome } = toldAsker(true)
+    tally.askFor?.(hitOn('a'), asker)
+    await expect(outcome).rejects.toMatchObject({ code: 'ERR_STORE_REFUSED' })
+    expect(before).not.toHaveBeenCalled()
+  })
+
+  test('that fails to read its answer does not keep others of the command from theirs', async () => {
+    const store = toyStore({ clock: fakeClock() })
+    const tally = store.tally([five])
+    const makeStandIn = () => {
+      throw new Error('no stand-in is needed')
+    }
+    const guard = store.guard?.({ tally, rules: [five], options: {}, makeStandIn })
+    const unreadable = guard?.ask(hitOn('a'), () => {
+      throw new Error('unreadable')
+    })
+    const read = guard?.ask(hitOn('b'), ([used]) => used)
+    await expect(unreadable).rejects.toThrow('unreadable')
+    await expect(read).resolves.toBe(1)
+  })
 })
 
 test('names the servers that a call touches, that of its first charge first', () => {

@@ -5,12 +5,13 @@ import type { Call, Charge, Figures } from '../core/call.ts'
 import type { Clock } from '../core/clock.ts'
 import type { SluiceError } from '../core/errors.ts'
 import type { Rule } from '../core/rule.ts'
-import type { Asker, PartOutcomes, Store, Tally } from '../core/store.ts'
+import type { Asker, PartOutcomes, Store, Tally, ToldAsker } from '../core/store.ts'
 import { storeGuard } from '../failure/store-health.ts'
 import { type AskPart, askInParts, type PartOfCall } from './call-in-parts.ts'
+import { DescribedRules } from './described-rules.ts'
 import { withKeptTimer } from './kept-timer.ts'
 import { PartsAsked } from './parts-asked.ts'
-import { type AskAgain, type MOVED, ScriptedQueue } from './scripted-queue.ts'
+import { type AskAgain, type MOVED, type QueuedCall, ScriptedQueue } from './scripted-queue.ts'
 import { type SortError, storeError } from './store-errors.ts'
 import { checkedClock, systemClock } from './system-clock.ts'
 
@@ -43,8 +44,8 @@ export interface ScriptedOptions<D> {
    */
   readonly overlaps?: boolean
   /**
-   * Describes rules for the script. Called once for each list of rules. Throws ERR_RULE if the script has no translation of a
-   * rule.
+   * Describes rules for the script. Called once for each list of rules, and again with other parameters of a rule that has `around`.
+   * Throws ERR_RULE if the script has no translation of a rule.
    */
   describe(rules: readonly Rule[]): D
   /**
@@ -83,7 +84,7 @@ export function scriptedStore<D>(options: ScriptedOptions<D>): Store<'async'> {
     timing: 'async',
     clock,
     guard: storeGuard(withKeptTimer(clock)),
-    tally: (rules) => new QueuedTally(options, queue, rules),
+    tally: (rules) => new QueuedTally({ options, clock, queue, rules }),
     clean: async () => options.clean?.() ?? 0,
     get size() {
       return options.size()
@@ -98,25 +99,34 @@ const WHOLE = ''
 /** Costs by rule may leave out any rules. Beyond so many lists of rules, all descriptions are forgotten. */
 const MOST_DESCRIBED = 256
 
+interface TallyParts<D> {
+  readonly options: ScriptedOptions<D>
+  readonly clock: Clock
+  readonly queue: ScriptedQueue<D>
+  readonly rules: readonly Rule[]
+}
+
 class QueuedTally<D> implements Tally<'async'> {
   readonly #options: ScriptedOptions<D>
   readonly #queue: ScriptedQueue<D>
   readonly #rules: readonly Rule[]
+  readonly #clock: Clock
   /** The description of all rules. */
-  readonly #all: D
+  readonly #all: DescribedRules<D>
   /** Descriptions of other lists of rules, by their indexes. */
-  readonly #some = new Map<string, D>()
+  readonly #some = new Map<string, DescribedRules<D>>()
 
   /** For each call that needs several parts, the outcome of each part. */
   readonly #asked = new WeakMap<Call, PartsAsked>()
   /** Set if the store has parts. Returns the name of every server that a call needs, starting with the first charge's server. */
   readonly partsOf?: (call: Call) => readonly string[]
 
-  constructor(options: ScriptedOptions<D>, queue: ScriptedQueue<D>, rules: readonly Rule[]) {
+  constructor({ options, clock, queue, rules }: TallyParts<D>) {
     this.#options = options
     this.#queue = queue
     this.#rules = rules
-    this.#all = options.describe(rules)
+    this.#clock = clock
+    this.#all = this.#described(rules)
     const { partOf } = options
     if (partOf !== undefined) this.partsOf = (call) => serversOf(call, (key) => partOf(key), options)
   }
@@ -131,19 +141,36 @@ class QueuedTally<D> implements Tally<'async'> {
     return askInParts(call, parts, { rules: this.#rules, ask, asker })
   }
 
+  askFor(call: Call, asker: ToldAsker): void {
+    const part = this.#onlyPartOf(call.charges)
+    if (part === undefined) asker.resolve(this.ask(call, asker))
+    else this.#queue.add(part, this.#queued(call, asker, this.#askAgain, asker))
+  }
+
   outcomesOf(call: Call): PartOutcomes | undefined {
     return this.#asked.get(call)?.outcomes
   }
 
-  #askPart(part: string, { operation, charges }: Call, asker?: Asker, askAgain = this.#askAgain): Promise<Figures> {
-    return this.#queue.ask(part, { operation, charges, rules: this.#describe(charges) }, askAgain, asker)
+  #askPart(part: string, call: Call, asker?: Asker, askAgain = this.#askAgain): Promise<Figures> {
+    return new Promise((resolve, reject) => {
+      this.#queue.add(part, this.#queued(call, asker, askAgain, { resolve, reject }))
+    })
+  }
+
+  #queued(
+    { operation, charges, hold }: Call,
+    asker: Asker | undefined,
+    askAgain: AskAgain,
+    told: QueuedCall<D>['told'],
+  ): QueuedCall<D> {
+    return { operation, charges, hold, rules: this.#describe(charges), asker, askAgain, told }
   }
 
   /** Asks a call again whose states were not in its part. The call was not counted. */
-  readonly #askAgain: AskAgain = async ({ operation, charges }, asker) => {
+  readonly #askAgain: AskAgain = async ({ operation, charges, hold }, asker) => {
     const { exactPartOf } = this.#options
     if (exactPartOf === undefined) throw movedError()
-    const call = { operation, charges }
+    const call = { operation, charges, hold }
     const parts = split(charges, exactPartOf)
     if (parts.length === 1) return this.#askPart(parts[0].part, call, asker, refuse)
     // One part of a hit in several parts, which has fallen into several itself. The hit gives back what it has charged.
@@ -163,15 +190,19 @@ class QueuedTally<D> implements Tally<'async'> {
   }
 
   #describe(charges: readonly Charge[]): D {
-    if (charges.length === this.#rules.length) return this.#all
+    if (charges.length === this.#rules.length) return this.#all.now
     const indexes = charges.length === 1 ? String(charges[0].rule) : charges.map(({ rule }) => rule).join()
     let described = this.#some.get(indexes)
     if (described === undefined) {
       if (this.#some.size === MOST_DESCRIBED) this.#some.clear()
-      described = this.#options.describe(charges.map(({ rule }) => this.#rules[rule]))
+      described = this.#described(charges.map(({ rule }) => this.#rules[rule]))
       this.#some.set(indexes, described)
     }
-    return described
+    return described.now
+  }
+
+  #described(rules: readonly Rule[]): DescribedRules<D> {
+    return new DescribedRules({ rules, describe: (list) => this.#options.describe(list), now: () => this.#clock.now() })
   }
 }
 

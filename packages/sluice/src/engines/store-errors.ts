@@ -71,3 +71,14 @@ export function refuseAll(calls: readonly { reject(reason: SluiceError): void }[
   const reason = storeError('refused', 'too many calls wait for the store already; this one was not sent')
   for (const call of calls) call.reject(reason)
 }
+
+/** False if the error says that the call was certainly not counted. */
+export function mayHaveCounted(error: unknown): boolean {
+  return !(error instanceof SluiceError) || error.code !== 'ERR_STORE_REFUSED'
+}
+
+/** Rejects as `unknown`: if one part of a store refuses, the others may have counted. */
+export function rejectAsUnknown(error: unknown): never {
+  if (!(error instanceof SluiceError) || error.code !== 'ERR_STORE_REFUSED') throw error
+  throw new SluiceError('ERR_STORE_UNKNOWN', `only a part of the store may have counted: ${error.message}`, { cause: error })
+}

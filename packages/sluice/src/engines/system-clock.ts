@@ -18,14 +18,15 @@ export function checkedClock(clock: Clock): TimerClock {
     if (nowMs >= 0 && nowMs <= MAX_TIME_MS) return nowMs
     throw mustBe('ERR_CLOCK', 'clock.now()', 'milliseconds since the epoch', nowMs)
   }
-  return { now, after: clock.after === undefined ? after : (delayMs, callback) => (clock as TimerClock).after(delayMs, callback) }
+  return { now, after: clock.after === undefined ? after : (...args) => (clock as TimerClock).after(...args) }
 }
 
-function after(delayMs: number, callback: () => void): () => void {
+function after(delayMs: number, callback: () => void, isInBackground = false): () => void {
   let timer: ReturnType<typeof setTimeout>
   const arm = (leftMs: number): void => {
     const nextMs = Math.min(leftMs, LONGEST_TIMER_MS)
     timer = setTimeout(() => (leftMs > nextMs ? arm(leftMs - nextMs) : callback()), nextMs)
+    if (isInBackground) (timer as { unref?(): void }).unref?.()
   }
   arm(delayMs)
   return () => clearTimeout(timer)

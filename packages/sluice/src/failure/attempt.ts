@@ -4,7 +4,7 @@
 import type { Figures } from '../core/call.ts'
 import { type ErrorCode, SluiceError, show } from '../core/errors.ts'
 import type { FailureReason } from '../core/guard.ts'
-import type { Asker, Tally } from '../core/store.ts'
+import type { Tally, ToldAsker } from '../core/store.ts'
 import type { Entry } from './breakers.ts'
 import type { Deadlines } from './deadlines.ts'
 import type { RetryLines } from './retry-lines.ts'
@@ -41,7 +41,7 @@ export function reasonOf({ code }: SluiceError): FailureReason | undefined {
 const nothing = (): void => {}
 
 /** Calls one of `answered`, `failed` and `threw`, once. */
-export abstract class Attempt implements Asker {
+export abstract class Attempt implements ToldAsker {
   hasLeft = false
   isUncounted = false
   protected readonly entry: Entry
@@ -86,21 +86,28 @@ export abstract class Attempt implements Asker {
   }
 
   #ask(): void {
+    const { tally } = this.#context
     this.#stage = 'asking'
     this.#wasAsked = true
-    this.#askStore().then(
+    try {
+      if (tally.askFor === undefined) this.#follow(tally.ask(this.entry.call, this))
+      else tally.askFor(this.entry.call, this)
+    } catch (error) {
+      this.reject(error)
+    }
+  }
+
+  #follow(answer: Promise<Figures>): void {
+    answer.then(
       (figures) => this.#onAnswer(figures),
-      (thrown: unknown) => this.#onError(thrown),
+      (error: unknown) => this.reject(error),
     )
   }
 
-  /** Asks the store. If the store throws, the promise rejects. */
-  #askStore(): Promise<Figures> {
-    try {
-      return this.#context.tally.ask(this.entry.call, this)
-    } catch (error) {
-      return Promise.reject(error)
-    }
+  /** Takes the answer of the store, or the promise of one. */
+  resolve(answer: Figures | Promise<Figures>): void {
+    if (answer instanceof Promise) this.#follow(answer)
+    else this.#onAnswer(answer)
   }
 
   #queue(delayMs: number, refusal: SluiceError): void {
@@ -124,7 +131,8 @@ export abstract class Attempt implements Asker {
     this.answered(figures)
   }
 
-  #onError(thrown: unknown): void {
+  /** Takes an error of the store. */
+  reject(thrown: unknown): void {
     if (this.#stage === 'ended') return
     const error = sorted(thrown)
     const reason = reasonOf(error)

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, test, vi } from 'vitest'
 import { systemClock } from '../engines/system-clock.ts'
 import {
@@ -345,6 +346,22 @@ describe('listeners', () => {
     stop()
     await fail('lose-call', 1)
     expect(heard).toEqual([{ reason: 'unknown', error: expect.objectContaining({ message: 'the connection was lost' }) }])
+  })
+
+  test.each([
+    ['at a deadline', 'stall', 'timeout'],
+    ['after attempts in a line', 'refuse', 'refused'],
+  ] as const)('run in the async context of the call that failed: %s', async (_, plan, reason) => {
+    const { limiter, store, pass } = limiterOn({ timeoutMs: 100, then: 'deny' })
+    const request = new AsyncLocalStorage<string>()
+    const requests: string[] = []
+    limiter.on('failure', (event) => requests.push(`${request.getStore()}: ${event.reason}`))
+    store.plan = plan
+    const names = ['first', 'second', 'third']
+    const hits = names.map((name) => request.run(name, () => limiter.hit('ada')))
+    await pass(100)
+    await Promise.all(hits)
+    expect(requests).toEqual(names.map((name) => `${name}: ${reason}`))
   })
 
   test('that throw disturb neither the call nor other listeners, and their error is not hidden', async () => {

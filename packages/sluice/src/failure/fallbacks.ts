@@ -29,6 +29,11 @@ export class Fallbacks {
     return { ...this.#counts }
   }
 
+  /** True if failures have listeners. */
+  get isHeard(): boolean {
+    return this.#listeners.failure.size > 0
+  }
+
   on(event: 'failure' | 'recovered', listener: Listener): () => void {
     this.#listeners[event].add(listener)
     return () => {
@@ -41,7 +46,7 @@ export class Fallbacks {
     this.#counts[reason] += 1
     const canAnswer = this.#canAnswer(call)
     // Making an error is slow, and in an outage every call comes here. So the error is made only if somebody gets it.
-    if (!canAnswer || this.#listeners.failure.size > 0) {
+    if (!canAnswer || this.isHeard) {
       const error = makeError()
       this.#report('failure', { reason, error })
       if (!canAnswer) throw error

@@ -37,9 +37,22 @@ export class LimiterGuard implements Guard<'async'> {
     if (call.source === 'fallback') return this.#answerOwn(call, read)
     const entry = this.#breakers.enter(call)
     if (entry === undefined) return this.fail(call, read, 'not-asked', notAsked)
+    if (this.#fallbacks.isHeard) return this.#askHeard(entry, read)
     return new Promise((resolve, reject) => {
-      new GuardedCall({ guard: this, entry, context: this.#context, read, resolve, reject }).start()
+      new GuardedCall({ guard: this, entry, context: this.#context, read, resolve, reject, hear: undefined }).start()
     })
+  }
+
+  /**
+   * Like the end of `ask`, for a limiter with listeners. A timer runs in the async context of another call: calls share deadlines. `await`
+   * returns to the context of this call, and the listeners are called there. It takes one more promise.
+   */
+  async #askHeard<V>(entry: Entry, read: ReadFigures<V>): Promise<V> {
+    const answer = await new Promise<V | HeardFailure>((resolve, reject) => {
+      new GuardedCall({ guard: this, entry, context: this.#context, read, resolve, reject, hear: resolve }).start()
+    })
+    if (!(answer instanceof HeardFailure)) return answer
+    return this.fail(entry.call, read, answer.reason, () => answer.error)
   }
 
   /** Notes that the store answered a call. */
@@ -67,6 +80,17 @@ export class LimiterGuard implements Guard<'async'> {
   }
 }
 
+/** A failure that listeners have not been told of yet. */
+class HeardFailure {
+  readonly reason: FailureReason
+  readonly error: SluiceError
+
+  constructor(reason: FailureReason, error: SluiceError) {
+    this.reason = reason
+    this.error = error
+  }
+}
+
 interface GuardedCallOptions<V> {
   readonly guard: LimiterGuard
   readonly entry: Entry
@@ -74,6 +98,8 @@ interface GuardedCallOptions<V> {
   readonly read: ReadFigures<V>
   readonly resolve: (answer: V | Promise<V>) => void
   readonly reject: (error: unknown) => void
+  /** Takes a failure instead of `resolve`, if the limiter has listeners. */
+  readonly hear: ((failure: HeardFailure) => void) | undefined
 }
 
 /** An attempt that settles its caller's promise. */
@@ -86,17 +112,23 @@ class GuardedCall<V> extends Attempt {
   }
 
   protected answered(figures: Figures): void {
-    const { guard, read, resolve } = this.#options
+    const { guard, read, resolve, reject } = this.#options
     guard.answered(this.entry)
-    resolve(read(figures, undefined))
+    // The store may be handing out the answers to other calls, which must get theirs.
+    try {
+      resolve(read(figures, undefined))
+    } catch (error) {
+      reject(error)
+    }
   }
 
   protected failed(reason: FailureReason, error: SluiceError): void {
-    const { guard, context, read, resolve } = this.#options
+    const { guard, context, read, resolve, hear } = this.#options
     const { call, parts } = this.entry
     if (this.wasAsked) guard.unanswered(this.entry, context.tally.outcomesOf?.(call) ?? outcomesBy(reason, parts))
     else guard.left(this.entry)
-    resolve(guard.fail(call, read, reason, () => error))
+    if (hear === undefined) resolve(guard.fail(call, read, reason, () => error))
+    else hear(new HeardFailure(reason, error))
   }
 
   protected threw(error: SluiceError): void {

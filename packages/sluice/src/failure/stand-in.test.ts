@@ -3,8 +3,8 @@
 import { describe, expect, test } from 'vitest'
 import { fixedWindow } from '../algorithms/fixed-window/fixed-window.ts'
 import { parseRule } from '../algorithms/parse-rule.ts'
-import { createLimiter, type FailureOptions, memoryStore, SluiceError, type Store } from '../index.ts'
-import { fakeClock } from '../testing/index.ts'
+import { createLimiter, type FailureOptions, holds, memoryStore, SluiceError, type Store } from '../index.ts'
+import { failingStore, fakeClock } from '../testing/index.ts'
 import { storeGuard } from './store-health.ts'
 
 /** A store that answers nothing. */
@@ -100,5 +100,49 @@ describe('refund with the source of a decision', () => {
     expect(() => inMemory.refund('ada', 1, { source: 'fallback' })).toThrow(error)
     expect(inMemory.get('ada')).toBe(1)
     expect(inMemory.refund('ada', 1, { source: inMemory.peek('ada').source })).toBe(0)
+  })
+})
+
+describe('holds of a stand-in', () => {
+  test.each([
+    ['that a limiter without holds has made', {}],
+    ['that was passed', { standIn: memoryStore() }],
+  ])('%s', async (_, options) => {
+    const store = gone()
+    const failure: FailureOptions = { ...LOCAL, ...options }
+    const rules = fixedWindow({ limit: 5, window: '1h', name: 'shared' })
+    const plain = createLimiter({ rules, store, failure })
+    expect(await plain.get('ada')).toBe(0)
+    const limiter = createLimiter({ rules, store, failure, holds: holds() })
+    const hold = await limiter.reserve('ada', { hold: 4 })
+    expect(hold).toMatchObject({ allowed: true, decision: { source: 'fallback', remaining: 1 } })
+    expect(await plain.hit('ada', { cost: 2 })).toMatchObject({ allowed: false })
+    await hold.settle(1)
+    expect(await plain.get('ada')).toBe(1)
+    await expect(async () => hold.settle()).rejects.toMatchObject({ code: 'ERR_HOLD' })
+  })
+
+  test.each(['allow', 'deny'] as const)('there are none under %s, and nothing has to end', async (then) => {
+    const limiter = createLimiter({
+      rules: fixedWindow({ limit: 5, window: '1h' }),
+      store: gone(),
+      failure: { then },
+      holds: holds(),
+    })
+    const hold = await limiter.reserve('ada', { hold: 4 })
+    expect(hold).toMatchObject({ allowed: then === 'allow', decision: { source: 'fallback' } })
+    if (then === 'allow') await hold.settle(1)
+  })
+
+  test('a hold of the store is not ended by the stand-in', async () => {
+    const clock = fakeClock()
+    const store = failingStore(clock)
+    const limiter = createLimiter({ rules: fixedWindow({ limit: 5, window: '1h' }), store, failure: LOCAL, holds: holds() })
+    const hold = await limiter.reserve('ada', { hold: 4 })
+    store.plan = 'lose-call'
+    await expect(hold.settle(1)).rejects.toMatchObject({ code: 'ERR_STORE_UNKNOWN' })
+    store.plan = 'answer'
+    // Its outcome is unknown, so it is not repeated: at worst the hold expires.
+    await expect(async () => hold.settle(1)).rejects.toMatchObject({ code: 'ERR_HOLD' })
   })
 })

@@ -41,8 +41,8 @@ export class StoreHealth {
   /** Returns the tally that answers under `then: 'local'`. All limiters over the store share one stand-in, unless they bring one. */
   standInTally({ rules, makeStandIn }: GuardContext<Timing>, { then, standIn }: CheckedFailure): Tally<'sync'> | undefined {
     if (then !== 'local') return undefined
-    if (standIn !== undefined) return standIn.tally(rules)
-    this.#standIn ??= makeStandIn()
+    if (standIn !== undefined) return makeStandIn(standIn).tally(rules)
+    this.#standIn = makeStandIn(this.#standIn)
     return this.#standIn.tally(rules)
   }
 }

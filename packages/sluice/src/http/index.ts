@@ -5,5 +5,7 @@ export { type ClientAddressOptions, clientAddress, type TrustProxy } from './cli
 export { type ClientList, type ClientListOptions, clientList } from './client-list.ts'
 export type { AddressWarning, ClientAddress, ReadClientAddress, RequestHeaders } from './peer-address.ts'
 export { PATH_FOLDS, type PathFold, type PlainPathOptions, plainPath } from './plain-path.ts'
-export type { HeaderStyle } from './rate-limit-fields.ts'
+export type { HeaderStyle, ImportedStyle } from './rate-limit-fields.ts'
 export { createResponder, type Denial, type PartitionKey, type Responder, type ResponderOptions } from './responder.ts'
+export { type RetryHintsOptions, retryHints } from './retry-hints.ts'
+export { anthropicStyle, openaiStyle } from './vendor-styles.ts'

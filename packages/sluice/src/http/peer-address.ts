@@ -121,8 +121,6 @@ export function headerValue(headers: RequestHeaders, name: string): string {
 }
 
 function untrustedProxy(header: string, peer: string): AddressWarning {
-  const message =
-    `a request from ${peer || 'a peer without an address'} brought the header ${header}, which is not believed. If the peer is your ` +
-    'proxy, all its clients are counted as one: set trustProxy to the number of your proxies or to their addresses, else to 0.'
+  const message = `a request from ${peer || 'a peer without an address'} has the header ${header}: set trustProxy to the number of your proxies, else to 0`
   return { code: 'WARN_UNTRUSTED_PROXY', message }
 }

@@ -6,15 +6,37 @@ import type { Rule } from '../core/rule.ts'
 import { printable, string } from './structured-field.ts'
 
 /**
- * - `'draft-10'`: `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10, with a member for each rule.
+ * - `'draft-11'`: `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-11, with a member for each rule.
+ * - `'draft-10'`: another name for `'draft-11'`. The fields of both drafts are the same.
  * - `'draft-7'`: the same two fields, `RateLimit` about the reported rule.
  * - `'draft-6'`: four fields, three of them about the reported rule.
  * - `'legacy'`: `X-RateLimit-Limit`, `-Remaining` and `-Reset`, about the reported rule.
  */
-export type HeaderStyle = 'draft-10' | 'draft-7' | 'draft-6' | 'legacy'
+export type HeaderStyle = 'draft-11' | 'draft-10' | 'draft-7' | 'draft-6' | 'legacy'
 
-/** Adds a decision's fields to `headers`. `partition` is the parameter with the partition key, or an empty text. */
-export type AddFields = (headers: Record<string, string>, decision: Decision, nowMs: () => number, partition: string) => void
+/**
+ * A style that is imported, such as `openaiStyle`: makes the function that adds fields. A program that does not import it does not
+ * carry its code. Throws ERR_RULE_NAME if the style has no field for any of the rules.
+ */
+export type ImportedStyle = (table: RuleTable) => AddFields
+
+/** Type and title of a problem (RFC 9457). */
+export interface Problem {
+  type: string
+  title: string
+}
+
+/**
+ * Adds a decision's fields to `headers`. `partition` is the parameter with the partition key, or an empty text. `problem` is set if the
+ * fields are those of a denial: a style may change its type and title.
+ */
+export type AddFields = (
+  headers: Record<string, string>,
+  decision: Decision,
+  nowMs: () => number,
+  partition: string,
+  problem?: Problem,
+) => void
 
 /** The largest Integer of a structured field: fifteen digits. A limit may have more. */
 const MOST_INTEGER = 999_999_999_999_999
@@ -40,6 +62,7 @@ interface RuleFields {
   readonly limit: number
   readonly windowMs: number
   readonly windowSeconds: number
+  readonly isHeld: boolean | undefined
 }
 
 /** Each rule's fields, by the rule's name. A rule that occurs twice has one row. */
@@ -49,9 +72,9 @@ export class RuleTable {
 
   /** Throws ERR_RULE_NAME if two rules share a name and differ in their quota: a field could not tell them apart. */
   constructor(rules: readonly Rule[]) {
-    for (const { name, limit, windowMs } of rules) {
+    for (const { name, limit, windowMs, isHeld } of rules) {
       const label = printable(name)
-      const row = { label, item: string(label), limit: integer(limit), windowMs, windowSeconds: seconds(windowMs) }
+      const row = { label, item: string(label), limit: integer(limit), windowMs, windowSeconds: seconds(windowMs), isHeld }
       const known = this.#byName.get(name)
       if (known === undefined) this.#byName.set(name, row)
       else if (known.limit !== row.limit || known.windowMs !== windowMs) {
@@ -64,7 +87,7 @@ export class RuleTable {
   of(name: string): RuleFields {
     const row = this.#byName.get(name)
     if (row !== undefined) return row
-    throw new SluiceError('ERR_RULE_NAME', `the decision is about a rule that the responder does not know: ${show(name)}`)
+    throw new SluiceError('ERR_RULE_NAME', `the responder does not know the rule ${show(name)}`)
   }
 }
 
@@ -85,22 +108,29 @@ function resetSeconds(status: Status, row: RuleFields): number {
   return seconds(resetMs(status, row))
 }
 
+/** The fields of the drafts 10 and 11. */
+function namedMembers(table: RuleTable): AddFields {
+  const policies = table.rows.map(({ item, limit, windowSeconds, isHeld }) => {
+    // Places that are held have no window.
+    return `${item};q=${limit};${isHeld ? 'qu="concurrent-requests"' : `w=${windowSeconds}`}`
+  })
+  const policy = policies.join(', ')
+  const member = (name: string, status: Status): string => {
+    const row = table.of(name)
+    return `${row.item};r=${integer(status.remaining)};t=${resetSeconds(status, row)}`
+  }
+  return (headers, decision, _nowMs, partition) => {
+    headers['RateLimit-Policy'] = partition === '' ? policy : policies.map((each) => each + partition).join(', ')
+    // With one rule, the decision itself has its status. Reading `rules` would make an array.
+    if (policies.length === 1) headers.RateLimit = member(decision.rule, decision) + partition
+    else headers.RateLimit = decision.rules.map((status) => member(status.name, status) + partition).join(', ')
+  }
+}
+
 /** Makers of the function that adds fields, by style. */
-export const STYLES: Readonly<Record<HeaderStyle, (table: RuleTable) => AddFields>> = {
-  'draft-10': (table) => {
-    const policies = table.rows.map(({ item, limit, windowSeconds }) => `${item};q=${limit};w=${windowSeconds}`)
-    const policy = policies.join(', ')
-    const member = (name: string, status: Status): string => {
-      const row = table.of(name)
-      return `${row.item};r=${integer(status.remaining)};t=${resetSeconds(status, row)}`
-    }
-    return (headers, decision, _nowMs, partition) => {
-      headers['RateLimit-Policy'] = partition === '' ? policy : policies.map((each) => each + partition).join(', ')
-      // With one rule, the decision itself has its status. Reading `rules` would make an array.
-      if (policies.length === 1) headers.RateLimit = member(decision.rule, decision) + partition
-      else headers.RateLimit = decision.rules.map((status) => member(status.name, status) + partition).join(', ')
-    }
-  },
+export const STYLES: Readonly<Record<HeaderStyle, ImportedStyle>> = {
+  'draft-11': namedMembers,
+  'draft-10': namedMembers,
   'draft-7': (table) => {
     const policy = unnamedPolicies(table)
     return (headers, decision) => {

@@ -32,7 +32,7 @@ function members(field: string): [BareItem, Record<string, unknown>][] {
   return parseList(field).map(([item, parameters]) => [item as BareItem, Object.fromEntries(parameters)])
 }
 
-describe('draft-10', () => {
+describe('draft-11', () => {
   test('each rule has a member, with its quota and window, and with what is left and for how long', () => {
     const { limiter, responder, clock } = setUp([BURST, DAILY])
     limiter.hit('ada')
@@ -207,6 +207,14 @@ describe('Retry-After', () => {
   })
 })
 
+test('draft-10 is another name for draft-11, the default', () => {
+  const decision = setUp([BURST, DAILY]).limiter.hit('ada')
+  const fields = (headers?: ResponderOptions['headers']) =>
+    createResponder({ rules: [BURST, DAILY], ...(headers && { headers }) }).headers(decision, 'ada')
+  expect(fields('draft-10')).toEqual(fields())
+  expect(fields('draft-11')).toEqual(fields())
+})
+
 describe('other styles', () => {
   const minute = fixedWindow({ limit: 100, window: '1m', name: 'minute' })
   const hour = fixedWindow({ limit: 1000, window: '1h', name: 'hour' })
@@ -266,7 +274,7 @@ describe('other styles', () => {
   })
 
   test('legacy can stand beside a draft; false leaves only Retry-After', () => {
-    const both = setUp(minute, { headers: ['draft-10', 'legacy'] })
+    const both = setUp(minute, { headers: ['draft-11', 'legacy'] })
     expect(Object.keys(both.responder.headers(both.limiter.hit('ada')))).toEqual([
       'RateLimit-Policy',
       'RateLimit',
@@ -312,7 +320,7 @@ describe('denial', () => {
     const { limiter, responder } = setUp(BURST)
     const { headers, body } = responder.denial(limiter.hit('ada', { cost: 21 }))
     expect(headers).not.toHaveProperty('Retry-After')
-    expect(JSON.parse(body).detail).toBe('This request asks for more than the whole quota.')
+    expect(JSON.parse(body).detail).toBe('Waiting does not help.')
   })
 
   const rules = [BURST, DAILY]
@@ -350,7 +358,7 @@ describe('denial', () => {
     expect(createResponder({ rules }).denial(fromStore).status).toBe(429)
   })
 
-  test.each(['draft-10', 'draft-7', 'draft-6', 'legacy'] as const)(
+  test.each(['draft-11', 'draft-10', 'draft-7', 'draft-6', 'legacy'] as const)(
     'an allowed decision has no %s fields if nothing was counted, and has them if a stand-in counted',
     async (style) => {
       const responder = createResponder({ rules, headers: style })
@@ -368,9 +376,12 @@ describe('wrong options are refused', () => {
     ['no rules', {}, /rules to be the rules of a limiter, got undefined/],
     ['an empty list', { rules: [] }, /rules to be the rules of a limiter/],
     ['a misspelt option', { rules: [DAILY], header: 'legacy' }, /has no option "header": there is .*headers/],
-    ['an unknown style', { rules: [DAILY], headers: 'draft-8' }, /headers must be .*'draft-10'.* or false, got "draft-8"/],
+    ['an unknown style', { rules: [DAILY], headers: 'draft-8' }, /headers must be 'draft-11', .* or false, got "draft-8"/],
     ['a style that is a name of Object', { rules: [DAILY], headers: 'toString' }, /got "toString"/],
-    ['two drafts', { rules: [DAILY], headers: ['draft-10', 'draft-7'] }, /one draft, .* got draft-10, draft-7/],
+    ['a style that is null', { rules: [DAILY], headers: [null] }, /headers must be .* got null/],
+    ['a style that is an object', { rules: [DAILY], headers: { style: 'openai' } }, /headers must be .* got an object/],
+    ['two names of one draft', { rules: [DAILY], headers: ['draft-11', 'draft-10'] }, /one draft, got draft-11, draft-10/],
+    ['two drafts', { rules: [DAILY], headers: ['draft-10', 'draft-7'] }, /one draft, got draft-10, draft-7/],
   ])('%s', (_what, options, message) => {
     expect(make(options)).toThrow(expect.objectContaining({ code: 'ERR_OPTION', message: expect.stringMatching(message) }))
   })

@@ -3,21 +3,34 @@
 
 import type { Clock } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
-import { SluiceError, show } from '../core/errors.ts'
+import { mustBe, SluiceError, show } from '../core/errors.ts'
 import { checkOptions } from '../core/options.ts'
 import type { Rule } from '../core/rule.ts'
-import { type AddFields, type HeaderStyle, RuleTable, STYLES, seconds } from './rate-limit-fields.ts'
+import {
+  type AddFields,
+  type HeaderStyle,
+  type ImportedStyle,
+  type Problem,
+  RuleTable,
+  STYLES,
+  seconds,
+} from './rate-limit-fields.ts'
 import { byteSequence } from './structured-field.ts'
 
 /** Identifies the client that a quota belongs to. Clients can see it. */
 export type PartitionKey = string | Uint8Array
 
+/** A style by name, or one that is imported. */
+export type AnyStyle = HeaderStyle | ImportedStyle
+
 export interface ResponderOptions {
   /** The rules of the limiter: `limiter.rules`. */
   readonly rules: readonly Rule[]
-  /** Styles of the rate limit fields: one style, `'legacy'` with another style, or false for none. Default: `'draft-10'`. */
-  readonly headers?: HeaderStyle | readonly HeaderStyle[] | false
-  /** The clock for `X-RateLimit-Reset`. Default: the system's. */
+  /**
+   * Styles of the rate limit fields: one style, a list of styles with at most one draft, or false for none. Default: `'draft-11'`.
+   */
+  readonly headers?: AnyStyle | readonly AnyStyle[] | false
+  /** The clock for times of day in fields, such as `X-RateLimit-Reset`. Default: the system's. */
   readonly clock?: Pick<Clock, 'now'>
 }
 
@@ -33,15 +46,15 @@ export interface Denial {
 
 export interface Responder {
   /**
-   * Returns the headers for a decision: rate limit fields, and `Retry-After` if it denies. There are no rate limit fields if the
-   * store failed and nothing was counted.
+   * Returns the headers for a decision: rate limit fields, and `Retry-After` if it is a denial that waiting cures. There are no rate
+   * limit fields if the store failed and nothing was counted.
    */
   headers(decision: Decision, partitionKey?: PartitionKey): Record<string, string>
   /** Returns the whole response to a denied hit. */
   denial(decision: Decision, partitionKey?: PartitionKey): Denial
 }
 
-export const DEFAULT_STYLE: HeaderStyle = 'draft-10'
+export const DEFAULT_STYLE: HeaderStyle = 'draft-11'
 
 const OPTIONS = ['rules', 'headers', 'clock'] as const
 
@@ -75,38 +88,38 @@ export class RuleResponder {
   readonly #styles: readonly AddFields[]
   readonly #nowMs: () => number
 
-  constructor(rules: readonly Rule[], styles: readonly HeaderStyle[], clock: Pick<Clock, 'now'>) {
+  constructor(rules: readonly Rule[], styles: readonly AnyStyle[], clock: Pick<Clock, 'now'>) {
     const table = new RuleTable(rules)
     this.#table = table
-    this.#styles = styles.map((style) => STYLES[style](table))
+    this.#styles = styles.map((style) => (typeof style === 'string' ? STYLES[style] : style)(table))
     this.#nowMs = () => clock.now()
   }
 
-  headers(decision: Decision, partition = ''): Record<string, string> {
+  /** Returns the headers of a decision. A style may change type and title of `problem`, the body of a denial. */
+  headers(decision: Decision, partition = '', problem?: Problem): Record<string, string> {
     const headers: Record<string, string> = {}
     // If nothing was counted, the units left are not known.
     if (!isUncounted(decision)) {
-      for (const add of this.#styles) add(headers, decision, this.#nowMs, partition)
+      for (const add of this.#styles) add(headers, decision, this.#nowMs, partition, problem)
     }
-    const { retryAfterMs } = decision
-    if (retryAfterMs > 0 && retryAfterMs < Number.POSITIVE_INFINITY) headers['Retry-After'] = `${seconds(retryAfterMs)}`
+    if (!decision.allowed && decision.retryable) headers['Retry-After'] = `${seconds(decision.retryAfterMs)}`
     return headers
   }
 
   denial(decision: Decision, partition = ''): Denial {
     const isWithoutStore = isUncounted(decision)
     const status = isWithoutStore ? 503 : 429
-    const headers = this.headers(decision, partition)
-    headers['Content-Type'] = 'application/problem+json'
     const violated = isWithoutStore ? [] : decision.rules.filter(({ retryAfterMs }) => retryAfterMs > 0)
-    const body = JSON.stringify({
+    const problem = {
       type: `${PROBLEM_TYPES}#${isWithoutStore ? 'temporary-reduced-capacity' : 'quota-exceeded'}`,
       title: isWithoutStore ? 'Temporary Reduced Capacity' : 'Quota Exceeded',
       status,
-      detail: whenToRetry(headers['Retry-After']),
+      detail: whenToRetry(decision),
       'violated-policies': violated.map(({ name }) => this.#table.of(name).label),
-    })
-    return { status, headers, body }
+    }
+    const headers = this.headers(decision, partition, problem)
+    headers['Content-Type'] = 'application/problem+json'
+    return { status, headers, body: JSON.stringify(problem) }
   }
 }
 
@@ -115,28 +128,22 @@ export function isUncounted({ failure }: Decision): boolean {
   return failure !== undefined && failure.then !== 'local'
 }
 
-function whenToRetry(seconds: string | undefined): string {
-  return seconds === undefined ? 'This request asks for more than the whole quota.' : `Try again in ${seconds} s.`
+function whenToRetry({ retryable, retryAfterMs }: Decision): string {
+  return retryable ? `Try again in ${seconds(retryAfterMs)} s.` : 'Waiting does not help.'
 }
 
 /** Returns the styles. Throws ERR_OPTION unless `headers` is a style, compatible styles, or false. */
-export function checkStyles(headers: ResponderOptions['headers']): readonly HeaderStyle[] {
-  const styles = headers === false ? [] : ((Array.isArray(headers) ? headers : [headers]) as HeaderStyle[])
+export function checkStyles(headers: ResponderOptions['headers']): readonly AnyStyle[] {
+  const styles = headers === false ? [] : ([headers].flat() as readonly AnyStyle[])
   for (const style of styles) {
-    if (!Object.hasOwn(STYLES, style)) {
+    if (typeof style !== 'function' && !Object.hasOwn(STYLES, style)) {
       const known = Object.keys(STYLES).map((name) => `'${name}'`)
-      throw new SluiceError('ERR_OPTION', `headers must be ${known.join(', ')} or false, got ${show(style)}`, {
-        option: 'headers',
-        value: style,
-      })
+      throw mustBe('ERR_OPTION', 'headers', `${known.join(', ')} or false`, style)
     }
   }
-  const drafts = new Set(styles.filter((style) => style !== 'legacy'))
+  const drafts = new Set(styles.filter((style) => typeof style === 'string' && style !== 'legacy'))
   if (drafts.size > 1) {
-    throw new SluiceError(
-      'ERR_OPTION',
-      `headers takes one draft, because drafts share field names, got ${[...drafts].join(', ')}`,
-    )
+    throw new SluiceError('ERR_OPTION', `headers takes one draft, got ${[...drafts].join(', ')}`)
   }
   return styles
 }

@@ -2,6 +2,7 @@ import fastify, { type FastifyInstance } from 'fastify'
 import { expect, test } from 'vitest'
 import { fixedWindow } from '../algorithms/fixed-window/fixed-window.ts'
 import { parseRule } from '../algorithms/parse-rule.ts'
+import { retryHints } from '../http/retry-hints.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
 import { type FastifyLimiterOptions, type FastifyRouteOptions, fastifyLimiter } from './fastify.ts'
@@ -50,6 +51,20 @@ test('a route may cost more, count by itself, or be free', async () => {
   expect(await field(app, '/free')).toBeUndefined()
   expect(await field(app, '/')).toBe('"all";r=0;t=60')
   expect(await field(app, '/dear')).toBe(429)
+})
+
+test('a route with its own retryWithinMs counts with all others, and only its denials are final', async () => {
+  const app = fastify()
+  await app.register(fastifyLimiter, { rules: rule('all', 3), headers: retryHints({ shouldRetry: true }) })
+  app.get('/', () => '')
+  app.get('/batch', config({ retryWithinMs: 1000 }), () => '')
+  for (const url of ['/', '/batch', '/']) expect((await app.inject(url)).statusCode).toBe(200)
+  const denied = async (url: string) => {
+    const { statusCode, headers } = await app.inject(url)
+    return [statusCode, headers['retry-after'], headers['x-should-retry']]
+  }
+  expect(await denied('/')).toEqual([429, '60', undefined])
+  expect(await denied('/batch')).toEqual([429, undefined, 'false'])
 })
 
 test('a route that changes other options counts with all others, also in a memory store that nobody gave', async () => {

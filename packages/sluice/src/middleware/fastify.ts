@@ -7,7 +7,7 @@ import type { Adapter } from './gate/adapter.ts'
 import { type FastifyReply, fastifyFields } from './gate/fastify-adapter.ts'
 import type { Gate } from './gate/gate.ts'
 import { andThen, tryThen } from './gate/maybe-promise.ts'
-import { asError, type NodeRequest, refundAfterNode } from './gate/node-adapter.ts'
+import { asError, followNode, type NodeRequest } from './gate/node-adapter.ts'
 import type { GateOptions, RouteOptions } from './gate/options.ts'
 import { nodeHeaders } from './gate/raw-headers.ts'
 import type { GateContext } from './gate/request-context.ts'
@@ -90,7 +90,7 @@ export async function fastifyLimiter(instance: FastifyInstance, options: Fastify
 /** Writes the fields, and the denial if there is one. Returns true if the request goes no further. */
 function answer(gate: Gate<FastifyRequest, FastifyReply>, context: GateContext<FastifyRequest>, reply: FastifyReply): boolean {
   gate.writeFields(context, reply)
-  refundAfterNode(gate, context, reply.raw)
+  followNode(gate, context, reply.raw)
   const { denial } = context
   if (denial === undefined) return false
   reply.code(denial.status)

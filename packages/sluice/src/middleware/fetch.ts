@@ -32,14 +32,15 @@ export function fetchLimiter<R extends Request = Request, T extends Rule = Rule,
   return (handler) =>
     (request, ...rest) =>
       andThen(gate.enter(request, rest), (context): MaybePromise<Response> => {
-        const { denial } = context
+        const { denial, held } = context
         if (denial !== undefined) return withFields(gate, context, denialResponse(denial))
         const leave = (status: number): void => {
           context.wipeMark()
           refundAfterWeb(gate, context, request, status)
         }
+        const handle = (): MaybePromise<Response> => handler(request, ...rest)
         return tryThen(
-          () => handler(request, ...rest),
+          held === undefined ? handle : () => held.handleWeb(request, handle),
           (response) => {
             const limited = withFields(gate, context, response)
             leave(response.status)

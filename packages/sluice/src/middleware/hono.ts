@@ -48,7 +48,7 @@ export function honoLimiter<C extends HonoContext = HonoContext, T extends Rule 
   const gate = new Gate<C, Fields>('honoLimiter', options, honoAdapter)
   return (hono, next) =>
     andThen(gate.enter(hono), (context): Promise<Response | undefined> | Response => {
-      const { denial } = context
+      const { denial, held } = context
       const outgoing = nodeResponse(hono)
       // On node:http, fields of a Response would cost as much as the rest of the request: its headers have to be made and read.
       if (outgoing !== undefined) gate.writeFields(context, outgoing)
@@ -59,17 +59,23 @@ export function honoLimiter<C extends HonoContext = HonoContext, T extends Rule 
           ? withFields(gate, context, denialResponse(denial))
           : denialResponse(denial, contentType(denial))
       }
+      if (outgoing !== undefined) held?.followNode(outgoing)
       if (outgoing !== undefined && !gate.mayRefund(context)) return next() as Promise<undefined>
-      return next().then(() => {
+      const leave = async (): Promise<undefined> => {
         refundAfterWeb(gate, context, hono.req.raw, hono.res.status)
-        if (outgoing !== undefined) return undefined
-        const response = withFields(gate, context, hono.res)
+        if (outgoing !== undefined) return
+        const limited = withFields(gate, context, hono.res)
+        const response = held === undefined ? limited : await held.followWeb(hono.req.raw, limited)
         if (response !== hono.res) {
           // Without this, Hono would overwrite fields of the new response with those of the old one.
           hono.res = undefined
           hono.res = response
         }
-        return undefined
+      }
+      // Hono makes a response of every error, but not of other values that were thrown.
+      return next().then(leave, async (thrown) => {
+        await held?.fail()
+        throw thrown
       })
     }) as Promise<Response | undefined>
 }

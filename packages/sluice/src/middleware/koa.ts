@@ -5,7 +5,7 @@ import type { Subject, SubjectOf } from '../core/subject.ts'
 import type { Adapter } from './gate/adapter.ts'
 import { Gate } from './gate/gate.ts'
 import { andThen, type MaybePromise } from './gate/maybe-promise.ts'
-import { type NodeRequest, type NodeResponse, nodeFields, nodeHolder, refundAfterNode } from './gate/node-adapter.ts'
+import { followNode, type NodeRequest, type NodeResponse, nodeFields, nodeHolder } from './gate/node-adapter.ts'
 import type { GateOptions } from './gate/options.ts'
 import { nodeHeaders } from './gate/raw-headers.ts'
 
@@ -39,8 +39,9 @@ export function koaLimiter<C extends KoaContext = KoaContext, T extends Rule = R
   const gate = new Gate<C, KoaContext>('koaLimiter', options, koaAdapter)
   return (koa, next) =>
     andThen(gate.enter(koa), (context): MaybePromise<unknown> => {
-      gate.writeFields(context, koa)
-      refundAfterNode(gate, context, koa.res)
+      // Another handler, such as a timeout, may have answered before the decision came.
+      if (!koa.res.headersSent) gate.writeFields(context, koa)
+      followNode(gate, context, koa.res)
       const { denial } = context
       if (denial === undefined) return next()
       koa.status = denial.status

@@ -6,7 +6,7 @@ import type { Adapter } from './gate/adapter.ts'
 import { type FastifyReply, fastifyFields } from './gate/fastify-adapter.ts'
 import type { Gate } from './gate/gate.ts'
 import { andThen, type MaybePromise } from './gate/maybe-promise.ts'
-import { type NodeRequest, type NodeResponse, nodeAdapter, refundAfterNode } from './gate/node-adapter.ts'
+import { followNode, type NodeRequest, type NodeResponse, nodeAdapter } from './gate/node-adapter.ts'
 import type { GateOptions, RouteOptions } from './gate/options.ts'
 import { checkRouteOptions, RouteGates } from './gate/route-gates.ts'
 
@@ -76,12 +76,16 @@ export function RateLimit<R extends NestRequest = NestRequest>(route: RouteOptio
 function activate<R extends NestRequest>(gate: Gate<R, NestResponse>, nest: NestContext): MaybePromise<boolean> {
   const response = nest.getArgByIndex(1) as NestResponse
   return andThen(gate.enter(nest.getArgByIndex(0) as R), (context): MaybePromise<boolean> => {
-    gate.writeFields(context, response)
+    const raw = isNodes(response) ? response : response.raw
+    // Another handler, such as a timeout, may have answered before the decision came.
+    const isSent = raw.headersSent
+    if (!isSent) gate.writeFields(context, response)
     const { denial } = context
     if (denial === undefined) {
-      if (gate.mayRefund(context)) refundAfterNode(gate, context, isNodes(response) ? response : response.raw)
+      followNode(gate, context, raw)
       return true
     }
+    if (isSent) return new Promise(() => {})
     if (isNodes(response)) {
       response.statusCode = denial.status
       response.end(denial.body)

@@ -4,9 +4,13 @@ import { type Algorithm, ruleCatalogue } from '../algorithms/catalogue.ts'
 import type { Rule } from '../core/rule.ts'
 import type { RuleFacts } from '../core/rule-facts.ts'
 
-/** Returns every rule in every form. Their numbers do not divide each other, and no two rules share a name. */
+/**
+ * Returns every rule that counts hits, in every form. Their numbers do not divide each other, and no two rules share a name. Rules
+ * that have nothing but holds are not among them.
+ */
 export function everyRule(): readonly Rule[] {
-  return ruleCatalogue.flatMap((facts) => Object.keys(facts.forms).map((form) => inForm(facts, form)))
+  const rules = ruleCatalogue.flatMap((facts) => Object.keys(facts.forms).map((form) => inForm(facts, form)))
+  return rules.filter(({ isHeld }) => !isHeld)
 }
 
 /** Returns one rule of `everyRule`, in its plain form or in the form of this name. */

@@ -116,6 +116,57 @@ export const KNOWN_ANSWERS: readonly KnownAnswer[] = [
     ],
   },
   {
+    // 2026-03-28T23:00Z, the midnight before clocks are set forward, and 2026-10-24T22:00Z, the one before they are set back.
+    name: 'calendar day in Berlin: 23 hours in March, 25 hours in October',
+    rule: { algorithm: 'calendar-window', limit: 3, every: 'day', timeZone: 'Europe/Berlin' },
+    steps: [
+      { at: 1774738799999, do: 'hit', cost: 3, expect: { allowed: true, remaining: 0, resetAfterMs: 1 } },
+      { at: 1774738800000, do: 'hit', cost: 2, expect: { allowed: true, remaining: 1, resetAfterMs: 82800000 } },
+      { at: 1774746000000, do: 'hit', cost: 2, expect: { allowed: false, retryAfterMs: 75600000 } },
+      { at: 1774821599999, do: 'hit', cost: 2, expect: { allowed: false, retryAfterMs: 1 } },
+      { at: 1774821600000, do: 'hit', cost: 2, expect: { allowed: true, resetAfterMs: 86400000 } },
+      { at: 1792879200000, do: 'hit', cost: 3, expect: { allowed: true, resetAfterMs: 90000000 } },
+      { at: 1792969199999, do: 'expiresAt', expect: 1792969200000 },
+      { at: 1792969200000, do: 'expiresAt', expect: 0 },
+      { at: 1792969200000, do: 'hit', cost: 4, expect: { allowed: false, retryAfterMs: 'never' } },
+    ],
+  },
+  {
+    // 02:30 does not exist on 2026-03-29, when clocks show 03:00 instead, and exists twice on 2026-10-25.
+    name: 'calendar week in Berlin from Sunday 02:30: the first instant that exists, and the first of two',
+    rule: { algorithm: 'calendar-window', limit: 2, every: 'week', startsOn: 'sunday 02:30', timeZone: 'Europe/Berlin' },
+    steps: [
+      { at: 1774745999999, do: 'hit', cost: 1, expect: { allowed: true, resetAfterMs: 1 } },
+      { at: 1774746000000, do: 'hit', cost: 1, expect: { allowed: true, resetAfterMs: 603000000 } },
+      { at: 1792888199999, do: 'hit', cost: 1, expect: { allowed: true, resetAfterMs: 1 } },
+      { at: 1792888200000, do: 'hit', cost: 1, expect: { allowed: true, resetAfterMs: 608400000 } },
+    ],
+  },
+  {
+    // 1763164800000 is 2025-11-15T00:00Z.
+    name: 'calendar day in UTC: a clock that steps back over midnight frees nothing, and makes nobody wait longer than a day',
+    rule: { algorithm: 'calendar-window', limit: 2, every: 'day' },
+    steps: [
+      { at: 1763164810000, do: 'hit', cost: 2, expect: { allowed: true, remaining: 0, resetAfterMs: 86390000 } },
+      { at: 1763164790000, do: 'peek', cost: 1, expect: { allowed: false, retryAfterMs: 86400000 } },
+      { at: 1763164795000, do: 'hit', cost: 1, expect: { allowed: false, retryAfterMs: 86400000, used: 2 } },
+      { at: 1763164800000, do: 'hit', cost: 1, expect: { allowed: false, retryAfterMs: 86395000 } },
+      { at: 1763251194999, do: 'hit', cost: 1, expect: { allowed: false, retryAfterMs: 1 } },
+      { at: 1763251195000, do: 'hit', cost: 1, expect: { allowed: true, remaining: 1, resetAfterMs: 5000 } },
+    ],
+  },
+  {
+    // From 2028-02-01T00:00Z to 2028-03-01T00:00Z.
+    name: 'calendar month over a leap day, in UTC',
+    rule: { algorithm: 'calendar-window', limit: 5, every: 'month' },
+    steps: [
+      { at: 1832976000000, do: 'set', used: 5, expect: 5 },
+      { at: 1835481599999, do: 'hit', cost: 1, expect: { allowed: false, retryAfterMs: 1 } },
+      { at: 1835481600000, do: 'inc', cost: 7, expect: 7 },
+      { at: 1835481600000, do: 'expiresAt', expect: 1838160000000 },
+    ],
+  },
+  {
     name: 'moving window, the documented minute',
     rule: { algorithm: 'sliding-log', limit: 10, window: 60000 },
     steps: [

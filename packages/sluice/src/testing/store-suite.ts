@@ -6,6 +6,7 @@ import { fixedWindow } from '../algorithms/fixed-window/fixed-window.ts'
 import type { Decision } from '../core/decision.ts'
 import { everyRule, exampleRule } from './example-rules.ts'
 import type { FakeClock } from './fake-clock.ts'
+import { holdTests } from './hold-suite.ts'
 import { replay } from './known-answers.ts'
 import { KNOWN_ANSWERS } from './known-answers-data.ts'
 import { subjectTests } from './subject-suite.ts'
@@ -22,13 +23,15 @@ export interface StoreSuiteOptions {
    * denied call does not settle the states of such a store. Default: false.
    */
   readonly decidesInParts?: boolean
+  /** False for a store whose script does not translate holds. Default: true. */
+  readonly holds?: boolean
   /** The walk's seed. A failure prints it. Default: the environment variable SEED, or a random number. */
   readonly seed?: number
 }
 
 /** Defines the tests of a store: `storeSuite('my store', (clock) => myStore({ clock }))`. */
 export function storeSuite(name: string, makeStore: MakeStore, options: StoreSuiteOptions = {}): void {
-  const { runner = globalRunner(), steps = 2000, seed, decidesInParts = false } = options
+  const { runner = globalRunner(), steps = 2000, seed, decidesInParts = false, holds = true } = options
   const tools = new SuiteTools({ runner, makeStore, steps, seed, decidesInParts })
   const { describe } = tools
 
@@ -134,6 +137,7 @@ export function storeSuite(name: string, makeStore: MakeStore, options: StoreSui
     })
 
     subjectTests(tools)
+    if (holds) holdTests(tools)
   })
 }
 

@@ -39,15 +39,29 @@ export class SuiteTools {
 
   /** Defines a test with a limiter over a store of its own, on a clock of its own. */
   limiterTest(title: string, rules: readonly Rule[], body: Body): void {
-    const { runner, makeStore } = this.#options
-    runner.test(title, async () => {
-      const clock = fakeClock()
-      const store = await makeStore(clock)
+    this.storeTest(title, async (store, clock) => {
       const limiter = createLimiter({ rules, store })
       try {
         await body(limiter, clock, store)
       } finally {
         await limiter.close()
+      }
+    })
+  }
+
+  get options(): SuiteOptions {
+    return this.#options
+  }
+
+  /** Defines a test with a store and a clock of its own. */
+  storeTest(title: string, body: (store: Store, clock: FakeClock) => Promise<void>): void {
+    const { runner, makeStore } = this.#options
+    runner.test(title, async () => {
+      const clock = fakeClock()
+      const store = await makeStore(clock)
+      try {
+        await body(store, clock)
+      } finally {
         await store.close()
       }
     })

@@ -40,6 +40,9 @@ export async function walk(options: WalkOptions): Promise<void> {
   }
 }
 
+/** Stores sweep a state an hour after its end. After a longer step back, it would count again in the definition, and nowhere else. */
+export const LONGEST_STEP_BACK_MS = 3_600_000
+
 /** Moves the clock: mostly a little forward, sometimes over one or two windows, sometimes back. */
 function move(clock: FakeClock, random: Random, limiter: AnyLimiter, isForward: boolean): void {
   const { windowMs } = random.pick(limiter.rules)
@@ -51,7 +54,12 @@ function move(clock: FakeClock, random: Random, limiter: AnyLimiter, isForward: 
     random.whole(0, Math.ceil(windowMs / 10)),
     random.whole(0, Math.ceil(windowMs / 3)),
     random.pick([windowMs - 1, windowMs, windowMs + 1, 2 * windowMs - 1, 2 * windowMs, 3 * windowMs]),
-    random.whole(0, 30) === 0 ? -random.pick([1, 7, Math.ceil(windowMs / 2), windowMs, 3 * windowMs, 3_600_000]) : 1,
+    random.whole(0, 30) === 0
+      ? -Math.min(
+          random.pick([1, 7, Math.ceil(windowMs / 2), windowMs, 3 * windowMs, LONGEST_STEP_BACK_MS]),
+          LONGEST_STEP_BACK_MS,
+        )
+      : 1,
   ])
   clock.set(Math.max(0, clock.now() + (isForward ? Math.max(0, ms) : ms)))
 }

@@ -208,6 +208,68 @@ describe('a wait ends early', () => {
     await expect(limiter.wait('ada', { cost: 2 })).rejects.toMatchObject({ code: 'ERR_WAIT_NEVER' })
   })
 
+  describe('at once, when the wait is longer than retryWithinMs', () => {
+    /** One a minute, and the minute is spent. */
+    function oneAMinute(retryWithinMs: number) {
+      const clock = fakeClock()
+      const rules = fixedWindow({ limit: 1, window: '1m', name: 'minute' })
+      const limiter = createLimiter({ rules, store: memoryStore({ clock }), waiting: waitingLine(), retryWithinMs })
+      limiter.hit('ada')
+      return { clock, limiter }
+    }
+    const never = { code: 'ERR_WAIT_NEVER', transient: false, message: expect.stringContaining('longer than retryWithinMs') }
+
+    test.each([{}, { maxWaitMs: Infinity }, { maxWaitMs: 600_000 }, { maxWaitMs: 5 }])('with %j', async (options) => {
+      const { clock, limiter } = oneAMinute(59_999)
+      await expect(limiter.wait('ada', options)).rejects.toMatchObject(never)
+      clock.advance(1)
+      const turn = limiter.wait('ada')
+      clock.advance(59_999)
+      expect((await turn).allowed).toBe(true)
+      expect(limiter.get('ada')).toBe(1)
+    })
+
+    test('but maxWaitMs decides about every other wait', async () => {
+      const { limiter } = oneAMinute(60_000)
+      await expect(limiter.wait('ada', { maxWaitMs: 59_999 })).rejects.toMatchObject({
+        code: 'ERR_WAIT_TIMEOUT',
+        transient: true,
+      })
+    })
+
+    test('and the next in line has its turn', async () => {
+      const clock = fakeClock()
+      const rules = gcra({ limit: 1, period: '1s', burst: 10 })
+      const limiter = createLimiter({ rules, store: memoryStore({ clock }), waiting: waitingLine(), retryWithinMs: 2000 })
+      limiter.hit('ada', { cost: 10 })
+      const large = limiter.wait('ada', { cost: 3 })
+      const small = limiter.wait('ada', { cost: 2 })
+      await expect(large).rejects.toMatchObject({ code: 'ERR_WAIT_NEVER' })
+      clock.advance(2000)
+      expect((await small).allowed).toBe(true)
+    })
+
+    test("but not while the store fails and the fallback is 'deny'", async () => {
+      const clock = fakeClock()
+      const store = failingStore(clock)
+      const limiter = createLimiter({
+        rules: fixedWindow({ limit: 1, window: '1m' }),
+        store,
+        failure: { then: 'deny', probeEveryMs: 500 },
+        waiting: waitingLine(),
+        retryWithinMs: 100,
+      })
+      store.plan = 'refuse'
+      const turn = limiter.wait('ada')
+      for (let i = 0; i < 20; i++) {
+        if (i === 10) store.plan = 'answer'
+        await new Promise(setImmediate)
+        clock.advance(500)
+      }
+      expect((await turn).allowed).toBe(true)
+    })
+  })
+
   test('at once, when too many wait already', async () => {
     const { served, wait, pass } = oneASecond(2)
     wait('a')

@@ -9,7 +9,7 @@ import { mustBe, SluiceError } from '../core/errors.ts'
 import type { WaitOptions } from '../core/limiter.ts'
 import { checkOptions } from '../core/options.ts'
 import type { Subject } from '../core/subject.ts'
-import type { MakeWaiting, Waiting, WaitingContext } from '../core/waiting.ts'
+import type { MakeWaiting, Patience, Turn, Waiting, WaitingContext } from '../core/waiting.ts'
 import { isWhole } from '../core/whole-numbers.ts'
 import { Place } from './waiting-place.ts'
 
@@ -22,6 +22,9 @@ const OPTIONS = ['maxWaiting'] as const
 const WAIT_OPTIONS = ['cost', 'signal', 'maxWaitMs'] as const
 
 const DEFAULT_MAX_WAITING = 10_000
+
+/** Interval at which the first of a line asks again, if units may come back before its wait is over. */
+const POLL_MS = 250
 
 /** Enables `wait` of a limiter: `createLimiter({ rules, waiting: waitingLine() })`. */
 export function waitingLine(options: WaitingLineOptions = {}): MakeWaiting {
@@ -77,10 +80,15 @@ export class WaitingLine implements Waiting {
 
   join(subject: Subject, options: WaitOptions): Promise<Decision> {
     checkOptions('wait', options, WAIT_OPTIONS)
-    const { cost, signal, maxWaitMs = Number.POSITIVE_INFINITY } = options
     // A copy, so that the line is the line of the subject that was checked and is charged.
     const read = this.#context.read(subject)
-    const call = this.#context.callOf(read, cost)
+    const call = this.#context.callOf(read, options.cost)
+    const attempt = (): Decision | Promise<Decision> => this.#context.hit(call)
+    return this.takeTurn(read, options, { call, isEstimate: false, attempt, decisionOf: (decision) => decision })
+  }
+
+  takeTurn<V>(subject: Subject, patience: Patience, turn: Turn<V>): Promise<V> {
+    const { signal, maxWaitMs = Number.POSITIVE_INFINITY } = patience
     if (maxWaitMs !== Number.POSITIVE_INFINITY && !isWhole(maxWaitMs, 0)) {
       throw mustBe('ERR_OPTION', 'maxWaitMs', 'a whole number of milliseconds, or Infinity', maxWaitMs)
     }
@@ -90,17 +98,17 @@ export class WaitingLine implements Waiting {
       const message = `${this.#most} callers are waiting already, which is the maximum (maxWaiting)`
       return Promise.reject(new SluiceError('ERR_WAIT_FULL', message))
     }
-    const place = new Place({ call, signal, maxWaitMs }, this.#clock)
-    const name = textOf(read)
+    const place = new Place({ turn, signal, maxWaitMs }, this.#clock)
+    const name = textOf(subject)
     const line = this.#lines.get(name) ?? this.#open(name)
-    for (const charge of call.charges) this.#watch(line, nameOf(charge))
+    for (const charge of turn.call.charges) this.#watch(line, nameOf(charge))
     this.#waiting += 1
     line.places.add(place)
     if (line.wasDenied) place.deniedAtMs = this.#clock.now()
     else line.unaware.add(place)
     if (line.places.size === 1) this.#serve(line)
     if (!place.hasLeft) this.#stay(line, place)
-    return place.decision
+    return place.answer as Promise<V>
   }
 
   /**
@@ -218,9 +226,9 @@ export class WaitingLine implements Waiting {
       const first = firstOf(line)
       if (first === undefined) return
       line.trying = first
-      let answer: Decision | Promise<Decision>
+      let answer: unknown
       try {
-        answer = this.#context.hit(first.waiter.call)
+        answer = first.waiter.turn.attempt()
       } catch (error) {
         this.#fail(line, first, error)
         continue
@@ -229,7 +237,7 @@ export class WaitingLine implements Waiting {
         this.#isAsync = true
         answer
           .then(
-            (decision) => this.#answer(line, first, decision),
+            (value) => this.#answer(line, first, value),
             (error) => this.#fail(line, first, error),
           )
           .then((goesOn) => goesOn && line.places.size > 0 && this.#serveNext(line))
@@ -238,15 +246,17 @@ export class WaitingLine implements Waiting {
   }
 
   /** Handles the decision of an attempt. Returns true if the first in line may try now. */
-  #answer(line: Line, first: Place, decision: Decision): boolean {
+  #answer(line: Line, first: Place, answer: unknown): boolean {
     // The caller was forgotten, and its answer came after all.
     if (line.trying !== first) return false
     const { triesAgain } = line
     line.trying = undefined
     line.triesAgain = false
+    const { decisionOf, isEstimate } = first.waiter.turn
+    const decision = decisionOf(answer)
     if (decision.allowed) {
       this.#leave(line, first)
-      first.grant(decision)
+      first.grant(answer)
       return true
     }
     const nowMs = this.#clock.now()
@@ -256,8 +266,10 @@ export class WaitingLine implements Waiting {
     if (leavesWith !== undefined) this.#sendAway(line, first, leavesWith.reason)
     for (const place of line.overdue) this.#sendAway(line, place, tooLong(place.waiter.maxWaitMs))
     if (first.hasLeft) return true
-    line.wakeAtMs = nowMs + decision.retryAfterMs
-    this.#sleep(line, decision.retryAfterMs)
+    // Another process may give units back, and cannot tell this one.
+    const delayMs = isEstimate ? Math.min(POLL_MS, decision.retryAfterMs) : decision.retryAfterMs
+    line.wakeAtMs = nowMs + delayMs
+    this.#sleep(line, delayMs)
     // This code may run in the request of another caller. The first caller sets its timer again in its own request.
     first.callUp()
     return false
@@ -322,13 +334,19 @@ function firstOf({ places }: Line): Place | undefined {
 /** Returns the reason to reject a caller after a denial; undefined if the caller goes on waiting. */
 function reasonToLeave({ waiter, deniedAtMs }: Place, decision: Decision, nowMs: number): Place['leavesWith'] {
   const { maxWaitMs } = waiter
-  const { retryAfterMs, limit, rule } = decision
-  if (retryAfterMs === Number.POSITIVE_INFINITY) {
-    const message = `the cost can never pass rule ${rule}, whose limit is ${limit}`
-    return { reason: new SluiceError('ERR_WAIT_NEVER', message) }
+  const { retryAfterMs } = decision
+  const { isEstimate } = waiter.turn
+  if (isEstimate ? retryAfterMs === Number.POSITIVE_INFINITY : !decision.retryable) {
+    return { reason: new SluiceError('ERR_WAIT_NEVER', whyNever(decision)) }
   }
   const waitedMs = nowMs - (deniedAtMs ?? nowMs)
+  if (isEstimate) return waitedMs >= maxWaitMs ? { reason: tooLong(maxWaitMs) } : undefined
   return waitedMs + retryAfterMs > maxWaitMs ? { reason: tooLong(maxWaitMs, retryAfterMs) } : undefined
+}
+
+function whyNever({ retryAfterMs, limit, rule }: Decision): string {
+  if (retryAfterMs === Number.POSITIVE_INFINITY) return `the cost can never pass rule ${rule}, whose limit is ${limit}`
+  return `the cost can pass rule ${rule} in ${retryAfterMs} ms at the earliest, which is longer than retryWithinMs`
 }
 
 function tooLong(maxWaitMs: number, retryAfterMs?: number): SluiceError {

@@ -1,11 +1,20 @@
 // Beats of waiting callers: a caller whose request has ended is noticed, and a living one never is.
 
 import { expect, test } from 'vitest'
+import type { Turn } from '../core/waiting.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
 import { Place } from './waiting-place.ts'
 
 const BEAT_MS = 10_000
-const waiter = { call: { operation: 'hit', charges: [] }, signal: undefined, maxWaitMs: Number.POSITIVE_INFINITY } as const
+const turn: Turn<unknown> = {
+  call: { operation: 'hit', charges: [] },
+  isEstimate: false,
+  attempt: () => undefined,
+  decisionOf: () => {
+    throw new Error('nobody asks')
+  },
+}
+const waiter = { turn, signal: undefined, maxWaitMs: Number.POSITIVE_INFINITY }
 const nothing = (): void => {}
 
 test('after some intervals a caller misses the beats of one that has ended, and not of one that lives', () => {

@@ -2,13 +2,12 @@
 // Invariant: a caller's timers are set by code that runs in the caller's own request. Cloudflare Workers stop a timer when the
 // request that set it ends, and end a request that waits without a timer. Node makes no such difference.
 
-import type { Call } from '../core/call.ts'
 import type { TimerClock } from '../core/clock.ts'
-import type { Decision } from '../core/decision.ts'
+import type { Turn } from '../core/waiting.ts'
 
-/** A caller's hit, and how long it is willing to wait. */
+/** A caller's work, and how long it is willing to wait. */
 export interface Waiter {
-  readonly call: Call
+  readonly turn: Turn<unknown>
   readonly signal: AbortSignal | undefined
   readonly maxWaitMs: number
 }
@@ -38,14 +37,15 @@ const nothing = (): void => {}
 
 export class Place {
   readonly waiter: Waiter
-  readonly decision: Promise<Decision>
+  /** The answer that allows the caller's call. */
+  readonly answer: Promise<unknown>
   hasLeft = false
   /** Time of the first denial that this caller knows of. `maxWaitMs` counts from here. */
   deniedAtMs: number | undefined
   /** Set during the caller's own attempt: it leaves with this reason if the attempt is denied. */
   leavesWith: { readonly reason: unknown } | undefined
   readonly #clock: TimerClock
-  #resolve: (decision: Decision) => void = nothing
+  #resolve: (answer: unknown) => void = nothing
   #reject: (reason: unknown) => void = nothing
   #stopListening = nothing
   #stopPatience = nothing
@@ -60,7 +60,7 @@ export class Place {
   constructor(waiter: Waiter, clock: TimerClock) {
     this.waiter = waiter
     this.#clock = clock
-    this.decision = new Promise((resolve, reject) => {
+    this.answer = new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
     })
@@ -118,9 +118,9 @@ export class Place {
     this.#callUp()
   }
 
-  grant(decision: Decision): void {
+  grant(answer: unknown): void {
     this.#leave()
-    this.#resolve(decision)
+    this.#resolve(answer)
   }
 
   refuse(reason: unknown): void {

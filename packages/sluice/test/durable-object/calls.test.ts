@@ -47,6 +47,27 @@ describe(`calls on Durable Objects${whyNot && `, skipped: ${whyNot}`}`, { skip: 
     })
   })
 
+  describe('a calendar, by the clock of the object', () => {
+    const day: RuleSpec = { algorithm: 'calendar-window', limit: 5, every: 'day', timeZone: 'Asia/Kathmandu', name: 'day' }
+    const calls = [['hit', 'ada'] as const]
+
+    test.each([-HOUR_MS, 0, HOUR_MS])('which is %s ms ahead', async (aheadMs) => {
+      const now = Date.now() + aheadMs
+      await front.setUp({ now })
+      const store = { name: freshName() }
+      await front.calls({ rules: [day], store, calls })
+      const [endsAt] = valuesOf(await front.calls({ rules: [day], store, calls: [['expiresAt', 'ada']] }))
+      // Kathmandu is 5 hours and 45 minutes ahead of UTC.
+      const offsetMs = 5.75 * HOUR_MS
+      expect(endsAt).toBe((Math.floor((now + offsetMs) / (24 * HOUR_MS)) + 1) * 24 * HOUR_MS - offsetMs)
+    })
+
+    test.each([-72, 72])('which is %s hours ahead: no window fits', async (hours) => {
+      await front.setUp({ now: Date.now() + hours * HOUR_MS })
+      expect(codesOf(await front.calls({ rules: [day], store: { name: freshName() }, calls }))).toEqual(['ERR_STORE_FATAL'])
+    })
+  })
+
   test('the calls of a turn are one message for each object', async () => {
     const store = { name: freshName(), shards: 4 }
     await front.setUp({})

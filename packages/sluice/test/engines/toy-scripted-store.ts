@@ -13,10 +13,10 @@ export class ToyServer {
   }
 
   async run(calls: readonly ScriptedCall<readonly Rule[]>[]): Promise<readonly Figures[]> {
-    return calls.map(({ operation, charges, rules }) => {
+    return calls.map(({ operation, charges, hold, rules }) => {
       // `rules` are the rules of the charges, in the order of the charges.
       const numbered = charges.map((charge, rule) => ({ ...charge, rule }))
-      return this.states.tally(rules).ask({ operation, charges: numbered })
+      return this.states.tally(rules).ask({ operation, charges: numbered, hold })
     })
   }
 }

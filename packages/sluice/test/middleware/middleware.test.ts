@@ -13,6 +13,7 @@ import { chargeSuite } from './suites/charges.ts'
 import { connectionSuite } from './suites/connections.ts'
 import { failingStoreSuite } from './suites/failing-store.ts'
 import { keySuite } from './suites/keys.ts'
+import { reservingSuite } from './suites/reserving.ts'
 import { responseSuite } from './suites/responses.ts'
 import { severalLimitersSuite } from './suites/several-limiters.ts'
 
@@ -22,6 +23,7 @@ describe.each([node, express4, express, fastify, koa, hono, honoElsewhere, fetch
   describe('keys', () => keySuite(framework))
   describe('several limiters', () => severalLimitersSuite(framework))
   describe('charges', () => chargeSuite(framework))
+  describe('units that are held', () => reservingSuite(framework))
   describe('callbacks', () => callbackSuite(framework))
   describe('a store that stops answering', () => failingStoreSuite(framework))
 })

@@ -50,6 +50,11 @@ export class RawConnection {
     this.#socket.write(requests.map(written).join(''))
   }
 
+  /** Waits until these words have arrived. They stay unread. */
+  async receives(text: string): Promise<void> {
+    while (!this.#bytes.includes(text)) await new Promise<void>((resolve) => (this.#wake = resolve))
+  }
+
   /** Closes the connection at once. */
   abort(): void {
     this.#socket.resetAndDestroy()

@@ -14,6 +14,8 @@ import { describe, expectTypeOf, test } from 'vitest'
 import { fixedWindow } from '../../src/algorithms/fixed-window/fixed-window.ts'
 import { parseRule } from '../../src/algorithms/parse-rule.ts'
 import { createLimiter } from '../../src/create-limiter.ts'
+import { retryHints } from '../../src/http/retry-hints.ts'
+import { anthropicStyle, openaiStyle } from '../../src/http/vendor-styles.ts'
 import { expressLimiter } from '../../src/middleware/express.ts'
 import { type FastifyLimiterOptions, type FastifyRouteOptions, fastifyLimiter } from '../../src/middleware/fastify.ts'
 import { fetchLimiter } from '../../src/middleware/fetch.ts'
@@ -21,6 +23,7 @@ import { honoLimiter } from '../../src/middleware/hono.ts'
 import { koaLimiter } from '../../src/middleware/koa.ts'
 import { nestLimiter, RateLimit } from '../../src/middleware/nest.ts'
 import { nodeLimiter } from '../../src/middleware/node.ts'
+import { reserving } from '../../src/middleware/reserving.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -34,6 +37,28 @@ const plain = fixedWindow({ limit: 5, window: '1m' })
 const perUser = fixedWindow({ limit: 5, window: '1m', name: 'requests', per: 'user' })
 const perOrg = fixedWindow({ limit: 9, window: '1m', name: 'tokens', per: ['org'] })
 const perNothing = fixedWindow({ limit: 99, window: '1m', name: 'everybody', per: [] })
+
+test('styles and hints, in every door', async () => {
+  const hints = retryHints({ milliseconds: true, shouldRetry: true, problemType: 'https://example.com/problems/spent' })
+  const named = fixedWindow({ limit: 5, window: '1m', name: 'requests' })
+  const options = { rules: named, retryWithinMs: 1000, headers: ['draft-11', openaiStyle, anthropicStyle, hints] } as const
+  expressLimiter(options)
+  honoLimiter(options)
+  koaLimiter(options)
+  fetchLimiter(options)
+  nodeLimiter(options)
+  nestLimiter(options)
+  const app = fastify()
+  await app.register(fastifyLimiter, options)
+  await app.close()
+  RateLimit({ retryWithinMs: 1000, headers: hints })
+  // @ts-expect-error: there is no such draft.
+  void (() => fetchLimiter({ rules: named, headers: 'draft-12' }))
+  // @ts-expect-error: a duration in words is not a number.
+  void (() => fetchLimiter({ rules: named, retryWithinMs: '1h' }))
+  // @ts-expect-error: hints have no such option.
+  void (() => retryHints({ seconds: true }))
+})
 
 test('Express', () => {
   const app = express()
@@ -181,6 +206,23 @@ describe('the key', () => {
     // @ts-expect-error: Property 'user' is missing. `register` needs the type of the rule.
     void ({ rules: perUser, key: () => ({}) } satisfies FastifyLimiterOptions<typeof perUser>)
   })
+})
+
+test('held units may depend on the request, by its own type', () => {
+  const reserve = reserving({ hold: 2 })
+  expressLimiter({ rules, reserve: reserving({ hold: (req: ExpressRequest) => req.body.units, used: ({ status }) => status }) })
+  expressLimiter({ rules, reserve: reserving<ExpressRequest>({ hold: 5, used: ({ request }) => request.ips.length }) })
+  honoLimiter({ rules, reserve: reserving({ hold: async (c: Context) => (await c.req.json()).units }) })
+  koaLimiter({ rules, reserve: reserving({ hold: (ctx: Koa.Context) => ctx.length }) })
+  fetchLimiter({
+    rules,
+    reserve: reserving({ hold: (request: Request) => request.url.length, count: () => (chunk) => chunk.length }),
+  })
+  nodeLimiter({ rules, reserve })
+  nestLimiter({ rules, reserve })
+  void ({ rules, reserve } satisfies FastifyLimiterOptions)
+  // @ts-expect-error: units that are a text.
+  void (() => reserving({ hold: () => 'many' }))
 })
 
 test('costs may be given by rule', () => {

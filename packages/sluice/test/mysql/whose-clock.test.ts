@@ -7,12 +7,12 @@ import type { RuleSpec } from '../../src/algorithms/catalogue.ts'
 import { parseRule } from '../../src/index.ts'
 import { mysqlStore } from '../../src/stores/mysql/mysql-store.ts'
 import { CLOCK } from '../../src/stores/mysql/mysql-table.ts'
+import type { MethodCall } from '../processes/asked-process.ts'
+import { expectSharedWindows, HOUR_MS } from '../processes/skewed-calendars.ts'
 import { beforeTests } from '../redis/real-redis.ts'
 import { asOfMysql, poolWith } from './clients.ts'
 import { limiterProcesses } from './limiter-processes.ts'
 import { freshTable, patientLimiter, realMariadbIn } from './real-mariadb.ts'
-
-const HOUR_MS = 3_600_000
 
 /** A zone with daylight saving. */
 const server = realMariadbIn('CET-1CEST,M3.5.0,M10.5.0/3')
@@ -53,6 +53,13 @@ describe.concurrent('processes whose clocks are an hour slow, right and an hour 
     await until('the time to come', async () => (await serverNowMs()) >= inTimeMs)
     expect(await ask(2, ['hit', 'ada', { cost: 6 }])).toMatchObject([{ allowed: true, remaining: 0 }])
   })
+})
+
+test('a calendar has the same windows for processes whose clocks are an hour wrong', () => {
+  const table = freshTable()
+  const ask = (process: number, rules: readonly RuleSpec[], ...calls: MethodCall[]) =>
+    processes.it[process].ask({ rules, table, turns: [calls] })
+  return expectSharedWindows({ ask, serverNowMs })
 })
 
 test('the hour that comes twice in a year is two hours', async () => {

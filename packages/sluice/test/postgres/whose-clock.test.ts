@@ -1,17 +1,18 @@
 // Real time: the server's clock decides, also if the clocks of the processes are wrong.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { RuleSpec } from '../../src/algorithms/catalogue.ts'
 import { fixedWindow } from '../../src/index.ts'
 import { postgresStore } from '../../src/stores/postgres/postgres-store.ts'
+import type { MethodCall } from '../processes/asked-process.ts'
+import { expectRefusal, expectSharedWindows, HOUR_MS, SKEWS_MS } from '../processes/skewed-calendars.ts'
 import { limiterProcesses } from './limiter-processes.ts'
 import { clientFor, freshTable, openPool, patientLimiter, realPostgres } from './real-postgres.ts'
 
-const HOUR_MS = 3_600_000
 const server = realPostgres()
 const pool = clientFor(() => openPool(server.it.url))
-const processes = limiterProcesses(() => server.it.url, [-HOUR_MS, 0, HOUR_MS])
+const processes = limiterProcesses(() => server.it.url, SKEWS_MS)
 
 async function serverNowMs(): Promise<number> {
   const [{ nowMs }] = await server.it.query('SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "nowMs"')
@@ -36,6 +37,18 @@ test('processes whose clocks are an hour slow, right, and an hour fast see the s
     expect(answers[1]).toBeGreaterThanOrEqual(beforeMs + 60_000)
     expect(answers[1]).toBeLessThanOrEqual((await serverNowMs()) + 60_000)
   }
+})
+
+describe.each(['transaction', 'function'] as const)('a calendar, mode %s', (mode) => {
+  const table = freshTable()
+  const skewed = {
+    ask: (process: number, rules: readonly RuleSpec[], ...calls: MethodCall[]) =>
+      processes.it[process].ask({ rules, table, mode, calls }),
+    serverNowMs,
+  }
+  test('has the same windows for processes whose clocks are an hour wrong', () => expectSharedWindows(skewed))
+  // In transactions the definition runs with the server's time, and asks no other clock.
+  test.skipIf(mode === 'transaction')('refuses a process whose clock is days away', () => expectRefusal(skewed))
 })
 
 test('the clock is read after the locks: a call that waited for one is decided at the time when it got it', async () => {

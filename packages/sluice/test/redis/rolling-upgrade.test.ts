@@ -28,6 +28,9 @@ const redis = beforeTests(
   (client) => client.disconnect(),
 )
 
+/** The rules that the earlier version has. */
+const RULES = everyRule().filter(({ algorithm }) => algorithm !== 'calendar-window')
+
 function earlierArguments({ algorithm, parameters }: Rule): unknown[] {
   const names = ALGORITHMS[algorithm].parameters.filter((name) => name !== 'rate')
   return [algorithm, ...names.map((name) => parameters[name])]
@@ -77,8 +80,8 @@ async function walk(rules: readonly Rule[], steps: number): Promise<void> {
 }
 
 describe('both versions at once decide as one', () => {
-  for (const rule of everyRule()) test(rule.name, () => walk([rule], 500))
-  test('every rule, in calls on several of them', () => walk(everyRule(), 500))
+  for (const rule of RULES) test(rule.name, () => walk([rule], 500))
+  test('every rule, in calls on several of them', () => walk(RULES, 500))
 })
 
 /** Times for which a key may outlive its state. */
@@ -88,7 +91,7 @@ const MOST_GRACE_MS = 1000
 const CLOCK_STEP_MS = 50
 
 describe('on the clock of Redis, no key ends before its state', () => {
-  for (const rule of everyRule()) {
+  for (const rule of RULES) {
     test(rule.name, async () => {
       const random = seededRandom()
       const prefix = freshPrefix()

@@ -8,17 +8,17 @@ import type { RuleSpec } from '../../src/algorithms/catalogue.ts'
 import type { Decision } from '../../src/index.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { everyRule } from '../../src/testing/index.ts'
+import type { MethodCall } from '../processes/asked-process.ts'
+import { expectRefusal, expectSharedWindows, HOUR_MS, SKEWS_MS } from '../processes/skewed-calendars.ts'
 import { limiterProcesses } from './limiter-processes.ts'
 import { beforeTests, freshPrefix, patientLimiter, realRedis } from './real-redis.ts'
-
-const HOUR_MS = 3_600_000
 
 const server = realRedis()
 const redis = beforeTests(
   async () => new Redis(server.it.port),
   (client) => client.disconnect(),
 )
-const processes = limiterProcesses(() => server.it.port, [-HOUR_MS, 0, HOUR_MS])
+const processes = limiterProcesses(() => server.it.port, SKEWS_MS)
 
 async function redisNowMs(): Promise<number> {
   const [seconds, micros] = await redis.it.time()
@@ -88,8 +88,19 @@ describe.concurrent('processes whose clocks are an hour slow, right, and an hour
   }
 })
 
+describe('a calendar', () => {
+  const skewed = {
+    ask: (process: number, rules: readonly RuleSpec[], ...calls: MethodCall[]) =>
+      processes.it[process].ask({ rules, prefix: 'calendars', calls }),
+    serverNowMs: redisNowMs,
+  }
+  test('has the same windows for processes whose clocks are an hour wrong', () => expectSharedWindows(skewed))
+  test('refuses a process whose clock is days away', () => expectRefusal(skewed))
+})
+
 test('the wait holds on Redis’ clock: denied until then, allowed from then on, for every rule', async () => {
-  const denials = everyRule().map(async (rule) => {
+  const rules = everyRule().filter(({ windowMs }) => windowMs < 10_000)
+  const denials = rules.map(async (rule) => {
     const limiter = patientLimiter(rule, redisStore(redis.it, { prefix: freshPrefix() }))
     // In one turn, so at one time.
     const all = limiter.hit('ada', { cost: rule.limit })

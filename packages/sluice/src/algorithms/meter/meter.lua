@@ -51,6 +51,7 @@ local function defineMeter()
     rule.isSmooth = name == 'meter' or name == 'wide-meter'
     rule.pace = rule.isSmooth and rule.unitsPerToken or rule.tickMs
     rule.width = rule.rate == 0 and 4 or 3
+    rule.windowMs = ceilDiv(rule.limit * rule.unitsPerToken, rule.drainPerTick) * rule.tickMs
   end
 
   -- Returns true if these cells can come from `owe`, at any pace.

@@ -2,6 +2,7 @@
 -- units spent up to and including the entry, modulo 2^53, so the cost of a range of entries is the difference of two sums, and
 -- searches are binary. The cost of a range is below 2^53, so the difference is exact.
 -- Entries are read when they are needed. Changes stay in memory until `save` writes them. A `peek` never saves.
+-- Holds are an element before the oldest entry.
 
 local function defineSlidingLog()
   local slidingLog = {}
@@ -21,11 +22,6 @@ local function defineSlidingLog()
     return a - b
   end
 
-  function slidingLog.load(rule, key)
-    local length = redis.call('LLEN', key)
-    return { 0, key = key, length = length, first = 0, last = length - 1, read = {}, changed = {}, added = {} }
-  end
-
   local function countOf(log)
     return log.last - log.first + 1 + #log.added
   end
@@ -35,6 +31,33 @@ local function defineSlidingLog()
     local time, cost, sum = struct.unpack(ENTRY, value)
     if not (isWhole(time) and isWhole(cost) and isWhole(sum)) or cost == 0 then refuseValue() end
     log.read[place] = { time = time, cost = cost, sum = sum }
+  end
+
+  -- `held` is the element with the holds.
+  function slidingLog.load(rule, key)
+    local length = redis.call('LLEN', key)
+    local log = { 0, key = key, length = length, first = 0, last = length - 1, read = {}, changed = {}, added = {}, holds = false }
+    if length > 0 then
+      local oldest = redis.call('LINDEX', key, 0)
+      if mayHaveHolds(oldest) then
+        log.holds, log.held, log.first = splitHolds(oldest), oldest, 1
+      else
+        noteRead(log, 0, oldest)
+      end
+    end
+    return log
+  end
+
+  local function copyEntries(entries)
+    local copy = {}
+    for i, entry in pairs(entries) do copy[i] = { time = entry.time, cost = entry.cost, sum = entry.sum } end
+    return copy
+  end
+
+  function slidingLog.copy(log)
+    local copy = { log[EXPIRES_AT], key = log.key, length = log.length, first = log.first, last = log.last, changed = {} }
+    copy.read, copy.added = copyEntries(log.read), copyEntries(log.added)
+    return copy
   end
 
   -- Returns entry `i`. The oldest is entry 0.
@@ -215,10 +238,12 @@ local function defineSlidingLog()
   end
 
   function slidingLog.save(rule, key, log, ttlMs)
-    if countOf(log) == 0 then
+    local holds = log.holds
+    if countOf(log) == 0 and not holds then
       if log.length > 0 then redis.call('DEL', key) end
       return
     end
+    local held = log.held
     for place in pairs(log.changed) do
       if place >= log.first and place <= log.last then
         local entry = log.read[place]
@@ -227,8 +252,10 @@ local function defineSlidingLog()
     end
     if log.first > log.last then
       if log.length > 0 then redis.call('DEL', key) end
-    elseif log.first > 0 or log.last < log.length - 1 then
+      held = nil
+    elseif log.first > (held and 1 or 0) or log.last < log.length - 1 then
       redis.call('LTRIM', key, log.first, log.last)
+      held = nil
     end
     for from = 1, #log.added, MOST_AT_ONCE do
       local values = {}
@@ -237,6 +264,14 @@ local function defineSlidingLog()
         values[#values + 1] = struct.pack(ENTRY, entry.time, entry.cost, entry.sum)
       end
       redis.call('RPUSH', key, unpack(values))
+    end
+    local value = holds and joinHolds('', holds)
+    if value and not held then
+      redis.call('LPUSH', key, value)
+    elseif value and value ~= held then
+      redis.call('LSET', key, 0, value)
+    elseif held and not value then
+      redis.call('LPOP', key)
     end
     redis.call('PEXPIRE', key, ttlMs)
   end

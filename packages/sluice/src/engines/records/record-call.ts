@@ -1,11 +1,13 @@
 // A call on records. A part of it is all of its charges on one record.
 
 import { type Call, FIGURES, type Figures } from '../../core/call.ts'
+import { GRANTED } from '../../core/held-step.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Asker } from '../../core/store.ts'
 import { type Cells, type NamedCall, type Outcome, runCall } from '../loaded-states.ts'
+import { joinedReserve, partOfReserve } from '../reserve-in-parts.ts'
 import { nameOfKey } from '../state-names.ts'
-import { runDeniedHit } from './denied-hit.ts'
+import { runDenied } from './denied-hit.ts'
 import type { Charged } from './give-back.ts'
 import type { OpenRecord } from './record.ts'
 
@@ -113,9 +115,9 @@ function readState(records: OpenRecords, name: string): Cells {
   return openRecord(records, name.slice(0, bar)).read(name.slice(bar + 1))
 }
 
-/** Runs one part of a call again, on a record that was read again. `wasDenied` is true if the call is a hit that was denied. */
+/** Runs one part of a call again, on a record that was read again. `wasDenied` is true if the whole call was denied. */
 export function runAgain(part: Part, { record, nowMs }: At, wasDenied: boolean): PartResult {
-  const run = wasDenied ? runDeniedHit : runCall
+  const run = wasDenied ? runDenied : runCall
   const outcome = run(part, (name) => record.read(name), nowMs)
   const isLost = !wasDenied && isDenied(part.call, outcome.figures)
   return isLost
@@ -124,13 +126,16 @@ export function runAgain(part: Part, { record, nowMs }: At, wasDenied: boolean):
 }
 
 function applied(part: Part, record: OpenRecord, { figures, changes, isCharged }: AppliedOutcome): PartResult {
-  const isHit = part.call.operation === 'hit'
-  const before = isHit && isCharged ? part.names.map((name) => record.read(name)) : []
+  const { hold } = part.call
+  const before = canDeny(part.call) && isCharged ? part.names.map((name) => record.read(name)) : []
   record.apply(changes)
   const charged = before.flatMap((cells, i): Charged[] => {
     const after = record.read(part.names[i])
-    const { rule, key, amount } = part.call.charges[i]
-    return after === undefined ? [] : [{ rule: part.rules[rule], name: part.names[i], key, amount, before: cells, after }]
+    const { rule, key, amount, least } = part.call.charges[i]
+    const held = least === undefined ? {} : { hold }
+    return after === undefined
+      ? []
+      : [{ rule: part.rules[rule], name: part.names[i], key, amount, before: cells, after, ...held }]
   })
   return { figures, charged, hasChanged: changes.length > 0, isLost: false }
 }
@@ -140,19 +145,30 @@ interface AppliedOutcome extends Outcome {
   readonly isCharged: boolean
 }
 
-/** True for a hit with a wait. */
+/** True for an operation that is all or nothing. */
+export function canDeny({ operation }: Call): boolean {
+  return operation === 'hit' || operation === 'reserve'
+}
+
+/** True for a hit with a wait, and for a reserve that was not granted. */
 export function isDenied({ operation }: Call, figures: Figures): boolean {
+  if (operation === 'reserve') return figures[figures.length - 1] !== GRANTED
   return operation === 'hit' && figures.some((figure, i) => i % FIGURES === 1 && figure > 0)
 }
 
 /** Returns the figures of one part from the figures of the whole call. */
 function figuresOf({ call, indexes }: Part, figures: Figures): Figures {
+  if (call.operation === 'reserve') return partOfReserve({ indexes }, figures)
   if (call.operation !== 'hit' && call.operation !== 'peek') return figures
   return indexes.flatMap((index) => figures.slice(index * FIGURES, (index + 1) * FIGURES))
 }
 
 /** Returns the figures of the whole call from the figures of its parts. */
 export function joinedFigures({ call, parts }: RecordCall, results: readonly PartResult[]): Figures {
+  const figures = results.map((result) => result.figures)
+  if (call.operation === 'reserve') return joinedReserve(parts, figures)
+  // A hold that one record does not have any more has ended, as in `endHold` of call-in-parts.ts.
+  if (call.hold !== undefined) return [Math.min(...figures.map(([found]) => found))]
   if (call.operation !== 'hit' && call.operation !== 'peek')
     return results[parts.findIndex(({ indexes }) => indexes[0] === 0)].figures
   const all: number[] = []

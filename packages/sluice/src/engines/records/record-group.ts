@@ -11,6 +11,7 @@ import { type Charged, takenBack } from './give-back.ts'
 import type { OpenRecord } from './record.ts'
 import {
   type At,
+  canDeny,
   isDenied,
   joinedFigures,
   type PartResult,
@@ -152,7 +153,7 @@ function isLost({ call, wasDenied, results }: Attempt): boolean {
 /** True if charges of the call must be undone. */
 function isToTakeBack(attempt: Attempt): boolean {
   const { call, wasDenied, errors } = attempt
-  return call.call.operation === 'hit' && !wasDenied && (errors.length > 0 || isLost(attempt))
+  return canDeny(call.call) && !wasDenied && (errors.length > 0 || isLost(attempt))
 }
 
 interface ReadRecords {

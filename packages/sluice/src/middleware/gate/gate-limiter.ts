@@ -5,8 +5,7 @@ import type { Limiter } from '../../core/limiter.ts'
 import { type Rule, stateName } from '../../core/rule.ts'
 import type { Timing } from '../../core/store.ts'
 import type { Subject } from '../../core/subject.ts'
-import type { HeaderStyle } from '../../http/rate-limit-fields.ts'
-import { RuleResponder } from '../../http/responder.ts'
+import { type AnyStyle, RuleResponder } from '../../http/responder.ts'
 
 /** The only name in `per` that has a default: the client's address. */
 export const ADDRESS = 'address'
@@ -15,7 +14,7 @@ export interface GateLimiterOptions {
   readonly limiter: Limiter<Timing, Subject>
   /** Identifies the owner of the states: a store that other limiters may share, or the limiter itself. */
   readonly keptIn: object
-  readonly styles: readonly HeaderStyle[]
+  readonly styles: readonly AnyStyle[]
 }
 
 export class GateLimiter {

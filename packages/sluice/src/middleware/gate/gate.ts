@@ -1,9 +1,10 @@
 // A gate decides if a request passes, and writes the fields of its response. Every door has one. The steps of a request:
 // 1. `enter` asks `skip`.
 // 2. `#screen` looks up the client's address in the lists. `#findKey` and `#findCost` find what to count.
-// 3. `#count` looks up the key in the lists, and hits the limiter.
+// 3. `#count` looks up the key in the lists, and hits the limiter, or reserves.
 // 4. `#conclude` reports the decision, and `#deny` makes the response of a denied request.
-// 5. `writeFields` writes fields to the response, and `refundIfFree` gives units back if the response is not charged.
+// 5. `writeFields` writes fields to the response, and `refundIfFree` gives units back if the response is not charged. Units that are
+//    held are settled by `held` of the context.
 // Invariant: a request is charged at most once on each state. No promise is made if all values are known at once.
 
 import { checkCost } from '../../core/cost.ts'
@@ -23,6 +24,7 @@ import { type AnyOptions, checkGateOptions } from './options.ts'
 import { freshPolicies, freshRules, isTightest } from './other-limiters.ts'
 import { refund } from './refund.ts'
 import { type AddressOf, type DecidedContext, type DeniedContext, GateContext } from './request-context.ts'
+import type { Asked } from './reserve.ts'
 
 const POLICY_FIELD = 'RateLimit-Policy'
 
@@ -50,14 +52,14 @@ export class Gate<R extends object, S> {
 
   constructor(door: string, options: AnyOptions<R>, adapter: Adapter<R, S>) {
     checkGateOptions(door, options)
-    const { headers = DEFAULT_STYLE, charge = 'request', cost = 1 } = options
+    const { headers = DEFAULT_STYLE, charge = 'request', cost = 1, reserve } = options
     const styles = checkStyles(headers)
     this.#door = door
     this.#options = options
     this.#adapter = adapter
     this.#lists = styles.includes('draft-7') ? [POLICY_FIELD] : [POLICY_FIELD, 'RateLimit']
     this.#limiters = limiterSource(door, options, styles)
-    if (typeof this.#limiters !== 'function' && typeof cost !== 'function') {
+    if (typeof this.#limiters !== 'function' && typeof cost !== 'function' && !reserve) {
       checkStaticCost(door, this.#limiters.limiter.rules, cost)
     }
     this.#addressOf = addressReader(door, options, adapter)
@@ -159,7 +161,7 @@ export class Gate<R extends object, S> {
 
   /** Looks up the key in the lists. If it is in none, hits the limiter, on the rules that no earlier gate has charged. */
   #count(context: GateContext<R>, prepared: GateLimiter, subject: Subject, cost: Cost | undefined): MaybePromise<GateContext<R>> {
-    const { allow, block, mode } = this.#options
+    const { allow, block, mode, reserve } = this.#options
     if (block?.hasKey(subject)) return this.#deny(context, () => block.denial)
     if (allow?.hasKey(subject)) return context
     const { limiter } = prepared
@@ -176,9 +178,11 @@ export class Gate<R extends object, S> {
     if (this.#isChargedLater) context.hitAtMs = limiter.clock.now()
     const options = context.cost === undefined ? undefined : { cost: context.cost }
     const conclude = (decision: Decision) => this.#conclude(context, decision)
-    if (mode !== 'shadow') return andThen(limiter.hit(subject, options), conclude)
+    // A limiter ignores the context.
+    const asked: Asked = reserve ?? limiter
+    if (mode !== 'shadow') return andThen(asked.hit(subject, options, context), conclude)
     return tryThen(
-      () => limiter.hit(subject, options),
+      () => asked.hit(subject, options, context),
       conclude,
       (error) => {
         // In shadow mode, a failure of the store does not stop the request.
@@ -192,7 +196,12 @@ export class Gate<R extends object, S> {
   #conclude(context: GateContext<R>, decision: Decision): MaybePromise<GateContext<R>> {
     context.decision = decision
     context.leaveMark()
-    this.#options.onDecision?.(context as DecidedContext<R>)
+    try {
+      this.#options.onDecision?.(context as DecidedContext<R>)
+    } catch (error) {
+      context.held?.cancel()
+      throw error
+    }
     if (decision.allowed) return context
     return this.#deny(context, () => (context.limiter as GateLimiter).responder.denial(decision))
   }
@@ -218,8 +227,8 @@ export class Gate<R extends object, S> {
     const { warn = warnProcess } = this.#options
     if (this.#mayWarn) {
       const message =
-        `a request came to the same ${this.#door} twice and was counted once: mount it once, or give the rules of two limiters ` +
-        'different names.'
+        `${this.#door} got a request twice and counted it once: mount it once, or give the rules of two limiters ` +
+        'different names'
       warn({ code: 'WARN_MOUNTED_TWICE', message })
     }
     this.#mayWarn = false

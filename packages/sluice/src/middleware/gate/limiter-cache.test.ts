@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { calendarWindow } from '../../algorithms/calendar-window/calendar-window.ts'
 import { fixedWindow } from '../../algorithms/fixed-window/fixed-window.ts'
 import type { GateLimiter } from './gate-limiter.ts'
 import { LimiterCache } from './limiter-cache.ts'
@@ -21,6 +22,17 @@ test('rules that decide alike have one limiter, whether they are the same object
   expect(cache.obtain([...once])).toBe(cache.obtain(once))
   expect(cache.obtain(rule(2))).toBe(cache.obtain([rule(2)]))
   expect(made()).toBe(2)
+})
+
+test('calendars that differ in their start or zone have limiters of their own', () => {
+  const { cache, made } = setUp()
+  const month = { limit: 5, every: 'month', name: 'plan' } as const
+  cache.obtain(calendarWindow(month))
+  cache.obtain(calendarWindow({ ...month, startsOn: 1, timeZone: 'UTC' }))
+  expect(made()).toBe(1)
+  cache.obtain(calendarWindow({ ...month, startsOn: 15 }))
+  cache.obtain(calendarWindow({ ...month, timeZone: 'Europe/Berlin' }))
+  expect(made()).toBe(3)
 })
 
 test('a thousand limiters are kept; the oldest goes first', () => {

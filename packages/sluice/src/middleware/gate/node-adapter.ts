@@ -71,7 +71,7 @@ function answer<R extends object>(gate: Gate<R, NodeResponse>, context: GateCont
   const { denial } = context
   // Another handler, such as a timeout, may have answered before the decision came.
   if (!response.headersSent) gate.writeFields(context, response)
-  refundAfterNode(gate, context, response)
+  followNode(gate, context, response)
   if (denial === undefined) return false
   if (!response.headersSent) {
     response.statusCode = denial.status
@@ -86,8 +86,12 @@ export function asError(thrown: unknown): Error {
   return new Error('a callback of the limiter failed, and not with an error', { cause: thrown })
 }
 
-/** Refunds the charge by the status of the response, once it has been sent. If the client has disconnected, the charge stays. */
-export function refundAfterNode<R extends object>(gate: Gate<R, unknown>, context: GateContext<R>, response: NodeResponse): void {
+/**
+ * Settles the held units of a request, or refunds its charge by the status of the response, once it has been sent. If the client has
+ * disconnected, the charge stays.
+ */
+export function followNode<R extends object>(gate: Gate<R, unknown>, context: GateContext<R>, response: NodeResponse): void {
+  context.held?.followNode(response)
   if (!gate.mayRefund(context)) return
   response.once('close', () => {
     if (response.writableEnded) gate.refundIfFree(context, response.statusCode)

@@ -13,8 +13,11 @@ describe('options that cannot work are refused when the middleware is made', () 
     ['nothing to count by', {}, 'rules', 'fetchLimiter needs either limiter or rules, and has neither'],
     ['both', { rules, limiter }, 'rules', 'fetchLimiter needs either limiter or rules, and has both'],
     ['a limiter that is none', { limiter: 5 }, 'limiter', 'fetchLimiter needs limiter to be what createLimiter() makes, got 5'],
-    ['a store for a limiter', { limiter, store: memoryStore() }, 'limiter', 'takes store and failure for rules'],
-    ['failure for a limiter', { limiter, failure: {} }, 'limiter', 'takes store and failure for rules'],
+    ['a store for a limiter', { limiter, store: memoryStore() }, 'limiter', 'takes store, failure and retryWithinMs for rules'],
+    ['failure for a limiter', { limiter, failure: {} }, 'limiter', 'takes store, failure and retryWithinMs for rules'],
+    ['retryWithinMs for a limiter', { limiter, retryWithinMs: 0 }, 'limiter', 'takes store, failure and retryWithinMs for rules'],
+    ['a negative retryWithinMs', { rules, retryWithinMs: -1 }, 'retryWithinMs', 'retryWithinMs must be a whole number'],
+    ['options of hints instead of hints', { rules, headers: ['legacy', { shouldRetry: true }] }, 'headers', 'headers must be'],
     [
       'an unknown option',
       { rules, onDenid: () => {} },

@@ -8,6 +8,7 @@ import { checkOptions } from '../../core/options.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Store, Timing } from '../../core/store.ts'
 import type { Cost, Subject, SubjectOf } from '../../core/subject.ts'
+
 import type { ClientList } from '../../http/client-list.ts'
 import type { AddressWarning, ReadClientAddress } from '../../http/peer-address.ts'
 import type { ResponderOptions } from '../../http/responder.ts'
@@ -16,11 +17,12 @@ import type { DenialChange } from './changed-denial.ts'
 import type { Rules } from './limiter-cache.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import type { DecidedContext, DeniedContext, RequestContext, ShadowContext } from './request-context.ts'
+import type { Reserve } from './reserve.ts'
 
 /** Condition for charging a request: always, or depending on its response. */
 export type ChargeWhen<R> = 'request' | 'failed-response' | 'successful-response' | ((status: number, request: R) => boolean)
 
-export type GateWarning = AddressWarning | Warning<'WARN_MOUNTED_TWICE' | 'WARN_CHARGE_FAILED'>
+export type GateWarning = AddressWarning | Warning<'WARN_MOUNTED_TWICE' | 'WARN_CHARGE_FAILED' | 'WARN_SETTLE_FAILED'>
 
 /** Options of a limiter for requests of type `R`, with rules of type `T`, whose subject is an `S`. */
 export interface GateOptions<R, T extends Rule = Rule, S extends Subject = SubjectOf<T>> {
@@ -34,6 +36,8 @@ export interface GateOptions<R, T extends Rule = Rule, S extends Subject = Subje
   readonly store?: Store
   /** Deadline and fallback if that store fails. */
   readonly failure?: FailureOptions
+  /** The longest wait that is worth a retry, for `rules`, in ms. A denial with a longer wait has no `Retry-After`. Default: every wait is. */
+  readonly retryWithinMs?: number
   /**
    * Returns the key of a request; for rules with `per`, an object with exactly the names that they use. Default: the client's
    * address, for rules without `per` and for `per: 'address'`.
@@ -50,10 +54,12 @@ export interface GateOptions<R, T extends Rule = Rule, S extends Subject = Subje
   readonly allow?: ClientList
   /** Clients that are denied, with status 403, before anything is counted. */
   readonly block?: ClientList
-  /** Styles of the rate limit fields. Default: `'draft-10'`. */
+  /** Styles of the rate limit fields. Default: `'draft-11'`. */
   readonly headers?: ResponderOptions['headers']
   /** Condition for charging a request. Default: `'request'`. */
   readonly charge?: ChargeWhen<R>
+  /** Holds units for a request, and settles them with its response: `reserving()` of `sluice/reserving`. */
+  readonly reserve?: Reserve<R>
   /** `'shadow'` counts and reports, and lets everybody through. Default: `'enforce'`. */
   readonly mode?: 'enforce' | 'shadow'
   /** Called with every decision. */
@@ -86,7 +92,21 @@ const FUNCTIONS = ['key', 'skip', 'onDecision', 'onDenied', 'onShadowDenied', 'p
 
 const LISTS = ['allow', 'block'] as const
 
-const OPTIONS = [...FUNCTIONS, ...LISTS, 'rules', 'limiter', 'store', 'failure', 'cost', 'headers', 'charge', 'mode', 'address']
+const OPTIONS = [
+  ...FUNCTIONS,
+  ...LISTS,
+  'rules',
+  'limiter',
+  'store',
+  'failure',
+  'retryWithinMs',
+  'cost',
+  'headers',
+  'charge',
+  'reserve',
+  'mode',
+  'address',
+]
 
 /** Throws ERR_OPTION if options are wrong or contradict each other. `door` is the name of the function that got them. */
 export function checkGateOptions<R>(door: string, options: AnyOptions<R>): void {
@@ -99,17 +119,20 @@ export function checkGateOptions<R>(door: string, options: AnyOptions<R>): void 
     if (value !== undefined && !isRight) refuse(option, `needs ${option} to be ${expected}, got ${show(value)}`)
   }
   checkOptions(door, options, OPTIONS)
-  const { limiter, rules, store, failure, cost, charge, mode } = options
+  const { limiter, rules, store, failure, retryWithinMs, cost, charge, mode } = options
   for (const name of FUNCTIONS) demand(name, typeof options[name] === 'function', 'a function')
   for (const name of LISTS) demand(name, options[name]?.denial, 'what clientList() of sluice/http makes')
   demand('address', typeof options.address === 'function', 'what clientAddress() of sluice/http makes')
   demand('limiter', limiter?.hit, 'what createLimiter() makes')
   demand('charge', typeof charge === 'function' || CHARGES.includes(charge as string), `${CHARGES.join(', ')} or a function`)
+  demand('reserve', options.reserve?.check, 'what reserving() makes')
   demand('mode', mode === 'enforce' || mode === 'shadow', 'enforce or shadow')
   if (!limiter === !rules) refuse('rules', `needs either limiter or rules, and has ${limiter ? 'both' : 'neither'}`)
-  if (limiter && (store ?? failure)) refuse('limiter', 'takes store and failure for rules: a limiter has its own')
+  if (limiter && (store ?? failure ?? retryWithinMs) !== undefined) {
+    refuse('limiter', 'takes store, failure and retryWithinMs for rules')
+  }
   if (mode === 'shadow' && !options.onShadowDenied) {
-    refuse('onShadowDenied', "needs onShadowDenied in mode 'shadow': otherwise nobody hears who would be denied")
+    refuse('onShadowDenied', "needs onShadowDenied in mode 'shadow'")
   }
   if (typeof cost === 'number') checkCost(cost, 1)
   else if (typeof cost === 'object' && cost !== null && !Array.isArray(cost)) {

@@ -5,6 +5,7 @@ import type { Cost, Subject } from '../../core/subject.ts'
 import type { ClientAddress } from '../../http/peer-address.ts'
 import type { Denial } from '../../http/responder.ts'
 import type { GateLimiter } from './gate-limiter.ts'
+import type { HeldRequest } from './reserve.ts'
 
 /** A request on its way through a limiter. */
 export interface RequestContext<R> {
@@ -66,6 +67,8 @@ export class GateContext<R extends object = any> implements RequestContext<R> {
   decision: Decision | undefined = undefined
   /** Time of the hit, if it may have to be refunded. */
   hitAtMs = 0
+  /** Set if units are held for the request. */
+  held: HeldRequest | undefined = undefined
   /** The `RateLimit-Policy` of this gate, once its fields are written. */
   policies: string | undefined = undefined
   /** Set if the request is denied. */

@@ -3,15 +3,15 @@
 
 import type { Figures } from '../../core/call.ts'
 import { SluiceError } from '../../core/errors.ts'
-import type { Rule } from '../../core/rule.ts'
-import { type Cells, type NamedCall, runCall } from '../../engines/loaded-states.ts'
+import { type Cells, decide, LoadedStates, type NamedCall } from '../../engines/loaded-states.ts'
 import { decodeCells, encodeCells } from '../../engines/state-codec.ts'
 import { MOST_SHARE, type ObjectTable, type Row } from './object-table.ts'
 import type { RowBound } from './row-bound.ts'
 
 interface Changed {
   readonly cells: Cells
-  readonly rule: Rule
+  /** The share of its limit that the state has used, from 0 to 1. */
+  readonly share: number
 }
 
 export class MessageStates {
@@ -29,11 +29,9 @@ export class MessageStates {
   /** Runs a call. Returns its figures, or the error of this call alone, such as a damaged value. */
   run(named: NamedCall): Figures | SluiceError {
     try {
-      const { figures, changes } = runCall(named, (name) => this.#read(name), this.#nowMs)
-      for (const { name, cells } of changes) {
-        const { rule } = named.call.charges[named.names.indexOf(name)]
-        this.#changed.set(name, { cells, rule: named.rules[rule] })
-      }
+      const states = new LoadedStates(named, (name) => this.#read(name))
+      const figures = decide(named.call, states, this.#nowMs)
+      for (const { name, cells, share } of states.changes) this.#changed.set(name, { cells, share })
       return figures
     } catch (error) {
       if (error instanceof SluiceError) return error
@@ -46,9 +44,9 @@ export class MessageStates {
     const added: Row[] = []
     const updated: Row[] = []
     let removed = 0
-    for (const [name, { cells, rule }] of this.#changed) {
+    for (const [name, { cells, share }] of this.#changed) {
       const isKept = this.#value(name) !== undefined
-      if (cells !== undefined) (isKept ? updated : added).push(rowOf(name, cells, rule, this.#nowMs))
+      if (cells !== undefined) (isKept ? updated : added).push(rowOf(name, cells, share))
       else if (isKept) {
         this.#table.remove(name)
         removed += 1
@@ -77,7 +75,6 @@ export class MessageStates {
   }
 }
 
-function rowOf(name: string, cells: Float64Array, rule: Rule, nowMs: number): Row {
-  const share = Math.min(1, rule.used(cells, 0, nowMs) / rule.limit)
+function rowOf(name: string, cells: Float64Array, share: number): Row {
   return { name, value: encodeCells(cells), endsAt: cells[0], share: Math.floor(share * MOST_SHARE) }
 }

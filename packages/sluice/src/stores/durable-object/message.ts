@@ -1,7 +1,9 @@
 // Messages from the store to an object, and back, as JSON. This file is the sender's side; read-message.ts is the object's side.
-// A set is the list of rules of a call: `[[algorithm, parameters], …]` as text. A call is `[operation, set, names, amounts, ends]`:
-// the index of its set, and for each charge the name of its state, its amount, and for some refunds its `endsAt`.
+// A set is the list of rules of a call: `[[algorithm, parameters], …]` as text. A call is `[operation, set, names, amounts, ends, hold]`:
+// the index of its set, and for each charge the name of its state, its amount, and for some refunds its `endsAt`. For a reserve, `ends`
+// has the `least` of each charge instead, or 0 if it is spent. `hold` is `[id, ttlMs, isCharged, most]`, if the call is about a hold.
 // Invariant: a change of the format has a new VERSION. Worker and object may be of different versions while one of them is deployed.
+// An operation that an object does not know is refused, and counts nothing.
 
 import { ruleFromParameters } from '../../algorithms/rule-from-parameters.ts'
 import type { Figures } from '../../core/call.ts'
@@ -19,7 +21,10 @@ export const MOST_RULES = 64
 /** More than a message with the most calls, rules and characters. */
 export const MOST_BYTES = 8 * 1024 * 1024
 
-/** A row of a Durable Object holds 2 MB. A log of so many entries takes 1.6 MB. */
+/** The most holds of one state. They take 240 kB of its row. */
+export const MOST_HOLDS = 10_000
+
+/** A row of a Durable Object holds 2 MB. A log of so many entries takes 1.6 MB, which leaves space for its holds. */
 const MOST_LOG_ENTRIES = 100_000
 
 /** In messages, −1 stands for Infinity, which JSON does not have. No figure is negative. */
@@ -32,8 +37,11 @@ export type CallTuple = readonly [
   set: number,
   names: readonly string[],
   amounts: readonly number[],
-  ends?: readonly number[],
+  ends?: readonly number[] | null,
+  hold?: HoldTuple,
 ]
+
+export type HoldTuple = readonly [id: number, ttlMs: number, isCharged: boolean, most: number]
 
 /** `calls` asks for decisions, `clean` drops states that have ended, `size` counts states. */
 export type Task = 'calls' | 'clean' | 'size'
@@ -90,7 +98,7 @@ export function ruleOf([algorithm, parameters]: RuleTuple): Rule {
 /** Returns the text of a message with calls. */
 export function callsMessage(calls: readonly ObjectCall[]): string {
   const sets = new Map<string, number>()
-  const tuples = calls.map(({ operation, charges, rules }): CallTuple => {
+  const tuples = calls.map(({ operation, charges, hold, rules }): CallTuple => {
     let set = sets.get(rules.set)
     if (set === undefined) {
       set = sets.size
@@ -98,6 +106,11 @@ export function callsMessage(calls: readonly ObjectCall[]): string {
     }
     const names = charges.map(({ key }, i) => shortName(plainName(key) + rules.ends[i], LONGEST_NAME))
     const amounts = charges.map(({ amount }) => amount)
+    if (hold !== undefined) {
+      const { id, ttlMs, isCharged, most } = hold
+      const least = operation === 'reserve' ? charges.map((charge) => charge.least ?? 0) : null
+      return [operation, set, names, amounts, least, [id, ttlMs, isCharged, most]]
+    }
     const { endsAt } = charges[0]
     return endsAt === undefined
       ? [operation, set, names, amounts]

@@ -1,10 +1,10 @@
 // Reads messages in the object. Everything is checked, because any Worker with a binding can send one.
 // Invariant: a message that is refused has changed nothing.
 
-import type { Charge, Operation } from '../../core/call.ts'
+import type { Charge, HoldTerms, Operation } from '../../core/call.ts'
 import { SluiceError, show } from '../../core/errors.ts'
 import type { Rule } from '../../core/rule.ts'
-import { isWhole, MAX_TIME_MS } from '../../core/whole-numbers.ts'
+import { isWhole, MAX_DURATION_MS, MAX_TIME_MS } from '../../core/whole-numbers.ts'
 import type { NamedCall } from '../../engines/loaded-states.ts'
 import { LONGEST_NAME } from '../../engines/state-names.ts'
 import {
@@ -12,6 +12,7 @@ import {
   type Message,
   MOST_BYTES,
   MOST_CALLS,
+  MOST_HOLDS,
   MOST_RULES,
   type RuleTuple,
   ruleOf,
@@ -20,7 +21,7 @@ import {
 } from './message.ts'
 
 /** Each operation with the smallest amount of its charges. */
-const LEAST_AMOUNT: Readonly<Record<Operation, 0 | 1>> = {
+const LEAST_AMOUNT: Readonly<Record<Operation, -1 | 0 | 1>> = {
   hit: 1,
   timedHit: 1,
   peek: 0,
@@ -30,7 +31,17 @@ const LEAST_AMOUNT: Readonly<Record<Operation, 0 | 1>> = {
   reset: 0,
   get: 0,
   expiresAt: 0,
+  reserve: 1,
+  settle: -1,
+  cancel: -1,
+  extend: -1,
 }
+
+/** Operations that need the terms of a hold. */
+const ABOUT_HOLDS: readonly string[] = ['reserve', 'settle', 'cancel', 'extend'] satisfies Operation[]
+
+/** Operations with a list of numbers besides the amounts. A refund may have one, and a reserve has one. */
+const WITH_ENDS: readonly string[] = ['refund', 'reserve'] satisfies Operation[]
 
 /** Operations that read or change the first charge only. */
 const OF_ONE_CHARGE: readonly string[] = ['inc', 'set', 'get', 'expiresAt'] satisfies Operation[]
@@ -98,14 +109,16 @@ function readRules(tuples: unknown): readonly Rule[] {
 
 function readCall(tuple: unknown, sets: readonly (readonly Rule[])[]): NamedCall {
   if (!Array.isArray(tuple)) throw wrong('a call that is not a list')
-  const [operation, set, names, amounts, ends] = tuple as unknown as CallTuple
+  const [operation, set, names, amounts, listed, terms] = tuple as unknown as CallTuple
+  const ends = listed ?? undefined
   if (typeof operation !== 'string' || !Object.hasOwn(LEAST_AMOUNT, operation)) throw wrong(`the operation ${show(operation)}`)
   if (!isWhole(set, 0, sets.length - 1)) throw wrong(`the set ${show(set)}`)
   const rules = sets[set]
   const count = rules.length
   if (!isListOf(names, count) || !isListOf(amounts, count)) throw wrong(`a call without ${count} names and ${count} amounts`)
-  if (ends !== undefined && (operation !== 'refund' || !isListOf(ends, count)))
+  if (ends === undefined ? operation === 'reserve' : !WITH_ENDS.includes(operation) || !isListOf(ends, count))
     throw wrong('a call with ends that do not belong to it')
+  const hold = readHold(operation, terms)
   if (count > 1 && OF_ONE_CHARGE.includes(operation)) throw wrong(`a call ${operation} with several charges`)
   if (!names.every(isName) || new Set(names).size < count) throw wrong('a name that is no name of a state, or is there twice')
   const charges = names.map((_, rule): Charge => {
@@ -113,10 +126,29 @@ function readCall(tuple: unknown, sets: readonly (readonly Rule[])[]): NamedCall
     const most = operation === 'set' ? rules[rule].mostUsed : undefined
     if (!isWhole(amount, LEAST_AMOUNT[operation as Operation], most)) throw wrong(`the amount ${show(amount)}`)
     if (ends === undefined) return { rule, key: '', amount }
+    if (operation === 'reserve') return { rule, key: '', amount, ...leastOf(ends[rule], amount) }
     if (!isWhole(ends[rule], 0, 2 * MAX_TIME_MS)) throw wrong(`the end ${show(ends[rule])}`)
     return { rule, key: '', amount, endsAt: ends[rule] }
   })
-  return { call: { operation: operation as Operation, charges }, rules, names }
+  return { call: { operation: operation as Operation, charges, hold }, rules, names }
+}
+
+/** Reads the least units that a charge holds; 0 stands for a charge that is spent. */
+function leastOf(least: unknown, amount: number): { readonly least?: number } {
+  if (least === 0) return {}
+  if (!isWhole(least, 1, amount)) throw wrong(`the least ${show(least)}`)
+  return { least }
+}
+
+function readHold(operation: string, terms: unknown): HoldTerms | undefined {
+  if (!ABOUT_HOLDS.includes(operation)) {
+    if (terms === undefined) return undefined
+    throw wrong('a call with a hold that does not belong to it')
+  }
+  const [id, ttlMs, isCharged, most]: readonly unknown[] = Array.isArray(terms) ? terms : []
+  const areTerms = isWhole(id, 0) && isWhole(ttlMs, 0, MAX_DURATION_MS) && typeof isCharged === 'boolean'
+  if (!areTerms || !isWhole(most, 0, MOST_HOLDS)) throw wrong(`the hold ${show(terms)}`)
+  return { id, ttlMs, isCharged, most }
 }
 
 function isListOf(list: unknown, length: number): list is readonly unknown[] {

@@ -3,6 +3,7 @@
 import { LogRows } from '../../algorithms/sliding-log/log-rows.ts'
 import { SluiceError, show } from '../../core/errors.ts'
 import { type DumpedState, mostPressing, readDump, writeDump } from './dump.ts'
+import { prepareHolds } from './held-rows.ts'
 import { MemoryState, type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory-store.ts'
 import { HEAVY } from './rows.ts'
 import type { Table } from './table.ts'
@@ -19,7 +20,7 @@ export function dumpStore(store: MemoryStore): Uint8Array {
     })
   }
   store.seedKeys()
-  return writeDump(store.keyHash.seed, store.tables, store.logs?.arena, store.clock.now())
+  return writeDump(store.keyHash.seed, { tables: store.tables, logs: store.logs?.arena, holds: store.holds }, store.clock.now())
 }
 
 /**
@@ -47,7 +48,7 @@ export function restoreStore(dump: Uint8Array, options: MemoryStoreOptions = {})
 }
 
 function adopt(store: MemoryState, state: DumpedState, nowMs: number): void {
-  const { lo, hi, cells, isLog } = state
+  const { lo, hi, cells, isLog, holds, endsAt } = state
   if (isLog && !store.budget.hasLogBytes(cells.byteLength)) return
   const table = tableOf(store, state)
   store.makeSpace(table, 1, nowMs)
@@ -56,6 +57,7 @@ function adopt(store: MemoryState, state: DumpedState, nowMs: number): void {
   const rows = table.rowsFor(hi)
   rows.cells.set(isLog ? [cells[0], logsOf(store).adopt(cells, state)] : cells, rows.at(row))
   rows.pressure[row] = state.pressure
+  if (holds !== undefined) prepareHolds(store).holds?.adopt(holds, rows, row, endsAt)
 }
 
 function tableOf(store: MemoryState, { isLog, cells }: DumpedState): Table {

@@ -175,7 +175,7 @@ describe('a dump that is not whole', () => {
     const words = new Int32Array(dump.slice().buffer)
     // The states of meters had four cells in version 2.
     words[1] = 2
-    expect(() => restoreStore(new Uint8Array(words.buffer), { clock })).toThrow(/it is of version 2, and this is 3/)
+    expect(() => restoreStore(new Uint8Array(words.buffer), { clock })).toThrow(/it is of version 2, and this is 4/)
     expect(() => restoreStore(new Uint8Array(64), { clock })).toThrow(/does not begin as one/)
     expect(() => restoreStore('text' as never, { clock })).toThrow(expect.objectContaining({ code: 'ERR_OPTION' }))
   })

@@ -1,19 +1,25 @@
 // The format of a dump: all states of a memory store as bytes.
 // Header, in words: magic, version, checksum of all words after it, number of words, seed (two words).
-// Then an entry for each state: fingerprint (two words), pressure, number of cells (negative for a log), cells as doubles.
+// Then an entry for each state: fingerprint (two words), pressure, number of cells (negative for a log), cells as doubles. The cells
+// of a state with holds are those of `joinHolds`.
 // Invariant: a dump that was changed in any way is refused.
 
 import { SluiceError, show } from '../../core/errors.ts'
+import { hasHolds, type LoadedHolds, splitHolds } from '../../core/holds.ts'
 import { LOG_HANDLE, type LogArena } from '../../core/rule-log.ts'
-import { FULL, type Rows } from './rows.ts'
-import { EXPIRES_AT, type Table } from './table.ts'
+import type { StoreHolds } from './held-rows.ts'
+import { FULL, fingerprintOf, type Rows } from './rows.ts'
+import type { Table } from './table.ts'
 
 export interface DumpedState {
   readonly lo: number
   readonly hi: number
   readonly pressure: number
   readonly isLog: boolean
+  /** The time from which neither the state nor its holds are needed. */
+  readonly endsAt: number
   readonly cells: Float64Array
+  readonly holds: LoadedHolds | undefined
 }
 
 export interface Dump {
@@ -25,7 +31,10 @@ export interface Dump {
 
 /** "SLUC". It also reveals a dump with another byte order. */
 const MAGIC = 0x53_4c_55_43
-const VERSION = 3
+const VERSION = 4
+
+/** The version before holds. */
+const OLDER_VERSION = 3
 
 const HEADER_WORDS = 6
 const LENGTH = 3
@@ -35,13 +44,20 @@ const SEED = 4
 /** Number of words before the cells of a state: fingerprint, pressure, width. */
 const STATE_WORDS = 4
 
-export function writeDump(seed: Int32Array, tables: Iterable<Table>, logs: LogArena | undefined, nowMs: number): Uint8Array {
+/** The parts of a memory store that a dump is made of. */
+export interface DumpedStore {
+  readonly tables: Iterable<Table>
+  readonly logs: LogArena | undefined
+  readonly holds: StoreHolds | undefined
+}
+
+export function writeDump(seed: Int32Array, { tables, logs, holds }: DumpedStore, nowMs: number): Uint8Array {
   const all = [...tables]
   const cellsOf = (table: Table, rows: Rows, row: number): Float64Array => {
     const at = rows.at(row)
-    return table.holdsLogs && logs !== undefined
-      ? logs.block(rows.cells[at + LOG_HANDLE])
-      : rows.cells.subarray(at, at + table.width)
+    const cells =
+      table.holdsLogs && logs !== undefined ? logs.block(rows.cells[at + LOG_HANDLE]) : rows.cells.subarray(at, at + table.width)
+    return rows.cells[at] < 0 && holds !== undefined ? holds.join(cells, rows, row) : cells
   }
   let length = HEADER_WORDS
   for (const table of all) {
@@ -73,9 +89,7 @@ export function eachRow(table: Table, nowMs: number, visit: (rows: Rows, row: nu
   table.finishMove(nowMs)
   const { rows } = table
   for (let row = 0; row < rows.length; row++) {
-    if (!rows.isTaken(row) || rows.cells[rows.at(row) + EXPIRES_AT] <= nowMs) continue
-    const byte = row * rows.stride * Float64Array.BYTES_PER_ELEMENT
-    visit(rows, row, new Int32Array(rows.cells.buffer, byte, 2))
+    if (rows.isTaken(row) && !table.isExpired(rows, row, nowMs)) visit(rows, row, fingerprintOf(rows, row))
   }
 }
 
@@ -90,7 +104,7 @@ export function readDump(bytes: unknown): Dump {
   // The bytes are copied, because they may be an unaligned piece of a larger buffer.
   const words = new Int32Array(new Uint8Array(bytes).buffer)
   if (words[0] !== MAGIC) throw refused('it does not begin as one')
-  if (words[1] !== VERSION) throw refused(`it is of version ${words[1]}, and this is ${VERSION}`)
+  if (words[1] !== VERSION && words[1] !== OLDER_VERSION) throw refused(`it is of version ${words[1]}, and this is ${VERSION}`)
   if (words[LENGTH] !== words.length || words[2] !== checksumOf(words)) throw refused('its checksum is another')
   checkStates(words)
   return { seed: words.slice(SEED, SEED + 2), states: { [Symbol.iterator]: () => statesIn(words) } }
@@ -99,12 +113,12 @@ export function readDump(bytes: unknown): Dump {
 /** Yields the states that have not ended; if there are more than `most`, those with the highest pressure. */
 export function* mostPressing(states: Iterable<DumpedState>, most: number, nowMs: number): Generator<DumpedState> {
   const counts = new Float64Array(256)
-  for (const { cells, pressure } of states) if (cells[0] > nowMs) counts[pressure] += 1
+  for (const { endsAt, pressure } of states) if (endsAt > nowMs) counts[pressure] += 1
   let least = 255
   let left = most
   for (; least > 0 && left >= counts[least]; least--) left -= counts[least]
   for (const state of states) {
-    if (state.cells[0] <= nowMs || state.pressure < least) continue
+    if (state.endsAt <= nowMs || state.pressure < least) continue
     if (state.pressure === least) {
       if (left === 0) continue
       left -= 1
@@ -118,10 +132,19 @@ function* statesIn(words: Int32Array): Generator<DumpedState> {
   for (let at = HEADER_WORDS; at < words.length; ) {
     const width = Math.abs(words[at + 3])
     const from = (at + STATE_WORDS) / 2
-    const cells = doubles.subarray(from, from + width)
-    yield { lo: words[at], hi: words[at + 1], pressure: words[at + 2], isLog: words[at + 3] < 0, cells }
+    const dumped = doubles.subarray(from, from + width)
+    const { cells, holds } = parted(dumped)
+    yield { lo: words[at], hi: words[at + 1], pressure: words[at + 2], isLog: words[at + 3] < 0, endsAt: dumped[0], cells, holds }
     at += STATE_WORDS + 2 * width
   }
+}
+
+/** Returns the cells of a state and its holds, if it has any. */
+function parted(cells: Float64Array): Pick<DumpedState, 'cells' | 'holds'> {
+  if (!hasHolds(cells)) return { cells, holds: undefined }
+  const parts = splitHolds(cells)
+  if (parts === undefined) throw refused('a state in it has holds that are none')
+  return parts
 }
 
 /** Returns the CRC-32 (IEEE 802.3) of the words. It detects every change of up to three bits, and of any bits within one word. */
@@ -162,6 +185,7 @@ function checkStates(words: Int32Array): void {
     const width = Math.abs(words[at + 3])
     const isState = (words[at] | words[at + 1]) !== 0 && words[at + 2] >= 0 && words[at + 2] <= FULL && width >= 1
     if (!isState || at + STATE_WORDS + 2 * width > words.length) throw refused('a state in it is not one')
+    parted(new Float64Array(words.buffer, (at + STATE_WORDS) * 4, width))
     at += STATE_WORDS + 2 * width
   }
 }

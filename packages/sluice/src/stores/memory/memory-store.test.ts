@@ -491,6 +491,40 @@ describe('what has expired', () => {
     expect(store.size).toBe(0)
   })
 
+  describe('and the clock steps back before its end', () => {
+    test.each([
+      ['is gone once it was swept: the key has its whole limit again, once', true, 5],
+      ['counts again while it is there', false, 0],
+    ])('it %s', (_, isSwept, allowed) => {
+      const clock = fakeClock()
+      const store = memoryStore({ clock })
+      const limiter = createLimiter({ rules: parseRule('5/second'), store })
+      limiter.hit('ada', { cost: 5 })
+      clock.advance(1000)
+      if (isSwept) expect(store.clean()).toBe(1)
+      clock.set(clock.now() - 1)
+      const hits = Array.from({ length: 10 }, () => limiter.hit('ada'))
+      expect(hits.filter((decision) => decision.allowed)).toHaveLength(allowed)
+      expect(hits[9].retryAfterMs).toBe(isSwept ? 1000 : 1)
+    })
+
+    test('walks answer as the definition does, if both are swept at the same times', async () => {
+      const random = seededRandom()
+      for (let round = 0; round < roundsOf({ usual: 1, long: 100 }); round++) {
+        for (const rule of everyRule()) {
+          const clock = fakeClock()
+          const stores = [memoryStore({ clock }), definitionStore(clock)]
+          const now = (): number => {
+            if (random.whole(0, 20) === 0) for (const store of stores) store.clean()
+            return clock.now()
+          }
+          const [tested, defined] = stores.map((store) => createLimiter({ rules: rule, store }) as unknown as Limiter)
+          await walk({ tested, defined, clock: { ...clock, now }, random, steps: 300 })
+        }
+      }
+    })
+  })
+
   test('a clock that breaks does not break the timer that sweeps', () => {
     vi.useFakeTimers()
     try {

@@ -3,15 +3,15 @@
 
 import type { Clock, TimerClock } from '../../core/clock.ts'
 import { mustBe } from '../../core/errors.ts'
-import { checkOptions } from '../../core/options.ts'
+import { checkNumber, checkOptions } from '../../core/options.ts'
 import { type Rule, stateName } from '../../core/rule.ts'
 import { LOG_ROW_WIDTH, type LogHost, type RowLogs } from '../../core/rule-log.ts'
 import type { Store } from '../../core/store.ts'
-import { isWhole } from '../../core/whole-numbers.ts'
 import { timersEndWithRequests } from '../../engines/runtime-timers.ts'
 import { checkedClock, systemClock } from '../../engines/system-clock.ts'
 import { ByteBudget } from './byte-budget.ts'
 import { Eviction } from './eviction.ts'
+import type { StoreHolds } from './held-rows.ts'
 import { KeyHash } from './key-hash.ts'
 import { MemoryTally } from './memory-tally.ts'
 import { PlainTally } from './plain-tally.ts'
@@ -65,18 +65,10 @@ const RULES_SEED = Int32Array.of(0x5a17, 0x1ce)
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   checkOptions('memoryStore', options, OPTIONS)
   const { clock, maxKeys = DEFAULT_MAX_KEYS } = options
-  if (clock !== undefined && typeof clock?.now !== 'function') {
-    throw mustBe('ERR_OPTION', 'clock', 'an object with a now() method', clock)
-  }
   checkNumber('maxKeys', maxKeys, 1, MOST_KEYS)
   const { maxBytes = Math.max(LEAST_DEFAULT_BYTES, DEFAULT_BYTES_A_KEY * maxKeys) } = options
   checkNumber('maxBytes', maxBytes, LEAST_BYTES, MOST_BYTES)
   return new MemoryState(clock === undefined ? systemClock : checkedClock(clock), maxKeys, maxBytes)
-}
-
-function checkNumber(name: string, value: unknown, least: number, most: number): void {
-  if (isWhole(value, least, most)) return
-  throw mustBe('ERR_OPTION', name, `a whole number from ${least} to ${most}`, value)
 }
 
 export class MemoryState implements MemoryStore, LogHost {
@@ -91,6 +83,8 @@ export class MemoryState implements MemoryStore, LogHost {
   /** One table for each width of a row, and one for logs. */
   readonly tables: Table[] = []
   logs: RowLogs | undefined
+  /** Set by the first limiter that reserves. */
+  holds: StoreHolds | undefined
   #sweeper: ReturnType<typeof setInterval> | undefined
   #closed = false
 
@@ -189,7 +183,13 @@ export class MemoryState implements MemoryStore, LogHost {
   table(width: number, isLog: boolean): Table {
     let table = this.tables.find((each) => each.width === width && each.holdsLogs === isLog)
     if (table === undefined) {
-      table = new Table({ width, maxRows: this.maxKeys, budget: this.budget, logs: isLog ? this.logs?.arena : undefined })
+      table = new Table({
+        width,
+        maxRows: this.maxKeys,
+        budget: this.budget,
+        logs: isLog ? this.logs?.arena : undefined,
+        holds: () => this.holds,
+      })
       this.tables.push(table)
     }
     return table

@@ -15,7 +15,7 @@ import type { Table } from './table.ts'
 const SCRATCH_CELLS = 8
 
 /** Location of one rule's state for the present key. The object is reused: a hit makes no object except its decision. */
-interface Location {
+export interface Location {
   readonly rule: Rule
   readonly table: Table
   /** The fingerprint of the rule. It is combined with every key's fingerprint, so that no two rules share a row. */
@@ -47,6 +47,8 @@ export class MemoryTally implements Tally<'sync'>, States {
   readonly #tables: readonly Table[]
   /** Cells for a copy of a state that is not kept. */
   readonly #scratch: Float64Array
+  /** True if the row of one of the charges is flagged: it has holds. */
+  #haveHolds = false
   /**
    * A hit of one key on every rule. Only the first charge has the key. The object is reused: a hit makes no object except its
    * figures and its decision.
@@ -54,7 +56,7 @@ export class MemoryTally implements Tally<'sync'>, States {
   readonly #hit: { readonly operation: 'hit'; readonly charges: readonly ReusedCharge[] }
   /** The present call, and the location of each of its charges. */
   #charges: readonly Charge[] = []
-  #asked: readonly Location[] = []
+  asked: readonly Location[] = []
   /** True if every charge has a row. */
   #isWhole = false
 
@@ -86,13 +88,15 @@ export class MemoryTally implements Tally<'sync'>, States {
   #askAt(call: Call, nowMs: number): Figures {
     const { charges } = call
     this.#charges = charges
-    this.#asked = charges.length === this.#locations.length ? this.#locations : charges.map(({ rule }) => this.#locations[rule])
+    this.asked = charges.length === this.#locations.length ? this.#locations : charges.map(({ rule }) => this.#locations[rule])
     this.#find()
-    return step(call, this, nowMs)
+    const { holds } = this.#state
+    const hasHolds = holds !== undefined && (call.hold !== undefined || this.#haveHolds)
+    return hasHolds ? holds.ask(call, this, nowMs) : step(call, this, nowMs)
   }
 
   load(i: number): Location {
-    const location = this.#asked[i]
+    const location = this.asked[i]
     if (location.row < 0) this.#lookAtBlank(location)
     else this.#locate(location)
     return location
@@ -111,7 +115,12 @@ export class MemoryTally implements Tally<'sync'>, States {
   }
 
   isKept(i: number): boolean {
-    return this.#asked[i].row >= 0
+    return this.asked[i].row >= 0
+  }
+
+  /** Makes space in a log for one more entry. */
+  fit(location: Location, nowMs: number): void {
+    this.#logs?.fit([location], nowMs, this.#pinned)
   }
 
   /**
@@ -121,25 +130,25 @@ export class MemoryTally implements Tally<'sync'>, States {
   prepare(all: boolean, nowMs: number): void {
     if (this.#isWhole && this.#logs === undefined) return
     let lacking = 0
-    for (const { row, rule } of this.#asked) if (row < 0 && (all || rule.countsDenied)) lacking += 1
+    for (const { row, rule } of this.asked) if (row < 0 && (all || rule.countsDenied)) lacking += 1
     if (lacking > 0) this.#claim(nowMs, all, lacking)
-    this.#logs?.fit(this.#asked, nowMs, this.#pinned)
-    for (const location of this.#asked) if (location.row >= 0) this.#locate(location)
+    this.#logs?.fit(this.asked, nowMs, this.#pinned)
+    for (const location of this.asked) if (location.row >= 0) this.#locate(location)
   }
 
   /** Runs `evict`, and protects the rows of the call meanwhile. One function for all calls, so that a hit makes no object. */
   readonly #pinned = (evict: () => void): void => {
-    pin(this.#asked)
+    pin(this.asked)
     evict()
     this.#find()
   }
 
   prepared(i: number): State {
-    return this.#asked[i]
+    return this.asked[i]
   }
 
   save(i: number, used: number): void {
-    const { rule, rows, row, cells, at, pressurePerUnit } = this.#asked[i]
+    const { rule, rows, row, cells, at, pressurePerUnit } = this.asked[i]
     if (row < 0) return
     // The row of a log also holds the end of the log.
     if (rule.log !== undefined) rows.cells[rows.at(row)] = cells[at]
@@ -149,7 +158,7 @@ export class MemoryTally implements Tally<'sync'>, States {
   drop(i: number): void {
     // The rows are found again, because an earlier drop may have moved this row.
     this.#find()
-    const { table, rows, row } = this.#asked[i]
+    const { table, rows, row } = this.asked[i]
     if (row >= 0) table.drop(rows, row)
   }
 
@@ -161,19 +170,21 @@ export class MemoryTally implements Tally<'sync'>, States {
     const isOneKey = charges === this.#hit.charges
     let keyHi = 0
     this.#isWhole = true
+    this.#haveHolds = false
     for (let i = 0; i < charges.length; i++) {
-      const location = this.#asked[i]
+      const location = this.asked[i]
       if (i === 0 || (!isOneKey && charges[i].key !== charges[i - 1].key)) keyHi = keyHash.hash(charges[i].key)
       location.hi = keyHi ^ location.ruleHi
       location.lo = notEmpty(keyHash.lo ^ location.ruleLo, location.hi)
       location.rows = location.table.rowsFor(location.hi)
       location.row = location.rows.find(location.lo, location.hi)
       if (location.row < 0) this.#isWhole = false
+      else if (location.rows.cells[location.rows.at(location.row)] < 0) this.#haveHolds = true
     }
   }
 
   #claim(nowMs: number, all: boolean, lacking: number): void {
-    const asked = this.#asked
+    const asked = this.asked
     pin(asked)
     const tables = asked === this.#locations ? this.#tables : [...new Set(asked.map(({ table }) => table))]
     this.#state.keepSwept(nowMs)

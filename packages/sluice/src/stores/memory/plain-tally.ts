@@ -46,6 +46,7 @@ export class PlainTally extends MemoryTally {
     if (row < 0) return this.#hitNew(key, cost, lo, hi, nowMs)
     const { cells } = rows
     const at = rows.at(row)
+    if (cells[at] < 0) return super.hit(key, cost)
     const waitMs = rule.take(cells, at, nowMs, cost)
     const used = rule.used(cells, at, nowMs)
     const endsAt = cells[at]

@@ -23,6 +23,11 @@ const MOST_AGE = 192
 /** Rows after the last home, for the last run. If at most 0.7 of the homes are taken, a longer run has a probability of 10^-12. */
 const TAIL = 512
 
+/** Returns the two halves of a row's fingerprint. */
+export function fingerprintOf({ cells, stride }: Rows, row: number): Int32Array {
+  return new Int32Array(cells.buffer, row * stride * Float64Array.BYTES_PER_ELEMENT, 2)
+}
+
 export class Rows {
   /** Number of cells of one row: one for the fingerprint, and the cells of the state. */
   readonly stride: number

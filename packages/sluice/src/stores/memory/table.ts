@@ -5,6 +5,7 @@
 import { LOG_HANDLE, type LogArena } from '../../core/rule-log.ts'
 import type { ByteBudget } from './byte-budget.ts'
 import { Epochs } from './epochs.ts'
+import type { StoreHolds } from './held-rows.ts'
 import { bytesOfRows, PINNED, Rows } from './rows.ts'
 import type { Victims } from './victims.ts'
 
@@ -49,6 +50,8 @@ export interface TableOptions {
   readonly budget: ByteBudget
   /** The arena of the logs, if the rows hold handles of logs. */
   readonly logs?: LogArena | undefined
+  /** Returns the holds of the store; undefined as long as it keeps none. */
+  readonly holds?: () => StoreHolds | undefined
 }
 
 export class Table {
@@ -61,6 +64,7 @@ export class Table {
   readonly #largest: number
   readonly #budget: ByteBudget
   readonly #logs: LogArena | undefined
+  readonly #holds: () => StoreHolds | undefined
   #retiring: Rows | undefined
   #frontier = 0
   /** Start of the last search, as a share of all rows. */
@@ -68,13 +72,14 @@ export class Table {
   /** Bytes of the budget that are reserved for this table. */
   #reserved = 0
 
-  constructor({ width, maxRows, budget, logs }: TableOptions) {
+  constructor({ width, maxRows, budget, logs, holds = () => undefined }: TableOptions) {
     this.width = width
     let largest = SMALLEST_CAPACITY
     while (mostTaken(largest) < maxRows) largest = grown(largest)
     this.#largest = largest
     this.#budget = budget
     this.#logs = logs
+    this.#holds = holds
     this.rows = new Rows(width, SMALLEST_CAPACITY)
     this.#account()
   }
@@ -140,6 +145,7 @@ export class Table {
 
   /** Drops a row, and its log if it has one. */
   drop(rows: Rows, row: number): void {
+    this.#holds()?.drop(rows, row)
     this.#logs?.free(rows.cells[rows.at(row) + LOG_HANDLE])
     rows.remove(row)
   }
@@ -202,7 +208,8 @@ export class Table {
       const stop = Math.min(end, row + budget - looked, row + Math.ceil(budget / 2))
       looked += stop - row
       for (let at = rows.at(row); row < stop; row++, at += stride) {
-        if (cells[at + EXPIRES_AT] > nowMs) {
+        const endsAt = cells[at + EXPIRES_AT]
+        if (endsAt > nowMs || (endsAt < 0 && !this.isExpired(rows, row, nowMs))) {
           victims.live += 1
           if (pressure[row] <= victims.mostPressure) victims.show(this, rows, row, epoch)
         } else {
@@ -231,7 +238,7 @@ export class Table {
 
   /** Drops the row at `row` if it has expired, and expired rows that move up to its place. */
   #dropExpired(rows: Rows, row: number, nowMs: number): void {
-    while (rows.isTaken(row) && isExpired(rows, row, nowMs)) this.drop(rows, row)
+    while (rows.isTaken(row) && this.isExpired(rows, row, nowMs)) this.drop(rows, row)
   }
 
   #canGrow(capacity: number): boolean {
@@ -286,7 +293,8 @@ export class Table {
   #moveRow(retiring: Rows, row: number, nowMs: number): void {
     retiring.count -= 1
     // A log cannot be freed here. Freeing moves another log, whose row cannot be found while its run is being moved.
-    const isLeft = this.#logs === undefined && isExpired(retiring, row, nowMs)
+    const isLeft = this.#logs === undefined && this.isExpired(retiring, row, nowMs)
+    if (isLeft) this.#holds()?.drop(retiring, row)
     while (!isLeft && !this.rows.adopt(retiring, row)) this.#lengthenTail()
   }
 
@@ -303,9 +311,10 @@ export class Table {
     for (let row = 0; row < rows.length; row++) if (rows.isTaken(row)) this.rows.adopt(rows, row)
     this.#account()
   }
-}
 
-/** True if a row has expired. A pinned row never has, because it is about to be written. */
-function isExpired(rows: Rows, row: number, nowMs: number): boolean {
-  return rows.cells[rows.at(row) + EXPIRES_AT] <= nowMs && rows.pressure[row] !== PINNED
+  /** True if a row has expired. A pinned row never has, because it is about to be written. */
+  isExpired(rows: Rows, row: number, nowMs: number): boolean {
+    if (rows.cells[rows.at(row) + EXPIRES_AT] > nowMs || rows.pressure[row] === PINNED) return false
+    return this.#holds()?.areOver(rows, row, nowMs) ?? true
+  }
 }

@@ -29,10 +29,13 @@ const connected = clientFor(() => openPool(server.it.url))
 
 const table = freshTable()
 
-/** Makes stores on one table, which is emptied for each, because making functions takes longer than most tests. */
+/**
+ * Makes stores on one table, which is emptied for each, because making functions takes longer than most tests. None of them sweeps: their
+ * clocks are years apart, so that one would delete the rows of another.
+ */
 async function functionStore(clock: TimerClock): Promise<PostgresStore> {
   await connected.it.run(`${postgresSchema({ table })};DELETE FROM ${table}`)
-  return postgresStore(connected.it.client, { clock, table, mode: 'function' })
+  return postgresStore(connected.it.client, { clock, table, mode: 'function', sweepEveryMs: 0 })
 }
 
 storeSuite('Postgres, functions', (clock) => functionStore(clock), { steps: roundsOf({ usual: 100, long: 5000 }) })

@@ -9,7 +9,7 @@ import { sortedError, storeError } from '../../engines/store-errors.ts'
 import { CommandLimit } from './command-limit.ts'
 import type { ConnectionUse, PostgresConnections, Row } from './postgres-client.ts'
 import { type PostgresCall, PostgresCommand } from './postgres-command.ts'
-import { isMissingFunction, isMissingTable, isUnprepared, postgresErrorKind } from './postgres-errors.ts'
+import { isInternal, isMissingFunction, isMissingTable, isUnprepared, postgresErrorKind } from './postgres-errors.ts'
 import type { FunctionNames, PostgresFunctions } from './postgres-functions.ts'
 import type { PostgresTable } from './postgres-table.ts'
 import { RowOrder } from './row-order.ts'
@@ -74,22 +74,40 @@ export class PostgresBatch {
   async #send(command: PostgresCommand, names: FunctionNames, use: ConnectionUse): Promise<readonly ScriptedAnswer[]> {
     const { wrote } = this.#options
     try {
-      const answers = (await this.#hitShortly(command, names, use)) ?? (await this.#callFunction(command, names, use))
+      const answers = (await this.#hitShortly(command, names, use)) ?? (await this.#callOrMake(command, names, use))
       if (!command.readsOnly) wrote()
       return answers
     } catch (error) {
-      throw this.#orForget(error)
+      throw this.#orForget(error, names)
     }
   }
 
   /** If somebody has dropped the table or the functions, the next call makes them anew. */
-  #orForget(error: unknown): unknown {
+  #orForget(error: unknown, names: FunctionNames): unknown {
     const { table, functions } = this.#options
+    if (isInternal(error)) functions.forget(names)
     if (isMissingTable(error)) table.forget()
     else if (!isMissingFunction(error)) return error
-    functions.forget()
+    functions.forget(names)
     this.#statements = undefined
     return storeError('refused', 'the table or the functions were dropped')
+  }
+
+  /**
+   * Decides calls by a function. If somebody has dropped a function, nothing was executed: all functions are made anew, and the command
+   * is sent once more.
+   */
+  async #callOrMake(command: PostgresCommand, names: FunctionNames, use: ConnectionUse): Promise<readonly ScriptedAnswer[]> {
+    try {
+      return await this.#callFunction(command, names, use)
+    } catch (error) {
+      if (!isMissingFunction(error)) throw error
+    }
+    const { functions } = this.#options
+    functions.forget(names)
+    const made = await functions.ready()
+    if (use.isOver) throw storeError('refused', 'the command came too late')
+    return this.#callFunction(command, made, use)
   }
 
   async #callFunction(
@@ -139,9 +157,9 @@ export class PostgresBatch {
    */
   async #answersToLeft(left: readonly PostgresCall[], functions: FunctionNames, use: ConnectionUse): Promise<ScriptedAnswer[]> {
     try {
-      return [...(await this.#callFunction(new PostgresCommand(left), functions, use))]
+      return [...(await this.#callOrMake(new PostgresCommand(left), functions, use))]
     } catch (error) {
-      const reason = sortedError(this.#orForget(error), postgresErrorKind, 'unknown')
+      const reason = sortedError(this.#orForget(error, functions), postgresErrorKind, 'unknown')
       return left.map(() => reason)
     }
   }

@@ -1,6 +1,8 @@
 // A command: the text that lets Postgres decide calls, and the reader of its answer. program/calls.plpgsql describes both.
 
+import { clocksApart } from '../../algorithms/calendar-window/bounded-window.ts'
 import { figureCount, type Operation } from '../../core/call.ts'
+import type { SluiceError } from '../../core/errors.ts'
 import type { ScriptedAnswer, ScriptedCall } from '../../engines/scripted.ts'
 import { damaged } from '../../engines/state-codec.ts'
 import { LONGEST_NAME, plainName, shortName } from '../../engines/state-names.ts'
@@ -21,6 +23,10 @@ const OPERATIONS: Readonly<Record<Operation, number>> = {
   reset: 6,
   get: 7,
   expiresAt: 8,
+  reserve: 9,
+  settle: 10,
+  cancel: 11,
+  extend: 12,
 }
 
 const READS: ReadonlySet<Operation> = new Set<Operation>(['peek', 'get', 'expiresAt'])
@@ -78,8 +84,7 @@ export class PostgresCommand {
     let charge = 0
     for (const call of this.calls) {
       if (figures[at] < 0) {
-        const name = this.chargeNames[charge - 2 - figures[at]]
-        answers.push(damaged(name, 'its cells are no state of the rule'))
+        answers.push(this.#failure(-2 - figures[at], charge))
         at += 1
       } else {
         const end = at + figureCount(call)
@@ -94,6 +99,12 @@ export class PostgresCommand {
     return answers
   }
 
+  /** Returns the error of a call. `failure` is twice the index of the failed charge, and 1 more if its rule has no window. */
+  #failure(failure: number, firstCharge: number): SluiceError {
+    if (failure % 2 === 1) return clocksApart()
+    return damaged(this.chargeNames[firstCharge + failure / 2], 'its cells are no state of the rule')
+  }
+
   /** Returns the arguments `calls` and `rules` of the function. Equal rules are sent once. */
   #numbers(): { readonly rules: string; readonly numbers: string } {
     const rowAt = new Map(this.names.map((name, i) => [name, i + 1]))
@@ -101,7 +112,7 @@ export class PostgresCommand {
     let length = 0
     let charge = 0
     const numbers: number[] = []
-    for (const { operation, charges, rules } of this.calls) {
+    for (const { operation, charges, hold, rules } of this.calls) {
       numbers.push(OPERATIONS[operation], charges.length)
       for (let i = 0; i < charges.length; i++) {
         const text = rules.texts[i]
@@ -111,10 +122,11 @@ export class PostgresCommand {
           ruleAt.set(text, at)
           length += text.split(',').length
         }
-        const { amount, endsAt = -1 } = charges[i]
-        numbers.push(rowAt.get(this.chargeNames[charge]) as number, at, amount, endsAt)
+        const { amount, endsAt, least } = charges[i]
+        numbers.push(rowAt.get(this.chargeNames[charge]) as number, at, amount, endsAt ?? least ?? -1)
         charge += 1
       }
+      if (hold !== undefined) numbers.push(hold.id, hold.ttlMs, hold.isCharged ? 1 : 0, hold.most)
     }
     return { rules: [...ruleAt.keys()].join(), numbers: numbers.join() }
   }

@@ -42,9 +42,14 @@ export function isMissingTable(error: unknown): boolean {
   return codeOf(error) === '42P01'
 }
 
-/** True if the function does not exist. */
+/** True if a function does not exist, or the type that functions use. */
 export function isMissingFunction(error: unknown): boolean {
-  return codeOf(error) === '42883'
+  return /^(?:42883|42704)$/.test(codeOf(error) ?? '')
+}
+
+/** True for an error inside the server, such as the type of a cached plan that does not exist any more. */
+export function isInternal(error: unknown): boolean {
+  return codeOf(error) === 'XX000'
 }
 
 /** True if a prepared statement is not there, or is there already, or has changed. It was not executed. */

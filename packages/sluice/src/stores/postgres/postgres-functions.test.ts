@@ -11,13 +11,14 @@ import {
   patientLimiter,
   realPostgres,
 } from '../../../test/postgres/real-postgres.ts'
-import { createLimiter, fixedWindow, type Limiter, type Rule } from '../../index.ts'
+import { createLimiter, fixedWindow, type Limiter, type Rule, slidingLog, slidingWindow, tokenBucket } from '../../index.ts'
 import { definitionStore, fakeClock } from '../../testing/index.ts'
 import { seededRandom } from '../../testing/random.ts'
 import { walk } from '../../testing/walk.ts'
 import { postgresFunctions } from './postgres-functions.ts'
-import { type PostgresStoreOptions, postgresStore } from './postgres-store.ts'
+import { type PostgresStore, type PostgresStoreOptions, postgresStore } from './postgres-store.ts'
 import { postgresSchema } from './postgres-table.ts'
+import { HELD_FUNCTIONS, RULE_FUNCTIONS } from './program/program.ts'
 
 const server = realPostgres()
 const connected = clientFor(() => openPool(server.it.url))
@@ -43,7 +44,7 @@ test('forty stores that start at once make them once', async () => {
   )
   const decisions = await Promise.all(limiters.map((limiter) => limiter.hit('ada')))
   expect(decisions.map(({ remaining }) => remaining).sort((a, b) => b - a)).toEqual(Array.from({ length: 40 }, (_, i) => 99 - i))
-  expect((await functionNames()).length).toBe(before + 6)
+  expect((await functionNames()).length).toBe(before + Object.keys(RULE_FUNCTIONS).length + HELD_FUNCTIONS.length + 2)
 })
 
 describe.each(Object.entries(CLIENTS))('with %s', (_, open) => {
@@ -149,6 +150,78 @@ test('functions and a table that were dropped are made anew', async () => {
   await expect(limiter.hit('ada')).resolves.toMatchObject({ remaining: 98 })
   await server.it.query(`DROP TABLE ${table}`)
   await expect(limiter.hit('ada')).resolves.toMatchObject({ remaining: 99 })
+})
+
+describe('one that was dropped alone', () => {
+  const every: Rule[] = [
+    RULE,
+    slidingLog({ limit: 100, window: '1h', name: 'log' }),
+    slidingWindow({ limit: 100, window: '1h', name: 'sliding' }),
+    tokenBucket({ capacity: 100, refill: 1, every: '1h', name: 'bucket' }),
+  ]
+
+  /** Makes a table and its functions. Returns the full names of the functions by their short names. */
+  async function made(
+    store: PostgresStore,
+  ): Promise<{ readonly all: Limiter<'async'>; readonly names: ReadonlyMap<string, string> }> {
+    const before = await functionNames()
+    const all = patientLimiter(every, store)
+    await all.hit('ada')
+    const fresh = (await functionNames()).filter((name) => !before.includes(name))
+    return { all, names: new Map(fresh.map((name) => [name.replace(/^sluice_(\w+)_\w+$/, '$1'), name])) }
+  }
+
+  test.each(['fixed_window', 'sliding_log', 'sliding_window', 'meter', 'single', 'calls'])(
+    'is made again, and the call that missed it counts once: %s',
+    async (dropped) => {
+      const store = postgresStore(connected.it.client, { table: freshTable(), mode: 'function' })
+      const { all, names } = await made(store)
+      const one = patientLimiter(RULE, store)
+      const drop = () => server.it.query(`DROP FUNCTION IF EXISTS ${names.get(dropped)}`)
+      await drop()
+      await all.hit('ada')
+      for (const { name } of every) expect(await all.get('ada', { rule: name }), name).toBe(2)
+      await drop()
+      expect([await one.inc('bob'), await one.inc('bob')]).toEqual([1, 2])
+      await drop()
+      // Hits of many keys find out at once.
+      const hits = await Promise.all(Array.from({ length: 60 }, (_, i) => all.hit(`user:${i % 30}`)))
+      expect(hits.filter(({ source }) => source === 'store')).toHaveLength(60)
+      for (let i = 0; i < 30; i++) expect(await all.get(`user:${i}`, { rule: 'bucket' })).toBe(2)
+      await one.inc('bob')
+      expect(await functionNames()).toEqual(expect.arrayContaining([...names.values()]))
+    },
+  )
+
+  test('and is the type that they use: a session with a cached plan fails once, and then all goes on', async () => {
+    const store = postgresStore(connected.it.client, { table: freshTable(), mode: 'function' })
+    const { all, names } = await made(store)
+    const type = names.get('calls')?.replace('_calls_', '_state_')
+    // The functions for holds have it in their signatures, and go with it.
+    await server.it.query(`DROP TYPE ${type} CASCADE`)
+    const failed = await all.hit('ada').then(
+      () => 0,
+      () => 1,
+    )
+    await all.hit('ada')
+    expect(await all.get('ada')).toBe(3 - failed)
+  })
+
+  test.each(['function', 'auto'] as const)('and may not be made by the role: the call says so, in mode %s', async (mode) => {
+    const table = freshTable()
+    await server.it.query(postgresSchema({ table }))
+    const { names } = await made(postgresStore(connected.it.client, { table, mode: 'function' }))
+    await using role = await poolOf(`weak_${table}`, `GRANT SELECT, INSERT, UPDATE, DELETE ON ${table} TO weak_${table}`)
+    const store = postgresStore(role.pool, { table, mode })
+    const limiter = createLimiter({ rules: RULE, store, failure: { then: 'throw', timeoutMs: 10_000 } })
+    expect(await limiter.inc('ada')).toBe(2)
+    await server.it.query(`DROP FUNCTION ${names.get('fixed_window')}`)
+    const message = expect.stringContaining('run the SQL of postgresFunctions()')
+    await expect(limiter.inc('ada')).rejects.toMatchObject({ code: 'ERR_STORE_FATAL', message })
+    const next = limiter.inc('ada')
+    if (mode === 'auto') await expect(next).resolves.toBe(3)
+    else await expect(next).rejects.toMatchObject({ code: 'ERR_STORE_FATAL', message })
+  })
 })
 
 test('a table that was dropped, and is found in another schema from then on', async () => {

@@ -7,7 +7,8 @@ import { sha256 } from '../../engines/sha256.ts'
 import type { PostgresConnections } from './postgres-client.ts'
 import { isNotAllowed } from './postgres-errors.ts'
 import { MAKING, type PostgresTable, qualifiedName } from './postgres-table.ts'
-import { CALLS, RULE_FUNCTIONS, SINGLE, STATE } from './program/program.ts'
+import { CALLS, HELD_FUNCTIONS, RULE_FUNCTIONS, SINGLE, STATE } from './program/program.ts'
+import { queryInTime } from './timely-query.ts'
 import { LOCK_MS } from './transaction-mode.ts'
 
 /** The names of our functions in the database, in quotes. */
@@ -20,8 +21,16 @@ export interface FunctionNames {
   readonly isReadCommitted: boolean
 }
 
-/** Types of the arguments of the function that decides calls. It is made last. */
-const ARGUMENTS = 'text, float8[], float8[], boolean, boolean, float8'
+/** All functions. The one that decides calls is made last. */
+const FUNCTIONS = [...Object.values(RULE_FUNCTIONS), ...HELD_FUNCTIONS, SINGLE, CALLS].map((text) => ({
+  name: madeBy(text),
+  text,
+}))
+
+/** Returns the name of the function that a text makes. */
+function madeBy(text: string): string {
+  return (/^CREATE FUNCTION @(\w+)/.exec(text) as RegExpExecArray)[1]
+}
 
 export interface PostgresFunctionsOptions {
   /** Name of the table with its schema. Default: `public.sluice_states`. */
@@ -37,14 +46,13 @@ export function postgresFunctions(options: PostgresFunctionsOptions = {}): strin
 /** Returns the SQL of the functions for a table. Its name has a schema, and both are in quotes. */
 function functionsSql(table: string): string {
   const type = nameIn(table, 'state')
-  const texts = [...Object.values(RULE_FUNCTIONS), SINGLE, CALLS].map((text) =>
-    text.replace('CREATE FUNCTION', 'CREATE OR REPLACE FUNCTION'),
-  )
-  // There is no CREATE TYPE IF NOT EXISTS.
+  const texts = FUNCTIONS.map(({ text }) => text.replace('CREATE FUNCTION', 'CREATE OR REPLACE FUNCTION'))
+  // There is no CREATE TYPE IF NOT EXISTS. A session that has looked for the type before may still believe that there is none.
   const makeType = `DO $make$ BEGIN
 IF pg_catalog.to_regtype('${type.replaceAll("'", "''")}') IS NULL THEN
 ${STATE};
 END IF;
+EXCEPTION WHEN duplicate_object THEN NULL;
 END $make$`
   return [makeType, ...texts].map((text) => `${named(text, table)};\n`).join('')
 }
@@ -67,7 +75,7 @@ const versions = new Map<string, string>()
 function versionOf(table: string): string {
   let version = versions.get(table)
   if (version === undefined) {
-    const text = [STATE, ...Object.values(RULE_FUNCTIONS), SINGLE, CALLS, table, LOCK_MS].join('\n')
+    const text = [STATE, ...FUNCTIONS.map((each) => each.text), table, LOCK_MS].join('\n')
     version = sha256(new TextEncoder().encode(text)).slice(0, 12)
     versions.set(table, version)
   }
@@ -110,8 +118,12 @@ export class PostgresFunctions {
     return this.#ready
   }
 
-  /** Called when the functions are missing: the next call of `ready` looks for them again. */
-  forget(): void {
+  /**
+   * Called when one of the functions is missing: the next call of `ready` looks for them again. Does nothing if that has happened since
+   * `names` were found, because many calls find out at once.
+   */
+  forget(names: FunctionNames): void {
+    if (this.#names !== names) return
     this.#ready = undefined
     this.#names = undefined
   }
@@ -120,29 +132,32 @@ export class PostgresFunctions {
     const table = await this.#table.ready()
     const isReadCommitted = await this.#isReadCommitted()
     const names = { calls: nameIn(table, 'calls'), single: nameIn(table, 'single'), isReadCommitted }
-    if (await this.#isUsable(names.calls)) return names
+    if (await this.#areUsable(table)) return names
     if (!this.#mayCreate) throw notMade(undefined)
     try {
       // Many processes may start at once: all but one wait for the lock.
-      await this.#connections.query(`SELECT pg_catalog.pg_advisory_xact_lock(${MAKING});${functionsSql(table)}`)
+      await queryInTime(this.#connections, `SELECT pg_catalog.pg_advisory_xact_lock(${MAKING});${functionsSql(table)}`)
     } catch (error) {
       // The process that had the lock may have another role, whose functions this one may use, but not replace.
       if (!isNotAllowed(error)) throw error
-      if (!(await this.#isUsable(names.calls))) throw notMade(error)
+      if (!(await this.#areUsable(table))) throw notMade(error)
     }
     return names
   }
 
   async #isReadCommitted(): Promise<boolean> {
-    const [row] = await this.#connections.query("SELECT pg_catalog.current_setting('default_transaction_isolation')")
+    const [row] = await queryInTime(this.#connections, "SELECT pg_catalog.current_setting('default_transaction_isolation')")
     return Object.values(row)[0] === 'read committed'
   }
 
-  /** True if the function exists, and the role may execute it. Databases may take this right away from everybody but the owner. */
-  async #isUsable(name: string): Promise<boolean> {
-    const found = `pg_catalog.to_regprocedure('${`${name}(${ARGUMENTS})`.replaceAll("'", "''")}')`
-    const mayExecute = `pg_catalog.has_function_privilege(${found}, 'EXECUTE')`
-    const [row] = await this.#connections.query(`SELECT COALESCE(${mayExecute}, false)::pg_catalog.text`)
+  /** True if all functions and their type exist, and the role may execute them. Databases may take this right away from everybody but the owner. */
+  async #areUsable(table: string): Promise<boolean> {
+    const text = (name: string) => `'${nameIn(table, name).replaceAll("'", "''")}'`
+    const mayExecute = FUNCTIONS.map(
+      ({ name }) => `COALESCE(pg_catalog.has_function_privilege(pg_catalog.to_regproc(${text(name)}), 'EXECUTE'), false)`,
+    )
+    const are = [`pg_catalog.to_regtype(${text('state')}) IS NOT NULL`, ...mayExecute].join(' AND ')
+    const [row] = await queryInTime(this.#connections, `SELECT (${are})::pg_catalog.text`)
     return Object.values(row)[0] === 'true'
   }
 }

@@ -6,6 +6,7 @@ import { checkOptions } from '../../core/options.ts'
 import { storeError } from '../../engines/store-errors.ts'
 import type { PostgresConnections, Row } from './postgres-client.ts'
 import { postgresErrorKind } from './postgres-errors.ts'
+import { queryInTime } from './timely-query.ts'
 
 export interface PostgresSchemaOptions {
   /** Name of the table, with or without its schema. Default: `sluice_states`. */
@@ -99,7 +100,7 @@ export class PostgresTable {
   /** Many processes may start at once: all but one wait for the lock, and then find the table. */
   async #make(sql: string): Promise<void> {
     try {
-      await this.#connections.query(`SELECT pg_catalog.pg_advisory_xact_lock(${MAKING});${sql}`)
+      await queryInTime(this.#connections, `SELECT pg_catalog.pg_advisory_xact_lock(${MAKING});${sql}`)
     } catch (error) {
       if (postgresErrorKind(error) !== 'fatal') throw error
       const message = `the table ${quoted(this.#name)} does not exist and cannot be made: run the SQL of postgresSchema() as its owner`
@@ -108,7 +109,7 @@ export class PostgresTable {
   }
 
   async #find(): Promise<string | undefined> {
-    const [row] = await this.#connections.query(findSql(this.#name))
+    const [row] = await queryInTime(this.#connections, findSql(this.#name))
     if (row === undefined) return undefined
     const [schema, persistence, primaryKey] = Object.values(row as Row).map(String)
     const name = quoted({ schema, table: this.#name.table })

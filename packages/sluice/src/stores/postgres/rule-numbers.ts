@@ -18,7 +18,7 @@ export interface RuleNumbers {
 }
 
 /** Index of the rule's algorithm in its numbers. A charge points there. */
-export const ALGORITHM_AT = 2
+export const ALGORITHM_AT = 4
 
 /** True if there is a translation of every rule. */
 export function areTranslated(rules: readonly Rule[]): boolean {
@@ -30,7 +30,7 @@ export function describeRules(rules: readonly Rule[]): RuleNumbers {
   return { texts: rules.map((rule) => numbersOf(rule).join()), ends: rules.map(rulePart), short: shortRuleOf(rules) }
 }
 
-function numbersOf({ algorithm, parameters, countsDenied }: Rule): readonly number[] {
+function numbersOf({ algorithm, parameters, countsDenied, isHeld, windowMs, limit }: Rule): readonly number[] {
   if (!Object.hasOwn(ALGORITHMS, algorithm)) {
     const known = Object.keys(ALGORITHMS).join(', ')
     const message = `there is no function in Postgres for the algorithm ${show(algorithm)}, only for ${known}: use mode 'auto'`
@@ -46,5 +46,12 @@ function numbersOf({ algorithm, parameters, countsDenied }: Rule): readonly numb
     const message = `the function for ${algorithm} needs the parameters ${names.join(', ')}: not so with ${wrong.join(', ')}`
     throw new SluiceError('ERR_RULE', message)
   }
-  return [translation, Number(countsDenied), number, ...names.map((name) => Number(parameters[name]))]
+  return [
+    windowMs,
+    limit,
+    translation,
+    isHeld ? 2 : Number(countsDenied),
+    number,
+    ...names.map((name) => Number(parameters[name])),
+  ]
 }

@@ -4,6 +4,7 @@
 import type { Sweep } from '../../engines/sweeper.ts'
 import type { PostgresConnections } from './postgres-client.ts'
 import { NOW_MS } from './postgres-statements.ts'
+import { queryInTime } from './timely-query.ts'
 
 /** Half a megabyte: some milliseconds of work, and some thousand rows. */
 export const BLOCKS = 64
@@ -56,7 +57,7 @@ export class TableSweep {
     const name = await table()
     this.#next ??= Math.floor(Math.random() * (await this.#countBlocks(name)))
     const from = this.#next
-    const [row] = await connections.query(sweepSql(name, from, bounds, nowMs?.()))
+    const [row] = await queryInTime(connections, sweepSql(name, from, bounds, nowMs?.()))
     const [deleted, blocks] = String(Object.values(row)[0]).split(' ').map(Number)
     // A step that deleted as many rows as it may has perhaps left some in its blocks.
     if (deleted < bounds.rows) this.#next = from + BLOCKS >= blocks ? 0 : from + BLOCKS
@@ -64,7 +65,7 @@ export class TableSweep {
   }
 
   async #countBlocks(table: string): Promise<number> {
-    const [row] = await this.#options.connections.query(`SELECT ${blocksOf(table)}::pg_catalog.text`)
+    const [row] = await queryInTime(this.#options.connections, `SELECT ${blocksOf(table)}::pg_catalog.text`)
     return Number(Object.values(row)[0])
   }
 }

@@ -1,6 +1,6 @@
 -- The translation of core/step.ts, with the same names: decides a call over the states of its charges, all or nothing.
--- `calls` gets a function for each operation. Its arguments: the rules, the index before the names, the amount. A call fails
--- before it writes anything, or `isPartly` is true. Numbers are written with %d, because tostring() keeps only 14 digits.
+-- `calls` gets a function for each operation. Its arguments: the rules, the index before the names, the amount. The states were
+-- loaded and settled, and none of them has holds. A call fails before it writes anything, or `isPartly` is true. Numbers are written with %d, because tostring() keeps only 14 digits.
 
 local calls = {}
 local call, format = redis.call, string.format
@@ -21,6 +21,9 @@ local function loadCells(rule, key)
   local cells = rule.cells
   local width = rule.width
   local value = call('GET', key)
+  rule.loaded = value
+  cells.holds = false
+  if value and mayHaveHolds(value) then cells.holds, value = splitHolds(value) end
   if not value then
     cells[1], cells[2], cells[3], cells[4] = 0, 0, 0, 0
   elseif width == 2 and #value == 16 then
@@ -40,19 +43,21 @@ local function loadCells(rule, key)
   else
     refuseValue()
   end
-  rule.loaded = value
-  rule.loadedEnd = cells[1]
+  -- The expiry of a key with holds is another one.
+  rule.loadedEnd = cells.holds and -1 or cells[1]
   return cells
 end
 
 local function saveCells(rule, key, cells, ttlMs)
-  local expiresAt = cells[1]
-  if expiresAt == 0 then
+  local expiresAt, holds = cells[1], cells.holds
+  if expiresAt == 0 and not holds then
     if rule.loaded then call('DEL', key) end
     return
   end
   local value
-  if rule.width == 2 then
+  if expiresAt == 0 then
+    value = ''
+  elseif rule.width == 2 then
     value = packBytes('<dd', expiresAt, cells[2])
   elseif rule.width == 3 then
     value = packBytes('<ddd', expiresAt, cells[2], rule.rate)
@@ -61,7 +66,10 @@ local function saveCells(rule, key, cells, ttlMs)
   end
   -- If the end is unchanged, the key's expiry is kept. A key that has lost its expiry gets one, so that it does not live for
   -- ever.
-  if expiresAt ~= rule.loadedEnd or call('PTTL', key) == -1 then
+  if holds then
+    value = joinHolds(value, holds)
+    if value ~= rule.loaded or call('PTTL', key) == -1 then call('SET', key, value, 'PX', ttlMs) end
+  elseif expiresAt ~= rule.loadedEnd or call('PTTL', key) == -1 then
     call('SET', key, value, 'PX', ttlMs)
   elseif value ~= rule.loaded then
     call('SET', key, value, 'KEEPTTL')
@@ -71,10 +79,11 @@ end
 local algorithms = {}
 
 -- Makes the rules of a set: their parameters by name, with the functions of their algorithms. An algorithm is defined when a rule
--- needs it. `set.list` has the number of rules, and the algorithm and the parameters of each rule, after the index `set.at`.
+-- needs it. `set.list` has the number of rules, and the algorithm and the parameters of each rule, after the index `set.at`. If it does
+-- not have the number, `set.count` does.
 local function makeRules(set)
   local rules, at = {}, set.at + 1
-  for i = 1, set.list[at] do
+  for i = 1, set.count or set.list[at] do
     local name = set.list[at + 1]
     local after, define, rule = translationOf(set.list, at)
     local algorithm = algorithms[name]
@@ -84,7 +93,7 @@ local function makeRules(set)
     end
     if algorithm.make then algorithm.make(rule, name) end
     rule.algorithm = algorithm
-    rule.cells = rule.width and { 0, 0, 0, 0 }
+    rule.cells = rule.width and { 0, 0, 0, 0, holds = false }
     rule.load = algorithm.load or loadCells
     rule.save = algorithm.save or saveCells
     rules[i] = rule
@@ -93,15 +102,25 @@ local function makeRules(set)
   return rules
 end
 
-local function load(rule, key)
-  lastKey = key
-  local state = rule.load(rule, key)
-  rule.algorithm.settle(rule, state, nowMs)
-  return state
-end
-
 -- States of the present call, by charge.
 local states = {}
+
+-- Loads the states of a call. Returns true if one of them has holds. If none has, all are settled.
+local function loadAll(rules, first)
+  local haveHolds = false
+  for i = 1, #rules do
+    lastKey = names[first + i]
+    states[i] = rules[i].load(rules[i], lastKey)
+    if states[i].holds then haveHolds = true end
+  end
+  if haveHolds then return true end
+  for i = 1, #rules do
+    lastKey = names[first + i]
+    rules[i].algorithm.settle(rules[i], states[i], nowMs)
+  end
+  return false
+end
+
 local sameAmounts = {}
 
 -- Returns the amount of each charge. `amount` is a number for all charges, or a list.
@@ -115,9 +134,9 @@ end
 -- Redis may refuse a write after others, for example of a key that expired just now in a slot that is moving to another node.
 local function saveAll(rules, first)
   for i = 1, #rules do
-    local state = states[i]
+    local endsAt = endWithHolds(rules[i], states[i])
     isPartly = i > 1
-    rules[i].save(rules[i], names[first + i], state, (state[1] == 0 and 0 or state[1] - nowMs) + graceMs)
+    rules[i].save(rules[i], names[first + i], states[i], (endsAt == 0 and 0 or endsAt - nowMs) + graceMs)
   end
   isPartly = false
 end
@@ -134,9 +153,7 @@ function calls.hit(rules, first, amount)
   local figures
   for i = 1, #rules do
     local rule = rules[i]
-    local state = load(rule, names[first + i])
-    if rule.algorithm.waitMs(rule, state, nowMs, amounts[i]) > 0 then allowed = false end
-    states[i] = state
+    if rule.algorithm.waitMs(rule, states[i], nowMs, amounts[i]) > 0 then allowed = false end
   end
   for i = 1, #rules do
     local rule = rules[i]

@@ -1,19 +1,25 @@
 -- The beginning of every program: reads the header of a command, notes that the command was executed, and reads the clock.
--- Header: ARGV[1] is '' if the names are in KEYS, the time is Redis' own and there is no note. The header has no other field then.
--- If ARGV[1] is '0' or '1', there is a note besides: a bit of it, ARGV[2], gets this value. Otherwise ARGV[1] is 'x', ARGV[2] is the
--- index in ARGV before the first name, or 0 if the names are in KEYS, ARGV[3] is the time in ms, or '', and ARGV[4] is the value of
--- the note's bit, with the bit in ARGV[5], or ''. The note is the last of KEYS. `at` is the index of the last field.
+-- Header: there is none if the names are in KEYS, the time is Redis' own and there is no note. The body never begins with a word that
+-- a header begins with. If ARGV[1] is '0' or '1', there is a note: a bit of it, ARGV[2], gets this value. If it is 'n', the names are
+-- in ARGV, and ARGV[2] is the index before the first one. If it is 'x', ARGV[2] is this index, or 0 if the names are in KEYS, ARGV[3]
+-- is the time in ms, and ARGV[4] is the value of the note's bit, with the bit in ARGV[5], or ''. The note is the last of KEYS. `at` is
+-- the index of the last field.
 -- Names: one for each charge of each call, in order. `names[base + 1]` is the first.
 
 local KEYS, ARGV = KEYS, ARGV
 local call = redis.call
 local names, base, nameCount = KEYS, 0, #KEYS
-local at = 1
+local at = 0
 -- A key outlives its state by this time. With a clock of the caller's own it is long, because that clock is not the one of expiries.
 local nowMs, graceMs = '', 1000
 
-if ARGV[1] ~= '' then
-  if ARGV[1] == 'x' then
+local head = ARGV[1]
+if head == 'n' then
+  at = 2
+  base = ARGV[2] + 0
+elseif head == '0' or head == '1' or head == 'x' then
+  at = 1
+  if head == 'x' then
     at = 4
     base = ARGV[2] + 0
     nowMs = ARGV[3]
@@ -63,8 +69,8 @@ if ARGV[1] ~= '' then
       end
     end
   end
-  if base > 0 then names, nameCount = ARGV, #ARGV - base end
 end
+if base > 0 then names, nameCount = ARGV, #ARGV - base end
 
 if nowMs ~= '' then
   nowMs, graceMs = nowMs + 0, 3600000

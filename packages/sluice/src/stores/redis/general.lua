@@ -1,7 +1,9 @@
 -- The end of the general program: decides any calls, in their order.
--- ARGV after the header: JSON of { sets, runs }.
+-- ARGV after the header: JSON of { sets, runs, terms }.
 -- - sets: lists of rules. A list has the number of rules, and the algorithm and the parameters of each rule, as texts.
--- - runs: a flat list of operation, set, amount and number of calls, for each run of calls that differ only in their names.
+-- - runs: a flat list of operation, set, amount and number of calls, for each run of calls that differ only in their names. A call
+--   about a hold is a run of its own: operation, set, id of the hold, and the index of its terms.
+-- - terms: lists of the numbers of calls about holds, as held-operations.lua reads them.
 -- The amount is a number for all charges, or a list with the amount of each. For a refund, the ends of the states may follow.
 -- Returns the answers as a small program does.
 
@@ -10,16 +12,28 @@ local sets = {}
 for i, list in ipairs(request.sets) do sets[i] = { list = list, at = 0 } end
 
 local replies = {}
-local runs = request.runs
+local runs, allTerms = request.runs, request.terms
 local first = base
 for i = 1, #runs, 4 do
   local operation, set, amount, count = runs[i], sets[runs[i + 1]], runs[i + 2], runs[i + 3]
-  local ruleCount = set.list[1] + 0
+  local ruleCount = set.count
+  if not ruleCount then
+    ruleCount = set.list[1] + 0
+    set.count = ruleCount
+  end
   if operation == 'hit' then
     replies[#replies + 1] = runOfHits(set, ruleCount, first, count, amount)
   else
-    longWay = longWay or defineCalls(names, nowMs, graceMs)
-    for j = 0, count - 1 do replies[#replies + 1] = longWay(operation, set, first + j * ruleCount, amount) end
+    local terms = aboutHolds[operation] and allTerms[count]
+    if terms then count = 1 end
+    for j = 0, count - 1 do
+      local answer = terms and holdShortly(operation, set, names[first + 1], terms, amount)
+      if not answer then
+        longWay = longWay or defineCalls(names, nowMs, graceMs)
+        answer = longWay(operation, set, first + j * ruleCount, terms or amount, amount)
+      end
+      replies[#replies + 1] = answer
+    end
   end
   first = first + count * ruleCount
 end

@@ -36,7 +36,7 @@ export function ioredisNodes(client: IoredisClient): ClusterNodes {
   return {
     nodeOf: (slot) => client.slots?.[slot]?.[0],
     isReady: (name) => readyNode(name) !== undefined,
-    send: (name, _key, [command, ...args]) => readyNode(name)?.call(command, ...args),
+    send: (name, _key, command) => readyNode(name)?.call(...(command as [string, ...string[]])),
     // Connections with a prefix of their own would add it to declared keys.
     ...(keyPrefix === '' && { ask }),
   }

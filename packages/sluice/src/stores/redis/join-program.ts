@@ -9,8 +9,12 @@ export interface ProgramParts {
   readonly runOfHits: string
   readonly general: string
   readonly wholeNumbers: string
+  readonly holds: string
   readonly calls: string
   readonly operations: string
+  readonly heldStep: string
+  readonly heldOperations: string
+  readonly shortHolds: string
   readonly longWay: string
 }
 
@@ -35,6 +39,7 @@ export function joinProgram(parts: ProgramParts, translations: readonly Translat
   const isGeneral = kind === 'general'
   const longWay = functionOf('defineCalls(names, nowMs, graceMs)', [
     parts.wholeNumbers,
+    parts.holds,
     ...translations.map(({ definition }) => definition),
     functionOf('translationOf(list, at)', [
       'local name = list[at + 1]',
@@ -42,6 +47,8 @@ export function joinProgram(parts: ProgramParts, translations: readonly Translat
     ]),
     parts.calls,
     isGeneral ? parts.operations : '',
+    parts.heldStep,
+    isGeneral ? parts.heldOperations : '',
     parts.longWay,
   ])
   const rulesOfRun = parts.rulesOfRun.replace('--@shortWays', () => linesOf(translations.map(({ findShortWay }) => findShortWay)))
@@ -52,6 +59,8 @@ export function joinProgram(parts: ProgramParts, translations: readonly Translat
     ...(isGeneral
       ? [
           longWay,
+          functionOf('shortWayOf(list, listAt, ruleCount)', [rulesOfRun, 'return way, a, b, c, d, e, f']),
+          parts.shortHolds,
           'local longWay',
           functionOf('runOfHits(set, ruleCount, first, count, amount)', [parts.generalHits, rulesOfRun, runOfHits]),
           parts.general,

@@ -20,7 +20,7 @@ export class LoadedPrograms {
   /** Notes that a command is being sent. Returns true if it must carry the program. Commands after it find the program loaded. */
   enter(sha1: string): boolean {
     const isFirst = !this.#sent.has(sha1)
-    this.#sent.add(sha1)
+    if (isFirst) this.#sent.add(sha1)
     this.#underWay += 1
     return isFirst
   }

@@ -8,8 +8,7 @@ function calls.peek(rules, first, amount)
   local amounts = amountsOf(rules, amount)
   local figures
   for i = 1, #rules do
-    local rule = rules[i]
-    local state = load(rule, names[first + i])
+    local rule, state = rules[i], states[i]
     local ofCharge = figuresOf(rule, state, rule.algorithm.waitMs(rule, state, nowMs, amounts[i]))
     figures = figures and figures .. ',' .. ofCharge or ofCharge
   end
@@ -17,11 +16,9 @@ function calls.peek(rules, first, amount)
 end
 
 local function put(rules, first, amount, change)
-  local rule = rules[1]
-  local state = load(rule, names[first + 1])
+  local rule, state = rules[1], states[1]
   rule.algorithm[change](rule, state, nowMs, amount)
   local used = rule.algorithm.used(rule, state, nowMs)
-  states[1] = state
   saveAll(rules, first)
   return format('%d', used)
 end
@@ -38,7 +35,6 @@ end
 function calls.refund(rules, first, amount)
   local amounts = amountsOf(rules, amount)
   local ends = type(amount) == 'table' and amount
-  for i = 1, #rules do states[i] = load(rules[i], names[first + i]) end
   local usedOnFirst
   for i = 1, #rules do
     local rule = rules[i]
@@ -49,16 +45,16 @@ function calls.refund(rules, first, amount)
   return format('%d', usedOnFirst)
 end
 
+-- The states were not loaded, because one of them may be damaged.
 function calls.reset(rules, first)
   for i = 1, #rules do call('DEL', names[first + i]) end
   return '0'
 end
 
-function calls.get(rules, first)
-  local rule = rules[1]
-  return format('%d', rule.algorithm.used(rule, load(rule, names[first + 1]), nowMs))
+function calls.get(rules)
+  return format('%d', rules[1].algorithm.used(rules[1], states[1], nowMs))
 end
 
-function calls.expiresAt(rules, first)
-  return format('%d', load(rules[1], names[first + 1])[1])
+function calls.expiresAt()
+  return format('%d', states[1][1])
 end

@@ -11,38 +11,103 @@ export const ALGORITHMS: Readonly<Record<string, { readonly translation: number;
   'stepped-meter': { translation: 3, parameters: ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed', 'rate'] },
   'wide-meter': { translation: 3, parameters: ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed', 'rate'] },
   'wide-stepped-meter': { translation: 3, parameters: ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed', 'rate'] },
+  'calendar-window': { translation: 4, parameters: ['limit', 'startOfLast', 'startOfThis', 'startOfNext', 'endOfNext'] },
+  concurrency: { translation: 5, parameters: ['limit'] },
 }
 
+/** For each translation, the parameters that are true or false, with their values in a plain rule. */
+export const FLAGS: readonly Readonly<Record<string, boolean>>[] = [
+  { isOnClock: false, elastic: false, countsDenied: false },
+  {},
+  { isOnClock: false, roundsDown: true },
+  {},
+  {},
+  {},
+]
+
 /** SHA-1 of the general program. */
-export const GENERAL_SHA1 = '68ee075bc3ddca56e9e7722ef9f1db8920b4f5c9'
+export const GENERAL_SHA1 = '16b6cc1d6ba4e89756ed444083eb2cc0e1f3c04f'
 
 /** SHA-1 of each small program. Index i is the program with the translations whose bits are set in i + 1. */
 export const SMALL_SHA1 = [
-  '83555e6ebd2db35c9f91e63579b24bc7d3a272fe',
-  '9b3e62e7decacb5f53ab8ed9ac375383443918ac',
-  '4239eb65e14119b54b9891177a4f0f1499531c2a',
-  '46e7e320625054560bce2fd5cf171d76053fefa9',
-  '369e878c5792762776704018681b73aa54d0692f',
-  'efa3ac46d50ddae388fcef48c9237a08f489cffa',
-  '6c25a829a486f4e536ce58d6e9771752e695cf0c',
-  '250370544b5416b2d0bf28c75525d9bedda563e5',
-  'e3d1d9c6d47713e847d46a5da53b75e9ada32af8',
-  'fc68244816eae215bd492060ba898a207ba4e73c',
-  '529eeaa616fc5ed73790692a7aba5653f8ab00c6',
-  '9be764f04c054f86d4df11fb1ab6fc3d19c1edca',
-  '0861b1248c194fe0943317b6fbcb600b44989dc6',
-  'e2b03f9c31b2bb440da219e479cd289bd8c12836',
-  '4de8d6ccf52480c65a9408f3e6f77082b07dd168',
+  'df2ba17287123da97b8df267e4a180f4d85ba44c',
+  '40c7d49a4574cf75b3f57897e65286400b7acc76',
+  '038669476aaa18386e3b10d3c8c7f440341ac19c',
+  '60935c1f032aef0463e33adbd5c9387498121f5b',
+  'dbbd5131cfa91a18cea27d30ad45e9b591b13b38',
+  '0834375731dce2963df6ec532ba532302cc00513',
+  '5e35a8c192d763ec57837292357173799b1e20d2',
+  '2af52bff461002bd97f5e4025b7bd7852adeda73',
+  '5f8386e85d6c1c4469fb6fc61a11ae30caee1b8d',
+  '74285e0aacb8562a21efbf3ccd8457a9f6f35079',
+  'ca1907c6216739c78d0d9ab47b0b0ea22e717600',
+  'd664c9e378f043ef4338e5c21f67cb08ccc3e193',
+  'e9af6bbbd635e086b8f1054789ee2f9e25efd1d6',
+  '390d2b7e3a9f37f18b6dc51c0904aacd74466173',
+  '3be5251223d3d792090d0dba414cadf89dad8ae3',
+  '35cb7e912b15bb3d4aeb10f280b20eadc976815e',
+  'c7d161fd5946e73d94f383a30ab96f895104e04d',
+  'aad961aaa1b194fbfdd72c8a7873a07f08d8b2d7',
+  '337c51990ed5546b1614a2915e399688bc240ed5',
+  '4a5c0b90c17b3329a73d6f339c5553a8d813a4f8',
+  '15eb5e4dd5f4b1d69c96fc2d809614b380084431',
+  'bb12d3650338dca2140acab79e9e740c465ea060',
+  'b3536a11016c0252c4bcc1d4f6f956482d7cad9f',
+  '7714f080befd79ac238861f33b3de54da02a8211',
+  '573ae11f14244a021ba9559c0727f19267c40c82',
+  'c3c1f8e5fa376568711263ca1e043f294a241454',
+  '599e3f6f2d33b56011c02db11cbfc65468c7011c',
+  '4ca89c3918ce273c583b70ee90bc285748e04999',
+  'a42d8b575bf60aafd318d33b9e81e41b019936e1',
+  '522f8f522e537035a484af73561bf2995b49508e',
+  '39c3586137edac7fb9d5a800964b66c90b1b9dbc',
+  'b3713d6e982ee88175d2d2f857d797b1696beede',
+  'd7f3251866d4dd07a7e977ec64eb0cd9b0b34450',
+  '3385b67661508c84c0d7f6bf1d1906272d3f7671',
+  'c9addfdc118abba7f6451588e1ea0e35324752a5',
+  '85db519bfafbe22b28c1b4bc82a0442253fcfb82',
+  '5f1023733fe96faf8720db895ad0464d0ca7157b',
+  'a7f1680b3c90423887da5a4faee4cc49145cc60e',
+  'b81064962b62277b9361bc5bc51ebf53be041e5f',
+  'bc5171321c2bba38d0d5fbf0d34b1ff3a860648e',
+  'c81bbc3189109c58e666a82992811e5c0dd4179e',
+  '2b8b0aab6130c91a8594fae85177b0530976d0af',
+  'e98152d51da061c5eab08f35d400d39ce568ae2f',
+  '2391d41a0fe22a27f635e340f44aa3539689358c',
+  '2e22876e565b9767f0706245217db9ed54ea4f62',
+  'b07ef59dc75644796822e2c1b8b419a1a58bd32c',
+  '5261a699f40f86be34d43a715cfdb9246b890413',
+  '01f4196294ad982af39e76bdab2e4c57a528fb2f',
+  '00d6ab46b9aa895f2d118cab52d471d6a70ee2f9',
+  '13ba7c845cff8fd6ede59069aeef23f489daf711',
+  '3f1a18657a3a207643989922b765e5300ec16e41',
+  'e5c12b6b0be6025d96b801ac5ede0099e965df2a',
+  'a30c5b920ebb7a303203399c737d2ebb4141d53b',
+  '2611d1674d570535426bf8241089bfc59a474cce',
+  '932c8793f3d1f051acd7279791ef5196b6eafd60',
+  'e6cdb1097af8c2b769ae8c0828b22cb267128944',
+  '48ddf29e235dd84e21cb0a8982dfa7b2a4599f4c',
+  '14c77ee75f20751188f469bbf9a0dd1b5cdc5e29',
+  '8fa937d049273362ba0b146d79bed79f1071c433',
+  '5ac04956d0ad1d548e7fe0ca1803cac16d75612f',
+  '41d53c151c5cfde580b125c834cb59ab009aee9d',
+  '8f8d4c3c4d7cf432c983476fa6234ed77148cec5',
+  '7a9a9c00846d62636a498c3ce518532eb0083fcd',
 ]
 
 export const PARTS: ProgramParts = {
   command: `local KEYS, ARGV = KEYS, ARGV
 local call = redis.call
 local names, base, nameCount = KEYS, 0, #KEYS
-local at = 1
+local at = 0
 local nowMs, graceMs = '', 1000
-if ARGV[1] ~= '' then
-if ARGV[1] == 'x' then
+local head = ARGV[1]
+if head == 'n' then
+at = 2
+base = ARGV[2] + 0
+elseif head == '0' or head == '1' or head == 'x' then
+at = 1
+if head == 'x' then
 at = 4
 base = ARGV[2] + 0
 nowMs = ARGV[3]
@@ -81,8 +146,8 @@ call('SETRANGE', note, 384, rep(executedBefore, bytes + 128))
 end
 end
 end
-if base > 0 then names, nameCount = ARGV, #ARGV - base end
 end
+if base > 0 then names, nameCount = ARGV, #ARGV - base end
 if nowMs ~= '' then
 nowMs, graceMs = nowMs + 0, 3600000
 else
@@ -90,10 +155,14 @@ local time = call('TIME')
 nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
 end
 local packBytes, unpackBytes = struct.pack, struct.unpack`,
-  hits: `local cost, costs = ARGV[at + 1], ARGV
+  hits: `local cost, costs = 1, ARGV
+local list, listAt, ruleCount = ARGV, at - 1, 1
+if ARGV[at + 1] == '*' then
+cost = ARGV[at + 2]
 if cost ~= '' then cost = cost + 0 else cost = nil end
-local list, listAt = ARGV, at + 1
-local ruleCount = ARGV[at + 2] + 0
+listAt = at + 2
+ruleCount = ARGV[at + 3] + 0
+end
 local first, count = base, nameCount / ruleCount
 local set, longWay`,
   generalHits: `local list, listAt = set.list, set.at
@@ -160,7 +229,7 @@ if not cost then
 amount = {}
 for j = 1, ruleCount do amount[j] = costs[costAt + j] + 0 end
 end
-set = set or { list = list, at = listAt }
+set = set or { list = list, at = listAt, count = ruleCount }
 answer = longWay('hit', set, first, amount)
 end
 if not answers then return answer end
@@ -173,16 +242,28 @@ return table.concat(answers, ',')`,
 local sets = {}
 for i, list in ipairs(request.sets) do sets[i] = { list = list, at = 0 } end
 local replies = {}
-local runs = request.runs
+local runs, allTerms = request.runs, request.terms
 local first = base
 for i = 1, #runs, 4 do
 local operation, set, amount, count = runs[i], sets[runs[i + 1]], runs[i + 2], runs[i + 3]
-local ruleCount = set.list[1] + 0
+local ruleCount = set.count
+if not ruleCount then
+ruleCount = set.list[1] + 0
+set.count = ruleCount
+end
 if operation == 'hit' then
 replies[#replies + 1] = runOfHits(set, ruleCount, first, count, amount)
 else
+local terms = aboutHolds[operation] and allTerms[count]
+if terms then count = 1 end
+for j = 0, count - 1 do
+local answer = terms and holdShortly(operation, set, names[first + 1], terms, amount)
+if not answer then
 longWay = longWay or defineCalls(names, nowMs, graceMs)
-for j = 0, count - 1 do replies[#replies + 1] = longWay(operation, set, first + j * ruleCount, amount) end
+answer = longWay(operation, set, first + j * ruleCount, terms or amount, amount)
+end
+replies[#replies + 1] = answer
+end
 end
 first = first + count * ruleCount
 end
@@ -225,6 +306,115 @@ end
 local function isWhole(number)
 return number >= 0 and number <= MAX and number % 1 == 0
 end`,
+  holds: `local HOLD_BYTES = 24
+local FORM = 1
+local function mayHaveHolds(value)
+return #value % 8 == 2
+end
+local function splitHolds(value)
+local length = #value
+if length < 50 then refuseValue() end
+local before, form = string.byte(value, length - 1, length)
+local bytes = length - 26 - before
+if form ~= FORM or bytes < HOLD_BYTES or bytes % HOLD_BYTES ~= 0 then refuseValue() end
+local units, firstEnd, lastEnd = struct.unpack('<ddd', value, length - 25)
+if not (isWhole(units) and isWhole(firstEnd) and isWhole(lastEnd)) or units == 0 then refuseValue() end
+local holds = { bytes = string.sub(value, before + 1, before + bytes), units = units, firstEnd = firstEnd, lastEnd = lastEnd }
+return holds, before > 0 and string.sub(value, 1, before)
+end
+local function joinHolds(value, holds)
+local bounds = struct.pack('<ddd', holds.units, holds.firstEnd, holds.lastEnd)
+return value .. holds.bytes .. bounds .. string.char(#value, FORM)
+end
+local function holdAt(holds, at)
+local id, units, expiresAt = struct.unpack('<ddd', holds.bytes, at + 1)
+if not (isWhole(math.abs(units)) and isWhole(expiresAt)) or units == 0 then refuseValue() end
+return id, units, expiresAt
+end
+local function findHold(holds, id)
+local bytes, from = struct.pack('<d', id), 1
+while true do
+local at = string.find(holds.bytes, bytes, from, true)
+if not at then return nil end
+if (at - 1) % HOLD_BYTES == 0 then return at - 1 end
+from = at + 1
+end
+end
+local function endOfHold(rule, units, expiresAt)
+return expiresAt + (units > 0 and 2 * rule.windowMs or 0)
+end
+local function noteEnd(rule, holds, units, expiresAt)
+holds.firstEnd = math.min(holds.firstEnd, expiresAt)
+holds.lastEnd = math.max(holds.lastEnd, endOfHold(rule, units, expiresAt))
+end
+local function findLastEnd(rule, holds, units, expiresAt)
+if endOfHold(rule, units, expiresAt) < holds.lastEnd then return end
+holds.lastEnd = 0
+for at = 0, #holds.bytes - 1, HOLD_BYTES do
+local _, unitsOf, endOf = holdAt(holds, at)
+holds.lastEnd = math.max(holds.lastEnd, endOfHold(rule, unitsOf, endOf))
+end
+end
+local function addHold(rule, state, id, units, expiresAt)
+local holds = state.holds or { bytes = '', units = 0, firstEnd = MAX, lastEnd = 0 }
+holds.bytes = holds.bytes .. struct.pack('<ddd', id, units, expiresAt)
+holds.units = holds.units + math.abs(units)
+noteEnd(rule, holds, units, expiresAt)
+state.holds = holds
+end
+local function extendHold(rule, holds, at, newEnd)
+local id, units, expiresAt = holdAt(holds, at)
+local hold = struct.pack('<ddd', id, units, newEnd)
+holds.bytes = string.sub(holds.bytes, 1, at) .. hold .. string.sub(holds.bytes, at + HOLD_BYTES + 1)
+findLastEnd(rule, holds, units, expiresAt)
+noteEnd(rule, holds, units, newEnd)
+end
+local function dropHold(rule, state, at)
+local holds = state.holds
+local _, units, expiresAt = holdAt(holds, at)
+holds.bytes = string.sub(holds.bytes, 1, at) .. string.sub(holds.bytes, at + HOLD_BYTES + 1)
+holds.units = holds.units - math.abs(units)
+findLastEnd(rule, holds, units, expiresAt)
+if holds.bytes == '' then state.holds = false end
+end
+local function countHolds(state)
+return state.holds and #state.holds.bytes / HOLD_BYTES or 0
+end
+local function holdsByEnd(holds)
+local list = {}
+for at = 0, #holds.bytes - 1, HOLD_BYTES do
+local _, units, expiresAt = holdAt(holds, at)
+list[#list + 1] = { units = units, expiresAt = expiresAt, at = at }
+end
+table.sort(list, function(a, b)
+if a.expiresAt ~= b.expiresAt then return a.expiresAt < b.expiresAt end
+return a.at < b.at
+end)
+return list
+end
+local function dropExpired(rule, state, nowMs)
+local holds = state.holds
+local expired, kept = {}, {}
+local left = { units = 0, firstEnd = MAX, lastEnd = 0 }
+for _, hold in ipairs(holdsByEnd(holds)) do
+if hold.expiresAt <= nowMs then
+expired[#expired + 1] = hold
+else
+kept[#kept + 1] = hold.at
+left.units = left.units + math.abs(hold.units)
+noteEnd(rule, left, hold.units, hold.expiresAt)
+end
+end
+table.sort(kept)
+for i, at in ipairs(kept) do kept[i] = string.sub(holds.bytes, at + 1, at + HOLD_BYTES) end
+left.bytes = table.concat(kept)
+state.holds = #kept > 0 and left
+return expired
+end
+local function endWithHolds(rule, state)
+if not state.holds then return state[1] end
+return math.max(state[1] == 0 and 0 or state[1] + rule.windowMs, state.holds.lastEnd)
+end`,
   calls: `local calls = {}
 local call, format = redis.call, string.format
 local packBytes, unpackBytes = struct.pack, struct.unpack
@@ -238,6 +428,9 @@ local function loadCells(rule, key)
 local cells = rule.cells
 local width = rule.width
 local value = call('GET', key)
+rule.loaded = value
+cells.holds = false
+if value and mayHaveHolds(value) then cells.holds, value = splitHolds(value) end
 if not value then
 cells[1], cells[2], cells[3], cells[4] = 0, 0, 0, 0
 elseif width == 2 and #value == 16 then
@@ -257,25 +450,29 @@ if not rule.algorithm.isSound(rule, cells) then refuseValue() end
 else
 refuseValue()
 end
-rule.loaded = value
-rule.loadedEnd = cells[1]
+rule.loadedEnd = cells.holds and -1 or cells[1]
 return cells
 end
 local function saveCells(rule, key, cells, ttlMs)
-local expiresAt = cells[1]
-if expiresAt == 0 then
+local expiresAt, holds = cells[1], cells.holds
+if expiresAt == 0 and not holds then
 if rule.loaded then call('DEL', key) end
 return
 end
 local value
-if rule.width == 2 then
+if expiresAt == 0 then
+value = ''
+elseif rule.width == 2 then
 value = packBytes('<dd', expiresAt, cells[2])
 elseif rule.width == 3 then
 value = packBytes('<ddd', expiresAt, cells[2], rule.rate)
 else
 value = packBytes('<dddd', expiresAt, cells[2], cells[3], cells[4])
 end
-if expiresAt ~= rule.loadedEnd or call('PTTL', key) == -1 then
+if holds then
+value = joinHolds(value, holds)
+if value ~= rule.loaded or call('PTTL', key) == -1 then call('SET', key, value, 'PX', ttlMs) end
+elseif expiresAt ~= rule.loadedEnd or call('PTTL', key) == -1 then
 call('SET', key, value, 'PX', ttlMs)
 elseif value ~= rule.loaded then
 call('SET', key, value, 'KEEPTTL')
@@ -284,7 +481,7 @@ end
 local algorithms = {}
 local function makeRules(set)
 local rules, at = {}, set.at + 1
-for i = 1, set.list[at] do
+for i = 1, set.count or set.list[at] do
 local name = set.list[at + 1]
 local after, define, rule = translationOf(set.list, at)
 local algorithm = algorithms[name]
@@ -294,7 +491,7 @@ algorithms[name] = algorithm
 end
 if algorithm.make then algorithm.make(rule, name) end
 rule.algorithm = algorithm
-rule.cells = rule.width and { 0, 0, 0, 0 }
+rule.cells = rule.width and { 0, 0, 0, 0, holds = false }
 rule.load = algorithm.load or loadCells
 rule.save = algorithm.save or saveCells
 rules[i] = rule
@@ -302,13 +499,21 @@ at = after
 end
 return rules
 end
-local function load(rule, key)
-lastKey = key
-local state = rule.load(rule, key)
-rule.algorithm.settle(rule, state, nowMs)
-return state
-end
 local states = {}
+local function loadAll(rules, first)
+local haveHolds = false
+for i = 1, #rules do
+lastKey = names[first + i]
+states[i] = rules[i].load(rules[i], lastKey)
+if states[i].holds then haveHolds = true end
+end
+if haveHolds then return true end
+for i = 1, #rules do
+lastKey = names[first + i]
+rules[i].algorithm.settle(rules[i], states[i], nowMs)
+end
+return false
+end
 local sameAmounts = {}
 local function amountsOf(rules, amount)
 if type(amount) == 'table' then return amount end
@@ -317,9 +522,9 @@ return sameAmounts
 end
 local function saveAll(rules, first)
 for i = 1, #rules do
-local state = states[i]
+local endsAt = endWithHolds(rules[i], states[i])
 isPartly = i > 1
-rules[i].save(rules[i], names[first + i], state, (state[1] == 0 and 0 or state[1] - nowMs) + graceMs)
+rules[i].save(rules[i], names[first + i], states[i], (endsAt == 0 and 0 or endsAt - nowMs) + graceMs)
 end
 isPartly = false
 end
@@ -334,9 +539,7 @@ local allowed = true
 local figures
 for i = 1, #rules do
 local rule = rules[i]
-local state = load(rule, names[first + i])
-if rule.algorithm.waitMs(rule, state, nowMs, amounts[i]) > 0 then allowed = false end
-states[i] = state
+if rule.algorithm.waitMs(rule, states[i], nowMs, amounts[i]) > 0 then allowed = false end
 end
 for i = 1, #rules do
 local rule = rules[i]
@@ -357,19 +560,16 @@ function calls.peek(rules, first, amount)
 local amounts = amountsOf(rules, amount)
 local figures
 for i = 1, #rules do
-local rule = rules[i]
-local state = load(rule, names[first + i])
+local rule, state = rules[i], states[i]
 local ofCharge = figuresOf(rule, state, rule.algorithm.waitMs(rule, state, nowMs, amounts[i]))
 figures = figures and figures .. ',' .. ofCharge or ofCharge
 end
 return figures
 end
 local function put(rules, first, amount, change)
-local rule = rules[1]
-local state = load(rule, names[first + 1])
+local rule, state = rules[1], states[1]
 rule.algorithm[change](rule, state, nowMs, amount)
 local used = rule.algorithm.used(rule, state, nowMs)
-states[1] = state
 saveAll(rules, first)
 return format('%d', used)
 end
@@ -382,7 +582,6 @@ end
 function calls.refund(rules, first, amount)
 local amounts = amountsOf(rules, amount)
 local ends = type(amount) == 'table' and amount
-for i = 1, #rules do states[i] = load(rules[i], names[first + i]) end
 local usedOnFirst
 for i = 1, #rules do
 local rule = rules[i]
@@ -396,16 +595,284 @@ function calls.reset(rules, first)
 for i = 1, #rules do call('DEL', names[first + i]) end
 return '0'
 end
-function calls.get(rules, first)
-local rule = rules[1]
-return format('%d', rule.algorithm.used(rule, load(rule, names[first + 1]), nowMs))
+function calls.get(rules)
+return format('%d', rules[1].algorithm.used(rules[1], states[1], nowMs))
 end
-function calls.expiresAt(rules, first)
-return format('%d', load(rules[1], names[first + 1])[1])
+function calls.expiresAt()
+return format('%d', states[1][1])
 end`,
-  longWay: `return function(operation, set, first, amount)
+  heldStep: `local heldCalls = {}
+local function spendAt(rule, state, timeMs, units)
+rule.algorithm.settle(rule, state, timeMs)
+rule.algorithm.spend(rule, state, timeMs, units)
+end
+local function expire(rule, state)
+if state.holds and state.holds.firstEnd <= nowMs then
+for _, hold in ipairs(dropExpired(rule, state, nowMs)) do
+local counts = hold.expiresAt >= (rule.countsFrom or 0)
+if counts and hold.units > 0 then spendAt(rule, state, hold.expiresAt, hold.units) end
+end
+end
+rule.algorithm.settle(rule, state, nowMs)
+end
+local function expireAll(rules, first)
+for i = 1, #rules do
+lastKey = names[first + i]
+expire(rules[i], states[i])
+end
+end
+local function copyCells(cells)
+return { cells[1], cells[2], cells[3], cells[4], holds = false }
+end
+local function withHolds(rule, state)
+if not state.holds then return state end
+local copy = (rule.algorithm.copy or copyCells)(state)
+rule.algorithm.spend(rule, copy, nowMs, state.holds.units)
+return copy
+end
+local function waitForHolds(rule, state, amount)
+if amount > rule.limit then return INFINITY end
+local over = (state.holds and state.holds.units or 0) + amount - rule.limit
+if over <= 0 then return 0 end
+if not state.holds then return INFINITY end
+for _, hold in ipairs(holdsByEnd(state.holds)) do
+over = over - math.abs(hold.units)
+if over <= 0 then return hold.expiresAt - nowMs end
+end
+return INFINITY
+end
+local function heldFigures(rule, state, amount)
+if rule.isHeld then
+local holds = state.holds
+return holds and holds.units or 0, waitForHolds(rule, state, amount), holds and holds.lastEnd or 0
+end
+local algorithm = rule.algorithm
+local seen = withHolds(rule, state)
+return algorithm.used(rule, seen, nowMs), algorithm.waitMs(rule, seen, nowMs, amount), seen[1]
+end
+local function textOf(used, waitMs, endsAt)
+return format('%d,%d,%d', used, waitMs == INFINITY and -1 or waitMs, endsAt == 0 and 0 or endsAt - nowMs)
+end
+function heldCalls.hit(rules, first, amount)
+local amounts = amountsOf(rules, amount)
+local allowed = true
+local figures = {}
+expireAll(rules, first)
+for i = 1, #rules do
+local _, waitMs = heldFigures(rules[i], states[i], amounts[i])
+if waitMs > 0 then allowed = false end
+end
+for i = 1, #rules do
+local rule, state = rules[i], states[i]
+if allowed or rule.countsDenied then rule.algorithm.spend(rule, state, nowMs, amounts[i]) end
+local used, waitMs, endsAt = heldFigures(rule, state, amounts[i])
+figures[i] = textOf(used, allowed and 0 or waitMs, endsAt)
+end
+saveAll(rules, first)
+return table.concat(figures, ',')
+end`,
+  heldOperations: `function heldCalls.timedHit(rules, first, amount)
+return heldCalls.hit(rules, first, amount) .. ',' .. format('%d', nowMs)
+end
+function heldCalls.peek(rules, first, amount)
+local amounts = amountsOf(rules, amount)
+local figures = {}
+expireAll(rules, first)
+for i = 1, #rules do figures[i] = textOf(heldFigures(rules[i], states[i], amounts[i])) end
+return table.concat(figures, ',')
+end
+function heldCalls.get(rules, first)
+expireAll(rules, first)
+return format('%d', (heldFigures(rules[1], states[1], 0)))
+end
+function heldCalls.expiresAt(rules, first)
+expireAll(rules, first)
+local _, _, endsAt = heldFigures(rules[1], states[1], 0)
+return format('%d', endsAt)
+end
+local function heldPut(rules, first, amount, change)
+expireAll(rules, first)
+rules[1].algorithm[change](rules[1], states[1], nowMs, amount)
+local used = heldFigures(rules[1], states[1], 0)
+saveAll(rules, first)
+return format('%d', used)
+end
+function heldCalls.inc(rules, first, amount)
+return heldPut(rules, first, amount, 'spend')
+end
+function heldCalls.set(rules, first, amount)
+expireAll(rules, first)
+local held = states[1].holds and states[1].holds.units or 0
+return heldPut(rules, first, math.max(0, amount - held), 'put')
+end
+function heldCalls.refund(rules, first, amount)
+local amounts = amountsOf(rules, amount)
+local ends = type(amount) == 'table' and amount
+expireAll(rules, first)
+for i = 1, #rules do
+rules[i].algorithm.refund(rules[i], states[i], nowMs, amounts[i], ends and ends[#rules + i])
+end
+local usedOnFirst = heldFigures(rules[1], states[1], 0)
+saveAll(rules, first)
+return format('%d', usedOnFirst)
+end
+local DENIED, GRANTED, FULL_OF_HOLDS = 0, 1, 2
+function heldCalls.reserve(rules, first, terms, id)
+local count = #rules
+local expiresAt, isCharged, most = nowMs + terms[2 * count + 1], terms[2 * count + 2] == 1, terms[2 * count + 3]
+local isFull, allowed = false, true
+local granted, figures, held = {}, {}, {}
+expireAll(rules, first)
+for i = 1, count do
+local least = terms[count + i]
+local isHeld = least >= 0
+if isHeld and countHolds(states[i]) >= most then isFull = true end
+local used, waitMs = heldFigures(rules[i], states[i], isHeld and least or terms[i])
+if waitMs > 0 then allowed = false end
+granted[i] = isHeld and math.min(terms[i], rules[i].limit - used) or 0
+end
+allowed = allowed and not isFull
+for i = 1, count do
+local rule, state, least = rules[i], states[i], terms[count + i]
+local isHeld = least >= 0
+if not isHeld and not isFull and (allowed or rule.countsDenied) then rule.algorithm.spend(rule, state, nowMs, terms[i]) end
+if allowed and isHeld then
+addHold(rule, state, id, isCharged and not rule.isHeld and granted[i] or -granted[i], expiresAt)
+end
+local used, waitMs, endsAt = heldFigures(rule, state, isHeld and least or terms[i])
+figures[i] = textOf(used, allowed and 0 or waitMs, endsAt)
+held[i] = format('%d', allowed and granted[i] or 0)
+end
+saveAll(rules, first)
+local outcome = isFull and FULL_OF_HOLDS or allowed and GRANTED or DENIED
+return table.concat(figures, ',') .. ',' .. table.concat(held, ',') .. format(',%d,%d', nowMs, outcome)
+end
+local function endHold(operation, rules, first, terms, id)
+local ttlMs = terms[#rules + 1]
+for i = 1, #rules do
+lastKey = names[first + i]
+local holds = states[i].holds
+local at = holds and findHold(holds, id)
+if not at then return '0' end
+local _, _, expiresAt = holdAt(holds, at)
+if expiresAt <= nowMs then return '0' end
+end
+expireAll(rules, first)
+for i = 1, #rules do
+local rule, state = rules[i], states[i]
+local at = findHold(state.holds, id)
+local _, held = holdAt(state.holds, at)
+if operation == 'extend' then
+extendHold(rule, state.holds, at, nowMs + ttlMs)
+else
+dropHold(rule, state, at)
+local units = operation == 'cancel' and 0 or terms[i] < 0 and math.abs(held) or terms[i]
+if units > 0 and not rule.isHeld then rule.algorithm.spend(rule, state, nowMs, units) end
+end
+end
+saveAll(rules, first)
+return '1'
+end
+function heldCalls.settle(rules, first, terms, id)
+return endHold('settle', rules, first, terms, id)
+end
+function heldCalls.cancel(rules, first, terms, id)
+return endHold('cancel', rules, first, terms, id)
+end
+function heldCalls.extend(rules, first, terms, id)
+return endHold('extend', rules, first, terms, id)
+end`,
+  shortHolds: `local aboutHolds = { reserve = true, settle = true, cancel = true, extend = true }
+local max, min, sub = math.max, math.min, string.sub
+local function shortRuleOf(set)
+local short = set.short
+if short == nil then
+short = set.count == 1 and { shortWayOf(set.list, 0, 1) }
+local isWindow = short and (short[1] == fixedWindowShortWay or short[1] == slidingWindowShortWay)
+short = isWindow and short
+set.short = short
+end
+return short
+end
+local function holdShortly(operation, set, name, terms, id)
+local short = shortRuleOf(set)
+local isReserve = operation == 'reserve'
+if not short or not isReserve and operation ~= 'settle' then return end
+local value = redis.pcall('GET', name)
+local base, bytes, units, firstEnd, lastEnd = value or '', '', 0, 9007199254740991, 0
+if value then
+if type(value) ~= 'string' then return end
+local length = #value
+if length % 8 == 2 and length >= 50 then
+local before, form
+units, firstEnd, lastEnd, before, form = unpackBytes('<dddBB', value, length - 25)
+local count = (length - 26 - before) / 24
+local areBounds = units >= 1 and units < 2 ^ 53 and firstEnd > nowMs and lastEnd >= firstEnd and lastEnd < 2 ^ 53
+if form ~= 1 or count < 1 or count % 1 ~= 0 or not areBounds or units % 1 + lastEnd % 1 ~= 0 then return end
+base, bytes = sub(value, 1, before), sub(value, before + 1, length - 26)
+end
+end
+local way, limit, windowMs = short[1], short[2], short[3]
+local amount = terms[1]
+local answer, lastsMs
+if isReserve then
+if terms[2] < 0 or #bytes >= terms[5] * 24 then return end
+local sum = units + amount
+local used, endsAt, _, loadedEnd, waitMs = way(nowMs, base ~= '' and base, sum, limit, windowMs, short[4], short[5], short[6])
+if not used or waitMs then return end
+if loadedEnd == 0 then base = '' end
+local rest = terms.rest
+if not rest then
+local expiresAt = nowMs + terms[3]
+rest = { held = terms[4] == 1 and amount or -amount, expiresAt = expiresAt, tails = {} }
+rest.lastEnd = terms[4] == 1 and expiresAt + 2 * windowMs or expiresAt
+rest.text = string.format(',%d,%d,1', amount, nowMs)
+terms.rest = rest
+end
+lastEnd = max(lastEnd, rest.lastEnd)
+local tail = units == 0 and rest.tails[#base]
+if not tail then
+tail = packBytes('<dddddBB', rest.held, rest.expiresAt, sum, min(firstEnd, rest.expiresAt), lastEnd, #base, 1)
+if units == 0 then rest.tails[#base] = tail end
+end
+value = base .. bytes .. packBytes('<d', id) .. tail
+lastsMs = (loadedEnd == 0 and lastEnd or max(loadedEnd + windowMs, lastEnd)) - nowMs
+answer = string.format('%d,0,%d', used, endsAt - nowMs) .. rest.text
+else
+local at = string.find(bytes, packBytes('<d', id), 1, true)
+if not at or at % 24 ~= 1 then return end
+local held = unpackBytes('<d', bytes, at + 8)
+if held < 0 then held = -held end
+if amount < 0 then amount = held end
+if amount == 0 or not (held >= 1 and held <= units) or held % 1 ~= 0 then return end
+local used, endsAt, spent, loadedEnd, waitMs = way(nowMs, base ~= '' and base, amount, limit, windowMs, short[4], short[5], short[6])
+if not used or waitMs then return end
+answer = '1'
+if #bytes > 24 then
+local rest = sub(bytes, 1, at - 1) .. sub(bytes, at + 24)
+value = spent .. rest .. packBytes('<dddBB', units - held, firstEnd, lastEnd, #spent, 1)
+if endsAt ~= loadedEnd then lastsMs = max(endsAt + windowMs, lastEnd) - nowMs end
+else
+value = spent
+if lastEnd < endsAt or lastEnd > endsAt + 600000 then lastsMs = endsAt - nowMs end
+end
+end
+local reply
+if lastsMs then
+reply = redis.pcall('SET', name, value, 'PX', string.format('%d', lastsMs + graceMs))
+else
+reply = redis.pcall('SET', name, value, 'KEEPTTL')
+end
+return not reply.err and answer or nil
+end`,
+  longWay: `local function decide(operation, rules, first, amount, id)
+local haveHolds = operation ~= 'reset' and loadAll(rules, first)
+local isHeld = haveHolds or not calls[operation]
+return (isHeld and heldCalls or calls)[operation](rules, first, amount, id)
+end
+return function(operation, set, first, amount, id)
 set.rules = set.rules or makeRules(set)
-local ok, answer = pcall(calls[operation], set.rules, first, amount)
+local ok, answer = pcall(decide, operation, set.rules, first, amount, id)
 if ok then return answer end
 local text = type(answer) == 'table' and answer.err or tostring(answer)
 if isPartly then text, isPartly = 'PARTLY ' .. text, false end
@@ -437,7 +904,7 @@ expiresAt = nowMs + windowMs
 if isOnClock then expiresAt = expiresAt - nowMs % windowMs end
 return cost, expiresAt, packBytes('<dd', expiresAt, cost), 0
 end`,
-    findShortWay: `if name == 'fixed-window' then after, way, a, b, c, d, e = after + 6, fixedWindowShortWay, list[after + 2] + 0, list[after + 3] + 0, list[after + 4] == '1', list[after + 5] == '1', list[after + 6] == '1' end`,
+    findShortWay: `if name == 'plain-fixed-window' then after, way, a, b, c, d, e = after + 3, fixedWindowShortWay, list[after + 2] + 0, list[after + 3] + 0, false, false, false elseif name == 'fixed-window' then after, way, a, b, c, d, e = after + 6, fixedWindowShortWay, list[after + 2] + 0, list[after + 3] + 0, list[after + 4] == '1', list[after + 5] == '1', list[after + 6] == '1' end`,
     definition: `local function defineFixedWindow()
 local fixedWindow = {}
 local EXPIRES_AT = 1
@@ -486,7 +953,7 @@ cells[USED] = math.max(0, cells[USED] - cost)
 end
 return fixedWindow
 end`,
-    findDefinition: `if name == 'fixed-window' then return at + 6, defineFixedWindow, { limit = list[at + 2] + 0, windowMs = list[at + 3] + 0, isOnClock = list[at + 4] == '1', elastic = list[at + 5] == '1', countsDenied = list[at + 6] == '1' } end`,
+    findDefinition: `if name == 'plain-fixed-window' then return at + 3, defineFixedWindow, { limit = list[at + 2] + 0, windowMs = list[at + 3] + 0, isOnClock = false, elastic = false, countsDenied = false } elseif name == 'fixed-window' then return at + 6, defineFixedWindow, { limit = list[at + 2] + 0, windowMs = list[at + 3] + 0, isOnClock = list[at + 4] == '1', elastic = list[at + 5] == '1', countsDenied = list[at + 6] == '1' } end`,
   },
   {
     shortWay: ``,
@@ -504,10 +971,6 @@ local function minus(a, b)
 if a < b then return a - b + MAX + 1 end
 return a - b
 end
-function slidingLog.load(rule, key)
-local length = redis.call('LLEN', key)
-return { 0, key = key, length = length, first = 0, last = length - 1, read = {}, changed = {}, added = {} }
-end
 local function countOf(log)
 return log.last - log.first + 1 + #log.added
 end
@@ -516,6 +979,29 @@ if #value ~= 24 then refuseValue() end
 local time, cost, sum = struct.unpack(ENTRY, value)
 if not (isWhole(time) and isWhole(cost) and isWhole(sum)) or cost == 0 then refuseValue() end
 log.read[place] = { time = time, cost = cost, sum = sum }
+end
+function slidingLog.load(rule, key)
+local length = redis.call('LLEN', key)
+local log = { 0, key = key, length = length, first = 0, last = length - 1, read = {}, changed = {}, added = {}, holds = false }
+if length > 0 then
+local oldest = redis.call('LINDEX', key, 0)
+if mayHaveHolds(oldest) then
+log.holds, log.held, log.first = splitHolds(oldest), oldest, 1
+else
+noteRead(log, 0, oldest)
+end
+end
+return log
+end
+local function copyEntries(entries)
+local copy = {}
+for i, entry in pairs(entries) do copy[i] = { time = entry.time, cost = entry.cost, sum = entry.sum } end
+return copy
+end
+function slidingLog.copy(log)
+local copy = { log[EXPIRES_AT], key = log.key, length = log.length, first = log.first, last = log.last, changed = {} }
+copy.read, copy.added = copyEntries(log.read), copyEntries(log.added)
+return copy
 end
 local function entryOf(log, i)
 local place = log.first + i
@@ -666,10 +1152,12 @@ end
 touch(rule, log)
 end
 function slidingLog.save(rule, key, log, ttlMs)
-if countOf(log) == 0 then
+local holds = log.holds
+if countOf(log) == 0 and not holds then
 if log.length > 0 then redis.call('DEL', key) end
 return
 end
+local held = log.held
 for place in pairs(log.changed) do
 if place >= log.first and place <= log.last then
 local entry = log.read[place]
@@ -678,8 +1166,10 @@ end
 end
 if log.first > log.last then
 if log.length > 0 then redis.call('DEL', key) end
-elseif log.first > 0 or log.last < log.length - 1 then
+held = nil
+elseif log.first > (held and 1 or 0) or log.last < log.length - 1 then
 redis.call('LTRIM', key, log.first, log.last)
+held = nil
 end
 for from = 1, #log.added, MOST_AT_ONCE do
 local values = {}
@@ -688,6 +1178,14 @@ local entry = log.added[i]
 values[#values + 1] = struct.pack(ENTRY, entry.time, entry.cost, entry.sum)
 end
 redis.call('RPUSH', key, unpack(values))
+end
+local value = holds and joinHolds('', holds)
+if value and not held then
+redis.call('LPUSH', key, value)
+elseif value and value ~= held then
+redis.call('LSET', key, 0, value)
+elseif held and not value then
+redis.call('LPOP', key)
 end
 redis.call('PEXPIRE', key, ttlMs)
 end
@@ -718,7 +1216,7 @@ if used > limit then return end
 end
 return used, expiresAt, packBytes('<dddd', expiresAt, start, current, previous), expiresAt
 end`,
-    findShortWay: `if name == 'sliding-window' then after, way, a, b, c, d, e = after + 6, slidingWindowShortWay, list[after + 2] + 0, list[after + 3] + 0, list[after + 4] == '1', list[after + 5] == '1', list[after + 6] + 0 end`,
+    findShortWay: `if name == 'plain-sliding-window' then after, way, a, b, c, d, e = after + 4, slidingWindowShortWay, list[after + 2] + 0, list[after + 3] + 0, false, true, list[after + 4] + 0 elseif name == 'sliding-window' then after, way, a, b, c, d, e = after + 6, slidingWindowShortWay, list[after + 2] + 0, list[after + 3] + 0, list[after + 4] == '1', list[after + 5] == '1', list[after + 6] + 0 end`,
     definition: `local function defineSlidingWindow()
 local slidingWindow = {}
 local EXPIRES_AT = 1
@@ -827,7 +1325,7 @@ touch(rule, cells)
 end
 return slidingWindow
 end`,
-    findDefinition: `if name == 'sliding-window' then return at + 6, defineSlidingWindow, { limit = list[at + 2] + 0, windowMs = list[at + 3] + 0, isOnClock = list[at + 4] == '1', roundsDown = list[at + 5] == '1', mostUsed = list[at + 6] + 0 } end`,
+    findDefinition: `if name == 'plain-sliding-window' then return at + 4, defineSlidingWindow, { limit = list[at + 2] + 0, windowMs = list[at + 3] + 0, isOnClock = false, roundsDown = true, mostUsed = list[at + 4] + 0 } elseif name == 'sliding-window' then return at + 6, defineSlidingWindow, { limit = list[at + 2] + 0, windowMs = list[at + 3] + 0, isOnClock = list[at + 4] == '1', roundsDown = list[at + 5] == '1', mostUsed = list[at + 6] + 0 } end`,
   },
   {
     shortWay: `local function meterShortWay(nowMs, value, cost, limit, unitsPerToken, drainPerTick, tickMs, mostUsed, rate)
@@ -874,6 +1372,7 @@ function meter.make(rule, name)
 rule.isSmooth = name == 'meter' or name == 'wide-meter'
 rule.pace = rule.isSmooth and rule.unitsPerToken or rule.tickMs
 rule.width = rule.rate == 0 and 4 or 3
+rule.windowMs = ceilDiv(rule.limit * rule.unitsPerToken, rule.drainPerTick) * rule.tickMs
 end
 function meter.isSound(rule, cells)
 local debt = cells[DEBT]
@@ -947,5 +1446,112 @@ end
 return meter
 end`,
     findDefinition: `if name == 'meter' or name == 'stepped-meter' or name == 'wide-meter' or name == 'wide-stepped-meter' then return at + 7, defineMeter, { limit = list[at + 2] + 0, unitsPerToken = list[at + 3] + 0, drainPerTick = list[at + 4] + 0, tickMs = list[at + 5] + 0, mostUsed = list[at + 6] + 0, rate = list[at + 7] + 0 } end`,
+  },
+  {
+    shortWay: `local function calendarWindowShortWay(nowMs, value, cost, limit, startOfLast, startOfThis, startOfNext, endOfNext)
+local startMs, endMs = startOfThis, startOfNext
+if nowMs < startOfThis then
+startMs, endMs = startOfLast, startOfThis
+elseif nowMs >= startOfNext then
+startMs, endMs = startOfNext, endOfNext
+end
+if nowMs < startMs or nowMs >= endMs then return end
+local expiresAt, used = 0, 0
+if value then
+if #value ~= 16 then return end
+expiresAt, used = unpackBytes('<dd', value)
+local areInRange = expiresAt >= 0 and expiresAt <= endMs and used >= 0 and used < 2 ^ 53
+if not areInRange or expiresAt % 1 + used % 1 ~= 0 then return end
+end
+if cost > limit then return end
+if nowMs < expiresAt then
+if used > limit - cost then return used, expiresAt, value, expiresAt, expiresAt - nowMs end
+used = used + cost
+return used, expiresAt, packBytes('<dd', expiresAt, used), expiresAt
+end
+return cost, endMs, packBytes('<dd', endMs, cost), 0
+end`,
+    findShortWay: `if name == 'calendar-window' then after, way, a, b, c, d, e = after + 6, calendarWindowShortWay, list[after + 2] + 0, list[after + 3] + 0, list[after + 4] + 0, list[after + 5] + 0, list[after + 6] + 0 end`,
+    definition: `local function defineCalendarWindow()
+local calendarWindow = {}
+local EXPIRES_AT = 1
+local USED = 2
+function calendarWindow.make(rule)
+rule.width = 2
+rule.windowMs = rule.startOfNext - rule.startOfThis
+rule.countsFrom = rule.startOfLast
+end
+local function windowAt(rule, nowMs)
+local startMs, endMs = rule.startOfThis, rule.startOfNext
+if nowMs < rule.startOfThis then
+startMs, endMs = rule.startOfLast, rule.startOfThis
+elseif nowMs >= rule.startOfNext then
+startMs, endMs = rule.startOfNext, rule.endOfNext
+end
+if nowMs >= startMs and nowMs < endMs then return startMs, endMs end
+error('sluice: the clocks of the process and of Redis are more than a window apart: nothing was counted; set the clocks right', 0)
+end
+function calendarWindow.settle(rule, cells, nowMs)
+local startMs, endMs = windowAt(rule, nowMs)
+local expiresAt = cells[EXPIRES_AT]
+if nowMs >= expiresAt then
+cells[EXPIRES_AT] = 0
+cells[USED] = 0
+elseif expiresAt > endMs then
+cells[EXPIRES_AT] = math.min(expiresAt, nowMs + endMs - startMs)
+end
+end
+function calendarWindow.waitMs(rule, cells, nowMs, cost)
+if cost > rule.limit then return INFINITY end
+if cells[USED] <= rule.limit - cost then return 0 end
+return cells[EXPIRES_AT] - nowMs
+end
+function calendarWindow.spend(rule, cells, nowMs, cost)
+if cells[EXPIRES_AT] == 0 then
+local _, endMs = windowAt(rule, nowMs)
+cells[EXPIRES_AT] = endMs
+end
+cells[USED] = math.min(cells[USED] + cost, MAX)
+end
+function calendarWindow.used(rule, cells)
+return cells[USED]
+end
+function calendarWindow.put(rule, cells, nowMs, used)
+if cells[EXPIRES_AT] == 0 then
+local _, endMs = windowAt(rule, nowMs)
+cells[EXPIRES_AT] = endMs
+end
+cells[USED] = used
+end
+function calendarWindow.refund(rule, cells, nowMs, cost, endsAt)
+if endsAt and cells[EXPIRES_AT] > endsAt then return end
+cells[USED] = math.max(0, cells[USED] - cost)
+end
+return calendarWindow
+end`,
+    findDefinition: `if name == 'calendar-window' then return at + 6, defineCalendarWindow, { limit = list[at + 2] + 0, startOfLast = list[at + 3] + 0, startOfThis = list[at + 4] + 0, startOfNext = list[at + 5] + 0, endOfNext = list[at + 6] + 0 } end`,
+  },
+  {
+    shortWay: ``,
+    findShortWay: `if name == 'concurrency' then after, way = after + 2, nil end`,
+    definition: `local function defineConcurrency()
+local concurrency = {}
+function concurrency.make(rule)
+rule.width = 2
+rule.isHeld = true
+end
+function concurrency.settle() end
+function concurrency.waitMs(rule, cells, nowMs, cost)
+return cost > rule.limit and INFINITY or 0
+end
+function concurrency.spend() end
+function concurrency.used()
+return 0
+end
+function concurrency.put() end
+function concurrency.refund() end
+return concurrency
+end`,
+    findDefinition: `if name == 'concurrency' then return at + 2, defineConcurrency, { limit = list[at + 2] + 0 } end`,
   },
 ]

@@ -6,7 +6,7 @@ import { type ClusterParts, slotIn } from './cluster-parts.ts'
 import { tagIn } from './hash-slot.ts'
 import { LoadedPrograms } from './loaded-programs.ts'
 import type { ClusterNodes, Connection } from './redis-client.ts'
-import { type RedisCall, RedisCommand } from './redis-command.ts'
+import { type RedisCall, RedisCommand, type Sending } from './redis-command.ts'
 import { askedNode, isMoved, isNoScript, needsSeparateSlots } from './redis-errors.ts'
 import type { RedisKeys } from './redis-keys.ts'
 import { SenderNote } from './sender-note.ts'
@@ -24,8 +24,8 @@ interface Channel {
   readonly isUndeclared?: boolean
   /** The slot of the note about executed commands. Set if the client may send a command twice. */
   readonly noteIn?: number
-  /** Sends a command. Undefined if its node is not connected any more. */
-  send(command: readonly string[]): Promise<unknown> | undefined
+  /** Sends a command, routed by `key`. Undefined if its node is not connected any more. */
+  send(key: string, command: readonly string[]): Promise<unknown> | undefined
 }
 
 export class RedisBatch {
@@ -34,6 +34,8 @@ export class RedisBatch {
   readonly #now: (() => number) | undefined
   /** The parts of a cluster. Undefined on one server. */
   readonly #parts: ClusterParts | undefined
+  /** The way of all commands on one server. Undefined in a cluster. */
+  readonly #only: Channel | undefined
   /** Notes about executed commands, by slot. */
   readonly #notes = new Map<number, SenderNote>()
   /** Programs by node. Without a cluster there is one node. */
@@ -44,6 +46,7 @@ export class RedisBatch {
     this.#keys = keys
     this.#now = now
     this.#parts = parts
+    this.#only = parts === undefined ? this.#byClient('', 0) : undefined
   }
 
   /** False while a command would be refused. */
@@ -60,21 +63,29 @@ export class RedisBatch {
       return Promise.reject(new SluiceError('ERR_STORE_REFUSED', 'the client is not connected to Redis'))
     }
     const command = new RedisCommand(calls, this.#keys)
-    const [routing] = command.names
-    const { nodes, resends } = this.#connection
-    const slot = this.#parts === undefined ? 0 : slotIn(part)
+    return this.#only === undefined ? this.#executeInCluster(part, command) : this.#run(command, this.#only)
+  }
+
+  #executeInCluster(part: string, command: RedisCommand): Promise<readonly ScriptedAnswer[]> {
+    const { nodes } = this.#connection
+    const slot = slotIn(part)
     if (nodes !== undefined && slot === undefined) {
-      if (!nodes.isReady(part)) return Promise.resolve(calls.map(() => MOVED))
-      const send: Channel['send'] = (words) => nodes.send(part, routing, words)
+      if (!nodes.isReady(part)) return Promise.resolve(command.calls.map(() => MOVED))
+      const send: Channel['send'] = (key, words) => nodes.send(part, key, words)
       return this.#executeOnNode(command, { server: part, isDirect: true, isUndeclared: true, send })
     }
-    const server = this.#parts?.serverOf(part) ?? ''
-    const byClient: Channel = {
+    const byClient = this.#byClient(this.#parts?.serverOf(part) ?? '', slot)
+    return nodes?.ask === undefined ? this.#run(command, byClient) : this.#executeDirectly(nodes, command, byClient)
+  }
+
+  /** Returns the way of commands that the client routes. */
+  #byClient(server: string, slot: number | undefined): Channel {
+    const { resends } = this.#connection
+    return {
       server,
       ...(resends && slot !== undefined && { noteIn: slot }),
-      send: (words) => this.#connection.send(routing, words),
+      send: (key, words) => this.#connection.send(key, words),
     }
-    return nodes?.ask === undefined ? this.#run(command, byClient) : this.#executeDirectly(nodes, command, byClient)
   }
 
   /** Executes calls on keys of any slots of a node. Calls on keys that it does not have, and others that it must not get, have moved. */
@@ -97,11 +108,11 @@ export class RedisBatch {
     const { server } = byClient
     if (!nodes.isReady(server)) return this.#run(command, byClient)
     try {
-      return await this.#run(command, { server, isDirect: true, send: (words) => nodes.send(server, '', words) })
+      return await this.#run(command, { server, isDirect: true, send: (_key, words) => nodes.send(server, '', words) })
     } catch (error) {
       const asked = askedNode(error)
       if (asked !== undefined && nodes.isReady(asked)) {
-        return this.#run(command, { server: asked, isDirect: true, send: (words) => nodes.ask?.(asked, words) })
+        return this.#run(command, { server: asked, isDirect: true, send: (_key, words) => nodes.ask?.(asked, words) })
       }
       if (asked !== undefined || isMoved(error)) return this.#run(command, byClient)
       throw error
@@ -125,26 +136,25 @@ export class RedisBatch {
     const programs = this.#programsAt(channel.server)
     if (!programs.isOpen) throw new SluiceError('ERR_STORE_REFUSED', 'the program is being loaded into Redis')
     const noted = channel.noteIn === undefined ? undefined : this.#noteIn(channel.noteIn).begin()
-    const args = command.arguments({
+    const sending: Sending = {
       nowMs: this.#now?.(),
       note: noted?.entry,
       // The client adds its prefix only to commands that it routes itself.
       keyPrefix: channel.isDirect ? this.#connection.keyPrefix : '',
       isUndeclared: channel.isUndeclared,
-    })
-    const withProgram = (): Promise<unknown> => send(channel, 'eval', command.program.source, args)
+    }
     const isFirst = programs.enter(sha1)
     let isAnswered = false
     try {
       let reply: unknown
       try {
-        reply = await (isFirst ? withProgram() : send(channel, 'evalsha', sha1, args))
+        reply = await send(channel, command, sending, isFirst)
       } catch (error) {
         if (!isNoScript(error)) throw error
         // The script was not loaded, so it did not run. The same calls are sent again, with the script. The client may have sent
         // them to another node before, where they did run. The note has the same entry, so that the program can skip them.
         programs.missing(sha1)
-        reply = await withProgram()
+        reply = await send(channel, command, sending, true)
       }
       isAnswered = true
       return command.read(reply)
@@ -177,9 +187,14 @@ export class RedisBatch {
   }
 }
 
-/** Sends a command. Throws if its node is not connected. `verb` is in lower case: ioredis finds the keys only in such commands. */
-function send(channel: Channel, verb: string, program: string, args: readonly string[]): Promise<unknown> {
-  const reply = channel.send([verb, program, ...args])
+/**
+ * Sends a command with its program's hash, or with the program. Throws if its node is not connected. The verb is in lower case:
+ * ioredis finds the keys only in such commands.
+ */
+function send(channel: Channel, command: RedisCommand, sending: Sending, hasProgram: boolean): Promise<unknown> {
+  const { program, names } = command
+  const words = hasProgram ? ['eval', program.source] : ['evalsha', program.sha1]
+  const reply = channel.send(names[0], command.arguments(sending, words))
   if (reply === undefined) throw new SluiceError('ERR_STORE_REFUSED', 'the node is not connected')
   return reply
 }

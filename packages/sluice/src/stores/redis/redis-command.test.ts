@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Operation } from '../../core/call.ts'
 import type { Rule } from '../../core/rule.ts'
 import { fixedWindow, tokenBucket } from '../../index.ts'
+import { everyRule } from '../../testing/index.ts'
 import { describeRules, type RedisCall, RedisCommand } from './redis-command.ts'
 import { RedisKeys } from './redis-keys.ts'
 import { GENERAL_PROGRAM, smallProgram } from './redis-programs.ts'
@@ -9,7 +10,7 @@ import { GENERAL_PROGRAM, smallProgram } from './redis-programs.ts'
 const keys = new RedisKeys('p')
 const window = fixedWindow({ limit: 5, window: '1s', name: 'w' })
 const bucket = tokenBucket({ capacity: 5, refill: 1, every: '1s', name: 'b' })
-const WINDOW = ['fixed-window', '5', '1000', '0', '0', '0']
+const WINDOW = ['plain-fixed-window', '5', '1000']
 
 function callOf(rules: readonly Rule[], key: string, amounts: readonly number[], operation: Operation = 'hit'): RedisCall {
   return {
@@ -43,20 +44,39 @@ describe('the arguments', () => {
 
   test('declare all names, behind a header that is as short as can be', () => {
     expect(command.names).toEqual(names)
-    expect(command.arguments()).toEqual(['2', ...names, '', '1', '1', ...WINDOW])
+    expect(command.arguments()).toEqual(['2', ...names, ...WINDOW])
   })
 
   test('have the time and the entry of the note in the header, and the note as the last key', () => {
-    expect(command.arguments({ note })).toEqual(['3', ...names, 'note', '1', '7', '1', '1', ...WINDOW])
+    expect(command.arguments({ note })).toEqual(['3', ...names, 'note', '1', '7', ...WINDOW])
     const sent = command.arguments({ nowMs: 5, note })
-    expect(sent).toEqual(['3', ...names, 'note', 'x', '0', '5', '1', '7', '1', '1', ...WINDOW])
-    expect(command.arguments({ nowMs: 5 })).toEqual(['2', ...names, 'x', '0', '5', '', '1', '1', ...WINDOW])
+    expect(sent).toEqual(['3', ...names, 'note', 'x', '0', '5', '1', '7', ...WINDOW])
+    expect(command.arguments({ nowMs: 5 })).toEqual(['2', ...names, 'x', '0', '5', '', ...WINDOW])
   })
 
   test('have the names behind the rest, if no key is declared', () => {
     const sent = command.arguments({ isUndeclared: true })
-    expect(sent).toEqual(['0', 'x', '12', '', '', '1', '1', ...WINDOW, ...names])
-    expect(command.arguments({ isUndeclared: true, nowMs: 5 }).slice(0, 5)).toEqual(['0', 'x', '12', '5', ''])
+    expect(sent).toEqual(['0', 'n', '5', ...WINDOW, ...names])
+    expect(command.arguments({ isUndeclared: true, nowMs: 5 }).slice(0, 5)).toEqual(['0', 'x', '7', '5', ''])
+  })
+
+  test('without a header begin with a word that no header begins with', () => {
+    for (const each of everyRule()) {
+      const rule = each.around?.(0) ?? each
+      for (const operation of ['hit', 'get'] as const) {
+        for (const [rules, amounts] of [
+          [[rule], [1]],
+          [[rule], [0]],
+          [
+            [rule, window],
+            [1, 0],
+          ],
+        ] as const) {
+          const sent = new RedisCommand([callOf(rules, 'ada', amounts, operation)], keys).arguments()
+          expect(['0', '1', 'n', 'x']).not.toContain(sent[1 + rules.length])
+        }
+      }
+    }
   })
 
   test('have a prefix before each name that the client does not add', () => {
@@ -67,7 +87,7 @@ describe('the arguments', () => {
 
   test('have the cost of each charge if costs differ', () => {
     const calls = [callOf([window, window], 'ada', [1, 1]), callOf([window, window], 'bob', [1, 3])]
-    expect(new RedisCommand(calls, keys).arguments().slice(5)).toEqual(['', '', '2', ...WINDOW, ...WINDOW, '1', '1', '1', '3'])
+    expect(new RedisCommand(calls, keys).arguments().slice(5)).toEqual(['*', '', '2', ...WINDOW, ...WINDOW, '1', '1', '1', '3'])
   })
 
   test('of the general program are runs of calls that differ only in their names', () => {

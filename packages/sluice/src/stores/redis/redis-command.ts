@@ -1,6 +1,7 @@
 // A command that decides calls: the program, the names of all states, and the arguments. Hits that all have the same rules go to a
 // small program with plain arguments, other calls to the general program.
 
+import type { Charge, HoldTerms, Operation } from '../../core/call.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { ScriptedAnswer, ScriptedCall } from '../../engines/scripted.ts'
 import type { RedisKeys } from './redis-keys.ts'
@@ -14,6 +15,8 @@ export interface RedisRules {
   readonly arguments: readonly string[]
   /** The arguments as JSON. Equal for equal lists of rules. */
   readonly json: string
+  /** The arguments of hits with a cost of 1 on these rules, as most hits have it. */
+  readonly hitsOfOne: readonly string[]
   /** The text after the key in the name of a state, for each rule. */
   readonly ends: readonly string[]
   /** The program for hits on these rules. */
@@ -51,6 +54,7 @@ export function describeRules(rules: readonly Rule[], keys: RedisKeys): RedisRul
   return {
     arguments: args,
     json: JSON.stringify(args),
+    hitsOfOne: rules.length === 1 ? args.slice(1) : ['*', '1', ...args],
     ends: rules.map((rule) => keys.endOf(rule)),
     program: smallProgram(rules),
   }
@@ -69,23 +73,37 @@ export class RedisCommand {
     for (const call of calls) addNames(call, keys, names)
     this.names = names
     this.calls = calls
-    const isSmall = haveSameRules(calls) && calls.every(({ operation }) => operation === 'hit')
+    const isSmall = areHitsOnSameRules(calls)
     this.program = isSmall ? calls[0].rules.program : GENERAL_PROGRAM
     this.#body = isSmall ? bodyOfHits(calls) : bodyOfCalls(calls)
   }
 
-  /** Returns the arguments of EVALSHA after the program: the number of declared keys, these keys, and the other arguments. */
-  arguments({ nowMs, note, keyPrefix = '', isUndeclared = false }: Sending = {}): string[] {
+  /**
+   * Adds the arguments of EVALSHA after the program to `words`, and returns them: the number of declared keys, these keys, and the
+   * other arguments. They are added one by one: spreading lists takes several times as long for a lone hit.
+   */
+  arguments({ nowMs, note, keyPrefix = '', isUndeclared = false }: Sending = {}, words: string[] = []): string[] {
     const body = this.#body
-    const names = keyPrefix === '' ? this.names : this.names.map((name) => keyPrefix + name)
     if (isUndeclared) {
-      const header = ['x', String(4 + body.length), nowMs === undefined ? '' : String(nowMs), '']
-      return ['0', ...header, ...body, ...names]
+      words.push('0')
+      if (nowMs === undefined) words.push('n', String(2 + body.length))
+      else words.push('x', String(4 + body.length), String(nowMs), '')
+    } else {
+      words.push(String(this.names.length + (note === undefined ? 0 : 1)))
+      this.#addNames(keyPrefix, words)
+      if (note !== undefined) words.push(note.name)
+      if (nowMs !== undefined) words.push('x', '0', String(nowMs))
+      if (note !== undefined) words.push(String(note.value), String(note.bit))
+      else if (nowMs !== undefined) words.push('')
     }
-    const header = note === undefined ? [''] : [String(note.value), String(note.bit)]
-    if (nowMs !== undefined) header.unshift('x', '0', String(nowMs))
-    if (note === undefined) return [String(names.length), ...names, ...header, ...body]
-    return [String(names.length + 1), ...names, note.name, ...header, ...body]
+    for (let i = 0; i < body.length; i++) words.push(body[i])
+    if (isUndeclared) this.#addNames(keyPrefix, words)
+    return words
+  }
+
+  #addNames(keyPrefix: string, words: string[]): void {
+    const { names } = this
+    for (let i = 0; i < names.length; i++) words.push(keyPrefix === '' ? names[i] : keyPrefix + names[i])
   }
 
   /** Returns the answer to each call. */
@@ -94,9 +112,13 @@ export class RedisCommand {
   }
 }
 
-function haveSameRules(calls: readonly RedisCall[]): boolean {
+function areHitsOnSameRules(calls: readonly RedisCall[]): boolean {
   const { rules } = calls[0]
-  return calls.every((call) => call.rules === rules || call.rules.json === rules.json)
+  for (let i = 0; i < calls.length; i++) {
+    const call = calls[i]
+    if (call.operation !== 'hit' || (call.rules !== rules && call.rules.json !== rules.json)) return false
+  }
+  return true
 }
 
 /** Adds the names of a call's states. */
@@ -110,13 +132,22 @@ function addNames({ charges, rules }: RedisCall, keys: RedisKeys, names: string[
 }
 
 /** Returns the arguments of a small program, as hits.lua reads them. */
-function bodyOfHits(calls: readonly RedisCall[]): string[] {
+function bodyOfHits(calls: readonly RedisCall[]): readonly string[] {
   const { charges, rules } = calls[0]
   const cost = charges[0].amount
-  const isSame = calls.every((call) => call.charges.every(({ amount }) => amount === cost))
-  const body = [isSame ? String(cost) : '', ...rules.arguments]
-  if (!isSame) for (const call of calls) for (const { amount } of call.charges) body.push(String(amount))
+  if (haveCost(calls, cost)) return cost === 1 ? rules.hitsOfOne : ['*', String(cost), ...rules.arguments]
+  const body = ['*', '', ...rules.arguments]
+  for (const call of calls) for (const { amount } of call.charges) body.push(String(amount))
   return body
+}
+
+/** True if all charges have this cost. */
+function haveCost(calls: readonly RedisCall[], cost: number): boolean {
+  for (let i = 0; i < calls.length; i++) {
+    const { charges } = calls[i]
+    for (let j = 0; j < charges.length; j++) if (charges[j].amount !== cost) return false
+  }
+  return true
 }
 
 /** Consecutive calls that differ only in their keys. */
@@ -127,25 +158,50 @@ interface Run {
   count: number
 }
 
+/** Numbers that calls share, by their texts. They are sent once. */
+class Shared {
+  readonly texts: string[] = []
+  readonly #places = new Map<string, number>()
+
+  /** Returns the place of a text, from 1 on. */
+  placeOf(text: string): number {
+    let place = this.#places.get(text)
+    if (place === undefined) {
+      place = this.texts.push(text)
+      this.#places.set(text, place)
+    }
+    return place
+  }
+}
+
 /** Returns the arguments of the general program, as general.lua reads them. */
 function bodyOfCalls(calls: readonly RedisCall[]): string[] {
-  const sets = new Map<string, number>()
-  const runs: Run[] = []
+  const sets = new Shared()
+  const terms = new Shared()
+  const runs: string[] = []
   let last: Run | undefined
+  const endRun = (): void => {
+    if (last !== undefined) runs.push(`"${last.operation}",${sets.placeOf(last.rules)},${last.amount},${last.count}`)
+    last = undefined
+  }
   for (const call of calls) {
-    const { operation } = call
+    const { operation, hold } = call
     const rules = call.rules.json
+    if (hold !== undefined) {
+      endRun()
+      runs.push(`"${operation}",${sets.placeOf(rules)},${hold.id},${terms.placeOf(termsOf(operation, call.charges, hold))}`)
+      continue
+    }
     const amount = amountOf(call)
-    if (last !== undefined && operation === last.operation && rules === last.rules && amount === last.amount) {
-      last.count += 1
-    } else {
-      if (!sets.has(rules)) sets.set(rules, sets.size + 1)
+    if (last !== undefined && operation === last.operation && rules === last.rules && amount === last.amount) last.count += 1
+    else {
+      endRun()
       last = { operation, rules, amount, count: 1 }
-      runs.push(last)
     }
   }
-  const runTexts = runs.map(({ operation, rules, amount, count }) => `"${operation}",${sets.get(rules)},${amount},${count}`)
-  return [`{"sets":[${[...sets.keys()].join()}],"runs":[${runTexts.join()}]}`]
+  endRun()
+  const ofHolds = terms.texts.length === 0 ? '' : `,"terms":[${terms.texts.join()}]`
+  return [`{"sets":[${sets.texts.join()}],"runs":[${runs.join()}]${ofHolds}}`]
 }
 
 /** Returns the amount of all charges; a list if they differ, followed by the ends of the states if there are any. */
@@ -154,4 +210,15 @@ function amountOf({ charges }: RedisCall): number | string {
   if (endsAt !== undefined) return `[${[...charges.map((charge) => charge.amount), ...charges.map((charge) => charge.endsAt)]}]`
   for (let i = 1; i < charges.length; i++) if (charges[i].amount !== amount) return `[${charges.map((charge) => charge.amount)}]`
   return amount
+}
+
+/** Returns the amounts and the terms of a hold without its id, as held-operations.lua reads them. */
+function termsOf(operation: Operation, charges: readonly Charge[], { ttlMs, isCharged, most }: HoldTerms): string {
+  let amounts = ''
+  let leasts = ''
+  for (const { amount, least } of charges) {
+    amounts += `${amount},`
+    leasts += `${least ?? -1},`
+  }
+  return operation === 'reserve' ? `[${amounts}${leasts}${ttlMs},${isCharged ? 1 : 0},${most}]` : `[${amounts}${ttlMs}]`
 }

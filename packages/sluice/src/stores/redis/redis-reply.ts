@@ -13,6 +13,8 @@ export function readAnswers(reply: unknown, calls: readonly Call[]): ScriptedAns
   const text = String(reply)
   // JSON.parse would read figures, too, but takes several times as long. Only messages have quotes.
   const list = text.includes('"') ? (JSON.parse(`[${text}]`, infinite) as unknown[]) : figuresIn(text)
+  // A lone call has all of the list.
+  if (calls.length === 1 && typeof list[0] === 'number' && list.length === figureCount(calls[0])) return [list as number[]]
   let at = 0
   const answers: ScriptedAnswer[] = []
   for (const call of calls) {

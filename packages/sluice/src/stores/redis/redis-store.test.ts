@@ -21,7 +21,7 @@ describe('a cluster of three primaries and their replicas', () => {
   for (const [name, connect] of Object.entries(CLUSTER)) {
     const connected = clientFor(connect, () => cluster.it.primaries[0].port)
     storeSuite(name, (clock) => redisStore(connected.it.client, { clock, prefix: freshPrefix() }), {
-      steps: 100,
+      steps: name === 'ioredis' ? roundsOf({ usual: 100, long: 3000 }) : 100,
       decidesInParts: true,
     })
   }

@@ -3,15 +3,18 @@
 
 import { SluiceError, show } from '../../core/errors.ts'
 import type { Rule } from '../../core/rule.ts'
-import { ALGORITHMS } from './program.ts'
+import { ALGORITHMS, FLAGS } from './program.ts'
 
-/** Returns a rule's arguments, all as texts: flags are '1' and '0'. Throws ERR_RULE if there is no translation of the rule. */
+/**
+ * Returns a rule's arguments, all as texts: flags are '1' and '0'. If all flags have their usual values, the arguments have none, and
+ * the algorithm is called plain. Throws ERR_RULE if there is no translation of the rule.
+ */
 export function programArguments({ algorithm, parameters }: Rule): readonly string[] {
   if (!Object.hasOwn(ALGORITHMS, algorithm)) {
     const known = Object.keys(ALGORITHMS).join(', ')
     throw new SluiceError('ERR_RULE', `the Redis program does not know the algorithm ${show(algorithm)}: it knows ${known}`)
   }
-  const names = ALGORITHMS[algorithm].parameters
+  const { parameters: names, translation } = ALGORITHMS[algorithm]
   const wrong = [
     ...names.filter((name) => !Object.hasOwn(parameters, name)),
     ...Object.keys(parameters).filter((name) => !names.includes(name)),
@@ -22,5 +25,9 @@ export function programArguments({ algorithm, parameters }: Rule): readonly stri
       `the Redis program needs a ${algorithm} to have the parameters ${names.join(', ')}: not so with ${wrong.join(', ')}`,
     )
   }
-  return [algorithm, ...names.map((name) => String(Number(parameters[name])))]
+  const flags = FLAGS[translation]
+  const flagNames = Object.keys(flags)
+  const isPlain = flagNames.length > 0 && flagNames.every((name) => parameters[name] === flags[name])
+  const sent = isPlain ? names.filter((name) => !flagNames.includes(name)) : names
+  return [isPlain ? `plain-${algorithm}` : algorithm, ...sent.map((name) => String(Number(parameters[name])))]
 }

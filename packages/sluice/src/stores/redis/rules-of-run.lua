@@ -1,5 +1,5 @@
--- The short ways of the rules of a run. Reads `list`, `listAt` and `ruleCount`: the list has the number of rules after this index,
--- and then the algorithm and the parameters of each rule. Sets these locals:
+-- The short ways of the rules of a run. Reads `list`, `listAt` and `ruleCount`: the list has the algorithm and the parameters of each
+-- rule, from the second place after this index on. Sets these locals:
 -- - way, a to f: the short way of the last rule, and its parameters.
 -- - rules: if there are several rules, a list of these for each rule.
 -- - isShort: true if each rule has a short way.

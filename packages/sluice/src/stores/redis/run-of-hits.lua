@@ -70,7 +70,7 @@ for i = 1, count do
       amount = {}
       for j = 1, ruleCount do amount[j] = costs[costAt + j] + 0 end
     end
-    set = set or { list = list, at = listAt }
+    set = set or { list = list, at = listAt, count = ruleCount }
     answer = longWay('hit', set, first, amount)
   end
   if not answers then return answer end

@@ -24,6 +24,8 @@ interface Numbers {
   readonly name: string
   next: number
   readonly underWay: Set<number>
+  /** No command under way has a lower number. */
+  least: number
   usedMs: number
 }
 
@@ -59,9 +61,11 @@ export class SenderNote {
   #usable(nowMs: number): Numbers | undefined {
     const numbers = this.#numbers
     if (numbers === undefined || nowMs - numbers.usedMs > LIFE_MS / 2) return undefined
+    if (numbers.next - numbers.least < BITS) return numbers
     // The first of the set is the oldest.
-    const [oldest] = numbers.underWay
-    return oldest !== undefined && numbers.next - oldest >= BITS ? undefined : numbers
+    const [oldest = numbers.next] = numbers.underWay
+    numbers.least = oldest
+    return numbers.next - oldest < BITS ? numbers : undefined
   }
 
   #renew(nowMs: number): Numbers {
@@ -70,7 +74,7 @@ export class SenderNote {
     const id = btoa(String.fromCharCode(...bytes))
       .replaceAll('+', '-')
       .replaceAll('/', '_')
-    this.#numbers = { name: this.#nameOf(id), next: 0, underWay: new Set(), usedMs: nowMs }
+    this.#numbers = { name: this.#nameOf(id), next: 0, underWay: new Set(), least: 0, usedMs: nowMs }
     return this.#numbers
   }
 }

@@ -5,6 +5,7 @@
 import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { beforeTests, freshPrefix, realRedis } from '../../../test/redis/real-redis.ts'
+import { BoundedWindow } from '../../algorithms/calendar-window/bounded-window.ts'
 import type { Charge, Operation } from '../../core/call.ts'
 import type { Rule } from '../../core/rule.ts'
 import { SluiceError, slidingWindow, tokenBucket } from '../../index.ts'
@@ -23,6 +24,8 @@ const redis = beforeTests(
 
 const SUBJECTS = ['ada', 'bob', 'eve']
 
+const START_MS = 1_800_000_000_000
+
 /** One copy of the states, under a prefix of its own. */
 class States {
   readonly #rules: readonly Rule[]
@@ -35,7 +38,10 @@ class States {
   }
 
   commandOf(operation: Operation, charges: readonly (readonly Charge[])[]): RedisCommand {
-    const rules = describeRules(this.#rules, this.#keys)
+    const rules = describeRules(
+      this.#rules.map((rule) => rule.around?.(START_MS) ?? rule),
+      this.#keys,
+    )
     return new RedisCommand(
       charges.map((ofCall) => ({ operation, charges: ofCall, rules })),
       this.#keys,
@@ -94,7 +100,7 @@ async function corrupt(copies: readonly States[], rules: readonly Rule[], nowMs:
   }
   if ((await redis.it.type(names[0])) !== 'string') return
   const value = await redis.it.getBuffer(names[0])
-  if (value === null || value.length % 8 !== 0) return
+  if (value === null || value.length === 0 || value.length % 8 !== 0) return
   if (kind === 1) {
     const cut = value.subarray(random.pick([0, 1, 8]))
     for (const name of names) await redis.it.set(name, cut, 'PX', 3_600_000)
@@ -111,7 +117,7 @@ async function compare(rules: readonly Rule[], commands: number, isCorrupted: bo
   const small = new States(rules)
   const general = new States(rules)
   const note = small.note()
-  let nowMs = 1_800_000_000_000
+  let nowMs = START_MS
   for (let step = 0; step < commands; step++) {
     nowMs += random.pick([0, 0, 1, 2, 7, 60, 300, 1100, random.whole(0, 9) === 0 ? -random.whole(1, 900) : 3])
     const same = random.pick([undefined, 1])
@@ -159,7 +165,7 @@ const LARGE: Readonly<Record<string, { rule: Rule; cellsAt: (nowMs: number) => r
 }
 
 test.each(Object.entries(LARGE))('%s is refused', async (_, { rule, cellsAt }) => {
-  const nowMs = 1_800_000_000_000
+  const nowMs = START_MS
   const states = new States([rule])
   const command = states.commandOf('hit', [[{ rule: 0, key: 'ada', amount: 1 }]])
   await states.execute(command, { nowMs })
@@ -170,7 +176,14 @@ test.each(Object.entries(LARGE))('%s is refused', async (_, { rule, cellsAt }) =
   expect(await states.execute(command, { nowMs })).toEqual([expect.stringContaining('is not a state of its rule')])
 })
 
+/** A calendar of short windows: three of them, and times before and after, at which no window fits. */
+const bounded = new BoundedWindow(
+  { name: 'bounded', per: undefined, limit: 5 },
+  { startOfLast: START_MS + 300, startOfThis: START_MS + 1500, startOfNext: START_MS + 2200, endOfNext: START_MS + 6000 },
+)
+
 const SEVERAL: Readonly<Record<string, readonly Rule[]>> = {
+  'a calendar and its end': [bounded, exampleRule('fixed-window')],
   'two fixed windows': [exampleRule('fixed-window'), exampleRule('fixed-window', 'on the clock')],
   'a window and a bucket': [exampleRule('fixed-window'), exampleRule('token-bucket')],
   'one of each without a log': [exampleRule('fixed-window'), exampleRule('sliding-window'), exampleRule('gcra')],
@@ -184,6 +197,7 @@ describe.each([
   ['states as they are', false],
   ['corrupt states', true],
 ])('%s', (_, isCorrupted) => {
+  test('a calendar of short windows', () => compare([bounded], 150, isCorrupted))
   for (const { rule } of Object.values(LARGE)) test(rule.name, () => compare([rule], 150, isCorrupted))
   for (const rule of everyRule()) test(rule.name, () => compare([rule], 150, isCorrupted))
   for (const [name, rules] of Object.entries(SEVERAL)) test(name, () => compare(rules, 80, isCorrupted))

@@ -31,6 +31,15 @@ export function isPlainError(error: unknown): boolean {
   return code === 'SQLITE_ERROR' || errcode === 1
 }
 
+/** The row with the seed and the number of states was deleted or replaced. The tables must be opened again, as after a drop. */
+export class SeedLost extends Error {
+  readonly code = 'SQLITE_ERROR'
+
+  constructor() {
+    super('the row with the seed of the hashes was deleted or replaced')
+  }
+}
+
 /** Sorts an error that ended a transaction before its commit. Nothing was counted. */
 export function sqliteErrorKind(error: unknown): StoreErrorKind {
   return findKind(error)?.[2] ?? 'fatal'

@@ -2,6 +2,7 @@
 
 import type { Clock } from '../../core/clock.ts'
 import type { Cells, WriteFacts } from '../../engines/loaded-states.ts'
+import { storeError } from '../../engines/store-errors.ts'
 import { LockWait } from './lock-wait.ts'
 import { RowBound } from './row-bound.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
@@ -34,6 +35,8 @@ export class SqliteStates {
   readonly #options: StatesOptions
   readonly #wait: LockWait
   #file: OpenFile | undefined
+  /** The seed of the file, for the case that somebody deletes it there. */
+  #seed: Int32Array | undefined
   /** Names of the states that the present call has read, and numbers of the states that it has written and evicted. */
   #read: string[] = []
   #written = 0
@@ -105,23 +108,32 @@ export class SqliteStates {
   }
 
   #open(): OpenFile {
-    this.#file ??= this.#wait.run(() => openFile(this.#options, this.#wait))
+    if (this.#file === undefined) {
+      const seed = this.#seed ?? crypto.getRandomValues(new Int32Array(2))
+      this.#file = this.#wait.run(() => openFile(this.#options, this.#wait, seed))
+      this.#seed = this.#file.table.seed
+    }
     return this.#file
   }
 }
 
-function openFile({ database, table: name, maxKeys, synchronous, random }: StatesOptions, wait: LockWait): OpenFile {
+function openFile(options: StatesOptions, wait: LockWait, seed: Int32Array): OpenFile {
+  const { database, table: name, maxKeys, synchronous, random } = options
   // The store waits for locks by itself.
   database.exec(`PRAGMA busy_timeout = 0; PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}; BEGIN IMMEDIATE`)
+  let table: SqliteTable
+  let isCleared: boolean
   try {
-    makeTables(database, name)
-    const table = new SqliteTable(database, name)
+    makeTables(database, name, seed)
+    table = new SqliteTable(database, name)
+    isCleared = table.clearIfMisplaced()
     database.exec('COMMIT')
-    return { table, bound: new RowBound(table, maxKeys, random), transactions: new SqliteTransactions(database, wait) }
   } catch (error) {
     rollBack(database)
     throw error
   }
+  if (isCleared) throw storeError('refused', `the seed in the table ${name}_meta was lost, so all counts begin anew`)
+  return { table, bound: new RowBound(table, maxKeys, random), transactions: new SqliteTransactions(database, wait) }
 }
 
 function rollBack(database: SqliteDatabase): void {

@@ -1,12 +1,14 @@
 // The tables in SQLite: a row for each state, and one row with the version, the seed and the number of states. Every method is one or a
 // few statements in the caller's transaction.
 // Invariants: the number of states is right after every transaction of a store, for all processes on the file. Rows are sorted by a
-// hash under a secret seed, so that rows next to each other are a random sample, whatever keys clients choose.
+// hash under a secret seed, so that rows next to each other are a random sample, whatever keys clients choose. All rows have been placed
+// by the seed in the file.
 
 import { decodeCells, encodeCells } from '../../engines/state-codec.ts'
 import { storeError } from '../../engines/store-errors.ts'
 import { KeyHash } from '../memory/key-hash.ts'
 import type { SqliteDatabase, SqliteStatement } from './sqlite-database.ts'
+import { SeedLost } from './sqlite-errors.ts'
 
 /** Version of the tables. */
 const VERSION = 1
@@ -34,8 +36,9 @@ export interface NewRow {
   readonly nowMs: number
 }
 
-/** Makes the tables if they do not exist. Runs in a transaction. `table` is an identifier. */
-export function makeTables(database: SqliteDatabase, table: string): void {
+/** Makes the tables if they do not exist. Runs in a transaction. `table` is an identifier. `seed` is used if the file has none. */
+export function makeTables(database: SqliteDatabase, table: string, seed: Int32Array): void {
+  const found = database.prepare('SELECT 1 FROM sqlite_master WHERE type = ? AND name = ? COLLATE NOCASE').get('table', table)
   database.exec(`
     CREATE TABLE IF NOT EXISTS "${table}" (
       hash INTEGER NOT NULL, name TEXT NOT NULL, value BLOB NOT NULL,
@@ -46,14 +49,17 @@ export function makeTables(database: SqliteDatabase, table: string): void {
       only INTEGER PRIMARY KEY CHECK (only = 1), version INTEGER NOT NULL, seed0 INTEGER NOT NULL, seed1 INTEGER NOT NULL,
       states INTEGER NOT NULL
     );`)
-  const [seed0, seed1] = crypto.getRandomValues(new Int32Array(2))
-  database.exec(`INSERT OR IGNORE INTO "${table}_meta" VALUES (1, ${VERSION}, ${seed0}, ${seed1}, 0)`)
+  if (found == null) database.exec(`UPDATE "${table}_meta" SET states = 0`)
+  if (database.prepare(`SELECT 1 FROM "${table}_meta"`).get() != null) return
+  database.exec(`INSERT INTO "${table}_meta" SELECT 1, ${VERSION}, ${seed.join()}, count(*) FROM "${table}"`)
 }
 
 /** Bits of the hash that come from the whole name. The upper bits come from the key. */
 const NAME_BITS = 0xff
 
 interface Statements {
+  readonly first: SqliteStatement
+  readonly clear: SqliteStatement
   readonly read: SqliteStatement
   readonly insert: SqliteStatement
   readonly update: SqliteStatement
@@ -68,6 +74,8 @@ interface Statements {
 }
 
 export class SqliteTable {
+  /** The seed of the hashes. */
+  readonly seed: Int32Array
   readonly #sql: Statements
   readonly #keyHash = new KeyHash()
   #lastName = ''
@@ -78,8 +86,12 @@ export class SqliteTable {
     if (Number(meta.version) !== VERSION) {
       throw storeError('fatal', `the table ${table} has version ${meta.version}, and this version of Sluice needs ${VERSION}`)
     }
-    this.#keyHash.setSeed(Int32Array.of(Number(meta.seed0), Number(meta.seed1)))
+    this.seed = Int32Array.of(Number(meta.seed0), Number(meta.seed1))
+    this.#keyHash.setSeed(this.seed)
+    const ours = `WHERE seed0 = ${this.seed[0]} AND seed1 = ${this.seed[1]}`
     this.#sql = {
+      first: database.prepare(`SELECT hash, name FROM "${table}" LIMIT 1`),
+      clear: database.prepare(`DELETE FROM "${table}"`),
       read: database.prepare(`SELECT value FROM "${table}" WHERE hash = ? AND name = ?`),
       insert: database.prepare(`INSERT INTO "${table}" (hash, name, value, ends_at, share, since) VALUES (?, ?, ?, ?, ?, ?)`),
       update: database.prepare(`UPDATE "${table}" SET value = ?, ends_at = ?, share = ? WHERE hash = ? AND name = ?`),
@@ -89,10 +101,19 @@ export class SqliteTable {
       nth: database.prepare(`SELECT hash FROM "${table}" WHERE hash > ? ORDER BY hash LIMIT 1 OFFSET ?`),
       sweep: database.prepare(`DELETE FROM "${table}" WHERE hash > ? AND hash <= ? AND ends_at <= ?`),
       removed: database.prepare('SELECT changes() AS changes'),
-      count: database.prepare(`SELECT states FROM "${table}_meta"`),
-      addToCount: database.prepare(`UPDATE "${table}_meta" SET states = states + ? RETURNING states`),
-      recount: database.prepare(`UPDATE "${table}_meta" SET states = (SELECT count(*) FROM "${table}") RETURNING states`),
+      count: database.prepare(`SELECT states FROM "${table}_meta" ${ours}`),
+      addToCount: database.prepare(`UPDATE "${table}_meta" SET states = states + ? ${ours} RETURNING states`),
+      recount: database.prepare(`UPDATE "${table}_meta" SET states = (SELECT count(*) FROM "${table}") ${ours} RETURNING states`),
     }
+  }
+
+  /** Deletes all states if they were placed by another seed, which nobody knows any more. Returns true if it did. */
+  clearIfMisplaced(): boolean {
+    const row = this.#sql.first.get() as { readonly hash: number | bigint; readonly name: string } | null | undefined
+    if (row == null || Number(row.hash) === this.#hashOf(row.name)) return false
+    this.#sql.clear.run()
+    this.recount()
+    return true
   }
 
   /** Number of states. */
@@ -203,7 +224,9 @@ export class SqliteTable {
 /** The place before all rows, for `sweep`. */
 export const BEFORE_ALL = LEAST_HASH - 1
 
+/** Every new state passes here. So a process whose seed is not the one of the file adds no state that others do not find. */
 function statesOf(row: unknown): number {
+  if (row == null) throw new SeedLost()
   return Number((row as { readonly states: number | bigint }).states)
 }
 

@@ -3,7 +3,7 @@ import createExpress from 'express'
 // @ts-expect-error: Express 4 under another name comes without types.
 import createExpress4 from 'express4'
 import { expressLimiter } from '../../../src/middleware/express.ts'
-import { askedNode, type Framework, listen, madeOnce } from './framework.ts'
+import { askedNode, type Framework, listen, madeOnce, sendNode } from './framework.ts'
 
 function expressFramework(name: string, create: typeof createExpress): Framework {
   return {
@@ -15,7 +15,11 @@ function expressFramework(name: string, create: typeof createExpress): Framework
       const app = create()
       for (const limiter of limiters.map(madeOnce((options) => expressLimiter(options)))) app.use(limiter)
       app.use((req, res, next) => {
-        handle(askedNode(req)).then(({ status, body }) => res.status(status).send(body), next)
+        handle(askedNode(req)).then((answered) => {
+          res.status(answered.status)
+          if (typeof answered.body === 'string') res.send(answered.body)
+          else sendNode(res, answered)
+        }, next)
       })
       app.use(((error, _req, res, _next) => {
         onError(error)

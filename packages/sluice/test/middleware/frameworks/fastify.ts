@@ -1,11 +1,11 @@
 import type { AddressInfo } from 'node:net'
 import createFastify, { type FastifyInstance } from 'fastify'
 import { fastifyLimiter } from '../../../src/middleware/fastify.ts'
-import { askedNode, type Framework } from './framework.ts'
+import { askedNode, type Framework, nodeBody } from './framework.ts'
 
 export const fastify: Framework = {
   name: 'fastify',
-  asked: ({ raw }) => askedNode(raw),
+  asked: (request) => askedNode(request.raw, request),
   speaksHttp2: true,
   answersWithResponse: false,
   async start({ limiters, handle, onError, http2 }) {
@@ -20,8 +20,8 @@ export const fastify: Framework = {
       method: ['GET', 'HEAD', 'POST', 'OPTIONS'],
       url: '*',
       handler: async (request, reply) => {
-        const { status, body } = await handle(askedNode(request.raw))
-        return reply.code(status).send(body)
+        const answered = await handle(askedNode(request.raw, request))
+        return reply.code(answered.status).send(nodeBody(answered))
       },
     })
     await app.listen({ port: 0, host: '127.0.0.1' })

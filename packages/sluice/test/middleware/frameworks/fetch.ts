@@ -1,6 +1,6 @@
 import { getRequestListener } from '@hono/node-server'
 import { fetchLimiter } from '../../../src/middleware/fetch.ts'
-import { askedWeb, type Framework, listen, madeOnce, serverOf } from './framework.ts'
+import { askedWeb, type Framework, listen, madeOnce, serverOf, webBody } from './framework.ts'
 
 export const fetch: Framework = {
   name: 'fetch',
@@ -10,8 +10,8 @@ export const fetch: Framework = {
   start({ limiters, handle, onError, http2 }) {
     type Handler = (request: Request, env: unknown) => Response | Promise<Response>
     const last: Handler = async (request) => {
-      const { status, body } = await handle(askedWeb(request))
-      return new Response(body, { status })
+      const answered = await handle(askedWeb(request))
+      return new Response(webBody(answered), { status: answered.status })
     }
     const limits = limiters.map(madeOnce((options) => fetchLimiter(options)))
     const limited = limits.reduceRight<Handler>((inner, limit) => limit(inner), last)

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createHttp2Server } from 'node:http2'
 import type { AddressInfo, Server } from 'node:net'
+import { pipeline, Readable } from 'node:stream'
 import type { AnyOptions } from '../../../src/middleware/gate/options.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the same options go to frameworks with different types of requests.
@@ -11,16 +12,23 @@ export type Options = AnyOptions<any>
 
 /** A request of any framework. */
 export interface Asked {
+  /** The framework's own object, as callbacks get it. */
+  readonly own: object
   readonly method: string
   readonly path: string
   header(name: string): string | undefined
+}
+
+export interface Answered {
+  readonly status: number
+  readonly body: string | ReadableStream<Uint8Array>
 }
 
 export interface Application {
   /** Limiters in the order in which a request comes to them. The same object twice is one middleware, mounted twice. */
   readonly limiters: readonly Options[]
   /** Answers a request, or throws. */
-  handle(asked: Asked): Promise<{ readonly status: number; readonly body: string }>
+  handle(asked: Asked): Promise<Answered>
   /** Called by the framework's own error handling, which then answers 500. */
   onError(error: unknown): void
   readonly http2: boolean
@@ -42,17 +50,36 @@ export interface Framework {
   start(application: Application): Promise<Running>
 }
 
-export const askedNode = (request: IncomingMessage): Asked => ({
+export const askedNode = (request: IncomingMessage, own: object = request): Asked => ({
+  own,
   method: request.method ?? '',
   path: request.url ?? '',
   header: (name) => request.headers[name] as string | undefined,
 })
 
-export const askedWeb = (request: Request): Asked => ({
+export const askedWeb = (request: Request, own: object = request): Asked => ({
+  own,
   method: request.method,
   path: new URL(request.url).pathname,
   header: (name) => request.headers.get(name) ?? undefined,
 })
+
+/** The body of a response of node:http. A stream is destroyed if the client disconnects. */
+export function nodeBody({ body }: Answered): string | Readable {
+  return typeof body === 'string' ? body : Readable.fromWeb(body as never)
+}
+
+/** Sends a response of node:http. */
+export function sendNode(response: ServerResponse, answered: Answered): void {
+  const body = nodeBody(answered)
+  if (typeof body === 'string') response.end(body)
+  else pipeline(body, response, () => {})
+}
+
+/** The body of a Response. Some statuses allow none, not even an empty one. */
+export function webBody({ body, status }: Answered): string | ReadableStream<Uint8Array> | null {
+  return status === 204 || status === 304 ? null : body
+}
 
 export async function listen(server: Server): Promise<Running> {
   server.listen(0, '127.0.0.1')

@@ -1,7 +1,7 @@
 import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
 import { honoLimiter } from '../../../src/middleware/hono.ts'
-import { askedWeb, type Framework, listen, madeOnce, serverOf } from './framework.ts'
+import { askedWeb, type Framework, listen, madeOnce, serverOf, webBody } from './framework.ts'
 
 /** Hono on node:http. */
 export const hono: Framework = honoFramework('hono', (app) => getRequestListener(app.fetch))
@@ -17,15 +17,15 @@ export const honoElsewhere: Framework = {
 function honoFramework(name: string, listenerOf: (app: Hono) => unknown): Framework {
   return {
     name,
-    asked: ({ req }) => askedWeb(req.raw),
+    asked: (c) => askedWeb(c.req.raw, c),
     speaksHttp2: true,
     answersWithResponse: false,
     start({ limiters, handle, onError, http2 }) {
       const app = new Hono()
       for (const limiter of limiters.map(madeOnce((options) => honoLimiter(options)))) app.use(limiter)
       app.all('*', async (c) => {
-        const { status, body } = await handle(askedWeb(c.req.raw))
-        return c.body(body, status as 200)
+        const answered = await handle(askedWeb(c.req.raw, c))
+        return c.body(webBody(answered) as string, answered.status as 200)
       })
       app.onError((error, c) => {
         onError(error)

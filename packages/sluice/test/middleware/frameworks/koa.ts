@@ -1,10 +1,10 @@
 import Koa from 'koa'
 import { koaLimiter } from '../../../src/middleware/koa.ts'
-import { askedNode, type Framework, listen, madeOnce, serverOf } from './framework.ts'
+import { askedNode, type Framework, listen, madeOnce, nodeBody, serverOf } from './framework.ts'
 
 export const koa: Framework = {
   name: 'koa',
-  asked: ({ req }) => askedNode(req),
+  asked: (ctx) => askedNode(ctx.req, ctx),
   speaksHttp2: true,
   answersWithResponse: false,
   start({ limiters, handle, onError, http2 }) {
@@ -12,9 +12,9 @@ export const koa: Framework = {
     app.on('error', onError)
     for (const limiter of limiters.map(madeOnce((options) => koaLimiter(options)))) app.use(limiter)
     app.use(async (ctx) => {
-      const { status, body } = await handle(askedNode(ctx.req))
-      ctx.status = status
-      ctx.body = body
+      const answered = await handle(askedNode(ctx.req, ctx))
+      ctx.status = answered.status
+      ctx.body = nodeBody(answered)
     })
     return listen(serverOf(app.callback(), http2))
   },

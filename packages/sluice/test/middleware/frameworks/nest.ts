@@ -1,9 +1,14 @@
 import 'reflect-metadata'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { All, Controller, Module, Req, Res } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { nestLimiter } from '../../../src/middleware/nest.ts'
-import { askedNode, type Framework, madeOnce } from './framework.ts'
+import { askedNode, type Framework, madeOnce, sendNode } from './framework.ts'
+
+interface ExpressResponse {
+  status(code: number): unknown
+  send(body: string): void
+}
 
 export const nest: Framework = {
   name: 'nest',
@@ -12,9 +17,11 @@ export const nest: Framework = {
   answersWithResponse: false,
   async start({ limiters, handle, onError }) {
     class Everything {
-      async answer(req: IncomingMessage, res: { status(code: number): { send(body: string): void } }): Promise<void> {
-        const { status, body } = await handle(askedNode(req))
-        res.status(status).send(body)
+      async answer(req: IncomingMessage, res: ServerResponse & ExpressResponse): Promise<void> {
+        const answered = await handle(askedNode(req))
+        res.status(answered.status)
+        if (typeof answered.body === 'string') res.send(answered.body)
+        else sendNode(res, answered)
       }
     }
     // The output of TypeScript for decorators.

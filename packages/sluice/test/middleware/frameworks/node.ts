@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { nodeLimiter } from '../../../src/middleware/node.ts'
-import { askedNode, type Framework, listen, madeOnce, serverOf } from './framework.ts'
+import { askedNode, type Framework, listen, madeOnce, sendNode, serverOf } from './framework.ts'
 
 export const node: Framework = {
   name: 'node',
@@ -20,9 +20,9 @@ export const node: Framework = {
           steps[step](request, response, (error) => (error === undefined ? take(step + 1) : fail(error)))
           return
         }
-        handle(askedNode(request)).then(({ status, body }) => {
-          response.statusCode = status
-          response.end(body)
+        handle(askedNode(request)).then((answered) => {
+          response.statusCode = answered.status
+          sendNode(response, answered)
         }, fail)
       }
       take(0)

@@ -9,6 +9,8 @@ export const ALGORITHMS: Readonly<Record<string, { readonly translation: number;
   'stepped-meter': { translation: 4, algorithm: 2 },
   'wide-meter': { translation: 4, algorithm: 3 },
   'wide-stepped-meter': { translation: 4, algorithm: 4 },
+  'calendar-window': { translation: 5, algorithm: 1 },
+  concurrency: { translation: 6, algorithm: 1 },
 }
 
 /** The names of the parameters of each translation, in the order in which its function reads them. */
@@ -17,6 +19,8 @@ export const PARAMETERS: readonly (readonly string[])[] = [
   ['limit', 'windowMs'],
   ['limit', 'windowMs', 'isOnClock', 'roundsDown', 'mostUsed'],
   ['limit', 'unitsPerToken', 'drainPerTick', 'tickMs', 'mostUsed', 'rate'],
+  ['limit', 'startOfLast', 'startOfThis', 'startOfNext', 'endOfNext'],
+  ['limit'],
 ]
 
 /** The type of a row. */
@@ -707,7 +711,380 @@ END
 );
 END
 $sluice$`,
+  calendar_window: `CREATE FUNCTION @calendar_window(action int, value float8[], nowMs float8, cost float8, endsAt float8, rules float8[], ruleAt int)
+RETURNS float8[] LANGUAGE plpgsql IMMUTABLE AS $sluice$
+DECLARE
+"limit" CONSTANT float8 := rules[ruleAt + 1];
+"startoflast" CONSTANT float8 := rules[ruleAt + 2];
+"startofthis" CONSTANT float8 := rules[ruleAt + 3];
+"startofnext" CONSTANT float8 := rules[ruleAt + 4];
+"endofnext" CONSTANT float8 := rules[ruleAt + 5];
+waitMs float8 := 0;
+units float8;
+expiresAt float8 := 0;
+used float8 := 0;
+startMs float8 := startOfThis;
+endMs float8 := startOfNext;
+BEGIN
+IF cardinality(value) > 0 THEN
+expiresAt := value[1];
+used := value[2];
+IF cardinality(value) <> 2 OR (expiresAt BETWEEN 0 AND 9007199254740991::float8 AND expiresAt = floor(expiresAt) AND used BETWEEN 0 AND 9007199254740991::float8 AND used = floor(used)) IS NOT TRUE THEN
+RETURN NULL;
+END IF;
+END IF;
+IF nowMs < startOfThis THEN
+startMs := startOfLast;
+endMs := startOfThis;
+ELSIF nowMs >= startOfNext THEN
+startMs := startOfNext;
+endMs := endOfNext;
+END IF;
+IF nowMs < startMs OR nowMs >= endMs THEN
+RETURN '{}';
+END IF;
+IF nowMs >= expiresAt THEN
+expiresAt := 0;
+used := 0;
+ELSIF expiresAt > endMs THEN
+expiresAt := least(expiresAt, nowMs + endMs - startMs);
+END IF;
+IF action <= 2 THEN
+IF cost > "limit" THEN
+waitMs := 'Infinity'::float8;
+ELSIF used <= "limit" - cost THEN
+waitMs := 0;
+ELSE
+waitMs := expiresAt - nowMs;
+END IF;
+IF action = 2 OR (action = 1 AND (waitMs = 0 OR rules[ruleAt - 1] = 1)) THEN
+IF expiresAt = 0 THEN
+expiresAt := endMs;
+END IF;
+used := least(used + cost, 9007199254740991::float8);
+IF action = 2 OR waitMs > 0 THEN
+IF cost > "limit" THEN
+waitMs := 'Infinity'::float8;
+ELSIF used <= "limit" - cost THEN
+waitMs := 0;
+ELSE
+waitMs := expiresAt - nowMs;
+END IF;
+END IF;
+END IF;
+ELSIF action = 3 THEN
+IF expiresAt = 0 THEN
+expiresAt := endMs;
+END IF;
+used := cost;
+ELSE
+IF endsAt IS NULL OR expiresAt <= endsAt THEN
+used := greatest(0, used - cost);
+END IF;
+END IF;
+units := used;
+RETURN ARRAY[waitMs, units] || (
+ARRAY[expiresAt, used]
+);
+END
+$sluice$`,
+  concurrency: `CREATE FUNCTION @concurrency(action int, value float8[], nowMs float8, cost float8, endsAt float8, rules float8[], ruleAt int)
+RETURNS float8[] LANGUAGE plpgsql IMMUTABLE AS $sluice$
+DECLARE
+"limit" CONSTANT float8 := rules[ruleAt + 1];
+waitMs float8 := 0;
+units float8;
+expiresAt float8 := 0;
+unused float8 := 0;
+BEGIN
+IF cardinality(value) > 0 THEN
+expiresAt := value[1];
+unused := value[2];
+IF cardinality(value) <> 2 OR (expiresAt BETWEEN 0 AND 9007199254740991::float8 AND expiresAt = floor(expiresAt) AND unused BETWEEN 0 AND 9007199254740991::float8 AND unused = floor(unused)) IS NOT TRUE THEN
+RETURN NULL;
+END IF;
+END IF;
+IF action <= 2 THEN
+waitMs := CASE WHEN cost > "limit" THEN 'Infinity'::float8 ELSE 0 END;
+IF action = 2 OR (action = 1 AND (waitMs = 0 OR rules[ruleAt - 1] = 1)) THEN
+IF action = 2 OR waitMs > 0 THEN
+waitMs := CASE WHEN cost > "limit" THEN 'Infinity'::float8 ELSE 0 END;
+END IF;
+END IF;
+ELSIF action = 3 THEN
+ELSE
+END IF;
+units := 0;
+RETURN ARRAY[waitMs, units] || (
+ARRAY[expiresAt, unused]
+);
+END
+$sluice$`,
 }
+
+/** The functions for states with holds. */
+export const HELD_FUNCTIONS = [
+  `CREATE FUNCTION @any_rule(action int, before float8[], nowMs float8, amount float8, endsAt float8, rules float8[], ruleAt int)
+RETURNS float8[] LANGUAGE plpgsql IMMUTABLE AS $sluice$
+DECLARE
+answer float8[];
+BEGIN
+IF rules[ruleAt - 2] = 1 THEN
+answer := @fixed_window(action, before, nowMs, amount, endsAt, rules, ruleAt);
+ELSIF rules[ruleAt - 2] = 2 THEN
+answer := @sliding_log(action, before, nowMs, amount, endsAt, rules, ruleAt);
+ELSIF rules[ruleAt - 2] = 3 THEN
+answer := @sliding_window(action, before, nowMs, amount, endsAt, rules, ruleAt);
+ELSIF rules[ruleAt - 2] = 4 THEN
+answer := @meter(action, before, nowMs, amount, endsAt, rules, ruleAt);
+ELSIF rules[ruleAt - 2] = 5 THEN
+answer := @calendar_window(action, before, nowMs, amount, endsAt, rules, ruleAt);
+ELSIF rules[ruleAt - 2] = 6 THEN
+answer := @concurrency(action, before, nowMs, amount, endsAt, rules, ruleAt);
+END IF;
+RETURN answer;
+END
+$sluice$`,
+  `CREATE FUNCTION @holds(value float8[], nowMs float8, rules float8[], ruleAt int, OUT cells float8[], OUT holds float8[], OUT units float8)
+LANGUAGE plpgsql IMMUTABLE AS $sluice$
+DECLARE
+length CONSTANT int := coalesce(cardinality(value), 0);
+count int := 0;
+width int;
+expired int := 0;
+ended int;
+answer float8[];
+BEGIN
+holds := '{}';
+units := 0;
+cells := coalesce(value, '{}');
+IF length > 0 AND value[length] < 0 THEN
+IF value[length] <> floor(value[length]) OR value[length] * 3 <= 2 - length THEN
+cells := NULL;
+RETURN;
+END IF;
+count := - value[length];
+width := length - 2 - 3 * count;
+holds := value[width + 1 : length - 2];
+IF 9007199254740991::float8 < ANY (holds) OR -9007199254740991::float8 > ANY (holds) OR holds <> holds::bigint[]::float8[] THEN
+cells := NULL;
+RETURN;
+END IF;
+cells := array_prepend(value[length - 1], value[2 : width]);
+IF 0 = ALL (cells) THEN
+cells := '{}';
+END IF;
+END IF;
+FOR hold IN 1 .. count LOOP
+IF holds[3 * hold - 2] < 0 OR holds[3 * hold - 1] = 0 OR holds[3 * hold] < 0 THEN
+cells := NULL;
+RETURN;
+END IF;
+IF holds[3 * hold] <= nowMs THEN
+expired := expired + 1;
+ELSE
+units := units + abs(holds[3 * hold - 1]);
+END IF;
+END LOOP;
+IF expired > 0 THEN
+FOR ended IN SELECT i FROM generate_series(1, count) i WHERE holds[3 * i] <= nowMs ORDER BY holds[3 * i], i LOOP
+IF holds[3 * ended - 1] > 0 THEN
+answer := @any_rule(2, cells, holds[3 * ended], holds[3 * ended - 1], NULL, rules, ruleAt);
+IF answer IS NULL THEN
+cells := NULL;
+RETURN;
+END IF;
+IF cardinality(answer) > 0 THEN
+cells := CASE WHEN answer[3] = 0 THEN '{}' ELSE answer[3 :] END;
+END IF;
+END IF;
+END LOOP;
+holds := coalesce((
+SELECT array_agg(holds[i] ORDER BY i) FROM generate_series(1, 3 * count) i WHERE holds[i + 2 - (i + 2) % 3] > nowMs
+), '{}');
+END IF;
+answer := @any_rule(0, cells, nowMs, 1, NULL, rules, ruleAt);
+IF cardinality(answer) = 0 THEN
+cells := '{}';
+RETURN;
+END IF;
+cells := CASE WHEN answer[3] = 0 THEN array_fill(0::float8, ARRAY[cardinality(answer) - 2]) ELSE answer[3 :] END;
+END
+$sluice$`,
+  `CREATE FUNCTION @held_figures(cells float8[], holds float8[], units float8, nowMs float8, amount float8, rules float8[], ruleAt int)
+RETURNS float8[] LANGUAGE plpgsql IMMUTABLE AS $sluice$
+DECLARE
+mostUnits CONSTANT float8 := rules[ruleAt - 3];
+isHeld CONSTANT boolean := rules[ruleAt - 1] = 2;
+seen float8[] := CASE WHEN cells[1] = 0 THEN '{}' ELSE cells END;
+answer float8[];
+waitMs float8;
+over float8;
+endsAt float8;
+hold record;
+BEGIN
+IF isHeld THEN
+over := units + amount - mostUnits;
+waitMs := CASE WHEN over <= 0 THEN 0 ELSE 'Infinity'::float8 END;
+endsAt := 0;
+FOR hold IN
+SELECT abs(holds[3 * i - 1]) AS held, holds[3 * i] AS expiresAt
+FROM generate_series(1, cardinality(holds) / 3) i ORDER BY holds[3 * i]
+LOOP
+endsAt := hold.expiresAt;
+over := over - hold.held;
+IF waitMs > 0 AND over <= 0 AND amount <= mostUnits THEN
+waitMs := least(waitMs, hold.expiresAt - nowMs);
+END IF;
+END LOOP;
+RETURN ARRAY[waitMs, units, endsAt];
+END IF;
+IF units > 0 THEN
+answer := @any_rule(2, seen, nowMs, units, NULL, rules, ruleAt);
+seen := CASE WHEN answer[3] = 0 THEN '{}' ELSE answer[3 :] END;
+END IF;
+answer := @any_rule(0, seen, nowMs, amount, NULL, rules, ruleAt);
+RETURN ARRAY[answer[1], answer[2], answer[3]];
+END
+$sluice$`,
+  `CREATE FUNCTION @held(operation int, charges int, numbers float8[], kept @state[], rules float8[], nowMs float8,
+OUT figures bigint[], OUT changed @state[], OUT failure int)
+LANGUAGE plpgsql IMMUTABLE AS $sluice$
+DECLARE
+cells @state[] := kept;
+holds @state[] := kept;
+units float8[];
+holdId CONSTANT float8 := numbers[4 * charges + 1];
+expiresAt CONSTANT float8 := nowMs + numbers[4 * charges + 2];
+isCharged CONSTANT boolean := numbers[4 * charges + 3] = 1;
+mostHolds CONSTANT float8 := numbers[4 * charges + 4];
+state float8[];
+ofState float8[];
+sum float8;
+ruleAt int;
+amount float8;
+isToHold boolean;
+answer float8[];
+granted float8[] := '{}';
+allowed boolean := true;
+isFull boolean := false;
+heldAt int;
+spent float8;
+endsAt float8;
+BEGIN
+figures := '{}';
+changed := kept;
+FOR charge IN 1 .. charges LOOP
+ruleAt := numbers[4 * charge - 2];
+SELECT each.cells, each.holds, each.units INTO state, ofState, sum
+FROM @holds((kept[charge]).value, nowMs, rules, ruleAt) each;
+IF state IS NULL OR cardinality(state) = 0 THEN
+failure := 2 * (charge - 1) + (state IS NOT NULL)::int;
+RETURN;
+END IF;
+IF operation >= 10 AND NOT EXISTS (SELECT FROM generate_series(1, cardinality(ofState), 3) i WHERE ofState[i] = holdId) THEN
+allowed := false;
+END IF;
+cells[charge].value := state;
+holds[charge].value := ofState;
+units[charge] := sum;
+IF operation IN (0, 1, 9) THEN
+amount := numbers[4 * charge - 1];
+isToHold := operation = 9 AND numbers[4 * charge] >= 0;
+IF isToHold AND cardinality(ofState) / 3 >= mostHolds THEN
+isFull := true;
+END IF;
+answer := @held_figures(state, ofState, sum, nowMs, CASE WHEN isToHold THEN numbers[4 * charge] ELSE amount END, rules, ruleAt);
+allowed := allowed AND answer[1] = 0;
+granted[charge] := CASE WHEN isToHold THEN least(amount, rules[ruleAt - 3] - answer[2]) ELSE 0 END;
+END IF;
+END LOOP;
+IF operation >= 10 AND NOT allowed THEN
+figures := '{0}';
+RETURN;
+END IF;
+allowed := allowed AND NOT isFull;
+FOR charge IN 1 .. charges LOOP
+ruleAt := numbers[4 * charge - 2];
+amount := numbers[4 * charge - 1];
+isToHold := operation = 9 AND numbers[4 * charge] >= 0;
+state := (cells[charge]).value;
+ofState := (holds[charge]).value;
+sum := units[charge];
+answer := NULL;
+spent := NULL;
+IF operation IN (0, 1, 9) THEN
+IF NOT isToHold AND NOT isFull AND (allowed OR rules[ruleAt - 1] = 1) THEN
+spent := amount;
+ELSIF isToHold AND allowed THEN
+ofState := ofState || ARRAY[
+holdId, CASE WHEN isCharged AND rules[ruleAt - 1] <> 2 THEN granted[charge] ELSE - granted[charge] END, expiresAt
+];
+sum := sum + granted[charge];
+END IF;
+ELSIF operation = 3 THEN
+spent := amount;
+ELSIF operation = 4 THEN
+answer := @any_rule(3, CASE WHEN state[1] = 0 THEN '{}' ELSE state END, nowMs, greatest(0, amount - sum), NULL, rules, ruleAt);
+ELSIF operation = 5 THEN
+answer := @any_rule(4, CASE WHEN state[1] = 0 THEN '{}' ELSE state END, nowMs, amount, nullif(numbers[4 * charge], -1), rules, ruleAt);
+ELSIF operation >= 10 THEN
+SELECT i INTO heldAt FROM generate_series(1, cardinality(ofState), 3) i WHERE ofState[i] = holdId LIMIT 1;
+IF operation = 12 THEN
+ofState[heldAt + 2] := expiresAt;
+ELSE
+IF operation = 10 AND rules[ruleAt - 1] <> 2 THEN
+spent := CASE WHEN amount < 0 THEN abs(ofState[heldAt + 1]) ELSE nullif(amount, 0) END;
+END IF;
+ofState := ofState[: heldAt - 1] || ofState[heldAt + 3 :];
+END IF;
+END IF;
+IF spent IS NOT NULL THEN
+answer := @any_rule(2, CASE WHEN state[1] = 0 THEN '{}' ELSE state END, nowMs, spent, NULL, rules, ruleAt);
+END IF;
+IF answer IS NOT NULL THEN
+state := CASE WHEN answer[3] = 0 THEN array_fill(0::float8, ARRAY[cardinality(answer) - 2]) ELSE answer[3 :] END;
+END IF;
+IF operation < 10 THEN
+answer := @held_figures(state, ofState, sum, nowMs, CASE WHEN isToHold THEN numbers[4 * charge] ELSE amount END, rules, ruleAt);
+IF operation IN (0, 1, 2, 9) THEN
+figures := figures || ARRAY[
+answer[2],
+CASE WHEN allowed AND operation <> 2 THEN 0 WHEN answer[1] = 'Infinity' THEN -1 ELSE answer[1] END,
+CASE WHEN answer[3] = 0 THEN 0 ELSE answer[3] - nowMs END
+]::bigint[];
+ELSIF charge = 1 THEN
+figures := ARRAY[CASE WHEN operation = 8 THEN answer[3] ELSE answer[2] END]::bigint[];
+END IF;
+END IF;
+IF cardinality(ofState) = 0 THEN
+changed[charge].value := CASE WHEN state[1] = 0 THEN '{}' ELSE state END;
+changed[charge].ends_at := state[1];
+ELSE
+endsAt := state[1];
+FOR hold IN 1 .. cardinality(ofState) / 3 LOOP
+endsAt := greatest(endsAt, ofState[3 * hold]);
+IF ofState[3 * hold - 1] > 0 THEN
+endsAt := greatest(endsAt, ofState[3 * hold] + 2 * rules[ruleAt - 4], state[1] + rules[ruleAt - 4]);
+END IF;
+END LOOP;
+changed[charge].value := array_prepend(endsAt, state[2 :]) || ofState || ARRAY[state[1], - cardinality(ofState) / 3];
+changed[charge].ends_at := endsAt;
+END IF;
+END LOOP;
+IF operation = 1 THEN
+figures := figures || nowMs::bigint;
+ELSIF operation = 9 THEN
+IF NOT allowed THEN
+granted := array_fill(0::float8, ARRAY[charges]);
+END IF;
+figures := figures || granted::bigint[] || ARRAY[nowMs, CASE WHEN isFull THEN 2 WHEN allowed THEN 1 ELSE 0 END]::bigint[];
+ELSIF operation >= 10 THEN
+figures := '{1}';
+END IF;
+END
+$sluice$`,
+]
 
 /** The function that decides any calls. */
 export const CALLS = `CREATE FUNCTION @calls(names text, calls float8[], rules float8[], readsOnly boolean, isDurable boolean, givenMs float8)
@@ -734,6 +1111,13 @@ ruleAt int;
 before float8[];
 answer float8[];
 failedCharge int;
+failure int;
+mayHaveHolds boolean;
+haveHolds boolean;
+kept @state[];
+changed @state[];
+ofHeld bigint[];
+answerOfHeld bigint;
 BEGIN
 IF NOT readsOnly THEN
 ignored := set_config('lock_timeout', '@lockMs', true);
@@ -745,15 +1129,50 @@ SELECT each.name, '{}', 0 FROM unnest(rowNames) each (name)
 ON CONFLICT (name) DO UPDATE SET ends_at = 0 WHERE false;
 END IF;
 nowMs := coalesce(givenMs, floor(EXTRACT(epoch FROM clock_timestamp()) * 1000)::float8);
-SELECT array_agg(ROW(each.name, kept.value, -1)::@state), count(*) FILTER (WHERE cardinality(kept.value) = 0)
-INTO states, emptyRows
+SELECT array_agg(ROW(each.name, loaded.value, -1)::@state), count(*) FILTER (WHERE cardinality(loaded.value) = 0),
+coalesce(bool_or(loaded.value[cardinality(loaded.value)] < 0), false)
+INTO states, emptyRows, mayHaveHolds
 FROM unnest(rowNames) each (name)
-LEFT JOIN LATERAL (SELECT stored.value FROM @table stored WHERE stored.name = each.name OFFSET 0) kept ON true;
+LEFT JOIN LATERAL (SELECT stored.value FROM @table stored WHERE stored.name = each.name OFFSET 0) loaded ON true;
 WHILE callAt <= cardinality(calls) LOOP
 operation := calls[callAt];
 charges := calls[callAt + 1];
 firstAt := callAt + 2;
 callAt := firstAt + 4 * charges;
+haveHolds := operation >= 9;
+IF haveHolds THEN
+callAt := callAt + 4;
+mayHaveHolds := true;
+ELSIF mayHaveHolds AND operation <> 6 THEN
+FOR charge IN 0 .. charges - 1 LOOP
+before := (states[calls[firstAt + 4 * charge]::int]).value;
+haveHolds := haveHolds OR coalesce(before[cardinality(before)] < 0, false);
+END LOOP;
+END IF;
+IF haveHolds THEN
+kept := '{}';
+FOR charge IN 0 .. charges - 1 LOOP
+kept[charge + 1] := states[calls[firstAt + 4 * charge]::int];
+END LOOP;
+SELECT each.figures, each.changed, each.failure INTO ofHeld, changed, failure
+FROM @held(operation, charges, calls[firstAt : callAt - 1], kept, rules, nowMs) each;
+IF failure IS NOT NULL THEN
+ofHeld := ARRAY[-2 - failure];
+ELSIF operation <> 2 AND operation NOT IN (7, 8) THEN
+FOR charge IN 1 .. charges LOOP
+rowAt := calls[firstAt + 4 * charge - 4];
+before := (states[rowAt]).value;
+CONTINUE WHEN (changed[charge]).value = before;
+emptyRows := emptyRows + (cardinality((changed[charge]).value) = 0)::int - (cardinality(before) = 0)::int;
+states[rowAt] := changed[charge];
+END LOOP;
+END IF;
+FOREACH answerOfHeld IN ARRAY ofHeld LOOP
+figureCount := figureCount + 1;
+figures[figureCount] := answerOfHeld;
+END LOOP;
+CONTINUE;
+END IF;
 passes := CASE WHEN charges > 1 AND operation IN (0, 1, 5) THEN 2 ELSE 1 END;
 allowed := true;
 failedCharge := NULL;
@@ -791,8 +1210,12 @@ ELSIF rules[ruleAt - 2] = 3 THEN
 answer := @sliding_window(action, before, nowMs, calls[chargeAt + 2], nullif(calls[chargeAt + 3], -1), rules, ruleAt);
 ELSIF rules[ruleAt - 2] = 4 THEN
 answer := @meter(action, before, nowMs, calls[chargeAt + 2], nullif(calls[chargeAt + 3], -1), rules, ruleAt);
+ELSIF rules[ruleAt - 2] = 5 THEN
+answer := @calendar_window(action, before, nowMs, calls[chargeAt + 2], nullif(calls[chargeAt + 3], -1), rules, ruleAt);
+ELSIF rules[ruleAt - 2] = 6 THEN
+answer := @concurrency(action, before, nowMs, calls[chargeAt + 2], nullif(calls[chargeAt + 3], -1), rules, ruleAt);
 END IF;
-IF answer IS NULL THEN
+IF answer[1] IS NULL THEN
 failedCharge := charge;
 EXIT;
 END IF;
@@ -831,7 +1254,7 @@ EXIT WHEN failedCharge IS NOT NULL;
 END LOOP;
 IF failedCharge IS NOT NULL THEN
 figureCount := figuresBefore + 1;
-figures[figureCount] := -2 - failedCharge;
+figures[figureCount] := CASE WHEN answer IS NULL THEN -2 ELSE -3 END - 2 * failedCharge;
 ELSIF operation = 1 THEN
 figureCount := figureCount + 1;
 figures[figureCount] := nowMs;
@@ -862,7 +1285,7 @@ ignored CONSTANT text := concat(
 set_config('lock_timeout', '@lockMs', true),
 CASE WHEN NOT isDurable THEN set_config('synchronous_commit', 'off', true) END
 );
-ruleAt CONSTANT int := 3;
+ruleAt CONSTANT int := 5;
 nowMs float8;
 before float8[];
 isKept boolean;
@@ -871,6 +1294,12 @@ BEGIN
 LOOP
 SELECT kept.value INTO before FROM @table kept WHERE kept.name = rowName FOR UPDATE;
 isKept := FOUND;
+IF before[cardinality(before)] < 0 THEN
+RETURN @calls(
+rowName, ARRAY[CASE WHEN action = 1 THEN 0 ELSE action + 1 END, 1, 1, ruleAt, amount, coalesce(endsAt, -1)], rules,
+false, isDurable, givenMs
+);
+END IF;
 nowMs := coalesce(givenMs, floor(EXTRACT(epoch FROM clock_timestamp()) * 1000)::float8);
 IF rules[ruleAt - 2] = 1 THEN
 answer := @fixed_window(action, before, nowMs, amount, endsAt, rules, ruleAt);
@@ -880,9 +1309,13 @@ ELSIF rules[ruleAt - 2] = 3 THEN
 answer := @sliding_window(action, before, nowMs, amount, endsAt, rules, ruleAt);
 ELSIF rules[ruleAt - 2] = 4 THEN
 answer := @meter(action, before, nowMs, amount, endsAt, rules, ruleAt);
+ELSIF rules[ruleAt - 2] = 5 THEN
+answer := @calendar_window(action, before, nowMs, amount, endsAt, rules, ruleAt);
+ELSIF rules[ruleAt - 2] = 6 THEN
+answer := @concurrency(action, before, nowMs, amount, endsAt, rules, ruleAt);
 END IF;
-IF answer IS NULL THEN
-RETURN '-2';
+IF answer[1] IS NULL THEN
+RETURN CASE WHEN answer IS NULL THEN '-2' ELSE '-3' END;
 ELSIF isKept THEN
 IF answer[3] = 0 THEN
 DELETE FROM @table kept WHERE kept.name = rowName;

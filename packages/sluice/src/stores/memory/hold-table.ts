@@ -1,0 +1,241 @@
+// The open holds of all states of a memory store, in typed arrays. A hold belongs to the row with the same fingerprint.
+// It is a hash table with chaining: a hold is an entry, and the entries of a bucket are a chain. An entry that is free is in the
+// chain of free entries.
+
+import { type Holds, lastsUntil, type NewHold } from '../../core/holds.ts'
+
+const SMALLEST = 64
+
+/** The end of a chain. */
+const NONE = -1
+
+export class HoldTable {
+  readonly #most: number
+  /** The first entry of each bucket. */
+  #heads = new Int32Array(SMALLEST).fill(NONE)
+  /** The next entry of the same chain. */
+  #next = new Int32Array(SMALLEST)
+  #lo = new Int32Array(SMALLEST)
+  #hi = new Int32Array(SMALLEST)
+  #ids = new Float64Array(SMALLEST)
+  /** Units of each hold; negative if they are released when it expires. */
+  #units = new Float64Array(SMALLEST)
+  #expiresAt = new Float64Array(SMALLEST)
+  /** The time until which each hold may count: its end, and the time for which a charge at its end counts. */
+  #lastsUntil = new Float64Array(SMALLEST)
+  #free = NONE
+  /** Number of entries that were ever used. */
+  #used = 0
+  #count = 0
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** Number of open holds. */
+  get count(): number {
+    return this.#count
+  }
+
+  get isFull(): boolean {
+    return this.#count >= this.#most
+  }
+
+  get bytes(): number {
+    return this.#heads.length * 4 + this.#next.length * (3 * 4 + 4 * 8)
+  }
+
+  /** Returns the time until which a row is needed that ends at `endsAt` and has holds. */
+  lastsUntil(lo: number, hi: number, endsAt: number): number {
+    let until = endsAt
+    for (let entry = this.first(lo, hi); entry >= 0; entry = this.next(entry)) {
+      // A hold that is charged when it expires lasts for two windows after it, and lets a bucket in debt end a window later.
+      const windowMs = (this.#lastsUntil[entry] - this.#expiresAt[entry]) / 2
+      until = Math.max(until, this.#lastsUntil[entry], endsAt + windowMs)
+    }
+    return until
+  }
+
+  dropAll(lo: number, hi: number): void {
+    for (let entry = this.first(lo, hi); entry >= 0; entry = this.first(lo, hi)) this.drop(entry)
+  }
+
+  first(lo: number, hi: number): number {
+    return this.#matching(this.#heads[this.#bucket(lo)], lo, hi)
+  }
+
+  next(entry: number): number {
+    return this.#matching(this.#next[entry], this.#lo[entry], this.#hi[entry])
+  }
+
+  id(entry: number): number {
+    return this.#ids[entry]
+  }
+
+  units(entry: number): number {
+    return this.#units[entry]
+  }
+
+  expiresAt(entry: number): number {
+    return this.#expiresAt[entry]
+  }
+
+  /** Adds a hold of a row. It may count until `lastsUntil`. */
+  add(lo: number, hi: number, { id, units, expiresAt, isCharged }: NewHold, lastsUntil: number): void {
+    const entry = this.#take()
+    this.#lo[entry] = lo
+    this.#hi[entry] = hi
+    this.#ids[entry] = id
+    this.#units[entry] = isCharged ? units : -units
+    this.extend(entry, expiresAt, lastsUntil)
+    const bucket = this.#bucket(lo)
+    this.#next[entry] = this.#heads[bucket]
+    this.#heads[bucket] = entry
+    this.#count += 1
+  }
+
+  extend(entry: number, expiresAt: number, lastsUntil: number): void {
+    this.#expiresAt[entry] = expiresAt
+    this.#lastsUntil[entry] = lastsUntil
+  }
+
+  drop(entry: number): void {
+    const bucket = this.#bucket(this.#lo[entry])
+    const next = this.#next[entry]
+    if (this.#heads[bucket] === entry) this.#heads[bucket] = next
+    else {
+      let before = this.#heads[bucket]
+      while (this.#next[before] !== entry) before = this.#next[before]
+      this.#next[before] = next
+    }
+    this.#next[entry] = this.#free
+    this.#free = entry
+    this.#count -= 1
+  }
+
+  #bucket(lo: number): number {
+    return lo & (this.#heads.length - 1)
+  }
+
+  /** Returns the first entry of a row from `entry` on, in the same chain. */
+  #matching(entry: number, lo: number, hi: number): number {
+    let at = entry
+    while (at >= 0 && (this.#lo[at] !== lo || this.#hi[at] !== hi)) at = this.#next[at]
+    return at
+  }
+
+  /** Takes a free entry. */
+  #take(): number {
+    if (this.#free !== NONE) {
+      const entry = this.#free
+      this.#free = this.#next[entry]
+      return entry
+    }
+    if (this.#used === this.#next.length) this.#grow()
+    return this.#used++
+  }
+
+  /** Doubles the table. All entries are in use. */
+  #grow(): void {
+    const size = this.#next.length * 2
+    this.#next = new Int32Array(size)
+    this.#lo = longer(this.#lo, size)
+    this.#hi = longer(this.#hi, size)
+    this.#ids = longer(this.#ids, size)
+    this.#units = longer(this.#units, size)
+    this.#expiresAt = longer(this.#expiresAt, size)
+    this.#lastsUntil = longer(this.#lastsUntil, size)
+    this.#heads = new Int32Array(size).fill(NONE)
+    for (let entry = 0; entry < this.#used; entry++) {
+      const bucket = this.#bucket(this.#lo[entry])
+      this.#next[entry] = this.#heads[bucket]
+      this.#heads[bucket] = entry
+    }
+  }
+}
+
+function longer<A extends Int32Array | Float64Array>(array: A, length: number): A {
+  const copy = new (array.constructor as new (length: number) => A)(length)
+  copy.set(array)
+  return copy
+}
+
+/** The holds of one row. The object is reused for the row of each call. */
+export class RowHolds implements Holds {
+  lo = 0
+  hi = 0
+  readonly #table: HoldTable
+  readonly windowMs: number
+
+  constructor(table: HoldTable, windowMs: number) {
+    this.#table = table
+    this.windowMs = windowMs
+  }
+
+  get isFull(): boolean {
+    return this.#table.isFull
+  }
+
+  get length(): number {
+    let length = 0
+    for (let hold = this.first(); hold >= 0; hold = this.next(hold)) length += 1
+    return length
+  }
+
+  get units(): number {
+    let units = 0
+    for (let hold = this.first(); hold >= 0; hold = this.next(hold)) units += this.unitsOf(hold)
+    return units
+  }
+
+  first(): number {
+    return this.#table.first(this.lo, this.hi)
+  }
+
+  next(hold: number): number {
+    return this.#table.next(hold)
+  }
+
+  find(id: number): number {
+    for (let hold = this.first(); hold >= 0; hold = this.next(hold)) if (this.#table.id(hold) === id) return hold
+    return -1
+  }
+
+  unitsOf(hold: number): number {
+    return Math.abs(this.#table.units(hold))
+  }
+
+  expiresAt(hold: number): number {
+    return this.#table.expiresAt(hold)
+  }
+
+  isCharged(hold: number): boolean {
+    return this.#table.units(hold) > 0
+  }
+
+  facts(hold: number): NewHold {
+    const table = this.#table
+    return { id: table.id(hold), units: this.unitsOf(hold), expiresAt: table.expiresAt(hold), isCharged: this.isCharged(hold) }
+  }
+
+  add(hold: NewHold): void {
+    this.#table.add(this.lo, this.hi, hold, lastsUntil(hold.expiresAt, hold.isCharged, this.windowMs))
+  }
+
+  extend(hold: number, expiresAt: number): void {
+    this.#table.extend(hold, expiresAt, lastsUntil(expiresAt, this.isCharged(hold), this.windowMs))
+  }
+
+  drop(hold: number): void {
+    this.#table.drop(hold)
+  }
+
+  firstExpired(nowMs: number): number {
+    let first = -1
+    for (let hold = this.first(); hold >= 0; hold = this.next(hold)) {
+      const expiresAt = this.expiresAt(hold)
+      if (expiresAt <= nowMs && (first < 0 || expiresAt < this.expiresAt(first))) first = hold
+    }
+    return first
+  }
+}

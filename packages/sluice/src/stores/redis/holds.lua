@@ -1,0 +1,138 @@
+-- Translation of core/holds.ts. The holds of a state are bytes: three numbers for each, its id, its units (negative if they are
+-- released when it expires), and its end. They stay bytes, because the holds of a key may be many, and a call needs few of them.
+-- `units` is the sum of all units. No hold ends before `firstEnd`, and `lastEnd` is the time after which nobody needs any of them.
+
+local HOLD_BYTES = 24
+local FORM = 1
+
+-- A value with holds: the value of the state alone, or nothing if it is that of a key that was never hit; the holds; their sum and
+-- their bounds; the number of bytes before the holds; and the number of this form. No other value has such a length.
+local function mayHaveHolds(value)
+  return #value % 8 == 2
+end
+
+-- Returns the holds in a value, and the value of the state alone, or false.
+local function splitHolds(value)
+  local length = #value
+  if length < 50 then refuseValue() end
+  local before, form = string.byte(value, length - 1, length)
+  local bytes = length - 26 - before
+  if form ~= FORM or bytes < HOLD_BYTES or bytes % HOLD_BYTES ~= 0 then refuseValue() end
+  local units, firstEnd, lastEnd = struct.unpack('<ddd', value, length - 25)
+  if not (isWhole(units) and isWhole(firstEnd) and isWhole(lastEnd)) or units == 0 then refuseValue() end
+  local holds = { bytes = string.sub(value, before + 1, before + bytes), units = units, firstEnd = firstEnd, lastEnd = lastEnd }
+  return holds, before > 0 and string.sub(value, 1, before)
+end
+
+local function joinHolds(value, holds)
+  local bounds = struct.pack('<ddd', holds.units, holds.firstEnd, holds.lastEnd)
+  return value .. holds.bytes .. bounds .. string.char(#value, FORM)
+end
+
+-- Returns id, units and end of the hold whose bytes begin after the index `at`.
+local function holdAt(holds, at)
+  local id, units, expiresAt = struct.unpack('<ddd', holds.bytes, at + 1)
+  if not (isWhole(math.abs(units)) and isWhole(expiresAt)) or units == 0 then refuseValue() end
+  return id, units, expiresAt
+end
+
+-- Returns the index before the hold with this id; nil if there is none.
+local function findHold(holds, id)
+  local bytes, from = struct.pack('<d', id), 1
+  while true do
+    local at = string.find(holds.bytes, bytes, from, true)
+    if not at then return nil end
+    if (at - 1) % HOLD_BYTES == 0 then return at - 1 end
+    from = at + 1
+  end
+end
+
+-- A hold that is charged when it expires counts for a while after it.
+local function endOfHold(rule, units, expiresAt)
+  return expiresAt + (units > 0 and 2 * rule.windowMs or 0)
+end
+
+local function noteEnd(rule, holds, units, expiresAt)
+  holds.firstEnd = math.min(holds.firstEnd, expiresAt)
+  holds.lastEnd = math.max(holds.lastEnd, endOfHold(rule, units, expiresAt))
+end
+
+-- Finds `lastEnd` again after the hold that ended last was dropped or changed.
+local function findLastEnd(rule, holds, units, expiresAt)
+  if endOfHold(rule, units, expiresAt) < holds.lastEnd then return end
+  holds.lastEnd = 0
+  for at = 0, #holds.bytes - 1, HOLD_BYTES do
+    local _, unitsOf, endOf = holdAt(holds, at)
+    holds.lastEnd = math.max(holds.lastEnd, endOfHold(rule, unitsOf, endOf))
+  end
+end
+
+local function addHold(rule, state, id, units, expiresAt)
+  local holds = state.holds or { bytes = '', units = 0, firstEnd = MAX, lastEnd = 0 }
+  holds.bytes = holds.bytes .. struct.pack('<ddd', id, units, expiresAt)
+  holds.units = holds.units + math.abs(units)
+  noteEnd(rule, holds, units, expiresAt)
+  state.holds = holds
+end
+
+local function extendHold(rule, holds, at, newEnd)
+  local id, units, expiresAt = holdAt(holds, at)
+  local hold = struct.pack('<ddd', id, units, newEnd)
+  holds.bytes = string.sub(holds.bytes, 1, at) .. hold .. string.sub(holds.bytes, at + HOLD_BYTES + 1)
+  findLastEnd(rule, holds, units, expiresAt)
+  noteEnd(rule, holds, units, newEnd)
+end
+
+local function dropHold(rule, state, at)
+  local holds = state.holds
+  local _, units, expiresAt = holdAt(holds, at)
+  holds.bytes = string.sub(holds.bytes, 1, at) .. string.sub(holds.bytes, at + HOLD_BYTES + 1)
+  holds.units = holds.units - math.abs(units)
+  findLastEnd(rule, holds, units, expiresAt)
+  if holds.bytes == '' then state.holds = false end
+end
+
+local function countHolds(state)
+  return state.holds and #state.holds.bytes / HOLD_BYTES or 0
+end
+
+-- Returns units and end of every hold, those that end first at the front.
+local function holdsByEnd(holds)
+  local list = {}
+  for at = 0, #holds.bytes - 1, HOLD_BYTES do
+    local _, units, expiresAt = holdAt(holds, at)
+    list[#list + 1] = { units = units, expiresAt = expiresAt, at = at }
+  end
+  table.sort(list, function(a, b)
+    if a.expiresAt ~= b.expiresAt then return a.expiresAt < b.expiresAt end
+    return a.at < b.at
+  end)
+  return list
+end
+
+-- Drops the holds that have expired. Returns them, those that ended first at the front.
+local function dropExpired(rule, state, nowMs)
+  local holds = state.holds
+  local expired, kept = {}, {}
+  local left = { units = 0, firstEnd = MAX, lastEnd = 0 }
+  for _, hold in ipairs(holdsByEnd(holds)) do
+    if hold.expiresAt <= nowMs then
+      expired[#expired + 1] = hold
+    else
+      kept[#kept + 1] = hold.at
+      left.units = left.units + math.abs(hold.units)
+      noteEnd(rule, left, hold.units, hold.expiresAt)
+    end
+  end
+  table.sort(kept)
+  for i, at in ipairs(kept) do kept[i] = string.sub(holds.bytes, at + 1, at + HOLD_BYTES) end
+  left.bytes = table.concat(kept)
+  state.holds = #kept > 0 and left
+  return expired
+end
+
+-- The end of a state with holds. A hold that is charged when it expires lets a bucket in debt end later.
+local function endWithHolds(rule, state)
+  if not state.holds then return state[1] end
+  return math.max(state[1] == 0 and 0 or state[1] + rule.windowMs, state.holds.lastEnd)
+end

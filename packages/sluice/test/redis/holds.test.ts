@@ -1,0 +1,221 @@
+// Holds in Redis: the expiry and the bytes of keys, damaged values, and programs of an earlier version that meet them.
+
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { Redis } from 'ioredis'
+import { describe, expect, test } from 'vitest'
+import type { HoldTerms } from '../../src/core/call.ts'
+import type { Rule } from '../../src/core/rule.ts'
+import type { Tally } from '../../src/core/store.ts'
+import { concurrency, fixedWindow, slidingLog, slidingWindow, tokenBucket } from '../../src/index.ts'
+import { ALGORITHMS } from '../../src/stores/redis/program.ts'
+import { describeRules, RedisCommand } from '../../src/stores/redis/redis-command.ts'
+import { RedisKeys } from '../../src/stores/redis/redis-keys.ts'
+import { redisStore } from '../../src/stores/redis/redis-store.ts'
+import { everyRule, fakeClock } from '../../src/testing/index.ts'
+import { beforeTests, freshPrefix, realRedis } from './real-redis.ts'
+
+const server = realRedis()
+const redis = beforeTests(
+  async () => {
+    const client = new Redis(server.it.port, '127.0.0.1')
+    await client.ping()
+    return client
+  },
+  (client) => client.disconnect(),
+)
+
+const HOUR_MS = 3_600_000
+/** A key outlives its state by this time. */
+const GRACE_MS = 1000
+
+const terms = (id: number, ttlMs = 60_000, isCharged = true): HoldTerms => ({ id, ttlMs, isCharged, most: 2000 })
+
+function setUp(rule: Rule, options = {}) {
+  const prefix = freshPrefix()
+  const keys = new RedisKeys(prefix)
+  const tally: Tally = redisStore(redis.it, { prefix, ...options }).tally([rule])
+  const charge = (amount: number, least?: number) => ({ rule: 0, key: 'ada', amount, ...(least !== undefined && { least }) })
+  return {
+    prefix,
+    name: keys.startOf('ada') + keys.endOf(rule),
+    hit: async () => tally.ask({ operation: 'hit', charges: [charge(1)] }),
+    get: async () => (await tally.ask({ operation: 'get', charges: [charge(0)] }))[0],
+    reset: async () => tally.ask({ operation: 'reset', charges: [charge(0)] }),
+    reserve: async (hold: HoldTerms, units = 1) => tally.ask({ operation: 'reserve', charges: [charge(units, units)], hold }),
+    settle: async (id: number, units = -1) =>
+      (await tally.ask({ operation: 'settle', charges: [charge(units)], hold: terms(id) }))[0],
+  }
+}
+
+/** The bytes of a value: a text, or all elements of a list. */
+async function bytesOf(name: string): Promise<Buffer> {
+  const isList = (await redis.it.type(name)) === 'list'
+  return isList ? Buffer.concat(await redis.it.lrangeBuffer(name, 0, -1)) : ((await redis.it.getBuffer(name)) ?? Buffer.alloc(0))
+}
+
+describe('the expiry of a key', () => {
+  test.each([...everyRule().filter(({ countsDenied }) => !countsDenied)])(
+    'covers the charge of a hold that expires: $name',
+    async (rule) => {
+      const { name, reserve, settle } = setUp(rule)
+      await reserve(terms(1))
+      expect(await redis.it.pttl(name)).toBeGreaterThan(60_000 + rule.windowMs)
+      expect(await redis.it.pttl(name)).toBeLessThanOrEqual(60_000 + 2 * rule.windowMs + GRACE_MS)
+      expect(await settle(1)).toBe(1)
+      // The expiry may stay that of the hold, if it is at most ten minutes late.
+      expect(await redis.it.pttl(name)).toBeGreaterThan(GRACE_MS / 2)
+      expect(await redis.it.pttl(name)).toBeLessThanOrEqual(60_000 + 2 * rule.windowMs + GRACE_MS)
+    },
+  )
+
+  test('is that of the state again when the last hold of a long time has ended', async () => {
+    const { name, reserve, settle } = setUp(fixedWindow({ limit: 5, window: 60_000 }))
+    await reserve(terms(1, HOUR_MS))
+    expect(await redis.it.pttl(name)).toBeGreaterThan(HOUR_MS + 60_000)
+    expect(await settle(1)).toBe(1)
+    expect(await redis.it.pttl(name)).toBeGreaterThan(59_000)
+    expect(await redis.it.pttl(name)).toBeLessThanOrEqual(60_000 + GRACE_MS)
+  })
+
+  test.each([
+    fixedWindow({ limit: 5, window: 1000 }),
+    fixedWindow({ limit: 5, window: 1000, anchor: 'clock' }),
+    slidingWindow({ limit: 5, window: 1000 }),
+    slidingWindow({ limit: 5, window: 1000, round: 'none' }),
+  ])('is left by the short way of a window, which the long way would not do: $name', async (rule) => {
+    const { name, reserve, settle } = setUp(rule)
+    await reserve(terms(1))
+    expect(await settle(1)).toBe(1)
+    expect(await redis.it.pttl(name)).toBeGreaterThan(50_000)
+  })
+
+  test('covers a window that was opened while others held', async () => {
+    const { name, reserve, settle } = setUp(fixedWindow({ limit: 5, window: HOUR_MS }))
+    await reserve(terms(1, 1000, false))
+    await reserve(terms(2, 1000, false))
+    expect(await settle(1)).toBe(1)
+    expect(await redis.it.pttl(name)).toBeGreaterThan(HOUR_MS - 1000)
+  })
+
+  test('is that of the hold, if it is released', async () => {
+    const { name, reserve } = setUp(concurrency({ limit: 5, ttl: '1h' }))
+    await reserve(terms(1, 60_000))
+    expect(await redis.it.pttl(name)).toBeGreaterThan(59_000)
+    expect(await redis.it.pttl(name)).toBeLessThanOrEqual(60_000 + GRACE_MS)
+  })
+
+  test('covers the charge of a hold on a bucket in debt', async () => {
+    const rule = tokenBucket({ capacity: 10, refill: 10, every: 1000 })
+    const prefix = freshPrefix()
+    const keys = new RedisKeys(prefix)
+    const tally = redisStore(redis.it, { prefix }).tally([rule])
+    await tally.ask({ operation: 'reserve', charges: [{ rule: 0, key: 'ada', amount: 9, least: 9 }], hold: terms(1, 500) })
+    await tally.ask({ operation: 'inc', charges: [{ rule: 0, key: 'ada', amount: 100 }] })
+    // The debt of 100 takes 10 s. The hold is charged on top of it, and takes 0.9 s more.
+    expect(await redis.it.pttl(keys.startOf('ada') + keys.endOf(rule))).toBeGreaterThan(10_900)
+  })
+})
+
+test('a key without holds has the bytes that it had before', async () => {
+  for (const rule of everyRule()) {
+    const plain = setUp(rule, { clock: fakeClock() })
+    const held = setUp(rule, { clock: fakeClock() })
+    await plain.hit()
+    await held.reserve(terms(1))
+    await held.settle(1, 1)
+    expect(await bytesOf(held.name), rule.name).toEqual(await bytesOf(plain.name))
+  }
+})
+
+test('a thousand holds of a key take 24 bytes each, and are found', async () => {
+  for (const rule of [
+    fixedWindow({ limit: 5000, window: HOUR_MS }),
+    slidingLog({ limit: 5000, window: HOUR_MS }),
+    concurrency({ limit: 5000, ttl: HOUR_MS }),
+  ]) {
+    const { name, reserve, settle, get } = setUp(rule)
+    await Promise.all(Array.from({ length: 1000 }, (_, id) => reserve(terms(id, HOUR_MS))))
+    expect(await get()).toBe(1000)
+    expect((await bytesOf(name)).length).toBeLessThanOrEqual(1000 * 24 + 50)
+    expect(await Promise.all([0, 500, 999].map((id) => settle(id)))).toEqual([1, 1, 1])
+    expect(await settle(500)).toBe(0)
+  }
+})
+
+test('a reserve and a settle that a client sends twice count once', async () => {
+  const rule = fixedWindow({ limit: 9, window: HOUR_MS })
+  const keys = new RedisKeys(freshPrefix())
+  const rules = describeRules([rule], keys)
+  const send = (operation: 'reserve' | 'settle', amount: number, bit: number) => {
+    const charges = [{ rule: 0, key: 'ada', amount, ...(operation === 'reserve' && { least: amount }) }]
+    const command = new RedisCommand([{ operation, charges, hold: terms(1), rules }], keys)
+    const note = { name: `${keys.startOf('ada')}note`, bit, value: 1 } as const
+    return redis.it.call('eval', command.program.source, ...command.arguments({ note })).catch((error: Error) => error.message)
+  }
+  const used = async () => Number((await bytesOf(keys.startOf('ada') + keys.endOf(rule))).readDoubleLE(8))
+  expect(await send('reserve', 4, 1)).toMatch(/^4,0,/)
+  const held = await bytesOf(keys.startOf('ada') + keys.endOf(rule))
+  expect(await send('reserve', 4, 1)).toContain('REPEATED')
+  expect(await bytesOf(keys.startOf('ada') + keys.endOf(rule))).toEqual(held)
+  expect(await send('settle', 3, 2)).toBe('1')
+  expect(await send('settle', 3, 2)).toContain('REPEATED')
+  expect(await used()).toBe(3)
+})
+
+describe('a damaged value with holds', () => {
+  const rules = { window: fixedWindow({ limit: 9, window: HOUR_MS }), log: slidingLog({ limit: 9, window: HOUR_MS }) }
+
+  test.each(Object.entries(rules))('is refused, and is not changed: %s', async (_, rule) => {
+    const { name, hit, reserve, settle, reset, get } = setUp(rule)
+    const write = async (bytes: Buffer) => {
+      if (rule === rules.window) return void (await redis.it.set(name, bytes))
+      await redis.it.del(name)
+      await redis.it.rpush(name, bytes)
+    }
+    await reserve(terms(1), 2)
+    const good = await bytesOf(name)
+    const bad = [
+      good.subarray(0, -24),
+      good.subarray(2),
+      Buffer.concat([good.subarray(0, -1), Buffer.of(2)]),
+      Buffer.concat([good.subarray(0, -2), Buffer.of(200, 1)]),
+      Buffer.concat([
+        good.subarray(0, good.length - 26),
+        Buffer.from(Float64Array.of(Number.NaN, 1, 1).buffer),
+        good.subarray(-2),
+      ]),
+      Buffer.concat([good.subarray(0, good.length - 26), Buffer.from(Float64Array.of(0.5, 1, 1).buffer), good.subarray(-2)]),
+    ]
+    for (const bytes of bad) {
+      await write(bytes)
+      for (const call of [hit, get, () => reserve(terms(2)), () => settle(1)]) {
+        await expect(call(), bytes.toString('hex')).rejects.toMatchObject({ code: 'ERR_STORE_FATAL' })
+      }
+      expect(await bytesOf(name)).toEqual(bytes)
+    }
+    await reset()
+    expect(await get()).toBe(0)
+  })
+})
+
+describe('a program of an earlier version', () => {
+  const source = readFileSync(new URL('earlier-program.lua', import.meta.url), 'utf8')
+  const sha1 = createHash('sha1').update(source).digest('hex')
+
+  const known = everyRule().filter(({ algorithm }) => source.includes(`'${algorithm}'`))
+  test.each(known)('refuses a key with holds, and leaves it as it is: $name', async (rule) => {
+    const { name, reserve, settle } = setUp(rule)
+    await reserve(terms(1))
+    const before = await bytesOf(name)
+    await redis.it.script('LOAD', source)
+    const names = ALGORITHMS[rule.algorithm].parameters.filter((parameter) => parameter !== 'rate')
+    for (const operation of ['hit', 'peek', 'inc', 'refund', 'get', 'set']) {
+      const request = { sets: [[[rule.algorithm, ...names.map((each) => rule.parameters[each])]]], runs: [operation, 1, 1, 1] }
+      const reply = await redis.it.call('evalsha', sha1, 1, name, JSON.stringify(request)).catch((error: Error) => error.message)
+      expect(String(reply), operation).toContain('is not a state of its rule')
+    }
+    expect(await bytesOf(name)).toEqual(before)
+    expect(await settle(1)).toBe(1)
+  })
+})
