@@ -239,6 +239,37 @@ describe('clients', () => {
     ])
   })
 
+  test('open holds are listed, and an admin cancels one, asked twice, and written down', async () => {
+    await service.call('PUT', '/v1/policies/chat', {
+      client: 'holder',
+      route: '/v1/chat',
+      rules: [
+        { algorithm: 'fixed-window', limit: 10_000, window: '1d', name: 'tokens' },
+        { algorithm: 'concurrency', limit: 3, ttl: '10m', name: 'places' },
+      ],
+    })
+    const request = { client_id: 'holder', route: '/v1/chat' }
+    const { token } = await service.call('POST', '/v1/reserve', { ...request, hold: { tokens: 4000 } })
+    await service.call('POST', '/v1/reserve', { ...request, hold: { tokens: 70 } })
+    await admin.goto(`${service.address}/clients?client=holder`)
+    const holds = admin.getByRole('region', { name: 'Open holds' })
+    await holds.getByText('tokens: 4,000, places: 1').waitFor()
+    await holds.getByText('tokens: 70, places: 1').waitFor()
+    await holds.getByText('Holds that this instance opened').waitFor()
+    await expectAccessibleInBoth(admin)
+    await expectNoSidewaysScroll(admin)
+    await holds.getByRole('listitem').filter({ hasText: '4,000' }).getByRole('button', { name: 'Cancel' }).click()
+    const dialog = admin.getByRole('dialog', { name: 'Cancel this hold?' })
+    await dialog.getByText('nothing is charged').waitFor()
+    await dialog.getByRole('button', { name: 'Cancel the hold' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await holds.getByRole('listitem').filter({ hasText: '4,000' }).waitFor({ state: 'detached' })
+    await expect(service.call('POST', '/v1/settle', { token })).rejects.toThrow('settled or cancelled')
+    const { entries } = await service.call('GET', '/v1/audit?limit=1')
+    expect(entries[0]).toMatchObject({ action: 'hold.cancel', target: 'holder /v1/chat' })
+    await service.call('DELETE', '/v1/policies/chat')
+  })
+
   test('a client with a name made of HTML is a name', async () => {
     await go(admin, 'Clients')
     await admin.getByRole('region', { name: 'Denied most' }).getByRole('link', { name: HOSTILE }).click()
@@ -350,6 +381,36 @@ describe('policies', () => {
     await dialog().getByRole('button', { name: 'Delete' }).click()
     await admin.getByRole('heading', { level: 1, name: 'Policies' }).waitFor()
     await soon(() => admin.getByRole('link', { name: 'exports' }).count()).toBe(0)
+  })
+
+  test('a calendar is typed: its time zone is checked, and it stands in the list', async () => {
+    await go(admin, 'Policies')
+    await admin.getByRole('link', { name: 'New policy' }).click()
+    await admin.getByRole('textbox', { name: 'Route' }).fill('/v1/reports')
+    await admin.getByLabel('Name', { exact: true }).fill('reports')
+    await admin.getByLabel('Algorithm of rule 1').selectOption('calendar-window')
+    await admin.getByLabel('Limit').fill('3')
+    await admin.getByLabel('Every').selectOption('month')
+    await admin.getByLabel('Starts on').fill('31')
+    await admin.getByText(/needs startsOn to be a day from 1 to 28/).waitFor()
+    await admin.getByLabel('Starts on').fill('15')
+    await admin.getByLabel('Time zone').fill('Europe/Berlim')
+    await admin.getByText(/needs timeZone to be the name of a time zone .* got "Europe\/Berlim"/).waitFor()
+    expect(await admin.getByLabel('Time zone').getAttribute('aria-invalid')).toBe('true')
+    expect(await review().isDisabled()).toBe(true)
+    await admin.getByLabel('Time zone').fill('Europe/Berlin')
+    await admin.getByRole('img', { name: /What it would do: \d+% of hits allowed/ }).waitFor()
+    await review().click()
+    await dialog().getByRole('button', { name: 'Save' }).click()
+    await admin.getByRole('heading', { level: 1, name: 'reports' }).waitFor()
+    expect((await service.call('GET', '/v1/policies/reports')).rules).toEqual([
+      { algorithm: 'calendar-window', limit: 3, every: 'month', startsOn: 15, timeZone: 'Europe/Berlin' },
+    ])
+    await service.check('acme', '/v1/reports', 4)
+    expect((await service.call('GET', '/v1/usage?client_id=acme&route=/v1/reports')).rules).toMatchObject([{ used: 3, limit: 3 }])
+    await go(admin, 'Policies')
+    await admin.getByText('3 every calendar month from 15, Europe/Berlin').waitFor()
+    await service.call('DELETE', '/v1/policies/reports')
   })
 
   test('ten thousand are listed and searched as quickly as ten, and those of a file cannot be changed here', async () => {

@@ -63,7 +63,6 @@ export async function databaseStorage(options: StorageOptions, address: Database
     loaded: copied.then(() => database.connect()).then(() => records.start()),
     hasCopy: () => copied,
     trouble: () => events.trouble(),
-    isFirst: () => records.isFirst(),
     started: async () => {},
     close: async () => {
       await records.close()

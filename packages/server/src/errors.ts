@@ -11,6 +11,13 @@ export const SERVER_ERROR_CODES = {
   ERR_KEY_UNKNOWN: { status: 404, meaning: 'No API key has that id.' },
   ERR_KEY_TAKEN: { status: 409, meaning: 'The name is in use by a valid key.' },
   ERR_KEY_LAST: { status: 409, meaning: 'It is the last key with the scope admin. It is revoked only with force.' },
+  ERR_NEEDS_RESERVE: {
+    status: 409,
+    meaning: 'The policy has a concurrency rule, so the request needs a hold. Use POST /v1/reserve instead of a check.',
+  },
+  ERR_HOLD: { status: 409, meaning: 'The hold was settled or cancelled before, or has expired.' },
+  ERR_HOLDS: { status: 429, meaning: 'The client has too many open holds under this policy.' },
+  ERR_HOLD_TOKEN: { status: 400, meaning: 'The token is not that of a hold which this API key has opened.' },
   ERR_FULL: { status: 409, meaning: 'The maximum number is reached.' },
   ERR_CONFIG: { status: 500, meaning: 'The configuration cannot work.' },
   ERR_DATA_LOCKED: { status: 500, meaning: 'Another process uses the data folder.' },
@@ -38,9 +45,10 @@ export const SERVER_ERROR_CODES = {
   ERR_STORE: { status: 503, meaning: 'The store did not answer, and there is no fallback.' },
   ERR_INTERNAL: { status: 500, meaning: 'An unexpected error occurred.' },
   ERR_AUDIT: { status: 500, meaning: 'The change was made, but could not be written to the audit log.' },
-  ERR_DATA_WRITE: {
+  ERR_DATA_WRITE: { status: 503, meaning: 'The change could not be stored.' },
+  ERR_DATA_UNKNOWN: {
     status: 503,
-    meaning: 'The change could not be stored. If only the answer of the store was lost, it was made.',
+    meaning: 'The answer of the store was lost, so the change may have been made. Look, then repeat it.',
   },
 } as const
 

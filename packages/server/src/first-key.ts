@@ -1,42 +1,62 @@
 // The admin key that a service creates at its first start.
-// Invariant: of several instances that start at once, one creates it. None does while another instance knows keys that the database has lost.
+// Invariant: of several instances that start at once, one creates it. An instance that dies before its commit leaves nothing behind, so
+// the next start creates the key. None is created while another instance knows keys that the database has lost.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ChangeNote, MakeNote } from './data/records.ts'
-import { ServerError } from './errors.ts'
+import { ServerError, type ServerErrorCode } from './errors.ts'
+import { isValid } from './keys/api-key.ts'
 import type { ApiKey, KeyRing, NewApiKey } from './keys/key-ring.ts'
 import type { ServiceStorage } from './service-storage.ts'
 
-/** Pause between attempts to create the first key, while the database lacks records that another instance knows. */
-const FIRST_KEY_AGAIN_MS = 500
+/** Pause between attempts to create the first key. */
+const AGAIN_MS = 500
+
+/**
+ * Failures after which the key is tried again: the database lacks records that another instance knows, another instance has made a
+ * change first, or the answer was lost.
+ */
+const TRIED_AGAIN: readonly ServerErrorCode[] = ['ERR_RECORDS_LOST', 'ERR_CONFLICT', 'ERR_DATA_UNKNOWN']
 
 /** Creates the admin key of a first start, and calls `onFirstKey` with its secret. Does nothing if there are keys. */
-export async function makeFirstKey(storage: ServiceStorage, keys: KeyRing, onFirstKey: (secret: string) => void): Promise<void> {
-  if (keys.list().length > 0 || !(await storage.isFirst())) return
+export async function makeFirstKey(
+  storage: Pick<ServiceStorage, 'audit'>,
+  keys: KeyRing,
+  onFirstKey: (secret: string) => void,
+): Promise<void> {
   const notes: ChangeNote[] = []
-  const made = await createUnlessLost(keys, ({ id, name, scopes }) => {
-    const entry = { actor: 'first-start', action: 'key.create', target: id, after: { name, scopes } }
-    const note = { entry, isStored: false }
-    notes.push(note)
-    return note
-  })
+  const made = await createUnlessMade(keys, notes)
   if (made === undefined) return
   // First, because the secret cannot be shown later.
   onFirstKey(made.secret)
   for (const note of notes.slice(-1)) await storage.audit.appendNote(note)
 }
 
-/** Another instance may know keys that the database has lost. Once they are restored, no first key is created. */
-async function createUnlessLost(keys: KeyRing, noteOf: MakeNote<ApiKey>): Promise<NewApiKey | undefined> {
-  while (keys.list().length === 0) {
+/** Returns undefined once there are keys of others. Adds the note of each attempt to `notes`. */
+async function createUnlessMade(keys: KeyRing, notes: ChangeNote[]): Promise<NewApiKey | undefined> {
+  const noteOf: MakeNote<ApiKey> = ({ id, name, scopes }) => {
+    const entry = { actor: 'first-start', action: 'key.create', target: id, after: { name, scopes } }
+    const note = { entry, isStored: false }
+    notes.push(note)
+    return note
+  }
+  let isUnknown = false
+  for (;;) {
+    // A key whose answer was lost. Its secret is not known any more.
+    const unseen = keys.list().find((key) => notes.some(({ entry }) => entry.target === key.id) && isValid(key, Date.now()))
+    if (unseen === undefined && keys.list().length > 0) return undefined
     try {
-      return await keys.create({ name: 'first-admin', scopes: ['admin'] }, noteOf)
+      if (unseen !== undefined) return await keys.rotate(unseen.id, { graceMs: 0 }, noteOf)
+      return await keys.createFirst({ name: 'first-admin', scopes: ['admin'] }, noteOf)
     } catch (error) {
-      if (!(error instanceof ServerError && error.code === 'ERR_RECORDS_LOST')) throw error
-      await pause(FIRST_KEY_AGAIN_MS, undefined, { ref: false })
+      const code = error instanceof ServerError ? error.code : undefined
+      if (code === 'ERR_DATA_UNKNOWN') isUnknown = true
+      // After a lost answer, the key may be there without anybody who knows its secret. So a failure does not end the attempts.
+      const isTriedAgain = code !== undefined && (TRIED_AGAIN.includes(code) || (isUnknown && code === 'ERR_DATA_WRITE'))
+      if (!isTriedAgain) throw error
+      await pause(AGAIN_MS, undefined, { ref: false })
     }
   }
-  return undefined
 }
 
 /** Prints the secret to standard output. */

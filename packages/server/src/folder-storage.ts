@@ -28,7 +28,6 @@ export async function folderStorage({ config, logger }: StorageOptions): Promise
     loaded: Promise.resolve(),
     hasCopy: async () => false,
     trouble: () => 'the data folder is not read',
-    isFirst: async () => true,
     started: () => folder.forgetCounters(),
     close: async () => {
       try {

@@ -30,7 +30,7 @@ export async function listen(config: Config, service: Service, tls: TlsFiles | u
   const listeners: Listener[] = []
   try {
     for (const [address, planes] of planned) {
-      const built = buildApp({ service, planes, tls })
+      const built = buildApp({ service, planes, tls, fastChecks: config.fastChecks })
       const scheme = tls === undefined ? 'http' : 'https'
       const opened = open(built.app, address, scheme).catch((error: unknown) => {
         throw isTaken(error) ? takenAddress(error, address, address === main ? '--listen' : '--admin-listen') : error

@@ -81,7 +81,9 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     if (file !== undefined) closing.unshift(() => file.stop())
     const failure = { then: config.failureMode, timeoutMs: config.failureTimeoutMs }
     const fallbackKeys = config.failureMaxKeys
-    decider = new Decider({ store: storage.store, failure, fallbackKeys, policies: policies.book, stats })
+    const { retryWithinMs, maxHolds: mostHolds } = config
+    const limits = { fallbackKeys, mostHolds, retryWithinMs }
+    decider = new Decider({ store: storage.store, failure, ...limits, policies: policies.book, stats })
     closing.unshift(async () => decider?.close())
     const { keysRequired, insecureAllowUnauthenticated: anyHost, trustedProxies } = config
     const { storeFacts, maintenance, audit } = storage

@@ -20,8 +20,6 @@ export interface ServiceStorage {
   hasCopy(): Promise<boolean>
   /** The reason why nothing could be read yet, as the start of a sentence. */
   trouble(): string
-  /** True if this instance creates the first key. Of several instances that start at once, only one does. */
-  isFirst(): Promise<boolean>
   /** Call it once the service is up. */
   started(): Promise<void>
   /** Saves and releases everything. No check may be decided afterwards. */

@@ -227,6 +227,7 @@ describe('counters', () => {
         { name: 'rule-1', limit: 10, used: 8, remain: 2, reset_in_second: 60, retry_after_ms: 0 },
         { name: 'rule-2', limit: 100, used: 8, remain: 92, reset_in_second: 86_400, retry_after_ms: 0 },
       ],
+      holds: { open: 0, held: {} },
     })
     expect((await call('GET', '/v1/usage?client_id=ada&route=/a&cost=3')).body.data).toMatchObject({
       status: 'Deny',

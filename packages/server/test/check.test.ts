@@ -26,7 +26,7 @@ describe('POST /v1/check', () => {
     }
     const { status, body, headers } = await call('POST', '/v1/check', { client_id: 'ada', route: '/orders' })
     expect(status).toBe(200)
-    expect(body).toEqual({ meta: OK, data: { status: 'Deny', limit: 2, remain: 0, reset_in_second: 3600 } })
+    expect(body).toEqual({ meta: OK, data: { status: 'Deny', limit: 2, remain: 0, reset_in_second: 3600, retryable: true } })
     expect(headers.get('retry-after')).toBe('3600')
   })
 
@@ -48,8 +48,35 @@ describe('POST /v1/check', () => {
       remain: 40,
     })
     const { body, headers } = await call('POST', '/v1/check', { client_id: 'ada', route: '/a', cost: 101 })
-    expect(body.data.status).toBe('Deny')
+    expect(body.data).toMatchObject({ status: 'Deny', retryable: false })
     expect(headers.get('retry-after')).toBeNull()
+  })
+
+  test('a wait that is longer than retryWithinMs is not worth a retry: answers, batches and proxies say so', async () => {
+    const { call } = await startService({ flags: { retryWithinMs: '60000' } })
+    await call('PUT', '/v1/policies/monthly', { client: 'ada', rules: '1/month' })
+    await call('PUT', '/v1/policies/minute', { client: 'bob', rules: '1/minute' })
+    await call('PUT', '/v1/policies/shadowed', { client: 'eve', rules: '1/month', mode: 'shadow' })
+    const check = (client_id: string) => call('POST', '/v1/check', { client_id, route: '/a' })
+    for (const client of ['ada', 'bob', 'eve']) expect((await check(client)).body.data).not.toHaveProperty('retryable')
+    const spent = await check('ada')
+    expect(spent.body.data).toMatchObject({ status: 'Deny', retryable: false, reset_in_second: 2_592_000 })
+    expect(spent.headers.get('retry-after')).toBeNull()
+    expect(spent.headers.get('ratelimit')).toBe('"rule-1";r=0;t=2592000')
+    const busy = await check('bob')
+    expect(busy.body.data).toMatchObject({ status: 'Deny', retryable: true })
+    expect(busy.headers.get('retry-after')).not.toBeNull()
+    expect((await check('eve')).body.data).toMatchObject({ status: 'Allow', shadow_denied: true })
+    expect((await check('eve')).body.data).not.toHaveProperty('retryable')
+    const checks = ['ada', 'bob', 'eve'].map((client_id) => ({ client_id, route: '/a' }))
+    const batch = await call('POST', '/v1/check/batch', { checks })
+    expect(batch.body.data.results).toMatchObject([
+      { status: 'Deny', retryable: false, retry_after_ms: 2_592_000_000 },
+      { status: 'Deny', retryable: true },
+      { status: 'Allow' },
+    ])
+    const authorize = await call('GET', '/v1/authorize?client=ada&route=/a')
+    expect([authorize.status, authorize.headers.get('retry-after')]).toEqual([429, null])
   })
 
   test('counts clients and routes separately, whatever their names contain', async () => {

@@ -26,6 +26,7 @@ test('check, checkMany, usage, refund, set, reset', async () => {
     limit: 3,
     remaining: 1,
     retryAfterMs: 0,
+    retryable: true,
     resetAfterMs: 4000,
     isShadowDenied: false,
     source: 'service',
@@ -34,8 +35,8 @@ test('check, checkMany, usage, refund, set, reset', async () => {
     { ...acme, cost: 2 },
     { ...acme, cost: 4 },
   ])
-  expect(denied).toMatchObject({ allowed: false, remaining: 1, retryAfterMs: 2000 })
-  expect(never).toMatchObject({ allowed: false, retryAfterMs: Number.POSITIVE_INFINITY })
+  expect(denied).toMatchObject({ allowed: false, remaining: 1, retryAfterMs: 2000, retryable: true })
+  expect(never).toMatchObject({ allowed: false, retryAfterMs: Number.POSITIVE_INFINITY, retryable: false })
   advance(1999)
   expect(await client.check({ ...acme, cost: 2 })).toMatchObject({ allowed: false, retryAfterMs: 1 })
   advance(1)
@@ -48,6 +49,7 @@ test('check, checkMany, usage, refund, set, reset', async () => {
     mode: 'enforce',
     allowed: false,
     rules: [{ name: 'burst', limit: 3, used: 3, remaining: 0, retryAfterMs: 2000, resetAfterMs: 6000 }],
+    holds: { open: 0, held: {} },
   })
   const counted = { clientId: 'acme', route: '/v1/orders', policy: 'burst' }
   expect(await client.refund({ ...acme, cost: 2 })).toEqual({ ...counted, used: 1 })

@@ -66,6 +66,15 @@ describe('check', () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ storeFallback: fallback })
   })
 
+  test('says that a quota is used up for too long to try again', async () => {
+    const result = { status: 'Deny', limit: 5, remain: 0, reset_in_second: 7200, retryable: false, retry_after_ms: 7_200_000 }
+    const env = await serviceThatAnswers({ ...result, results: [result] })
+    const { code, stdout } = await sluice(['check', 'acme', '/a'], { env })
+    expect({ code, stdout }).toEqual({ code: 1, stdout: 'Deny   0 of 5 left, used up for another 2 h\n' })
+    const json = await sluice(['check', 'acme', '/a', '--json'], { env })
+    expect(JSON.parse(json.stdout)).toMatchObject({ retryable: false, retryAfterMs: 7_200_000 })
+  })
+
   test('prints the decision, and has a matching exit code', async () => {
     expect(await sluice(['check', 'acme', '/v1/orders'])).toEqual({
       code: 0,
@@ -87,6 +96,7 @@ describe('check', () => {
       limit: 100,
       remaining: 99,
       retryAfterMs: null,
+      retryable: false,
       resetAfterMs: 41_000,
     })
     await printed('policies', 'set', 'default', '--rule', '1/minute', '--mode', 'shadow')

@@ -80,6 +80,40 @@ test('answers match their description', async () => {
   }
 })
 
+test('answers about holds match their description', async () => {
+  const { call } = await startService()
+  const rules = [
+    { algorithm: 'fixed-window', limit: 10, window: '1m', name: 'tokens' },
+    { algorithm: 'concurrency', limit: 9, ttl: '1m', name: 'places' },
+  ]
+  await call('PUT', '/v1/policies/held', { client: 'ada', rules })
+  const expectDescribed = async (method: 'get' | 'post', path: string, body?: object, query = '') => {
+    const answer = await call(method.toUpperCase(), path + query, body)
+    const described = committed.paths[path][method].responses[answer.status]
+    expect(described, `${method} ${path} ${answer.status}`).toBeDefined()
+    const schema = inPlace(described.content['application/json'].schema) as TSchema
+    expect(Compile(schema).Errors(answer.body), `${method} ${path}: ${JSON.stringify(answer.body)}`).toEqual([])
+    return answer.body.data
+  }
+  const reserve = (tokens: number) =>
+    expectDescribed('post', '/v1/reserve', { client_id: 'ada', route: '/a', hold: { tokens }, at_least: 1, ttl: '1m' })
+  const { token } = await reserve(4)
+  await reserve(11)
+  await reserve(-1)
+  await expectDescribed('post', '/v1/extend', { token, ttl: 5000 })
+  await expectDescribed('post', '/v1/settle', { token, used: { tokens: 1 } })
+  await expectDescribed('post', '/v1/cancel', { token })
+  await expectDescribed('post', '/v1/cancel', { token: 'x' })
+  await expectDescribed('post', '/v1/cancel', { token: (await reserve(2)).token })
+  await expectDescribed('post', '/v1/check', { client_id: 'ada', route: '/a' })
+  await expectDescribed('post', '/v1/check/batch', { checks: [{ client_id: 'ada', route: '/a' }] })
+  await reserve(2)
+  await expectDescribed('get', '/v1/usage', undefined, '?client_id=ada&route=/a')
+  const { holds } = await expectDescribed('get', '/v1/holds', undefined, '?client_id=ada')
+  await expectDescribed('post', '/v1/holds/cancel', { id: holds[0].id })
+  await expectDescribed('post', '/v1/holds/cancel', { id: holds[0].id })
+})
+
 test.each([
   ['&deny_status=403', 403],
   ['', 429],

@@ -126,6 +126,29 @@ describe('a role', () => {
   })
 })
 
+describe('TLS', () => {
+  /** The state of a service with these parameters in its address, and what it logged. */
+  async function logOf(store: string): Promise<string> {
+    const { call, lines } = await started(store)
+    expect((await call('GET', '/readyz')).body.data.state).toBe('starting')
+    return lines.join('')
+  }
+
+  test('that the server does not offer: the log says what to change', async () => {
+    const log = await logOf(`${database.store}?sslmode=require`)
+    expect(log).toContain('PostgreSQL offers no TLS, which sslmode in the address asks for')
+    expect(log).toContain('sslmode=disable')
+    const { call } = await started(`${database.store}?sslmode=disable`)
+    expect((await call('GET', '/readyz')).body.data.state).toBe('ready')
+  }, 40_000)
+
+  test('with an authority whose file does not exist: the log names it', async () => {
+    expect(await logOf(`${database.store}?sslmode=verify-full&sslrootcert=/none/ca.pem`)).toMatch(
+      /a file in the address of PostgreSQL cannot be read .*\/none\/ca.pem/,
+    )
+  }, 40_000)
+})
+
 describe('a server that is frozen', () => {
   test('commits fail in time, checks are decided by local counters, and everything goes on afterwards', async () => {
     const own = await PostgresDatabase.start()

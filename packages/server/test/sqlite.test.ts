@@ -76,13 +76,29 @@ test('only its owner can read the files, and metrics have the number of counters
   expect((await service.call('GET', '/v1/status')).body.data.store).toMatchObject({ kind: 'sqlite', up: true, counters: 1 })
 })
 
-test('a file that is replaced while the service runs: it says so, and makes no changes', async () => {
-  const { file, service, lines } = await withFile()
+test('a file that is replaced while the service runs: it says so, makes no changes, and counts nothing there', async () => {
+  const { file, service, lines, check } = await withFile()
+  let counted = 0
+  let remain = 0
+  /** True if the file has counted the check. */
+  const isCounted = async (): Promise<boolean> => {
+    const { data } = (await check()).body
+    if (data.fallback !== undefined) return false
+    counted += 1
+    remain = data.remain
+    return true
+  }
+  expect(await isCounted()).toBe(true)
   renameSync(file.path, `${file.path}.moved`)
+  writeFileSync(file.path, '')
+  await until('the fallback', async () => !(await isCounted()), 2000)
   await until('the log', async () => lines.some((line) => line.includes('the file was replaced while it was open')))
   const refused = await service.call('PUT', '/v1/policies/x', { client: 'x', rules: '1/s' })
   expect(refused.body.meta).toMatchObject({ code: 503, error: 'ERR_DATA_WRITE' })
+  for (let i = 0; i < 10; i++) expect(await isCounted()).toBe(false)
   renameSync(`${file.path}.moved`, file.path)
+  await until('the file to be used again', isCounted)
+  expect(remain).toBe(100 - counted)
   await until('changes', async () => (await service.call('PUT', '/v1/policies/x', { client: 'x', rules: '1/s' })).status === 201)
 })
 

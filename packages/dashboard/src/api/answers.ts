@@ -119,6 +119,24 @@ export interface UsageAnswer {
   readonly fallback?: 'local' | 'allow' | 'deny'
 }
 
+/** An open hold that the answering instance knows. */
+export interface OpenHold {
+  readonly id: string
+  readonly route: string
+  readonly policy: string
+  /** Held units by rule name. */
+  readonly granted: Readonly<Record<string, number>>
+  readonly opened_at: string
+  readonly expires_at: string
+}
+
+export interface HoldsAnswer {
+  /** Number of open holds, also of those that are not in the list. */
+  readonly open: number
+  /** The latest first. */
+  readonly holds: readonly OpenHold[]
+}
+
 export interface KeyAnswer {
   readonly id: string
   readonly name: string

@@ -35,7 +35,8 @@ interface OptionFieldProps {
   readonly onChange: (value: string) => void
 }
 
-function OptionField({ form: { label, kind, choices = [], hint, sameAs }, value, problemId, onChange }: OptionFieldProps) {
+function OptionField({ form, value, problemId, onChange }: OptionFieldProps) {
+  const { label, kind, choices = [], hint, sameAs, sample = kind === 'duration' ? '10s' : undefined } = form
   const id = useId()
   if (kind === 'flag') {
     return (
@@ -71,7 +72,7 @@ function OptionField({ form: { label, kind, choices = [], hint, sameAs }, value,
           autocomplete="off"
           spellcheck={false}
           value={value}
-          placeholder={sameAs === undefined ? (kind === 'duration' ? '10s' : undefined) : `as ${sameAs}`}
+          placeholder={sameAs === undefined ? sample : `as ${sameAs}`}
           title={hint}
           aria-invalid={problemId !== undefined}
           aria-describedby={problemId}

@@ -6,13 +6,15 @@ import type { OptionValue } from '../api/answers.ts'
 export interface OptionForm {
   readonly name: string
   readonly label: string
-  readonly kind: 'units' | 'duration' | 'choice' | 'flag'
+  readonly kind: 'units' | 'duration' | 'choice' | 'flag' | 'text'
   /** Text of the field before anybody types. */
   readonly start: string
   /** For a choice: the values, and the labels that are shown. */
   readonly choices?: readonly (readonly [value: string, label: string])[]
   /** The value that means the same as leaving the option out. */
   readonly otherwise?: string
+  /** For a text: a value that is shown while the field is empty. */
+  readonly sample?: string
   /** The option that this one takes its value from while it is empty. */
   readonly sameAs?: string
   /** True if the field is shown only on request. */

@@ -1,8 +1,8 @@
-import { createLimiter, fixedWindow, type Rule, slidingLog } from 'sluice'
+import { calendarWindow, concurrency, createLimiter, fixedWindow, type Rule, slidingLog } from 'sluice'
 import { definitionStore, everyRule, fakeClock } from 'sluice/testing'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { newTraffic, readTraffic } from '../playground/traffic.ts'
-import { MOST_HITS, runRule } from './run-rule.ts'
+import { MOST_HITS, type Run, runRule } from './run-rule.ts'
 
 const LENGTH_MS = 60_000
 const SPAN_MS = 10_000
@@ -75,4 +75,71 @@ test('the line of what is used goes from the start to the end and through every 
     expect(times.at(-1)).toBe(LENGTH_MS)
     for (const { atMs, used } of hits) expect(level.used[times.lastIndexOf(atMs)]).toBe(used)
   }
+})
+
+describe('work that takes time', () => {
+  const work = { takesMs: 3000, units: 3, uses: 1, ttlMs: 10_000 }
+  const usedAt = ({ level }: Run, atMs: number) => level.used[level.atMs.subarray(0, level.length).lastIndexOf(atMs)]
+  const fixed = fixedWindow({ limit: 5, window: '1d' })
+
+  test('holds a place until it ends', () => {
+    const run = runRule(
+      concurrency({ limit: 2, ttl: '10s' }),
+      { arrivals: [0, 1, 2, 3000, 3001], retry: undefined, work },
+      LENGTH_MS,
+      SPAN_MS,
+    )
+    expect(run.hits.map(({ allowed, used }) => [allowed, used])).toEqual([
+      [true, 1],
+      [true, 2],
+      [false, 2],
+      [true, 2],
+      [true, 2],
+    ])
+    expect(usedAt(run, 6001)).toBe(0)
+  })
+
+  test('holds a place for a second under traffic that says nothing', () => {
+    const run = runRule(concurrency({ limit: 1, ttl: '10s' }), { arrivals: [0, 999, 1000], retry: undefined }, LENGTH_MS, SPAN_MS)
+    expect(run.hits.map(({ allowed }) => allowed)).toEqual([true, false, true])
+  })
+
+  test.each([
+    ['less than it held', 1, 3, 1],
+    ['as much', 3, 3, 3],
+    ['more', 6, 3, 6],
+  ])('settles %s', (_, uses, held, after) => {
+    const run = runRule(fixed, { arrivals: [0], retry: undefined, work: { ...work, uses } }, LENGTH_MS, SPAN_MS)
+    expect([run.hits[0].used, usedAt(run, 3000), usedAt(run, LENGTH_MS)]).toEqual([held, after, after])
+  })
+
+  test('that is never heard of again is charged when its hold expires; its place is free at its ttl', () => {
+    const crashed = { arrivals: [0, 1, 9999, 10_000], retry: undefined, work: { ...work, uses: undefined } }
+    const places = runRule(concurrency({ limit: 1, ttl: '10s' }), crashed, LENGTH_MS, SPAN_MS)
+    expect(places.hits.map(({ allowed }) => allowed)).toEqual([true, false, false, true])
+    const units = runRule(fixed, crashed, LENGTH_MS, SPAN_MS)
+    expect(units.hits.map(({ allowed, used }) => [allowed, used])).toEqual([
+      [true, 3],
+      [false, 3],
+      [false, 3],
+      [false, 3],
+    ])
+  })
+
+  test('that outlasts its hold is charged in full', () => {
+    const run = runRule(fixed, { arrivals: [0], retry: undefined, work: { ...work, takesMs: 20_000 } }, LENGTH_MS, SPAN_MS)
+    expect(usedAt(run, LENGTH_MS)).toBe(3)
+  })
+
+  test('runs under every rule, as the form has it', () => {
+    for (const settles of ['low', 'same', 'high', 'never']) {
+      const traffic = readTraffic(newTraffic('working', { settles }), LENGTH_MS)
+      for (const rule of [...everyRule(), calendarWindow({ limit: 10, every: 'day' }), concurrency({ limit: 2, ttl: '10s' })]) {
+        const { hits, level } = runRule(rule, traffic, LENGTH_MS, SPAN_MS)
+        expect(hits).toHaveLength(36)
+        const times = [...level.atMs.subarray(0, level.length)]
+        expect(times).toEqual(times.toSorted((a, b) => a - b))
+      }
+    }
+  })
 })

@@ -51,7 +51,8 @@ export const lanes = computed<readonly Lane[]>(() => {
     const { lengthMs, spanMs, traffic } = times
     const { rate } = ALGORITHMS[draft.algorithm]
     const { options } = read.spec
-    const meant = (Number(options[rate.units]) * spanMs) / typedDurationMs(String(options[rate.every]))
+    const everyMs = rate.isCalendar ? read.rule.windowMs : typedDurationMs(String(options[rate.every]))
+    const meant = (Number(options[rate.units]) * spanMs) / everyMs
     return { ...read, run: runRule(read.rule, traffic, lengthMs, spanMs), meant }
   })
 })

@@ -3,9 +3,9 @@
 
 import { typedDurationMs } from '../forms/duration-text.ts'
 import { type Draft, type OptionForm, optionValues, startDraft } from '../forms/option-form.ts'
-import type { Traffic } from '../lanes/run-rule.ts'
+import type { Traffic, Work } from '../lanes/run-rule.ts'
 
-export type Shape = 'bursts' | 'steady' | 'random' | 'retrying'
+export type Shape = 'bursts' | 'steady' | 'random' | 'retrying' | 'working'
 
 export interface ShapeForm {
   readonly title: string
@@ -56,6 +56,29 @@ export const SHAPES: Readonly<Record<Shape, ShapeForm>> = {
       },
     ],
   },
+  working: {
+    title: 'Work that takes time',
+    says: 'Evenly spaced jobs. Each holds units until it ends, and settles what it used. Under concurrency, each holds a place.',
+    options: [
+      hits('Jobs', '6'),
+      every('Every', '10s'),
+      { name: 'takes', label: 'Each takes', kind: 'duration', start: '4s' },
+      { name: 'holds', label: 'Each holds', kind: 'units', start: '3' },
+      {
+        name: 'settles',
+        label: 'At its end it settles',
+        kind: 'choice',
+        choices: [
+          ['low', 'one unit'],
+          ['same', 'all that it held'],
+          ['high', 'twice what it held'],
+          ['never', 'nothing: it crashed'],
+        ],
+        start: 'low',
+      },
+      { name: 'expires', label: 'A hold expires after', kind: 'duration', start: '10s' },
+    ],
+  },
 }
 
 export const SHAPE_NAMES = Object.keys(SHAPES) as Shape[]
@@ -90,8 +113,22 @@ export function readTraffic({ shape, options: draft }: TrafficDraft, lengthMs: n
     return { arrivals: bursts(count, everyMs, typedDurationMs(String(options.within)), lengthMs), retry: undefined }
   }
   if (shape === 'random') return { arrivals: random(most, whole('the seed', options.seed, 0), lengthMs), retry: undefined }
+  if (shape === 'working') {
+    return { arrivals: steady(count, everyMs, lengthMs), retry: undefined, work: readWork(options) }
+  }
   const retry = shape === 'steady' ? undefined : options.retry === 'told' ? 'retry-after' : typedDurationMs(String(options.retry))
   return { arrivals: steady(count, everyMs, lengthMs), retry }
+}
+
+function readWork({ takes, holds, settles, expires }: Readonly<Record<string, unknown>>): Work {
+  const units = whole('the number of held units', holds, 1)
+  const uses: Readonly<Record<string, number>> = { low: 1, same: units, high: 2 * units }
+  return {
+    takesMs: typedDurationMs(String(takes)),
+    units,
+    uses: uses[String(settles)],
+    ttlMs: typedDurationMs(String(expires)),
+  }
 }
 
 function steady(count: number, everyMs: number, lengthMs: number): number[] {

@@ -35,9 +35,19 @@ function optionForm(option: OptionFacts): OptionForm {
       return { kind: 'duration', ...shared, start: option.start }
     case 'choice': {
       const { choices, default: otherwise } = option
-      return { kind: 'choice', ...shared, choices, start: otherwise, otherwise }
+      return {
+        kind: 'choice',
+        ...shared,
+        choices,
+        start: otherwise ?? choices[0][0],
+        ...(otherwise !== undefined && { otherwise }),
+      }
     }
     case 'flag':
       return { kind: 'flag', ...shared, start: 'no', otherwise: 'no' }
+    case 'text': {
+      const { default: otherwise, sample } = option
+      return { kind: 'text', ...shared, start: otherwise, otherwise, sample }
+    }
   }
 }

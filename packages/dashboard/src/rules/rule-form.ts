@@ -48,14 +48,20 @@ export function makeRule({ algorithm, options }: RuleSpec, name?: string): Rule 
   return ALGORITHMS[algorithm].make((name === undefined ? options : { ...options, name }) as never)
 }
 
-/** The same rate under another algorithm. Options that both have stay; a capacity that only the other has becomes the rate's units. */
+/**
+ * The same rate under another algorithm. Options of the same name and kind stay; a capacity that only the other has becomes the rate's
+ * units. A unit of the calendar is no duration, so it does not stay.
+ */
 export function withAlgorithm({ algorithm: from, options }: RuleDraft, to: Algorithm): RuleDraft {
-  const { rate: fromRate } = ALGORITHMS[from]
+  const { rate: fromRate, options: fromForms } = ALGORITHMS[from]
   const { rate: toRate, options: forms } = ALGORITHMS[to]
-  const carried: Record<string, string> = {}
-  for (const { name, sameAs } of forms) {
-    if (options[name] !== undefined) carried[name] = options[name]
+  const carried: Record<string, string> = { [toRate.units]: options[fromRate.units] }
+  if (fromRate.isCalendar === toRate.isCalendar) carried[toRate.every] = options[fromRate.every]
+  for (const { name, kind, sameAs } of forms) {
+    if (carried[name] !== undefined) continue
+    const isSame = fromForms.some((form) => form.name === name && form.kind === kind)
+    if (isSame && options[name] !== undefined) carried[name] = options[name]
     else if (name === toRate.burst && sameAs === undefined) carried[name] = options[fromRate.units]
   }
-  return newRule(to, { ...carried, [toRate.units]: options[fromRate.units], [toRate.every]: options[fromRate.every] })
+  return newRule(to, carried)
 }

@@ -11,14 +11,17 @@ const ROUTE = '/orders'
 export function asTypeScript({ algorithm, options }: RuleSpec): string {
   const { call } = ALGORITHMS[algorithm]
   const written = Object.entries(options).map(([name, value]) => `${name}: ${literal(value)}`)
-  const imports = ['createLimiter', call].sort().join(', ')
+  const isHeld = ALGORITHMS[algorithm].make(options as never).isHeld === true
+  const imports = ['createLimiter', call, ...(isHeld ? ['holds'] : [])].sort().join(', ')
+  // Places of a concurrency rule are given back when the work is done.
+  const use = isHeld ? "await limiter.run('user:42', {}, () => doTheWork())" : "const decision = limiter.hit('user:42')"
   return `import { ${imports} } from 'sluice'
 
 const limiter = createLimiter({
-  rules: ${call}({ ${written.join(', ')} }),
+  rules: ${call}({ ${written.join(', ')} }),${isHeld ? '\n  holds: holds(),' : ''}
 })
 
-const decision = limiter.hit('user:42')
+${use}
 `
 }
 

@@ -12,6 +12,7 @@ import { BuiltPages } from '../web/page-routes.ts'
 import { Authentication } from './authentication.ts'
 import { CheckDoor, isCheck } from './check-door.ts'
 import { answerErrors, sendError } from './error-answers.ts'
+import { FastChecks } from './fast-checks/fast-checks.ts'
 import { httpServer, OpenRequests } from './http-server.ts'
 import { parseJson } from './json-body.ts'
 import { ListenerDrain } from './listener-drain.ts'
@@ -24,7 +25,9 @@ import { counterRoutes, refundRoute } from './routes/counter-routes.ts'
 import { documentRoutes } from './routes/document-routes.ts'
 import { eventsRoute } from './routes/events-route.ts'
 import { fixedWindowSetRoute } from './routes/fixed-window-set-route.ts'
+import { holdRoutes } from './routes/hold-routes.ts'
 import { keyRoutes } from './routes/key-routes.ts'
+import { knownHoldRoutes } from './routes/known-hold-routes.ts'
 import { healthRoutes, metricsRoute } from './routes/operation-routes.ts'
 import { policyRoutes } from './routes/policy-routes.ts'
 import { recordsRoutes } from './routes/records-routes.ts'
@@ -40,6 +43,8 @@ export interface AppOptions {
   readonly service: Service
   readonly planes: readonly Plane[]
   readonly tls?: TlsOptions | undefined
+  /** Reads checks straight from the sockets. Default: false. */
+  readonly fastChecks?: boolean
   /** Called before the routes are added. */
   readonly before?: (app: App) => void
 }
@@ -60,7 +65,7 @@ export interface BuiltApp {
   close(options: CloseOptions): Promise<void>
 }
 
-export function buildApp({ service, planes, tls, before }: AppOptions): BuiltApp {
+export function buildApp({ service, planes, tls, fastChecks = false, before }: AppOptions): BuiltApp {
   const openRequests = new OpenRequests()
   const drain = new ListenerDrain()
   const isLogging = service.logger.isLevelEnabled('debug')
@@ -75,7 +80,9 @@ export function buildApp({ service, planes, tls, before }: AppOptions): BuiltApp
         if (door !== undefined && isCheck(request)) door.answer(request, response)
         else route(request, response)
       }, tls)
-      drain.add(server)
+      // At log level debug each request is logged, which takes longer than fast checks save.
+      const isFast = fastChecks && door !== undefined && !isLogging
+      drain.add(server, isFast ? new FastChecks({ server, door, authentication, openRequests }) : undefined)
       return server
     },
     logger: false,
@@ -114,6 +121,7 @@ async function close(
 ): Promise<void> {
   await drain.stopAccepting(delayMs)
   const closed = app.close()
+  drain.closeIdleConnections()
   // If a connection ends, Node emits no event for a response that is queued behind another one. `allEnded` covers that case.
   await Promise.race([openRequests.allDone(), drain.allEnded(), pause(withinMs, undefined, { ref: false })])
   // A server that is closing does not time out slow connections any more.
@@ -128,6 +136,7 @@ function addRoutes(app: App, context: RouteContext, planes: readonly Plane[], pa
     if (planes.includes('deciding')) {
       checkRoutes(routes as App, context)
       authorizeRoute(routes as App, context)
+      holdRoutes(routes as App, context)
     }
     refundRoute(routes as App, context)
     if (planes.includes('administration')) {
@@ -141,6 +150,7 @@ function addRoutes(app: App, context: RouteContext, planes: readonly Plane[], pa
 const ADMINISTRATION = [
   fixedWindowSetRoute,
   counterRoutes,
+  knownHoldRoutes,
   policyRoutes,
   keyRoutes,
   auditRoute,

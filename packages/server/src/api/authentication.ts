@@ -35,6 +35,13 @@ export class Refusal extends ServerError {
   }
 }
 
+/** The header fields that tell who calls. */
+export interface KeyFields {
+  readonly apiKey: string | undefined
+  readonly authorization: string | undefined
+  readonly host: string | undefined
+}
+
 /** The caller of a service that requires no keys. */
 const ANYBODY: ApiKey = { id: 'anybody', name: 'anybody', scopes: ['admin'], createdAt: 0 }
 
@@ -66,6 +73,19 @@ export class Authentication {
   /** Returns the presented key, or the key of the session. Throws unless it is valid and has the scope. */
   authenticate(request: IncomingMessage, scope: Scope): ApiKey {
     return this.#authenticate(request, scope, true)
+  }
+
+  /**
+   * True if `authenticate` accepts a request with these fields, and without any field of a browser or of a proxy that names a path.
+   * False does not mean that it refuses. Neither counts as a failure.
+   */
+  admits(fields: KeyFields, scope: Scope): boolean {
+    const { keysRequired, status, keys } = this.#service
+    if (status.state === 'starting') return false
+    if (!keysRequired) return this.#isHostAllowed(fields.host)
+    const presented = keyIn(fields.apiKey, fields.authorization)
+    const key = presented === undefined ? undefined : keys.verify(presented)
+    return key !== undefined && mayUse(key, scope)
   }
 
   /** Like `authenticate`, but accepts no session. */
@@ -122,11 +142,15 @@ export class Authentication {
 
   /** Without keys: blocks DNS rebinding, where a foreign site points a host name of its own to this machine. */
   #checkHost({ headers: { host } }: IncomingMessage): void {
-    if (this.#service.anyHost || host === undefined || isLocalHost(host)) return
+    if (host === undefined || this.#isHostAllowed(host)) return
     throw new ServerError(
       'ERR_FORBIDDEN',
       `no API key is required here, so the Host header must be localhost or an address, not ${show(host)}: set keysRequired`,
     )
+  }
+
+  #isHostAllowed(host: string | undefined): boolean {
+    return this.#service.anyHost || host === undefined || isLocalHost(host)
   }
 
   /** Without keys: blocks requests from pages of other sites, which could spend units even through an image URL. */
@@ -169,8 +193,10 @@ function isLocalHost(host: string): boolean {
 }
 
 function presentedKey(request: IncomingMessage): string | undefined {
-  const key = requestHeader(request, 'api-key')
-  if (key !== undefined && key !== '') return key
-  const authorization = requestHeader(request, 'authorization')
+  return keyIn(requestHeader(request, 'api-key'), requestHeader(request, 'authorization'))
+}
+
+function keyIn(apiKey: string | undefined, authorization: string | undefined): string | undefined {
+  if (apiKey !== undefined && apiKey !== '') return apiKey
   return authorization?.slice(0, 7).toLowerCase() === 'bearer ' ? authorization.slice(7).trim() : undefined
 }

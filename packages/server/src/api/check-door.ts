@@ -1,7 +1,8 @@
-// `POST /v1/check` directly on node:http: the same steps as its route, without Fastify.
+// `POST /v1/check` without Fastify: the same steps as its route, for requests of node:http and for those of fast-checks/.
 // Invariant: the response equals the route's response byte for byte. A test sends the same requests to both.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Static } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { CheckResult } from '../decide/decider.ts'
 import { ServerError } from '../errors.ts'
@@ -16,6 +17,13 @@ import { requestHeader } from './request-header.ts'
 import { Check } from './schemas.ts'
 import { inputError } from './validation.ts'
 
+export type CheckInput = Static<typeof Check>
+
+/** Sends the response to one check. */
+export interface Answerer {
+  answer(status: number, headers: Record<string, string | number>, body: string): void
+}
+
 const JSON_BODY = /^application\/json\s*(;|$)/i
 
 /** True for the usual spelling of a check. Any other spelling takes the route. */
@@ -26,88 +34,110 @@ export function isCheck({ url, method }: IncomingMessage): boolean {
 export class CheckDoor {
   readonly #service: Service
   readonly #authentication: Authentication
-  readonly #mostBytes: number
+  /** Maximum length of a body. */
+  readonly mostBytes: number
   readonly #check = Compile(Check)
-  #decided: { readonly response: ServerResponse; readonly result: CheckResult }[] = []
+  #decided: { readonly to: Answerer; readonly result: CheckResult }[] = []
 
   constructor(service: Service, authentication: Authentication, mostBytes: number) {
     this.#service = service
     this.#authentication = authentication
-    this.#mostBytes = mostBytes
+    this.mostBytes = mostBytes
   }
 
   /** Precondition: `isCheck(request)` is true. */
   answer(request: IncomingMessage, response: ServerResponse): void {
+    const to: Answerer = {
+      answer: (status, headers, body) => {
+        response.writeHead(status, headers)
+        response.end(body)
+      },
+    }
     try {
       this.#authentication.authenticate(request, 'check')
       this.#checkHead(request)
     } catch (error) {
-      this.#fail(response, error)
+      this.#fail(to, error)
       return
     }
     const chunks: Buffer[] = []
     let bytes = 0
     request.on('data', (chunk: Buffer) => {
       bytes += chunk.length
-      if (bytes <= this.#mostBytes) chunks.push(chunk)
-      else if (!response.headersSent) this.#fail(response, tooLarge())
+      if (bytes <= this.mostBytes) chunks.push(chunk)
+      else if (!response.headersSent) this.#fail(to, tooLarge())
     })
     request.on('end', () => {
-      if (bytes <= this.#mostBytes) this.#decide(response, chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))
+      if (bytes <= this.mostBytes) this.#readAndDecide(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks), to)
     })
   }
 
+  /** Throws ERR_INPUT. */
+  read(body: Buffer): CheckInput {
+    const check = parseJson(body)
+    if (!this.#check.Check(check)) throw inputError(Check, check, 'the body')
+    return check
+  }
+
+  /** Decides and spends. Answers later, also if the check cannot be decided. */
+  decide({ client_id, route, cost = 1 }: CheckInput, to: Answerer): void {
+    try {
+      const result = this.#service.decider.check(client_id, route, cost)
+      if (!(result instanceof Promise)) this.#send(to, result)
+      else {
+        result.then(
+          (decided) => this.#send(to, decided),
+          (error: unknown) => this.#fail(to, error),
+        )
+      }
+    } catch (error) {
+      this.#fail(to, error)
+    }
+  }
+
   #checkHead(request: IncomingMessage): void {
-    if (Number(requestHeader(request, 'content-length') ?? 0) > this.#mostBytes) throw tooLarge()
+    if (Number(requestHeader(request, 'content-length') ?? 0) > this.mostBytes) throw tooLarge()
     if (!JSON_BODY.test(requestHeader(request, 'content-type') ?? '')) {
       throw new ServerError('ERR_MEDIA_TYPE', 'the body must be JSON: send it with Content-Type: application/json')
     }
   }
 
-  #decide(response: ServerResponse, body: Buffer): void {
+  #readAndDecide(body: Buffer, to: Answerer): void {
+    let check: CheckInput
     try {
-      const check = parseJson(body)
-      if (!this.#check.Check(check)) throw inputError(Check, check, 'the body')
-      const result = this.#service.decider.check(check.client_id, check.route, check.cost ?? 1)
-      if (!(result instanceof Promise)) this.#send(response, result)
-      else {
-        result.then(
-          (decided) => this.#send(response, decided),
-          (error: unknown) => this.#fail(response, error),
-        )
-      }
+      check = this.read(body)
     } catch (error) {
-      this.#fail(response, error)
+      this.#fail(to, error)
+      return
     }
+    this.decide(check, to)
   }
 
   /**
    * Queues the response. All responses of one turn of the event loop are sent together. A caller that waits for several responses
    * sleeps between them, and waking it takes longer than a decision. So it is woken once.
    */
-  #send(response: ServerResponse, result: CheckResult): void {
+  #send(to: Answerer, result: CheckResult): void {
     if (this.#decided.length === 0) setImmediate(() => this.#sendDecided())
-    this.#decided.push({ response, result })
+    this.#decided.push({ to, result })
   }
 
   #sendDecided(): void {
     const decided = this.#decided
     this.#decided = []
-    for (const { response, result } of decided) {
+    for (const { to, result } of decided) {
       const body = checkAnswer(result)
       const headers: Record<string, string | number> = rateLimitHeaders(result)
       headers['content-type'] = JSON_TYPE
       // The body is ASCII, so its length in characters is its length in bytes.
       headers['content-length'] = body.length
-      response.writeHead(200, headers)
-      response.end(body)
+      to.answer(200, headers, body)
     }
   }
 
-  #fail(response: ServerResponse, error: unknown): void {
+  #fail(to: Answerer, error: unknown): void {
     const { status, headers, body } = errorAnswer(error, this.#service.logger, 'POST /v1/check')
-    response.writeHead(status, headers)
-    response.end(body)
+    to.answer(status, headers, body)
   }
 }
 

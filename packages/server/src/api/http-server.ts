@@ -12,10 +12,10 @@ const ANY_COUNT = 0
 /** Time limits for the headers and for the whole request. Node checks them every second. */
 const HEADERS_MS = 5000
 const REQUEST_MS = 10_000
-const CHECK_EVERY_MS = 1000
+export const CHECK_EVERY_MS = 1000
 
 /** Longer than the usual idle time of a load balancer, so that the load balancer closes connections first. */
-const KEEP_ALIVE_MS = 65_000
+export const KEEP_ALIVE_MS = 65_000
 const MOST_CONNECTIONS = 10_000
 
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void
@@ -24,14 +24,19 @@ export type Listener = (request: IncomingMessage, response: ServerResponse) => v
 export class OpenRequests {
   #count = 0
   #onAllDone: (() => void) | undefined
-  readonly #end = (): void => {
+
+  begin(): void {
+    this.#count += 1
+  }
+
+  readonly end = (): void => {
     this.#count -= 1
     if (this.#count === 0) this.#onAllDone?.()
   }
 
   add(response: ServerResponse): void {
-    this.#count += 1
-    response.on('close', this.#end)
+    this.begin()
+    response.on('close', this.end)
   }
 
   /** Resolves as soon as no request is open. */

@@ -12,6 +12,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
+import type { FastChecks } from './fast-checks/fast-checks.ts'
 
 /** Settling ends after this time without a new connection. A busy machine is rarely quiet, so there is an upper bound. */
 const QUIET_MS = 25
@@ -31,12 +32,14 @@ export class ListenerDrain {
   /** Connections that an earlier response closes. */
   readonly #leaving = new WeakSet<Socket>()
   readonly #servers: Server[] = []
+  readonly #fastChecks: FastChecks[] = []
   readonly #closed: Promise<unknown>[] = []
   #accepted = 0
   #ended = 0
 
-  add(server: Server): void {
+  add(server: Server, fastChecks: FastChecks | undefined): void {
     this.#servers.push(server)
+    if (fastChecks !== undefined) this.#fastChecks.push(fastChecks)
     this.#closed.push(new Promise((resolve) => server.once('close', resolve)))
     server.on('connection', () => {
       this.#accepted += 1
@@ -62,6 +65,7 @@ export class ListenerDrain {
   begin(): void {
     this.hasBegun = true
     this.#closesConnections = true
+    for (const checks of this.#fastChecks) checks.stop()
   }
 
   /** Resolves when the servers have stopped listening and all their connections have ended. */
@@ -76,6 +80,7 @@ export class ListenerDrain {
   async stopAccepting(delayMs: number): Promise<void> {
     this.hasBegun = true
     this.#closesConnections = false
+    for (const checks of this.#fastChecks) checks.stop()
     if (delayMs > 0) await this.#settle()
     this.#closesConnections = true
     // The close method of node:http would also close idle connections immediately.
@@ -117,7 +122,12 @@ export class ListenerDrain {
     return counts.reduce((sum, count) => sum + count, 0)
   }
 
+  /** Closes the idle connections that node:http does not know. Fastify closes the others. */
+  closeIdleConnections(): void {
+    for (const checks of this.#fastChecks) checks.closeIdleConnections()
+  }
+
   closeAllConnections(): void {
-    for (const server of this.#servers) server.closeAllConnections()
+    for (const server of [...this.#servers, ...this.#fastChecks]) server.closeAllConnections()
   }
 }

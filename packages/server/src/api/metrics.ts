@@ -3,6 +3,7 @@
 
 import type { Service } from '../service.ts'
 import { Exposition, type Sample } from '../stats/exposition.ts'
+import { HOLD_ENDS } from '../stats/hold-counts.ts'
 import { OUTCOMES, REASON, REASON_NAMES } from '../stats/policy-stats.ts'
 import { recordsState, unreadableRecords } from './records-view.ts'
 
@@ -38,6 +39,25 @@ export function metricsText(service: Service): string {
       'near_limit_total',
       'Checks that were allowed and left a fifth of the limit or less.',
       statistics.map(({ name, nearLimit }): Sample => [{ policy: name }, nearLimit]),
+    )
+    .gauge('holds_open', 'Open holds that this instance has opened, without those beyond 10,000.', decider.holds.open)
+    .counter(
+      'holds_opened_total',
+      'Holds that were opened, by policy.',
+      statistics.map(({ name, holds }): Sample => [{ policy: name }, holds.of('opened')]),
+    )
+    .counter(
+      'holds_ended_total',
+      'Holds that ended, by policy and end. Expired: this instance opened it and saw no other end.',
+      statistics.flatMap(({ name, holds }) =>
+        HOLD_ENDS.map((end): Sample => [{ policy: name, end }, holds.of(end)]).filter(([, count]) => count > 0),
+      ),
+    )
+    .counter('holds_ended_unlisted_total', 'Holds that ended here and that another instance opened.', stats.unlistedHoldEnds)
+    .counter(
+      'holds_refused_total',
+      'Reserves that were refused because there were too many open holds, by policy.',
+      statistics.map(({ name, holds }): Sample => [{ policy: name }, holds.of('refused')]),
     )
     .histogram('check_duration_seconds', 'Time to decide a check.', [[{}, stats.checkSeconds]])
     .histogram('limit_utilization_ratio', 'Used share of the limit after a check.', [[{}, stats.utilization]])

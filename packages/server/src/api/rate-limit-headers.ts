@@ -3,8 +3,8 @@
 import type { CheckResult } from '../decide/decider.ts'
 
 /**
- * RateLimit, RateLimit-Policy and, after a denial, Retry-After. A policy with mode `off` has no limit, so no headers. If the store
- * failed and nothing was counted, only Retry-After is left.
+ * RateLimit, RateLimit-Policy and, after a denial that waiting cures, Retry-After. A policy with mode `off` has no limit, so no headers.
+ * If the store failed and nothing was counted, only Retry-After is left.
  */
 export function rateLimitHeaders({ policy, decision, allowed, responder }: CheckResult): Record<string, string> {
   if (policy.mode === 'off') return {}

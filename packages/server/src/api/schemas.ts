@@ -23,7 +23,7 @@ export const Route = Type.String({
   examples: ['/v1/orders'],
 })
 
-const MOST_UNITS = Number.MAX_SAFE_INTEGER
+export const MOST_UNITS = Number.MAX_SAFE_INTEGER
 
 export const Cost = Type.Integer({
   title: 'a whole number of at least 1',
@@ -72,21 +72,37 @@ export const Answer = Type.Object(
       Type.Literal(true, { description: 'The rules deny this; it is allowed because the policy is in shadow mode.' }),
     ),
     fallback: fallback('With `allow` and `deny` nothing was counted, so `remain` and `reset_in_second` describe no client.'),
+    retryable: Type.Optional(
+      Type.Boolean({
+        description:
+          'For Deny: false if waiting does not help, because the cost is above the limit or the wait is longer than `retryWithinMs`.',
+      }),
+    ),
   },
   named('Answer'),
+)
+
+/** Units by rule name, in answers. */
+export const UnitsByRule = (description: string) =>
+  Type.Unsafe<Readonly<Record<string, number>>>(Type.Object({}, { additionalProperties: Whole, description }))
+
+export const RetryAfter = Type.Optional(
+  Type.Union([Whole, Type.Null()], {
+    description: 'For Deny: milliseconds until this cost passes if no other check comes first; null if never.',
+  }),
 )
 
 /** One result of a batch, including a check that could not be decided. */
 export const BatchResult = Type.Union([
   Type.Object({
     ...Answer.properties,
-    retry_after_ms: Type.Optional(
-      Type.Union([Whole, Type.Null()], {
-        description: 'For Deny: milliseconds until this cost passes if no other check comes first; null if never.',
-      }),
-    ),
+    retry_after_ms: RetryAfter,
   }),
-  Type.Object({ status: Type.Literal('Error'), message: Type.String({ description: 'Why the store could not decide.' }) }),
+  Type.Object({
+    status: Type.Literal('Error'),
+    error: Type.Optional(Type.String({ description: 'A code for programs, if it was not the store that failed.' })),
+    message: Type.String({ description: 'Why it could not be decided.' }),
+  }),
 ])
 
 export const RuleUsage = Type.Object({
@@ -106,6 +122,10 @@ export const Usage = Type.Object(
     mode: Type.Enum(['enforce', 'shadow', 'off']),
     status: Type.Enum(['Allow', 'Deny'], { description: 'The answer that a check of this cost would get now.' }),
     rules: Type.Array(RuleUsage),
+    holds: Type.Object(
+      { open: Whole, held: UnitsByRule('Units that they hold, by rule name.') },
+      { description: 'Open holds of this counter that the answering instance knows. Their units are part of `used`.' },
+    ),
     fallback: fallback(
       'With `local`, `rules` has only what this instance has counted. With `allow` and `deny` its numbers describe no client.',
     ),

@@ -5,9 +5,9 @@ import { ClientError } from '../client/client-error.ts'
 import { ServerError } from '../errors.ts'
 
 export const EXIT = {
-  /** Success. For `check`: allowed. */
+  /** Success. For `check` and `reserve`: allowed. */
   done: 0,
-  /** `check`: denied. `serve`: the start failed. */
+  /** `check`, `reserve`: denied. `serve`: the start failed. */
   denied: 1,
   failed: 1,
   /** Wrong arguments, or a file with a mistake. */

@@ -7,6 +7,12 @@ import { ClientError } from './client-error.ts'
 /** A failure mode of the service that answers without its store. */
 export type StoreFallback = 'local' | 'allow' | 'deny'
 
+/** Units by rule name. */
+export type UnitsByRule = Readonly<Record<string, number>>
+
+/** A number for several rules, or units by rule name. */
+export type Units = number | UnitsByRule
+
 export interface CheckDecision {
   readonly allowed: boolean
   /** The limit of the rule that decided. 0 in a fallback. */
@@ -15,6 +21,11 @@ export interface CheckDecision {
   readonly remaining: number
   /** 0 if allowed. Otherwise the time until this cost passes if no other check comes first; Infinity if never. */
   readonly retryAfterMs: number
+  /**
+   * False if waiting does not help: the cost is above the limit, or the wait is longer than `retryWithinMs` of the service. True for
+   * every other decision, also for an allowed one.
+   */
+  readonly retryable: boolean
   /** Time until nothing is counted any more, rounded up to a second. */
   readonly resetAfterMs: number
   /** The rules deny this; it is allowed because the policy is in shadow mode. */
@@ -48,6 +59,8 @@ export interface Usage {
   /** The answer that a check of this cost would get now. */
   readonly allowed: boolean
   readonly rules: readonly RuleUsage[]
+  /** Open holds that the answering instance knows, and the units that they hold. They are part of `used`. */
+  readonly holds: { readonly open: number; readonly held: UnitsByRule }
   /**
    * Set if the service answered without its store: its failure mode. With `local`, `rules` has only what one instance has
    * counted. With `allow` and `deny`, its numbers describe no client.
@@ -178,12 +191,19 @@ export interface Restored {
 type Wire = any
 
 export function checkDecision(wire: Wire): CheckDecision {
-  if (wire.status === 'Error') throw new ClientError('ERR_STORE', wire.message, { status: 503 })
+  if (wire.status === 'Error') {
+    const isStore = wire.error === undefined
+    throw new ClientError(isStore ? 'ERR_STORE' : wire.error, wire.message, { status: isStore ? 503 : 409 })
+  }
+  const allowed = wire.status === 'Allow'
+  const retryAfterMs = allowed ? 0 : orNever(wire.retry_after_ms)
   return {
-    allowed: wire.status === 'Allow',
+    allowed,
     limit: wire.limit,
     remaining: wire.remain,
-    retryAfterMs: wire.status === 'Allow' ? 0 : orNever(wire.retry_after_ms),
+    retryAfterMs,
+    // Only denials have this field, and an earlier version of the service does not send it.
+    retryable: wire.retryable ?? retryAfterMs < Number.POSITIVE_INFINITY,
     resetAfterMs: wire.reset_in_second * 1000,
     isShadowDenied: wire.shadow_denied === true,
     ...storeFallback(wire),
@@ -196,8 +216,9 @@ const ASK_AGAIN_MS = 1000
 
 /** The decision if the service cannot be asked. */
 export function fallbackDecision(allowed: boolean, error: ClientError): CheckDecision {
-  const retryAfterMs = allowed ? 0 : ASK_AGAIN_MS
-  return { allowed, limit: 0, remaining: 0, retryAfterMs, resetAfterMs: 0, isShadowDenied: false, source: 'fallback', error }
+  const numbers = { limit: 0, remaining: 0, retryAfterMs: allowed ? 0 : ASK_AGAIN_MS, resetAfterMs: 0 }
+  // The service may be back soon.
+  return { allowed, ...numbers, retryable: true, isShadowDenied: false, source: 'fallback', error }
 }
 
 export function usage(wire: Wire): Usage {
@@ -209,8 +230,8 @@ export function usage(wire: Wire): Usage {
     retryAfterMs: orNever(rule.retry_after_ms),
     resetAfterMs: rule.reset_in_second * 1000,
   }))
-  const { client_id: clientId, route, policy, mode } = wire
-  return { clientId, route, policy, mode, allowed: wire.status === 'Allow', rules, ...storeFallback(wire) }
+  const { client_id: clientId, route, policy, mode, holds = { open: 0, held: {} } } = wire
+  return { clientId, route, policy, mode, allowed: wire.status === 'Allow', rules, holds, ...storeFallback(wire) }
 }
 
 function storeFallback({ fallback }: Wire): { readonly storeFallback?: StoreFallback } {

@@ -28,7 +28,7 @@ export function checkJson({ clientId, route, cost = 1 }: CheckRequest): string {
   return `{"client_id":${JSON.stringify(clientId)},"route":${JSON.stringify(route)}${spent}}`
 }
 
-function holdText(name: string, value: unknown, most: number): void {
+export function holdText(name: string, value: unknown, most: number): void {
   if (typeof value !== 'string') throw new ClientError('ERR_OPTION', `${name} must be text, got ${typeof value}`)
   if (value === '' || value.length > most) {
     throw new ClientError('ERR_OPTION', `${name} must have 1 to ${most} characters, got ${value.length}`)

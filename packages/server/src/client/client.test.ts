@@ -95,10 +95,16 @@ describe('checks', () => {
     ])
     const both = { limit: 5000, resetAfterMs: 3000, isShadowDenied: false, source: 'service' }
     expect(decisions).toEqual([
-      { ...both, allowed: true, remaining: 1, retryAfterMs: 0 },
-      { ...both, allowed: false, remaining: 2, retryAfterMs: 1234 },
-      { ...both, allowed: false, remaining: 3, retryAfterMs: Number.POSITIVE_INFINITY },
+      { ...both, allowed: true, remaining: 1, retryAfterMs: 0, retryable: true },
+      { ...both, allowed: false, remaining: 2, retryAfterMs: 1234, retryable: true },
+      { ...both, allowed: false, remaining: 3, retryAfterMs: Number.POSITIVE_INFINITY, retryable: false },
     ])
+  })
+
+  test.each([true, false])('the service decides that a denial is retryable: %s', async (retryable) => {
+    const result = { status: 'Deny', limit: 5, remain: 0, reset_in_second: 60, retryable, retry_after_ms: 60_000 }
+    const { url } = await serverThat((_, response) => send(response, 200, success({ results: [result] })))
+    expect(await clientOf({ url }).check({ clientId: '1', route: '/' })).toMatchObject({ retryable, retryAfterMs: 60_000 })
   })
 
   test('with batch: false each is a separate request; checkMany still combines', async () => {
@@ -205,6 +211,7 @@ describe('a service that fails', () => {
     const decision = await clientOf({ url, then }).check({ clientId: '1', route: '/' })
     expect(decision).toMatchObject({
       allowed: then === 'allow',
+      retryable: true,
       source: 'fallback',
       error: { code: 'ERR_NOT_READY', status: 503 },
     })

@@ -7,6 +7,7 @@ import * as answers from './answers.ts'
 import { CheckBatch } from './check-batch.ts'
 import { type CheckRequest, checkJson } from './check-json.ts'
 import { ClientError } from './client-error.ts'
+import { type ClientHold, ClientHolds, type OpenedHold, type ReserveRequest, type RunResult } from './client-hold.ts'
 import { type ClientOptions, readOptions } from './client-options.ts'
 import { type Answer, type Call, Transport } from './transport.ts'
 
@@ -29,6 +30,12 @@ export interface Client {
   check(check: CheckRequest): Promise<answers.CheckDecision>
   /** Decides many checks independently. The decisions are in the order of the checks. */
   checkMany(checks: readonly CheckRequest[]): Promise<answers.CheckDecision[]>
+  /** Holds units until it is known what was used, and decides as `check` does. Settle or cancel the hold. */
+  reserve(request: ReserveRequest): Promise<ClientHold>
+  /** Reserves, calls `work`, settles what `work` did not, and cancels if it throws. The result says whether `work` ran. */
+  run<T>(request: ReserveRequest, work: (hold: ClientHold) => T | Promise<T>): Promise<RunResult<T>>
+  /** Returns a hold of an earlier reserve, by its token. Sends nothing. */
+  openHold(token: string): OpenedHold
   /** Reads the current usage. Spends nothing. */
   usage(check: CheckRequest): Promise<answers.Usage>
   /** Resets what was used. */
@@ -106,6 +113,7 @@ export function createClient(options: ClientOptions = {}): Client {
     })
   }
   const gathered = new CheckBatch(sendBatch)
+  const holds = new ClientHolds((path, body) => call('POST', path, body, (data: unknown) => data), then)
 
   const decided = async (result: Promise<unknown>): Promise<answers.CheckDecision> => {
     try {
@@ -128,6 +136,9 @@ export function createClient(options: ClientOptions = {}): Client {
       batch.flush()
       return Promise.all(results)
     },
+    reserve: (request) => holds.reserve(request),
+    run: (request, work) => holds.run(request, work),
+    openHold: (token) => holds.open(token),
     usage: ({ clientId, route, cost }) =>
       call('GET', `/v1/usage${query({ client_id: clientId, route, cost })}`, undefined, answers.usage),
     reset: ({ clientId, route }) => call('POST', '/v1/reset', { client_id: clientId, route }, answers.counted),

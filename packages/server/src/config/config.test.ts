@@ -31,6 +31,7 @@ describe('a value', () => {
       dataFolder: './sluice-data',
       store: { kind: 'memory' },
       maxKeys: 1_000_000,
+      maxHolds: 1000,
       keysRequired: true,
       insecureAllowUnauthenticated: false,
       tlsCert: undefined,
@@ -38,9 +39,11 @@ describe('a value', () => {
       failureMode: 'local',
       failureTimeoutMs: 100,
       failureMaxKeys: 1_000_000,
+      retryWithinMs: undefined,
       logLevel: 'info',
       trustedProxies: [],
       drainDelay: 250,
+      fastChecks: true,
     })
     expect(new Set(Object.values(written).map(({ origin }) => origin))).toEqual(new Set(['default']))
     expect(file).toBeUndefined()
@@ -66,6 +69,7 @@ describe('a value', () => {
       dataFolder: '/var/lib/sluice',
       store: 'redis://a:1,redis://b:2',
       maxKeys: 5000,
+      maxHolds: 50,
       keysRequired: false,
       insecureAllowUnauthenticated: true,
       tlsCert: 'cert.pem',
@@ -73,9 +77,11 @@ describe('a value', () => {
       failureMode: 'deny',
       failureTimeoutMs: 50,
       failureMaxKeys: 2000,
+      retryWithinMs: 3_600_000,
       logLevel: 'silent',
       trustedProxies: ['10.0.0.0/8', '::1'],
       drainDelay: '5s',
+      fastChecks: false,
     }
     expect(Object.keys(written)).toEqual(OPTION_NAMES)
     const text = Object.entries(written).map(([name, value]) => [name, String(value)])

@@ -12,6 +12,7 @@ export interface Config {
   readonly dataFolder: string
   readonly store: StoreAddress
   readonly maxKeys: number
+  readonly maxHolds: number
   readonly keysRequired: boolean
   readonly insecureAllowUnauthenticated: boolean
   readonly tlsCert: string | undefined
@@ -19,10 +20,12 @@ export interface Config {
   readonly failureMode: 'local' | 'allow' | 'deny' | 'throw'
   readonly failureTimeoutMs: number
   readonly failureMaxKeys: number
+  readonly retryWithinMs: number | undefined
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
   readonly trustedProxies: readonly string[]
   /** In milliseconds. */
   readonly drainDelay: number
+  readonly fastChecks: boolean
 }
 
 export type OptionName = keyof Config
@@ -80,6 +83,12 @@ export const OPTIONS: Readonly<Record<OptionName, Option>> = {
     schema: Type.Integer({ minimum: 1, maximum: 50_000_000 }),
     default: 1_000_000,
   },
+  maxHolds: {
+    about: 'Maximum number of open holds of one client under one rule.',
+    value: 'number',
+    schema: Type.Integer({ minimum: 1, maximum: 10_000 }),
+    default: 1000,
+  },
   keysRequired: {
     about: 'Require an API key from every caller.',
     value: 'boolean',
@@ -121,6 +130,12 @@ export const OPTIONS: Readonly<Record<OptionName, Option>> = {
     schema: Type.Integer({ minimum: 16, maximum: 50_000_000 }),
     default: 1_000_000,
   },
+  retryWithinMs: {
+    about:
+      'The longest wait that is worth a retry, in milliseconds. A denial with a longer wait is not retryable. By default each is.',
+    value: 'number',
+    schema: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+  },
   logLevel: {
     about: 'Minimum level of log lines.',
     value: 'level',
@@ -140,6 +155,12 @@ export const OPTIONS: Readonly<Record<OptionName, Option>> = {
     schema: Type.String({ title: DELAY_FORM }),
     default: '250ms',
     read: readDelay,
+  },
+  fastChecks: {
+    about: 'Read well-formed checks straight from the socket, without node:http.',
+    value: 'boolean',
+    schema: Type.Boolean(),
+    default: true,
   },
 }
 

@@ -40,8 +40,8 @@ export interface Records {
   /** All committed values of a kind, by id. */
   all(kind: RecordKind): ReadonlyMap<string, unknown>
   /**
-   * Commits changes, all or none, in the order of the calls. Resolves when they are durable. Rejects with ERR_DATA_WRITE, or
-   * with ERR_RECORDS_LOST if earlier changes have been lost. A rejection also rejects every commit that was requested meanwhile.
+   * Commits changes, all or none, in the order of the calls. Resolves when they are durable. Rejects with ERR_DATA_WRITE if nothing was
+   * stored, with ERR_DATA_UNKNOWN if that is not known, or with ERR_RECORDS_LOST if earlier changes have been lost. A rejection also rejects every commit that was requested meanwhile.
    * `refusal` is called right before the changes are written, when all earlier changes of others are known. If it returns an error,
    * only this commit is rejected. `note` is stored in the same transaction, if the records can do that.
    */

@@ -14,7 +14,7 @@ function setUp(...specs: PolicySpec[]) {
   specs.forEach(put)
   const stats = new Stats(() => time.now())
   const store = memoryStore({ clock: time })
-  const decider = new Decider({ store, failure: {}, fallbackKeys: 1000, policies: book, stats })
+  const decider = new Decider({ store, failure: {}, fallbackKeys: 1000, mostHolds: 100, policies: book, stats })
   const check = (client = 'ada', route = '/a', cost = 1) => decider.check(client, route, cost) as CheckResult
   return { time, book, put, stats, store, decider, check }
 }
@@ -114,6 +114,7 @@ describe('on a store that fails', () => {
         store: gone(),
         failure: { then, timeoutMs: 5 },
         fallbackKeys: 1000,
+        mostHolds: 100,
         policies,
         stats,
       }),

@@ -3,6 +3,7 @@
 
 import type { Decision, FailureOptions, Store } from 'sluice'
 import type { Responder } from 'sluice/http'
+import { ServerError } from '../errors.ts'
 import type { Policy } from '../policies/policy.ts'
 import type { PolicyBook } from '../policies/policy-book.ts'
 import { REASON, type Reason } from '../stats/policy-stats.ts'
@@ -10,6 +11,7 @@ import type { CheckedRequest, Stats } from '../stats/stats.ts'
 import { isUncounted } from '../stats/uncounted.ts'
 import { countedKey } from './counted-key.ts'
 import { type PolicyLimiter, PolicyLimiters } from './policy-limiters.ts'
+import { Reservations } from './reservations.ts'
 import { StoreHealth } from './store-health.ts'
 
 /** The result of a check. */
@@ -43,23 +45,35 @@ export interface DeciderOptions {
   readonly failure: Omit<FailureOptions, 'standIn'>
   /** Maximum number of fallback counters, with failure mode `local`. */
   readonly fallbackKeys: number
+  /** Maximum number of open holds of one client under one rule. */
+  readonly mostHolds: number
+  /** The longest wait that is worth a retry. Default: every wait is. */
+  readonly retryWithinMs?: number | undefined
   readonly policies: PolicyBook
   readonly stats: Stats
 }
 
 export class Decider {
   readonly health = new StoreHealth()
+  readonly holds: Reservations
   readonly #policies: PolicyBook
   readonly #limiters: PolicyLimiters
   readonly #stats: Stats
   /** False for a store in memory. */
   readonly #canFail: boolean
 
-  constructor({ store, failure, fallbackKeys, policies, stats }: DeciderOptions) {
+  constructor({ store, failure, fallbackKeys, mostHolds, retryWithinMs, policies, stats }: DeciderOptions) {
     this.#policies = policies
     this.#stats = stats
     this.#canFail = store.guard !== undefined
-    this.#limiters = new PolicyLimiters({ store, failure, fallbackKeys, stats, health: this.health })
+    this.#limiters = new PolicyLimiters({ store, failure, fallbackKeys, mostHolds, retryWithinMs, stats, health: this.health })
+    this.holds = new Reservations({
+      policies,
+      limiters: this.#limiters,
+      stats,
+      resultOf: (entry, check, decision) => this.#resultOf(entry, check, decision),
+      answered: (decision, startMs) => this.#answered(decision, startMs),
+    })
   }
 
   /**
@@ -85,15 +99,16 @@ export class Decider {
     const entry = this.#limiters.limiterFor(policy)
     const { clientId, route, countedRoute = route, cost, startMs } = check
     if (policy.mode === 'off') return this.#resultOf(entry, check, entry.free)
+    if (entry.needsReserve) throw needsReserve(policy)
     const key = countedKey(policy, clientId, countedRoute)
     const answer = cost === 1 ? entry.limiter.hit(key) : entry.limiter.hit(key, { cost })
     if (!(answer instanceof Promise)) {
-      if (this.#canFail && answer.source === 'store') this.health.answered((performance.now() - startMs) / 1000)
+      this.#answered(answer, startMs)
       return this.#resultOf(entry, check, answer)
     }
     return answer.then(
       (decision) => {
-        if (decision.source === 'store') this.health.answered((performance.now() - startMs) / 1000)
+        this.#answered(decision, startMs)
         return this.#resultOf(entry, check, decision)
       },
       (error: unknown) => {
@@ -138,6 +153,10 @@ export class Decider {
     this.#limiters.close()
   }
 
+  #answered({ source }: Decision, startMs: number): void {
+    if (this.#canFail && source === 'store') this.health.answered((performance.now() - startMs) / 1000)
+  }
+
   #find(clientId: string, route: string): { readonly entry: PolicyLimiter; readonly key: string } {
     const policy = this.#policies.find(clientId, route)
     return { entry: this.#limiters.limiterFor(policy), key: countedKey(policy, clientId, route) }
@@ -152,6 +171,12 @@ export class Decider {
     this.#stats.record(entry.policyStats, policy.name, reasonFor(policy, decision), check, decision)
     return { policy, decision, allowed: decision.allowed || isShadow, isShadowDenied, responder: entry.responder }
   }
+}
+
+/** Makes the error of a check that could never be released. */
+function needsReserve({ name }: Policy): ServerError {
+  const message = `the policy ${name} has a concurrency rule: use POST /v1/reserve, and settle or cancel the hold when the work is done`
+  return new ServerError('ERR_NEEDS_RESERVE', message)
 }
 
 function reasonFor({ mode }: Policy, decision: Decision): Reason {

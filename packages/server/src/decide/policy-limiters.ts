@@ -2,7 +2,17 @@
 // Invariant: a changed policy is a new object and gets a new limiter. Counts live in the store and in the shared fallback store,
 // under the names of the rules, so they survive a change of the policy and the eviction of its limiter.
 
-import { createLimiter, type Decision, decide, type FailureOptions, type Limiter, memoryStore, type Store } from 'sluice'
+import {
+  createLimiter,
+  type Decision,
+  decide,
+  type FailureOptions,
+  type HoldsOption,
+  holds,
+  type Limiter,
+  memoryStore,
+  type Store,
+} from 'sluice'
 import { createResponder, type Responder } from 'sluice/http'
 import type { Policy } from '../policies/policy.ts'
 import type { PolicyStats } from '../stats/policy-stats.ts'
@@ -13,6 +23,8 @@ import type { StoreHealth } from './store-health.ts'
 export interface PolicyLimiter {
   readonly policy: Policy
   readonly limiter: Limiter
+  /** True if a rule has nothing but holds, so that the policy can only be reserved. */
+  readonly needsReserve: boolean
   /** The decision of a policy with mode `off`: nothing is used. */
   readonly free: Decision
   /** Writes the headers for its decisions. */
@@ -25,6 +37,9 @@ export interface PolicyLimitersOptions {
   readonly failure: Omit<FailureOptions, 'standIn'>
   /** Maximum number of fallback counters. */
   readonly fallbackKeys: number
+  /** Maximum number of open holds of one rule and key. */
+  readonly mostHolds: number
+  readonly retryWithinMs?: number | undefined
   readonly stats: Stats
   readonly health: StoreHealth
 }
@@ -35,15 +50,19 @@ const MOST = 20_000
 export class PolicyLimiters {
   readonly #options: PolicyLimitersOptions
   readonly #failure: FailureOptions
+  readonly #holds: HoldsOption
   /** The fallback for a store that may fail. All policies share it. */
   readonly #fallbackStore: Store<'sync'> | undefined
   readonly #limiters = new Map<Policy, PolicyLimiter>()
 
   constructor(options: PolicyLimitersOptions) {
-    const { store, failure, fallbackKeys } = options
+    const { store, failure, fallbackKeys, mostHolds } = options
     this.#options = options
+    this.#holds = holds({ most: mostHolds })
     const needsFallback = store.guard !== undefined && failure.then === 'local'
     this.#fallbackStore = needsFallback ? memoryStore({ clock: store.clock, maxKeys: fallbackKeys }) : undefined
+    // A limiter prepares its own store for holds, and not the stand-in that it is given.
+    if (this.#fallbackStore !== undefined) this.#holds.prepare(this.#fallbackStore)
     this.#failure = this.#fallbackStore === undefined ? failure : { ...failure, standIn: this.#fallbackStore }
   }
 
@@ -59,16 +78,17 @@ export class PolicyLimiters {
   }
 
   #make(policy: Policy): PolicyLimiter {
-    const { store, stats, health } = this.#options
+    const { store, stats, health, retryWithinMs } = this.#options
     const { rules } = policy
-    const limiter = createLimiter({ rules, store, failure: this.#failure })
+    const limiter = createLimiter({ rules, store, failure: this.#failure, retryWithinMs, holds: this.#holds })
     limiter.on('failure', (event) => health.failed(event))
     const free = decide(
       rules,
       rules.flatMap(() => [0, 0, 0]),
     )
     const responder = createResponder({ rules })
-    const made = { policy, limiter, free, responder, policyStats: stats.statsOf(policy.name) }
+    const needsReserve = rules.some(({ isHeld }) => isHeld === true)
+    const made = { policy, limiter, needsReserve, free, responder, policyStats: stats.statsOf(policy.name) }
     if (this.#limiters.size >= MOST) this.#dropOldest()
     this.#limiters.set(policy, made)
     return made

@@ -3,6 +3,7 @@ import Type from 'typebox'
 import { Value } from 'typebox/value'
 import { describe, expect, test } from 'vitest'
 import { roundsOf } from '../../../../test/rounds.ts'
+import { Reserve } from '../api/hold-schemas.ts'
 import { ConfigFileSchema } from '../config/config-file.ts'
 import { ServerError } from '../errors.ts'
 import { KeyRecordSchema } from '../keys/api-key.ts'
@@ -85,7 +86,7 @@ function nearly(words: readonly string[]) {
 }
 
 describe('it finds a problem exactly where a validator finds one', () => {
-  const schemas = { Shape, PolicySpecSchema, KeyRecordSchema, ConfigFileSchema }
+  const schemas = { Shape, PolicySpecSchema, KeyRecordSchema, ConfigFileSchema, Reserve }
   const words = [...new Set([...JSON.stringify(schemas).matchAll(/"([a-zA-Z$-]{1,30})"/g)].map(([, word]) => word))]
 
   test.each(Object.entries(schemas))('%s', (_, schema) => {

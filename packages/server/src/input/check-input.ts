@@ -15,6 +15,9 @@ interface Schema {
   readonly anyOf?: readonly Schema[]
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
+  /** The schema of every property that `properties` does not name. Anything else means that there are no others. */
+  readonly additionalProperties?: boolean | Schema
+  readonly maxProperties?: number
   readonly items?: Schema
   readonly minItems?: number
   readonly maxItems?: number
@@ -58,9 +61,18 @@ function checkValue(schema: Schema, value: unknown, at: string, problems: Proble
 }
 
 function checkObject(schema: Schema, value: object, at: string, problems: Problem[]): void {
-  const properties = schema.properties ?? {}
-  for (const name of Object.keys(value)) {
+  const { properties = {}, additionalProperties: others, maxProperties = Number.POSITIVE_INFINITY } = schema
+  const names = Object.keys(value)
+  if (names.length > maxProperties) {
+    problems.push({ at, message: `${at || 'it'} must have ${maxProperties} members at most, and has ${names.length}` })
+    return
+  }
+  for (const name of names) {
     if (Object.hasOwn(properties, name)) continue
+    if (typeof others === 'object') {
+      checkValue(others, (value as Record<string, unknown>)[name], within(at, name), problems)
+      continue
+    }
     const hint = suggest(name, Object.keys(properties))
     problems.push({ at: within(at, name), message: `${at || 'it'} has no ${show(name)}: ${hint}` })
   }

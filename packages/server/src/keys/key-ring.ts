@@ -83,6 +83,13 @@ export class KeyRing {
     })
   }
 
+  /** Creates a key if there is none. Otherwise rejects with ERR_CONFLICT, also if another instance creates one at the same moment. */
+  createFirst(options: NewKeyOptions, noteOf?: MakeNote<ApiKey>): Promise<NewApiKey> {
+    const refusal = (): ServerError | undefined =>
+      this.#table.size === 0 ? undefined : new ServerError('ERR_CONFLICT', 'there is a key already')
+    return this.#inTurn(() => this.#add(options, [], noteOf, refusal))
+  }
+
   /** Returns the key if the presented text is valid. */
   verify(presented: unknown): ApiKey | undefined {
     const entry = this.#table.entryFor(presented)
@@ -96,6 +103,11 @@ export class KeyRing {
 
   get(id: string): ApiKey | undefined {
     return this.#table.get(id)?.key
+  }
+
+  /** Returns the digest of a key's secret. Only instances and the owner of the key know it. */
+  digestOf(id: string): Buffer | undefined {
+    return this.#table.get(id)?.digest
   }
 
   /** Returns all keys, newest first, including revoked and expired ones. */
@@ -209,6 +221,7 @@ export class KeyRing {
     { name, scopes, expiresAt }: NewKeyOptions,
     others: readonly KeyEntry[],
     noteOf: MakeNote<ApiKey> | undefined,
+    refusal?: () => ServerError | undefined,
   ): Promise<NewApiKey> {
     const { id, text } = makeKeyText()
     const key: ApiKey = {
@@ -224,7 +237,7 @@ export class KeyRing {
       ...kept.map(changeTo),
       ...gone.map(({ id }) => ({ kind: 'key', id, value: undefined }) as const),
     ]
-    await this.#records.commit(changes, undefined, noteOf?.(key))
+    await this.#records.commit(changes, refusal, noteOf?.(key))
     for (const { id } of gone) this.#table.delete(id)
     for (const entry of kept) {
       // A key that was revoked during the commit stays revoked.

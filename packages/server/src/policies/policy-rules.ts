@@ -2,7 +2,7 @@
 // Invariant: the name of a rule contains neither its numbers nor the name of its policy. A policy keeps its counts when its limit
 // changes, and the counted key alone decides if two policies share a count.
 
-import { parseRule, type Rule, SluiceError } from 'sluice'
+import { createLimiter, holds, parseRule, type Rule, SluiceError } from 'sluice'
 import { makeRule, type RuleSpec } from 'sluice/rules'
 import type { Problem } from '../errors.ts'
 import { within } from '../input/check-input.ts'
@@ -42,5 +42,12 @@ function pathOf({ option }: SluiceError, spec: string | RuleSpec, at: string): s
 /** Returns the rules of one entry: a notation may have several. `nameAt` names a rule that has no name of its own. */
 function readRule(spec: string | RuleSpec, nameAt: (index: number) => string): readonly Rule[] {
   if (typeof spec === 'string') return [parseRule(spec, { name: nameAt })].flat()
-  return [makeRule({ ...spec, name: spec.name ?? nameAt(0) })]
+  const rule = makeRule({ ...spec, name: spec.name ?? nameAt(0) })
+  if (rule.isHeld) tryHolds(rule)
+  return [rule]
+}
+
+/** Throws if no limiter can hold units under the rule, because its places would be kept for too long. */
+function tryHolds(rules: Rule): void {
+  createLimiter({ rules, holds: holds() }).close()
 }

@@ -20,11 +20,18 @@ const DURATIONS = [
 ]
 const DURATION_TITLE = "a duration: whole milliseconds, or such as '250ms', '10s', '1m', '2h', '7d'"
 
+/** Returns the schema of a duration, as people write it. */
+export function durationSchema(description: string) {
+  return Type.Union(DURATIONS, { title: DURATION_TITLE, description })
+}
+
 const UNITS = {
   minimum: OPTION_BOUNDS.units.least,
   maximum: OPTION_BOUNDS.units.most,
   title: 'a whole number of at least 1',
 }
+
+const TEXT = { minLength: OPTION_BOUNDS.text.least, maxLength: OPTION_BOUNDS.text.most }
 
 const RuleName = Type.String({
   ...Name,
@@ -42,19 +49,30 @@ function ruleSchema({ algorithm, options }: RuleFacts): TSchema {
   )
 }
 
+function optionalUnless(isRequired: boolean, schema: TSchema): TSchema {
+  return isRequired ? schema : Type.Optional(schema)
+}
+
 function optionSchema(option: OptionFacts): TSchema {
   const description = option.deprecated === undefined ? option.help : `${option.help} Deprecated: ${option.deprecated}`
   switch (option.kind) {
-    case 'units': {
-      const units = Type.Integer({ ...UNITS, description })
-      return option.sameAs === undefined ? units : Type.Optional(units)
-    }
+    case 'units':
+      return optionalUnless(option.sameAs === undefined, Type.Integer({ ...UNITS, description }))
     case 'duration':
-      return Type.Union(DURATIONS, { title: DURATION_TITLE, description })
+      return durationSchema(description)
     case 'choice':
-      return Type.Optional(Type.Enum(option.choices.map(([value]) => value) as [string, ...string[]], { description }))
+      return optionalUnless(
+        option.default === undefined,
+        Type.Enum(option.choices.map(([value]) => value) as [string, ...string[]], { description }),
+      )
     case 'flag':
       return Type.Optional(Type.Boolean({ description }))
+    case 'text': {
+      const text = Type.String({ ...TEXT, title: `a text such as '${option.sample}'` })
+      if (!option.takesNumbers) return Type.Optional(Type.String({ ...text, description }))
+      const title = `a text such as '${option.sample}', or a whole number`
+      return Type.Optional(Type.Union([Type.Integer({ minimum: 0 }), text], { title, description }))
+    }
   }
 }
 

@@ -44,6 +44,10 @@ describe('a policy', () => {
         { algorithm: 'gcra', limit: 10, period: '1s', burst: 20 },
         { algorithm: 'leaky-bucket', capacity: 20, leak: 10, every: '1s', name: 'queue' },
         'token-bucket 10/second burst 7',
+        { algorithm: 'calendar-window', limit: 5, every: 'day' },
+        { algorithm: 'calendar-window', limit: 5, every: 'month', startsOn: 15, timeZone: 'Europe/Berlin' },
+        { algorithm: 'calendar-window', limit: 5, every: 'week', startsOn: 'sunday 09:00' },
+        '9/calendar month',
       ],
     })
     expect(rules.map(({ algorithm, limit, countsDenied }) => [algorithm, limit, countsDenied])).toEqual([
@@ -58,7 +62,26 @@ describe('a policy', () => {
       ['meter', 20, false],
       ['meter', 20, false],
       ['meter', 7, false],
+      ['calendar-window', 5, false],
+      ['calendar-window', 5, false],
+      ['calendar-window', 5, false],
+      ['calendar-window', 9, false],
     ])
+  })
+
+  test('with a calendar that there is not says what is wrong with it', () => {
+    const rules = { algorithm: 'calendar-window', limit: 5, every: 'month' }
+    const problems = (wrong: object) => problemsOf({ name: 'p', client: 'a', rules: { ...rules, ...wrong } }).join()
+    expect(problems({ timeZone: 'Mars/Base' })).toMatch(
+      /^rules.timeZone: calendarWindow needs timeZone to be the name of a time zone/,
+    )
+    expect(problems({ startsOn: 31 })).toMatch(/^rules.startsOn: calendarWindow needs startsOn to be a day from 1 to 28/)
+    expect(problems({ every: 'hour' })).toMatch(/rules.every must be .*day.*week.*month.* or .*year/)
+    expect(problems({ every: undefined })).toMatch(/rules.every/)
+    expect(problems({ startsOn: true })).toMatch(/rules.startsOn must be a text such as '09:00', or a whole number/)
+    expect(problems({ timeZone: 7 })).toMatch(/rules.timeZone must be a text such as 'Europe\/Berlin'/)
+    expect(problems({ timeZone: 'x'.repeat(65) })).toMatch(/rules.timeZone/)
+    expect(problems({ startsOn: -1 })).toMatch(/rules.startsOn/)
   })
 
   test('can be written again from its spec', () => {
@@ -106,11 +129,11 @@ describe('problems of a policy are reported with their place', () => {
     [{ name: 'p', client: 'a', rules: ['5/secnd'] }, 'rules[0]: no unit is called "secnd", in "5/secnd": did you mean second?'],
     [
       { name: 'p', client: 'a', rules: [{ limit: 5 }] },
-      'rules[0].algorithm is missing: it must be "fixed-window" or "sliding-log" or "sliding-window" or "token-bucket" or "gcra" or "leaky-bucket"',
+      'rules[0].algorithm is missing: it must be "fixed-window" or "sliding-log" or "sliding-window" or "token-bucket" or "gcra" or "leaky-bucket" or "calendar-window" or "concurrency"',
     ],
     [
       { name: 'p', client: 'a', rules: { algorithm: 'fixed-windw', limit: 5 } },
-      'rules.algorithm must be "fixed-window" or "sliding-log" or "sliding-window" or "token-bucket" or "gcra" or "leaky-bucket", got "fixed-windw": did you mean fixed-window?',
+      'rules.algorithm must be "fixed-window" or "sliding-log" or "sliding-window" or "token-bucket" or "gcra" or "leaky-bucket" or "calendar-window" or "concurrency", got "fixed-windw": did you mean fixed-window?',
     ],
     [
       { name: 'p', client: 'a', rules: [{ algorithm: 'gcra', limit: 5, perod: '1s' }] },

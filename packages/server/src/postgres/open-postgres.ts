@@ -66,6 +66,6 @@ export async function openPostgres(url: string, { onError, onChange }: DatabaseO
 
 /** Errors of the client have the connection as a property, which does not belong into the log. */
 function plainError(error: unknown): Error {
-  const { message, code } = (error instanceof ServerError ? error.cause : error) as Error & { code?: string }
-  return Object.assign(new Error(message), code !== undefined && { code })
+  const { message, code, syscall } = (error instanceof ServerError ? error.cause : error) as NodeJS.ErrnoException
+  return Object.assign(new Error(message), code !== undefined && { code }, syscall !== undefined && { syscall })
 }

@@ -20,6 +20,22 @@ test.each([
   expect(postgresTrouble(new ServerError('ERR_DATA_WRITE', 'it failed', { cause: reply(code) }))).toBe(trouble)
 })
 
-test('an error without a code', () => {
+test('errors of TLS say what to change', () => {
+  const failed = (message: string, facts: object = {}) => postgresTrouble(Object.assign(new Error(message), facts))
+  expect(failed('The server does not support SSL connections')).toMatch(/offers no TLS.*sslmode.*turn ssl on.*sslmode=disable/)
+  for (const code of [
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    'CERT_HAS_EXPIRED',
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+  ]) {
+    expect(failed('reason', { code })).toMatch(/certificate of PostgreSQL is not accepted \(reason\).*sslrootcert/)
+  }
+  expect(failed("ENOENT: no such file, open 'ca.pem'", { code: 'ENOENT', syscall: 'open' })).toMatch(/cannot be read.*ca\.pem/)
+})
+
+test('an error without a code, and a socket that does not exist', () => {
+  const noSocket = Object.assign(new Error('reason'), { code: 'ENOENT', syscall: 'connect' })
+  expect(postgresTrouble(noSocket)).toBe('PostgreSQL does not answer')
   expect(postgresTrouble(new Error('timeout'))).toBe('PostgreSQL does not answer')
 })

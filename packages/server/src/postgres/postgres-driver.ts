@@ -1,6 +1,6 @@
 // Runs programs of SQL statements on PostgreSQL, with a deadline.
-// Invariant: writing programs of all instances run one after the other. A program whose connection ends has changed nothing, or its
-// answer was lost. An instance that stops in the middle of a program blocks the others for a limited time.
+// Invariant: writing programs of all instances run one after the other. A program whose connection ends before it sent COMMIT has
+// changed nothing. After that its outcome is unknown, until another writing program has run. An instance that stops in the middle of a program blocks the others for a limited time.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { Pool, type PoolClient, type PoolConfig } from 'pg'
@@ -8,7 +8,7 @@ import { messageOf, ServerError } from '../errors.ts'
 import { makeTables } from '../sql/record-tables.ts'
 import type { Access, Program, Row, SqlDriver, Statement } from '../sql/sql-program.ts'
 import { cutLater } from './end-connection.ts'
-import { postgresTrouble, sqlStateOf } from './postgres-answers.ts'
+import { isGone, postgresTrouble, sqlStateOf } from './postgres-answers.ts'
 
 /** The channel on which instances tell each other of changes. */
 export const CHANNEL = 'sluice_records'
@@ -62,7 +62,7 @@ export class PostgresDriver implements SqlDriver {
       }
     } catch (error) {
       if (error instanceof ServerError) throw error
-      throw new ServerError('ERR_DATA_WRITE', `PostgreSQL could not be asked: ${messageOf(error)}`, { cause: error })
+      throw failure('ERR_DATA_WRITE', error)
     }
   }
 
@@ -75,7 +75,8 @@ export class PostgresDriver implements SqlDriver {
     const client = await this.#pool.connect()
     // Without a listener, an error of a connection in use would end the process. The query fails with it.
     client.on('error', ignore)
-    const work = run(client, access, program)
+    const progress = { isCommitting: false }
+    const work = run(client, access, program, progress)
     try {
       const result = await (access === 'write' ? beforeDeadline(work) : work)
       client.off('error', ignore)
@@ -86,18 +87,29 @@ export class PostgresDriver implements SqlDriver {
       // The server rolls back when the connection ends.
       client.release(true)
       cutLater([client])
-      throw error
+      throw progress.isCommitting && access === 'write' && isGone(error) ? failure('ERR_DATA_UNKNOWN', error) : error
     }
   }
 }
 
+function failure(code: 'ERR_DATA_WRITE' | 'ERR_DATA_UNKNOWN', cause: unknown): ServerError {
+  return new ServerError(code, `PostgreSQL could not be asked: ${messageOf(cause)}`, { cause })
+}
+
 function ignore(): void {}
 
-async function run<T>(client: PoolClient, access: Access, program: Program<T>): Promise<T> {
+/** Progress of a program. */
+interface Progress {
+  /** True once COMMIT was sent. */
+  isCommitting: boolean
+}
+
+async function run<T>(client: PoolClient, access: Access, program: Program<T>, progress: Progress): Promise<T> {
   const answered = <V>(answer: Promise<V>): Promise<V> => (access === 'read' ? beforeDeadline(answer) : answer)
   await answered(client.query(BEGIN[access]))
   let step = program.next()
   while (!step.done) step = program.next(await answered(execute(client, step.value)))
+  progress.isCommitting = true
   await answered(client.query('COMMIT'))
   return step.value
 }
@@ -114,7 +126,7 @@ async function execute(client: PoolClient, { text, values }: Statement): Promise
 async function beforeDeadline<T>(work: Promise<T>): Promise<T> {
   const deadline = new AbortController()
   const late = pause(DEADLINE_MS, undefined, { ref: false, signal: deadline.signal }).then(
-    () => Promise.reject(new Error(`no answer within ${DEADLINE_MS} ms, so a change may have been made`)),
+    () => Promise.reject(new Error(`no answer within ${DEADLINE_MS} ms`)),
     () => new Promise<never>(() => {}),
   )
   try {

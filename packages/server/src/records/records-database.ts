@@ -36,7 +36,8 @@ export interface Followed {
   /** Changes and marks since then. A change that cannot be read is undefined. */
   readonly changes: readonly (Change | undefined)[]
   readonly marks: Marks
-  readonly counts: Counts
+  /** Numbers of records; undefined if they were not counted this time. */
+  readonly counts: Counts | undefined
 }
 
 export interface NumberedChange {
@@ -83,7 +84,10 @@ export interface RecordsDatabase {
   troubleOf(error: unknown): string
   /** True if `commit` stores the entry of the audit log in the same transaction. False if it does not store the entry. */
   readonly storesEntries: boolean
-  /** Returns the new position, or undefined if there are unseen changes, records are missing, or changes were lost. */
+  /**
+   * Returns the new position, or undefined if there are unseen changes, records are missing, or changes were lost. Throws
+   * ERR_DATA_UNKNOWN if it may have been made, and ERR_DATA_WRITE if it was not.
+   */
   commit(request: CommitRequest): Promise<Position | undefined>
   load(): Promise<FoundRecords>
   loadWithChanges(): Promise<FoundWithChanges>
@@ -112,6 +116,4 @@ export interface RecordsDatabase {
    * The notice and the shared list of revoked keys end with it.
    */
   finish(request: FinishRequest): Promise<boolean>
-  /** Returns true for one of several instances that start at once on an empty database. */
-  claimFirstStart(forMs: number): Promise<boolean>
 }

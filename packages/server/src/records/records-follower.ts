@@ -40,10 +40,10 @@ export class RecordsFollower {
     if (!isWhole || (!this.#isRead && mark === '')) return this.#readAll()
     this.#local.moveTo(found, marks)
     this.#local.apply(changes)
-    const [morePolicies, moreKeys] = [counts.policy - this.#local.sizeOf('policy'), counts.key - this.#local.sizeOf('key')]
+    const more = KINDS.map((kind) => (counts === undefined ? 0 : counts[kind] - this.#local.sizeOf(kind)))
     // Records have disappeared without being deleted.
-    if (morePolicies < 0 || moreKeys < 0) return [...changes, ...(await this.#enterLoss(found))]
-    if (!this.#isRead || morePolicies > 0 || moreKeys > 0) return [...changes, ...(await this.#readAll())]
+    if (more.some((records) => records < 0)) return [...changes, ...(await this.#enterLoss(found))]
+    if (!this.#isRead || more.some((records) => records > 0)) return [...changes, ...(await this.#readAll())]
     await this.#losses.update(lost, found)
     return changes
   }

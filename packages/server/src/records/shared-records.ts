@@ -20,14 +20,12 @@ import { RecordsFollower } from './records-follower.ts'
 import { type Loss, LossWatch } from './records-loss.ts'
 import { type RestorePlan, withRevoked } from './restore-plan.ts'
 import { makeMark, planFor, restoreKnown } from './restore-records.ts'
+import { isUnknown, sendCommit, unknownOutcome } from './sent-commit.ts'
 
 const POLL_EVERY_MS = 500
 
 /** Attempts of a commit, if changes of another kind come first. */
 const TRIES = 10
-
-/** Time that an instance has to create the first key. */
-const FIRST_START_MS = 10_000
 
 type CommitCheck = () => ServerError | undefined
 
@@ -110,7 +108,7 @@ export class SharedRecords implements Records {
   commit(changes: readonly Change[], refusal?: CommitCheck, note?: ChangeNote): Promise<void> {
     const failures = this.#failures
     return this.#inTurn(async () => {
-      if (this.#failures !== failures) throw this.#failure
+      if (this.#failures !== failures) throw this.#failureOfLater()
       let refused: ServerError | undefined
       try {
         refused = await this.#commit(changes, refusal, note)
@@ -171,11 +169,6 @@ export class SharedRecords implements Records {
     })
   }
 
-  /** True if this instance creates the first key. Of several instances that start at once on an empty database, only one does. */
-  isFirst(): Promise<boolean> {
-    return this.#database.claimFirstStart(FIRST_START_MS)
-  }
-
   async close(): Promise<void> {
     this.#closing.abort()
     this.#wake?.()
@@ -215,6 +208,7 @@ export class SharedRecords implements Records {
   ): Promise<ServerError | undefined> {
     if (changes.length === 0) return undefined
     const kinds = new Set(changes.map(({ kind }) => kind))
+    const mark = makeMark()
     for (let tries = 0; tries < TRIES; tries++) {
       if (!this.isRead) await this.#follower.catchUp()
       const { known } = this
@@ -222,8 +216,7 @@ export class SharedRecords implements Records {
       // `refusal` judges the records at `known`. If the database has later changes, nothing is written.
       const refused = refusal()
       if (refused !== undefined) return refused
-      const mark = makeMark()
-      const position = await this.#database.commit({
+      const { position, lost } = await sendCommit(this.#database, {
         seen: known.position,
         mark,
         origin: known.position.origin || makeMark(),
@@ -237,7 +230,14 @@ export class SharedRecords implements Records {
         if (note !== undefined) note.isStored = this.#database.storesEntries
         return undefined
       }
-      const missed = await this.#follower.catchUp()
+      const missed = await this.#follower.catchUp().catch((error: unknown) => {
+        throw lost === undefined ? error : unknownOutcome(this.#database, lost)
+      })
+      // The change was made, and only its answer was lost. `catchUp` has applied it.
+      if (this.known?.marks.has(mark)) {
+        if (note !== undefined) note.isStored = this.#database.storesEntries
+        return undefined
+      }
       // The change was validated against outdated data.
       if (missed.some(({ kind }) => kinds.has(kind))) break
     }
@@ -277,6 +277,13 @@ export class SharedRecords implements Records {
     const turn = this.#turn.then(work)
     this.#turn = turn.catch(() => {})
     return turn
+  }
+
+  /** The error of a commit that was requested before another one failed. It was not sent. */
+  #failureOfLater(): unknown {
+    if (!isUnknown(this.#failure)) return this.#failure
+    const message = 'an earlier change may or may not have been made, so this one was not tried: look, and repeat it'
+    return new ServerError('ERR_DATA_WRITE', message, { cause: this.#failure })
   }
 
   #lostError(): ServerError {

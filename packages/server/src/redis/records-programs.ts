@@ -48,17 +48,18 @@ if origin == '' then
 end
 return { last, origin }`
 
-/** Returns the state, all marks with their change, all policies, all keys. */
-export const LOAD = `${STATE}
-return { last, mark, origin, lost, isShort, redis.call('ZRANGE', KEYS[4], 0, -1, 'WITHSCORES'), redis.call('HGETALL', KEYS[1]), redis.call('HGETALL', KEYS[2]) }`
+/** Returns the last change, the mark and the origin, and all marks with their change: the start of reading all records. */
+export const START = `${STATE}
+return { last, mark, origin, redis.call('ZRANGE', KEYS[4], 0, -1, 'WITHSCORES') }`
 
-/** Like LOAD, plus all changes in the stream. */
-export const LOAD_WITH_CHANGES = `${STATE}
-return { last, mark, origin, lost, isShort, redis.call('ZRANGE', KEYS[4], 0, -1, 'WITHSCORES'), redis.call('HGETALL', KEYS[1]), redis.call('HGETALL', KEYS[2]), redis.call('XRANGE', KEYS[3], '-', '+') }`
+/** Returns the last change, the mark, and all changes in the stream. */
+export const CHANGES = `${STATE}
+return { last, mark, redis.call('XRANGE', KEYS[3], '-', '+') }`
 
 /**
  * Reads new changes. ARGV: last change, mark and origin seen. Returns the state; 1 if Redis has everything that was seen, else 0;
- * changes and marks since then; the numbers of policies and keys. A mark too old to be kept counts as found if the origin is the same.
+ * changes and marks since then; the numbers of policies and keys; `isShort`. A mark too old to be kept counts as found if the origin is
+ * the same.
  */
 export const FOLLOW = `${STATE}
 local seen, isThere = tonumber(ARGV[1]), 1
@@ -73,7 +74,7 @@ if isThere == 1 and last > seen then
   changes = redis.call('XRANGE', KEYS[3], '(' .. ARGV[1] .. '-0', '+')
   marks = redis.call('ZRANGEBYSCORE', KEYS[4], '(' .. ARGV[1], '+inf', 'WITHSCORES')
 end
-return { last, mark, origin, lost, isThere, changes, marks, policies, keys }`
+return { last, mark, origin, lost, isThere, changes, marks, policies, keys, isShort }`
 
 /**
  * Writes the notice of lost changes. ARGV: the notice, which begins with the last known change, and its lifetime in ms. The notice with

@@ -1,6 +1,7 @@
 // Sends commands to Redis with a deadline, and describes failures: "Redis refuses" is not "Redis does not answer".
 
 import { setTimeout as pause } from 'node:timers/promises'
+import { ClientClosedError, ClientOfflineError } from '@redis/client'
 import type { SendCommand } from 'sluice/redis'
 import { messageOf, ServerError } from '../errors.ts'
 
@@ -16,7 +17,7 @@ const REFUSED = /^[A-Z]{3,} /
 export async function askRedis(send: SendCommand, key: string, command: readonly string[]): Promise<unknown> {
   const deadline = new AbortController()
   const late = pause(DEADLINE_MS, undefined, { ref: false, signal: deadline.signal }).then(
-    () => Promise.reject(new Error(`no answer within ${DEADLINE_MS} ms, so a change may have been made`)),
+    () => Promise.reject(new Error(`no answer within ${DEADLINE_MS} ms`)),
     () => {},
   )
   try {
@@ -26,6 +27,13 @@ export async function askRedis(send: SendCommand, key: string, command: readonly
   } finally {
     deadline.abort()
   }
+}
+
+/** For the error of a command that changes something. Throws ERR_DATA_UNKNOWN if Redis may have executed it. */
+export function orUnknown(error: ServerError): never {
+  const { cause, message } = error
+  const isNotSent = cause instanceof ClientOfflineError || cause instanceof ClientClosedError
+  throw isNotSent || REFUSED.test(messageOf(cause)) ? error : new ServerError('ERR_DATA_UNKNOWN', message, { cause })
 }
 
 /** Describes a failure of Redis, as the start of a sentence. */

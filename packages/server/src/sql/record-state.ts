@@ -4,10 +4,13 @@ import { KINDS, type Marks, type Position, readChange, readRecords, type Written
 import type { Counts, NumberedChange } from '../records/records-database.ts'
 import { ask, fromSafeText, type Program, type Row } from './sql-program.ts'
 
-export interface State {
+export interface PositionState {
   readonly position: Position
   /** The notice of an instance that knows of lost changes, or empty. */
   readonly lost: string
+}
+
+export interface State extends PositionState {
   readonly counts: Counts
   /** True if there are fewer records than after the last change. */
   readonly isShort: boolean
@@ -17,13 +20,26 @@ export interface State {
 export const ORIGIN = 'origin'
 export const NOTICE = 'lost'
 export const CLAIM = 'restoring'
-export const FIRST_START = 'first-start'
+
+const COUNTS = `(SELECT count(*) FROM sluice_records WHERE kind = 1) AS policies,
+      (SELECT count(*) FROM sluice_records WHERE kind = 2) AS keys,`
+
+/** Reads the state without the numbers of records. Counting takes long if there are many. */
+export function* readPosition(nowMs: string): Program<PositionState> {
+  const { row, newest } = yield* readRows('', nowMs)
+  return positionOf(row, newest)
+}
 
 export function* readState(nowMs: string): Program<State> {
+  const { row, newest } = yield* readRows(COUNTS, nowMs)
+  const counts = { policy: Number(row.policies), key: Number(row.keys) }
+  const isShort = newest !== undefined && (counts.policy < Number(newest.policy_count) || counts.key < Number(newest.key_count))
+  return { ...positionOf(row, newest), counts, isShort }
+}
+
+function* readRows(counts: string, nowMs: string): Program<{ readonly row: Row; readonly newest: Row | undefined }> {
   const [row] = yield* ask(
-    `SELECT
-      (SELECT count(*) FROM sluice_records WHERE kind = 1) AS policies,
-      (SELECT count(*) FROM sluice_records WHERE kind = 2) AS keys,
+    `SELECT ${counts}
       (SELECT mark FROM sluice_marks ORDER BY number DESC, mark DESC LIMIT 1) AS mark,
       (SELECT value FROM sluice_facts WHERE name = ?) AS origin,
       (SELECT value FROM sluice_facts WHERE name = ? AND ends_at > ${nowMs}) AS lost`,
@@ -31,13 +47,12 @@ export function* readState(nowMs: string): Program<State> {
     NOTICE,
   )
   const [newest] = yield* ask('SELECT number, policy_count, key_count FROM sluice_changes ORDER BY number DESC LIMIT 1')
-  const counts = { policy: Number(row.policies), key: Number(row.keys) }
-  return {
-    position: { last: Number(newest?.number ?? 0), mark: textOf(row.mark), origin: textOf(row.origin) },
-    lost: textOf(row.lost),
-    counts,
-    isShort: newest !== undefined && (counts.policy < Number(newest.policy_count) || counts.key < Number(newest.key_count)),
-  }
+  return { row, newest }
+}
+
+function positionOf(row: Row, newest: Row | undefined): PositionState {
+  const position = { last: Number(newest?.number ?? 0), mark: textOf(row.mark), origin: textOf(row.origin) }
+  return { position, lost: textOf(row.lost) }
 }
 
 /** Records that one statement reads. A million records take longer than a statement may. */

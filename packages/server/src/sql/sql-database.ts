@@ -4,6 +4,7 @@ import type { FoundRecords, Position } from '../records/found-records.ts'
 import type {
   ChunkRequest,
   CommitRequest,
+  Counts,
   FinishRequest,
   Followed,
   FoundWithChanges,
@@ -12,11 +13,12 @@ import type {
 } from '../records/records-database.ts'
 import {
   CLAIM,
-  FIRST_START,
   NOTICE,
+  type PositionState,
   readChanges,
   readFact,
   readMarks,
+  readPosition,
   readState,
   readTables,
   removeFacts,
@@ -27,10 +29,19 @@ import { addEntry } from './sql-audit-log.ts'
 import { ask, fromSafeText, insertAll, type Program, type SqlDriver, safeText } from './sql-program.ts'
 import { addChanges, addGap, addMarks, countRecords, writeOrigin, writeValues } from './write-records.ts'
 
+/** Up to so many records, each poll counts them: somebody else may have deleted some. */
+const COUNTED_OFTEN = 10_000
+
+/** Time between two counts of more records. */
+const COUNT_EVERY_MS = 60_000
+
 export class SqlDatabase implements RecordsDatabase {
   readonly storesEntries = true
   readonly #driver: SqlDriver
   readonly #nowMs: string
+  /** Result and time of the last count of all records. */
+  #counted = 0
+  #countedMs = Number.NEGATIVE_INFINITY
 
   constructor(driver: SqlDriver) {
     this.#driver = driver
@@ -80,7 +91,7 @@ export class SqlDatabase implements RecordsDatabase {
   }
 
   claim(claim: string, forMs: number): Promise<boolean> {
-    return this.#write(() => this.#takeFact(CLAIM, `${claim} 0`, forMs))
+    return this.#write(() => this.#claim(claim, forMs))
   }
 
   async unclaim(claim: string): Promise<void> {
@@ -93,10 +104,6 @@ export class SqlDatabase implements RecordsDatabase {
 
   finish(request: FinishRequest): Promise<boolean> {
     return this.#write(() => this.#finish(request))
-  }
-
-  claimFirstStart(forMs: number): Promise<boolean> {
-    return this.#write(() => this.#takeFact(FIRST_START, '1', forMs))
   }
 
   #write<T>(program: () => Program<T>): Promise<T> {
@@ -126,12 +133,23 @@ export class SqlDatabase implements RecordsDatabase {
   }
 
   *#follow(seen: Position): Program<Followed> {
-    const { position, lost, counts } = yield* readState(this.#nowMs)
+    const { position, lost, counts } = yield* this.#pollState()
     const isThere = position.last >= seen.last && (yield* this.#hasMark(seen, position))
     const isBehind = isThere && position.last > seen.last
     const changes = isBehind ? (yield* readChanges(seen.last)).map(({ change }) => change) : []
     const marks = isBehind ? yield* readMarks(seen.last) : new Map<string, number>()
     return { position, lost, isThere, changes, marks, counts }
+  }
+
+  /** Counts few records every time, and many records now and then. */
+  *#pollState(): Program<PositionState & { readonly counts: Counts | undefined }> {
+    if (this.#counted > COUNTED_OFTEN && performance.now() - this.#countedMs < COUNT_EVERY_MS) {
+      return { ...(yield* readPosition(this.#nowMs)), counts: undefined }
+    }
+    const state = yield* readState(this.#nowMs)
+    this.#counted = state.counts.policy + state.counts.key
+    this.#countedMs = performance.now()
+    return state
   }
 
   *#hasMark(seen: Position, found: Position): Program<boolean> {
@@ -162,10 +180,9 @@ export class SqlDatabase implements RecordsDatabase {
     )
   }
 
-  /** Writes a fact, unless it exists. */
-  *#takeFact(name: string, value: string, forMs: number): Program<boolean> {
-    if ((yield* readFact(name, this.#nowMs)) !== undefined) return false
-    yield* writeFact(name, value, forMs, this.#nowMs)
+  *#claim(claim: string, forMs: number): Program<boolean> {
+    if ((yield* readFact(CLAIM, this.#nowMs)) !== undefined) return false
+    yield* writeFact(CLAIM, `${claim} 0`, forMs, this.#nowMs)
     return true
   }
 

@@ -1,6 +1,7 @@
-import { statSync } from 'node:fs'
+import { renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { createLimiter, fixedWindow } from 'sluice'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { DRIVERS } from '../../../../test/servers/sqlite-drivers.mjs'
 import { temporaryFolder } from '../../test/temporary-folder.ts'
 import { SharedRecords } from '../records/shared-records.ts'
@@ -39,6 +40,27 @@ describe.each(Object.entries(DRIVERS))('with %s', (_name, open) => {
       file.close()
     }
     expect(statSync(path).mode & 0o777).toBe(0o600)
+  })
+})
+
+describe('a file that was replaced', () => {
+  test('is noticed by counters after a quarter of a second, and looked at four times a second', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const path = join(temporaryFolder(), 'a.db')
+    const file = await SqliteFile.open(path)
+    onTestFinished(() => file.close())
+    const { store } = sqliteCounters(file, { maxKeys: 10, timeoutMs: 10 })
+    const limiter = createLimiter({ rules: fixedWindow({ limit: 100, window: '1h' }), store })
+    limiter.hit('ada')
+    renameSync(path, `${path}.moved`)
+    vi.advanceTimersByTime(249)
+    expect(await limiter.hit('ada')).toMatchObject({ source: 'store', remaining: 98 })
+    vi.advanceTimersByTime(1)
+    const message = expect.stringContaining('the file was replaced while it was open: restart this instance')
+    expect(() => limiter.hit('ada')).toThrow(expect.objectContaining({ code: 'ERR_STORE_FATAL', message }))
+    renameSync(`${path}.moved`, path)
+    expect(await limiter.get('ada')).toBe(2)
   })
 })
 

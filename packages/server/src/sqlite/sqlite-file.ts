@@ -4,6 +4,9 @@ import { closeSync, openSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { messageOf, ServerError } from '../errors.ts'
 
+/** Time between two looks at the identity of the file, for checks that are made with each hit. */
+const LOOK_EVERY_MS = 250
+
 export type SqliteValue = string | number | Uint8Array | null
 
 /** The part of node:sqlite and better-sqlite3 that the service uses. */
@@ -41,6 +44,8 @@ export class SqliteFile {
   readonly #connections: SqliteConnection[] = []
   /** Identifies the file that was opened. */
   #identity = ''
+  #isReplaced = false
+  #lookedMs = Number.NEGATIVE_INFINITY
 
   private constructor(path: string, make: MakeConnection) {
     this.path = path
@@ -69,8 +74,14 @@ export class SqliteFile {
 
   /** Throws if the file was deleted or replaced. What is written to the deleted file is lost, and other instances do not see it. */
   checkIdentity(): void {
-    if (identityOf(this.path) !== this.#identity)
-      throw new Error('the file was replaced while it was open: restart this instance')
+    this.#lookedMs = performance.now()
+    this.#isReplaced = identityOf(this.path) !== this.#identity
+    if (this.#isReplaced) throw new Error('the file was replaced while it was open: restart this instance')
+  }
+
+  /** Like `checkIdentity`, but looks at the file only now and then. */
+  checkRecentIdentity(): void {
+    if (this.#isReplaced || performance.now() - this.#lookedMs >= LOOK_EVERY_MS) this.checkIdentity()
   }
 
   close(): void {

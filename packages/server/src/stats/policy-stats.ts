@@ -1,6 +1,7 @@
 // Statistics of one policy, or of all policies together.
 // Invariant: every check is counted under exactly one reason, in the second in which it was decided.
 
+import { HoldCounts } from './hold-counts.ts'
 import { COLUMNS, type Column, SecondRing } from './second-ring.ts'
 
 /** The reason for the outcome of a check. The numbers index the arrays below. */
@@ -34,6 +35,7 @@ export class PolicyStats {
   readonly name: string
   readonly ring = new SecondRing()
   readonly byReason = new Float64Array(REASON_NAMES.length)
+  readonly holds = new HoldCounts()
   /** Allowed checks that left a fifth of the limit or less. */
   nearLimit = 0
   /** False once another policy has taken this place. Holders then call `statsOf` again. */

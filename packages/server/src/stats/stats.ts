@@ -35,6 +35,8 @@ export class Stats {
   readonly utilization = new Histogram(UTILIZATION_BOUNDS)
   /** Decisions made without the store. */
   fallbacks = 0
+  /** Holds that ended here and were opened by another instance, or are not listed here. */
+  unlistedHoldEnds = 0
   /** Requests with a missing, wrong, revoked or expired key; and the number of them that were answered with 429. */
   failedAuthentications = 0
   limitedAuthentications = 0

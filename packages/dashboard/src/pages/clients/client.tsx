@@ -12,6 +12,7 @@ import { kindOf } from '../live/event-kind.ts'
 import { OutcomeChip } from '../live/outcome-chip.tsx'
 import { whyText } from '../live/why-text.ts'
 import { distinct, routesOfPolicies, type SharedBy, together, withShared } from './client-routes.ts'
+import { OpenHolds } from './open-holds.tsx'
 import { RouteUsage } from './route-usage.tsx'
 
 const MOST_ROUTES = 12
@@ -69,26 +70,29 @@ export function Client({ clientId }: { readonly clientId: string }) {
       </header>
       <AskFailed of={[policies]} />
       <div class="client-columns">
-        <section aria-label="Usage by route">
-          <h2>Usage</h2>
-          {routes.length === 0 ? (
-            <p class="card empty soft">
-              No route of this client is known yet. Its checks show up here as they come; or type a route.
-            </p>
-          ) : (
-            <ul class="usages">
-              {routes.map((route) => (
-                <RouteUsage
-                  key={route}
-                  clientId={clientId}
-                  route={route}
-                  together={together(route, routes, sharedBy)}
-                  onShared={(policy) => setSharedBy((before) => withShared(before, route, policy))}
-                />
-              ))}
-            </ul>
-          )}
-        </section>
+        <div>
+          <section aria-label="Usage by route">
+            <h2>Usage</h2>
+            {routes.length === 0 ? (
+              <p class="card empty soft">
+                No route of this client is known yet. Its checks show up here as they come; or type a route.
+              </p>
+            ) : (
+              <ul class="usages">
+                {routes.map((route) => (
+                  <RouteUsage
+                    key={route}
+                    clientId={clientId}
+                    route={route}
+                    together={together(route, routes, sharedBy)}
+                    onShared={(policy) => setSharedBy((before) => withShared(before, route, policy))}
+                  />
+                ))}
+              </ul>
+            )}
+          </section>
+          <OpenHolds clientId={clientId} />
+        </div>
         <section aria-label="Denials">
           <h2>Why it was denied</h2>
           {denials.length === 0 ? (

@@ -21,6 +21,9 @@ const SPEC: PolicySpec = {
     { algorithm: 'gcra', limit: 10, period: 60_000 },
     { algorithm: 'gcra', limit: 10, period: '1m', burst: 3 },
     { algorithm: 'fixed-window', limit: 100, window: '1h', anchor: 'clock', countDenied: true },
+    { algorithm: 'calendar-window', limit: 100, every: 'day' },
+    { algorithm: 'calendar-window', limit: 9, every: 'month', startsOn: 15, timeZone: 'Europe/Berlin' },
+    { algorithm: 'calendar-window', limit: 9, every: 'year', startsOn: '04-06 09:00' },
   ],
 }
 
@@ -38,6 +41,9 @@ describe('a policy that is typed', () => {
       'rule-4',
       'rule-5',
       'rule-6',
+      'rule-7',
+      'rule-8',
+      'rule-9',
     ])
     expect(read.every(({ problem }) => problem === undefined)).toBe(true)
   })
@@ -83,10 +89,13 @@ test('every rule has a summary', () => {
     'GCRA 10 every 60000',
     'GCRA 10 every 1m, burst 3',
     'fixed window 100 every 1h',
+    '100 every calendar day',
+    '9 every calendar month from 15, Europe/Berlin',
+    '9 every calendar year from 04-06 09:00',
   ])
 })
 
-test.each(['1/second', '100/minute', '1000000/day', 'token-bucket 10/second burst 5000', 'gcra 1/hour'])(
+test.each(['1/second', '100/minute', '1000000/day', '1000/calendar month', 'token-bucket 10/second burst 5000', 'gcra 1/hour'])(
   'traffic is made to the measure of %s: some passes, some does not',
   (text) => {
     const { rules } = readEntries([{ kind: 'notation', text }])[0]

@@ -82,7 +82,7 @@ export function authorizeRoute(app: App, { service, authentication }: RouteConte
               'the service is not ready, or the store did not answer',
             ),
           },
-          failures: [400],
+          failures: [400, 409],
         }),
         querystring: Query,
       },

@@ -4,6 +4,7 @@
 import type { FastifyReply } from 'fastify'
 import Type from 'typebox'
 import type { CheckResult } from '../../decide/decider.ts'
+import { messageOf, ServerError } from '../../errors.ts'
 import { batchAnswer, checkAnswer, resultData } from '../check-answer.ts'
 import { JSON_TYPE } from '../envelope.ts'
 import { headerClientId } from '../header-text.ts'
@@ -34,10 +35,11 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
           summary: 'Decide one check',
           description:
             'Finds the policy for this client and route, decides, and spends the cost if it is allowed. Answers 200 whenever it decided: ' +
-            '`data.status` says Allow or Deny. The headers RateLimit, RateLimit-Policy and Retry-After describe the decision too.',
+            '`data.status` says Allow or Deny, and after Deny `data.retryable` says if waiting helps. The headers RateLimit, ' +
+            'RateLimit-Policy and Retry-After describe the decision too.',
           scope: 'check',
           answers: { 200: envelope(Answer, 'It was decided.') },
-          failures: [400, 413, 415, 503],
+          failures: [400, 409, 413, 415, 503],
         }),
         body: Check,
       },
@@ -71,8 +73,12 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
     ({ body: { checks } }, reply) => {
       const startMs = performance.now()
       const answers = checks.map(({ client_id, route, cost = 1 }) => {
-        const result = decider.check(client_id, route, cost, startMs)
-        return result instanceof Promise ? result.then(resultData, failedAnswer) : resultData(result)
+        try {
+          const result = decider.check(client_id, route, cost, startMs)
+          return result instanceof Promise ? result.then(resultData, failedAnswer) : resultData(result)
+        } catch (error) {
+          return failedAnswer(error)
+        }
       })
       if (areKnown(answers)) return sendJson(reply, batchAnswer(answers))
       return Promise.all(answers).then((known) => sendJson(reply, batchAnswer(known)))
@@ -90,7 +96,7 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
           summary: 'Decide one check, in the older form',
           scope: 'check',
           answers: { 200: envelope(Answer, 'It was decided.') },
-          failures: [400, 413, 415, 503],
+          failures: [400, 409, 413, 415, 503],
         }),
         headers: Type.Object({ 'x-client-id': ClientId }),
         body: Type.Object({ route: Route }, strict),
@@ -114,5 +120,6 @@ function areKnown(answers: readonly (string | Promise<string>)[]): answers is re
 
 /** The result of a check in a batch that could not be decided. */
 function failedAnswer(error: unknown): string {
-  return JSON.stringify({ status: 'Error', message: error instanceof Error ? error.message : String(error) })
+  const code = error instanceof ServerError ? { error: error.code } : {}
+  return JSON.stringify({ status: 'Error', ...code, message: messageOf(error) })
 }

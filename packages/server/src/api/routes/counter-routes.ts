@@ -38,7 +38,8 @@ export function counterRoutes(app: App, context: RouteContext): void {
       const status = allowed ? ('Allow' as const) : ('Deny' as const)
       const rules = decision.rules.map(ruleUsage)
       const fallback = decision.failure && { fallback: decision.failure.then }
-      return success({ client_id, route, policy: policy.name, mode: policy.mode, status, rules, ...fallback })
+      const holds = decider.holds.usageOf(client_id, route)
+      return success({ client_id, route, policy: policy.name, mode: policy.mode, status, rules, holds, ...fallback })
     },
   )
 

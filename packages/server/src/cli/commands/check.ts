@@ -104,22 +104,25 @@ function readCheck(line: string): CheckRequest {
 }
 
 function sentence(decision: CheckDecision): string {
-  const { allowed, limit, remaining, retryAfterMs, resetAfterMs, isShadowDenied, storeFallback } = decision
+  const { allowed, limit, remaining, resetAfterMs, isShadowDenied, storeFallback } = decision
   // Nothing was counted, so there are no numbers to show.
   if (storeFallback === 'allow') return 'Allow  the store does not answer, and nothing is counted'
-  if (storeFallback === 'deny') return `Deny   the store does not answer, try again in ${wait(retryAfterMs)}`
+  if (storeFallback === 'deny') return `Deny   the store does not answer, try again in ${wait(decision.retryAfterMs)}`
   const left = `${count(remaining)} of ${count(limit)} left`
-  if (!allowed) {
-    const again = retryAfterMs === Number.POSITIVE_INFINITY ? 'the cost is above the limit' : `try again in ${wait(retryAfterMs)}`
-    return `Deny   ${left}, ${again}`
-  }
+  if (!allowed) return `Deny   ${left}, ${whenToRetry(decision)}`
   const shadow = isShadowDenied ? ' (its rules deny this; the policy is in shadow mode)' : ''
   return `Allow  ${left}, all free again in ${wait(resetAfterMs)}${shadow}`
 }
 
+export function whenToRetry({ retryable, retryAfterMs }: CheckDecision): string {
+  if (retryAfterMs === Number.POSITIVE_INFINITY) return 'the cost is above the limit'
+  return retryable ? `try again in ${wait(retryAfterMs)}` : `used up for another ${wait(retryAfterMs)}`
+}
+
 /** Infinity becomes null, since JSON has no infinity. */
-function view({ allowed, limit, remaining, retryAfterMs, resetAfterMs, isShadowDenied, storeFallback }: CheckDecision) {
+function view({ allowed, isShadowDenied, storeFallback, ...decision }: CheckDecision) {
+  const { limit, remaining, retryAfterMs, retryable, resetAfterMs } = decision
   const retry = retryAfterMs === Number.POSITIVE_INFINITY ? null : retryAfterMs
-  const numbers = { limit, remaining, retryAfterMs: retry, resetAfterMs }
+  const numbers = { limit, remaining, retryAfterMs: retry, retryable, resetAfterMs }
   return { allowed, ...numbers, ...(isShadowDenied && { isShadowDenied }), ...(storeFallback && { storeFallback }) }
 }

@@ -3,7 +3,7 @@
 import { Command } from 'commander'
 import { wholeNumber } from '../arguments.ts'
 import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
-import { table, wait } from '../table.ts'
+import { count, table, wait } from '../table.ts'
 import { print, printJson, type Terminal } from '../terminal.ts'
 
 export function usageCommand(terminal: Terminal): Command {
@@ -29,7 +29,9 @@ export function usageCommand(terminal: Terminal): Command {
       return [name, used, remaining, limit, retryAfterMs === 0 ? 'now' : wait(retryAfterMs), wait(resetAfterMs)]
     })
     const heading = ['rule', 'used', 'left', 'limit', 'passes in', 'all free in']
-    print(terminal.stdout, `${head}${origin}\n${table([heading, ...rows])}`)
+    const { open } = usage.holds
+    const holds = open === 0 ? '' : `\n${count(open)} open ${open === 1 ? 'hold' : 'holds'}, as the answering instance knows them`
+    print(terminal.stdout, `${head}${origin}\n${table([heading, ...rows])}${holds}`)
   })
 }
 

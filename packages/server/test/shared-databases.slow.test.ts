@@ -201,10 +201,10 @@ describe.each(DATABASE_NAMES)('on %s', (name) => {
       expect([...denied.headers.keys()].filter((name) => name.includes('ratelimit'))).toEqual([])
       expect((await authorize('&deny_status=403')).status).toBe(403)
       const checked = await service.call('POST', '/v1/check', { client_id: 'ada', route: '/a' })
-      expect(checked).toMatchObject({ status: 200, body: { data: { status: 'Deny', fallback: 'deny' } } })
+      expect(checked).toMatchObject({ status: 200, body: { data: { status: 'Deny', fallback: 'deny', retryable: true } } })
       expect(checked.headers.get('ratelimit')).toBeNull()
       const batch = await service.call('POST', '/v1/check/batch', { checks: [{ client_id: 'ada', route: '/a' }] })
-      expect(batch.body.data.results).toMatchObject([{ status: 'Deny', fallback: 'deny', retry_after_ms: 500 }])
+      expect(batch.body.data.results).toMatchObject([{ status: 'Deny', fallback: 'deny', retryable: true, retry_after_ms: 500 }])
       const usage = await service.call('GET', '/v1/usage?client_id=ada&route=/a')
       expect(usage).toMatchObject({ status: 200, body: { data: { status: 'Deny', fallback: 'deny' } } })
       const metrics = (await service.call('GET', '/metrics')).body as string

@@ -1,0 +1,21 @@
+// The place of an answer among the answers of its connection.
+
+import type { Answerer } from '../check-door.ts'
+import type { AnswerTexts } from './answer-text.ts'
+
+export class DueAnswer implements Answerer {
+  /** Undefined until the check is decided. */
+  text: string | undefined
+  readonly #texts: AnswerTexts
+  readonly #onText: () => void
+
+  constructor(texts: AnswerTexts, onText: () => void) {
+    this.#texts = texts
+    this.#onText = onText
+  }
+
+  answer(status: number, headers: Readonly<Record<string, string | number>>, body: string): void {
+    this.text = this.#texts.textOf(status, headers, body)
+    this.#onText()
+  }
+}

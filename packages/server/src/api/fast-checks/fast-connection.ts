@@ -1,0 +1,244 @@
+// One connection whose requests are read straight from the socket, until a byte comes that only node:http understands.
+//
+// | state   | socket | next                                                                                            |
+// | ------- | ------ | ----------------------------------------------------------------------------------------------- |
+// | reading | flows  | `full`, if too many answers are due or the client does not read them; `leaving`, at a foreign byte |
+// | full    | paused | `reading`, as soon as answers were sent                                                         |
+// | leaving | paused | `gone`, as soon as all due answers were sent                                                    |
+// | gone    |        | node:http has the socket, or the connection has ended                                           |
+//
+// Invariant: answers are sent in the order of their requests. A byte is part of an answered check, or node:http gets it.
+
+import type { Socket } from 'node:net'
+import type { CheckInput } from '../check-door.ts'
+import { FOREIGN, INCOMPLETE } from './check-head.ts'
+import { DueAnswer } from './due-answer.ts'
+import type { FastChecks } from './fast-checks.ts'
+
+/** Maximum number of checks of one connection that wait for their answers. */
+export const MOST_DUE = 128
+
+/** Maximum number of pieces in which a request may arrive. Each piece is read from the start of the request again. */
+export const MOST_PIECES = 16
+
+/** Sweeps after which an incomplete request goes to node:http, which has the time limits. */
+const INCOMPLETE_SWEEPS = 1
+
+const NOTHING = Buffer.alloc(0)
+
+export class FastConnection {
+  readonly #checks: FastChecks
+  readonly #socket: Socket
+  #state: 'reading' | 'full' | 'leaving' | 'gone' = 'reading'
+  /** Bytes that are not part of a decided check. */
+  #rest: Buffer = NOTHING
+  #pieces = 0
+  /** One entry for each decided check, in their order. */
+  #due: DueAnswer[] = []
+  #isFlushScheduled = false
+  /** True from the first due answer until all answers are written. */
+  #isOpen = false
+  #hasEnded = false
+  /** True before the first answer. */
+  #isNew = true
+  /** The sweep after which the connection became idle, or the incomplete request began. */
+  #sinceSweep: number
+
+  constructor(checks: FastChecks, socket: Socket) {
+    this.#checks = checks
+    this.#socket = socket
+    this.#sinceSweep = checks.sweeps
+    socket.on('data', this.#onData)
+    socket.on('end', this.#onEnd)
+    socket.on('drain', this.#onDrain)
+    socket.on('error', ignore)
+    socket.on('close', this.#onClose)
+  }
+
+  /** True between two requests. */
+  get isIdle(): boolean {
+    return !this.#isNew && !this.#isOpen && this.#rest.length === 0
+  }
+
+  /** Bounds the time for a request and the time between two requests. */
+  sweep(keepAliveSweeps: number): void {
+    if (this.#isOpen || this.#state === 'gone') return
+    const age = this.#checks.sweeps - this.#sinceSweep
+    if (this.isIdle) {
+      if (age > keepAliveSweeps) this.#socket.destroy()
+    } else if (age > INCOMPLETE_SWEEPS) {
+      this.#leave()
+      this.#proceed()
+    }
+  }
+
+  /** Passes an incomplete request on to node:http. */
+  stop(): void {
+    if (this.#rest.length === 0) return
+    this.#leave()
+    this.#proceed()
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    if (this.#rest.length === 0) {
+      this.#rest = chunk
+      this.#sinceSweep = this.#checks.sweeps
+    } else this.#rest = Buffer.concat([this.#rest, chunk])
+    this.#pieces += 1
+    this.#takeRequests()
+    this.#proceed()
+  }
+
+  #takeRequests(): void {
+    const bytes = this.#rest
+    let at = 0
+    let next = 0
+    while (at < bytes.length && !this.#isFull()) {
+      next = this.#takeRequest(bytes, at)
+      if (next < 0) break
+      at = next
+    }
+    this.#rest = at === bytes.length ? NOTHING : bytes.subarray(at)
+    if (next === FOREIGN || (next === INCOMPLETE && this.#pieces >= MOST_PIECES)) this.#leave()
+    else if (next >= 0 && at < bytes.length) {
+      this.#state = 'full'
+      this.#socket.pause()
+    }
+  }
+
+  #isFull(): boolean {
+    return this.#due.length >= MOST_DUE || this.#socket.writableNeedDrain
+  }
+
+  /** Decides the check that begins at `start`. Returns the index after it; or INCOMPLETE, or FOREIGN. */
+  #takeRequest(bytes: Buffer, start: number): number {
+    const { head, door, authentication, isStopped } = this.#checks
+    if (isStopped) return FOREIGN
+    const bodyStart = head.read(bytes, start)
+    if (bodyStart < 0) return bodyStart
+    if (head.contentLength > door.mostBytes || !authentication.admits(head, 'check')) return FOREIGN
+    const end = bodyStart + head.contentLength
+    if (end > bytes.length) return INCOMPLETE
+    let check: CheckInput
+    try {
+      check = door.read(bytes.subarray(bodyStart, end))
+    } catch {
+      return FOREIGN
+    }
+    this.#pieces = 0
+    this.#open()
+    const due = new DueAnswer(this.#checks.texts, this.#scheduleFlush)
+    this.#due.push(due)
+    door.decide(check, due)
+    return end
+  }
+
+  /** Sends the answers that are known, after the current callback. So all answers of a turn are one write. */
+  readonly #scheduleFlush = (): void => {
+    if (this.#isFlushScheduled) return
+    this.#isFlushScheduled = true
+    process.nextTick(this.#flush)
+  }
+
+  readonly #flush = (): void => {
+    this.#isFlushScheduled = false
+    let count = 0
+    let text = ''
+    for (; count < this.#due.length; count++) {
+      const answer = this.#due[count].text
+      if (answer === undefined) break
+      text += answer
+    }
+    if (count === 0 || !this.#socket.writable) return
+    if (count === this.#due.length) this.#due = []
+    else this.#due.splice(0, count)
+    this.#isNew = false
+    this.#socket.write(text, this.#onWritten)
+    this.#proceed()
+  }
+
+  /** Does what the state waits for, if it is possible now. */
+  #proceed(): void {
+    if (this.#state === 'full' && !this.#isFull()) {
+      this.#state = 'reading'
+      this.#takeRequests()
+      if (this.#state === 'reading') this.#socket.resume()
+    }
+    if (this.#due.length > 0) return
+    if (this.#state === 'leaving') this.#handOver()
+    else if (this.#state === 'reading' && this.#hasEnded) this.#end()
+  }
+
+  readonly #onDrain = (): void => this.#proceed()
+
+  readonly #onWritten = (): void => {
+    if (this.#due.length === 0 && this.#socket.writableLength === 0) this.#close()
+  }
+
+  #open(): void {
+    if (this.#isOpen) return
+    this.#isOpen = true
+    this.#checks.openRequests.begin()
+  }
+
+  #close(): void {
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    this.#sinceSweep = this.#checks.sweeps
+    this.#checks.openRequests.end()
+  }
+
+  readonly #onEnd = (): void => {
+    this.#hasEnded = true
+    this.#proceed()
+  }
+
+  /** The client sends no more. node:http refuses a request that is cut off. */
+  #end(): void {
+    if (this.#rest.length > 0) this.#handOver()
+    else {
+      this.#state = 'gone'
+      this.#socket.end()
+    }
+  }
+
+  readonly #onClose = (): void => {
+    this.#state = 'gone'
+    this.#checks.connections.delete(this)
+    this.#close()
+  }
+
+  #leave(): void {
+    this.#state = 'leaving'
+    this.#socket.pause()
+  }
+
+  /** Gives the socket to node:http, as if nothing of `#rest` had been read. */
+  #handOver(): void {
+    const socket = this.#socket
+    this.#state = 'gone'
+    this.#checks.connections.delete(this)
+    socket.off('data', this.#onData)
+    socket.off('end', this.#onEnd)
+    socket.off('drain', this.#onDrain)
+    socket.off('error', ignore)
+    if (this.#hasEnded) {
+      // A stream that has ended takes no bytes back.
+      this.#checks.serve(socket)
+      socket.emit('data', this.#rest)
+      socket.emit('end')
+    } else {
+      if (this.#rest.length > 0) socket.unshift(this.#rest)
+      this.#checks.serve(socket)
+      socket.resume()
+    }
+    this.#rest = NOTHING
+  }
+}
+
+/** The close event follows every error. */
+function ignore(): void {}
