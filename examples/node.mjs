@@ -7,7 +7,7 @@ import { nodeLimiter } from 'sluice/node'
 
 const limit = nodeLimiter({
   rules: parseRule('3/minute'),
-  headers: ['draft-10', 'legacy'],
+  headers: ['draft-11', 'legacy'],
   onDenied: ({ denial }) => ({
     headers: { 'Content-Type': 'text/plain' },
     body: `Too many requests. Come back in ${denial.headers['Retry-After']} s.\n`,

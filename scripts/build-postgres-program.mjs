@@ -22,6 +22,7 @@ const translations = [...new Set(ruleCatalogue.map(({ translation }) => translat
 
 const rules = translations.map((translation) => ({ name: functionOf(translation), text: ruleFunction(translation) }))
 const calls = textOf(linesOf('calls.plpgsql').flatMap(dispatched))
+const held = ['any-rule', 'holds', 'held-figures', 'held'].map((file) => textOf(linesOf(`${file}.plpgsql`).flatMap(dispatched)))
 const single = textOf(linesOf('single.plpgsql').flatMap(dispatched))
 
 const algorithms = translations.flatMap(({ algorithms }, translation) =>
@@ -44,6 +45,10 @@ export const STATE = \`${textOf(linesOf('state.plpgsql'))}\`
 /** The function of each translation, by name. Names of functions, of the type and of the table begin with @. */
 export const RULE_FUNCTIONS: Readonly<Record<string, string>> = {
 ${rules.map(({ name, text }) => `  ${name}: \`${text}\`,\n`).join('')}}
+
+/** The functions for states with holds. */
+export const HELD_FUNCTIONS = [
+${held.map((text) => `  \`${text}\`,\n`).join('')}]
 
 /** The function that decides any calls. */
 export const CALLS = \`${calls}\`

@@ -32,8 +32,12 @@ const parts = {
   runOfHits: partOf('stores/redis/run-of-hits.lua'),
   general: partOf('stores/redis/general.lua'),
   wholeNumbers: partOf('algorithms/whole-numbers.lua'),
+  holds: partOf('stores/redis/holds.lua'),
   calls: partOf('stores/redis/calls.lua'),
   operations: partOf('stores/redis/operations.lua'),
+  heldStep: partOf('stores/redis/held-step.lua'),
+  heldOperations: partOf('stores/redis/held-operations.lua'),
+  shortHolds: partOf('stores/redis/short-holds.lua'),
   longWay: partOf('stores/redis/long-way.lua'),
 }
 const translated = translations.map(textsOf)
@@ -46,10 +50,7 @@ const smallPrograms = Array.from({ length: 2 ** translated.length - 1 }, (_, i) 
 )
 
 const algorithms = translations.flatMap(({ algorithms, parameters }, translation) =>
-  algorithms.map(
-    (algorithm) =>
-      `  ${nameOf(algorithm)}: { translation: ${translation}, parameters: [${parameters.map((name) => `'${name}'`).join(', ')}] },\n`,
-  ),
+  algorithms.map((algorithm) => `  ${nameOf(algorithm)}: { translation: ${translation}, parameters: ${listOf(parameters)} },\n`),
 )
 const module = `// Made by scripts/build-redis-program.mjs from the rule catalogue and the .lua files. Change those, then run it.
 
@@ -58,6 +59,10 @@ import type { ProgramParts, TranslationParts } from './join-program.ts'
 /** The index of each algorithm's translation, and the names of its parameters in the order in which programs read them. */
 export const ALGORITHMS: Readonly<Record<string, { readonly translation: number; readonly parameters: readonly string[] }>> = {
 ${algorithms.join('')}}
+
+/** For each translation, the parameters that are true or false, with their values in a plain rule. */
+export const FLAGS: readonly Readonly<Record<string, boolean>>[] = [
+${translations.map((each) => `  ${recordOf(flagsOf(each))},\n`).join('')}]
 
 /** SHA-1 of the general program. */
 export const GENERAL_SHA1 = '${sha1(joinProgram(parts, translated, 'general'))}'
@@ -88,44 +93,101 @@ if (!process.argv.includes('--check')) {
  * @returns {TranslationParts}
  */
 function textsOf(translation) {
-  const { algorithms, define, file, parameters } = translation
+  const { define, file } = translation
   const text = partOf(`algorithms/${file}`)
   const definitionAt = text.indexOf(`local function ${define}()`)
-  const isMeant = algorithms.map((algorithm) => `name == '${algorithm}'`).join(' or ')
-  const after = parameters.length + 1
-  const byName = valuesOf(translation, 'at').map((value, i) => `${parameters[i]} = ${value}`)
+  const spellings = Object.keys(flagsOf(translation)).length > 0 ? [true, false] : [false]
   return {
     shortWay: text.slice(0, definitionAt).trimEnd(),
-    findShortWay: `if ${isMeant} then ${assignmentOf(translation)} end`,
+    findShortWay: chosenBy(spellings.map((isPlain) => [isMeant(translation, isPlain), assignmentOf(translation, isPlain)])),
     definition: text.slice(definitionAt),
-    findDefinition: `if ${isMeant} then return at + ${after}, ${define}, { ${byName.join(', ')} } end`,
+    findDefinition: chosenBy(spellings.map((isPlain) => [isMeant(translation, isPlain), returnOf(translation, isPlain)])),
   }
+}
+
+/**
+ * Lua that runs the code of the first condition that holds.
+ * @param {[condition: string, code: string][]} choices
+ */
+function chosenBy(choices) {
+  return `${choices.map(([condition, code], i) => `${i === 0 ? 'if' : 'elseif'} ${condition} then ${code}`).join(' ')} end`
+}
+
+/**
+ * Lua that is true for the names of a translation's algorithms. A plain rule has no flags among its arguments.
+ * @param {Translation} translation
+ * @param {boolean} isPlain
+ */
+function isMeant({ algorithms }, isPlain) {
+  return algorithms.map((algorithm) => `name == '${isPlain ? 'plain-' : ''}${algorithm}'`).join(' or ')
+}
+
+/**
+ * Lua that returns the definition of a rule and its parameters.
+ * @param {Translation} translation
+ * @param {boolean} isPlain
+ */
+function returnOf(translation, isPlain) {
+  const { define, parameters } = translation
+  const { values, after } = valuesOf(translation, 'at', isPlain)
+  const byName = values.map((value, i) => `${parameters[i]} = ${value}`)
+  return `return ${after}, ${define}, { ${byName.join(', ')} }`
 }
 
 /**
  * Lua that sets the short way of a rule and its parameters.
  * @param {Translation} translation
+ * @param {boolean} isPlain
  */
-function assignmentOf(translation) {
+function assignmentOf(translation, isPlain) {
   const { parameters, shortWay } = translation
-  const after = `after + ${parameters.length + 1}`
+  const { values, after } = valuesOf(translation, 'after', isPlain)
   if (shortWay === undefined) return `after, way = ${after}, nil`
   if (parameters.length > REGISTERS.length) throw new Error(`${shortWay} takes more than ${REGISTERS.length} parameters`)
   const registers = REGISTERS.slice(0, parameters.length).join(', ')
-  return `after, way, ${registers} = ${after}, ${shortWay}, ${valuesOf(translation, 'after').join(', ')}`
+  return `after, way, ${registers} = ${after}, ${shortWay}, ${values.join(', ')}`
 }
 
 /**
- * Lua for each parameter of a rule, from the list of arguments. Flags are '1' and '0', other parameters are whole numbers.
+ * Lua for each parameter of a rule, from the list of arguments, and for the index of the last one. Flags are '1' and '0', other
+ * parameters are whole numbers.
  * @param {Translation} translation
  * @param {string} at The index before the rule in the list.
+ * @param {boolean} isPlain
  */
-function valuesOf(translation, at) {
+function valuesOf(translation, at, isPlain) {
+  const flags = flagsOf(translation)
+  let index = 1
+  const values = translation.parameters.map((name) => {
+    const isFlag = Object.hasOwn(flags, name)
+    if (isFlag && isPlain) return String(flags[name])
+    index += 1
+    return `list[${at} + ${index}]${isFlag ? " == '1'" : ' + 0'}`
+  })
+  return { values, after: `${at} + ${index}` }
+}
+
+/**
+ * The parameters that are true or false, with their values in the example of a rule. A rule with these values is plain.
+ * @param {Translation} translation
+ * @returns {Record<string, boolean>}
+ */
+function flagsOf(translation) {
   const facts = ruleCatalogue.find((each) => each.translation === translation)
   const { parameters } = /** @type {NonNullable<typeof facts>} */ (facts).make(/** @type {never} */ (facts?.example))
-  return translation.parameters.map(
-    (name, i) => `list[${at} + ${i + 2}]${typeof parameters[name] === 'boolean' ? " == '1'" : ' + 0'}`,
-  )
+  const names = translation.parameters.filter((name) => typeof parameters[name] === 'boolean')
+  return Object.fromEntries(names.map((name) => [name, /** @type {boolean} */ (parameters[name])]))
+}
+
+/** @param {Record<string, boolean>} values */
+function recordOf(values) {
+  const entries = Object.entries(values).map(([name, value]) => `${name}: ${value}`)
+  return entries.length === 0 ? '{}' : `{ ${entries.join(', ')} }`
+}
+
+/** @param {readonly string[]} names */
+function listOf(names) {
+  return `[${names.map((name) => `'${name}'`).join(', ')}]`
 }
 
 /**

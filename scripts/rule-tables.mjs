@@ -64,13 +64,14 @@ const TABLES = {
       ...[...callsOf].map(([algorithm, calls]) => [code(algorithm), [...calls].join(', ')]),
     ]
   },
-  notation: ({ ruleCatalogue, readNotation }) => [
+  notation: ({ CALENDAR_UNITS, ruleCatalogue, readNotation }) => [
     ['element', 'values', 'default'],
     ['`algorithm`', list(ruleCatalogue), code(readNotation('1/s')[0].algorithm)],
     ['`limit`', 'a whole number ≥ 1', ''],
     ['`/` or `per`', '`per` has a space on either side; around `/` spaces are optional', ''],
     ['`count`', 'a whole number ≥ 1: how many of the unit', '1'],
     ['`unit`', 'see below', ''],
+    ['`calendar`', `before ${CALENDAR_UNITS.map(code).join(', ')}, without a count: the calendar's, in UTC`, ''],
     ['`burst`', `only after ${list(ruleCatalogue.filter(({ rate }) => rate.burst !== undefined))}: the capacity`, '`limit`'],
   ],
   units: ({ NOTATION_UNITS }) => [
@@ -112,6 +113,8 @@ function typeOf(option) {
       return option.choices.map(([value]) => code(`'${value}'`)).join(', ')
     case 'flag':
       return 'boolean'
+    case 'text':
+      return option.takesNumbers ? 'text, or whole number' : 'text'
   }
 }
 
@@ -119,11 +122,13 @@ function typeOf(option) {
 function defaultOf(option) {
   if (isRequired(option)) return 'required'
   if (option.kind === 'units') return code(String(option.sameAs))
-  return code(option.kind === 'choice' ? `'${option.default}'` : 'false')
+  if (option.kind === 'text' && option.default === '') return ''
+  return code(option.kind === 'choice' || option.kind === 'text' ? `'${option.default}'` : 'false')
 }
 
 /** @param {OptionFacts} option */
 function isRequired(option) {
+  if (option.kind === 'choice') return option.default === undefined
   return option.kind === 'duration' || (option.kind === 'units' && option.sameAs === undefined)
 }
 
@@ -145,6 +150,7 @@ function callOf({ call, example }) {
  */
 function notationOf({ algorithm, example, rate }, { NOTATION_UNITS, readNotation }) {
   const options = /** @type {Record<string, string | number>} */ (example)
+  if (rate.isCalendar) return `${options[rate.units]}/calendar ${options[rate.every]}`
   const [, count, unit] = /** @type {RegExpExecArray} */ (/^(\d+)([a-z]*)$/.exec(`${options[rate.every]}`))
   const names = NOTATION_UNITS.find(({ names }) => names.includes(unit || 'ms'))?.names ?? []
   // The last spelling is the plural of the longest.

@@ -18,14 +18,33 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     'durationMs',
     'memoryStore',
     'dumpStore',
+    'holds',
     'parseRule',
     'restoreStore',
     'waitingLine',
     // The functions that make rules.
     ...ruleCatalogue.map(({ call }) => call),
   ],
-  'sluice/http': ['PATH_FOLDS', 'cidrList', 'clientAddress', 'clientList', 'createResponder', 'plainPath'],
-  'sluice/rules': ['NOTATION_UNITS', 'OPTION_BOUNDS', 'findRuleFacts', 'makeRule', 'readNotation', 'ruleCatalogue'],
+  'sluice/http': [
+    'PATH_FOLDS',
+    'anthropicStyle',
+    'cidrList',
+    'clientAddress',
+    'clientList',
+    'createResponder',
+    'openaiStyle',
+    'plainPath',
+    'retryHints',
+  ],
+  'sluice/rules': [
+    'CALENDAR_UNITS',
+    'NOTATION_UNITS',
+    'OPTION_BOUNDS',
+    'findRuleFacts',
+    'makeRule',
+    'readNotation',
+    'ruleCatalogue',
+  ],
   'sluice/redis': ['redisStore'],
   'sluice/sqlite': ['sqliteStore'],
   'sluice/postgres': ['postgresFunctions', 'postgresSchema', 'postgresStore'],
@@ -41,6 +60,8 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   'sluice/fetch': ['fetchLimiter'],
   'sluice/node': ['nodeLimiter'],
   'sluice/nest': ['RateLimit', 'nestLimiter'],
+  'sluice/streams': ['anthropicUsage', 'meter', 'openaiUsage'],
+  'sluice/reserving': ['reportUsage', 'reserving'],
   'sluice/engines': [
     'MOVED',
     'compareAndSwapStore',
@@ -92,7 +113,7 @@ test('sluice/http needs nothing that only Node has', () => {
     const { createLimiter, parseRule } = await import('sluice')
     const { clientAddress, createResponder } = await import('sluice/http')
     const limiter = createLimiter({ rules: parseRule('1/minute') })
-    const responder = createResponder({ rules: limiter.rules, headers: ['draft-10', 'legacy'] })
+    const responder = createResponder({ rules: limiter.rules, headers: ['draft-11', 'legacy'] })
     const { key } = clientAddress()('203.0.113.9', { 'x-forwarded-for': '198.51.100.1' })
     limiter.hit(key)
     log(key, responder.denial(limiter.hit(key), key).headers.RateLimit)

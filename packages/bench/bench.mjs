@@ -20,7 +20,8 @@ const BENCHES = {
   postgres: { rounds: 5, load: () => import('./postgres/postgres.mjs') },
   mysql: { rounds: 5, load: () => import('./mysql/mysql.mjs') },
   memcached: { rounds: 5, load: () => import('./memcached/memcached.mjs') },
-  service: { rounds: 3, load: () => import('./service/service.mjs') },
+  'durable-object': { rounds: 5, load: () => import('./durable-object/durable-object.mjs') },
+  service: { rounds: 5, load: () => import('./service/service.mjs') },
   http: { rounds: 11, load: () => import('./http/http.mjs') },
 }
 
@@ -33,11 +34,12 @@ Benches
   postgres           the Postgres store beside the peer's (about 2 minutes)
   mysql              the MySQL store beside rate-limiter-flexible's, on MariaDB (about 2 minutes)
   memcached          the memcached store beside rate-limiter-flexible's and bare incr (about 2 minutes)
-  service            checks over HTTP beside a bare node:http server, batches, Redis (about 5 minutes)
+  durable-object     the Durable Object store beside a bare counter, in workerd (about a minute)
+  service            checks over HTTP beside a bare node:http server, batches, Redis (about 8 minutes)
   http               each framework bare, with fields by hand, behind sluice and behind its own limiter (about 17 minutes)
 
 Options
-  --rounds N         interleaved rounds, of which medians are taken (http: 11, service: 3, others: 5, with --quick: 1)
+  --rounds N         interleaved rounds, of which medians are taken (http: 11, others: 5, with --quick: 1)
   --quick            short measurements, to see that all is well (about a minute)
   --full             also what takes long: 10 M keys (memory)
   --only TASK        one task of the memory bench, such as flood, with its bars

@@ -21,7 +21,9 @@ const LOG_QUOTAS = { '10 in 1 s': { limit: 10, windowMs: 1000 }, '100 in 10 ms':
  */
 function withQuota({ make, rate }, quota) {
   const burst = rate.burst === undefined ? {} : { [rate.burst]: quota.limit }
-  return make(/** @type {never} */ ({ [rate.units]: quota.limit, [rate.every]: quota.windowMs, ...burst }))
+  return make(
+    /** @type {never} */ ({ [rate.units]: quota.limit, [rate.every]: rate.isCalendar ? 'year' : quota.windowMs, ...burst }),
+  )
 }
 
 /** A hit on a meter drains for minutes. At a faster rate it would have ended before the next hit on its key, which would find no state. */

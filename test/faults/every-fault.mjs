@@ -32,6 +32,8 @@ import {
   mysqlSigstop,
 } from './cases/mysql.mjs'
 import {
+  functionsDropped,
+  inFunctions,
   postgresCrash,
   postgresFrozen,
   postgresLateStart,
@@ -65,6 +67,10 @@ export const EVERY_FAULT = [
   ...[sqliteLocked, sqliteKilled, ...(canMount() ? [sqliteFull] : [])].map(asRun),
   ...[postgresCrash, postgresUnlogged, postgresLateStart, postgresFrozen].map(asRun),
   ...[postgresTerminated, postgresReadOnly, postgresLostReplies, postgresRefused].map(asRun),
+  ...[postgresCrash, postgresUnlogged, postgresFrozen, postgresTerminated, postgresReadOnly].map(inFunctions).map(asRun),
+  ...[inFunctions(postgresLateStart), inFunctions(postgresLostReplies), inFunctions(postgresRefused), functionsDropped].map(
+    asRun,
+  ),
   ...[mysqlSigkill, mysqlSigstop(6000), mysqlKill, mysqlLostReplies, mysqlLock, mysqlReadonly, mysqlLateStart].map(asRun),
   ...[memcachedKilled, memcachedFrozen(5000), memcachedLost, memcachedRefused, memcachedFlush, memcachedOneAway].map(asRun),
   asRun(memcachedSlow),
@@ -76,7 +82,7 @@ export const EVERY_FAULT = [
 export const QUICK_FAULTS = [
   ...[scriptFlush, sigkill, sigstop(1000), lostReplies, restLost, readonly, oom, corruptValue, lateStart].map(asRun),
   ...[sqliteLocked, sqliteKilled].map(asRun),
-  ...[postgresCrash, postgresLostReplies].map(asRun),
+  ...[postgresCrash, postgresLostReplies, inFunctions(postgresLostReplies)].map(asRun),
   ...[mysqlSigkill, mysqlLostReplies, mysqlReadonly].map(asRun),
   ...[memcachedKilled, memcachedFrozen(1000), memcachedLost, memcachedOneAway].map(asRun),
   asRun(objectsKilled),

@@ -10,25 +10,32 @@ import { startProxy } from '../servers/tcp-proxy.mjs'
 /** @import { PostgresStoreOptions } from 'sluice/postgres' */
 /** @import { ClientName, Opened } from './clients.mjs' */
 
-/** @typedef {Pick<PostgresStoreOptions, 'unlogged' | 'durable'>} Kept */
+/**
+ * Options of the stores. The default mode is `transaction`.
+ * @typedef {Pick<PostgresStoreOptions, 'unlogged' | 'durable' | 'mode'>} StoreOptions
+ */
 
-/** @param {Kept} [kept] */
-export async function onePostgres(kept = {}) {
-  return environmentOf(await startPostgres(), kept)
+/** @param {StoreOptions} [options] */
+export async function onePostgres(options = {}) {
+  return environmentOf(await startPostgres(), options)
 }
 
-/** A server that has not been started. */
-export async function noPostgres() {
-  return environmentOf(new PostgresServer(await freePort(), {}), {})
+/**
+ * A server that has not been started.
+ * @param {StoreOptions} [options]
+ */
+export async function noPostgres(options = {}) {
+  return environmentOf(new PostgresServer(await freePort(), {}), options)
 }
 
-export async function postgresBehindProxy() {
+/** @param {StoreOptions} [options] */
+export async function postgresBehindProxy(options = {}) {
   const server = await startPostgres()
   const proxy = await startProxy(server.port)
   return {
-    ...environmentOf(server, {}),
+    ...environmentOf(server, options),
     proxy,
-    open: (/** @type {ClientName} */ name) => openClient(name, proxy.port, {}),
+    open: (/** @type {ClientName} */ name) => openClient(name, proxy.port, options),
     async stop() {
       await proxy.stop()
       await server.stop()
@@ -38,13 +45,13 @@ export async function postgresBehindProxy() {
 
 /**
  * @param {PostgresServer} server
- * @param {Kept} kept
+ * @param {StoreOptions} options
  */
-function environmentOf(server, kept) {
+function environmentOf(server, options) {
   return {
     server,
-    open: (/** @type {ClientName} */ name) => openClient(name, server.port, kept),
-    openObserver: () => openClient('pg', server.port, kept),
+    open: (/** @type {ClientName} */ name) => openClient(name, server.port, options),
+    openObserver: () => openClient('pg', server.port, options),
     servers: () => [server],
     leftovers: () => emptyRows(server),
     stop: () => server.stop(),
@@ -54,14 +61,14 @@ function environmentOf(server, kept) {
 /**
  * @param {ClientName} name
  * @param {number} port
- * @param {Kept} kept
+ * @param {StoreOptions} options
  * @returns {Opened}
  */
-function openClient(name, port, kept) {
+function openClient(name, port, options) {
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
   const { client, close } = name === 'pg' ? openPool(url) : openPostgresJs(url)
   return {
-    makeStore: (prefix) => postgresStore(client, { table: prefix.replaceAll('-', '_'), mode: 'transaction', ...kept }),
+    makeStore: (prefix) => postgresStore(client, { table: prefix.replaceAll('-', '_'), mode: 'transaction', ...options }),
     connect() {},
     close: () => void close().catch(() => {}),
     pending: () => 0,

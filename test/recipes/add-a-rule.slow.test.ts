@@ -105,8 +105,8 @@ test('every store is tested with it: the suite in memory and on a real Redis', a
     )
     const names = ['--test', '--test-reporter=tap', '--test-name-pattern=quiet-period']
     const told = await copy.node([...names, 'suite.mjs'], { REDIS_PORT: String(redis.port) })
-    // Both forms on both stores: a walk, a stampede, exact waits and two promises.
-    expect(told.match(/^ +ok \d+ - [^#\n]*quiet-period[^#\n]*$/gm)?.length).toBe(2 * 2 * 5)
+    // Both forms on both stores: a walk, a walk with holds, a stampede, exact waits and two promises.
+    expect(told.match(/^ +ok \d+ - [^#\n]*quiet-period[^#\n]*$/gm)?.length).toBe(2 * 2 * 6)
     expect(told).toMatch(/^# fail 0$/m)
   } finally {
     await redis.stop()

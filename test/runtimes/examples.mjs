@@ -9,9 +9,13 @@ import { fileURLToPath } from 'node:url'
 export const EXAMPLES_FOLDER = fileURLToPath(new URL('../../examples', import.meta.url))
 
 /**
- * A request, with the statuses of its answers if it is sent again and again. `form` has the fields of a posted form.
- * @typedef {[{ path?: string, headers?: Record<string, string>, form?: Record<string, string> }, ...number[]]} Question
+ * A request, with the statuses of its answers if it is sent again and again. `form` has the fields of a posted form, and `json` is
+ * posted as JSON.
+ * @typedef {{ path?: string, headers?: Record<string, string>, form?: Record<string, string>, json?: object }} Sent
+ * @typedef {[Sent, ...number[]]} Question
  */
+
+const ASK = { messages: [{ role: 'user', content: 'hello' }], max_tokens: 100 }
 
 /** Requests to each program, and the expected statuses. @type {Readonly<Record<string, readonly Question[]>>} */
 export const EXAMPLES = {
@@ -33,6 +37,13 @@ export const EXAMPLES = {
   'koa.mjs': [[{}, 200, 200, 200]],
   'fetch.mjs': [[{}, 200, 200, 200, 429]],
   'node.mjs': [[{}, 200, 200, 200, 429]],
+  'llm-proxy.mjs': [
+    [{ json: ASK }, 401],
+    [{ json: {}, headers: { 'X-Org': 'acme', 'X-User': 'ada' } }, 400],
+    [{ json: ASK, headers: { 'X-Org': 'acme', 'X-User': 'ada' } }, 200, 200, 200, 429],
+    [{ json: { ...ASK, max_tokens: 9000 }, headers: { 'X-Org': 'acme', 'X-User': 'bob' } }, 429],
+    [{ json: ASK, headers: { 'X-Org': 'acme', 'X-User': 'bob' } }, 200],
+  ],
   'nest.mjs': [
     [{ path: '/report' }, 200, 429],
     [{}, 200],
@@ -67,8 +78,9 @@ export async function askProgram(program, args, questions) {
     const url = /^listening on (\S+)$/.exec(printed[0] ?? 'nothing was printed')?.[1]
     /** @type {number[][]} */
     const statuses = []
-    for (const [{ path = '/', headers = {}, form }, ...expected] of questions) {
-      const init = form === undefined ? { headers } : { method: 'POST', body: new URLSearchParams(form) }
+    for (const [{ path = '/', headers = {}, form, json }, ...expected] of questions) {
+      const posted = form === undefined ? json && JSON.stringify(json) : new URLSearchParams(form)
+      const init = posted === undefined ? { headers } : { method: 'POST', headers, body: posted }
       /** @type {number[]} */
       const seen = []
       for (let i = 0; i < expected.length; i++) seen.push((await fetch(new URL(path, url), init)).status)

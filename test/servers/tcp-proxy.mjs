@@ -5,9 +5,10 @@ import { connect, createServer } from 'node:net'
 
 /**
  * Faults of a connection. `upDelayMs` and `downDelayMs` delay bytes, `jitterMs` adds up to that much more. `loseUp` and
- * `loseDown` drop bytes and keep the connection open. `cutDownAfter` cuts each connection after that many bytes of answers,
- * counted from the last change of the conditions. With `cutOnce` only the first is cut. `refuse` resets new connections.
- * @typedef {{ upDelayMs?: number, downDelayMs?: number, jitterMs?: number, loseUp?: boolean, loseDown?: boolean, cutDownAfter?: number, cutOnce?: boolean, refuse?: boolean }} NetworkConditions
+ * `loseDown` drop bytes and keep the connection open. `loseUp` may be a function that looks at the bytes, and returns true to drop
+ * them. `cutDownAfter` cuts each connection after that many bytes of answers, counted from the last change of the conditions. With
+ * `cutOnce` only the first is cut. `refuse` resets new connections.
+ * @typedef {{ upDelayMs?: number, downDelayMs?: number, jitterMs?: number, loseUp?: boolean | ((bytes: Buffer) => boolean), loseDown?: boolean, cutDownAfter?: number, cutOnce?: boolean, refuse?: boolean }} NetworkConditions
  */
 
 /** Listens on a free port of 127.0.0.1 and forwards everything to `targetPort`, under the current conditions. */
@@ -80,7 +81,8 @@ export class TcpProxy {
     const sendDown = inOrder((bytes) => client.write(bytes))
     client.on('data', (bytes) => {
       const { loseUp, upDelayMs, jitterMs } = this.conditions
-      if (!loseUp) sendUp(bytes, delay(upDelayMs, jitterMs))
+      const isLost = typeof loseUp === 'function' ? loseUp(bytes) : loseUp
+      if (!isLost) sendUp(bytes, delay(upDelayMs, jitterMs))
     })
     let answered = 0
     let countedSince = this.#conditionsChanges

@@ -6,6 +6,7 @@ import { median, medianRatio } from '../rounds/results.mjs'
 import * as bytesAKey from './tasks/bytes-a-key.mjs'
 import * as flood from './tasks/flood.mjs'
 import * as hitRate from './tasks/hit-rate.mjs'
+import * as holds from './tasks/holds.mjs'
 import * as meters from './tasks/meters.mjs'
 import * as severalRules from './tasks/several-rules.mjs'
 import * as worstHit from './tasks/worst-hit.mjs'
@@ -33,6 +34,7 @@ export function memoryBars(plan, results) {
     [flood.name]: () => floodBars(results, { atLeastBefore: 0.5, atMostMs: 5 }),
     [meters.name]: () => meterBars(results, { atMostFixedWindow: 1.15, atMostBytes: 64 }),
     [severalRules.name]: () => [severalRulesBar(results, { keys: 1_000, rules: 4, atMostOneRule: 3 })],
+    [holds.name]: () => holdsBars(results, { atMostHit: 3 }),
   }
   return Object.entries(bars).flatMap(([task, barsOfTask]) => (results.tasks.has(task) ? barsOfTask() : []))
 }
@@ -128,6 +130,20 @@ function severalRulesBar(results, { keys, rules, atMostOneRule }) {
   const read = (/** @type {number} */ count) => /** @type {const} */ ([severalRules.name, group, String(count), 'hitsPerSecond'])
   const ratio = results.medianRatio(read(1), read(rules))
   return atMost(atMostOneRule, ratio, { work: `time of ${rules} rules, ${group}`, unit: '×', of: ' one rule' })
+}
+
+/**
+ * @param {Results} results
+ * @param {{ atMostHit: number }} bar
+ */
+function holdsBars(results, { atMostHit }) {
+  return holds.groupNames.map((group) =>
+    atMost(atMostHit, results.median([holds.name, group, holds.ENTRANT, 'ratio']), {
+      work: `time of ${holds.ENTRANT}, ${group}`,
+      unit: '×',
+      of: ' a hit',
+    }),
+  )
 }
 
 /**

@@ -7,6 +7,7 @@ import * as bytesAKey from './tasks/bytes-a-key.mjs'
 import * as everyRule from './tasks/every-rule.mjs'
 import * as flood from './tasks/flood.mjs'
 import * as hitRate from './tasks/hit-rate.mjs'
+import * as holds from './tasks/holds.mjs'
 import * as meters from './tasks/meters.mjs'
 import * as severalRules from './tasks/several-rules.mjs'
 import * as worstHit from './tasks/worst-hit.mjs'
@@ -20,7 +21,7 @@ import * as worstHit from './tasks/worst-hit.mjs'
  * @typedef {{ contestants: Contestant[], timing: Timing, full: boolean }} Plan
  */
 
-const TASKS = [hitRate, bytesAKey, worstHit, flood, meters, everyRule, severalRules]
+const TASKS = [hitRate, bytesAKey, worstHit, flood, meters, everyRule, severalRules, holds]
 
 /** @param {Options} options */
 export async function run(options) {

@@ -4,6 +4,7 @@ import { atLeast, atMost } from '../report/bars.mjs'
 import { reading } from './readings.mjs'
 import * as bytesAKey from './tasks/bytes-a-key.mjs'
 import * as everyRule from './tasks/every-rule.mjs'
+import * as holds from './tasks/holds.mjs'
 import * as severalRules from './tasks/several-rules.mjs'
 
 /** @import { Bar } from '../report/bars.mjs' */
@@ -34,6 +35,7 @@ export function redisBars(_plan, results) {
     ...clusterBars(results, 'ioredis'),
     ...clusterBars(results, 'node-redis'),
     ...ruleBars(results),
+    holdsBar(results),
     bytesBar(results),
   ]
 }
@@ -115,6 +117,16 @@ function ruleBars(results) {
       }),
     ),
   ]
+}
+
+/** @param {Results} results */
+function holdsBar(results) {
+  const of = (/** @type {string} */ work) => /** @type {const} */ ([holds.name, holds.GROUP, work, 'hitsPerSecond'])
+  return atMost(2.4, results.medianRatio(of(holds.HIT), of(holds.RESERVE)), {
+    work: `time of ${holds.RESERVE}, ${MANY} under way`,
+    unit: '×',
+    of: ' a hit',
+  })
 }
 
 /** @param {Results} results */

@@ -8,6 +8,7 @@ import { loadContestants } from './contestants.mjs'
 import * as bytesAKey from './tasks/bytes-a-key.mjs'
 import * as everyRule from './tasks/every-rule.mjs'
 import { hitsUnderWay } from './tasks/hits-under-way.mjs'
+import * as holds from './tasks/holds.mjs'
 import * as severalRules from './tasks/several-rules.mjs'
 
 /** @import { Options } from '../rounds/run-bench.mjs' */
@@ -25,6 +26,7 @@ const TASKS = [
   hitsUnderWay('node-redis', 'server'),
   everyRule,
   severalRules,
+  holds,
   bytesAKey,
   hitsUnderWay('ioredis', 'cluster'),
   hitsUnderWay('node-redis', 'cluster'),

@@ -1,4 +1,4 @@
-// The measured servers, each in its own process: the service, in memory or on Redis, and the bare server.
+// The measured servers, each in its own process: the service, in memory, without fast checks or on Redis, and the bare server.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,18 +9,28 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { startRedis } from '../../../test/servers/redis-server.mjs'
 
+/** @import { Readable } from 'node:stream' */
 /** @import { Contestant } from '../rounds/contestants.mjs' */
 
-/** @typedef {'bare http' | 'service' | 'service on Redis'} Kind */
+/** @typedef {'bare http' | 'service' | 'service through node:http' | 'service on Redis'} Kind */
 
 /** @type {(Contestant & { name: Kind })[]} */
 export const CONTESTANTS = [
   { name: 'bare http', role: 'floor', packageName: null, call: 'node:http: parses the same JSON, answers the same bytes' },
   { name: 'service', role: 'sluice', packageName: 'sluice-server', call: 'POST /v1/check, memory' },
+  {
+    name: 'service through node:http',
+    role: 'aside',
+    packageName: 'sluice-server',
+    call: 'POST /v1/check, memory, --fast-checks false',
+  },
   { name: 'service on Redis', role: 'aside', packageName: 'sluice-server', call: 'POST /v1/check, Redis' },
 ]
 
-/** @typedef {{ port: number, key: string, stop(): Promise<void> }} Server */
+/**
+ * `cpuMicros` is the CPU time of the server's process so far.
+ * @typedef {{ port: number, key: string, cpuMicros(): Promise<number>, stop(): Promise<void> }} Server
+ */
 
 /**
  * @param {Kind} kind
@@ -31,13 +41,20 @@ export async function startServer(kind) {
   const redis = kind === 'service on Redis' ? await startRedis() : undefined
   const file = kind === 'bare http' ? 'servers/bare-http.mjs' : 'servers/service.mjs'
   const store = redis === undefined ? 'memory:' : `redis://127.0.0.1:${redis.port}`
-  const child = spawn(process.execPath, [fileURLToPath(new URL(file, import.meta.url)), folder, store], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+  const fastChecks = String(kind !== 'service through node:http')
+  const child = spawn(process.execPath, [fileURLToPath(new URL(file, import.meta.url)), folder, store, fastChecks], {
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   })
-  const lines = createInterface({ input: child.stdout })
+  const lines = createInterface({ input: /** @type {Readable} */ (child.stdout) })
   const [line] = await Promise.race([once(lines, 'line'), once(child, 'exit')])
   if (typeof line !== 'string') throw new Error(`${kind} did not start`)
   const { port, key } = JSON.parse(line)
+  const cpuMicros = async () => {
+    const reported = once(child, 'message')
+    child.send('cpu')
+    const [micros] = await reported
+    return micros
+  }
   const stop = async () => {
     const ended = once(child, 'exit')
     child.kill('SIGKILL')
@@ -45,5 +62,5 @@ export async function startServer(kind) {
     await redis?.stop()
     rmSync(folder, { recursive: true, force: true })
   }
-  return { port, key, stop }
+  return { port, key, cpuMicros, stop }
 }

@@ -3,11 +3,35 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { noPostgres, onePostgres, postgresBehindProxy } from '../postgres-environments.mjs'
 
-/** @import { Fault } from '../run-fault.mjs' */
+/** @import { Environment, Fault } from '../run-fault.mjs' */
+/** @import { StoreOptions } from '../postgres-environments.mjs' */
 /** @import { TargetOptions } from '../target.mjs' */
 
-/** @typedef {Fault<Awaited<ReturnType<typeof onePostgres>>>} ServerFault */
-/** @typedef {Fault<Awaited<ReturnType<typeof postgresBehindProxy>>>} ProxyFault */
+/**
+ * A fault whose environment takes options of the stores.
+ * @template {Environment} E
+ * @typedef {Omit<Fault<E>, 'startEnvironment'> & { startEnvironment(options?: StoreOptions): Promise<E> }} PostgresFault
+ */
+/** @typedef {PostgresFault<Awaited<ReturnType<typeof onePostgres>>>} ServerFault */
+/** @typedef {PostgresFault<Awaited<ReturnType<typeof postgresBehindProxy>>>} ProxyFault */
+
+/**
+ * The same fault with stores whose functions decide. The first hits make the functions, and on a busy machine that may take longer than
+ * their deadline.
+ * @template {Environment} E
+ * @param {PostgresFault<E>} fault
+ * @returns {PostgresFault<E>}
+ */
+export function inFunctions(fault) {
+  const { timeout, ...expects } = fault.expects
+  return {
+    ...fault,
+    expects,
+    name: fault.name.replace('postgres-', 'functions-'),
+    what: `${fault.what}; mode function`,
+    startEnvironment: () => fault.startEnvironment({ mode: 'function' }),
+  }
+}
 
 /** @type {readonly TargetOptions[]} */
 const TARGETS = [
@@ -22,7 +46,7 @@ export const postgresCrash = {
   name: 'postgres-crash',
   what: 'an immediate stop, and 500 ms later the same server; durable: true loses nothing',
   targets: TARGETS,
-  startEnvironment: () => onePostgres({ durable: true }),
+  startEnvironment: (options) => onePostgres({ durable: true, ...options }),
   async inject({ server }) {
     await server.crash()
     await pause(500)
@@ -36,11 +60,11 @@ export const postgresUnlogged = {
   ...postgresCrash,
   name: 'postgres-unlogged',
   what: 'the same with unlogged: true: Postgres empties the table',
-  startEnvironment: () => onePostgres({ unlogged: true }),
+  startEnvironment: (options) => onePostgres({ unlogged: true, ...options }),
   forgets: 1,
 }
 
-/** @type {Fault<Awaited<ReturnType<typeof noPostgres>>>} */
+/** @type {PostgresFault<Awaited<ReturnType<typeof noPostgres>>>} */
 export const postgresLateStart = {
   name: 'postgres-late-start',
   what: 'no server at first; it comes later',
@@ -58,7 +82,7 @@ export const postgresFrozen = {
   name: 'postgres-frozen',
   what: 'SIGSTOP for all its processes, and SIGCONT after a second',
   targets: TARGETS,
-  startEnvironment: () => onePostgres(),
+  startEnvironment: onePostgres,
   async inject({ server }) {
     server.signal('SIGSTOP')
     await pause(1000)
@@ -72,7 +96,7 @@ export const postgresTerminated = {
   name: 'postgres-terminated',
   what: 'pg_terminate_backend for all connections, three times',
   targets: TARGETS,
-  startEnvironment: () => onePostgres(),
+  startEnvironment: onePostgres,
   async inject({ server }) {
     const others = "backend_type = 'client backend' AND pid <> pg_backend_pid()"
     for (let i = 0; i < 3; i++) {
@@ -88,7 +112,7 @@ export const postgresReadOnly = {
   name: 'postgres-read-only',
   what: 'default_transaction_read_only, as a failover manager sets it',
   targets: TARGETS,
-  startEnvironment: () => onePostgres(),
+  startEnvironment: onePostgres,
   async inject({ server }) {
     await server.query('ALTER SYSTEM SET default_transaction_read_only = on')
     await server.query('SELECT pg_reload_conf()')
@@ -126,4 +150,20 @@ export const postgresRefused = {
     await proxy.start()
   },
   expects: { refused: 'some', fatal: 'none', 'not-asked': 'some', recovered: 'some' },
+}
+
+/** @type {ServerFault} */
+export const functionsDropped = {
+  name: 'functions-dropped',
+  what: 'somebody drops each function alone; mode function',
+  targets: TARGETS,
+  startEnvironment: () => onePostgres({ mode: 'function' }),
+  async inject({ server }) {
+    const functions = await server.query("SELECT oid::regprocedure::text AS name FROM pg_proc WHERE proname LIKE 'sluice\\_%'")
+    for (const { name } of functions) {
+      await server.query(`DROP FUNCTION IF EXISTS ${name}`)
+      await pause(50)
+    }
+  },
+  expects: { refused: 'none', unknown: 'none', fatal: 'none' },
 }

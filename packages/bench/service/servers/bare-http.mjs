@@ -1,6 +1,7 @@
 // Floor of a check: reads the request, parses its JSON, and sends the same bytes as the service.
 
 import { createServer } from 'node:http'
+import './report-cpu.mjs'
 
 const BODY =
   '{"meta":{"message":"success","code":200,"status":"ok"},"data":{"status":"Allow","limit":1000000000,"remain":999999999,"reset_in_second":3600}}'

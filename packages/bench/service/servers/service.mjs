@@ -1,12 +1,17 @@
-// The service, with a limit that no run reaches. Prints its address as a line of JSON.
+// The service, with an API key and many policies, whose limits no run reaches. Prints its address as a line of JSON.
 
 import { loadConfig, serve } from 'sluice-server'
+import './report-cpu.mjs'
 
-const [folder, store] = process.argv.slice(2)
+/** Policies of single clients. All other clients have the default policy. */
+const POLICIES = 100
+
+const [folder, store, fastChecks] = process.argv.slice(2)
 const flags = {
   listen: '127.0.0.1:0',
   dataFolder: folder,
   store,
+  fastChecks,
   logLevel: 'error',
   failureMode: 'throw',
   failureTimeoutMs: '5000',
@@ -16,6 +21,14 @@ let key = ''
 const { address } = await serve({ config, onFirstKey: (secret) => (key = secret) })
 const headers = { 'api-key': key, 'content-type': 'application/json' }
 const rules = { algorithm: 'fixed-window', limit: 1_000_000_000, window: '1h', anchor: 'clock' }
-const { status } = await fetch(`${address}/v1/policies/default`, { method: 'PUT', headers, body: JSON.stringify({ rules }) })
-if (status !== 200) throw new Error(`the policy was answered ${status}`)
+/**
+ * @param {string} name
+ * @param {object} policy
+ */
+async function putPolicy(name, policy) {
+  const { status } = await fetch(`${address}/v1/policies/${name}`, { method: 'PUT', headers, body: JSON.stringify(policy) })
+  if (status !== 200 && status !== 201) throw new Error(`the policy ${name} was answered ${status}`)
+}
+await putPolicy('default', { rules })
+for (let i = 0; i < POLICIES; i++) await putPolicy(`client-${i}`, { client: `client-${i}-*`, route: '/v1/orders', rules })
 console.log(JSON.stringify({ port: Number(new URL(address).port), key }))

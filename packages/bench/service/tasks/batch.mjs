@@ -37,18 +37,17 @@ export function groups({ timing }) {
 
 /** @param {{ kind: Kind, checks: number } & Timing} params */
 export async function measure({ kind, checks, ...timing }) {
-  const { port, key, stop } = await startServer(kind)
+  const server = await startServer(kind)
   try {
     const { decisionsPerSecond } = await ask({
-      port,
-      key,
+      ...server,
       connections: checks === 1 ? SINGLE_CONNECTIONS : CONNECTIONS,
       checks,
       ...timing,
     })
     return { decisionsPerSecond }
   } finally {
-    await stop()
+    await server.stop()
   }
 }
 
