@@ -34,9 +34,13 @@ export function readPackage(name: string): PackageSources | undefined {
   return { src, files, imports, manifest: JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) }
 }
 
+/** Folders of layers: what stands in them is a layer each. */
+const FOLDERS_OF_LAYERS = ['backends', 'doors']
+
 /** A layer is a folder, or a file beside the folders. */
 export function layerOf(file: string): string {
-  return file.split('/')[0]
+  const [first, second] = file.split('/')
+  return FOLDERS_OF_LAYERS.includes(first) ? `${first}/${second}` : first
 }
 
 /** The layer that an import leads to; `..` if it leads out of the package. */

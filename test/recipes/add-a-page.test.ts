@@ -19,7 +19,7 @@ beforeAll(() => {
       .replace(/(import \{ Overview \}.*\n)/, "$1import { Toy } from './pages/toy/toy.tsx'\n")
       .replace(/(\n {2}return <Overview \/>)/, "\n  if (here === '/toy') return <Toy />$1"),
   )
-  copy.change('packages/server/src/web/page-routes.ts', (text) => text.replace("'/live',", "'/live', '/toy',"))
+  copy.change('packages/server/src/doors/http/pages/page-routes.ts', (text) => text.replace("'/live',", "'/live', '/toy',"))
   copy.compile('-b')
 })
 

@@ -3,11 +3,11 @@
 // the next start creates the key. None is created while another instance knows keys that the database has lost.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import type { ChangeNote, MakeNote } from './data/records.ts'
+import type { ServiceStorage } from './backends/service-storage.ts'
 import { ServerError, type ServerErrorCode } from './errors.ts'
 import { isValid } from './keys/api-key.ts'
 import type { ApiKey, KeyRing, NewApiKey } from './keys/key-ring.ts'
-import type { ServiceStorage } from './service-storage.ts'
+import type { ChangeNote, MakeNote } from './records.ts'
 
 /** Pause between attempts to create the first key. */
 const AGAIN_MS = 500

@@ -2,21 +2,21 @@
 // Invariant: everything acknowledged is durable, and open requests are answered before the service stops.
 
 import { setTimeout as pause } from 'node:timers/promises'
+import { openStorage } from './backends/storage.ts'
 import { isLocal, showListen } from './config/addresses.ts'
 import type { Config } from './config/config.ts'
 import type { ConfigFile } from './config/config-file.ts'
 import { readTlsFiles } from './config/tls-files.ts'
 import { type FileEvent, WatchedFile } from './config/watched-file.ts'
 import { Decider } from './decide/decider.ts'
+import { listen, reloadTls } from './doors/http/listeners.ts'
 import { ServerError } from './errors.ts'
 import { makeFirstKey, printKey } from './first-key.ts'
 import { KeyRing } from './keys/key-ring.ts'
-import { listen, reloadTls } from './listeners.ts'
 import { type Logger, makeLogger } from './log/logger.ts'
 import { PolicyKeeper } from './policies/policy-keeper.ts'
 import type { Service, ServiceStatus } from './service.ts'
 import { Stats } from './stats/stats.ts'
-import { openStorage } from './storage.ts'
 import { VERSION } from './version.ts'
 
 export interface ServeOptions {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { expect, test } from 'vitest'
-import { describeApi } from '../src/api/openapi.ts'
+import { describeApi } from '../src/doors/http/openapi.ts'
 import { startService } from './running-service.ts'
 
 const committed = JSON.parse(readFileSync(new URL('../openapi.json', import.meta.url), 'utf8'))

@@ -1,6 +1,6 @@
 // An audit entry, and the options to read entries from a folder or from a database.
 
-import type { AuditedChange } from '../data/records.ts'
+import type { AuditedChange } from '../records.ts'
 
 /** `changes`: administrative changes, which only admins can make. `sign-ins`: sign-ins to the dashboard, including refused ones. */
 export type AuditLogName = 'changes' | 'sign-ins'

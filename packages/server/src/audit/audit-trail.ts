@@ -1,9 +1,8 @@
 // The audit trail: one log for changes and one for sign-ins.
 // Invariant: an entry that a key without the scope `admin` can cause never displaces a change.
 
-import type { AuditedChange, ChangeNote } from '../data/records.ts'
+import type { AuditedChange, ChangeNote } from '../records.ts'
 import type { AuditLogName, AuditPage, AuditReadOptions } from './audit-entry.ts'
-import { AuditLog } from './audit-log.ts'
 
 /** A log in a folder or in a database. */
 export interface Log {
@@ -17,26 +16,11 @@ export const KEEP_DAYS: Readonly<Record<AuditLogName, number>> = { changes: 365,
 
 export const DAY_MS = 86_400_000
 
-/** Ten files of this size hold some ten thousand sign-ins. */
-const SIGN_IN_BYTES = 1_000_000
-
 export class AuditTrail {
   readonly #logs: Readonly<Record<AuditLogName, Log>>
 
   constructor(logs: Readonly<Record<AuditLogName, Log>>) {
     this.#logs = logs
-  }
-
-  /** Opens both logs in a folder. */
-  static async open(folder: string, now: () => number = Date.now): Promise<AuditTrail> {
-    const changes = await AuditLog.open(folder, { keepMs: KEEP_DAYS.changes * DAY_MS, now })
-    const signIns = await AuditLog.open(folder, {
-      name: 'sign-ins',
-      maxBytes: SIGN_IN_BYTES,
-      keepMs: KEEP_DAYS['sign-ins'] * DAY_MS,
-      now,
-    })
-    return new AuditTrail({ changes, 'sign-ins': signIns })
   }
 
   /** Adds an entry with the current time. Resolves when it is on disk or in the database. */

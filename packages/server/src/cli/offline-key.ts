@@ -4,14 +4,14 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { AuditTrail } from '../audit/audit-trail.ts'
+import type { DatabaseAddress } from '../backends/databases.ts'
+import type { Loss } from '../backends/records/records-loss.ts'
 import type { NewKey } from '../client/answers.ts'
 import type { Config } from '../config/config.ts'
 import { BACKEND_KINDS, BACKENDS, backendOf } from '../config/store-address.ts'
-import type { ChangeNote, Records } from '../data/records.ts'
-import type { DatabaseAddress } from '../databases.ts'
 import { ServerError } from '../errors.ts'
 import type { Scope } from '../keys/api-key.ts'
-import type { Loss } from '../records/records-loss.ts'
+import type { ChangeNote, Records } from '../records.ts'
 import { UnreachableError, UsageError } from './exit-codes.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -39,7 +39,7 @@ export async function createWhereKept(place: KeptPlace, env: Terminal['env'], wa
   if (store.kind !== 'memory') return createInDatabase(store, config, wanted)
   // Opening a folder would create it. A misspelt path must not do that.
   if (!existsSync(dataFolder)) throw new UsageError(`there is no data folder ${dataFolder}`)
-  const { copyFileOf } = await import('../records/records-copy.ts')
+  const { copyFileOf } = await import('../backends/records/records-copy.ts')
   const copied = BACKEND_KINDS.find((kind) => existsSync(join(resolve(dataFolder), copyFileOf(kind))))
   if (written.store.origin === 'default' && copied !== undefined) {
     const { title } = BACKENDS[copied]
@@ -51,13 +51,13 @@ export async function createWhereKept(place: KeptPlace, env: Terminal['env'], wa
 }
 
 async function createInFolder(path: string, wanted: WantedKey): Promise<NewKey> {
-  const [{ DataFolder }, { AuditTrail }] = await Promise.all([
-    import('../data/data-folder.ts'),
-    import('../audit/audit-trail.ts'),
+  const [{ DataFolder }, { openFolderAudit }] = await Promise.all([
+    import('../backends/folder/data-folder.ts'),
+    import('../backends/folder/folder-audit.ts'),
   ])
   const folder = await DataFolder.open(path)
   try {
-    const audit = await AuditTrail.open(folder.path)
+    const audit = await openFolderAudit(folder.path)
     try {
       return await create(folder.records, audit, wanted)
     } finally {
@@ -74,8 +74,8 @@ async function createInDatabase(
   wanted: WantedKey,
 ): Promise<NewKey> {
   const [{ openDatabase }, { SharedRecords }] = await Promise.all([
-    import('../databases.ts'),
-    import('../records/shared-records.ts'),
+    import('../backends/databases.ts'),
+    import('../backends/records/shared-records.ts'),
   ])
   const { title } = BACKENDS[backendOf(address)]
   if (address.kind === 'sqlite' && !existsSync(address.path)) throw new UsageError(`there is no SQLite file ${address.path}`)

@@ -1,7 +1,7 @@
 // A key with the digest of its secret, as a key ring holds it.
 
-import type { Change } from '../data/records.ts'
 import { checkInput } from '../input/check-input.ts'
+import type { Change } from '../records.ts'
 import { type ApiKey, type KeyRecord, KeyRecordSchema } from './api-key.ts'
 
 export interface KeyEntry {

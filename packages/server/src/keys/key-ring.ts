@@ -3,10 +3,10 @@
 // share a name only during a rotation. The last admin key is revoked only with force, even if several instances revoke keys at
 // once.
 
-import type { Change, MakeNote, Records } from '../data/records.ts'
 import { ServerError } from '../errors.ts'
 import { checkInput, refuse } from '../input/check-input.ts'
 import { show } from '../input/near-word.ts'
+import type { Change, MakeNote, Records } from '../records.ts'
 import { type ApiKey, isValid, type KeyRecord, type NewKeyOptions, NewKeySchema } from './api-key.ts'
 import { changed, changeTo, type KeyEntry, withoutRevocation } from './key-entry.ts'
 import { KeyTable, type UnreadKey, unknownKey } from './key-table.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { temporaryFolder } from '../../test/temporary-folder.ts'
-import { Journal } from '../data/journal.ts'
-import type { Change, Records } from '../data/records.ts'
+import { Journal } from '../backends/folder/journal.ts'
+import type { Change, Records } from '../records.ts'
 import { PolicyKeeper } from './policy-keeper.ts'
 
 const spec = (name: string, client: string, limit = 5) => ({ name, client, rules: `${limit}/minute` })

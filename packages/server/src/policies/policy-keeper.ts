@@ -2,7 +2,7 @@
 // Invariant: a change that could not be committed is not in force. A change is in force shortly before its commit, so that the next
 // change is validated against it. It is acknowledged after its commit.
 
-import type { Change, ChangeNote, MakeNote, Records } from '../data/records.ts'
+import type { Change, ChangeNote, MakeNote, Records } from '../records.ts'
 import { type Policy, readPolicy } from './policy.ts'
 import { PolicyBook } from './policy-book.ts'
 

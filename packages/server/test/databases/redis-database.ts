@@ -1,8 +1,8 @@
 // A Redis server for tests.
 
 import { type RedisServer, startRedis } from '../../../../test/servers/redis-server.mjs'
-import type { RecordKind } from '../../src/data/records.ts'
-import { RECORD_KEYS } from '../../src/redis/records-programs.ts'
+import { RECORD_KEYS } from '../../src/backends/redis/records-programs.ts'
+import type { RecordKind } from '../../src/records.ts'
 import type { Part, Return, TestDatabase } from './test-database.ts'
 
 const [POLICIES, KEYS, CHANGES, MARKS, ORIGIN, NOTICE, CLAIM] = RECORD_KEYS

@@ -1,7 +1,7 @@
 // Damages the records in a SQL database, for tests.
 
-import type { RecordKind } from '../../src/data/records.ts'
-import { TABLES as MADE } from '../../src/sql/record-tables.ts'
+import { TABLES as MADE } from '../../src/backends/sql/record-tables.ts'
+import type { RecordKind } from '../../src/records.ts'
 import type { Part, Return } from './test-database.ts'
 
 type Rows = readonly Readonly<Record<string, unknown>>[]

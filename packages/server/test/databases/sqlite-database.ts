@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findSqlite, type SqliteConnection } from '../../src/sqlite/sqlite-file.ts'
+import { findSqlite, type SqliteConnection } from '../../src/backends/sqlite/sqlite-file.ts'
 import { SqlRecords } from './sql-records.ts'
 import type { TestDatabase } from './test-database.ts'
 

@@ -1,10 +1,10 @@
 // Databases for tests of behaviour that is the same on all of them: real servers and real files, and the ways to damage what they hold.
 
 import { onTestFinished } from 'vitest'
+import type { OpenedDatabase } from '../../src/backends/database.ts'
+import { type DatabaseAddress, openDatabase } from '../../src/backends/databases.ts'
 import { readStore } from '../../src/config/store-address.ts'
-import type { RecordKind } from '../../src/data/records.ts'
-import type { OpenedDatabase } from '../../src/database.ts'
-import { type DatabaseAddress, openDatabase } from '../../src/databases.ts'
+import type { RecordKind } from '../../src/records.ts'
 import { PostgresDatabase } from './postgres-database.ts'
 import { RedisDatabase } from './redis-database.ts'
 import { SqliteTestDatabase } from './sqlite-database.ts'

@@ -1,6 +1,6 @@
 // Wraps the steps of a database, for tests that strike between them.
 
-import type { RecordsDatabase } from '../../src/records/records-database.ts'
+import type { RecordsDatabase } from '../../src/backends/records/records-database.ts'
 
 /** A step of the database: the name of its method. */
 export type Step = keyof RecordsDatabase

@@ -1,0 +1,46 @@
+// Hold tokens: the text that names a hold in settle, cancel and extend.
+
+import { LONGEST_CLIENT_ID, LONGEST_ROUTE } from '../../../contract/schemas.ts'
+import type { NamedHold } from '../../../decide/reservations.ts'
+import { ServerError } from '../../../errors.ts'
+import { keyIdOfHold, sealHold, unsealHold } from '../../../keys/hold-seal.ts'
+import type { ApiKey, KeyRing } from '../../../keys/key-ring.ts'
+
+/** Seals tokens if no API keys are required. Then every caller may do everything, and the seal only finds damage. */
+const NO_DIGEST = Buffer.alloc(32)
+
+export class HoldTokens {
+  readonly #keys: Pick<KeyRing, 'get' | 'digestOf'>
+
+  constructor(keys: Pick<KeyRing, 'get' | 'digestOf'>) {
+    this.#keys = keys
+  }
+
+  write({ id }: ApiKey, { clientId, route, countedBy, held }: NamedHold): string {
+    return sealHold(id, this.#keys.digestOf(id) ?? NO_DIGEST, JSON.stringify([clientId, route, countedBy, held]))
+  }
+
+  /** Throws ERR_HOLD_TOKEN unless the token was made for this key, or for a key of the same name that it replaces. */
+  read({ id, name }: ApiKey, token: string): NamedHold {
+    const keyId = keyIdOfHold(token)
+    const isOwn = keyId !== undefined && (keyId === id || this.#keys.get(keyId)?.name === name)
+    const text = isOwn ? unsealHold(token, this.#keys.digestOf(keyId) ?? NO_DIGEST) : undefined
+    const named = text === undefined ? undefined : namedIn(text)
+    if (named !== undefined) return named
+    const message = 'the token is not that of a hold which this API key has opened: it may be damaged, or of another key'
+    throw new ServerError('ERR_HOLD_TOKEN', message)
+  }
+}
+
+/** Reads the text of a token. The owner of a key can seal any text, so its form is checked. */
+function namedIn(text: string): NamedHold | undefined {
+  try {
+    const parts: unknown = JSON.parse(text)
+    if (!Array.isArray(parts) || parts.length !== 4 || !parts.every((part) => typeof part === 'string')) return undefined
+    const [clientId, route, countedBy, held] = parts as readonly string[]
+    const fits = (name: string, most: number): boolean => name.length > 0 && name.length <= most
+    return fits(clientId, LONGEST_CLIENT_ID) && fits(route, LONGEST_ROUTE) ? { clientId, route, countedBy, held } : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,146 @@
+// Manual changes of counters: read, reset, refund, set.
+
+import type { RuleStatus } from 'sluice'
+import Type from 'typebox'
+import { ClientId, Cost, Counted, envelope, Pair, Refund, Route, SetCount, strict, Usage } from '../../../contract/schemas.ts'
+import { mayUse } from '../../../keys/key-ring.ts'
+import { audited } from '../plumbing/audited.ts'
+import { success } from '../plumbing/envelope.ts'
+import { type App, described, type RouteContext } from '../plumbing/route-options.ts'
+
+const failures = [400, 413, 415, 503]
+
+/** Part of administration: read, reset, set. */
+export function counterRoutes(app: App, context: RouteContext): void {
+  const { service, authentication } = context
+  const { decider } = service
+
+  app.get(
+    '/v1/usage',
+    {
+      onRequest: authentication.requires('read'),
+      schema: {
+        ...described({
+          tag: 'counters',
+          id: 'getUsage',
+          summary: 'See what a client has used',
+          description: 'Spends nothing.',
+          scope: 'read',
+          answers: { 200: envelope(Usage, 'The current usage.') },
+          failures: [400, 503],
+        }),
+        querystring: Type.Object({ client_id: ClientId, route: Route, cost: Type.Optional(Cost) }, strict),
+      },
+    },
+    async ({ query: { client_id, route, cost = 1 } }) => {
+      const { policy, decision } = await decider.usage(client_id, route, cost)
+      const allowed = decision.allowed || policy.mode !== 'enforce'
+      const status = allowed ? ('Allow' as const) : ('Deny' as const)
+      const rules = decision.rules.map(ruleUsage)
+      const fallback = decision.failure && { fallback: decision.failure.then }
+      const holds = decider.holds.usageOf(client_id, route)
+      return success({ client_id, route, policy: policy.name, mode: policy.mode, status, rules, holds, ...fallback })
+    },
+  )
+
+  app.post(
+    '/v1/reset',
+    {
+      onRequest: authentication.requires('admin'),
+      schema: {
+        ...described({
+          tag: 'counters',
+          id: 'resetCounter',
+          summary: 'Reset what a client has used',
+          scope: 'admin',
+          answers: { 200: envelope(Counted, 'The counter is reset, as if the client had never been seen.') },
+          failures,
+        }),
+        body: Pair,
+      },
+    },
+    async (request) => {
+      const { client_id, route } = request.body
+      const policy = await decider.reset(client_id, route)
+      await audited(context, request, {
+        action: 'counter.reset',
+        target: `${client_id} ${route}`,
+        after: { policy: policy.name },
+      })
+      return success({ client_id, route, policy: policy.name, used: 0 })
+    },
+  )
+
+  app.post(
+    '/v1/set',
+    {
+      onRequest: authentication.requires('admin'),
+      schema: {
+        ...described({
+          tag: 'counters',
+          id: 'setCounter',
+          summary: 'Set a counter to a number',
+          description: 'A window with `anchor: clock` keeps its end. All others start now.',
+          scope: 'admin',
+          answers: { 200: envelope(Counted, 'The counter is set.') },
+          failures,
+        }),
+        body: SetCount,
+      },
+    },
+    async (request) => {
+      const { client_id, route, used, rule } = request.body
+      const { policy, used: now } = await decider.set(client_id, route, used, rule)
+      const after = { policy: policy.name, rule: rule ?? policy.rules[0].name, used: now }
+      await audited(context, request, { action: 'counter.set', target: `${client_id} ${route}`, after })
+      return success({ client_id, route, policy: policy.name, used: now })
+    },
+  )
+}
+
+/**
+ * Part of deciding: a key that may spend may also refund. A refund by an admin on the dashboard is audited. A refund by a key of a lower
+ * scope is not, since such a key could fill the audit log.
+ */
+export function refundRoute(app: App, context: RouteContext): void {
+  const { service, authentication } = context
+  const { decider } = service
+  app.post(
+    '/v1/refund',
+    {
+      onRequest: authentication.requires('check'),
+      schema: {
+        ...described({
+          tag: 'counters',
+          id: 'refund',
+          summary: 'Refund units',
+          description: 'Gives back units that were spent for something that did not happen. Never gives back more than was used.',
+          scope: 'check',
+          answers: { 200: envelope(Counted, 'The units are refunded.') },
+          failures,
+        }),
+        body: Refund,
+      },
+    },
+    async (request) => {
+      const { client_id, route, cost = 1 } = request.body
+      const { policy, used } = await decider.refund(client_id, route, cost)
+      if (authentication.isFromPages(request.raw) && mayUse(request.apiKey, 'admin')) {
+        const after = { policy: policy.name, cost, used }
+        await audited(context, request, { action: 'counter.refund', target: `${client_id} ${route}`, after })
+      }
+      return success({ client_id, route, policy: policy.name, used })
+    },
+  )
+}
+
+function ruleUsage({ name, limit, remaining, retryAfterMs, resetAfterMs }: RuleStatus) {
+  return {
+    name,
+    limit,
+    used: limit - remaining,
+    remain: remaining,
+    reset_in_second: Math.ceil(resetAfterMs / 1000),
+    retry_after_ms: retryAfterMs === Number.POSITIVE_INFINITY ? null : retryAfterMs,
+  }
+}

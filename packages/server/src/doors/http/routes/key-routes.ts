@@ -1,0 +1,163 @@
+// API keys: list, create, rotate, revoke.
+
+import Type from 'typebox'
+import { envelope, KeyView, KeyWithSecret, NewKey, Rotation, strict } from '../../../contract/schemas.ts'
+import { ServerError } from '../../../errors.ts'
+import type { ApiKey, NewApiKey } from '../../../keys/key-ring.ts'
+import { auditedChange } from '../plumbing/audited.ts'
+import { success } from '../plumbing/envelope.ts'
+import { retryOnConflict } from '../plumbing/retry-on-conflict.ts'
+import { type App, described, type RouteContext } from '../plumbing/route-options.ts'
+
+const Identified = Type.Object({ id: Type.String({ minLength: 1, maxLength: 64 }) }, strict)
+
+export function keyRoutes(app: App, context: RouteContext): void {
+  const { service, authentication } = context
+  const { keys } = service
+  const onRequest = authentication.requires('admin')
+
+  app.get(
+    '/v1/keys',
+    {
+      onRequest,
+      schema: described({
+        tag: 'keys',
+        id: 'listKeys',
+        summary: 'List API keys',
+        description: 'Newest first, including revoked and expired keys. Secrets are not stored, so they are not listed.',
+        scope: 'admin',
+        answers: { 200: envelope(Type.Object({ keys: Type.Array(KeyView) }), 'All keys.') },
+      }),
+    },
+    (_request, reply) => {
+      reply.send(success({ keys: keys.list().map(view) }))
+    },
+  )
+
+  app.post(
+    '/v1/keys',
+    {
+      onRequest,
+      schema: {
+        ...described({
+          tag: 'keys',
+          id: 'createKey',
+          summary: 'Create an API key',
+          scope: 'admin',
+          answers: { 201: envelope(KeyWithSecret, 'The key. Its secret is shown only in this answer.', 201) },
+          failures: [400, 409, 413, 415, 503],
+        }),
+        body: NewKey,
+      },
+    },
+    async (request, reply) => {
+      const { name, scopes, expires_at } = request.body
+      const made = await auditedChange(context, request, (note) =>
+        retryOnConflict(() =>
+          keys.create({ name, scopes, ...expiry(expires_at) }, (key) =>
+            note({ action: 'key.create', target: key.id, after: view(key) }),
+          ),
+        ),
+      )
+      return reply.code(201).send(success(withSecret(made), 201))
+    },
+  )
+
+  app.post(
+    '/v1/keys/:id/rotate',
+    {
+      onRequest,
+      schema: {
+        ...described({
+          tag: 'keys',
+          id: 'rotateKey',
+          summary: 'Rotate an API key',
+          description:
+            'Creates a second key with the same name and scopes. The first key stays valid for the grace period, or until it is revoked.',
+          scope: 'admin',
+          answers: { 201: envelope(KeyWithSecret, 'The new key. Its secret is shown only in this answer.', 201) },
+          failures: [400, 404, 409, 413, 415, 503],
+        }),
+        params: Identified,
+        body: Rotation,
+      },
+    },
+    async (request, reply) => {
+      const { grace_in_second, expires_at } = request.body
+      const grace = grace_in_second === undefined ? {} : { graceMs: grace_in_second * 1000 }
+      const { id } = request.params
+      const made = await auditedChange(context, request, (note) =>
+        retryOnConflict(() =>
+          keys.rotate(id, { ...grace, ...expiry(expires_at) }, (key) =>
+            note({ action: 'key.rotate', target: id, after: view(key) }),
+          ),
+        ),
+      )
+      return reply.code(201).send(success(withSecret(made), 201))
+    },
+  )
+
+  app.delete(
+    '/v1/keys/:id',
+    {
+      onRequest,
+      schema: {
+        ...described({
+          tag: 'keys',
+          id: 'revokeKey',
+          summary: 'Revoke an API key',
+          description: 'The key is refused from now on. The last key with the scope `admin` is revoked only with `force`.',
+          scope: 'admin',
+          answers: { 200: envelope(KeyView, 'The key that was revoked.') },
+          failures: [400, 404, 409, 503],
+        }),
+        params: Identified,
+        querystring: Type.Object(
+          {
+            force: Type.Optional(
+              Type.Enum(['true', 'false'], { description: 'true: revokes the key even if no other key has the scope `admin`.' }),
+            ),
+          },
+          strict,
+        ),
+      },
+    },
+    async (request) => {
+      const force = request.query.force === 'true'
+      const revoked = await auditedChange(context, request, (note) =>
+        retryOnConflict(() =>
+          keys.revoke(request.params.id, { force }, (key) => note({ action: 'key.revoke', target: key.id, after: view(key) })),
+        ),
+      )
+      return success(view(revoked))
+    },
+  )
+}
+
+function expiry(written: string | undefined): { readonly expiresAt?: number } {
+  if (written === undefined) return {}
+  const expiresAt = Date.parse(written)
+  if (Number.isNaN(expiresAt))
+    throw new ServerError('ERR_INPUT', `expires_at must be a valid time, got ${JSON.stringify(written)}`)
+  return { expiresAt }
+}
+
+function withSecret({ key, secret }: NewApiKey) {
+  return { key: view(key), secret }
+}
+
+function view({ id, name, scopes, createdAt, expiresAt, revokedAt, lastUsedAt }: ApiKey) {
+  return {
+    id,
+    name,
+    scopes,
+    created_at: new Date(createdAt).toISOString(),
+    expires_at: time(expiresAt),
+    revoked_at: time(revokedAt),
+    last_used_at: time(lastUsedAt),
+  }
+}
+
+function time(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString()
+}

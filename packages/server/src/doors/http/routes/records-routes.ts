@@ -1,0 +1,87 @@
+// Records (policies and keys) that the store has lost: status and restore.
+
+import Type from 'typebox'
+import { envelope, strict } from '../../../contract/schemas.ts'
+import type { RestoreReport } from '../../../service.ts'
+import { audited } from '../plumbing/audited.ts'
+import { success } from '../plumbing/envelope.ts'
+import { namesOf, RecordsView, RestoreView, recordsState, recordsView } from '../plumbing/records-view.ts'
+import { retryOnConflict } from '../plumbing/retry-on-conflict.ts'
+import { type App, described, type RouteContext } from '../plumbing/route-options.ts'
+
+const Restore = Type.Object(
+  { dry_run: Type.Optional(Type.Boolean({ title: 'true or false', description: 'Report the plan without doing it.' })) },
+  strict,
+)
+
+const NOTHING: RestoreReport = { written: [], revoked: [], removed: [], kept: [], isExact: true }
+
+export function recordsRoutes(app: App, context: RouteContext): void {
+  const { service, authentication } = context
+  app.get(
+    '/v1/records',
+    {
+      onRequest: authentication.requires('read'),
+      schema: described({
+        tag: 'operations',
+        id: 'getRecords',
+        summary: 'Check whether policies and keys were lost',
+        description: 'The view of this instance.',
+        scope: 'read',
+        answers: { 200: envelope(RecordsView, 'The state of the records.') },
+      }),
+    },
+    (_request, reply) => {
+      reply.send(success(recordsView(service)))
+    },
+  )
+
+  app.post(
+    '/v1/records/restore',
+    {
+      onRequest: authentication.requires('admin'),
+      schema: {
+        ...described({
+          tag: 'operations',
+          id: 'restoreRecords',
+          summary: 'Restore lost policies and keys',
+          description:
+            'Writes the policies and keys that this instance knows to a store that lost them. Revoked keys stay revoked, deleted policies stay deleted, and changes after the loss are kept. Does nothing if nothing is lost. A request without a body means `{}`.',
+          scope: 'admin',
+          answers: { 200: envelope(RestoreView, 'The report of the restore, or the plan of a dry run.') },
+          failures: [400, 409, 413, 415, 500, 503],
+        }),
+        body: Restore,
+      },
+      preValidation: async (request) => {
+        if (request.body === undefined) request.body = {}
+      },
+    },
+    async (request) => {
+      const { dry_run: dryRun = false } = request.body
+      const loss = service.records.loss()
+      const done = await retryOnConflict(() => service.records.restore({ dryRun }))
+      const { isExact, ...lists } = done ?? NOTHING
+      const { written, revoked, removed, kept } = lists
+      if (done !== undefined && !dryRun) {
+        const counts = { written: written.length, revoked: revoked.length, removed: removed.length, kept: kept.length }
+        const before = { known_changes: loss?.known, found_changes: loss?.found }
+        await audited(context, request, {
+          action: 'records.restore',
+          target: service.storeFacts.kind,
+          before,
+          after: { ...counts, exact: isExact },
+        })
+      }
+      return success({
+        state: recordsState(service),
+        dry_run: dryRun,
+        written: namesOf(written),
+        revoked: namesOf(revoked),
+        removed: namesOf(removed),
+        kept: namesOf(kept),
+        exact: isExact,
+      })
+    },
+  )
+}
