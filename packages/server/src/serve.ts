@@ -9,7 +9,7 @@ import type { ConfigFile } from './config/config-file.ts'
 import { readTlsFiles } from './config/tls-files.ts'
 import { type FileEvent, WatchedFile } from './config/watched-file.ts'
 import { Decider } from './decide/decider.ts'
-import { listen, reloadTls } from './doors/http/listeners.ts'
+import { openDoors, reloadTls } from './doors/open-doors.ts'
 import { ServerError } from './errors.ts'
 import { makeFirstKey, printKey } from './first-key.ts'
 import { KeyRing } from './keys/key-ring.ts'
@@ -125,9 +125,9 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     giveUp(signal, loaded)
     if (!isLoaded) await startFromCopy()
 
-    const listeners = await listen(config, service, tls)
+    const doors = await openDoors({ config, service, tls })
     const closeOptions = { delayMs: config.drainDelay, withinMs: FINISH_MS }
-    closing.unshift(() => Promise.all(listeners.map(({ built }) => built.close(closeOptions))))
+    closing.unshift(() => Promise.all(doors.all.map((door) => door.close(closeOptions))))
     await storage.started()
     // After listening, so that a start that fails at a port in use creates no key.
     const ready = loaded.then(async () => {
@@ -139,14 +139,14 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     giveUp(signal, ready)
     await startFromCopy()
     if (status.state === 'starting') logger.warn(`${storage.trouble()}: listening, but not ready until this is resolved`)
-    const [{ address }] = listeners
-    const adminAddress = listeners.at(-1)?.address ?? address
+    const [{ address }] = doors.http
+    const adminAddress = doors.http.at(-1)?.address ?? address
     logger.info({ address, adminAddress, store: storeFacts.kind, policies: policies.book.size }, 'listening')
 
     let closed: Promise<void> | undefined
     const close = async (): Promise<void> => {
       status.state = 'draining'
-      for (const { built } of listeners) built.beginDrain()
+      for (const door of doors.all) door.beginDrain()
       logger.info({ drainDelayMs: config.drainDelay }, 'draining: requests are still answered')
       await pause(config.drainDelay)
       for (const step of closing) await step()
@@ -160,7 +160,7 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
       trouble: () => (status.state === 'starting' ? storage.trouble() : undefined),
       reload: async () => {
         // A certificate that cannot be used must not prevent reloading the policies.
-        const failure = await reloadTls(config, listeners, logger)
+        const failure = await reloadTls(config, doors.all, logger)
         await file?.reload()
         if (config.tlsCert === undefined && file === undefined) {
           logger.info('nothing to reload: the service has neither a certificate nor a configuration file')

@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import fastify from 'fastify'
 import type { Logger } from 'pino'
 import type { Service } from '../../service.ts'
+import type { CloseOptions, Door } from '../door.ts'
 import { Authentication } from './authentication.ts'
 import { CheckDoor, isCheck } from './check-door.ts'
 import { FastChecks } from './fast-checks/fast-checks.ts'
@@ -51,18 +52,8 @@ export interface AppOptions {
 
 const BODY_BYTES = 16 * 1024
 
-export interface CloseOptions {
-  /** The drain delay. The steps of listener-drain.ts depend on it. */
-  readonly delayMs: number
-  readonly withinMs: number
-}
-
-export interface BuiltApp {
+export interface BuiltApp extends Pick<Door, 'beginDrain' | 'close'> {
   readonly app: App
-  /** From this call on, each response closes its connection. */
-  beginDrain(): void
-  /** Stops listening, answers open requests for at most `withinMs`, then closes all connections. */
-  close(options: CloseOptions): Promise<void>
 }
 
 export function buildApp({ service, planes, tls, fastChecks = false, before }: AppOptions): BuiltApp {

@@ -4,7 +4,7 @@
 import { lstat, rm, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
-import { ServerError } from '../../errors.ts'
+import { ServerError } from '../errors.ts'
 
 export async function removeStaleSocket(path: string): Promise<void> {
   await refuseMissingFolder(path)
