@@ -68,6 +68,13 @@ export const PROGRAMS = [
     debian: 'memcached',
     brew: 'memcached',
   },
+  {
+    needs: 'promtool, which comes with Prometheus',
+    commands: ['promtool'],
+    isInstalled: () => outputOf('promtool', '--version').startsWith('promtool'),
+    debian: 'prometheus',
+    brew: 'prometheus',
+  },
 ]
 
 /**
