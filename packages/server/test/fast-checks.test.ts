@@ -8,6 +8,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { pino } from 'pino'
 import { SluiceError } from 'sluice'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import type { CheckRequest } from '../src/decide/check-request.ts'
 import type { CheckResult } from '../src/decide/decider.ts'
 import { Authentication } from '../src/doors/http/authentication.ts'
 import { CheckDoor } from '../src/doors/http/check-door.ts'
@@ -20,7 +21,7 @@ import { checkText } from './both-ways/smuggling-corpus.ts'
 import { startService } from './running-service.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-type Decide = (clientId: string) => CheckResult | Promise<CheckResult>
+type Decide = (request: CheckRequest) => CheckResult | Promise<CheckResult>
 
 /** A server with fast checks whose decisions are made by the test, without keys. */
 async function startServer(check: Decide): Promise<{ fast: FastChecks; openRequests: OpenRequests; open(): Promise<Client> }> {
@@ -56,7 +57,7 @@ async function startServer(check: Decide): Promise<{ fast: FastChecks; openReque
 }
 
 /** `remain` of an answer is the number of its check. */
-function resultOf(clientId: string): CheckResult {
+function resultOf({ clientId }: Pick<CheckRequest, 'clientId'>): CheckResult {
   const decision = { limit: 1, remaining: Number(clientId.replace('client-', '')), resetAfterMs: 0 }
   return { policy: { mode: 'off' }, decision, allowed: true, isShadowDenied: false } as unknown as CheckResult
 }
@@ -106,19 +107,19 @@ describe('pipelined checks', () => {
     const client = await open()
     client.send(checks(5))
     await client.until(() => pending.length === 5)
-    for (const i of [3, 1, 4]) pending[i](resultOf(`client-${i}`))
+    for (const i of [3, 1, 4]) pending[i](resultOf({ clientId: `client-${i}` }))
     await turns()
     expect(client.answered).toEqual([])
-    pending[0](resultOf('client-0'))
+    pending[0](resultOf({ clientId: 'client-0' }))
     await client.until(() => client.answered.length === 2)
-    pending[2](resultOf('client-2'))
+    pending[2](resultOf({ clientId: 'client-2' }))
     await client.until(() => client.answered.length === 5)
     expect(client.answered).toEqual(upTo(5))
   })
 
   test('of one connection wait in bounded number', async () => {
     const pending: (() => void)[] = []
-    const { open } = await startServer((id) => new Promise((resolve) => pending.push(() => resolve(resultOf(id)))))
+    const { open } = await startServer((request) => new Promise((resolve) => pending.push(() => resolve(resultOf(request)))))
     const client = await open()
     const count = MOST_DUE * 3 + 5
     client.send(checks(count))
@@ -136,9 +137,9 @@ describe('pipelined checks', () => {
 
   test('of a client that does not read are not decided until it reads', async () => {
     let decided = 0
-    const { fast, open } = await startServer((id) => {
+    const { fast, open } = await startServer((request) => {
       decided += 1
-      return resultOf(id)
+      return resultOf(request)
     })
     const client = await open()
     client.socket.pause()
@@ -164,7 +165,9 @@ describe('pipelined checks', () => {
 
   test('before a foreign byte are answered first', async () => {
     const pending: (() => void)[] = []
-    const { fast, open } = await startServer((id) => new Promise((resolve) => pending.push(() => resolve(resultOf(id)))))
+    const { fast, open } = await startServer(
+      (request) => new Promise((resolve) => pending.push(() => resolve(resultOf(request)))),
+    )
     const client = await open()
     client.send(check(0) + check(1) + check(2, 'X-Other: 1') + check(3))
     await client.until(() => pending.length === 2)
@@ -247,7 +250,7 @@ describe('time limits', () => {
     const { fast, open } = await startServer(
       (id) =>
         new Promise((resolve) => {
-          decide = () => resolve(resultOf(id))
+          decide = () => resolve(resultOf(request))
         }),
     )
     const client = await open()
@@ -263,7 +266,7 @@ describe('time limits', () => {
 describe('the end of a connection', () => {
   test('a client that ends its side gets its answers first', async () => {
     const pending: (() => void)[] = []
-    const { open } = await startServer((id) => new Promise((resolve) => pending.push(() => resolve(resultOf(id)))))
+    const { open } = await startServer((request) => new Promise((resolve) => pending.push(() => resolve(resultOf(request)))))
     const client = await open()
     client.socket.end(checks(2))
     await client.until(() => pending.length === 2)
@@ -276,7 +279,7 @@ describe('the end of a connection', () => {
   test('a request that is cut off while another is decided is refused', async () => {
     for (const rest of [check(1).slice(0, -1), 'nonsense\r\n\r\n', 'X']) {
       const pending: (() => void)[] = []
-      const { open } = await startServer((id) => new Promise((resolve) => pending.push(() => resolve(resultOf(id)))))
+      const { open } = await startServer((request) => new Promise((resolve) => pending.push(() => resolve(resultOf(request)))))
       const client = await open()
       client.socket.end(check(0) + rest)
       await client.until(() => pending.length === 1)
@@ -291,7 +294,7 @@ describe('the end of a connection', () => {
   test('a client that goes away leaves nothing behind', async () => {
     const pending: (() => void)[] = []
     const { fast, openRequests, open } = await startServer(
-      (id) => new Promise((resolve) => pending.push(() => resolve(resultOf(id)))),
+      (request) => new Promise((resolve) => pending.push(() => resolve(resultOf(request)))),
     )
     const client = await open()
     client.send(checks(3) + check(3, 'X-Other: 1'))

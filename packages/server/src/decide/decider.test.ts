@@ -15,14 +15,14 @@ function setUp(...specs: PolicySpec[]) {
   const stats = new Stats(() => time.now())
   const store = memoryStore({ clock: time })
   const decider = new Decider({ store, failure: {}, fallbackKeys: 1000, mostHolds: 100, policies: book, stats })
-  const check = (client = 'ada', route = '/a', cost = 1) => decider.check(client, route, cost) as CheckResult
+  const check = (client = 'ada', route = '/a', cost = 1) => decider.check({ clientId: client, route, cost }) as CheckResult
   return { time, book, put, stats, store, decider, check }
 }
 
 describe('on a memory store', () => {
   test('a check is decided synchronously, without a promise', () => {
     const { decider } = setUp()
-    expect(decider.check('ada', '/a', 1)).not.toBeInstanceOf(Promise)
+    expect(decider.check({ clientId: 'ada', route: '/a', cost: 1 })).not.toBeInstanceOf(Promise)
   })
 
   test('the policy is the one of the book, and its limiter is created once', () => {
@@ -81,13 +81,13 @@ describe('on a memory store', () => {
   test('manual changes of counters use the same counter as a check', async () => {
     const { check, decider } = setUp({ name: 'all', client: 'ada', rules: ['5/minute', '50/hour'], scope: 'policy' })
     check('ada', '/a', 2)
-    expect((await decider.usage('ada', '/b', 1)).decision.remaining).toBe(3)
-    expect(await decider.refund('ada', '/c', 1)).toMatchObject({ used: 1 })
-    expect(await decider.set('ada', '/d', 49, 'rule-2')).toMatchObject({ used: 49, policy: { name: 'all' } })
+    expect((await decider.usage({ clientId: 'ada', route: '/b', cost: 1 })).decision.remaining).toBe(3)
+    expect(await decider.refund({ clientId: 'ada', route: '/c', cost: 1 })).toMatchObject({ used: 1 })
+    expect(await decider.set({ clientId: 'ada', route: '/d' }, 49, 'rule-2')).toMatchObject({ used: 49, policy: { name: 'all' } })
     expect(check('ada', '/a', 2)).toMatchObject({ allowed: false, decision: { rule: 'rule-2' } })
-    await decider.reset('ada', '/e')
+    await decider.reset({ clientId: 'ada', route: '/e' })
     expect(check().decision.remaining).toBe(4)
-    expect(() => decider.check('ada', '/a', -1)).toThrow(/cost/)
+    expect(() => decider.check({ clientId: 'ada', route: '/a', cost: -1 })).toThrow(/cost/)
   })
 })
 
@@ -123,14 +123,14 @@ describe('on a store that fails', () => {
 
   test('local counters decide, and health and statistics report it', async () => {
     const { stats, decider } = decide('local')
-    const result = await decider.check('ada', '/a', 1)
+    const result = await decider.check({ clientId: 'ada', route: '/a', cost: 1 })
     expect(result).toMatchObject({ allowed: true, decision: { remaining: 99, source: 'fallback' } })
     expect(stats.fallbacks).toBe(1)
     expect(decider.health).toMatchObject({ isUp: false, isBreakerOpen: false })
-    for (let i = 0; i < 6; i++) await decider.check('ada', '/a', 1)
+    for (let i = 0; i < 6; i++) await decider.check({ clientId: 'ada', route: '/a', cost: 1 })
     expect(decider.health.isBreakerOpen).toBe(true)
     expect(Object.fromEntries(decider.health.failures)).toEqual({ timeout: 5 })
-    expect(await decider.check('ada', '/a', 1)).toMatchObject({ decision: { remaining: 92 } })
+    expect(await decider.check({ clientId: 'ada', route: '/a', cost: 1 })).toMatchObject({ decision: { remaining: 92 } })
   })
 
   test.each([
@@ -138,7 +138,7 @@ describe('on a store that fails', () => {
     ['deny', false, { fallbackDeny: 1 }],
   ] as const)('failure mode %s has a reason of its own, and its numbers are not measured', async (then, allowed, reasons) => {
     const { stats, decider } = decide(then)
-    expect(await decider.check('ada', '/a', 1)).toMatchObject({ allowed, isShadowDenied: false })
+    expect(await decider.check({ clientId: 'ada', route: '/a', cost: 1 })).toMatchObject({ allowed, isShadowDenied: false })
     expect(reasonsOf(stats)).toEqual(reasons)
     expect(stats.utilization.counts.reduce((a, b) => a + b)).toBe(0)
     expect(stats.policies()[0].nearLimit).toBe(0)
@@ -147,13 +147,13 @@ describe('on a store that fails', () => {
 
   test('failure mode deny denies nothing in shadow mode, and is not taken for a denial of the rules', async () => {
     const { stats, decider } = decide('deny', { name: 'seen', client: 'eve', rules: '1/minute', mode: 'shadow' })
-    expect(await decider.check('eve', '/a', 1)).toMatchObject({ allowed: true, isShadowDenied: false })
+    expect(await decider.check({ clientId: 'eve', route: '/a', cost: 1 })).toMatchObject({ allowed: true, isShadowDenied: false })
     expect(reasonsOf(stats)).toEqual({ fallbackAllow: 1 })
   })
 
   test('a denial of local counters has the reason of its rules', async () => {
     const { stats, decider } = decide('local', { name: 'own', client: 'ada', rules: '1/minute' })
-    for (const cost of [1, 1, 2]) await decider.check('ada', '/a', cost)
+    for (const cost of [1, 1, 2]) await decider.check({ clientId: 'ada', route: '/a', cost })
     expect(reasonsOf(stats)).toEqual({ within: 1, limit: 1, cost: 1 })
     expect(stats.utilization.counts.reduce((a, b) => a + b)).toBe(3)
   })
@@ -165,7 +165,7 @@ describe('on a store that fails', () => {
 
   test('without a fallback the check fails, and is counted as an error', async () => {
     const { stats, decider } = decide('throw')
-    await expect(decider.check('ada', '/a', 1)).rejects.toMatchObject({ code: 'ERR_STORE_UNKNOWN' })
+    await expect(decider.check({ clientId: 'ada', route: '/a', cost: 1 })).rejects.toMatchObject({ code: 'ERR_STORE_UNKNOWN' })
     expect([...stats.total.byReason]).toEqual([0, 0, 0, 0, 0, 1, 0, 0])
   })
 })

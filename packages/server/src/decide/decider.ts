@@ -6,9 +6,11 @@ import type { Responder } from 'sluice/http'
 import { ServerError } from '../errors.ts'
 import type { Policy } from '../policies/policy.ts'
 import type { PolicyBook } from '../policies/policy-book.ts'
+import type { RequestFacts } from '../policies/request-facts.ts'
 import { REASON, type Reason } from '../stats/policy-stats.ts'
 import type { CheckedRequest, Stats } from '../stats/stats.ts'
 import { isUncounted } from '../stats/uncounted.ts'
+import type { CheckRequest } from './check-request.ts'
 import { countedKey } from './counted-key.ts'
 import { type PolicyLimiter, PolicyLimiters } from './policy-limiters.ts'
 import { Reservations } from './reservations.ts'
@@ -25,6 +27,8 @@ export interface CheckResult {
   readonly isShadowDenied: boolean
   /** Writes the headers for the decision. */
   readonly responder: Responder
+  /** The reason of a denial that the policy shows to callers. */
+  readonly reason?: string
 }
 
 export interface Usage {
@@ -34,11 +38,6 @@ export interface Usage {
 
 /** The route for counting a client that chooses its routes itself, under the built-in policy. */
 export const ALL_ROUTES = '*'
-
-interface TimedCheck extends CheckedRequest {
-  /** Start time of the check. */
-  readonly startMs: number
-}
 
 export interface DeciderOptions {
   readonly store: Store
@@ -71,7 +70,7 @@ export class Decider {
       policies,
       limiters: this.#limiters,
       stats,
-      resultOf: (entry, check, decision) => this.#resultOf(entry, check, decision),
+      resultOf: (entry, check, decision, startMs) => this.#resultOf(entry, check, decision, startMs),
       answered: (decision, startMs) => this.#answered(decision, startMs),
     })
   }
@@ -80,8 +79,8 @@ export class Decider {
    * Decides and spends. Synchronous on a store that answers at once. Otherwise returns a promise, which rejects if the store failed and there is no
    * fallback. `startMs` is the common start time of a batch.
    */
-  check(clientId: string, route: string, cost: number, startMs = performance.now()): CheckResult | Promise<CheckResult> {
-    return this.#decide(this.#policies.find(clientId, route), { clientId, route, cost, startMs })
+  check(request: CheckRequest, startMs = performance.now()): CheckResult | Promise<CheckResult> {
+    return this.#decide(this.#policies.find(request.clientId, request.route), request, startMs)
   }
 
   /**
@@ -89,27 +88,27 @@ export class Decider {
    * all routes of a client together. Otherwise a client could avoid the limit with a new path for each request. Any other policy counts
    * as its scope says.
    */
-  checkPath(clientId: string, path: string, cost: number): CheckResult | Promise<CheckResult> {
-    const policy = this.#policies.find(clientId, path)
-    const counted = policy.source === 'built-in' ? { countedRoute: ALL_ROUTES } : {}
-    return this.#decide(policy, { clientId, route: path, cost, startMs: performance.now(), ...counted })
+  checkPath(request: CheckRequest, startMs = performance.now()): CheckResult | Promise<CheckResult> {
+    const policy = this.#policies.find(request.clientId, request.route)
+    const check = policy.source === 'built-in' ? { ...request, countedRoute: ALL_ROUTES } : request
+    return this.#decide(policy, check, startMs)
   }
 
-  #decide(policy: Policy, check: TimedCheck): CheckResult | Promise<CheckResult> {
+  #decide(policy: Policy, check: CheckedRequest, startMs: number): CheckResult | Promise<CheckResult> {
     const entry = this.#limiters.limiterFor(policy)
-    const { clientId, route, countedRoute = route, cost, startMs } = check
-    if (policy.mode === 'off') return this.#resultOf(entry, check, entry.free)
+    const { clientId, route, countedRoute = route, cost } = check
+    if (policy.mode === 'off') return this.#resultOf(entry, check, entry.free, startMs)
     if (entry.needsReserve) throw needsReserve(policy)
     const key = countedKey(policy, clientId, countedRoute)
     const answer = cost === 1 ? entry.limiter.hit(key) : entry.limiter.hit(key, { cost })
     if (!(answer instanceof Promise)) {
       this.#answered(answer, startMs)
-      return this.#resultOf(entry, check, answer)
+      return this.#resultOf(entry, check, answer, startMs)
     }
     return answer.then(
       (decision) => {
         this.#answered(decision, startMs)
-        return this.#resultOf(entry, check, decision)
+        return this.#resultOf(entry, check, decision, startMs)
       },
       (error: unknown) => {
         this.#stats.recordError(entry.policyStats)
@@ -118,33 +117,32 @@ export class Decider {
     )
   }
 
-  /** Returns the decision that a hit of `cost` would get now. Spends nothing. */
-  async usage(clientId: string, route: string, cost: number): Promise<Usage> {
-    const { entry, key } = this.#find(clientId, route)
-    return { policy: entry.policy, decision: await entry.limiter.peek(key, { cost }) }
+  /** Returns the decision that a check would get now. Spends nothing. */
+  async usage(request: CheckRequest): Promise<Usage> {
+    const { entry, key } = this.#find(request)
+    return { policy: entry.policy, decision: await entry.limiter.peek(key, { cost: request.cost }) }
   }
 
   /** Resets the counter. */
-  async reset(clientId: string, route: string): Promise<Policy> {
-    const { entry, key } = this.#find(clientId, route)
+  async reset(request: RequestFacts): Promise<Policy> {
+    const { entry, key } = this.#find(request)
     await entry.limiter.reset(key)
     return entry.policy
   }
 
   /** Gives units back on every rule. Returns the used units of the first rule. */
-  async refund(clientId: string, route: string, cost: number): Promise<{ readonly policy: Policy; readonly used: number }> {
-    const { entry, key } = this.#find(clientId, route)
-    return { policy: entry.policy, used: await entry.limiter.refund(key, cost) }
+  async refund(request: CheckRequest): Promise<{ readonly policy: Policy; readonly used: number }> {
+    const { entry, key } = this.#find(request)
+    return { policy: entry.policy, used: await entry.limiter.refund(key, request.cost) }
   }
 
   /** Sets the count of one rule (default: the first) to `used`. */
   async set(
-    clientId: string,
-    route: string,
+    request: RequestFacts,
     used: number,
     rule: string | undefined,
   ): Promise<{ readonly policy: Policy; readonly used: number }> {
-    const { entry, key } = this.#find(clientId, route)
+    const { entry, key } = this.#find(request)
     return { policy: entry.policy, used: await entry.limiter.set(key, used, rule === undefined ? {} : { rule }) }
   }
 
@@ -157,17 +155,17 @@ export class Decider {
     if (this.#canFail && source === 'store') this.health.answered((performance.now() - startMs) / 1000)
   }
 
-  #find(clientId: string, route: string): { readonly entry: PolicyLimiter; readonly key: string } {
+  #find({ clientId, route }: RequestFacts): { readonly entry: PolicyLimiter; readonly key: string } {
     const policy = this.#policies.find(clientId, route)
     return { entry: this.#limiters.limiterFor(policy), key: countedKey(policy, clientId, route) }
   }
 
-  #resultOf(entry: PolicyLimiter, check: TimedCheck, decision: Decision): CheckResult {
+  #resultOf(entry: PolicyLimiter, check: CheckedRequest, decision: Decision, startMs: number): CheckResult {
     const { policy } = entry
     const isShadow = policy.mode === 'shadow'
     // If nothing was counted, the rules did not deny.
     const isShadowDenied = !decision.allowed && isShadow && !isUncounted(decision)
-    this.#stats.checkSeconds.observe((performance.now() - check.startMs) / 1000)
+    this.#stats.checkSeconds.observe((performance.now() - startMs) / 1000)
     this.#stats.record(entry.policyStats, policy.name, reasonFor(policy, decision), check, decision)
     return { policy, decision, allowed: decision.allowed || isShadow, isShadowDenied, responder: entry.responder }
   }

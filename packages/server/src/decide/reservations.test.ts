@@ -53,10 +53,14 @@ describe('on a store that fails', () => {
       decision: { source: 'fallback' },
       hold: { granted: { tokens: 30, places: 1 } },
     })
-    expect((await a.decider.usage('ada', '/a', 1)).decision.rules.map(({ remaining }) => remaining)).toEqual([70, 1])
+    expect(
+      (await a.decider.usage({ clientId: 'ada', route: '/a', cost: 1 })).decision.rules.map(({ remaining }) => remaining),
+    ).toEqual([70, 1])
     await expect(b.holds.settle(named(result), undefined)).rejects.toMatchObject({ code: expect.stringMatching(/^ERR_/) })
     expect(await a.holds.settle(named(result), { tokens: 5 })).toMatchObject({ used: { tokens: 5, places: 1 } })
-    expect((await a.decider.usage('ada', '/a', 1)).decision.rules.map(({ remaining }) => remaining)).toEqual([95, 2])
+    expect(
+      (await a.decider.usage({ clientId: 'ada', route: '/a', cost: 1 })).decision.rules.map(({ remaining }) => remaining),
+    ).toEqual([95, 2])
     await expect(a.holds.settle(named(result), undefined)).rejects.toMatchObject({ code: expect.stringMatching(/^ERR_/) })
   })
 

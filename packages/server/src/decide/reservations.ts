@@ -6,6 +6,7 @@ import type { Cost, Decision, Duration, HeldUnits, Hold, ReserveOptions } from '
 import { SluiceError } from 'sluice'
 import type { Policy } from '../policies/policy.ts'
 import type { PolicyBook } from '../policies/policy-book.ts'
+import type { RequestFacts } from '../policies/request-facts.ts'
 import { type HoldEnd, settleEvent } from '../stats/hold-counts.ts'
 import type { CheckedRequest, Stats } from '../stats/stats.ts'
 import { countedKey } from './counted-key.ts'
@@ -15,10 +16,7 @@ import { type KnownHold, KnownHolds, listedId } from './known-holds.ts'
 import type { PolicyLimiter, PolicyLimiters } from './policy-limiters.ts'
 
 /** A request to hold units. */
-export interface ReserveRequest extends Pick<ReserveOptions, 'hold' | 'cost' | 'atLeast' | 'ttl' | 'expired'> {
-  readonly clientId: string
-  readonly route: string
-}
+export interface ReserveRequest extends RequestFacts, Pick<ReserveOptions, 'hold' | 'cost' | 'atLeast' | 'ttl' | 'expired'> {}
 
 /** The facts in a hold token. */
 export interface NamedHold {
@@ -42,11 +40,7 @@ export interface ReservationsOptions {
   readonly limiters: PolicyLimiters
   readonly stats: Stats
   /** Records a decision and applies the policy's mode. */
-  readonly resultOf: (
-    entry: PolicyLimiter,
-    check: CheckedRequest & { readonly startMs: number },
-    decision: Decision,
-  ) => CheckResult
+  readonly resultOf: (entry: PolicyLimiter, check: CheckedRequest, decision: Decision, startMs: number) => CheckResult
   /** Reports an answer of the store. */
   readonly answered: (decision: Decision, startMs: number) => void
 }
@@ -75,9 +69,9 @@ export class Reservations {
     const startMs = performance.now()
     const policy = policies.find(clientId, route)
     const entry = limiters.limiterFor(policy)
-    const check = { clientId, route, cost: largest(options), startMs }
+    const check = { clientId, route, cost: largest(options) }
     const nothing = { clientId, route, countedBy: '', held: '', granted: {}, expiresAt: 0 }
-    if (policy.mode === 'off') return { ...resultOf(entry, check, entry.free), hold: nothing }
+    if (policy.mode === 'off') return { ...resultOf(entry, check, entry.free, startMs), hold: nothing }
     const counter = countedKey(policy, clientId, route)
     let hold: Hold
     try {
@@ -89,7 +83,7 @@ export class Reservations {
       throw error
     }
     answered(hold.decision, startMs)
-    const result = resultOf(entry, check, hold.decision)
+    const result = resultOf(entry, check, hold.decision, startMs)
     if (!result.allowed) return { ...result, hold: undefined }
     // In shadow mode a denial is allowed, and a fallback may count nothing. Then nothing is held.
     if (hold.token === '') return { ...result, hold: nothing }
@@ -146,7 +140,7 @@ export class Reservations {
   }
 
   /** Returns the known open holds of the counter that a request is counted by, and the units that they hold. */
-  usageOf(clientId: string, route: string): { readonly open: number; readonly held: Units } {
+  usageOf({ clientId, route }: RequestFacts): { readonly open: number; readonly held: Units } {
     const counter = countedKey(this.#options.policies.find(clientId, route), clientId, route)
     const own = this.#known.ofClient(clientId).filter((hold) => hold.counter === counter)
     const held: Record<string, number> = Object.create(null)

@@ -15,7 +15,7 @@ export const OTHER = 'other'
 /** Maximum number of policies with statistics of their own. Each takes 58 kB for the last hour. */
 const MOST_POLICIES = 100
 
-/** The request that a check is about. */
+/** A request that was decided. */
 export interface CheckedRequest {
   readonly clientId: string
   readonly route: string

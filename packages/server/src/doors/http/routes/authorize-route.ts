@@ -92,7 +92,9 @@ export function authorizeRoute(app: App, { service, authentication }: RouteConte
       const clientId = query.client ?? clientFrom(headers, query.client_header) ?? addressOf(socket.remoteAddress, headers).key
       const { route, cost = 1, deny_status: denyStatus } = query
       const result =
-        route === undefined ? decider.checkPath(clientId, pathOf(query, headers), cost) : decider.check(clientId, route, cost)
+        route === undefined
+          ? decider.checkPath({ clientId, route: pathOf(query, headers), cost })
+          : decider.check({ clientId, route, cost })
       return result instanceof Promise
         ? result.then((decided) => sendStatus(reply, decided, denyStatus))
         : sendStatus(reply, result, denyStatus)

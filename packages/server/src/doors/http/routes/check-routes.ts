@@ -4,6 +4,7 @@
 import type { FastifyReply } from 'fastify'
 import Type from 'typebox'
 import { Answer, Batch, BatchResult, Check, ClientId, envelope, Route, strict } from '../../../contract/schemas.ts'
+import type { CheckRequest } from '../../../decide/check-request.ts'
 import type { CheckResult } from '../../../decide/decider.ts'
 import { messageOf, ServerError } from '../../../errors.ts'
 import { batchAnswer, checkAnswer, resultData } from '../plumbing/check-answer.ts'
@@ -19,8 +20,8 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
   const { decider } = service
   const onRequest = authentication.requires('check')
 
-  const answer = (reply: FastifyReply, clientId: string, route: string, cost: number): FastifyReply | Promise<FastifyReply> => {
-    const result = decider.check(clientId, route, cost)
+  const answer = (reply: FastifyReply, request: CheckRequest): FastifyReply | Promise<FastifyReply> => {
+    const result = decider.check(request)
     return result instanceof Promise ? result.then((decided) => sendAnswer(reply, decided)) : sendAnswer(reply, result)
   }
 
@@ -44,7 +45,7 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
         body: Check,
       },
     },
-    ({ body: { client_id, route, cost = 1 } }, reply) => answer(reply, client_id, route, cost),
+    ({ body: { client_id, route, cost = 1 } }, reply) => answer(reply, { clientId: client_id, route, cost }),
   )
 
   app.post(
@@ -74,7 +75,7 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
       const startMs = performance.now()
       const answers = checks.map(({ client_id, route, cost = 1 }) => {
         try {
-          const result = decider.check(client_id, route, cost, startMs)
+          const result = decider.check({ clientId: client_id, route, cost }, startMs)
           return result instanceof Promise ? result.then(resultData, failedAnswer) : resultData(result)
         } catch (error) {
           return failedAnswer(error)
@@ -102,7 +103,7 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
         body: Type.Object({ route: Route }, strict),
       },
     },
-    ({ headers, body: { route } }, reply) => answer(reply, headerClientId(headers['x-client-id']), route, 1),
+    ({ headers, body: { route } }, reply) => answer(reply, { clientId: headerClientId(headers['x-client-id']), route, cost: 1 }),
   )
 }
 

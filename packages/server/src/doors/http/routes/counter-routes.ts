@@ -33,12 +33,13 @@ export function counterRoutes(app: App, context: RouteContext): void {
       },
     },
     async ({ query: { client_id, route, cost = 1 } }) => {
-      const { policy, decision } = await decider.usage(client_id, route, cost)
+      const request = { clientId: client_id, route, cost }
+      const { policy, decision } = await decider.usage(request)
       const allowed = decision.allowed || policy.mode !== 'enforce'
       const status = allowed ? ('Allow' as const) : ('Deny' as const)
       const rules = decision.rules.map(ruleUsage)
       const fallback = decision.failure && { fallback: decision.failure.then }
-      const holds = decider.holds.usageOf(client_id, route)
+      const holds = decider.holds.usageOf(request)
       return success({ client_id, route, policy: policy.name, mode: policy.mode, status, rules, holds, ...fallback })
     },
   )
@@ -61,7 +62,7 @@ export function counterRoutes(app: App, context: RouteContext): void {
     },
     async (request) => {
       const { client_id, route } = request.body
-      const policy = await decider.reset(client_id, route)
+      const policy = await decider.reset({ clientId: client_id, route })
       await audited(context, request, {
         action: 'counter.reset',
         target: `${client_id} ${route}`,
@@ -90,7 +91,7 @@ export function counterRoutes(app: App, context: RouteContext): void {
     },
     async (request) => {
       const { client_id, route, used, rule } = request.body
-      const { policy, used: now } = await decider.set(client_id, route, used, rule)
+      const { policy, used: now } = await decider.set({ clientId: client_id, route }, used, rule)
       const after = { policy: policy.name, rule: rule ?? policy.rules[0].name, used: now }
       await audited(context, request, { action: 'counter.set', target: `${client_id} ${route}`, after })
       return success({ client_id, route, policy: policy.name, used: now })
@@ -124,7 +125,7 @@ export function refundRoute(app: App, context: RouteContext): void {
     },
     async (request) => {
       const { client_id, route, cost = 1 } = request.body
-      const { policy, used } = await decider.refund(client_id, route, cost)
+      const { policy, used } = await decider.refund({ clientId: client_id, route, cost })
       if (authentication.isFromPages(request.raw) && mayUse(request.apiKey, 'admin')) {
         const after = { policy: policy.name, cost, used }
         await audited(context, request, { action: 'counter.refund', target: `${client_id} ${route}`, after })
