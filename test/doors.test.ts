@@ -61,6 +61,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   'sluice/node': ['nodeLimiter'],
   'sluice/nest': ['RateLimit', 'nestLimiter'],
   'sluice/streams': ['anthropicUsage', 'meter', 'openaiUsage'],
+  'sluice/tracing': ['traced'],
   'sluice/reserving': ['reportUsage', 'reserving'],
   'sluice/engines': [
     'MOVED',

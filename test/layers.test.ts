@@ -67,7 +67,7 @@ test('the reader of import lines finds them, in types and in JSDoc too', () => {
   expect(targetLayer({ file: 'api/routes/check-routes.ts', from: '../../errors.ts' })).toBe('errors.ts')
 })
 
-test('the library depends on nothing: all that it imports from outside are these modules of Node, in one store', () => {
+test('the library depends on nothing: all that it imports from outside are these modules of Node, in one store and for tracing', () => {
   const outside = library.imports.filter(({ from }) => !from.startsWith('.')).map(({ file, from }) => `${file} ${from}`)
   expect(outside.sort()).toEqual([
     'stores/memcached/connection.ts node:process',
@@ -76,6 +76,7 @@ test('the library depends on nothing: all that it imports from outside are these
     'stores/memcached/open-socket.ts node:net',
     'stores/memcached/open-socket.ts node:tls',
     'stores/memcached/reply-reader.ts node:buffer',
+    'tracing/traced.ts node:diagnostics_channel',
   ])
   expect(library.manifest.dependencies).toBeUndefined()
 })

@@ -28,6 +28,7 @@ const library: PackageDesign = {
     'create-limiter.ts': ['core', 'algorithms', 'failure', 'engines', 'stores'],
     http: ['core'],
     streams: ['core'],
+    tracing: ['core'],
     middleware: ['core', 'http', 'stores', 'streams', 'holds', 'create-limiter.ts'],
     testing: [
       'core',

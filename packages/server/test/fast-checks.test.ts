@@ -248,7 +248,7 @@ describe('time limits', () => {
   test('a check that is being decided has time', async () => {
     let decide = () => {}
     const { fast, open } = await startServer(
-      (id) =>
+      (request) =>
         new Promise((resolve) => {
           decide = () => resolve(resultOf(request))
         }),

@@ -1,7 +1,7 @@
 // Stops itself in the middle of a change, while it has the lock of writers in PostgreSQL. The address is the first argument.
 
-import { PostgresDriver } from '../dist/postgres/postgres-driver.js'
-import { ask } from '../dist/sql/sql-program.js'
+import { PostgresDriver } from '../dist/backends/postgres/postgres-driver.js'
+import { ask } from '../dist/backends/sql/sql-program.js'
 
 function* change() {
   yield* ask('SELECT 1 AS held')

@@ -2,7 +2,7 @@
 // Prints `try <id> <version> put|drop` before each change and `ok <id> <version>` after its commit. Versions only grow.
 
 import { writeSync } from 'node:fs'
-import { DataFolder } from '../dist/data/data-folder.js'
+import { DataFolder } from '../dist/backends/folder/data-folder.js'
 
 const [folder, from] = process.argv.slice(2)
 const { records } = await DataFolder.open(folder, { compactAtBytes: 3000 })
