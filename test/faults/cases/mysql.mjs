@@ -2,6 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { createConnection } from 'mysql2/promise'
+import { untilAnswered, untilCounted } from '../held-faults.mjs'
 import { mariadbBehindProxy, noMariadb, tableOf } from '../mysql-environments.mjs'
 
 /** @import { Fault } from '../run-fault.mjs' */
@@ -44,9 +45,10 @@ export function mysqlSigstop(forMs) {
     ...ANY,
     name: 'mysql-sigstop',
     what: `SIGSTOP, and SIGCONT after ${forMs} ms`,
-    async inject({ server }) {
+    async inject({ server }, targets) {
+      await untilAnswered(targets)
       server.signal('SIGSTOP')
-      await pause(forMs)
+      await Promise.all([pause(forMs), untilCounted(targets, 'timeout')])
       server.signal('SIGCONT')
     },
     expects: { timeout: 'some', fatal: 'none', 'not-asked': 'some', recovered: 'some' },
@@ -73,9 +75,10 @@ export const mysqlLostReplies = {
   ...ANY,
   name: 'mysql-lost-replies',
   what: 'hits are counted and their answers lost; then the connections are reset',
-  async inject({ proxy }) {
+  async inject({ proxy }, targets) {
+    await untilAnswered(targets)
     proxy.conditions = { loseDown: true }
-    await pause(FOR_MS)
+    await Promise.all([pause(FOR_MS), untilCounted(targets, 'timeout')])
     proxy.conditions = {}
     proxy.reset()
   },

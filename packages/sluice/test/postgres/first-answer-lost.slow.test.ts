@@ -1,6 +1,6 @@
 // The answer to the first statement of a store is lost: the one that looks for the table. The store is in use again some seconds later.
 
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { until } from '../../../../test/servers/redis-server.mjs'
 import { startProxy } from '../../../../test/servers/tcp-proxy.mjs'
 import { createLimiter, fixedWindow } from '../../src/index.ts'
@@ -14,7 +14,11 @@ const MODES: readonly PostgresMode[] = ['function', 'transaction', 'auto']
 // A client of pg has one connection, which is its owner's to close.
 const POOLS = ['a pool of pg', 'postgres.js']
 
-test.concurrent.each(MODES.flatMap((mode) => POOLS.map((pool) => [mode, pool] as const)))('mode %s, %s', async (mode, pool) => {
+const CASES = MODES.flatMap((mode) => POOLS.map((pool) => ({ mode, pool })))
+
+// The cases run at the same time, so each registers its ends with its own context. The `onTestFinished` of vitest belongs to the case
+// that began last, which would stop the proxy of another case when it ends.
+test.concurrent.for(CASES)('mode $mode, $pool', async ({ mode, pool }, { onTestFinished }) => {
   const proxy = await startProxy(server.it.port)
   onTestFinished(() => proxy.stop())
   const { client, run, close } = await CLIENTS[pool](`postgres://postgres@127.0.0.1:${proxy.port}/postgres`)

@@ -11,6 +11,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { ServerError } from '../../errors.ts'
 import type { Change, ChangeNote, RecordKind, Records } from '../../records.ts'
+import { CommitPace } from './commit-pace.ts'
 import type { KnownRecords, UnreadableRecord } from './found-records.ts'
 import { type CopiedRecords, LocalRecords, type LocalRecordsOptions } from './local-records.ts'
 import { shareRevoked } from './named-revocations.ts'
@@ -47,6 +48,7 @@ export class SharedRecords implements Records {
   readonly #losses: LossWatch
   readonly #follower: RecordsFollower
   readonly #owed = new OwedRevocations()
+  readonly #pace = new CommitPace()
   /** Queue: polls and commits run one after the other, because both move the position. */
   #turn: Promise<unknown> = Promise.resolve()
   /** Number of failed commits, and the last error. Commits that were requested before a failure fail with it. */
@@ -108,6 +110,7 @@ export class SharedRecords implements Records {
   commit(changes: readonly Change[], refusal?: CommitCheck, note?: ChangeNote): Promise<void> {
     const failures = this.#failures
     return this.#inTurn(async () => {
+      await this.#pace.wait()
       if (this.#failures !== failures) throw this.#failureOfLater()
       let refused: ServerError | undefined
       try {
@@ -124,7 +127,7 @@ export class SharedRecords implements Records {
   /** Applies changes of other instances now. */
   poll(): Promise<void> {
     return this.#inTurn(async () => {
-      await this.#follower.catchUp()
+      await this.#catchUp()
       if (this.loss === undefined || this.known === undefined) return
       // If the database cannot be written to now, a later poll tries again.
       this.#local.applyRevocations(await shareRevoked(this.all('key'), this.#database).catch(() => []))
@@ -216,6 +219,7 @@ export class SharedRecords implements Records {
       // `refusal` judges the records at `known`. If the database has later changes, nothing is written.
       const refused = refusal()
       if (refused !== undefined) return refused
+      const startMs = performance.now()
       const { position, lost } = await sendCommit(this.#database, {
         seen: known.position,
         mark,
@@ -225,12 +229,13 @@ export class SharedRecords implements Records {
         ...(note && { entry: note.entry }),
       })
       if (position !== undefined) {
+        this.#pace.committed(startMs)
         this.#local.moveTo(position, new Map([[mark, position.last]]))
         for (const change of changes) this.#local.set(change)
         if (note !== undefined) note.isStored = this.#database.storesEntries
         return undefined
       }
-      const missed = await this.#follower.catchUp().catch((error: unknown) => {
+      const missed = await this.#catchUp().catch((error: unknown) => {
         throw lost === undefined ? error : unknownOutcome(this.#database, lost)
       })
       // The change was made, and only its answer was lost. `catchUp` has applied it.
@@ -243,6 +248,13 @@ export class SharedRecords implements Records {
     }
     if (this.loss !== undefined) throw this.#lostError()
     throw new ServerError('ERR_CONFLICT', 'another instance made a change at the same moment: check its change and try again')
+  }
+
+  /** Applies and returns changes of other instances. */
+  async #catchUp(): Promise<readonly Change[]> {
+    const missed = await this.#follower.catchUp()
+    if (missed.length > 0) this.#pace.sawOthers()
+    return missed
   }
 
   /** Writes revocations that the database lacks, if changes are possible. */

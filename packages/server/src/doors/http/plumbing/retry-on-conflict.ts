@@ -1,13 +1,20 @@
 // Retries a change that lost against a change of another instance. The retry validates against the new data.
-// Invariant: retries run one after the other, so that they do not make each other fail.
+// Invariant: retries run one after the other, so that they do not make each other fail. A change is retried for at most LONGEST_MS.
+// A commit that conflicts has read all changes of the others. So the retry follows at once: after a pause it would be outdated again,
+// and an instance that commits without pauses would win for ever. Only a run of lost retries is followed by a pause, which grows.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { ServerError } from '../../../errors.ts'
 
-const TRIES = 20
+/** Shorter than the deadline of most callers. */
+const LONGEST_MS = 5000
 
-/** A random pause up to this length keeps two instances from colliding on every attempt. */
-const LONGEST_PAUSE_MS = 20
+/** Retries without a pause between them. */
+const RUN = 4
+
+/** Bounds of the random pause after each run. It doubles with each run. */
+const FIRST_PAUSE_MS = 2
+const LONGEST_PAUSE_MS = 50
 
 let turn: Promise<unknown> = Promise.resolve()
 
@@ -23,12 +30,14 @@ export async function retryOnConflict<T>(change: () => Promise<T>): Promise<T> {
 }
 
 async function tryAgain<T>(change: () => Promise<T>): Promise<T> {
-  for (let left = TRIES; ; left--) {
+  const endMs = performance.now() + LONGEST_MS
+  for (let tries = 1; ; tries++) {
     try {
       return await change()
     } catch (error) {
-      if (!isConflict(error) || left === 1) throw error
-      await pause(Math.random() * LONGEST_PAUSE_MS)
+      if (!isConflict(error) || performance.now() > endMs) throw error
+      const most = Math.min(FIRST_PAUSE_MS * 2 ** (tries / RUN), LONGEST_PAUSE_MS)
+      if (tries % RUN === 0) await pause(Math.random() * most)
     }
   }
 }
