@@ -2,7 +2,7 @@
 
 import Type from 'typebox'
 import { durationSchema, MOST_RULES } from '../policies/policy-schema.ts'
-import { Answer, ClientId, MOST_UNITS, named, RetryAfter, Route, strict, Time, UnitsByRule } from './schemas.ts'
+import { Answer, ClientId, MOST_UNITS, named, Route, strict, Time, UnitsByRule } from './schemas.ts'
 
 /** Returns the schema of units: a number of at least `least`, or an object with a number for each rule name. */
 function units(least: 0 | 1, description: string) {
@@ -80,7 +80,6 @@ const expiresAt = (description: string) =>
 export const Reserved = Type.Object(
   {
     ...Answer.properties,
-    retry_after_ms: RetryAfter,
     token: Type.Optional(Type.String({ description: 'For Allow: names the hold in settle, cancel and extend.' })),
     granted: Type.Optional(UnitsByRule('For Allow: the units that are held, by rule name.')),
     expires_at: Type.Optional(expiresAt('For Allow: the time when the hold expires')),

@@ -62,6 +62,12 @@ function fallback(meaning: string) {
   return Type.Optional(Type.Enum(['local', 'allow', 'deny'], { description }))
 }
 
+const RetryAfter = Type.Optional(
+  Type.Union([Whole, Type.Null()], {
+    description: 'For Deny: milliseconds until this cost passes if no other check comes first; null if never.',
+  }),
+)
+
 export const Answer = Type.Object(
   {
     status: Status,
@@ -78,6 +84,7 @@ export const Answer = Type.Object(
           'For Deny: false if waiting does not help, because the cost is above the limit or the wait is longer than `retryWithinMs`.',
       }),
     ),
+    retry_after_ms: RetryAfter,
   },
   named('Answer'),
 )
@@ -86,18 +93,9 @@ export const Answer = Type.Object(
 export const UnitsByRule = (description: string) =>
   Type.Unsafe<Readonly<Record<string, number>>>(Type.Object({}, { additionalProperties: Whole, description }))
 
-export const RetryAfter = Type.Optional(
-  Type.Union([Whole, Type.Null()], {
-    description: 'For Deny: milliseconds until this cost passes if no other check comes first; null if never.',
-  }),
-)
-
 /** One result of a batch, including a check that could not be decided. */
 export const BatchResult = Type.Union([
-  Type.Object({
-    ...Answer.properties,
-    retry_after_ms: RetryAfter,
-  }),
+  Answer,
   Type.Object({
     status: Type.Literal('Error'),
     error: Type.Optional(Type.String({ description: 'A code for programs, if it was not the store that failed.' })),

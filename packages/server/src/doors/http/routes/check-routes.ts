@@ -7,7 +7,7 @@ import { Answer, Batch, BatchResult, Check, ClientId, envelope, Route, strict } 
 import type { CheckRequest } from '../../../decide/check-request.ts'
 import type { CheckResult } from '../../../decide/decider.ts'
 import { messageOf, ServerError } from '../../../errors.ts'
-import { batchAnswer, checkAnswer, resultData } from '../plumbing/check-answer.ts'
+import { answerData, batchAnswer, checkAnswer } from '../plumbing/check-answer.ts'
 import { JSON_TYPE } from '../plumbing/envelope.ts'
 import { headerClientId } from '../plumbing/header-text.ts'
 import { rateLimitHeaders } from '../plumbing/rate-limit-headers.ts'
@@ -36,7 +36,7 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
           summary: 'Decide one check',
           description:
             'Finds the policy for this client and route, decides, and spends the cost if it is allowed. Answers 200 whenever it decided: ' +
-            '`data.status` says Allow or Deny, and after Deny `data.retryable` says if waiting helps. The headers RateLimit, ' +
+            '`data.status` says Allow or Deny, and after Deny `data.retryable` says if waiting helps, and `data.retry_after_ms` how long. The headers RateLimit, ' +
             'RateLimit-Policy and Retry-After describe the decision too.',
           scope: 'check',
           answers: { 200: envelope(Answer, 'It was decided.') },
@@ -76,7 +76,7 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
       const answers = checks.map(({ client_id, route, cost = 1 }) => {
         try {
           const result = decider.check({ clientId: client_id, route, cost }, startMs)
-          return result instanceof Promise ? result.then(resultData, failedAnswer) : resultData(result)
+          return result instanceof Promise ? result.then(answerData, failedAnswer) : answerData(result)
         } catch (error) {
           return failedAnswer(error)
         }
