@@ -3,7 +3,8 @@
 
 import type { FastifyReply } from 'fastify'
 import Type from 'typebox'
-import { Answer, Batch, BatchResult, Check, ClientId, envelope, Route, strict } from '../../../contract/schemas.ts'
+import { LIMITS } from '../../../contract/limits.ts'
+import { Answer, Batch, BatchAnswer, Check, ClientId, envelope, Route, strict } from '../../../contract/schemas.ts'
 import type { CheckRequest } from '../../../decide/check-request.ts'
 import type { CheckResult } from '../../../decide/decider.ts'
 import { messageOf, ServerError } from '../../../errors.ts'
@@ -12,9 +13,6 @@ import { JSON_TYPE } from '../plumbing/envelope.ts'
 import { headerClientId } from '../plumbing/header-text.ts'
 import { rateLimitHeaders } from '../plumbing/rate-limit-headers.ts'
 import { type App, described, type RouteContext } from '../plumbing/route-options.ts'
-
-/** Maximum body of a batch. */
-const BATCH_BYTES = 256 * 1024
 
 export function checkRoutes(app: App, { service, authentication }: RouteContext): void {
   const { decider } = service
@@ -52,7 +50,7 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
     '/v1/check/batch',
     {
       onRequest,
-      bodyLimit: BATCH_BYTES,
+      bodyLimit: LIMITS.mostBatchBytes,
       schema: {
         ...described({
           tag: 'deciding',
@@ -61,10 +59,7 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
           description: 'Each check is decided by itself, in the order of the list. On Redis all travel in one call.',
           scope: 'check',
           answers: {
-            200: envelope(
-              Type.Object({ results: Type.Array(BatchResult) }),
-              'All checks were processed. The results are in the order of the checks.',
-            ),
+            200: envelope(BatchAnswer, 'All checks were processed. The results are in the order of the checks.'),
           },
           failures: [400, 413, 415],
         }),
