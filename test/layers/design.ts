@@ -47,23 +47,28 @@ const library: PackageDesign = {
   exceptions: [],
 }
 
-/** Subjects at the bottom know nothing of each other's protocols. `service.ts` joins them; doors stand on it and never below it. */
+/**
+ * Subjects at the bottom know nothing of each other's protocols. `service.ts` joins them; doors stand on it and never below it. Limits
+ * and codes of the contract are numbers and names, which every subject may know; its schemas describe what doors send.
+ */
 const server: PackageDesign = {
   layers: {
-    'errors.ts': [],
+    'contract/limits.ts': [],
+    'contract/error-codes.ts': [],
+    'errors.ts': ['contract/error-codes.ts'],
     'version.ts': [],
     stats: [],
     input: ['errors.ts'],
     'records.ts': ['errors.ts'],
     files: ['errors.ts'],
     keys: ['errors.ts', 'input', 'records.ts'],
-    policies: ['errors.ts', 'input', 'records.ts'],
+    policies: ['contract/limits.ts', 'errors.ts', 'input', 'records.ts'],
     audit: ['input', 'records.ts'],
     config: ['errors.ts', 'input', 'policies'],
     log: ['config'],
     decide: ['errors.ts', 'policies', 'stats'],
     'service.ts': ['config', 'audit', 'decide', 'keys', 'policies', 'stats'],
-    contract: ['input', 'keys', 'policies', 'service.ts'],
+    contract: ['contract/limits.ts', 'policies', 'stats', 'service.ts'],
     'backends/service-storage.ts': ['records.ts', 'config', 'log', 'audit', 'service.ts'],
     'backends/records': ['errors.ts', 'records.ts', 'files', 'keys'],
     'backends/database.ts': ['audit', 'backends/records'],
@@ -103,6 +108,7 @@ const server: PackageDesign = {
       'stats',
       'service.ts',
       'contract',
+      'contract/limits.ts',
     ],
     'doors/open-doors.ts': ['config', 'log', 'doors/door.ts', 'doors/http'],
     'serve.ts': [

@@ -37,8 +37,12 @@ export function readPackage(name: string): PackageSources | undefined {
 /** Folders of layers: what stands in them is a layer each. */
 const FOLDERS_OF_LAYERS = ['backends', 'doors']
 
+/** Files that are layers by themselves, below the rest of their folder. */
+const FILES_OF_LAYERS = ['contract/limits.ts', 'contract/error-codes.ts']
+
 /** A layer is a folder, or a file beside the folders. */
 export function layerOf(file: string): string {
+  if (FILES_OF_LAYERS.includes(file)) return file
   const [first, second] = file.split('/')
   return FOLDERS_OF_LAYERS.includes(first) ? `${first}/${second}` : first
 }

@@ -26,7 +26,10 @@ describe('POST /v1/check', () => {
     }
     const { status, body, headers } = await call('POST', '/v1/check', { client_id: 'ada', route: '/orders' })
     expect(status).toBe(200)
-    expect(body).toEqual({ meta: OK, data: { status: 'Deny', limit: 2, remain: 0, reset_in_second: 3600, retryable: true } })
+    expect(body).toEqual({
+      meta: OK,
+      data: { status: 'Deny', limit: 2, remain: 0, reset_in_second: 3600, retryable: true, retry_after_ms: 3_600_000 },
+    })
     expect(headers.get('retry-after')).toBe('3600')
   })
 

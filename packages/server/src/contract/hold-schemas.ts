@@ -1,16 +1,17 @@
 // Schemas of requests and responses about holds.
 
 import Type from 'typebox'
-import { durationSchema, MOST_RULES } from '../policies/policy-schema.ts'
-import { Answer, ClientId, MOST_UNITS, named, RetryAfter, Route, strict, Time, UnitsByRule } from './schemas.ts'
+import { durationSchema } from '../policies/policy-schema.ts'
+import { LIMITS } from './limits.ts'
+import { Answer, ClientId, named, Route, strict, Time, UnitsByRule } from './schemas.ts'
 
 /** Returns the schema of units: a number of at least `least`, or an object with a number for each rule name. */
 function units(least: 0 | 1, description: string) {
   const whole = (minimum: number) =>
-    Type.Integer({ title: `a whole number of at least ${minimum}`, minimum, maximum: MOST_UNITS })
+    Type.Integer({ title: `a whole number of at least ${minimum}`, minimum, maximum: LIMITS.mostUnits })
   const byRule = Type.Object(
     {},
-    { title: 'an object of whole numbers by rule name', additionalProperties: whole(0), maxProperties: MOST_RULES },
+    { title: 'an object of whole numbers by rule name', additionalProperties: whole(0), maxProperties: LIMITS.mostRules },
   )
   return Type.Unsafe<number | Readonly<Record<string, number>>>(Type.Union([whole(least), byRule], { description }))
 }
@@ -40,16 +41,13 @@ export const Reserve = Type.Object(
       }),
     ),
   },
-  strict,
+  { ...strict, ...named('Reserve') },
 )
 
-/** Maximum length of a hold token. Most have about 250 characters. The longest client and route, written in escapes, take 20,000. */
-export const LONGEST_TOKEN = 24_576
-
 const Token = Type.String({
-  title: `the token of a hold, of 1 to ${LONGEST_TOKEN} characters`,
+  title: `the token of a hold, of 1 to ${LIMITS.longestToken} characters`,
   minLength: 1,
-  maxLength: LONGEST_TOKEN,
+  maxLength: LIMITS.longestToken,
   description: 'The `token` of a reserve. Only the API key that reserved can use it, or a key that replaced it by a rotation.',
 })
 
@@ -63,14 +61,14 @@ export const Settle = Type.Object(
       ),
     ),
   },
-  strict,
+  { ...strict, ...named('Settle') },
 )
 
-export const Cancel = Type.Object({ token: Token }, strict)
+export const Cancel = Type.Object({ token: Token }, { ...strict, ...named('Cancel') })
 
 export const Extend = Type.Object(
   { token: Token, ttl: durationSchema('Time from now until the hold expires, at most 7d.') },
-  strict,
+  { ...strict, ...named('Extend') },
 )
 
 /** The time when a hold expires. A reserve in a policy that is off, or that only shadow mode allows, holds nothing. */
@@ -80,7 +78,6 @@ const expiresAt = (description: string) =>
 export const Reserved = Type.Object(
   {
     ...Answer.properties,
-    retry_after_ms: RetryAfter,
     token: Type.Optional(Type.String({ description: 'For Allow: names the hold in settle, cancel and extend.' })),
     granted: Type.Optional(UnitsByRule('For Allow: the units that are held, by rule name.')),
     expires_at: Type.Optional(expiresAt('For Allow: the time when the hold expires')),
@@ -99,9 +96,6 @@ export const Settled = Type.Object({ ...ended, used: UnitsByRule('Units that wer
 export const Cancelled = Type.Object(ended, named('Cancelled'))
 
 export const Extended = Type.Object({ ...ended, expires_at: expiresAt('The time when the hold expires now') }, named('Extended'))
-
-/** Maximum number of holds in a list. */
-export const MOST_LISTED = 100
 
 export const HoldId = Type.String({
   title: 'the id of a hold in a list',
@@ -126,13 +120,15 @@ export const OpenHolds = Type.Object(
         opened_at: Time,
         expires_at: Time,
       }),
-      { description: `The latest first, at most ${MOST_LISTED}.` },
+      { description: `The latest first, at most ${LIMITS.mostHolds}.` },
     ),
   },
   named('OpenHolds'),
 )
 
-export const CancelById = Type.Object({ id: HoldId }, strict)
+export const CancelById = Type.Object({ id: HoldId }, { ...strict, ...named('CancelHold') })
+
+export const HoldsQuery = Type.Object({ client_id: ClientId }, strict)
 
 export const CancelledById = Type.Object(
   { ...ended, id: HoldId, granted: UnitsByRule('Units that were held.') },

@@ -1,56 +1,59 @@
 // Schemas of requests and responses, for validation and for the OpenAPI document.
 
 import Type, { type TSchema } from 'typebox'
-import { PolicySpecSchema } from '../policies/policy-schema.ts'
+import { LIMITS } from './limits.ts'
 
 export const strict = { additionalProperties: false } as const
-
-export const LONGEST_CLIENT_ID = 256
-export const LONGEST_ROUTE = 2048
 
 /** Gives a schema a name. In the OpenAPI document a named schema stands once, and uses refer to it. */
 export const named = (name: string) => ({ 'x-name': name })
 
-/** Maximum number of checks in a batch. */
-export const MOST_CHECKS = 1000
+/** Bounds of a text, and their description in messages. */
+export const text = (most: number) => ({ title: `text of 1 to ${most} characters`, minLength: 1, maxLength: most })
 
-const text = (most: number) => ({ title: `text of 1 to ${most} characters`, minLength: 1, maxLength: most })
-
-export const ClientId = Type.String({ ...text(LONGEST_CLIENT_ID), description: 'The client to count.', examples: ['acme'] })
+export const ClientId = Type.String({ ...text(LIMITS.longestClientId), description: 'The client to count.', examples: ['acme'] })
 export const Route = Type.String({
-  ...text(LONGEST_ROUTE),
+  ...text(LIMITS.longestRoute),
   description: 'The route that is requested.',
   examples: ['/v1/orders'],
 })
-
-export const MOST_UNITS = Number.MAX_SAFE_INTEGER
 
 export const Cost = Type.Integer({
   title: 'a whole number of at least 1',
   description: 'Units to spend; 1 by default.',
   minimum: 1,
-  maximum: MOST_UNITS,
+  maximum: LIMITS.mostUnits,
 })
 
-export const Check = Type.Object({ client_id: ClientId, route: Route, cost: Type.Optional(Cost) }, strict)
-
-export const Batch = Type.Object(
-  { checks: Type.Array(Check, { title: `a list of 1 to ${MOST_CHECKS} checks`, minItems: 1, maxItems: MOST_CHECKS }) },
-  strict,
+export const Check = Type.Object(
+  { client_id: ClientId, route: Route, cost: Type.Optional(Cost) },
+  { ...strict, ...named('Check') },
 )
 
-export const Pair = Type.Object({ client_id: ClientId, route: Route }, strict)
+export const Batch = Type.Object(
+  {
+    checks: Type.Array(Check, { title: `a list of 1 to ${LIMITS.mostChecks} checks`, minItems: 1, maxItems: LIMITS.mostChecks }),
+  },
+  { ...strict, ...named('Batch') },
+)
 
-export const Refund = Type.Object({ client_id: ClientId, route: Route, cost: Type.Optional(Cost) }, strict)
+export const Pair = Type.Object({ client_id: ClientId, route: Route }, { ...strict, ...named('Counter') })
+
+export const UsageQuery = Type.Object({ client_id: ClientId, route: Route, cost: Type.Optional(Cost) }, strict)
+
+export const Refund = Type.Object(
+  { client_id: ClientId, route: Route, cost: Type.Optional(Cost) },
+  { ...strict, ...named('Refund') },
+)
 
 export const SetCount = Type.Object(
   {
     client_id: ClientId,
     route: Route,
-    used: Type.Integer({ title: 'a whole number of at least 0', minimum: 0, maximum: MOST_UNITS }),
+    used: Type.Integer({ title: 'a whole number of at least 0', minimum: 0, maximum: LIMITS.mostUnits }),
     rule: Type.Optional(Type.String({ ...text(64), description: 'Name of the rule; the first rule by default.' })),
   },
-  strict,
+  { ...strict, ...named('SetCount') },
 )
 
 const Status = Type.Enum(['Allow', 'Deny'])
@@ -61,6 +64,12 @@ function fallback(meaning: string) {
   const description = `Present if the store did not answer: the failure mode that decided. ${meaning}`
   return Type.Optional(Type.Enum(['local', 'allow', 'deny'], { description }))
 }
+
+const RetryAfter = Type.Optional(
+  Type.Union([Whole, Type.Null()], {
+    description: 'For Deny: milliseconds until this cost passes if no other check comes first; null if never.',
+  }),
+)
 
 export const Answer = Type.Object(
   {
@@ -78,6 +87,7 @@ export const Answer = Type.Object(
           'For Deny: false if waiting does not help, because the cost is above the limit or the wait is longer than `retryWithinMs`.',
       }),
     ),
+    retry_after_ms: RetryAfter,
   },
   named('Answer'),
 )
@@ -86,33 +96,32 @@ export const Answer = Type.Object(
 export const UnitsByRule = (description: string) =>
   Type.Unsafe<Readonly<Record<string, number>>>(Type.Object({}, { additionalProperties: Whole, description }))
 
-export const RetryAfter = Type.Optional(
-  Type.Union([Whole, Type.Null()], {
-    description: 'For Deny: milliseconds until this cost passes if no other check comes first; null if never.',
-  }),
-)
-
 /** One result of a batch, including a check that could not be decided. */
 export const BatchResult = Type.Union([
-  Type.Object({
-    ...Answer.properties,
-    retry_after_ms: RetryAfter,
-  }),
-  Type.Object({
-    status: Type.Literal('Error'),
-    error: Type.Optional(Type.String({ description: 'A code for programs, if it was not the store that failed.' })),
-    message: Type.String({ description: 'Why it could not be decided.' }),
-  }),
+  Answer,
+  Type.Object(
+    {
+      status: Type.Literal('Error'),
+      error: Type.Optional(Type.String({ description: 'A code for programs, if it was not the store that failed.' })),
+      message: Type.String({ description: 'Why it could not be decided.' }),
+    },
+    named('CheckError'),
+  ),
 ])
 
-export const RuleUsage = Type.Object({
-  name: Type.String(),
-  limit: Type.Integer(),
-  used: Whole,
-  remain: Whole,
-  reset_in_second: Whole,
-  retry_after_ms: Type.Union([Whole, Type.Null()], { description: '0 if the cost passes now; null if it never passes.' }),
-})
+export const BatchAnswer = Type.Object({ results: Type.Array(BatchResult) }, named('BatchAnswer'))
+
+export const RuleUsage = Type.Object(
+  {
+    name: Type.String(),
+    limit: Type.Integer(),
+    used: Whole,
+    remain: Whole,
+    reset_in_second: Whole,
+    retry_after_ms: Type.Union([Whole, Type.Null()], { description: '0 if the cost passes now; null if it never passes.' }),
+  },
+  named('RuleUsage'),
+)
 
 export const Usage = Type.Object(
   {
@@ -143,121 +152,8 @@ export const Counted = Type.Object(
   named('Counted'),
 )
 
-/** A policy's spec in a request. Its name comes from the path. */
-const { name: PolicyName, rules, ...properties } = PolicySpecSchema.properties
-
-export { PolicyName }
-
-const Rules = { ...rules, ...named('Rules') }
-
-export const PolicyBody = Type.Object(
-  { name: Type.Optional(PolicyName), ...properties, rules: Rules },
-  { ...strict, ...named('PolicySpec') },
-)
-
-export const PolicyView = Type.Object(
-  {
-    name: PolicyName,
-    ...properties,
-    rules: Rules,
-    source: Type.Enum(['built-in', 'api', 'file'], { description: 'The source of the policy.' }),
-    etag: Type.String({ description: 'Changes when the policy changes. For `If-Match`, including the quotes.' }),
-  },
-  named('Policy'),
-)
-
 export const Time = Type.String({ format: 'date-time' })
-const MaybeTime = Type.Union([Time, Type.Null()])
-
-export const ScopeName = Type.Enum(['check', 'read', 'admin'])
-
-export const KeyView = Type.Object(
-  {
-    id: Type.String(),
-    name: Type.String(),
-    scopes: Type.Array(ScopeName),
-    created_at: Time,
-    expires_at: MaybeTime,
-    revoked_at: MaybeTime,
-    last_used_at: MaybeTime,
-  },
-  named('Key'),
-)
-
-const ExpiresAt = Type.String({
-  title: 'a time such as 2027-01-31T00:00:00Z',
-  pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{1,3})?Z$',
-})
-
-export const NewKey = Type.Object(
-  {
-    name: Type.String(text(64)),
-    scopes: Type.Array(ScopeName, { title: 'a list of check, read and admin', minItems: 1, maxItems: 3 }),
-    expires_at: Type.Optional(ExpiresAt),
-  },
-  strict,
-)
-
-export const Rotation = Type.Object(
-  {
-    grace_in_second: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 31_536_000, description: 'Seconds for which the replaced key stays valid.' }),
-    ),
-    expires_at: Type.Optional(ExpiresAt),
-  },
-  strict,
-)
-
-export const KeyWithSecret = Type.Object({
-  key: KeyView,
-  secret: Type.String({ description: 'Shown only once, and not stored.' }),
-})
-
-export const AuditEntry = Type.Object(
-  {
-    time: Time,
-    actor: Type.String({ description: 'The id of the key that was used, or another actor such as `cli`.' }),
-    action: Type.String(),
-    target: Type.String(),
-    before: Type.Optional(Type.Unknown()),
-    after: Type.Optional(Type.Unknown()),
-    requestId: Type.Optional(Type.String()),
-    address: Type.Optional(Type.String()),
-  },
-  named('AuditEntry'),
-)
-
-const Series = Type.Array(Whole, { description: 'One count for each second, oldest first.' })
-
-const counts = { allowed: Whole, denied: Whole, shadow_denied: Whole, errors: Whole }
-
-export const StatsView = Type.Object({
-  from: Type.Integer({ description: 'The first second of the series, in seconds since the epoch.' }),
-  seconds: Type.Integer({ description: 'Length of the series in seconds.' }),
-  allowed: Series,
-  denied: Series,
-  shadow_denied: Series,
-  errors: Series,
-  policies: Type.Array(Type.Object({ name: Type.String(), ...counts }), {
-    description: 'Sums over the same seconds, busiest first.',
-  }),
-  since_start: Type.Object({ started_at: Time, ...counts }),
-})
-
-export const TopView = Type.Object({
-  by: Type.Enum(['denied', 'allowed']),
-  clients: Type.Array(
-    Type.Object({
-      client_id: Type.String(),
-      count: Type.Integer({ description: 'Checks in the last hour. Never too low.' }),
-      error: Type.Integer({ description: 'The most by which `count` may be too high.' }),
-      minutes: Type.Array(Type.Integer(), {
-        description: 'Checks of each minute of the last hour, oldest first. Checks in `error` are not included.',
-      }),
-    }),
-  ),
-  unlisted_at_most: Type.Integer({ description: 'Upper bound for the count of any client that is not listed.' }),
-})
+export const MaybeTime = Type.Union([Time, Type.Null()])
 
 /** The cursor of a page: the `next` of the previous page. */
 export const Cursor = Type.String({ maxLength: 256 })

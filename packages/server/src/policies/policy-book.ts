@@ -2,6 +2,7 @@
 // Invariant: no two policies in force share a name or both patterns, and one called `default` covers everything.
 // A policy of the API that the file overrides is kept, hidden, until the file no longer overrides it.
 
+import { LIMITS } from '../contract/limits.ts'
 import { ServerError } from '../errors.ts'
 import { show } from '../input/near-word.ts'
 import { builtInDefault, DEFAULT_POLICY, type Policy } from './policy.ts'
@@ -27,8 +28,6 @@ export interface PolicyPage {
 
 /** Bounds memory: a million policies take about a gigabyte. */
 const MOST_POLICIES = 1_000_000
-
-const MOST_LISTED = 1000
 
 /** Holds policies in memory. Changes that must outlive the process go through PolicyKeeper, which owns the book. */
 export class PolicyBook {
@@ -78,7 +77,7 @@ export class PolicyBook {
       if (!matches(policy, wanted)) continue
       total += 1
       if (name <= after) continue
-      if (policies.length < Math.min(limit, MOST_LISTED)) policies.push(policy)
+      if (policies.length < Math.min(limit, LIMITS.mostListed)) policies.push(policy)
       else next ??= policies.at(-1)?.name
     }
     return { policies, total, next }

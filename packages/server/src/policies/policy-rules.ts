@@ -4,10 +4,10 @@
 
 import { createLimiter, holds, parseRule, type Rule, SluiceError } from 'sluice'
 import { makeRule, type RuleSpec } from 'sluice/rules'
+import { LIMITS } from '../contract/limits.ts'
 import type { Problem } from '../errors.ts'
 import { within } from '../input/check-input.ts'
 import { show } from '../input/near-word.ts'
-import { MOST_RULES } from './policy-schema.ts'
 
 /** One rule, or a list of rules, as people write them. */
 export type WrittenRules = string | RuleSpec | readonly (string | RuleSpec)[]
@@ -28,8 +28,8 @@ export function readRules(written: WrittenRules, at: string, problems: Problem[]
   const names = rules.map(({ name }) => name)
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (twice !== undefined) problems.push({ at, message: `two of ${at} are called ${show(twice)}: give each a name of its own` })
-  if (rules.length > MOST_RULES) {
-    problems.push({ at, message: `${at} must be 1 to ${MOST_RULES} in all, and has ${rules.length}` })
+  if (rules.length > LIMITS.mostRules) {
+    problems.push({ at, message: `${at} must be 1 to ${LIMITS.mostRules} in all, and has ${rules.length}` })
   }
   return rules
 }

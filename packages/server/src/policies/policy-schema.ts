@@ -3,6 +3,7 @@
 
 import { OPTION_BOUNDS, type OptionFacts, type RuleFacts, type RuleSpec, ruleCatalogue } from 'sluice/rules'
 import Type, { type Static, type TSchema } from 'typebox'
+import { LIMITS } from '../contract/limits.ts'
 
 export type { RuleSpec } from 'sluice/rules'
 
@@ -82,14 +83,11 @@ const Notation = Type.String({
   maxLength: 1000,
 })
 
-/** Maximum number of rules of one policy. Each rule makes every check slower. */
-export const MOST_RULES = 16
-
 const oneRule: TSchema[] = [Notation, ...ruleCatalogue.map(ruleSchema)]
 
 const Rules = Type.Unsafe<string | RuleSpec | (string | RuleSpec)[]>(
-  Type.Union([...oneRule, Type.Array(Type.Union(oneRule), { minItems: 1, maxItems: MOST_RULES })], {
-    title: `a rule or a list of 1 to ${MOST_RULES}: in notation such as '100/minute', or an object with its algorithm`,
+  Type.Union([...oneRule, Type.Array(Type.Union(oneRule), { minItems: 1, maxItems: LIMITS.mostRules })], {
+    title: `a rule or a list of 1 to ${LIMITS.mostRules}: in notation such as '100/minute', or an object with its algorithm`,
   }),
 )
 
@@ -107,8 +105,8 @@ function pattern(what: string, maxLength: number) {
 export const PolicySpecSchema = Type.Object(
   {
     name: Name,
-    client: Type.Optional(pattern('a client', 256)),
-    route: Type.Optional(pattern('a route', 2048)),
+    client: Type.Optional(pattern('a client', LIMITS.longestClientId)),
+    route: Type.Optional(pattern('a route', LIMITS.longestRoute)),
     rules: Rules,
     mode: Type.Optional(
       Type.Enum(['enforce', 'shadow', 'off'], {

@@ -7,6 +7,7 @@ import type { ServerOptions as TlsOptions } from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
 import fastify from 'fastify'
 import type { Logger } from 'pino'
+import { LIMITS } from '../../contract/limits.ts'
 import type { Service } from '../../service.ts'
 import type { CloseOptions, Door } from '../door.ts'
 import { Authentication } from './authentication.ts'
@@ -50,8 +51,6 @@ export interface AppOptions {
   readonly before?: (app: App) => void
 }
 
-const BODY_BYTES = 16 * 1024
-
 export interface BuiltApp extends Pick<Door, 'beginDrain' | 'close'> {
   readonly app: App
 }
@@ -61,7 +60,7 @@ export function buildApp({ service, planes, tls, fastChecks = false, before }: A
   const drain = new ListenerDrain()
   const isLogging = service.logger.isLevelEnabled('debug')
   const authentication = new Authentication(service)
-  const door = planes.includes('deciding') ? new CheckDoor(service, authentication, BODY_BYTES) : undefined
+  const door = planes.includes('deciding') ? new CheckDoor(service, authentication, LIMITS.mostBodyBytes) : undefined
   const app = fastify({
     serverFactory: (route) => {
       const server = httpServer((request, response) => {
@@ -77,7 +76,7 @@ export function buildApp({ service, planes, tls, fastChecks = false, before }: A
       return server
     },
     logger: false,
-    bodyLimit: BODY_BYTES,
+    bodyLimit: LIMITS.mostBodyBytes,
     genReqId: requestIds(),
     return503OnClosing: false,
     forceCloseConnections: 'idle',

@@ -3,7 +3,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { type PathFold, plainPath } from 'sluice/http'
-import { LONGEST_ROUTE } from '../../../contract/schemas.ts'
+import { LIMITS } from '../../../contract/limits.ts'
 
 /** A property of the request that may precede the path in a route. */
 export type RoutePrefix = 'method' | 'host'
@@ -22,7 +22,7 @@ export function forwardedRoute(headers: IncomingHttpHeaders, { prefixes, fold }:
     ? `${(one(headers['x-forwarded-method'] ?? headers['x-original-method']) ?? 'GET').toUpperCase()} `
     : ''
   const host = prefixes.includes('host') ? (one(headers['x-forwarded-host']) ?? '').toLowerCase() : ''
-  return `${method}${host}${plainPath(uri, { fold })}`.slice(0, LONGEST_ROUTE)
+  return `${method}${host}${plainPath(uri, { fold })}`.slice(0, LIMITS.longestRoute)
 }
 
 function one(value: string | readonly string[] | undefined): string | undefined {

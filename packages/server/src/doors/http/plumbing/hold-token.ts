@@ -1,6 +1,6 @@
 // Hold tokens: the text that names a hold in settle, cancel and extend.
 
-import { LONGEST_CLIENT_ID, LONGEST_ROUTE } from '../../../contract/schemas.ts'
+import { LIMITS } from '../../../contract/limits.ts'
 import type { NamedHold } from '../../../decide/reservations.ts'
 import { ServerError } from '../../../errors.ts'
 import { keyIdOfHold, sealHold, unsealHold } from '../../../keys/hold-seal.ts'
@@ -39,7 +39,9 @@ function namedIn(text: string): NamedHold | undefined {
     if (!Array.isArray(parts) || parts.length !== 4 || !parts.every((part) => typeof part === 'string')) return undefined
     const [clientId, route, countedBy, held] = parts as readonly string[]
     const fits = (name: string, most: number): boolean => name.length > 0 && name.length <= most
-    return fits(clientId, LONGEST_CLIENT_ID) && fits(route, LONGEST_ROUTE) ? { clientId, route, countedBy, held } : undefined
+    return fits(clientId, LIMITS.longestClientId) && fits(route, LIMITS.longestRoute)
+      ? { clientId, route, countedBy, held }
+      : undefined
   } catch {
     return undefined
   }

@@ -45,12 +45,15 @@ export function content(type: string, description: string, schema: TSchema = Typ
   return { description, content: { [type]: { schema } } }
 }
 
-/** Statuses that any request may get. */
-const ALWAYS = [431]
+/** Statuses that any request may get: it is not HTTP, came too late, has too many headers, or met an error of the service. */
+const ALWAYS = [400, 408, 431, 500]
+
+/** Statuses of a request that needs a key. 503: the service is starting. */
+const WITH_KEY = [401, 403, 429, 503]
 
 /** Returns the descriptive parts of a route's schema. */
 export function described({ tag, id, summary, description, scope, answers, failures = [] }: Described) {
-  const refused = [...failures, ...(scope === undefined ? [] : [401, 403, 429]), ...ALWAYS]
+  const refused = [...failures, ...(scope === undefined ? [] : WITH_KEY), ...ALWAYS]
   return {
     tags: [tag],
     operationId: id,

@@ -3,18 +3,16 @@
 
 import type { FastifyReply } from 'fastify'
 import Type from 'typebox'
-import { Answer, Batch, BatchResult, Check, ClientId, envelope, Route, strict } from '../../../contract/schemas.ts'
+import { LIMITS } from '../../../contract/limits.ts'
+import { Answer, Batch, BatchAnswer, Check, ClientId, envelope, Route, strict } from '../../../contract/schemas.ts'
 import type { CheckRequest } from '../../../decide/check-request.ts'
 import type { CheckResult } from '../../../decide/decider.ts'
 import { messageOf, ServerError } from '../../../errors.ts'
-import { batchAnswer, checkAnswer, resultData } from '../plumbing/check-answer.ts'
+import { answerData, batchAnswer, checkAnswer } from '../plumbing/check-answer.ts'
 import { JSON_TYPE } from '../plumbing/envelope.ts'
 import { headerClientId } from '../plumbing/header-text.ts'
 import { rateLimitHeaders } from '../plumbing/rate-limit-headers.ts'
 import { type App, described, type RouteContext } from '../plumbing/route-options.ts'
-
-/** Maximum body of a batch. */
-const BATCH_BYTES = 256 * 1024
 
 export function checkRoutes(app: App, { service, authentication }: RouteContext): void {
   const { decider } = service
@@ -36,7 +34,7 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
           summary: 'Decide one check',
           description:
             'Finds the policy for this client and route, decides, and spends the cost if it is allowed. Answers 200 whenever it decided: ' +
-            '`data.status` says Allow or Deny, and after Deny `data.retryable` says if waiting helps. The headers RateLimit, ' +
+            '`data.status` says Allow or Deny, and after Deny `data.retryable` says if waiting helps, and `data.retry_after_ms` how long. The headers RateLimit, ' +
             'RateLimit-Policy and Retry-After describe the decision too.',
           scope: 'check',
           answers: { 200: envelope(Answer, 'It was decided.') },
@@ -52,7 +50,7 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
     '/v1/check/batch',
     {
       onRequest,
-      bodyLimit: BATCH_BYTES,
+      bodyLimit: LIMITS.mostBatchBytes,
       schema: {
         ...described({
           tag: 'deciding',
@@ -61,10 +59,7 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
           description: 'Each check is decided by itself, in the order of the list. On Redis all travel in one call.',
           scope: 'check',
           answers: {
-            200: envelope(
-              Type.Object({ results: Type.Array(BatchResult) }),
-              'All checks were processed. The results are in the order of the checks.',
-            ),
+            200: envelope(BatchAnswer, 'All checks were processed. The results are in the order of the checks.'),
           },
           failures: [400, 413, 415],
         }),
@@ -76,7 +71,7 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
       const answers = checks.map(({ client_id, route, cost = 1 }) => {
         try {
           const result = decider.check({ clientId: client_id, route, cost }, startMs)
-          return result instanceof Promise ? result.then(resultData, failedAnswer) : resultData(result)
+          return result instanceof Promise ? result.then(answerData, failedAnswer) : answerData(result)
         } catch (error) {
           return failedAnswer(error)
         }

@@ -1,8 +1,7 @@
 // Manual changes of counters: read, reset, refund, set.
 
 import type { RuleStatus } from 'sluice'
-import Type from 'typebox'
-import { ClientId, Cost, Counted, envelope, Pair, Refund, Route, SetCount, strict, Usage } from '../../../contract/schemas.ts'
+import { Counted, envelope, Pair, Refund, SetCount, Usage, UsageQuery } from '../../../contract/schemas.ts'
 import { mayUse } from '../../../keys/key-ring.ts'
 import { audited } from '../plumbing/audited.ts'
 import { success } from '../plumbing/envelope.ts'
@@ -29,7 +28,7 @@ export function counterRoutes(app: App, context: RouteContext): void {
           answers: { 200: envelope(Usage, 'The current usage.') },
           failures: [400, 503],
         }),
-        querystring: Type.Object({ client_id: ClientId, route: Route, cost: Type.Optional(Cost) }, strict),
+        querystring: UsageQuery,
       },
     },
     async ({ query: { client_id, route, cost = 1 } }) => {

@@ -3,15 +3,13 @@
 
 import type { Duration } from 'sluice'
 import { Cancel, Cancelled, Extend, Extended, Reserve, Reserved, Settle, Settled } from '../../../contract/hold-schemas.ts'
+import { LIMITS } from '../../../contract/limits.ts'
 import { envelope } from '../../../contract/schemas.ts'
 import { reserveAnswer } from '../plumbing/check-answer.ts'
 import { JSON_TYPE, success } from '../plumbing/envelope.ts'
 import { HoldTokens } from '../plumbing/hold-token.ts'
 import { rateLimitHeaders } from '../plumbing/rate-limit-headers.ts'
 import { type App, described, type RouteContext } from '../plumbing/route-options.ts'
-
-/** A token has up to 24 KiB, so these bodies may be larger than others. */
-const TOKEN_BYTES = 32 * 1024
 
 const failures = [400, 409, 413, 415, 503]
 
@@ -53,7 +51,7 @@ export function holdRoutes(app: App, { service, authentication }: RouteContext):
     '/v1/settle',
     {
       onRequest,
-      bodyLimit: TOKEN_BYTES,
+      bodyLimit: LIMITS.mostTokenBytes,
       schema: {
         ...described({
           tag: 'deciding',
@@ -80,7 +78,7 @@ export function holdRoutes(app: App, { service, authentication }: RouteContext):
     '/v1/cancel',
     {
       onRequest,
-      bodyLimit: TOKEN_BYTES,
+      bodyLimit: LIMITS.mostTokenBytes,
       schema: {
         ...described({
           tag: 'deciding',
@@ -104,7 +102,7 @@ export function holdRoutes(app: App, { service, authentication }: RouteContext):
     '/v1/extend',
     {
       onRequest,
-      bodyLimit: TOKEN_BYTES,
+      bodyLimit: LIMITS.mostTokenBytes,
       schema: {
         ...described({
           tag: 'deciding',

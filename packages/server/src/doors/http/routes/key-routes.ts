@@ -1,15 +1,13 @@
 // API keys: list, create, rotate, revoke.
 
-import Type from 'typebox'
-import { envelope, KeyView, KeyWithSecret, NewKey, Rotation, strict } from '../../../contract/schemas.ts'
+import { KeyList, KeyPath, KeyView, KeyWithSecret, NewKey, RevokeQuery, Rotation } from '../../../contract/key-schemas.ts'
+import { envelope } from '../../../contract/schemas.ts'
 import { ServerError } from '../../../errors.ts'
 import type { ApiKey, NewApiKey } from '../../../keys/key-ring.ts'
 import { auditedChange } from '../plumbing/audited.ts'
 import { success } from '../plumbing/envelope.ts'
 import { retryOnConflict } from '../plumbing/retry-on-conflict.ts'
 import { type App, described, type RouteContext } from '../plumbing/route-options.ts'
-
-const Identified = Type.Object({ id: Type.String({ minLength: 1, maxLength: 64 }) }, strict)
 
 export function keyRoutes(app: App, context: RouteContext): void {
   const { service, authentication } = context
@@ -26,7 +24,7 @@ export function keyRoutes(app: App, context: RouteContext): void {
         summary: 'List API keys',
         description: 'Newest first, including revoked and expired keys. Secrets are not stored, so they are not listed.',
         scope: 'admin',
-        answers: { 200: envelope(Type.Object({ keys: Type.Array(KeyView) }), 'All keys.') },
+        answers: { 200: envelope(KeyList, 'All keys.') },
       }),
     },
     (_request, reply) => {
@@ -78,7 +76,7 @@ export function keyRoutes(app: App, context: RouteContext): void {
           answers: { 201: envelope(KeyWithSecret, 'The new key. Its secret is shown only in this answer.', 201) },
           failures: [400, 404, 409, 413, 415, 503],
         }),
-        params: Identified,
+        params: KeyPath,
         body: Rotation,
       },
     },
@@ -111,15 +109,8 @@ export function keyRoutes(app: App, context: RouteContext): void {
           answers: { 200: envelope(KeyView, 'The key that was revoked.') },
           failures: [400, 404, 409, 503],
         }),
-        params: Identified,
-        querystring: Type.Object(
-          {
-            force: Type.Optional(
-              Type.Enum(['true', 'false'], { description: 'true: revokes the key even if no other key has the scope `admin`.' }),
-            ),
-          },
-          strict,
-        ),
+        params: KeyPath,
+        querystring: RevokeQuery,
       },
     },
     async (request) => {

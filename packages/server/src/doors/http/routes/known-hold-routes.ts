@@ -1,8 +1,8 @@
 // Part of administration: the open holds of a client that this instance knows, and their cancellation by an admin.
 
-import Type from 'typebox'
-import { CancelById, CancelledById, MOST_LISTED, OpenHolds } from '../../../contract/hold-schemas.ts'
-import { ClientId, envelope, strict } from '../../../contract/schemas.ts'
+import { CancelById, CancelledById, HoldsQuery, OpenHolds } from '../../../contract/hold-schemas.ts'
+import { LIMITS } from '../../../contract/limits.ts'
+import { envelope } from '../../../contract/schemas.ts'
 import { ServerError } from '../../../errors.ts'
 import { show } from '../../../input/near-word.ts'
 import { audited } from '../plumbing/audited.ts'
@@ -28,12 +28,12 @@ export function knownHoldRoutes(app: App, context: RouteContext): void {
           answers: { 200: envelope(OpenHolds, 'The latest first.') },
           failures: [400],
         }),
-        querystring: Type.Object({ client_id: ClientId }, strict),
+        querystring: HoldsQuery,
       },
     },
     ({ query: { client_id } }, reply) => {
       const known = decider.holds.ofClient(client_id)
-      const holds = known.slice(0, MOST_LISTED).map(({ id, route, policy, granted, openedAt, expiresAt }) => ({
+      const holds = known.slice(0, LIMITS.mostHolds).map(({ id, route, policy, granted, openedAt, expiresAt }) => ({
         id,
         route,
         policy,

@@ -1,23 +1,15 @@
 // Operations: liveness, readiness, metrics.
 
-import Type from 'typebox'
+import type { Static } from 'typebox'
+import { AliveView, ReadyView } from '../../../contract/figure-schemas.ts'
 import { envelope, failureEnvelope } from '../../../contract/schemas.ts'
 import { SERVER_ERROR_CODES } from '../../../errors.ts'
-import { BACKEND_KINDS, type Service } from '../../../service.ts'
+import type { Service } from '../../../service.ts'
 import { EXPOSITION_TYPE } from '../../../stats/exposition.ts'
 import { metricsText } from '../metrics.ts'
 import { failure, success } from '../plumbing/envelope.ts'
-import { RecordsState, recordsState } from '../plumbing/records-view.ts'
+import { recordsState } from '../plumbing/records-view.ts'
 import { type App, content, described, type RouteContext } from '../plumbing/route-options.ts'
-
-/** `degraded`: the store does not answer, and the fallback decides. */
-type Readiness = 'ready' | 'degraded' | 'starting' | 'draining' | 'store-down'
-
-const ReadyView = Type.Object({
-  state: Type.Enum(['ready', 'degraded', 'starting', 'draining', 'store-down']),
-  store: Type.Enum([...BACKEND_KINDS]),
-  records: RecordsState,
-})
 
 /** Served by every listener. */
 export function healthRoutes(app: App, { service }: RouteContext): void {
@@ -28,7 +20,7 @@ export function healthRoutes(app: App, { service }: RouteContext): void {
         tag: 'operations',
         id: 'getLiveness',
         summary: 'Is the process alive?',
-        answers: { 200: envelope(Type.Object({ state: Type.Literal('alive') }), 'The process is alive.') },
+        answers: { 200: envelope(AliveView, 'The process is alive.') },
       }),
     },
     (_request, reply) => {
@@ -81,7 +73,7 @@ export function metricsRoute(app: App, { service, authentication }: RouteContext
   )
 }
 
-function readiness({ status, storeFacts, decider }: Service): Readiness {
+function readiness({ status, storeFacts, decider }: Service): Static<typeof ReadyView>['state'] {
   if (status.state !== 'ready') return status.state
   if (decider.health.isUp) return 'ready'
   return storeFacts.failureMode === 'throw' ? 'store-down' : 'degraded'

@@ -1,7 +1,16 @@
 // Policies: list, read, put, delete.
 
 import Type, { type TSchema } from 'typebox'
-import { Cursor, envelope, Next, PolicyBody, PolicyName, PolicyView, strict } from '../../../contract/schemas.ts'
+import {
+  IfMatch,
+  IfNoneMatch,
+  PolicyBody,
+  PolicyPage,
+  PolicyPath,
+  PolicyQuery,
+  PolicyView,
+} from '../../../contract/policy-schemas.ts'
+import { envelope } from '../../../contract/schemas.ts'
 import { ServerError } from '../../../errors.ts'
 import { show } from '../../../input/near-word.ts'
 import type { Policy } from '../../../policies/policy.ts'
@@ -11,11 +20,6 @@ import { checkExpected, etagOf } from '../plumbing/policy-etag.ts'
 import { retryOnConflict } from '../plumbing/retry-on-conflict.ts'
 import { type App, described, type RouteContext } from '../plumbing/route-options.ts'
 import { validatorCompiler } from '../plumbing/validation.ts'
-
-const Named = Type.Object({ name: PolicyName }, strict)
-
-const IfMatch = Type.String({ description: 'Change the policy only if it still has this `etag`. `*`: only if it exists.' })
-const IfNoneMatch = Type.String({ description: '`*`: add the policy only if none with this name exists.' })
 
 export function policyRoutes(app: App, context: RouteContext): void {
   const { service, authentication } = context
@@ -33,25 +37,11 @@ export function policyRoutes(app: App, context: RouteContext): void {
           description: 'Sorted by name.',
           scope: 'read',
           answers: {
-            200: envelope(
-              Type.Object({
-                policies: Type.Array(PolicyView),
-                total: Type.Integer({ description: 'Number of policies that match the search, on all pages.' }),
-                next: Next,
-              }),
-              'A page of policies.',
-            ),
+            200: envelope(PolicyPage, 'A page of policies.'),
           },
           failures: [400],
         }),
-        querystring: Type.Object(
-          {
-            search: Type.Optional(Type.String({ maxLength: 256, description: 'Text to find in the name, client or route.' })),
-            after: Type.Optional(Cursor),
-            limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'Policies at most; 100 by default.' })),
-          },
-          strict,
-        ),
+        querystring: PolicyQuery,
       },
     },
     ({ query }, reply) => {
@@ -73,7 +63,7 @@ export function policyRoutes(app: App, context: RouteContext): void {
           answers: { 200: envelope(PolicyView, 'The policy.') },
           failures: [400, 404],
         }),
-        params: Named,
+        params: PolicyPath,
       },
     },
     ({ params: { name } }, reply) => {
@@ -101,7 +91,7 @@ export function policyRoutes(app: App, context: RouteContext): void {
           answers: { 200: envelope(PolicyView, 'It was replaced.'), 201: envelope(PolicyView, 'It was added.', 201) },
           failures: [400, 409, 412, 413, 415, 503],
         }),
-        params: Named,
+        params: PolicyPath,
         headers: Type.Object({ 'if-match': Type.Optional(IfMatch), 'if-none-match': Type.Optional(IfNoneMatch) }),
         body: PolicyBody,
       },
@@ -148,7 +138,7 @@ export function policyRoutes(app: App, context: RouteContext): void {
           answers: { 200: envelope(PolicyView, 'The policy that was deleted.') },
           failures: [400, 404, 409, 412, 503],
         }),
-        params: Named,
+        params: PolicyPath,
         headers: Type.Object({ 'if-match': Type.Optional(IfMatch) }),
       },
     },

@@ -1,18 +1,13 @@
 // Records (policies and keys) that the store has lost: status and restore.
 
-import Type from 'typebox'
-import { envelope, strict } from '../../../contract/schemas.ts'
+import { RecordsView, Restore, RestoreView } from '../../../contract/record-schemas.ts'
+import { envelope } from '../../../contract/schemas.ts'
 import type { RestoreReport } from '../../../service.ts'
 import { audited } from '../plumbing/audited.ts'
 import { success } from '../plumbing/envelope.ts'
-import { namesOf, RecordsView, RestoreView, recordsState, recordsView } from '../plumbing/records-view.ts'
+import { namesOf, recordsState, recordsView } from '../plumbing/records-view.ts'
 import { retryOnConflict } from '../plumbing/retry-on-conflict.ts'
 import { type App, described, type RouteContext } from '../plumbing/route-options.ts'
-
-const Restore = Type.Object(
-  { dry_run: Type.Optional(Type.Boolean({ title: 'true or false', description: 'Report the plan without doing it.' })) },
-  strict,
-)
 
 const NOTHING: RestoreReport = { written: [], revoked: [], removed: [], kept: [], isExact: true }
 

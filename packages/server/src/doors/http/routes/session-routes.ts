@@ -3,20 +3,13 @@
 
 import type { FastifyRequest } from 'fastify'
 import { createLimiter, memoryStore, tokenBucket } from 'sluice'
-import Type from 'typebox'
-import { envelope, ScopeName } from '../../../contract/schemas.ts'
+import { SessionView } from '../../../contract/key-schemas.ts'
+import { envelope } from '../../../contract/schemas.ts'
 import type { ApiKey } from '../../../keys/key-ring.ts'
 import { type AuthenticationHook, Refusal } from '../authentication.ts'
 import { audited } from '../plumbing/audited.ts'
 import { success } from '../plumbing/envelope.ts'
 import { type App, described, type RouteContext } from '../plumbing/route-options.ts'
-
-const SignedIn = Type.Object({ id: Type.String(), name: Type.String(), scopes: Type.Array(ScopeName) })
-
-const SessionView = Type.Object({
-  key: Type.Union([SignedIn, Type.Null()], { description: 'The key of the session; null if nobody is signed in.' }),
-  keys_required: Type.Boolean({ description: 'True if users must sign in.' }),
-})
 
 /** Refused sign-ins that are audited. Enough to notice an attack, too few to fill a disk. */
 const REFUSALS = { capacity: 10, refill: 10, every: '1m' } as const

@@ -1,7 +1,7 @@
 // Statistics for the dashboard: the last hour by the second, and the busiest clients.
 
-import Type from 'typebox'
-import { envelope, StatsView, strict, TopView } from '../../../contract/schemas.ts'
+import { StatsQuery, StatsView, TopQuery, TopView } from '../../../contract/figure-schemas.ts'
+import { envelope } from '../../../contract/schemas.ts'
 import { ServerError } from '../../../errors.ts'
 import { show } from '../../../input/near-word.ts'
 import type { PolicyStats } from '../../../stats/policy-stats.ts'
@@ -28,15 +28,7 @@ export function statsRoutes(app: App, { service, authentication }: RouteContext)
           answers: { 200: envelope(StatsView, 'The statistics.') },
           failures: [400, 404],
         }),
-        querystring: Type.Object(
-          {
-            seconds: Type.Optional(
-              Type.Integer({ minimum: 1, maximum: RING_SECONDS, description: `Seconds to go back; ${RING_SECONDS} by default.` }),
-            ),
-            policy: Type.Optional(Type.String({ maxLength: 64, description: 'Only this policy.' })),
-          },
-          strict,
-        ),
+        querystring: StatsQuery,
       },
     },
     ({ query: { seconds = RING_SECONDS, policy } }, reply) => {
@@ -73,13 +65,7 @@ export function statsRoutes(app: App, { service, authentication }: RouteContext)
           answers: { 200: envelope(TopView, 'The busiest first.') },
           failures: [400],
         }),
-        querystring: Type.Object(
-          {
-            by: Type.Optional(Type.Enum(['denied', 'allowed'], { description: 'The outcome to count; denied by default.' })),
-            limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'Clients at most; 10 by default.' })),
-          },
-          strict,
-        ),
+        querystring: TopQuery,
       },
     },
     ({ query: { by = 'denied', limit = 10 } }, reply) => {

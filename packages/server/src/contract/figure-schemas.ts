@@ -1,0 +1,108 @@
+// Schemas of requests and responses about statistics, status and health.
+
+import Type from 'typebox'
+import { BACKEND_KINDS } from '../service.ts'
+import { RING_SECONDS } from '../stats/second-ring.ts'
+import { RecordsState, RecordsView } from './record-schemas.ts'
+import { named, strict, Time, Whole } from './schemas.ts'
+
+const Series = Type.Array(Whole, { description: 'One count for each second, oldest first.' })
+
+const counts = { allowed: Whole, denied: Whole, shadow_denied: Whole, errors: Whole }
+
+export const StatsView = Type.Object(
+  {
+    from: Type.Integer({ description: 'The first second of the series, in seconds since the epoch.' }),
+    seconds: Type.Integer({ description: 'Length of the series in seconds.' }),
+    allowed: Series,
+    denied: Series,
+    shadow_denied: Series,
+    errors: Series,
+    policies: Type.Array(Type.Object({ name: Type.String(), ...counts }), {
+      description: 'Sums over the same seconds, busiest first.',
+    }),
+    since_start: Type.Object({ started_at: Time, ...counts }),
+  },
+  named('Stats'),
+)
+
+export const StatsQuery = Type.Object(
+  {
+    seconds: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: RING_SECONDS, description: `Seconds to go back; ${RING_SECONDS} by default.` }),
+    ),
+    policy: Type.Optional(Type.String({ maxLength: 64, description: 'Only this policy.' })),
+  },
+  strict,
+)
+
+export const TopView = Type.Object(
+  {
+    by: Type.Enum(['denied', 'allowed']),
+    clients: Type.Array(
+      Type.Object({
+        client_id: Type.String(),
+        count: Type.Integer({ description: 'Checks in the last hour. Never too low.' }),
+        error: Type.Integer({ description: 'The most by which `count` may be too high.' }),
+        minutes: Type.Array(Type.Integer(), {
+          description: 'Checks of each minute of the last hour, oldest first. Checks in `error` are not included.',
+        }),
+      }),
+    ),
+    unlisted_at_most: Type.Integer({ description: 'Upper bound for the count of any client that is not listed.' }),
+  },
+  named('Top'),
+)
+
+export const TopQuery = Type.Object(
+  {
+    by: Type.Optional(Type.Enum(['denied', 'allowed'], { description: 'The outcome to count; denied by default.' })),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'Clients at most; 10 by default.' })),
+  },
+  strict,
+)
+
+const HistogramView = Type.Object(
+  {
+    bounds: Type.Array(Type.Number(), { description: 'Upper bounds in seconds, ascending.' }),
+    counts: Type.Array(Type.Integer(), {
+      description: 'Counts since the start: one for each bound, and one for values above all bounds. Not cumulative.',
+    }),
+  },
+  named('Histogram'),
+)
+
+export const StatusView = Type.Object(
+  {
+    version: Type.String(),
+    state: Type.Enum(['starting', 'ready', 'draining']),
+    started_at: Time,
+    policies: Type.Integer({ description: 'Policies in force.' }),
+    store: Type.Object({
+      kind: Type.Enum([...BACKEND_KINDS]),
+      up: Type.Boolean({ description: 'True if the store answers.' }),
+      breaker_open: Type.Boolean({ description: 'True while the store is not called because it failed too often.' }),
+      failure_mode: Type.Enum(['local', 'allow', 'deny', 'throw'], { description: 'The fallback if the store does not answer.' }),
+      counters: Type.Union([Type.Integer(), Type.Null()], { description: 'Number of counters; null if the store cannot tell.' }),
+      failures: Type.Integer({ description: 'Failed calls since the start.' }),
+      seconds: HistogramView,
+    }),
+    records: RecordsView,
+    fallback_decisions: Type.Integer({ description: 'Decisions made without the store, since the start.' }),
+    check_seconds: HistogramView,
+  },
+  named('Status'),
+)
+
+export const AliveView = Type.Object({ state: Type.Literal('alive') })
+
+export const ReadyView = Type.Object(
+  {
+    state: Type.Enum(['ready', 'degraded', 'starting', 'draining', 'store-down'], {
+      description: '`degraded`: the store does not answer, and the fallback decides.',
+    }),
+    store: Type.Enum([...BACKEND_KINDS]),
+    records: RecordsState,
+  },
+  named('Readiness'),
+)

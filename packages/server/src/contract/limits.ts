@@ -1,0 +1,25 @@
+// Limits of the HTTP API. Schemas, routes, the client and the pages take them from here.
+
+/** Limits in the unit that a name ends in, or in characters. */
+export const LIMITS = {
+  longestClientId: 256,
+  longestRoute: 2048,
+  /** Most have about 250 characters. The longest client and route, written in escapes, take 20,000. */
+  longestToken: 24_576,
+  /** Units of one call. */
+  mostUnits: Number.MAX_SAFE_INTEGER,
+  /** Checks of one batch. */
+  mostChecks: 1000,
+  /** Rules of one policy. Each rule makes every check slower. */
+  mostRules: 16,
+  /** Holds of one list. */
+  mostHolds: 100,
+  /** Policies or audit entries of one page. */
+  mostListed: 1000,
+  /** Names in one list of records. Enough to recognise what happened, however many records there are. */
+  mostRecordNames: 100,
+  mostBodyBytes: 16 * 1024,
+  mostBatchBytes: 256 * 1024,
+  /** A body with the token of a hold. */
+  mostTokenBytes: 32 * 1024,
+} as const
