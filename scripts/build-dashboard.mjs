@@ -10,7 +10,7 @@ import { build } from 'vite'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const DASHBOARD = join(ROOT, 'packages', 'dashboard')
 
-/** The sources of the pages: their own, and the library that the playground runs. */
+/** The sources of the pages: their own, the library that the playground runs, and the contract of the API. */
 const SOURCES = [
   'packages/dashboard/src',
   'packages/dashboard/public',
@@ -20,6 +20,7 @@ const SOURCES = [
   'packages/dashboard/playground.html',
   'packages/dashboard/not-found.html',
   'packages/sluice/src',
+  'packages/client/src',
   'package-lock.json',
 ]
 

@@ -1,5 +1,6 @@
-// Writes everything that is made from the rule catalogue, and builds: the Redis program, the functions for Postgres, the tables in the
-// documents, the description of the API, the schema of the configuration, and the pages.
+// Writes everything that is made from the rule catalogue and from the contract of the API, and builds: the Redis program, the functions
+// for Postgres, the tables in the documents, the description of the API, the contract for the client, the schema of the configuration, and
+// the pages.
 
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -12,6 +13,7 @@ const STEPS = [
   ['scripts/write-rule-tables.mjs'],
   ['node_modules/typescript/bin/tsc', '-b'],
   ['packages/server/scripts/write-openapi.mjs'],
+  ['packages/server/scripts/write-client-contract.mjs'],
   ['packages/server/scripts/write-config-schema.mjs'],
   ['scripts/build-dashboard.mjs'],
 ]

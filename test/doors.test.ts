@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { ruleCatalogue } from 'sluice/rules'
 import { expect, test } from 'vitest'
 
-const PACKAGES = { sluice: 'sluice', 'sluice-server': 'server' }
+const PACKAGES = { sluice: 'sluice', 'sluice-client': 'client', 'sluice-server': 'server' }
 
 /** Every public name. To add one is a promise. To remove one needs a new major version. */
 const DOORS: Readonly<Record<string, readonly string[]>> = {
@@ -52,7 +52,9 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   'sluice/memcached': ['memcachedStore'],
   'sluice/durable-object': ['SluiceObject', 'durableObjectStore'],
   'sluice-server': ['SERVER_ERROR_CODES', 'ServerError', 'loadConfig', 'runUntilSignal', 'serve'],
-  'sluice-server/client': ['CLIENT_ERROR_CODES', 'ClientError', 'createClient'],
+  'sluice-client': ['CLIENT_ERROR_CODES', 'ClientError', 'createClient'],
+  'sluice-client/node': ['CLIENT_ERROR_CODES', 'ClientError', 'createClient'],
+  'sluice-client/contract': ['LIMITS', 'ROUTES'],
   'sluice/express': ['expressLimiter'],
   'sluice/fastify': ['fastifyLimiter'],
   'sluice/hono': ['honoLimiter'],
@@ -76,6 +78,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     'systemClock',
     'transactionStore',
   ],
+  'sluice/failure': ['Breaker', 'Deadlines'],
   'sluice/testing': [
     'KNOWN_ANSWERS',
     'definitionStore',

@@ -110,7 +110,7 @@ interface Operation {
 }
 
 test("the client's table of errors is the code's", async () => {
-  const { CLIENT_ERROR_CODES } = await import('sluice-server/client')
+  const { CLIENT_ERROR_CODES } = await import('sluice-client')
   const rows = [...read('docs/reference/client.md').matchAll(/^\| `(ERR_\w+)` +\| (.*?) +\|$/gm)]
   expect(Object.fromEntries(rows.map(([, code, meaning]) => [code, meaning]))).toEqual(CLIENT_ERROR_CODES)
 })
@@ -148,9 +148,14 @@ test('the exit codes of the command line are those of its reference', async () =
 })
 
 test('the options of createClient are those of its reference', async () => {
-  const rows = [...read('docs/reference/client.md').matchAll(/^\| `(\w+)` +\| [^|]+ \| [^|]+ \|$/gm)].map(([, name]) => name)
-  const { createClient } = await import('sluice-server/client')
-  expect(() => createClient({ nothing: 1 } as never)).toThrow(`the options are ${rows.join(', ')}`)
+  const [, shared, own, failure] = read('docs/reference/client.md').split(/^\| (?:option|own option|in `failure`) .*$/m)
+  const rowsOf = (text: string) => [...text.split('\n\n')[0].matchAll(/^\| `(\w+)` /gm)].map(([, name]) => name)
+  const { createClient } = await import('sluice-client')
+  const { createClient: createForNode } = await import('sluice-client/node')
+  expect(() => createClient({ nothing: 1 } as never)).toThrow(`the options are ${rowsOf(shared).join(', ')}`)
+  const ofNode = [...rowsOf(shared).filter((name) => name !== 'fetch'), ...rowsOf(own).filter((name) => name !== 'url')]
+  expect(() => createForNode({ nothing: 1 } as never)).toThrow(`the options are ${ofNode.join(', ')}`)
+  expect(() => createClient({ failure: { nothing: 1 } as never })).toThrow(`the options are ${rowsOf(failure).join(', ')}`)
 })
 
 function read(document: string): string {

@@ -126,20 +126,58 @@ const server: PackageDesign = {
       'doors/open-doors.ts',
     ],
     'run-until-signal.ts': ['serve.ts'],
-    client: [],
-    cli: ['errors.ts', 'version.ts', 'input', 'keys', 'policies', 'config', 'client', 'serve.ts', 'run-until-signal.ts'],
+    cli: [
+      'contract/limits.ts',
+      'errors.ts',
+      'version.ts',
+      'input',
+      'keys',
+      'policies',
+      'config',
+      'serve.ts',
+      'run-until-signal.ts',
+    ],
     'index.ts': ['errors.ts', 'config', 'policies', 'serve.ts', 'run-until-signal.ts'],
   },
   exceptions: [
-    ...['client/answers.ts', 'client/client.ts'].flatMap((file) =>
-      ['keys', 'policies'].map((to) => ({ file, to, reason: 'Types of the HTTP API, which has no contract of its own yet.' })),
-    ),
     ...['records.ts', 'audit', 'backends/folder', 'backends/records', 'backends/databases.ts'].map((to) => ({
       file: 'cli/offline-key.ts',
       to,
       reason: 'Makes a key without the service, for somebody who has lost every admin key.',
     })),
   ],
+}
+
+/** contract ← errors and options ← transport ← calls ← the client ← its doors. */
+const client: PackageDesign = {
+  layers: {
+    contract: [],
+    'client-error.ts': ['contract'],
+    'client-options.ts': ['client-error.ts'],
+    'check-json.ts': ['contract', 'client-options.ts'],
+    'check-batch.ts': ['contract'],
+    'answers.ts': ['contract', 'client-error.ts'],
+    transport: ['client-error.ts'],
+    'caller.ts': ['contract', 'client-error.ts', 'transport'],
+    'guard.ts': ['client-error.ts', 'client-options.ts', 'check-json.ts', 'answers.ts'],
+    'client-hold.ts': ['contract', 'client-error.ts', 'check-json.ts', 'answers.ts', 'caller.ts', 'guard.ts'],
+    'client.ts': [
+      'contract',
+      'client-error.ts',
+      'client-options.ts',
+      'check-json.ts',
+      'check-batch.ts',
+      'answers.ts',
+      'transport',
+      'caller.ts',
+      'guard.ts',
+      'client-hold.ts',
+    ],
+    'names.ts': ['client-error.ts', 'client-options.ts', 'check-json.ts', 'answers.ts', 'client-hold.ts', 'client.ts'],
+    'index.ts': ['names.ts', 'client-options.ts', 'transport', 'client.ts'],
+    'node.ts': ['names.ts', 'client-options.ts', 'transport', 'client.ts'],
+  },
+  exceptions: [],
 }
 
 /** theme, words, api ← controls ← what is typed, drawn and stands around ← pages and the playground, which do not know each other. */
@@ -196,4 +234,4 @@ const bench: PackageDesign = {
 }
 
 /** By folder in packages. */
-export const DESIGN: Readonly<Record<string, PackageDesign>> = { sluice: library, server, dashboard, bench }
+export const DESIGN: Readonly<Record<string, PackageDesign>> = { sluice: library, client, server, dashboard, bench }

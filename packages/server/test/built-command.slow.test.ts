@@ -6,11 +6,11 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { createClient } from 'sluice-client/node'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { roundsOf } from '../../../test/rounds.ts'
 import { type RedisServer, startRedis, until } from '../../../test/servers/redis-server.mjs'
 import { type SluiceService, sluice, startSluice } from '../../../test/servers/sluice-service.mjs'
-import { createClient } from '../src/client/index.ts'
 import { DATABASE_NAMES, TEST_DATABASES, type TestDatabase } from './databases/test-database.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -30,7 +30,7 @@ async function redisStarted(): Promise<RedisServer> {
 }
 
 function clientOf(service: SluiceService) {
-  const client = createClient({ url: service.url, apiKey: service.key, timeoutMs: 5000 })
+  const client = createClient({ url: service.url, apiKey: service.key, failure: { timeoutMs: 5000 } })
   onTestFinished(() => client.close())
   return client
 }
@@ -158,7 +158,7 @@ describe('kill -9', () => {
     const keys: string[] = []
     const rounds = roundsOf({ usual: 4, long: 10 })
     for (let round = 0; round < rounds; round++) {
-      const client = createClient({ url: service.url, apiKey: service.key, timeoutMs: 5000 })
+      const client = createClient({ url: service.url, apiKey: service.key, failure: { timeoutMs: 5000 } })
       let isOver = false
       const change = async (worker: number): Promise<void> => {
         for (let i = 0; !isOver; i++) {
@@ -304,7 +304,7 @@ describe('two instances on one Redis', () => {
     await redis.kill()
     const client = clientOf(one)
     await expect(client.check({ clientId: 'acme', route: '/' })).rejects.toMatchObject({ code: 'ERR_STORE', status: 503 })
-    const fallback = createClient({ url: one.url, apiKey: one.key, then: 'allow', timeoutMs: 5000 })
+    const fallback = createClient({ url: one.url, apiKey: one.key, failure: { then: 'allow', timeoutMs: 5000 } })
     onTestFinished(() => fallback.close())
     expect(await fallback.check({ clientId: 'acme', route: '/' })).toMatchObject({
       allowed: true,

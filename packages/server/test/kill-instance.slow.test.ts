@@ -1,10 +1,10 @@
 // kill -9 of one of two instances in the middle of changes, on every database: the other goes on with everything that was acknowledged.
 
 import { writeFileSync } from 'node:fs'
+import { createClient } from 'sluice-client/node'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { until } from '../../../test/servers/redis-server.mjs'
 import { startSluice } from '../../../test/servers/sluice-service.mjs'
-import { createClient } from '../src/client/index.ts'
 import { DATABASE_NAMES, TEST_DATABASES } from './databases/test-database.ts'
 
 /** On a busy machine the database may be slow, and the fallback counters would look like errors. */
@@ -26,11 +26,11 @@ describe.each(DATABASE_NAMES)('on %s', (name) => {
     const other = await startSluice({ args })
     onTestFinished(() => other.remove())
     writeFileSync(other.keyFile, one.key)
-    const there = createClient({ url: other.url, apiKey: one.key, timeoutMs: 10_000 })
+    const there = createClient({ url: other.url, apiKey: one.key, failure: { timeoutMs: 10_000 } })
     onTestFinished(() => there.close())
     const acknowledged = new Map<string, number>()
     for (let round = 0; round < ROUNDS; round++) {
-      const client = createClient({ url: one.url, apiKey: one.key, timeoutMs: 10_000 })
+      const client = createClient({ url: one.url, apiKey: one.key, failure: { timeoutMs: 10_000 } })
       let isOver = false
       /** Acknowledged changes of each worker in this round. */
       const made = Array<number>(WORKERS).fill(0)
@@ -68,7 +68,7 @@ describe.each(DATABASE_NAMES)('on %s', (name) => {
         .data
       expect(entries[0].after.rules.limit ?? entries[0].after.rules[0].limit, policy).toBeGreaterThanOrEqual(limit)
     }
-    const counts = [one, other].map(({ url }) => createClient({ url, apiKey: one.key, timeoutMs: 10_000 }))
+    const counts = [one, other].map(({ url }) => createClient({ url, apiKey: one.key, failure: { timeoutMs: 10_000 } }))
     const decisions = await Promise.all(
       Array.from({ length: 20 }, (_, i) => counts[i % 2].check({ clientId: 'r-0', route: '/' })),
     )

@@ -3,7 +3,7 @@
 
 import { accessSync, chmodSync, constants, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { createClient } from '../client/client.ts'
+import { createClient } from 'sluice-client/node'
 import { messageOf } from '../errors.ts'
 import { idOfKeyText } from '../keys/key-text.ts'
 import { UsageError } from './exit-codes.ts'
@@ -77,7 +77,7 @@ export class AdminKeyFile {
     } catch {
       return undefined
     }
-    const client = createClient({ url: address, apiKey: secret, timeoutMs: LOOK_MS })
+    const client = createClient({ url: address, apiKey: secret, failure: { timeoutMs: LOOK_MS } })
     try {
       await client.policies.list({ limit: 1 })
       return this.#key(secret)

@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
-import { type Client, createClient } from '../client/client.ts'
+import { type Client, createClient } from 'sluice-client/node'
 import { wholeNumber } from './arguments.ts'
 import { UsageError } from './exit-codes.ts'
 import type { Terminal } from './terminal.ts'
@@ -34,7 +34,7 @@ export async function withClient<T>(
   run: (client: Client) => Promise<T>,
 ): Promise<T> {
   const apiKey = keyFile === undefined ? env.SLUICE_API_KEY?.trim() : keyFrom(keyFile)
-  const client = createClient({ url, timeoutMs: timeout, retry: false, ...(apiKey ? { apiKey } : {}) })
+  const client = createClient({ url, failure: { timeoutMs: timeout }, retry: false, ...(apiKey ? { apiKey } : {}) })
   try {
     return await run(client)
   } finally {

@@ -1,7 +1,7 @@
 // Exit codes of the `sluice` command. Scripts rely on these numbers, so they never change.
 
 import { CommanderError } from 'commander'
-import { ClientError } from '../client/client-error.ts'
+import { ClientError } from 'sluice-client/node'
 import { ServerError } from '../errors.ts'
 
 export const EXIT = {

@@ -3,10 +3,10 @@
 
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import type { NewKey } from 'sluice-client/node'
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { DatabaseAddress } from '../backends/databases.ts'
 import type { Loss } from '../backends/records/records-loss.ts'
-import type { NewKey } from '../client/answers.ts'
 import type { Config } from '../config/config.ts'
 import { BACKEND_KINDS, BACKENDS, backendOf } from '../config/store-address.ts'
 import { ServerError } from '../errors.ts'

@@ -1,9 +1,7 @@
 // Asks the service of this configuration, at its own address, whether it is ready.
 // Invariant: no key is sent. The certificate is not verified, because it is issued for the public name and not for loopback.
 
-import type { Health } from '../client/answers.ts'
-import { askHealth } from '../client/client.ts'
-import { Transport } from '../client/transport.ts'
+import { createClient, type Health } from 'sluice-client/node'
 import { type ListenAddress, showListen } from '../config/addresses.ts'
 import { type ConfigSources, loadConfig } from '../config/config.ts'
 import { UsageError } from './exit-codes.ts'
@@ -13,13 +11,19 @@ const LOOPBACKS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', ':
 
 export async function ownHealth(sources: ConfigSources, timeoutMs: number): Promise<Health> {
   const { config } = await loadConfig({ ...sources, withoutPolicies: true })
-  const isOwnTls = config.tlsCert !== undefined
-  const url = ownUrl(config.listen, isOwnTls)
-  const transport = new Transport({ url, apiKey: undefined, timeoutMs, retry: false, maxConnections: 1, isOwnTls })
+  const isTls = config.tlsCert !== undefined
+  const url = ownUrl(config.listen, isTls)
+  const client = createClient({
+    url,
+    failure: { timeoutMs },
+    retry: false,
+    maxConnections: 1,
+    tls: isTls ? { verify: false } : undefined,
+  })
   try {
-    return await askHealth(transport)
+    return await client.health()
   } finally {
-    transport.close()
+    client.close()
   }
 }
 

@@ -2,10 +2,9 @@
 
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
+import type { ListedPolicy, PolicySpec } from 'sluice-client/node'
 import { parse, stringify } from 'yaml'
-import type { ListedPolicy } from '../client/answers.ts'
 import { parseConfigFile } from '../config/config-file.ts'
-import type { PolicySpec } from '../policies/policy.ts'
 import { UsageError } from './exit-codes.ts'
 import { print, type Terminal } from './terminal.ts'
 

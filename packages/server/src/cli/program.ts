@@ -1,7 +1,7 @@
 // The `sluice` command: its subcommands and its error messages.
 
 import { Command, CommanderError } from 'commander'
-import { ClientError } from '../client/client-error.ts'
+import { ClientError } from 'sluice-client/node'
 import { ServerError } from '../errors.ts'
 import { nearest } from '../input/near-word.ts'
 import { VERSION } from '../version.ts'

@@ -1,7 +1,6 @@
 // The view of `sluice top`, as lines of text.
 
-import type { Health, Stats, Top } from '../client/answers.ts'
-import type { Client } from '../client/client.ts'
+import type { Client, Health, Stats, Top } from 'sluice-client/node'
 import { count, table } from './table.ts'
 import { plain } from './terminal.ts'
 import { cutTo, widthOf } from './text-width.ts'

@@ -4,18 +4,14 @@ import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { Command } from 'commander'
-import type { CheckDecision } from '../../client/answers.ts'
-import type { CheckRequest } from '../../client/check-json.ts'
-import type { Client } from '../../client/client.ts'
+import type { CheckDecision, CheckRequest, Client } from 'sluice-client/node'
+import { LIMITS } from '../../contract/limits.ts'
 import { wholeNumber } from '../arguments.ts'
 import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
 import { EXIT, UsageError } from '../exit-codes.ts'
 import { ProgressBar } from '../progress-bar.ts'
 import { count, wait } from '../table.ts'
 import { print, printJson, type Terminal } from '../terminal.ts'
-
-/** Checks from a file are sent in batches of this size, the maximum of one request. */
-const AT_ONCE = 1000
 
 interface CheckOptions extends ConnectionOptions {
   readonly cost: number
@@ -61,8 +57,8 @@ async function checkFile(client: Client, path: string, { json }: CheckOptions, t
   const progress = new ProgressBar(terminal, 'checks', checks.length)
   let allowed = 0
   try {
-    for (let i = 0; i < checks.length; i += AT_ONCE) {
-      const some = checks.slice(i, i + AT_ONCE)
+    for (let i = 0; i < checks.length; i += LIMITS.mostChecks) {
+      const some = checks.slice(i, i + LIMITS.mostChecks)
       const decisions = await client.checkMany(some)
       for (const [j, decision] of decisions.entries()) {
         if (decision.allowed) allowed += 1

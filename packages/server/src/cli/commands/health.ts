@@ -1,7 +1,7 @@
 // sluice health: reports readiness to containers and load balancers.
 
 import { Command } from 'commander'
-import type { Health } from '../../client/answers.ts'
+import type { Health } from 'sluice-client/node'
 import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import { ownHealth } from '../own-health.ts'

@@ -1,8 +1,7 @@
 // sluice reserve, settle, cancel, extend: holds from the command line.
 
 import { Command, InvalidArgumentError } from 'commander'
-import type { Units, UnitsByRule } from '../../client/answers.ts'
-import type { ClientHold } from '../../client/client-hold.ts'
+import type { ClientHold, Units, UnitsByRule } from 'sluice-client/node'
 import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import { count } from '../table.ts'

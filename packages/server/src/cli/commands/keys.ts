@@ -1,7 +1,7 @@
 // sluice keys: creates, lists, rotates and revokes API keys.
 
 import { Command, Option } from 'commander'
-import type { KeyFacts, NewKey } from '../../client/answers.ts'
+import type { KeyFacts, NewKey } from 'sluice-client/node'
 import type { Scope } from '../../keys/api-key.ts'
 import { collect, durationMs, timeFrom } from '../arguments.ts'
 import { asksService, type ConnectionOptions, withClient } from '../connection.ts'

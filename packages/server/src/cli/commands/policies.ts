@@ -1,10 +1,8 @@
 // sluice policies: lists, reads, changes and deletes policies.
 
 import { Command, Option } from 'commander'
-import type { ListedPolicy } from '../../client/answers.ts'
-import type { Client } from '../../client/client.ts'
-import { ClientError } from '../../client/client-error.ts'
-import { DEFAULT_POLICY, type PolicySpec, type RuleSpec } from '../../policies/policy.ts'
+import { type Client, ClientError, type ListedPolicy, type PolicySpec, type Rule } from 'sluice-client/node'
+import { DEFAULT_POLICY } from '../../policies/policy.ts'
 import { collect } from '../arguments.ts'
 import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
 import { UsageError } from '../exit-codes.ts'
@@ -169,7 +167,7 @@ function remove(terminal: Terminal): Command {
   })
 }
 
-function ruleText(rule: string | RuleSpec): string {
+function ruleText(rule: Rule): string {
   if (typeof rule === 'string') return rule
   const { algorithm, ...options } = rule
   return `${algorithm}(${Object.entries(options)

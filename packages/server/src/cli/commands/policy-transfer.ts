@@ -1,10 +1,7 @@
 // sluice policies import, sluice policies export: files in the form of the configuration file.
 
 import { Command } from 'commander'
-import type { ListedPolicy } from '../../client/answers.ts'
-import type { Client } from '../../client/client.ts'
-import { ClientError } from '../../client/client-error.ts'
-import type { PolicySpec } from '../../policies/policy.ts'
+import { type Client, ClientError, type ListedPolicy, type PolicySpec } from 'sluice-client/node'
 import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
 import { readPolicyFile, specOf, writePolicies } from '../policy-files.ts'
 import { ProgressBar } from '../progress-bar.ts'

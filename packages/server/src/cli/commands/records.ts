@@ -1,7 +1,7 @@
 // sluice records: policies and keys that the store has lost, status and restore.
 
 import { Command } from 'commander'
-import type { RecordNames, RecordsStatus, Restored } from '../../client/answers.ts'
+import type { RecordNames, RecordsStatus, Restored } from 'sluice-client/node'
 import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import { print, printJson, type Terminal } from '../terminal.ts'

@@ -2,7 +2,7 @@
 // Without a terminal it prints one view and ends.
 
 import { Command, Option } from 'commander'
-import type { Client } from '../../client/client.ts'
+import type { Client } from 'sluice-client/node'
 import { durationMs } from '../arguments.ts'
 import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
 import { LiveScreen } from '../live-screen.ts'

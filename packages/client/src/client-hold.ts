@@ -1,15 +1,14 @@
 // Holds through the service: reserve, settle, cancel, extend, run.
 // Invariant: a settle or cancel is sent at most once. If its answer is lost, at worst the hold expires.
 
-import { type CheckDecision, checkDecision, fallbackDecision, type Units, type UnitsByRule } from './answers.ts'
-import { holdText, LONGEST_CLIENT_ID, LONGEST_ROUTE } from './check-json.ts'
+import { type CheckDecision, checkDecision, orUndefined, type Units, type UnitsByRule } from './answers.ts'
+import type { Caller } from './caller.ts'
+import { type Counter, holdCounter } from './check-json.ts'
 import { ClientError } from './client-error.ts'
+import type { Reserved } from './contract/shapes.ts'
+import type { ServiceGuard } from './guard.ts'
 
-export interface ReserveRequest {
-  /** The client to count: 1 to 256 characters. */
-  readonly clientId: string
-  /** The route that is requested: 1 to 2,048 characters. */
-  readonly route: string
+export interface ReserveRequest extends Counter {
   /**
    * Units to hold: an object with a number for each rule name, or one number for every rule that `cost` does not name. A
    * `concurrency` rule holds one place, unless this says more.
@@ -54,40 +53,32 @@ export type RunResult<T> =
   | { readonly allowed: true; readonly value: T; readonly hold: ClientHold }
   | { readonly allowed: false; readonly value?: undefined; readonly hold: ClientHold }
 
-/** Sends one request. Returns the `data` of the response. */
-export type SendRequest = (path: string, body: object) => Promise<unknown>
-
-interface ReservedWire {
-  readonly token?: string
-  readonly granted?: UnitsByRule
-  readonly expires_at?: string | null
-}
+/** Nothing is held after a denial, or if the client's fallback decided. */
+const NOTHING: Pick<Reserved, 'token' | 'granted' | 'expires_at'> = {}
 
 export class ClientHolds {
-  readonly #send: SendRequest
-  readonly #then: 'allow' | 'deny' | 'throw'
+  readonly #caller: Caller
+  readonly #guard: ServiceGuard
 
-  constructor(send: SendRequest, then: 'allow' | 'deny' | 'throw') {
-    this.#send = send
-    this.#then = then
+  constructor(caller: Caller, guard: ServiceGuard) {
+    this.#caller = caller
+    this.#guard = guard
   }
 
-  async reserve({ clientId, route, hold, cost, atLeast, ttl, expired }: ReserveRequest): Promise<ClientHold> {
-    holdText('clientId', clientId, LONGEST_CLIENT_ID)
-    holdText('route', route, LONGEST_ROUTE)
-    const body = { client_id: clientId, route, hold, cost, at_least: atLeast, ttl, expired }
-    try {
-      const wire = (await this.#send('/v1/reserve', body)) as ReservedWire
-      return new ReservedHold(this.#send, checkDecision(wire), wire)
-    } catch (error) {
-      if (this.#then === 'throw' || !(error instanceof ClientError && error.isOutage)) throw error
-      return new ReservedHold(this.#send, fallbackDecision(this.#then === 'allow', error), {})
-    }
+  async reserve({ clientId, route, atLeast, ...options }: ReserveRequest): Promise<ClientHold> {
+    holdCounter(clientId, route)
+    const body = { client_id: clientId, route, at_least: atLeast, ...options }
+    const made = (decision: CheckDecision, wire = NOTHING): ReservedHold => new ReservedHold(this.#caller, decision, wire)
+    return this.#guard.ask(
+      { clientId, route, units: unitsOf(options) },
+      () => this.#caller.ask('reserve', { body }, (wire) => made(checkDecision(wire), wire)),
+      made,
+    )
   }
 
   open(token: string): OpenedHold {
     if (typeof token !== 'string' || token === '') throw new ClientError('ERR_OPTION', 'token must be the token of a hold')
-    return new NamedHold(this.#send, token) as OpenedHold
+    return new NamedHold(this.#caller, token) as OpenedHold
   }
 
   async run<T>(request: ReserveRequest, work: (hold: ClientHold) => T | Promise<T>): Promise<RunResult<T>> {
@@ -105,14 +96,20 @@ export class ClientHolds {
   }
 }
 
+/** Units that a stand-in spends instead: those that are held, or else spent, if they are one number. */
+function unitsOf({ hold, cost }: Pick<ReserveRequest, 'hold' | 'cost'>): number {
+  const units = hold ?? cost
+  return typeof units === 'number' ? units : 1
+}
+
 /** A hold that a token names. Without a token the service holds nothing, because the client's fallback allowed the request. */
 class NamedHold {
   readonly token: string | undefined
   hasEnded = false
-  readonly #send: SendRequest
+  readonly #caller: Caller
 
-  constructor(send: SendRequest, token: string | undefined) {
-    this.#send = send
+  constructor(caller: Caller, token: string | undefined) {
+    this.#caller = caller
     this.token = token
   }
 
@@ -127,8 +124,8 @@ class NamedHold {
   async extend(ttl: number | string): Promise<void> {
     this.checkOpen('extend')
     if (this.token === undefined) return
-    const { expires_at } = (await this.#send('/v1/extend', { token: this.token, ttl })) as ReservedWire
-    this.extended(timeOf(expires_at))
+    const body = { token: this.token, ttl }
+    this.extended(await this.#caller.ask('extend', { body }, ({ expires_at }) => orUndefined(expires_at)))
   }
 
   /** Throws ERR_HOLD if the hold has ended. */
@@ -144,7 +141,7 @@ class NamedHold {
     this.hasEnded = true
     if (this.token === undefined) return
     try {
-      await this.#send(`/v1/${what}`, { token: this.token, ...body })
+      await this.#caller.ask(what, { body: { token: this.token, ...body } }, () => undefined)
     } catch (error) {
       const isOpen = error instanceof ClientError && !error.mayHaveHappened && error.code !== 'ERR_HOLD'
       if (isOpen) this.hasEnded = false
@@ -158,11 +155,11 @@ class ReservedHold extends NamedHold implements ClientHold {
   readonly granted: UnitsByRule
   #expiresAt: Date | undefined
 
-  constructor(send: SendRequest, decision: CheckDecision, { token, granted = {}, expires_at }: ReservedWire) {
-    super(send, token)
+  constructor(caller: Caller, decision: CheckDecision, { token, granted = {}, expires_at }: typeof NOTHING) {
+    super(caller, token)
     this.decision = decision
     this.granted = granted
-    this.#expiresAt = timeOf(expires_at)
+    this.#expiresAt = orUndefined(expires_at)
   }
 
   get allowed(): boolean {
@@ -195,8 +192,4 @@ class ReservedHold extends NamedHold implements ClientHold {
   protected override extended(expiresAt: Date | undefined): void {
     this.#expiresAt = expiresAt
   }
-}
-
-function timeOf(wire: string | null | undefined): Date | undefined {
-  return typeof wire === 'string' ? new Date(wire) : undefined
 }

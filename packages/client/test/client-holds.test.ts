@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type Client, type ClientOptions, createClient } from '../src/client/index.ts'
-import { advance, START, startService } from './running-service.ts'
+import { advance, START, startService } from '../../server/test/running-service.ts'
+import { type Client, type ClientOptions, createClient } from '../src/node.ts'
 
 const ada = { clientId: 'ada', route: '/a' }
 
@@ -16,7 +16,7 @@ async function setUp() {
     { algorithm: 'concurrency', limit: 2, ttl: '30s', name: 'places' },
   ]
   await call('PUT', '/v1/policies/own', { client: 'ada', rules })
-  const client = clientOf({ url: address, apiKey: key, timeoutMs: 5000 })
+  const client = clientOf({ url: address, apiKey: key, failure: { timeoutMs: 5000 } })
   const used = async () => (await client.usage(ada)).rules.map((rule) => rule.used)
   return { client, used, address, key }
 }
@@ -151,7 +151,7 @@ describe('if the service does not answer', () => {
     })
     onTestFinished(() => void server.close())
     await once(server.listen(0, '127.0.0.1'), 'listening')
-    const client = clientOf({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, timeoutMs: 300 })
+    const client = clientOf({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, failure: { timeoutMs: 300 } })
     return { client, paths }
   }
 
@@ -181,7 +181,7 @@ describe('if the service does not answer', () => {
     ['allow', true],
     ['deny', false],
   ] as const)('then: %s decides, and sends no end', async (then, allowed) => {
-    const client = clientOf({ url: 'http://127.0.0.1:1', then, timeoutMs: 100 })
+    const client = clientOf({ url: 'http://127.0.0.1:1', failure: { then, timeoutMs: 100 } })
     const hold = await client.reserve({ ...ada, hold: 5 })
     expect(hold).toMatchObject({ allowed, token: undefined, granted: {}, decision: { source: 'fallback' } })
     if (allowed) {
@@ -192,7 +192,7 @@ describe('if the service does not answer', () => {
   })
 
   test('then: throw fails', async () => {
-    const client = clientOf({ url: 'http://127.0.0.1:1', timeoutMs: 100 })
+    const client = clientOf({ url: 'http://127.0.0.1:1', failure: { timeoutMs: 100 } })
     await expect(client.run(ada, () => 1)).rejects.toMatchObject({ code: 'ERR_UNREACHABLE', mayHaveHappened: false })
   })
 })

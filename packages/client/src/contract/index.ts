@@ -1,0 +1,5 @@
+// The door `sluice-client/contract`: shapes, operations, limits and error codes of the HTTP API.
+
+export { LIMITS, type ServiceErrorCode } from './constants.ts'
+export { type OperationId, type Operations, ROUTES } from './operations.ts'
+export type * from './shapes.ts'

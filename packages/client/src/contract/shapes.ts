@@ -1,0 +1,636 @@
+// Made by packages/server/scripts/write-client-contract.mjs from the contract of the service. Change that, then run npm run derive.
+// Shapes of requests and answers, as JSON has them.
+
+/** The request failed. */
+export interface Failure {
+  readonly meta: {
+    /** For people: the problem, the value, and the expected form. */
+    readonly message: string
+    /** The HTTP status. */
+    readonly code: number
+    readonly status: 'error'
+    /** A code for programs. */
+    readonly error: string
+    readonly problems?: readonly {
+      readonly at: string
+      readonly message: string
+    }[] | undefined
+  }
+  readonly data: null
+}
+
+export interface Readiness {
+  /** `degraded`: the store does not answer, and the fallback decides. */
+  readonly state: 'ready' | 'degraded' | 'starting' | 'draining' | 'store-down'
+  readonly store: 'memory' | 'redis' | 'postgres' | 'sqlite'
+  /** `lost`: The store lacks changes of policies and keys that an instance has seen. No changes are accepted until a restore. */
+  readonly records: 'kept' | 'lost'
+}
+
+export interface Check {
+  /** The client to count. */
+  readonly client_id: string
+  /** The route that is requested. */
+  readonly route: string
+  /** Units to spend; 1 by default. */
+  readonly cost?: number | undefined
+}
+
+export interface Answer {
+  readonly status: 'Allow' | 'Deny'
+  /** The limit of the rule that decided. */
+  readonly limit: number
+  /** Whole units left now. */
+  readonly remain: number
+  /** Seconds until nothing is counted any more, rounded up. */
+  readonly reset_in_second: number
+  /** The rules deny this; it is allowed because the policy is in shadow mode. */
+  readonly shadow_denied?: true | undefined
+  /** Present if the store did not answer: the failure mode that decided. With `allow` and `deny` nothing was counted, so `remain` and `reset_in_second` describe no client. */
+  readonly fallback?: 'local' | 'allow' | 'deny' | undefined
+  /** For Deny: false if waiting does not help, because the cost is above the limit or the wait is longer than `retryWithinMs`. */
+  readonly retryable?: boolean | undefined
+  /** For Deny: milliseconds until this cost passes if no other check comes first; null if never. */
+  readonly retry_after_ms?: number | null | undefined
+}
+
+export interface Batch {
+  readonly checks: readonly Check[]
+}
+
+export interface CheckError {
+  readonly status: 'Error'
+  /** A code for programs, if it was not the store that failed. */
+  readonly error?: string | undefined
+  /** Why it could not be decided. */
+  readonly message: string
+}
+
+export interface BatchAnswer {
+  readonly results: readonly (Answer | CheckError)[]
+}
+
+export interface Reserve {
+  /** The client to count. */
+  readonly client_id: string
+  /** The route that is requested. */
+  readonly route: string
+  /** Units to hold: by rule name, or one number for every rule that `cost` does not name. A concurrency rule holds one place unless this says more. */
+  readonly hold?: number | Readonly<Record<string, number>> | undefined
+  /** Units to spend at once on the rules that are not held; 1 by default. */
+  readonly cost?: number | Readonly<Record<string, number>> | undefined
+  /** The smallest number of units to hold if `hold` does not fit. Default: `hold`. */
+  readonly at_least?: number | Readonly<Record<string, number>> | undefined
+  /** Time until the hold expires, at most 7d. Default: the shortest `ttl` of the concurrency rules, or one minute. */
+  readonly ttl?: number | string | undefined
+  /** If the hold expires, its units are charged (default) or released. Places of concurrency rules are released. */
+  readonly expired?: 'charge' | 'release' | undefined
+}
+
+export interface Reserved {
+  readonly status: 'Allow' | 'Deny'
+  /** The limit of the rule that decided. */
+  readonly limit: number
+  /** Whole units left now. */
+  readonly remain: number
+  /** Seconds until nothing is counted any more, rounded up. */
+  readonly reset_in_second: number
+  /** The rules deny this; it is allowed because the policy is in shadow mode. */
+  readonly shadow_denied?: true | undefined
+  /** Present if the store did not answer: the failure mode that decided. With `allow` and `deny` nothing was counted, so `remain` and `reset_in_second` describe no client. */
+  readonly fallback?: 'local' | 'allow' | 'deny' | undefined
+  /** For Deny: false if waiting does not help, because the cost is above the limit or the wait is longer than `retryWithinMs`. */
+  readonly retryable?: boolean | undefined
+  /** For Deny: milliseconds until this cost passes if no other check comes first; null if never. */
+  readonly retry_after_ms?: number | null | undefined
+  /** For Allow: names the hold in settle, cancel and extend. */
+  readonly token?: string | undefined
+  /** For Allow: the units that are held, by rule name. */
+  readonly granted?: Readonly<Record<string, number>> | undefined
+  /** For Allow: the time when the hold expires; null if nothing is held. */
+  readonly expires_at?: string | null | undefined
+}
+
+export interface Settle {
+  /** The `token` of a reserve. Only the API key that reserved can use it, or a key that replaced it by a rotation. */
+  readonly token: string
+  /** Units that were used: by rule name, or one number for every held rule. A rule that is not named is charged what it holds. */
+  readonly used?: number | Readonly<Record<string, number>> | undefined
+}
+
+export interface Settled {
+  readonly client_id: string
+  readonly route: string
+  /** The policy for this client and route now. */
+  readonly policy: string
+  /** Units that were charged, by rule name. */
+  readonly used: Readonly<Record<string, number>>
+}
+
+export interface Cancel {
+  /** The `token` of a reserve. Only the API key that reserved can use it, or a key that replaced it by a rotation. */
+  readonly token: string
+}
+
+export interface Cancelled {
+  readonly client_id: string
+  readonly route: string
+  /** The policy for this client and route now. */
+  readonly policy: string
+}
+
+export interface Extend {
+  /** The `token` of a reserve. Only the API key that reserved can use it, or a key that replaced it by a rotation. */
+  readonly token: string
+  /** Time from now until the hold expires, at most 7d. */
+  readonly ttl: number | string
+}
+
+export interface Extended {
+  readonly client_id: string
+  readonly route: string
+  /** The policy for this client and route now. */
+  readonly policy: string
+  /** The time when the hold expires now; null if nothing is held. */
+  readonly expires_at: string | null
+}
+
+export interface Refund {
+  /** The client to count. */
+  readonly client_id: string
+  /** The route that is requested. */
+  readonly route: string
+  /** Units to spend; 1 by default. */
+  readonly cost?: number | undefined
+}
+
+export interface Counted {
+  readonly client_id: string
+  readonly route: string
+  readonly policy: string
+  /** Units used now, of the named rule or the first rule. */
+  readonly used: number
+}
+
+export interface RuleUsage {
+  readonly name: string
+  readonly limit: number
+  readonly used: number
+  readonly remain: number
+  readonly reset_in_second: number
+  /** 0 if the cost passes now; null if it never passes. */
+  readonly retry_after_ms: number | null
+}
+
+export interface Usage {
+  readonly client_id: string
+  readonly route: string
+  /** The policy for this client and route. */
+  readonly policy: string
+  readonly mode: 'enforce' | 'shadow' | 'off'
+  /** The answer that a check of this cost would get now. */
+  readonly status: 'Allow' | 'Deny'
+  readonly rules: readonly RuleUsage[]
+  /** Open holds of this counter that the answering instance knows. Their units are part of `used`. */
+  readonly holds: {
+    readonly open: number
+    /** Units that they hold, by rule name. */
+    readonly held: Readonly<Record<string, number>>
+  }
+  /** Present if the store did not answer: the failure mode that decided. With `local`, `rules` has only what this instance has counted. With `allow` and `deny` its numbers describe no client. */
+  readonly fallback?: 'local' | 'allow' | 'deny' | undefined
+}
+
+export interface Counter {
+  /** The client to count. */
+  readonly client_id: string
+  /** The route that is requested. */
+  readonly route: string
+}
+
+export interface SetCount {
+  /** The client to count. */
+  readonly client_id: string
+  /** The route that is requested. */
+  readonly route: string
+  readonly used: number
+  /** Name of the rule; the first rule by default. */
+  readonly rule?: string | undefined
+}
+
+export interface OpenHolds {
+  readonly client_id: string
+  /** The list has the holds that the answering instance opened and has not seen the end of. Stores cannot list holds. */
+  readonly known_by: 'instance'
+  /** Number of open holds of this client that the instance knows. */
+  readonly open: number
+  /** The latest first, at most 100. */
+  readonly holds: readonly {
+    /** The id of a hold in the list. It is not the token. */
+    readonly id: string
+    readonly route: string
+    /** The policy that decided the reserve. */
+    readonly policy: string
+    /** Units that are held, by rule name. */
+    readonly granted: Readonly<Record<string, number>>
+    readonly opened_at: string
+    readonly expires_at: string
+  }[]
+}
+
+export interface CancelHold {
+  /** The id of a hold in the list. It is not the token. */
+  readonly id: string
+}
+
+export interface CancelledHold {
+  readonly client_id: string
+  readonly route: string
+  /** The policy for this client and route now. */
+  readonly policy: string
+  /** The id of a hold in the list. It is not the token. */
+  readonly id: string
+  /** Units that were held. */
+  readonly granted: Readonly<Record<string, number>>
+}
+
+export interface FixedWindowRule {
+  readonly algorithm: 'fixed-window'
+  /** Units that a window lets through. */
+  readonly limit: number
+  /** Length of a window. */
+  readonly window: number | string
+  /** Start of the windows: at a key's first hit (default), or at multiples of the window since the epoch. */
+  readonly anchor?: 'first-hit' | 'clock' | undefined
+  /** Denied hits count too, also one that is above the limit by itself and opens the window. */
+  readonly countDenied?: boolean | undefined
+  /** Every hit, allowed or not, counts and restarts the window. Not with anchor clock. Deprecated: a denied client that retries never gets through. */
+  readonly elastic?: boolean | undefined
+  /** Name of the rule in answers. Usage is kept under it. Default: `rule-` and a number, such as rule-1. */
+  readonly name?: string | undefined
+}
+
+export interface SlidingLogRule {
+  readonly algorithm: 'sliding-log'
+  /** Units that any window lets through. */
+  readonly limit: number
+  /** Time that the log looks back. */
+  readonly window: number | string
+  /** Name of the rule in answers. Usage is kept under it. Default: `rule-` and a number, such as rule-1. */
+  readonly name?: string | undefined
+}
+
+export interface SlidingWindowRule {
+  readonly algorithm: 'sliding-window'
+  /** Units that a window should let through. */
+  readonly limit: number
+  /** Length of a window. */
+  readonly window: number | string
+  /** Start of the windows: from a key's first hit on (default), until the key has been silent for two windows; or at multiples of the window since the epoch. */
+  readonly anchor?: 'first-hit' | 'clock' | undefined
+  /** The last window's share: in whole units, rounded down (default), or with its fraction. */
+  readonly round?: 'down' | 'none' | undefined
+  /** Name of the rule in answers. Usage is kept under it. Default: `rule-` and a number, such as rule-1. */
+  readonly name?: string | undefined
+}
+
+export interface TokenBucketRule {
+  readonly algorithm: 'token-bucket'
+  /** Tokens that the bucket holds: the largest burst. */
+  readonly capacity: number
+  /** Tokens that come back in each period. */
+  readonly refill: number
+  /** Length of the period in which the refill comes back. */
+  readonly every: number | string
+  /** Tokens come back a little every millisecond (default), or the whole refill at the end of each period, counted from the hit that took the first token of a full bucket. */
+  readonly style?: 'smooth' | 'stepped' | undefined
+  /** Name of the rule in answers. Usage is kept under it. Default: `rule-` and a number, such as rule-1. */
+  readonly name?: string | undefined
+}
+
+export interface GcraRule {
+  readonly algorithm: 'gcra'
+  /** Units that a period lets through in the long run. */
+  readonly limit: number
+  /** Length of a period. */
+  readonly period: number | string
+  /** Units that may come at once. As many as the limit by default. */
+  readonly burst?: number | undefined
+  /** Name of the rule in answers. Usage is kept under it. Default: `rule-` and a number, such as rule-1. */
+  readonly name?: string | undefined
+}
+
+export interface LeakyBucketRule {
+  readonly algorithm: 'leaky-bucket'
+  /** Units that the bucket holds before it overflows. */
+  readonly capacity: number
+  /** Units that leak out in each period. */
+  readonly leak: number
+  /** Length of the period in which the leak runs out. */
+  readonly every: number | string
+  /** Name of the rule in answers. Usage is kept under it. Default: `rule-` and a number, such as rule-1. */
+  readonly name?: string | undefined
+}
+
+export interface CalendarWindowRule {
+  readonly algorithm: 'calendar-window'
+  /** Units that a window lets through. */
+  readonly limit: number
+  /** Length of a window: a day, week, month or year of the calendar. */
+  readonly every: 'day' | 'week' | 'month' | 'year'
+  /** Start of the windows, such as '09:00', 'monday', 15 or '04-06', with a time of day or without. By default midnight of the first day. */
+  readonly startsOn?: number | string | undefined
+  /** Time zone of the calendar, by its IANA name. */
+  readonly timeZone?: string | undefined
+  /** Name of the rule in answers. Usage is kept under it. Default: `rule-` and a number, such as rule-1. */
+  readonly name?: string | undefined
+}
+
+export interface ConcurrencyRule {
+  readonly algorithm: 'concurrency'
+  /** Places that can be held at once. */
+  readonly limit: number
+  /** Time after which a place is free again if nobody gives it back. */
+  readonly ttl: number | string
+  /** Name of the rule in answers. Usage is kept under it. Default: `rule-` and a number, such as rule-1. */
+  readonly name?: string | undefined
+}
+
+export type Rule = string | FixedWindowRule | SlidingLogRule | SlidingWindowRule | TokenBucketRule | GcraRule | LeakyBucketRule | CalendarWindowRule | ConcurrencyRule
+
+export type Rules = Rule | readonly Rule[]
+
+export interface Policy {
+  readonly name: string
+  readonly client?: string | undefined
+  readonly route?: string | undefined
+  /** enforce (default): decides. shadow: counts and reports, and denies nothing. off: counts nothing. */
+  readonly mode?: 'enforce' | 'shadow' | 'off' | undefined
+  /** route (default): each client has the limit on each route. policy: each client has it over all routes of the policy. If clients choose their routes, as behind a proxy, only policy limits a client. */
+  readonly scope?: 'route' | 'policy' | undefined
+  readonly rules: Rules
+  /** The source of the policy. */
+  readonly source: 'built-in' | 'api' | 'file'
+  /** Changes when the policy changes. For `If-Match`, including the quotes. */
+  readonly etag: string
+}
+
+export interface PolicyPage {
+  readonly policies: readonly Policy[]
+  /** Number of policies that match the search, on all pages. */
+  readonly total: number
+  /** The cursor of the next page; null on the last. */
+  readonly next: string | null
+}
+
+export interface PolicySpec {
+  readonly name?: string | undefined
+  readonly client?: string | undefined
+  readonly route?: string | undefined
+  /** enforce (default): decides. shadow: counts and reports, and denies nothing. off: counts nothing. */
+  readonly mode?: 'enforce' | 'shadow' | 'off' | undefined
+  /** route (default): each client has the limit on each route. policy: each client has it over all routes of the policy. If clients choose their routes, as behind a proxy, only policy limits a client. */
+  readonly scope?: 'route' | 'policy' | undefined
+  readonly rules: Rules
+}
+
+export interface Key {
+  readonly id: string
+  readonly name: string
+  readonly scopes: readonly ('check' | 'read' | 'admin')[]
+  readonly created_at: string
+  readonly expires_at: string | null
+  readonly revoked_at: string | null
+  readonly last_used_at: string | null
+}
+
+export interface KeyList {
+  readonly keys: readonly Key[]
+}
+
+export interface NewKey {
+  readonly name: string
+  readonly scopes: readonly ('check' | 'read' | 'admin')[]
+  readonly expires_at?: string | undefined
+}
+
+export interface KeyWithSecret {
+  readonly key: Key
+  /** Shown only once, and not stored. */
+  readonly secret: string
+}
+
+export interface Rotation {
+  /** Seconds for which the replaced key stays valid. */
+  readonly grace_in_second?: number | undefined
+  readonly expires_at?: string | undefined
+}
+
+export interface AuditEntry {
+  readonly time: string
+  /** The id of the key that was used, or another actor such as `cli`. */
+  readonly actor: string
+  readonly action: string
+  readonly target: string
+  readonly before?: unknown | undefined
+  readonly after?: unknown | undefined
+  readonly requestId?: string | undefined
+  readonly address?: string | undefined
+}
+
+export interface AuditPage {
+  readonly entries: readonly AuditEntry[]
+  /** The cursor of the next page; null on the last. */
+  readonly next: string | null
+}
+
+export interface RecordNames {
+  readonly count: number
+  /** The first 100: a policy by its name, a key by its id. */
+  readonly names: readonly {
+    readonly kind: 'policy' | 'key'
+    readonly id: string
+  }[]
+}
+
+export interface Records {
+  /** `lost`: The store lacks changes of policies and keys that an instance has seen. No changes are accepted until a restore. */
+  readonly state: 'kept' | 'lost'
+  /** Time when the loss was noticed; null if nothing is lost. */
+  readonly since: string | null
+  /** The number of the last change that this instance knows. */
+  readonly known_changes: number | null
+  /** The number of the last change that the store has. */
+  readonly found_changes: number | null
+  /** The instance to restore from, if another instance knows more changes than this one. */
+  readonly known_by: string | null
+  readonly unreadable: RecordNames
+}
+
+export interface Restore {
+  /** Report the plan without doing it. */
+  readonly dry_run?: boolean | undefined
+}
+
+export interface Restored {
+  /** `lost`: The store lacks changes of policies and keys that an instance has seen. No changes are accepted until a restore. */
+  readonly state: 'kept' | 'lost'
+  readonly dry_run: boolean
+  /** Records that the store lacked or had in an earlier form. */
+  readonly written: {
+    readonly count: number
+    /** The first 100: a policy by its name, a key by its id. */
+    readonly names: readonly {
+      readonly kind: 'policy' | 'key'
+      readonly id: string
+    }[]
+  }
+  /** The keys among `written` that the store would have accepted. */
+  readonly revoked: {
+    readonly count: number
+    /** The first 100: a policy by its name, a key by its id. */
+    readonly names: readonly {
+      readonly kind: 'policy' | 'key'
+      readonly id: string
+    }[]
+  }
+  /** Records in the store that were deleted before the loss, or whose patterns another policy has taken. */
+  readonly removed: {
+    readonly count: number
+    /** The first 100: a policy by its name, a key by its id. */
+    readonly names: readonly {
+      readonly kind: 'policy' | 'key'
+      readonly id: string
+    }[]
+  }
+  /** Records that were changed after the loss. They are not overwritten. */
+  readonly kept: {
+    readonly count: number
+    /** The first 100: a policy by its name, a key by its id. */
+    readonly names: readonly {
+      readonly kind: 'policy' | 'key'
+      readonly id: string
+    }[]
+  }
+  /** False if the changes after the loss are not all known. Then every record in the store counts as changed. */
+  readonly exact: boolean
+}
+
+export interface Stats {
+  /** The first second of the series, in seconds since the epoch. */
+  readonly from: number
+  /** Length of the series in seconds. */
+  readonly seconds: number
+  /** One count for each second, oldest first. */
+  readonly allowed: readonly number[]
+  /** One count for each second, oldest first. */
+  readonly denied: readonly number[]
+  /** One count for each second, oldest first. */
+  readonly shadow_denied: readonly number[]
+  /** One count for each second, oldest first. */
+  readonly errors: readonly number[]
+  /** Sums over the same seconds, busiest first. */
+  readonly policies: readonly {
+    readonly name: string
+    readonly allowed: number
+    readonly denied: number
+    readonly shadow_denied: number
+    readonly errors: number
+  }[]
+  readonly since_start: {
+    readonly started_at: string
+    readonly allowed: number
+    readonly denied: number
+    readonly shadow_denied: number
+    readonly errors: number
+  }
+}
+
+export interface Top {
+  readonly by: 'denied' | 'allowed'
+  readonly clients: readonly {
+    readonly client_id: string
+    /** Checks in the last hour. Never too low. */
+    readonly count: number
+    /** The most by which `count` may be too high. */
+    readonly error: number
+    /** Checks of each minute of the last hour, oldest first. Checks in `error` are not included. */
+    readonly minutes: readonly number[]
+  }[]
+  /** Upper bound for the count of any client that is not listed. */
+  readonly unlisted_at_most: number
+}
+
+export interface CheckEvent {
+  readonly time: string
+  readonly client_id: string
+  readonly route: string
+  /** The route that the check was counted under, if it differs: `*` for all paths of a client. */
+  readonly counted_route?: string | undefined
+  readonly cost: number
+  readonly policy: string
+  readonly outcome: 'allow' | 'deny' | 'error'
+  /** The reason for the outcome. */
+  readonly reason: string
+  /** The rule that decided the outcome. */
+  readonly rule: string
+  readonly limit: number
+  readonly remain: number
+  /** null: never. */
+  readonly retry_after_ms: number | null
+  /** The source of the numbers: the store, or a fallback. */
+  readonly source: string
+  /** Number of checks of the same kind (denied or not) that the sample left out since the previous event. */
+  readonly skipped: number
+}
+
+export interface DroppedEvents {
+  /** Number of events that were dropped because this connection was too slow. */
+  readonly count: number
+}
+
+export interface SessionKey {
+  readonly id: string
+  readonly name: string
+  readonly scopes: readonly ('check' | 'read' | 'admin')[]
+}
+
+export interface Session {
+  /** The key of the session; null if nobody is signed in. */
+  readonly key: SessionKey | null
+  /** True if users must sign in. */
+  readonly keys_required: boolean
+}
+
+export interface Histogram {
+  /** Upper bounds in seconds, ascending. */
+  readonly bounds: readonly number[]
+  /** Counts since the start: one for each bound, and one for values above all bounds. Not cumulative. */
+  readonly counts: readonly number[]
+}
+
+export interface Status {
+  readonly version: string
+  readonly state: 'starting' | 'ready' | 'draining'
+  readonly started_at: string
+  /** Policies in force. */
+  readonly policies: number
+  readonly store: {
+    readonly kind: 'memory' | 'redis' | 'postgres' | 'sqlite'
+    /** True if the store answers. */
+    readonly up: boolean
+    /** True while the store is not called because it failed too often. */
+    readonly breaker_open: boolean
+    /** The fallback if the store does not answer. */
+    readonly failure_mode: 'local' | 'allow' | 'deny' | 'throw'
+    /** Number of counters; null if the store cannot tell. */
+    readonly counters: number | null
+    /** Failed calls since the start. */
+    readonly failures: number
+    readonly seconds: Histogram
+  }
+  readonly records: Records
+  /** Decisions made without the store, since the start. */
+  readonly fallback_decisions: number
+  readonly check_seconds: Histogram
+}

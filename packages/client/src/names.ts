@@ -1,0 +1,30 @@
+// Names that both doors have.
+
+export type {
+  CheckDecision,
+  Counted,
+  Counts,
+  Health,
+  KeyFacts,
+  ListedPolicy,
+  NewKey,
+  PolicyPage,
+  PolicySpec,
+  RecordNames,
+  RecordsStatus,
+  Restored,
+  Rule,
+  RuleUsage,
+  Scope,
+  Stats,
+  StoreFallback,
+  Top,
+  Units,
+  UnitsByRule,
+  Usage,
+} from './answers.ts'
+export type { CheckRequest, Counter } from './check-json.ts'
+export type { Client, ExpectedPolicy } from './client.ts'
+export { CLIENT_ERROR_CODES, ClientError, type ClientErrorCode, type ErrorCode, type Problem } from './client-error.ts'
+export type { ClientHold, OpenedHold, ReserveRequest, RunResult } from './client-hold.ts'
+export type { FailureOptions, Fallback, StandIn, StandInDecision } from './client-options.ts'
