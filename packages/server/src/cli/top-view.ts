@@ -2,6 +2,7 @@
 
 import type { Health, Stats, Top } from '../client/answers.ts'
 import type { Client } from '../client/client.ts'
+import { sparkline } from './sparkline.ts'
 import { count, table } from './table.ts'
 import { plain } from './terminal.ts'
 import { cutTo, widthOf } from './text-width.ts'
@@ -17,7 +18,6 @@ const SECONDS = 60
 const MOST_POLICIES = 8
 const MOST_CLIENTS = 15
 const SPARKLINE_NAME = 9
-const STEPS = '▁▂▃▄▅▆▇█'
 
 export async function readTop(client: Client): Promise<TopData> {
   const [health, stats, limited] = await Promise.all([
@@ -118,9 +118,4 @@ function average(series: readonly number[], seconds: number): number {
 
 function sum(series: readonly number[]): number {
   return series.reduce((total, each) => total + each, 0)
-}
-
-function sparkline(series: readonly number[]): string {
-  const most = Math.max(1, ...series)
-  return series.map((each) => (each === 0 ? ' ' : STEPS[Math.ceil((each / most) * STEPS.length) - 1])).join('')
 }
