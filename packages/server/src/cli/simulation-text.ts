@@ -55,7 +55,7 @@ function summary(report: SimulationReport, against: string | undefined): string 
 
 function whenText({ series, change }: SimulationReport, columns: number): string {
   const line = (name: string, counts: readonly number[]): string =>
-    `${name.padEnd(SERIES_NAME)}${sparkline(joined(counts, columns - SERIES_NAME))}`
+    `${name.padEnd(SERIES_NAME)}${sparkline(joined(counts, columns - SERIES_NAME))}`.trimEnd()
   const rows = [line('requests', series.requests), line('denied', series.denied)]
   if (series.shadow_denied.some((n) => n > 0)) rows.push(line('shadow', series.shadow_denied))
   if (change !== null) rows.push(line('before', series.denied_before))

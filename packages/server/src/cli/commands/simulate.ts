@@ -135,7 +135,9 @@ async function simulate(names: readonly string[], options: SimulateOptions, term
   const { maxClients, maxKeys, limits, as } = options
   const form = formCalled(options.format)
   const mapping = mappingFrom(options)
-  const logs = await openLogs(names, terminal.stdin)
+  const logs = await openLogs(names, terminal.stdin).catch((error: Error) => {
+    throw new UsageError(error.message)
+  })
   const bytes = logs.some((log) => log.bytes === undefined) ? 0 : logs.reduce((sum, log) => sum + (log.bytes ?? 0), 0)
   const progress = bytes > 0 ? new ProgressBar(terminal, 'bytes', bytes) : undefined
   const simulation = new Simulation({ proposed, current, maxClients, maxKeys, findsLimits: limits, asPaths: as === 'authorize' })

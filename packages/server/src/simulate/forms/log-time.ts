@@ -57,7 +57,7 @@ function timeFrom(
 ): number {
   const [year, month, day, hour, minute, second] = parts.map(Number)
   // A leap second is the last moment of its minute.
-  const isReal = month >= 1 && day >= 1 && day <= daysIn(year, month) && hour <= 23 && minute <= 59 && second <= 60
+  const isReal = month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month) && hour <= 23 && minute <= 59 && second <= 60
   const offset = (sign === '-' ? -1 : 1) * (Number(offsetHours) * 60 + Number(offsetMinutes)) * MINUTE_MS
   const ms = second === 60 ? 999 : Number(fraction.padEnd(3, '0').slice(0, 3))
   const time = Date.UTC(year, month - 1, day, hour, minute, Math.min(second, 59), ms) - offset

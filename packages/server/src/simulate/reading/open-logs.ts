@@ -20,7 +20,7 @@ export interface OpenLog {
   chunks(onBytes: (bytes: number) => void): AsyncIterable<Buffer>
 }
 
-/** Opens all logs. Rejects with the error of the operating system if one cannot be opened; the others are closed. */
+/** Opens all logs. Rejects if one cannot be opened; the others are closed. */
 export async function openLogs(names: readonly string[], stdin: Readable): Promise<readonly OpenLog[]> {
   const opened: FileHandle[] = []
   try {
@@ -33,8 +33,7 @@ export async function openLogs(names: readonly string[], stdin: Readable): Promi
       const handle = await open(name)
       opened.push(handle)
       const stat = await handle.stat()
-      if (stat.isDirectory())
-        throw Object.assign(new Error(`${name} is a folder: name a file`), { syscall: 'read', code: 'EISDIR' })
+      if (stat.isDirectory()) throw new Error(`${name} is a folder: name a file`)
       const chunks = (onBytes: (bytes: number) => void): AsyncIterable<Buffer> =>
         plainBytes(counted(handle.createReadStream({ highWaterMark: CHUNK_BYTES }), onBytes))
       logs.push({ name, bytes: stat.isFile() ? stat.size : undefined, chunks })
