@@ -23,6 +23,7 @@ const COMMANDS: Readonly<Record<string, (terminal: Terminal) => Promise<Command>
   extend: async (terminal) => (await import('./commands/holds.ts')).extendCommand(terminal),
   usage: async (terminal) => (await import('./commands/counters.ts')).usageCommand(terminal),
   reset: async (terminal) => (await import('./commands/counters.ts')).resetCommand(terminal),
+  simulate: async (terminal) => (await import('./commands/simulate.ts')).simulateCommand(terminal),
   top: async (terminal) => (await import('./commands/top.ts')).topCommand(terminal),
   health: async (terminal) => (await import('./commands/health.ts')).healthCommand(terminal),
 }

@@ -1,6 +1,7 @@
 // The view of `sluice top`, as lines of text.
 
 import type { Client, Health, Stats, Top } from 'sluice-client/node'
+import { sparkline } from './sparkline.ts'
 import { count, table } from './table.ts'
 import { plain } from './terminal.ts'
 import { cutTo, widthOf } from './text-width.ts'
@@ -16,7 +17,6 @@ const SECONDS = 60
 const MOST_POLICIES = 8
 const MOST_CLIENTS = 15
 const SPARKLINE_NAME = 9
-const STEPS = '▁▂▃▄▅▆▇█'
 
 export async function readTop(client: Client): Promise<TopData> {
   const [health, stats, limited] = await Promise.all([
@@ -117,9 +117,4 @@ function average(series: readonly number[], seconds: number): number {
 
 function sum(series: readonly number[]): number {
   return series.reduce((total, each) => total + each, 0)
-}
-
-function sparkline(series: readonly number[]): string {
-  const most = Math.max(1, ...series)
-  return series.map((each) => (each === 0 ? ' ' : STEPS[Math.ceil((each / most) * STEPS.length) - 1])).join('')
 }

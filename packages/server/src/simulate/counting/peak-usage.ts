@@ -1,0 +1,68 @@
+// The highest usage of each client under each rule, and from it the smallest limit that touches only few clients.
+// Invariant: a client stays untouched by a rule with the limit n exactly if its peak is at most n. replay/raised-limits.ts says why.
+
+import type { CheckResult } from '../../decide/decider.ts'
+import { OTHERS } from './client-table.ts'
+
+/** Shares of the clients that stay untouched, by the name of the field in a report. */
+export const SHARES = { p99: 0.99, p999: 0.999, all: 1 } as const
+
+export interface SmallestLimits {
+  /** Clients of the table with a request under the rule. */
+  readonly clients: number
+  readonly p99: number
+  readonly p999: number
+  readonly all: number
+}
+
+export class PeakUsage {
+  /** Peaks by policy, rule and client. 0 if the client has no request under the rule. */
+  readonly #peaks = new Map<string, Map<string, Float64Array>>()
+
+  /** Notes the usage after a request. `result` is a decision under raised limits. */
+  note(result: CheckResult, index: number): void {
+    if (index === OTHERS) return
+    const { policy, decision } = result
+    let rules = this.#peaks.get(policy.name)
+    if (rules === undefined) {
+      rules = new Map()
+      this.#peaks.set(policy.name, rules)
+    }
+    if (policy.rules.length === 1) return this.#noteOne(rules, decision.rule, index, decision.limit - decision.remaining)
+    for (const { name, limit, remaining } of decision.rules) this.#noteOne(rules, name, index, limit - remaining)
+  }
+
+  /** Returns undefined if no client of the table has a request under the rule. */
+  smallestLimits(policy: string, rule: string): SmallestLimits | undefined {
+    const peaks = this.#peaks
+      .get(policy)
+      ?.get(rule)
+      ?.filter((peak) => peak > 0)
+      .sort()
+    if (peaks === undefined || peaks.length === 0) return undefined
+    return {
+      clients: peaks.length,
+      p99: smallest(peaks, SHARES.p99),
+      p999: smallest(peaks, SHARES.p999),
+      all: smallest(peaks, SHARES.all),
+    }
+  }
+
+  #noteOne(rules: Map<string, Float64Array>, rule: string, index: number, used: number): void {
+    let peaks = rules.get(rule)
+    if (peaks === undefined || index >= peaks.length) {
+      const larger = new Float64Array(Math.max(64, index + 1, (peaks?.length ?? 0) * 2))
+      if (peaks !== undefined) larger.set(peaks)
+      peaks = larger
+      rules.set(rule, peaks)
+    }
+    if (used > peaks[index]) peaks[index] = used
+  }
+}
+
+/** Returns the smallest limit under which at least this share of the clients stays untouched. `peaks` are sorted. */
+function smallest(peaks: Float64Array, share: number): number {
+  // The product may be a little too high, as in 0.99 × 100, because shares are not exact in binary.
+  const untouched = Math.ceil(Number((share * peaks.length).toFixed(6)))
+  return peaks[Math.max(1, untouched) - 1]
+}

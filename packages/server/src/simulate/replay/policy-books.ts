@@ -1,0 +1,49 @@
+// Policy books for a simulation: the proposed policies alone, or over the ones in force, as an import would leave them.
+
+import { LIMITS } from '../../contract/limits.ts'
+import { type Policy, readPolicy } from '../../policies/policy.ts'
+import { PolicyBook } from '../../policies/policy-book.ts'
+import { raisedPolicy } from './raised-limits.ts'
+
+/** Makes a book of policies as they are written. Throws if one is not valid, or if two have the same patterns. */
+export function bookOf(specs: readonly unknown[]): PolicyBook {
+  const book = new PolicyBook()
+  for (const spec of specs) book.put(readPolicy(spec, 'api'))
+  return book
+}
+
+/** Returns the specs with every policy in the mode shadow set to enforce. */
+export function enforced<S extends { readonly mode?: string | undefined }>(specs: readonly S[]): S[] {
+  return specs.map((spec) => (spec.mode === 'shadow' ? { ...spec, mode: 'enforce' } : spec))
+}
+
+/** Returns all policies in force, sorted by name. */
+export function policiesOf(book: PolicyBook): Policy[] {
+  const policies: Policy[] = []
+  let after: string | undefined
+  do {
+    const page = book.list({ limit: LIMITS.mostListed, ...(after !== undefined && { after }) })
+    policies.push(...page.policies)
+    after = page.next
+  } while (after !== undefined)
+  return policies
+}
+
+/** A book with the same patterns and limits that nobody reaches. */
+export interface RaisedBook {
+  readonly book: PolicyBook
+  /** Names of the policies whose limits were raised. */
+  readonly raised: ReadonlySet<string>
+}
+
+export function raisedBook(policies: PolicyBook): RaisedBook {
+  const book = new PolicyBook()
+  const raised = new Set<string>()
+  const all = policiesOf(policies).map((policy) => {
+    const higher = raisedPolicy(policy)
+    if (higher !== undefined) raised.add(policy.name)
+    return higher ?? policy
+  })
+  book.replaceApiPolicies(all)
+  return { book, raised }
+}

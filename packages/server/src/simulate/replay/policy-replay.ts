@@ -1,0 +1,81 @@
+// Decides the requests of a log by the engine of the service: its policy book and its decider, over a memory store of its own.
+// Invariant: no decision is made here. A request under a policy that can only be reserved is not decided.
+
+import { type Clock, type MemoryStore, memoryStore } from 'sluice'
+import type { CheckRequest } from '../../decide/check-request.ts'
+import { type CheckResult, Decider } from '../../decide/decider.ts'
+import { ServerError } from '../../errors.ts'
+import type { PolicyBook } from '../../policies/policy-book.ts'
+import type { PolicyStats } from '../../stats/policy-stats.ts'
+import { Stats } from '../../stats/stats.ts'
+
+export interface PolicyReplayOptions {
+  readonly policies: PolicyBook
+  readonly clock: Clock
+  /** Maximum number of counters. */
+  readonly maxKeys: number
+  /** True to decide as `/v1/authorize` does, for routes that clients choose: the built-in policy counts all routes of a client together. */
+  readonly asPaths: boolean
+}
+
+/** The store is swept when it has this many times the states that were left after the last sweep. */
+const SWEEP_GROWTH = 2
+const LEAST_SWEPT = 65_536
+
+export class PolicyReplay {
+  readonly #store: MemoryStore
+  readonly #decider: Decider
+  readonly #asPaths: boolean
+  #sweepAt = LEAST_SWEPT
+
+  constructor({ policies, clock, maxKeys, asPaths }: PolicyReplayOptions) {
+    this.#store = memoryStore({ clock, maxKeys })
+    this.#asPaths = asPaths
+    this.#decider = new Decider({
+      store: this.#store,
+      failure: {},
+      fallbackKeys: 16,
+      mostHolds: 1,
+      policies,
+      stats: new UncountedStats(() => clock.now()),
+    })
+  }
+
+  /** Decides a request at the time of the clock. Returns undefined if its policy can only be reserved. */
+  decide(entry: CheckRequest): CheckResult | undefined {
+    try {
+      const result = this.#asPaths ? this.#decider.checkPath(entry, 0) : this.#decider.check(entry, 0)
+      // A memory store answers at once.
+      return result as CheckResult
+    } catch (error) {
+      if (error instanceof ServerError && error.code === 'ERR_NEEDS_RESERVE') return undefined
+      throw error
+    }
+  }
+
+  /** Removes counters that have ended, if there are many. Timers do not run while a log is read. */
+  sweep(): void {
+    if (this.#store.size < this.#sweepAt) return
+    this.#store.clean()
+    this.#sweepAt = Math.max(LEAST_SWEPT, this.#store.size * SWEEP_GROWTH)
+  }
+
+  /** Number of counters that were evicted because of `maxKeys`. Decisions after an eviction may differ from those of a larger store. */
+  get evictions(): number {
+    return this.#store.evictions
+  }
+
+  close(): void {
+    this.#decider.close()
+    this.#store.close()
+  }
+}
+
+/** The statistics of a simulation are counted elsewhere. Those of the service are live ones, and would be counted in vain. */
+class UncountedStats extends Stats {
+  override statsOf(): PolicyStats {
+    return this.other
+  }
+
+  override record(): void {}
+}

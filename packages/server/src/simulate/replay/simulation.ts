@@ -1,0 +1,141 @@
+// Replays requests under proposed policies, and beside them under the ones in force, and counts the difference.
+// Invariant: memory is bounded by `maxClients`, `maxKeys` and the number of policies, whatever the log has.
+
+import type { CheckResult } from '../../decide/decider.ts'
+import type { PolicyBook } from '../../policies/policy-book.ts'
+import { ClientTable, COLUMN, OTHERS } from '../counting/client-table.ts'
+import { PeakUsage } from '../counting/peak-usage.ts'
+import { PolicyCounts } from '../counting/rule-counts.ts'
+import { TimeSeries } from '../counting/time-series.ts'
+import type { LogEntry } from '../forms/entry-reader.ts'
+import { LogClock } from './log-clock.ts'
+import { raisedBook } from './policy-books.ts'
+import { PolicyReplay } from './policy-replay.ts'
+
+export interface SimulationOptions {
+  readonly proposed: PolicyBook
+  /** The policies to compare with. */
+  readonly current?: PolicyBook | undefined
+  /** Maximum number of clients with counts of their own. */
+  readonly maxClients?: number
+  /** Maximum number of counters of each set of policies. */
+  readonly maxKeys?: number
+  /** True to find the smallest limits. Costs a third replay of each request. */
+  readonly findsLimits?: boolean
+  /** True to decide as `/v1/authorize` does. */
+  readonly asPaths?: boolean
+  /** Called with every decision under the proposed policies; undefined if it was not decided. */
+  readonly onDecision?: (entry: LogEntry, result: CheckResult | undefined) => void
+}
+
+export const DEFAULT_MAX_CLIENTS = 100_000
+export const DEFAULT_MAX_KEYS = 1_000_000
+
+/** Requests between two sweeps. */
+const SWEEP_EVERY = 65_536
+
+export class Simulation {
+  readonly clock = new LogClock()
+  readonly clients: ClientTable
+  readonly series = new TimeSeries(Object.keys(COLUMN).length)
+  readonly peaks: PeakUsage | undefined
+  readonly policies = new Map<string, PolicyCounts>()
+  readonly proposed: PolicyBook
+  readonly isCompared: boolean
+  /** Names of the policies for which smallest limits can be found. */
+  readonly raised: ReadonlySet<string>
+  readonly #proposed: PolicyReplay
+  readonly #current: PolicyReplay | undefined
+  readonly #unlimited: PolicyReplay | undefined
+  readonly #onDecision: SimulationOptions['onDecision']
+  #requests = 0
+
+  constructor(options: SimulationOptions) {
+    const { proposed, current, maxClients = DEFAULT_MAX_CLIENTS, maxKeys = DEFAULT_MAX_KEYS } = options
+    const { findsLimits = true, asPaths = false } = options
+    const { clock } = this
+    const replay = (policies: PolicyBook): PolicyReplay => new PolicyReplay({ policies, clock, maxKeys, asPaths })
+    this.clients = new ClientTable(maxClients)
+    this.proposed = proposed
+    this.isCompared = current !== undefined
+    this.#proposed = replay(proposed)
+    this.#current = current && replay(current)
+    const { book, raised } = findsLimits ? raisedBook(proposed) : { book: undefined, raised: new Set<string>() }
+    this.raised = raised
+    this.#unlimited = book && replay(book)
+    this.peaks = book && new PeakUsage()
+    this.#onDecision = options.onDecision
+  }
+
+  /** Number of requests that were replayed. */
+  get requests(): number {
+    return this.#requests
+  }
+
+  /** Counters that were evicted, over all sets of policies. */
+  get evictions(): number {
+    return [this.#proposed, this.#current, this.#unlimited].reduce((sum, replay) => sum + (replay?.evictions ?? 0), 0)
+  }
+
+  /** Decides one request, and counts it. */
+  replay(entry: LogEntry): void {
+    const { clients, series } = this
+    const nowMs = this.clock.follow(entry.timeMs)
+    const index = clients.place(entry.clientId)
+    // The name in the table is a text of its own, whose hash is known.
+    if (index !== OTHERS) entry.clientId = clients.nameOf(index)
+    const place = series.placeOf(nowMs)
+    this.#requests += 1
+    if (this.#requests % SWEEP_EVERY === 0) this.#sweep()
+    this.#count(index, place, COLUMN.requests)
+    const result = this.#proposed.decide(entry)
+    this.#onDecision?.(entry, result)
+    if (result === undefined) this.#policyCounts(this.proposed.find(entry.clientId, entry.route).name).undecided += 1
+    else this.#countResult(result, index, place, entry.clientId)
+    if (this.#current !== undefined) this.#compare(result, this.#current.decide(entry), index, place)
+    if (this.#unlimited !== undefined) {
+      const unlimited = this.#unlimited.decide(entry)
+      if (unlimited !== undefined && this.raised.has(unlimited.policy.name)) this.peaks?.note(unlimited, index)
+    }
+  }
+
+  close(): void {
+    for (const replay of [this.#proposed, this.#current, this.#unlimited]) replay?.close()
+  }
+
+  #countResult({ policy, decision, allowed, isShadowDenied }: CheckResult, index: number, place: number, clientId: string): void {
+    const counts = this.#policyCounts(policy.name)
+    counts.requests += 1
+    if (allowed && !isShadowDenied) return
+    const nowMs = this.clock.now()
+    counts.rule(decision.rule).deny(index, nowMs, isShadowDenied)
+    this.#count(index, place, isShadowDenied ? COLUMN.shadowDenied : COLUMN.denied)
+    if (!isShadowDenied) this.clients.noteDenial(index, clientId, nowMs)
+  }
+
+  /** A request that one of the two cannot decide is not compared. */
+  #compare(after: CheckResult | undefined, before: CheckResult | undefined, index: number, place: number): void {
+    if (after === undefined || before === undefined) return
+    if (!before.allowed) this.#count(index, place, COLUMN.deniedBefore)
+    if (before.allowed === after.allowed) return
+    this.#count(index, place, before.allowed ? COLUMN.newlyDenied : COLUMN.newlyAllowed)
+  }
+
+  #count(index: number, place: number, column: number): void {
+    this.clients.add(index, column)
+    this.series.add(place, column)
+  }
+
+  #policyCounts(name: string): PolicyCounts {
+    let counts = this.policies.get(name)
+    if (counts === undefined) {
+      counts = new PolicyCounts(name)
+      this.policies.set(name, counts)
+    }
+    return counts
+  }
+
+  #sweep(): void {
+    for (const replay of [this.#proposed, this.#current, this.#unlimited]) replay?.sweep()
+  }
+}
