@@ -76,7 +76,6 @@ export const ROUTES = {
   watchEvents: ['GET', '/v1/events'],
   getMetrics: ['GET', '/metrics'],
   getOpenapi: ['GET', '/openapi.json'],
-  getDocs: ['GET', '/docs'],
   signIn: ['POST', '/v1/session'],
   getSession: ['GET', '/v1/session'],
   signOut: ['DELETE', '/v1/session'],
@@ -340,10 +339,6 @@ export interface Operations {
   }
   /** The description of this API */
   readonly getOpenapi: {
-    readonly data: unknown
-  }
-  /** The description of this API, as a page */
-  readonly getDocs: {
     readonly data: unknown
   }
   /** Sign in to the dashboard */
