@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
 import { startRedis } from '../servers/redis-server.mjs'
+import { startSluice } from '../servers/sluice-service.mjs'
 import { startUpstashFront } from '../servers/upstash-front.mjs'
 import { runInChromium } from './browser.mjs'
 import { bundlePortable } from './bundle.mjs'
@@ -116,8 +117,13 @@ const chosen = RUNTIMES.filter((name) => only?.some((part) => name.toLowerCase()
 const portable = await bundlePortable()
 const redis = await startRedis()
 const front = await startUpstashFront(redis.port)
+const service = await startSluice()
 /** @param {string} prefix */
-const settingsOf = (prefix) => ({ seed, steps, upstash: { url: front.url, token: front.token, prefix } })
+const settingsOf = (prefix) => ({
+  ...{ seed, steps },
+  upstash: { url: front.url, token: front.token, prefix },
+  service: { url: service.url, key: service.key, prefix },
+})
 
 console.log(`SEED=${seed}`)
 for (const name of chosen) {
@@ -128,7 +134,7 @@ for (const name of chosen) {
   } else if (name === 'Chromium') {
     let version = ''
     const run = async () => {
-      const ran = await runInChromium(portable.text, { seed, steps })
+      const ran = await runInChromium(portable.text, { seed, steps, service: settingsOf(name).service })
       version = ran.version
       return ran.outcome
     }
@@ -155,6 +161,7 @@ for (const name of chosen) {
   }
 }
 
+await service.remove()
 await front.end()
 await redis.stop()
 portable.remove()

@@ -7,6 +7,7 @@ import { build } from 'esbuild'
 import { createLimiter, dumpStore, memoryStore } from 'sluice'
 import { everyRule } from 'sluice/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type SluiceService, startSluice } from '../servers/sluice-service.mjs'
 import { startWorker, whyNoWorkerd } from '../servers/workerd-server.mjs'
 import { runInChromium } from './browser.mjs'
 import { bundlePortable } from './bundle.mjs'
@@ -14,29 +15,39 @@ import { runInWorkerd } from './workerd.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const whyNot = whyNoWorkerd()
-const { exports } = JSON.parse(readFileSync(`${root}packages/sluice/package.json`, 'utf8'))
-/** The memcached store has a client of its own, over the sockets of Node. */
-const NEEDS_NODE = './memcached'
-const doors = Object.keys(exports)
-  .filter((door) => !door.endsWith('.json') && door !== NEEDS_NODE)
-  .map((door) => `sluice${door.slice(1)}`)
+
+/** Doors for runtimes with modules of Node: sockets, diagnostics channels, node:http. */
+const NEEDS_NODE = ['sluice/memcached', 'sluice/tracing', 'sluice-client/node']
+const doors = ['sluice', 'client'].flatMap((folder) => {
+  const { name, exports } = JSON.parse(readFileSync(`${root}packages/${folder}/package.json`, 'utf8'))
+  return Object.keys(exports)
+    .filter((door) => !door.endsWith('.json'))
+    .map((door) => `${name}${door.slice(1)}`)
+    .filter((door) => !NEEDS_NODE.includes(door))
+})
 
 describe('the portable tests', () => {
   const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
   let bundle: Awaited<ReturnType<typeof bundlePortable>>
+  let running: SluiceService
+  const service = (prefix: string) => ({ url: running.url, key: running.key, prefix })
   beforeAll(async () => {
     bundle = await bundlePortable()
+    running = await startSluice()
   })
-  afterAll(() => bundle?.remove())
+  afterAll(async () => {
+    bundle?.remove()
+    await running?.remove()
+  })
 
   test('in Chromium', async () => {
-    const { outcome } = await runInChromium(bundle.text, { seed, steps: 20 })
+    const { outcome } = await runInChromium(bundle.text, { seed, steps: 20, service: service('Chromium') })
     expect(outcome.failed, `SEED=${seed}`).toEqual([])
     expect(outcome.passed).toBeGreaterThan(500)
   })
 
   test.skipIf(whyNot !== '')(`in workerd${whyNot && `, skipped: ${whyNot}`}`, async () => {
-    const { passed, failed } = await runInWorkerd(bundle.file, { seed, steps: 20 })
+    const { passed, failed } = await runInWorkerd(bundle.file, { seed, steps: 20, service: service('workerd') })
     expect(failed, `SEED=${seed}`).toEqual([])
     expect(passed).toBeGreaterThan(500)
   })
@@ -50,7 +61,7 @@ test.each(doors)('%s imports nothing of Node, and nothing of others', async (doo
   expect(warnings).toEqual([])
   const [{ imports, inputs }] = Object.values(metafile.outputs)
   expect(imports).toEqual([])
-  expect(Object.keys(inputs).filter((file) => file !== '<stdin>' && !file.includes('packages/sluice/dist/'))).toEqual([])
+  expect(Object.keys(inputs).filter((file) => file !== '<stdin>' && !/packages\/(sluice|client)\/dist\//.test(file))).toEqual([])
 })
 
 test.skipIf(whyNot !== '')('workerd allows everything that is made outside of a handler: no timer, no random value', async () => {

@@ -2,22 +2,10 @@
 // Invariant: an answer of another form is an error of the client, never a wrong value.
 
 import { ClientError, type Problem } from './client-error.ts'
-import { type OperationId, type Operations, ROUTES } from './contract/operations.ts'
+import { addressOf, type DataOf, type RequestOf } from './contract/address.ts'
+import { type OperationId, ROUTES } from './contract/operations.ts'
 import type { HttpAnswer } from './transport/connection.ts'
 import type { Transport } from './transport/transport.ts'
-
-/** Everything that an operation takes. Parts whose fields are all optional may be left out. */
-export type RequestOf<Id extends OperationId> = Partial<Omit<Operations[Id], 'data'>>
-
-export type DataOf<Id extends OperationId> = Operations[Id]['data']
-
-/** Parts of any request. */
-interface Parts {
-  readonly path?: Readonly<Record<string, string>>
-  readonly query?: Readonly<Record<string, string | number | undefined>>
-  readonly header?: Readonly<Record<string, string | undefined>>
-  readonly body?: unknown
-}
 
 export class Caller {
   readonly #transport: Transport
@@ -28,12 +16,12 @@ export class Caller {
 
   /** Calls an operation. `read` turns the `data` of the answer into the result. */
   async ask<Id extends OperationId, T>(id: Id, request: RequestOf<Id>, read: (data: DataOf<Id>) => T): Promise<T> {
-    const { path, query, header, body } = request as Parts
-    const [method, pattern] = ROUTES[id]
-    const filled = filledPath(pattern, path) + queryText(query)
+    const { header, body } = request as {
+      readonly header?: Readonly<Record<string, string | undefined>>
+      readonly body?: unknown
+    }
     const answer = await this.#transport.ask({
-      method,
-      path: filled,
+      ...addressOf(id, request),
       ...(header !== undefined && { headers: given(header) }),
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
@@ -90,17 +78,7 @@ function parsed({ status, body }: HttpAnswer): { readonly meta: object; readonly
   throw new ClientError('ERR_ANSWER', message, { status, mayHaveHappened: status < 300 || status >= 500 })
 }
 
-/** Puts values in the place of `{name}`. */
-function filledPath(pattern: string, values: Parts['path'] = {}): string {
-  return pattern.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''))
-}
-
-function queryText(values: Parts['query'] = {}): string {
-  const query = new URLSearchParams(given(values) as Record<string, string>).toString()
-  return query === '' ? '' : `?${query}`
-}
-
-/** Returns the entries that have a value. */
-function given<T>(values: Readonly<Record<string, T | undefined>>): Record<string, T> {
-  return Object.fromEntries(Object.entries(values).filter((entry): entry is [string, T] => entry[1] !== undefined))
+/** Returns the fields that have a value. */
+function given(header: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(header).filter((entry): entry is [string, string] => entry[1] !== undefined))
 }

@@ -43,10 +43,10 @@ export function clientContract({ document, limits, codes }) {
 
 /** @param {Document} document */
 function shapes({ components }) {
+  // Types instead of interfaces: a rule is a record of options for programs that do not know each algorithm.
   const written = Object.entries(components.schemas).map(([name, schema]) => {
     const says = comment(schema.description, '')
-    if (schema.type !== 'object' || schema.properties === undefined) return `${says}export type ${name} = ${typeOf(schema, '')}`
-    return `${says}export interface ${name} ${bodyOf(schema, '')}`
+    return `${says}export type ${name} = ${typeOf(schema, '')}`
   })
   return `${HEAD}// Shapes of requests and answers, as JSON has them.\n\n${written.join('\n\n')}\n`
 }

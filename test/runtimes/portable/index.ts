@@ -1,6 +1,7 @@
 // The portable tests: bundled once, and run in every runtime.
 
 import { CollectedTests, type Outcome } from '../collected-tests.ts'
+import { clientTests } from './client.ts'
 import { middlewareTests } from './middleware.ts'
 import { storeTests } from './stores.ts'
 import { waitingTests } from './waiting.ts'
@@ -14,6 +15,8 @@ export interface PortableSettings {
   readonly steps: number
   /** Upstash's REST API before a Redis. Without it the Redis store is not tested. */
   readonly upstash?: { readonly url: string; readonly token: string; readonly prefix: string }
+  /** A service with an admin key. Names of clients and policies begin with the prefix. Without it the client is not tested. */
+  readonly service?: { readonly url: string; readonly key: string; readonly prefix: string }
 }
 
 export interface PortableContext extends PortableSettings {
@@ -27,5 +30,6 @@ export function runPortable(settings: PortableSettings): Promise<Outcome> {
   storeTests(context)
   middlewareTests(context)
   waitingTests(context)
+  clientTests(context)
   return runner.run()
 }

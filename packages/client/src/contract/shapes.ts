@@ -2,7 +2,7 @@
 // Shapes of requests and answers, as JSON has them.
 
 /** The request failed. */
-export interface Failure {
+export type Failure = {
   readonly meta: {
     /** For people: the problem, the value, and the expected form. */
     readonly message: string
@@ -19,7 +19,7 @@ export interface Failure {
   readonly data: null
 }
 
-export interface Readiness {
+export type Readiness = {
   /** `degraded`: the store does not answer, and the fallback decides. */
   readonly state: 'ready' | 'degraded' | 'starting' | 'draining' | 'store-down'
   readonly store: 'memory' | 'redis' | 'postgres' | 'sqlite'
@@ -27,7 +27,7 @@ export interface Readiness {
   readonly records: 'kept' | 'lost'
 }
 
-export interface Check {
+export type Check = {
   /** The client to count. */
   readonly client_id: string
   /** The route that is requested. */
@@ -36,7 +36,7 @@ export interface Check {
   readonly cost?: number | undefined
 }
 
-export interface Answer {
+export type Answer = {
   readonly status: 'Allow' | 'Deny'
   /** The limit of the rule that decided. */
   readonly limit: number
@@ -54,11 +54,11 @@ export interface Answer {
   readonly retry_after_ms?: number | null | undefined
 }
 
-export interface Batch {
+export type Batch = {
   readonly checks: readonly Check[]
 }
 
-export interface CheckError {
+export type CheckError = {
   readonly status: 'Error'
   /** A code for programs, if it was not the store that failed. */
   readonly error?: string | undefined
@@ -66,11 +66,11 @@ export interface CheckError {
   readonly message: string
 }
 
-export interface BatchAnswer {
+export type BatchAnswer = {
   readonly results: readonly (Answer | CheckError)[]
 }
 
-export interface Reserve {
+export type Reserve = {
   /** The client to count. */
   readonly client_id: string
   /** The route that is requested. */
@@ -87,7 +87,7 @@ export interface Reserve {
   readonly expired?: 'charge' | 'release' | undefined
 }
 
-export interface Reserved {
+export type Reserved = {
   readonly status: 'Allow' | 'Deny'
   /** The limit of the rule that decided. */
   readonly limit: number
@@ -111,14 +111,14 @@ export interface Reserved {
   readonly expires_at?: string | null | undefined
 }
 
-export interface Settle {
+export type Settle = {
   /** The `token` of a reserve. Only the API key that reserved can use it, or a key that replaced it by a rotation. */
   readonly token: string
   /** Units that were used: by rule name, or one number for every held rule. A rule that is not named is charged what it holds. */
   readonly used?: number | Readonly<Record<string, number>> | undefined
 }
 
-export interface Settled {
+export type Settled = {
   readonly client_id: string
   readonly route: string
   /** The policy for this client and route now. */
@@ -127,26 +127,26 @@ export interface Settled {
   readonly used: Readonly<Record<string, number>>
 }
 
-export interface Cancel {
+export type Cancel = {
   /** The `token` of a reserve. Only the API key that reserved can use it, or a key that replaced it by a rotation. */
   readonly token: string
 }
 
-export interface Cancelled {
+export type Cancelled = {
   readonly client_id: string
   readonly route: string
   /** The policy for this client and route now. */
   readonly policy: string
 }
 
-export interface Extend {
+export type Extend = {
   /** The `token` of a reserve. Only the API key that reserved can use it, or a key that replaced it by a rotation. */
   readonly token: string
   /** Time from now until the hold expires, at most 7d. */
   readonly ttl: number | string
 }
 
-export interface Extended {
+export type Extended = {
   readonly client_id: string
   readonly route: string
   /** The policy for this client and route now. */
@@ -155,7 +155,7 @@ export interface Extended {
   readonly expires_at: string | null
 }
 
-export interface Refund {
+export type Refund = {
   /** The client to count. */
   readonly client_id: string
   /** The route that is requested. */
@@ -164,7 +164,7 @@ export interface Refund {
   readonly cost?: number | undefined
 }
 
-export interface Counted {
+export type Counted = {
   readonly client_id: string
   readonly route: string
   readonly policy: string
@@ -172,7 +172,7 @@ export interface Counted {
   readonly used: number
 }
 
-export interface RuleUsage {
+export type RuleUsage = {
   readonly name: string
   readonly limit: number
   readonly used: number
@@ -182,7 +182,7 @@ export interface RuleUsage {
   readonly retry_after_ms: number | null
 }
 
-export interface Usage {
+export type Usage = {
   readonly client_id: string
   readonly route: string
   /** The policy for this client and route. */
@@ -201,14 +201,14 @@ export interface Usage {
   readonly fallback?: 'local' | 'allow' | 'deny' | undefined
 }
 
-export interface Counter {
+export type Counter = {
   /** The client to count. */
   readonly client_id: string
   /** The route that is requested. */
   readonly route: string
 }
 
-export interface SetCount {
+export type SetCount = {
   /** The client to count. */
   readonly client_id: string
   /** The route that is requested. */
@@ -218,7 +218,7 @@ export interface SetCount {
   readonly rule?: string | undefined
 }
 
-export interface OpenHolds {
+export type OpenHolds = {
   readonly client_id: string
   /** The list has the holds that the answering instance opened and has not seen the end of. Stores cannot list holds. */
   readonly known_by: 'instance'
@@ -238,12 +238,12 @@ export interface OpenHolds {
   }[]
 }
 
-export interface CancelHold {
+export type CancelHold = {
   /** The id of a hold in the list. It is not the token. */
   readonly id: string
 }
 
-export interface CancelledHold {
+export type CancelledHold = {
   readonly client_id: string
   readonly route: string
   /** The policy for this client and route now. */
@@ -254,7 +254,7 @@ export interface CancelledHold {
   readonly granted: Readonly<Record<string, number>>
 }
 
-export interface FixedWindowRule {
+export type FixedWindowRule = {
   readonly algorithm: 'fixed-window'
   /** Units that a window lets through. */
   readonly limit: number
@@ -270,7 +270,7 @@ export interface FixedWindowRule {
   readonly name?: string | undefined
 }
 
-export interface SlidingLogRule {
+export type SlidingLogRule = {
   readonly algorithm: 'sliding-log'
   /** Units that any window lets through. */
   readonly limit: number
@@ -280,7 +280,7 @@ export interface SlidingLogRule {
   readonly name?: string | undefined
 }
 
-export interface SlidingWindowRule {
+export type SlidingWindowRule = {
   readonly algorithm: 'sliding-window'
   /** Units that a window should let through. */
   readonly limit: number
@@ -294,7 +294,7 @@ export interface SlidingWindowRule {
   readonly name?: string | undefined
 }
 
-export interface TokenBucketRule {
+export type TokenBucketRule = {
   readonly algorithm: 'token-bucket'
   /** Tokens that the bucket holds: the largest burst. */
   readonly capacity: number
@@ -308,7 +308,7 @@ export interface TokenBucketRule {
   readonly name?: string | undefined
 }
 
-export interface GcraRule {
+export type GcraRule = {
   readonly algorithm: 'gcra'
   /** Units that a period lets through in the long run. */
   readonly limit: number
@@ -320,7 +320,7 @@ export interface GcraRule {
   readonly name?: string | undefined
 }
 
-export interface LeakyBucketRule {
+export type LeakyBucketRule = {
   readonly algorithm: 'leaky-bucket'
   /** Units that the bucket holds before it overflows. */
   readonly capacity: number
@@ -332,7 +332,7 @@ export interface LeakyBucketRule {
   readonly name?: string | undefined
 }
 
-export interface CalendarWindowRule {
+export type CalendarWindowRule = {
   readonly algorithm: 'calendar-window'
   /** Units that a window lets through. */
   readonly limit: number
@@ -346,7 +346,7 @@ export interface CalendarWindowRule {
   readonly name?: string | undefined
 }
 
-export interface ConcurrencyRule {
+export type ConcurrencyRule = {
   readonly algorithm: 'concurrency'
   /** Places that can be held at once. */
   readonly limit: number
@@ -358,24 +358,22 @@ export interface ConcurrencyRule {
 
 export type Rule = string | FixedWindowRule | SlidingLogRule | SlidingWindowRule | TokenBucketRule | GcraRule | LeakyBucketRule | CalendarWindowRule | ConcurrencyRule
 
-export type Rules = Rule | readonly Rule[]
-
-export interface Policy {
+export type Policy = {
   readonly name: string
-  readonly client?: string | undefined
-  readonly route?: string | undefined
+  readonly client: string
+  readonly route: string
   /** enforce (default): decides. shadow: counts and reports, and denies nothing. off: counts nothing. */
-  readonly mode?: 'enforce' | 'shadow' | 'off' | undefined
+  readonly mode: 'enforce' | 'shadow' | 'off'
   /** route (default): each client has the limit on each route. policy: each client has it over all routes of the policy. If clients choose their routes, as behind a proxy, only policy limits a client. */
-  readonly scope?: 'route' | 'policy' | undefined
-  readonly rules: Rules
+  readonly scope: 'route' | 'policy'
+  readonly rules: readonly Rule[]
   /** The source of the policy. */
   readonly source: 'built-in' | 'api' | 'file'
   /** Changes when the policy changes. For `If-Match`, including the quotes. */
   readonly etag: string
 }
 
-export interface PolicyPage {
+export type PolicyPage = {
   readonly policies: readonly Policy[]
   /** Number of policies that match the search, on all pages. */
   readonly total: number
@@ -383,7 +381,9 @@ export interface PolicyPage {
   readonly next: string | null
 }
 
-export interface PolicySpec {
+export type Rules = Rule | readonly Rule[]
+
+export type PolicySpec = {
   readonly name?: string | undefined
   readonly client?: string | undefined
   readonly route?: string | undefined
@@ -394,7 +394,7 @@ export interface PolicySpec {
   readonly rules: Rules
 }
 
-export interface Key {
+export type Key = {
   readonly id: string
   readonly name: string
   readonly scopes: readonly ('check' | 'read' | 'admin')[]
@@ -404,29 +404,29 @@ export interface Key {
   readonly last_used_at: string | null
 }
 
-export interface KeyList {
+export type KeyList = {
   readonly keys: readonly Key[]
 }
 
-export interface NewKey {
+export type NewKey = {
   readonly name: string
   readonly scopes: readonly ('check' | 'read' | 'admin')[]
   readonly expires_at?: string | undefined
 }
 
-export interface KeyWithSecret {
+export type KeyWithSecret = {
   readonly key: Key
   /** Shown only once, and not stored. */
   readonly secret: string
 }
 
-export interface Rotation {
+export type Rotation = {
   /** Seconds for which the replaced key stays valid. */
   readonly grace_in_second?: number | undefined
   readonly expires_at?: string | undefined
 }
 
-export interface AuditEntry {
+export type AuditEntry = {
   readonly time: string
   /** The id of the key that was used, or another actor such as `cli`. */
   readonly actor: string
@@ -438,13 +438,13 @@ export interface AuditEntry {
   readonly address?: string | undefined
 }
 
-export interface AuditPage {
+export type AuditPage = {
   readonly entries: readonly AuditEntry[]
   /** The cursor of the next page; null on the last. */
   readonly next: string | null
 }
 
-export interface RecordNames {
+export type RecordNames = {
   readonly count: number
   /** The first 100: a policy by its name, a key by its id. */
   readonly names: readonly {
@@ -453,7 +453,7 @@ export interface RecordNames {
   }[]
 }
 
-export interface Records {
+export type Records = {
   /** `lost`: The store lacks changes of policies and keys that an instance has seen. No changes are accepted until a restore. */
   readonly state: 'kept' | 'lost'
   /** Time when the loss was noticed; null if nothing is lost. */
@@ -467,12 +467,12 @@ export interface Records {
   readonly unreadable: RecordNames
 }
 
-export interface Restore {
+export type Restore = {
   /** Report the plan without doing it. */
   readonly dry_run?: boolean | undefined
 }
 
-export interface Restored {
+export type Restored = {
   /** `lost`: The store lacks changes of policies and keys that an instance has seen. No changes are accepted until a restore. */
   readonly state: 'kept' | 'lost'
   readonly dry_run: boolean
@@ -516,7 +516,7 @@ export interface Restored {
   readonly exact: boolean
 }
 
-export interface Stats {
+export type Stats = {
   /** The first second of the series, in seconds since the epoch. */
   readonly from: number
   /** Length of the series in seconds. */
@@ -546,7 +546,7 @@ export interface Stats {
   }
 }
 
-export interface Top {
+export type Top = {
   readonly by: 'denied' | 'allowed'
   readonly clients: readonly {
     readonly client_id: string
@@ -561,7 +561,7 @@ export interface Top {
   readonly unlisted_at_most: number
 }
 
-export interface CheckEvent {
+export type CheckEvent = {
   readonly time: string
   readonly client_id: string
   readonly route: string
@@ -584,32 +584,32 @@ export interface CheckEvent {
   readonly skipped: number
 }
 
-export interface DroppedEvents {
+export type DroppedEvents = {
   /** Number of events that were dropped because this connection was too slow. */
   readonly count: number
 }
 
-export interface SessionKey {
+export type SessionKey = {
   readonly id: string
   readonly name: string
   readonly scopes: readonly ('check' | 'read' | 'admin')[]
 }
 
-export interface Session {
+export type Session = {
   /** The key of the session; null if nobody is signed in. */
   readonly key: SessionKey | null
   /** True if users must sign in. */
   readonly keys_required: boolean
 }
 
-export interface Histogram {
+export type Histogram = {
   /** Upper bounds in seconds, ascending. */
   readonly bounds: readonly number[]
   /** Counts since the start: one for each bound, and one for values above all bounds. Not cumulative. */
   readonly counts: readonly number[]
 }
 
-export interface Status {
+export type Status = {
   readonly version: string
   readonly state: 'starting' | 'ready' | 'draining'
   readonly started_at: string

@@ -1,4 +1,6 @@
-// Calls the service's public API and unwraps the envelope. Failures become an ApiError with the service's own message.
+// Calls operations of the service's public API and unwraps the envelope. Failures become an ApiError with the service's own message.
+
+import { addressOf, type DataOf, type OperationId, type RequestOf } from 'sluice-client/contract'
 
 export interface Problem {
   /** Path of the wrong value, such as `rules[0].limit`. Empty for the whole request. */
@@ -30,12 +32,6 @@ interface Envelope {
   readonly data: unknown
 }
 
-export interface CallOptions {
-  readonly body?: unknown
-  readonly headers?: Readonly<Record<string, string>>
-  readonly signal?: AbortSignal
-}
-
 let onSignedOut = (): void => {}
 
 /** Registers the callback for a lost session. */
@@ -43,12 +39,22 @@ export function whenSignedOut(callback: () => void): void {
   onSignedOut = callback
 }
 
-export async function call<T>(method: string, path: string, { body, headers = {}, signal }: CallOptions = {}): Promise<T> {
+/** Header fields. The contract has no fields with keys, which every operation takes. */
+type Headers = Readonly<Record<string, string | undefined>>
+
+/** Calls an operation. Returns the `data` of its answer. */
+export async function call<Id extends OperationId>(
+  id: Id,
+  request: RequestOf<Id> & { readonly header?: Headers } = {},
+  signal?: AbortSignal,
+): Promise<DataOf<Id>> {
+  const { body, header = {} } = request as { readonly body?: unknown; readonly header?: Readonly<Record<string, string>> }
+  const { method, path } = addressOf(id, request)
   let response: Response
   try {
     response = await fetch(path, {
       method,
-      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...header },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal && { signal }),
     })
@@ -57,15 +63,13 @@ export async function call<T>(method: string, path: string, { body, headers = {}
     throw new ApiError(0, 'ERR_UNREACHABLE', 'The service cannot be reached. Is it running?')
   }
   const envelope = (await response.json().catch(() => undefined)) as Envelope | undefined
-  if (response.ok && envelope !== undefined) return envelope.data as T
+  if (response.ok && envelope !== undefined) return envelope.data as DataOf<Id>
   if (response.status === 401) onSignedOut()
   const { message = `The service answered ${response.status}.`, error = 'ERR_UNKNOWN', problems } = envelope?.meta ?? {}
   throw new ApiError(response.status, error, message, problems)
 }
 
-export const get = <T>(path: string, signal?: AbortSignal): Promise<T> => call<T>('GET', path, signal && { signal })
-
-/** Adds a query to a path. Undefined and empty values are left out. */
+/** Adds a query to the path of a page. Undefined and empty values are left out. */
 export function withQuery(path: string, query: Readonly<Record<string, string | number | undefined>>): string {
   const pairs = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
   return pairs.length === 0 ? path : `${path}?${new URLSearchParams(pairs.map(([name, value]) => [name, String(value)]))}`

@@ -1,6 +1,7 @@
 // Reads the service's event feed while a page shows it.
 
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { addressOf } from 'sluice-client/contract'
 import type { CheckEvent } from './answers.ts'
 import { askSession } from './session.ts'
 
@@ -23,7 +24,7 @@ export function useFeed(onEvents: (events: readonly CheckEvent[]) => void): bool
       latest.current(events)
     }
     const open = () => {
-      source = new EventSource('/v1/events')
+      source = new EventSource(addressOf('watchEvents').path)
       source.addEventListener('open', () => setOpen(true))
       source.addEventListener('error', () => {
         setOpen(false)

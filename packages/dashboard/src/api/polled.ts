@@ -1,7 +1,8 @@
 // Repeats a request while a page is visible. If a request fails, the last answer stays in view.
 
-import { useEffect, useState } from 'preact/hooks'
-import { type ApiError, get } from './call.ts'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { addressOf, type DataOf, type OperationId, type RequestOf } from 'sluice-client/contract'
+import { type ApiError, call } from './call.ts'
 
 export interface Polled<T> {
   /** Undefined until the first answer. */
@@ -12,10 +13,17 @@ export interface Polled<T> {
   readonly again: () => void
 }
 
-/** Requests `path` now and every `everyMs`. Pauses while the page is hidden. An undefined path sends nothing. */
-export function usePolled<T>(path: string | undefined, everyMs: number): Polled<T> {
-  const [answer, setAnswer] = useState<{ path?: string; data?: T; error?: ApiError }>({})
+/** Calls an operation now and every `everyMs`. Pauses while the page is hidden. An undefined request sends nothing. */
+export function usePolled<Id extends OperationId>(
+  id: Id,
+  request: RequestOf<Id> | undefined,
+  everyMs: number,
+): Polled<DataOf<Id>> {
+  const [answer, setAnswer] = useState<{ data?: DataOf<Id>; error?: ApiError }>({})
   const [turn, setTurn] = useState(0)
+  const latest = useRef(request)
+  latest.current = request
+  const path = request && addressOf(id, request).path
   useEffect(() => {
     if (path === undefined) return
     const stop = new AbortController()
@@ -24,8 +32,8 @@ export function usePolled<T>(path: string | undefined, everyMs: number): Polled<
       clearTimeout(timer)
       if (document.hidden) return
       try {
-        const data = await get<T>(path, stop.signal)
-        if (!stop.signal.aborted) setAnswer({ path, data })
+        const data = await call(id, latest.current, stop.signal)
+        if (!stop.signal.aborted) setAnswer({ data })
       } catch (error) {
         if (!stop.signal.aborted) setAnswer((before) => ({ ...before, error: error as ApiError }))
       }
@@ -38,6 +46,6 @@ export function usePolled<T>(path: string | undefined, everyMs: number): Polled<
       clearTimeout(timer)
       document.removeEventListener('visibilitychange', ask)
     }
-  }, [path, everyMs, turn])
+  }, [id, path, everyMs, turn])
   return { data: answer.data, error: answer.error, again: () => setTurn((before) => before + 1) }
 }

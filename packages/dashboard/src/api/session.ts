@@ -2,7 +2,7 @@
 
 import { computed, signal } from '@preact/signals'
 import type { SessionAnswer, SessionKey } from './answers.ts'
-import { ApiError, call, get, whenSignedOut } from './call.ts'
+import { ApiError, call, whenSignedOut } from './call.ts'
 
 export type Session =
   | { readonly status: 'asking' }
@@ -21,7 +21,7 @@ whenSignedOut(() => {
 
 export async function askSession(): Promise<void> {
   try {
-    take(await get<SessionAnswer>('/v1/session'))
+    take(await call('getSession'))
   } catch (error) {
     // A failed request does not end a session. Only an answer of the service does.
     if (session.value.status !== 'in') session.value = { status: 'unreachable', message: (error as ApiError).message }
@@ -32,11 +32,11 @@ export async function askSession(): Promise<void> {
 export async function signIn(apiKey: string): Promise<void> {
   // A text that cannot stand in a header cannot be a key.
   if (!/^[\x21-\x7e]+$/.test(apiKey)) throw new ApiError(401, 'ERR_UNAUTHENTICATED', 'what was typed cannot be an API key')
-  take(await call<SessionAnswer>('POST', '/v1/session', { headers: { 'api-key': apiKey } }))
+  take(await call('signIn', { header: { 'api-key': apiKey } }))
 }
 
 export async function signOut(): Promise<void> {
-  take(await call<SessionAnswer>('DELETE', '/v1/session'))
+  take(await call('signOut'))
 }
 
 function take({ key, keys_required }: SessionAnswer): void {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { StatsAnswer } from '../api/answers.ts'
+import type { Stats } from '../api/answers.ts'
 import { bucketed } from './buckets.ts'
 
-function statsFrom(from: number, allowed: readonly number[]): StatsAnswer {
+function statsFrom(from: number, allowed: readonly number[]): Stats {
   const nothing = allowed.map(() => 0)
   const since_start = { started_at: '', allowed: 0, denied: 0, shadow_denied: 0, errors: 0 }
   return {

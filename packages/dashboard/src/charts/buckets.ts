@@ -1,6 +1,6 @@
 // Groups counts by the second into the steps that a chart shows.
 
-import { OUTCOMES, type Outcome, type StatsAnswer } from '../api/answers.ts'
+import { OUTCOMES, type Outcome, type Stats } from '../api/answers.ts'
 
 export interface Buckets extends Readonly<Record<Outcome, readonly number[]>> {
   /** Start of each step, in seconds since the epoch. */
@@ -12,7 +12,7 @@ export interface Buckets extends Readonly<Record<Outcome, readonly number[]>> {
  * Groups by steps that begin at multiples of `stepSeconds`, so that steps do not shift between answers.
  * Leaves out the current second and steps that the answer covers only in part.
  */
-export function bucketed(stats: StatsAnswer, stepSeconds: number): Buckets {
+export function bucketed(stats: Stats, stepSeconds: number): Buckets {
   const end = stats.from + stats.seconds - 1
   const first = Math.ceil(stats.from / stepSeconds) * stepSeconds
   const count = Math.max(0, Math.floor((end - first) / stepSeconds))

@@ -1,6 +1,5 @@
 // A notice on all pages while the store lacks policies or keys that an instance has seen. It shows the facts and the command to run.
 
-import type { RecordsAnswer } from '../api/answers.ts'
 import { usePolled } from '../api/polled.ts'
 import { session } from '../api/session.ts'
 import { fullTime } from '../words/time-text.ts'
@@ -10,7 +9,7 @@ const EVERY_MS = 5000
 export function RecordsBanner() {
   // Without a session the service would refuse the request.
   const isIn = session.value.status === 'in'
-  const { data } = usePolled<RecordsAnswer>(isIn ? '/v1/records' : undefined, EVERY_MS)
+  const { data } = usePolled('getRecords', isIn ? {} : undefined, EVERY_MS)
   if (!isIn || data === undefined || data.state === 'kept') return null
   const { since, known_changes, found_changes, known_by } = data
   return (

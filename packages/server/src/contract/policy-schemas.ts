@@ -1,7 +1,7 @@
 // Schemas of requests and responses about policies.
 
-import Type, { type TSchema } from 'typebox'
-import { type PolicySpec, PolicySpecSchema } from '../policies/policy-schema.ts'
+import Type from 'typebox'
+import { type PolicySpec, PolicySpecSchema, type RuleSpec } from '../policies/policy-schema.ts'
 import { LIMITS } from './limits.ts'
 import { Cursor, Next, named, strict } from './schemas.ts'
 
@@ -10,15 +10,9 @@ const { name: PolicyName, rules, ...properties } = PolicySpecSchema.properties
 
 export { PolicyName }
 
-/** The rules of a policy, with a name for each form, so that the document has each form once. */
-function namedRules(): TSchema {
-  const forms = (rules as unknown as { readonly anyOf: readonly RuleForm[] }).anyOf
-  const list = forms.find(({ type }) => type === 'array') as RuleForm
-  const one = forms
-    .filter((form) => form !== list)
-    .map((form) => (form.properties === undefined ? form : { ...form, ...named(ruleName(form.properties.algorithm)) }))
-  const Rule = { anyOf: one, ...named('Rule') }
-  return { ...rules, anyOf: [Rule, { ...list, items: Rule }], ...named('Rules') }
+interface RuleForm {
+  readonly type?: string
+  readonly properties?: { readonly algorithm: { readonly enum?: readonly string[]; readonly const?: string } }
 }
 
 /** `fixed-window` becomes `FixedWindowRule`. */
@@ -27,23 +21,37 @@ function ruleName(algorithm: { readonly enum?: readonly string[]; readonly const
   return `${words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join('')}Rule`
 }
 
-interface RuleForm {
-  readonly type?: string
-  readonly properties?: { readonly algorithm: { readonly enum?: readonly string[]; readonly const?: string } }
+const forms = (rules as unknown as { readonly anyOf: readonly RuleForm[] }).anyOf
+const list = forms.find(({ type }) => type === 'array') as RuleForm
+
+/** One rule. Each form has a name, so that the document has it once. */
+const Rule = {
+  anyOf: forms
+    .filter((form) => form !== list)
+    .map((form) => (form.properties === undefined ? form : { ...form, ...named(ruleName(form.properties.algorithm)) })),
+  ...named('Rule'),
 }
 
-const Rules = Type.Unsafe<PolicySpec['rules']>(namedRules())
+const RuleList = Type.Unsafe<(string | RuleSpec)[]>({ ...list, items: Rule })
+
+const Rules = Type.Unsafe<PolicySpec['rules']>({ ...rules, anyOf: [Rule, RuleList], ...named('Rules') })
 
 export const PolicyBody = Type.Object(
   { name: Type.Optional(PolicyName), ...properties, rules: Rules },
   { ...strict, ...named('PolicySpec') },
 )
 
+const { client, route, mode, scope } = properties
+
+/** Fields that every listed policy has. */
+const filledIn = Type.Required(Type.Object({ client, route, mode, scope })).properties
+
 export const PolicyView = Type.Object(
   {
     name: PolicyName,
     ...properties,
-    rules: Rules,
+    ...filledIn,
+    rules: RuleList,
     source: Type.Enum(['built-in', 'api', 'file'], { description: 'The source of the policy.' }),
     etag: Type.String({ description: 'Changes when the policy changes. For `If-Match`, including the quotes.' }),
   },

@@ -1,7 +1,8 @@
 // One client: its usage, live, the reasons of its denials, and the admin's actions.
 
 import { useState } from 'preact/hooks'
-import type { CheckEvent, PoliciesAnswer } from '../../api/answers.ts'
+import { LIMITS } from 'sluice-client/contract'
+import type { CheckEvent } from '../../api/answers.ts'
 import { withQuery } from '../../api/call.ts'
 import { useFeed } from '../../api/feed.ts'
 import { usePolled } from '../../api/polled.ts'
@@ -27,7 +28,7 @@ export function Client({ clientId }: { readonly clientId: string }) {
     const own = events.filter((event) => event.client_id === clientId)
     if (own.length > 0) setSeen((before) => [...own.toReversed(), ...before].slice(0, 200))
   })
-  const policies = usePolled<PoliciesAnswer>('/v1/policies?limit=1000', 60_000)
+  const policies = usePolled('listPolicies', { query: { limit: LIMITS.mostListed } }, 60_000)
   const routes = distinct(
     [
       ...(asked === '' ? [] : [asked]),

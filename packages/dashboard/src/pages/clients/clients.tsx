@@ -1,7 +1,7 @@
 // The clients page: the busiest clients, the most denied clients, and the details of one.
 
 import { useState } from 'preact/hooks'
-import type { TopAnswer } from '../../api/answers.ts'
+import type { Top } from '../../api/answers.ts'
 import { withQuery } from '../../api/call.ts'
 import { usePolled } from '../../api/polled.ts'
 import { AskFailed } from '../../controls/ask-failed.tsx'
@@ -22,8 +22,8 @@ export function Clients() {
 
 function ClientSearch() {
   const [text, setText] = useState('')
-  const denied = usePolled<TopAnswer>(withQuery('/v1/top', { by: 'denied', limit: LISTED }), EVERY_MS)
-  const allowed = usePolled<TopAnswer>(withQuery('/v1/top', { by: 'allowed', limit: LISTED }), EVERY_MS)
+  const denied = usePolled('getTop', { query: { by: 'denied', limit: LISTED } }, EVERY_MS)
+  const allowed = usePolled('getTop', { query: { by: 'allowed', limit: LISTED } }, EVERY_MS)
   const wanted = text.trim()
   return (
     <>
@@ -56,7 +56,7 @@ function ClientSearch() {
 
 interface TopClientsProps {
   readonly title: string
-  readonly top: TopAnswer | undefined
+  readonly top: Top | undefined
   readonly text: string
   readonly empty: string
 }

@@ -1,12 +1,12 @@
 // Dialogs to reset a count or give units back. Each asks for confirmation, and the service records both in its audit log.
 
 import { useId, useState } from 'preact/hooks'
-import type { UsageAnswer } from '../../api/answers.ts'
+import type { Usage } from '../../api/answers.ts'
 import { call } from '../../api/call.ts'
 import { ConfirmDialog } from '../../controls/confirm-dialog.tsx'
 
 interface CounterDialogProps {
-  readonly usage: UsageAnswer
+  readonly usage: Usage
   /** True if the policy counts all routes together. */
   readonly isShared: boolean
   readonly onClose: () => void
@@ -17,7 +17,7 @@ export function ResetDialog({ usage: { client_id, route, policy }, isShared, onC
     <ConfirmDialog
       title="Reset this count?"
       action="Reset"
-      onConfirm={() => call('POST', '/v1/reset', { body: { client_id, route } })}
+      onConfirm={() => call('resetCounter', { body: { client_id, route } })}
       onClose={onClose}
     >
       <p>
@@ -36,7 +36,7 @@ export function RefundDialog({ usage: { client_id, route, rules }, isShared, onC
     <ConfirmDialog
       title="Give units back?"
       action="Give back"
-      onConfirm={() => call('POST', '/v1/refund', { body: { client_id, route, cost: /^\d+$/.test(cost) ? Number(cost) : cost } })}
+      onConfirm={() => call('refund', { body: { client_id, route, cost: asTyped(cost) } })}
       onClose={onClose}
     >
       <div class="field">
@@ -51,6 +51,11 @@ export function RefundDialog({ usage: { client_id, route, rules }, isShared, onC
       </p>
     </ConfirmDialog>
   )
+}
+
+/** Returns a number. Any other text is sent as it is, and the service refuses it with its own message. */
+function asTyped(text: string): number {
+  return (/^\d+$/.test(text) ? Number(text) : text) as number
 }
 
 function routeText(route: string, isShared: boolean) {

@@ -2,7 +2,7 @@
 // stores cannot list holds.
 
 import { useState } from 'preact/hooks'
-import type { HoldsAnswer, OpenHold } from '../../api/answers.ts'
+import type { OpenHold } from '../../api/answers.ts'
 import { call, withQuery } from '../../api/call.ts'
 import { usePolled } from '../../api/polled.ts'
 import { isAdmin } from '../../api/session.ts'
@@ -14,7 +14,7 @@ import { clockTime, waitText } from '../../words/time-text.ts'
 const EVERY_MS = 2000
 
 export function OpenHolds({ clientId }: { readonly clientId: string }) {
-  const polled = usePolled<HoldsAnswer>(withQuery('/v1/holds', { client_id: clientId }), EVERY_MS)
+  const polled = usePolled('getHolds', { query: { client_id: clientId } }, EVERY_MS)
   const [cancelling, setCancelling] = useState<OpenHold>()
   const { data, again } = polled
   const closed = () => {
@@ -78,7 +78,7 @@ function CancelDialog({ clientId, hold: { id, route, granted }, onClose }: Cance
       title="Cancel this hold?"
       action="Cancel the hold"
       isDangerous
-      onConfirm={() => call('POST', '/v1/holds/cancel', { body: { id } })}
+      onConfirm={() => call('cancelHold', { body: { id } })}
       onClose={onClose}
     >
       <p>

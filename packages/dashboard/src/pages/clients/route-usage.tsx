@@ -1,7 +1,6 @@
 // The usage of a client under one policy: on one route, or on all routes that the policy counts together.
 
 import { useEffect, useState } from 'preact/hooks'
-import type { PolicyAnswer, UsageAnswer } from '../../api/answers.ts'
 import { withQuery } from '../../api/call.ts'
 import { usePolled } from '../../api/polled.ts'
 import { isAdmin } from '../../api/session.ts'
@@ -23,8 +22,8 @@ export interface RouteUsageProps {
 }
 
 export function RouteUsage({ clientId, route, together, onShared }: RouteUsageProps) {
-  const { data, error, again } = usePolled<UsageAnswer>(withQuery('/v1/usage', { client_id: clientId, route }), EVERY_MS)
-  const policy = usePolled<PolicyAnswer>(data && `/v1/policies/${encodeURIComponent(data.policy)}`, POLICY_EVERY_MS)
+  const { data, error, again } = usePolled('getUsage', { query: { client_id: clientId, route } }, EVERY_MS)
+  const policy = usePolled('getPolicy', data && { path: { name: data.policy } }, POLICY_EVERY_MS)
   const isKnown = data !== undefined && (policy.data?.name === data.policy || policy.error !== undefined)
   const isShared = isKnown && policy.data?.name === data.policy && policy.data.scope === 'policy'
   const sharedBy = isShared ? data.policy : undefined

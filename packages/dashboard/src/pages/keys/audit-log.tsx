@@ -1,8 +1,8 @@
 // The audit log, newest first: changes with values before and after, or sign-ins.
 
 import { useState } from 'preact/hooks'
-import type { AuditAnswer, AuditEntry, KeyAnswer } from '../../api/answers.ts'
-import { get, withQuery } from '../../api/call.ts'
+import type { AuditEntry, AuditPage, Key } from '../../api/answers.ts'
+import { call } from '../../api/call.ts'
 import { usePolled } from '../../api/polled.ts'
 import { AskFailed } from '../../controls/ask-failed.tsx'
 import { Segments } from '../../controls/segments.tsx'
@@ -32,13 +32,13 @@ export function AuditLog() {
 }
 
 function Entries({ of }: { readonly of: Part }) {
-  const first = usePolled<AuditAnswer>(withQuery('/v1/audit', { of, limit: PAGE }), 10_000)
-  const keys = usePolled<{ readonly keys: readonly KeyAnswer[] }>('/v1/keys', 60_000)
-  const [older, setOlder] = useState<readonly AuditAnswer[]>([])
+  const first = usePolled('readAudit', { query: { of, limit: PAGE } }, 10_000)
+  const keys = usePolled('listKeys', {}, 60_000)
+  const [older, setOlder] = useState<readonly AuditPage[]>([])
   const pages = first.data === undefined ? [] : [first.data, ...older]
   const next = pages.at(-1)?.next
   const load = async () => {
-    const page = await get<AuditAnswer>(withQuery('/v1/audit', { of, limit: PAGE, before: next ?? undefined }))
+    const page = await call('readAudit', { query: { of, limit: PAGE, before: next ?? undefined } })
     setOlder((before) => [...before, page])
   }
   const entries = distinct(pages.flatMap((page) => page.entries))
@@ -79,7 +79,7 @@ function Entries({ of }: { readonly of: Part }) {
   )
 }
 
-function EntryRow({ entry, keys }: { readonly entry: AuditEntry; readonly keys: readonly KeyAnswer[] | undefined }) {
+function EntryRow({ entry, keys }: { readonly entry: AuditEntry; readonly keys: readonly Key[] | undefined }) {
   const { time, actor, action, before, after, address } = entry
   const who = actorName(actor, keys)
   const what = targetName(entry, keys)

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { useId, useState } from 'preact/hooks'
-import type { KeyAnswer, NewKeyAnswer, Scope } from '../../api/answers.ts'
+import type { Key, KeyWithSecret, Scope } from '../../api/answers.ts'
 import { call } from '../../api/call.ts'
 import { ConfirmDialog } from '../../controls/confirm-dialog.tsx'
 import { CopyButton } from '../../controls/copy-button.tsx'
@@ -32,7 +32,7 @@ export function NewKeyDialog({ onClose }: DialogProps) {
   const [life, setLife] = useState<Life>('90')
   const make = () => {
     const expires_at = life === '0' ? undefined : new Date(Date.now() + Number(life) * 86_400_000).toISOString()
-    return call<NewKeyAnswer>('POST', '/v1/keys', { body: { name, scopes: [scope], ...(expires_at && { expires_at }) } })
+    return call('createKey', { body: { name, scopes: [scope], ...(expires_at && { expires_at }) } })
   }
   return (
     <SecretDialog title="New API key" action="Make the key" make={make} onClose={onClose}>
@@ -69,10 +69,11 @@ export function NewKeyDialog({ onClose }: DialogProps) {
   )
 }
 
-export function RotateDialog({ apiKey, onClose }: DialogProps & { readonly apiKey: KeyAnswer }) {
+export function RotateDialog({ apiKey, onClose }: DialogProps & { readonly apiKey: Key }) {
   const [grace, setGrace] = useState<Grace>('3600')
   const make = () =>
-    call<NewKeyAnswer>('POST', `/v1/keys/${encodeURIComponent(apiKey.id)}/rotate`, {
+    call('rotateKey', {
+      path: { id: apiKey.id },
       body: grace === '' ? {} : { grace_in_second: Number(grace) },
     })
   return (
@@ -94,13 +95,13 @@ export function RotateDialog({ apiKey, onClose }: DialogProps & { readonly apiKe
 interface SecretDialogProps extends DialogProps {
   readonly title: string
   readonly action: string
-  readonly make: () => Promise<NewKeyAnswer>
+  readonly make: () => Promise<KeyWithSecret>
   readonly children: ComponentChildren
 }
 
 /** A form. After success it shows the secret, once. */
 function SecretDialog({ title, action, make, onClose, children }: SecretDialogProps) {
-  const [made, setMade] = useState<NewKeyAnswer>()
+  const [made, setMade] = useState<KeyWithSecret>()
   if (made === undefined) {
     return (
       <ConfirmDialog

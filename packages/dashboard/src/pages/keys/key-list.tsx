@@ -1,7 +1,7 @@
 // The list of API keys, with their actions. A secret is shown once, when it is created.
 
 import { useState } from 'preact/hooks'
-import type { KeyAnswer } from '../../api/answers.ts'
+import type { Key } from '../../api/answers.ts'
 import { call } from '../../api/call.ts'
 import { usePolled } from '../../api/polled.ts'
 import { session } from '../../api/session.ts'
@@ -13,10 +13,10 @@ import { NewKeyDialog, RotateDialog } from './key-dialogs.tsx'
 import { keyValidity } from './key-validity.ts'
 
 export function KeyList({ onChanged }: { readonly onChanged: () => void }) {
-  const keys = usePolled<{ readonly keys: readonly KeyAnswer[] }>('/v1/keys', 10_000)
+  const keys = usePolled('listKeys', {}, 10_000)
   const [isMaking, setMaking] = useState(false)
-  const [rotating, setRotating] = useState<KeyAnswer>()
-  const [revoking, setRevoking] = useState<KeyAnswer>()
+  const [rotating, setRotating] = useState<Key>()
+  const [revoking, setRevoking] = useState<Key>()
   const own = session.value.status === 'in' ? session.value.key.id : ''
   const nowMs = Date.now()
   const changed = () => {
@@ -130,7 +130,7 @@ export function KeyList({ onChanged }: { readonly onChanged: () => void }) {
           title={`Revoke ${revoking.name}?`}
           action="Revoke"
           isDangerous
-          onConfirm={() => call('DELETE', `/v1/keys/${encodeURIComponent(revoking.id)}`)}
+          onConfirm={() => call('revokeKey', { path: { id: revoking.id } })}
           onClose={() => {
             setRevoking(undefined)
             changed()

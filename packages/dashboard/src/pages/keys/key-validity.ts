@@ -1,6 +1,6 @@
 // The validity of a key: valid, soon to expire, expired or revoked.
 
-import type { KeyAnswer } from '../../api/answers.ts'
+import type { Key } from '../../api/answers.ts'
 import { waitText } from '../../words/time-text.ts'
 
 export interface KeyValidity {
@@ -11,7 +11,7 @@ export interface KeyValidity {
 
 const SOON_MS = 7 * 86_400_000
 
-export function keyValidity({ revoked_at, expires_at }: KeyAnswer, nowMs: number): KeyValidity {
+export function keyValidity({ revoked_at, expires_at }: Key, nowMs: number): KeyValidity {
   if (revoked_at !== null) return { tone: '', text: 'revoked', isAlive: false }
   if (expires_at === null) return { tone: 'good', text: 'alive', isAlive: true }
   const leftMs = Date.parse(expires_at) - nowMs

@@ -1,7 +1,7 @@
 // One sentence on the health of the service, from the last minute and the condition of the store.
 // Invariant: if several things are wrong, the sentence names the worst.
 
-import type { Counts, StatsAnswer, StatusAnswer, TopAnswer } from '../../api/answers.ts'
+import type { Counts, Stats, Status, Top } from '../../api/answers.ts'
 import { sum } from '../../charts/buckets.ts'
 import { fullCount, howMany, shareText } from '../../words/count-text.ts'
 
@@ -18,7 +18,7 @@ const MINUTE = 60
 /** From this share of denied checks on, the summary warns. */
 const MANY_DENIED = 0.1
 
-export function lastMinute(stats: StatsAnswer): Counts {
+export function lastMinute(stats: Stats): Counts {
   const { seconds } = stats
   // The current second is included, so that a change is visible at once.
   const of = (counts: readonly number[]) => sum(counts, seconds - MINUTE, seconds)
@@ -30,14 +30,14 @@ export function lastMinute(stats: StatsAnswer): Counts {
   }
 }
 
-const STAND_INS: Readonly<Record<StatusAnswer['store']['failure_mode'], string>> = {
+const STAND_INS: Readonly<Record<Status['store']['failure_mode'], string>> = {
   local: 'Each instance counts for itself until it is back.',
   allow: 'Everything is allowed until it is back.',
   deny: 'Everything is denied until it is back.',
   throw: 'Checks fail until it is back.',
 }
 
-export function healthSummary(stats: StatsAnswer, status: StatusAnswer, denied: TopAnswer): HealthSummary {
+export function healthSummary(stats: Stats, status: Status, denied: Top): HealthSummary {
   const counts = lastMinute(stats)
   const all = counts.allowed + counts.denied + counts.shadow_denied + counts.errors
   const checks = howMany(all, 'check')

@@ -1,13 +1,9 @@
 // The time of a decision, from two readings of a histogram. Their difference covers the time between them.
 
-import type { HistogramAnswer } from '../../api/answers.ts'
+import type { Histogram } from '../../api/answers.ts'
 
 /** The bound, in seconds, that this share of values stayed below. Infinity: above all bounds. Undefined: no values. */
-export function quantile(
-  { bounds, counts }: HistogramAnswer,
-  before: HistogramAnswer | undefined,
-  share: number,
-): number | undefined {
+export function quantile({ bounds, counts }: Histogram, before: Histogram | undefined, share: number): number | undefined {
   const since = counts.map((count, i) => count - (before?.counts[i] ?? 0))
   const all = since.reduce((sum, count) => sum + count, 0)
   if (all <= 0) return undefined

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { StatsAnswer, StatusAnswer, TopAnswer } from '../../api/answers.ts'
+import type { Stats, Status, Top } from '../../api/answers.ts'
 import { healthSummary, lastMinute } from './health.ts'
 import { latencyText, quantile } from './latency.ts'
 
@@ -7,7 +7,7 @@ const nothing = Array<number>(300).fill(0)
 const since_start = { started_at: '', allowed: 0, denied: 0, shadow_denied: 0, errors: 0 }
 
 /** Counts of the last minute, by the second. */
-function statsOf(counts: { allowed?: number; denied?: number; errors?: number }): StatsAnswer {
+function statsOf(counts: { allowed?: number; denied?: number; errors?: number }): Stats {
   const series = (count = 0) => nothing.map((_, i) => (i >= 300 - count ? 1 : 0))
   return {
     from: 0,
@@ -21,9 +21,9 @@ function statsOf(counts: { allowed?: number; denied?: number; errors?: number })
   }
 }
 
-const store = { kind: 'redis', up: true, breaker_open: false, failure_mode: 'local' } as StatusAnswer['store']
-const up = { store } as StatusAnswer
-const top: TopAnswer = { clients: [{ client_id: '<b>acme</b>', count: 5, error: 0, minutes: [5] }], unlisted_at_most: 0 }
+const store = { kind: 'redis', up: true, breaker_open: false, failure_mode: 'local' } as Status['store']
+const up = { store } as Status
+const top: Top = { clients: [{ client_id: '<b>acme</b>', count: 5, error: 0, minutes: [5] }], unlisted_at_most: 0 }
 
 describe('the health summary', () => {
   test('looks at the last minute alone', () => {
@@ -46,7 +46,7 @@ describe('the health summary', () => {
   })
 
   test('puts a store that does not answer first, and says who answers instead', () => {
-    const down = { store: { ...store, up: false, failure_mode: 'allow' } } as StatusAnswer
+    const down = { store: { ...store, up: false, failure_mode: 'allow' } } as Status
     expect(healthSummary(statsOf({ errors: 60 }), down, top)).toMatchObject({
       tone: 'bad',
       title: 'The store does not answer',

@@ -1,7 +1,7 @@
 // The overview: the health of the service, its latest figures, and the clients that are affected.
 
 import { useMemo, useRef } from 'preact/hooks'
-import type { StatsAnswer, StatusAnswer, TopAnswer } from '../../api/answers.ts'
+import type { Stats, Status, Top } from '../../api/answers.ts'
 import { withQuery } from '../../api/call.ts'
 import { type Polled, usePolled } from '../../api/polled.ts'
 import { bucketed } from '../../charts/buckets.ts'
@@ -33,9 +33,9 @@ const ROWS = 6
 export function Overview() {
   const asked = queryValue('seconds')
   const range: Range = asked in RANGES ? (asked as Range) : '300'
-  const stats = usePolled<StatsAnswer>(withQuery('/v1/stats', { seconds: range }), EVERY_MS)
-  const status = usePolled<StatusAnswer>('/v1/status', EVERY_MS)
-  const denied = usePolled<TopAnswer>(withQuery('/v1/top', { by: 'denied', limit: ROWS }), SLOWLY_MS)
+  const stats = usePolled('getStats', { query: { seconds: Number(range) } }, EVERY_MS)
+  const status = usePolled('getStatus', {}, EVERY_MS)
+  const denied = usePolled('getTop', { query: { by: 'denied', limit: ROWS } }, SLOWLY_MS)
   const buckets = useMemo(() => stats.data && bucketed(stats.data, RANGES[range]), [stats.data, range])
   return (
     <div class="overview">
@@ -93,7 +93,7 @@ function HealthCard({ summary }: { readonly summary: HealthSummary | undefined }
   )
 }
 
-function Figures({ stats, status }: { readonly stats: StatsAnswer | undefined; readonly status: StatusAnswer | undefined }) {
+function Figures({ stats, status }: { readonly stats: Stats | undefined; readonly status: Status | undefined }) {
   const minute = stats && lastMinute(stats)
   const all = minute && minute.allowed + minute.denied + minute.shadow_denied + minute.errors
   const latency = useLatency(status)
@@ -153,8 +153,8 @@ function Figure({ title, value, tone, chip, more }: FigureProps) {
 }
 
 /** The time that 99% of the checks of the last minute stayed below. It includes the time of the store. */
-function useLatency(status: StatusAnswer | undefined): string {
-  const readings = useRef<{ readonly atMs: number; readonly status: StatusAnswer }[]>([])
+function useLatency(status: Status | undefined): string {
+  const readings = useRef<{ readonly atMs: number; readonly status: Status }[]>([])
   if (status === undefined) return ''
   const known = readings.current
   if (known.at(-1)?.status !== status) {
@@ -169,7 +169,7 @@ function useLatency(status: StatusAnswer | undefined): string {
   )
 }
 
-function BusyPolicies({ stats, seconds }: { readonly stats: StatsAnswer | undefined; readonly seconds: number }) {
+function BusyPolicies({ stats, seconds }: { readonly stats: Stats | undefined; readonly seconds: number }) {
   const policies = stats?.policies
     .filter((policy) => policy.denied + policy.shadow_denied > 0)
     .toSorted((a, b) => b.denied + b.shadow_denied - (a.denied + a.shadow_denied))
@@ -230,7 +230,7 @@ function BusyPolicies({ stats, seconds }: { readonly stats: StatsAnswer | undefi
 }
 
 function PolicySparkline({ name, seconds }: { readonly name: string; readonly seconds: number }) {
-  const { data } = usePolled<StatsAnswer>(withQuery('/v1/stats', { policy: name, seconds }), SLOWLY_MS)
+  const { data } = usePolled('getStats', { query: { policy: name, seconds } }, SLOWLY_MS)
   const counts = useMemo(() => {
     if (data === undefined) return []
     const buckets = bucketed(data, Math.ceil(seconds / 30))
@@ -239,7 +239,7 @@ function PolicySparkline({ name, seconds }: { readonly name: string; readonly se
   return <Sparkline counts={counts} label={`Denied by ${name} over time`} />
 }
 
-function LimitedClients({ top }: { readonly top: TopAnswer | undefined }) {
+function LimitedClients({ top }: { readonly top: Top | undefined }) {
   return (
     <section class="card list-card" aria-label="Clients limited most">
       <h2>

@@ -1,13 +1,13 @@
 // Switches a policy between enforce and shadow, from the list.
 
-import type { PolicyAnswer } from '../../api/answers.ts'
+import type { Policy } from '../../api/answers.ts'
 import { ConfirmDialog } from '../../controls/confirm-dialog.tsx'
 import { changePolicy } from './change-policy.ts'
 import { DiffView } from './diff-view.tsx'
 import { lineDiff } from './line-diff.ts'
 import { policyLines } from './policy-yaml.ts'
 
-export function ModeDialog({ policy, onClose }: { readonly policy: PolicyAnswer; readonly onClose: () => void }) {
+export function ModeDialog({ policy, onClose }: { readonly policy: Policy; readonly onClose: () => void }) {
   const { name, source, etag, ...body } = policy
   const mode = policy.mode === 'enforce' ? 'shadow' : 'enforce'
   const says =
@@ -18,7 +18,7 @@ export function ModeDialog({ policy, onClose }: { readonly policy: PolicyAnswer;
     <ConfirmDialog
       title={mode === 'shadow' ? `Put ${name} in shadow?` : `Enforce ${name}?`}
       action={mode === 'shadow' ? 'Put in shadow' : 'Enforce'}
-      onConfirm={() => changePolicy('PUT', name, etag, { ...body, mode })}
+      onConfirm={() => changePolicy(name, etag, { ...body, mode })}
       onClose={onClose}
     >
       <p>{says}</p>

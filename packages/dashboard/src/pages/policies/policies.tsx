@@ -1,8 +1,8 @@
 // The list of policies. The service runs the search, so that ten thousand policies are as fast as ten.
 
 import { useEffect, useState } from 'preact/hooks'
-import type { PoliciesAnswer, PolicyAnswer } from '../../api/answers.ts'
-import { get, withQuery } from '../../api/call.ts'
+import type { Policy, PolicyPage } from '../../api/answers.ts'
+import { call, withQuery } from '../../api/call.ts'
 import { usePolled } from '../../api/polled.ts'
 import { isAdmin } from '../../api/session.ts'
 import { AskFailed } from '../../controls/ask-failed.tsx'
@@ -25,7 +25,7 @@ export function Policies() {
 }
 
 function OnePolicy({ name }: { readonly name: string }) {
-  const policy = usePolled<PolicyAnswer>(`/v1/policies/${encodeURIComponent(name)}`, 3_600_000)
+  const policy = usePolled('getPolicy', { path: { name } }, 3_600_000)
   if (policy.error !== undefined) {
     return (
       <>
@@ -42,14 +42,14 @@ function OnePolicy({ name }: { readonly name: string }) {
 
 function PolicyList() {
   const search = queryValue('search')
-  const first = usePolled<PoliciesAnswer>(withQuery('/v1/policies', { search, limit: PAGE }), EVERY_MS)
-  const [more, setMore] = useState<{ readonly search: string; readonly pages: readonly PoliciesAnswer[] }>({ search, pages: [] })
-  const [switching, setSwitching] = useState<PolicyAnswer>()
+  const first = usePolled('listPolicies', { query: { search: search || undefined, limit: PAGE } }, EVERY_MS)
+  const [more, setMore] = useState<{ readonly search: string; readonly pages: readonly PolicyPage[] }>({ search, pages: [] })
+  const [switching, setSwitching] = useState<Policy>()
   useEffect(() => setMore({ search, pages: [] }), [search])
   const pages = first.data === undefined ? [] : [first.data, ...(more.search === search ? more.pages : [])]
   const next = pages.at(-1)?.next
   const load = async () => {
-    const page = await get<PoliciesAnswer>(withQuery('/v1/policies', { search, limit: PAGE, after: next ?? undefined }))
+    const page = await call('listPolicies', { query: { search: search || undefined, limit: PAGE, after: next ?? undefined } })
     setMore((before) => (before.search === search ? { search, pages: [...before.pages, page] } : before))
   }
   const policies = pages.flatMap((page) => page.policies)
@@ -124,7 +124,7 @@ function PolicyList() {
   )
 }
 
-function PolicyRow({ policy, onSwitch }: { readonly policy: PolicyAnswer; readonly onSwitch: () => void }) {
+function PolicyRow({ policy, onSwitch }: { readonly policy: Policy; readonly onSwitch: () => void }) {
   const { name, client, route, rules, mode, source } = policy
   return (
     <tr>

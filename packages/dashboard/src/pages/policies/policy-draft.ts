@@ -46,7 +46,7 @@ function entryOf(rule: PolicyRule): RuleEntry {
   if (typeof rule === 'string') return { kind: 'notation', text: rule }
   const { algorithm, name = '', ...options } = rule
   if (typeof algorithm !== 'string' || !isAlgorithm(algorithm)) return { kind: 'notation', text: JSON.stringify(rule) }
-  const given = Object.fromEntries(Object.entries(options).map(([option, value]) => [option, typed(value)]))
+  const given = Object.fromEntries(Object.entries(options).map(([option, value]) => [option, typed(value ?? '')]))
   const empty = ALGORITHMS[algorithm].options.filter(({ sameAs }) => sameAs !== undefined).map((form) => [form.name, ''])
   return { kind: 'options', name: String(name), draft: newRule(algorithm, { ...Object.fromEntries(empty), ...given }) }
 }

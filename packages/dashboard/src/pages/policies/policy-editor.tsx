@@ -1,7 +1,8 @@
 // One policy: its form, a trial with example traffic, the difference before saving, and its history.
 
 import { useId, useMemo, useState } from 'preact/hooks'
-import type { PolicyAnswer, PolicyMode } from '../../api/answers.ts'
+import { LIMITS } from 'sluice-client/contract'
+import type { Policy, PolicyMode } from '../../api/answers.ts'
 import { ApiError } from '../../api/call.ts'
 import { isAdmin } from '../../api/session.ts'
 import { ConfirmDialog } from '../../controls/confirm-dialog.tsx'
@@ -40,11 +41,9 @@ const SCOPE_SAYS: Readonly<Record<PolicyDraft['scope'], string>> = {
   policy: 'A client has the limit once, whatever routes it asks for.',
 }
 
-const MOST_RULES = 16
-
 export interface PolicyEditorProps {
   /** Undefined for a new policy. */
-  readonly policy: PolicyAnswer | undefined
+  readonly policy: Policy | undefined
   /** Called after the policy was saved or deleted. */
   readonly onChanged: () => void
 }
@@ -162,7 +161,7 @@ export function PolicyEditor({ policy, onChanged }: PolicyEditorProps) {
               onRemove={draft.rules.length === 1 ? undefined : () => change({ rules: draft.rules.toSpliced(i, 1) })}
             />
           ))}
-          {draft.rules.length < MOST_RULES && (
+          {draft.rules.length < LIMITS.mostRules && (
             <button type="button" class="button slim add-rule" onClick={() => change({ rules: [...draft.rules, newEntry()] })}>
               <Icon name="plus" /> Add a rule
             </button>
@@ -180,7 +179,7 @@ export function PolicyEditor({ policy, onChanged }: PolicyEditorProps) {
           onConfirm={async () => {
             try {
               const { name, ...body } = spec
-              await changePolicy('PUT', name, policy?.etag, body)
+              await changePolicy(name, policy?.etag, body)
               onChanged()
               goTo(`/policies?name=${encodeURIComponent(name)}`)
             } catch (error) {
@@ -200,7 +199,7 @@ export function PolicyEditor({ policy, onChanged }: PolicyEditorProps) {
           action="Delete"
           isDangerous
           onConfirm={async () => {
-            await changePolicy('DELETE', policy.name, policy.etag)
+            await changePolicy(policy.name, policy.etag, undefined)
             onChanged()
             goTo('/policies')
           }}
@@ -213,7 +212,7 @@ export function PolicyEditor({ policy, onChanged }: PolicyEditorProps) {
   )
 }
 
-function WhyNot({ policy }: { readonly policy: PolicyAnswer | undefined }) {
+function WhyNot({ policy }: { readonly policy: Policy | undefined }) {
   if (!isAdmin.value) return <p class="note">You may look at policies. To change them, sign in with an admin key.</p>
   if (policy?.source === 'file') return <p class="note">This policy comes from the configuration file, and is changed there.</p>
   if (policy?.source === 'built-in')

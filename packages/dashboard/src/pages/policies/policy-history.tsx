@@ -1,7 +1,6 @@
 // The history of a policy, from the audit log, for keys that may read it.
 
-import type { AuditAnswer, KeyAnswer, PolicySpec } from '../../api/answers.ts'
-import { withQuery } from '../../api/call.ts'
+import type { PolicySpec } from '../../api/answers.ts'
 import { usePolled } from '../../api/polled.ts'
 import { fullTime } from '../../words/time-text.ts'
 import { actorName } from '../keys/actor-name.ts'
@@ -10,8 +9,8 @@ import { lineDiff } from './line-diff.ts'
 import { policyLines } from './policy-yaml.ts'
 
 export function PolicyHistory({ name }: { readonly name: string }) {
-  const audit = usePolled<AuditAnswer>(withQuery('/v1/audit', { target: name }), 30_000)
-  const keys = usePolled<{ readonly keys: readonly KeyAnswer[] }>('/v1/keys', 60_000)
+  const audit = usePolled('readAudit', { query: { target: name } }, 30_000)
+  const keys = usePolled('listKeys', {}, 60_000)
   const entries = audit.data?.entries.filter(({ action }) => action.startsWith('policy.'))
   return (
     <section class="card history" aria-label="History">
