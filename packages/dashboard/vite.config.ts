@@ -24,7 +24,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     target: 'es2022',
-    rolldownOptions: { input: [here('index.html'), here('playground.html'), here('not-found.html')] },
+    rolldownOptions: { input: [here('index.html'), here('playground.html'), here('not-found.html'), here('docs.html')] },
   },
 })
 

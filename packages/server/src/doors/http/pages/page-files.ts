@@ -1,4 +1,5 @@
-// The built files of the dashboard, in memory: a few hundred kilobytes that do not change while the service runs.
+// The built files of the dashboard, in memory: a few megabytes that do not change while the service runs. A file is compressed when it is
+// first asked for.
 // Invariant: only files that were found at the start are served, so no path can lead out of the folder.
 
 import { readdirSync, readFileSync } from 'node:fs'
@@ -7,8 +8,9 @@ import { gzipSync } from 'node:zlib'
 
 export interface PageFile {
   readonly body: Buffer
-  readonly gzipped: Buffer | undefined
   readonly headers: Readonly<Record<string, string>>
+  /** Returns the compressed body, or undefined if that is not shorter. */
+  gzipped(): Buffer | undefined
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -48,14 +50,21 @@ export function readPageFiles(folder: string): ReadonlyMap<string, PageFile> {
     if (type === undefined) continue
     const name = relative(folder, path).split(sep).join('/')
     const body = readFileSync(path)
-    // A font file is already compressed.
-    const gzipped = type === TYPES['.woff2'] ? body : gzipSync(body)
     // Names in assets/ contain a hash of the content, so they can be cached forever.
     const cache = name.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache'
     const headers = { 'content-type': type, 'cache-control': cache, vary: 'accept-encoding', ...SECURITY_HEADERS }
-    files.set(name, { body, gzipped: gzipped.length < body.length ? gzipped : undefined, headers })
+    // A font file is already compressed.
+    files.set(name, { body, headers, gzipped: type === TYPES['.woff2'] ? () => undefined : compressed(body) })
   }
   return files
+}
+
+function compressed(body: Buffer): () => Buffer | undefined {
+  let zipped: Buffer | undefined
+  return () => {
+    zipped ??= gzipSync(body)
+    return zipped.length < body.length ? zipped : undefined
+  }
 }
 
 function pathsIn(folder: string): string[] {

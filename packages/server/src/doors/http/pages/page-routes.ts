@@ -1,5 +1,5 @@
-// Serves the dashboard. Every page is the same document, which shows what its path says. Browsers get an HTML page for an unknown
-// address.
+// Serves the dashboard. Every page is the same document, which shows what its path says, except the API reference. Browsers get an HTML
+// page for an unknown address.
 
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -15,13 +15,9 @@ export class BuiltPages {
   readonly #files = readPageFiles(FOLDER)
 
   addRoutes(app: Pick<FastifyInstance, 'get'>): void {
-    const index = this.#files.get('index.html')
-    if (index === undefined) return
-    for (const path of PAGES) app.get(path, { schema: { hide: true } as object }, (request, reply) => send(request, reply, index))
-    for (const [name, file] of this.#files) {
-      if (name.endsWith('.html')) continue
-      app.get(`/${name}`, { schema: { hide: true } as object }, (request, reply) => send(request, reply, file))
-    }
+    for (const path of PAGES) this.#serve(app, path, 'index.html')
+    this.#serve(app, '/docs', 'docs.html')
+    for (const name of this.#files.keys()) if (!name.endsWith('.html')) this.#serve(app, `/${name}`, name)
   }
 
   /** Answers a browser that requested an unknown address. Returns false if the API must answer. */
@@ -32,10 +28,15 @@ export class BuiltPages {
     send(request, reply.code(404), { ...page, headers: { ...page.headers, vary: 'accept, accept-encoding' } })
     return true
   }
+
+  #serve(app: Pick<FastifyInstance, 'get'>, path: string, name: string): void {
+    const file = this.#files.get(name)
+    if (file !== undefined) app.get(path, { schema: { hide: true } as object }, (request, reply) => send(request, reply, file))
+  }
 }
 
 function send(request: FastifyRequest, reply: FastifyReply, { body, gzipped, headers }: PageFile): FastifyReply {
-  const isGzipped = gzipped !== undefined && /\bgzip\b/.test(request.raw.headers['accept-encoding'] ?? '')
+  const zipped = /\bgzip\b/.test(request.raw.headers['accept-encoding'] ?? '') ? gzipped() : undefined
   reply.headers(headers)
-  return isGzipped ? reply.header('content-encoding', 'gzip').send(gzipped) : reply.send(body)
+  return zipped === undefined ? reply.send(body) : reply.header('content-encoding', 'gzip').send(zipped)
 }
