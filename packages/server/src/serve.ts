@@ -37,6 +37,8 @@ export interface RunningService {
   readonly address: string
   /** The address of administration: `address`, unless it has a listener of its own. */
   readonly adminAddress: string
+  /** The addresses of all doors, HTTP first. */
+  readonly addresses: readonly string[]
   /** Resolves when policies and keys are loaded. Only a database that does not answer delays this. */
   readonly ready: Promise<void>
   /** The reason why the service is not ready yet, such as `Redis does not answer`. Undefined once it has been ready. */
@@ -159,6 +161,7 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     return {
       address,
       adminAddress,
+      addresses: doors.all.map((door) => door.address),
       ready,
       trouble: () => (status.state === 'starting' ? storage.trouble() : undefined),
       reload: async () => {
