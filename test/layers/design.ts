@@ -91,7 +91,7 @@ const server: PackageDesign = {
     'doors/door.ts': ['config', 'service.ts'],
     'doors/address-in-use.ts': ['config'],
     'doors/stale-socket.ts': ['errors.ts'],
-    'doors/hold-token.ts': ['errors.ts', 'keys', 'decide', 'contract'],
+    'doors/hold-token.ts': ['contract/limits.ts', 'errors.ts', 'keys', 'decide'],
     'doors/http': [
       'doors/door.ts',
       'doors/address-in-use.ts',
@@ -128,6 +128,7 @@ const server: PackageDesign = {
       'stats',
       'service.ts',
       'contract',
+      'contract/limits.ts',
     ],
     'doors/open-doors.ts': ['config', 'log', 'doors/door.ts', 'doors/http', 'doors/resp'],
     'serve.ts': [

@@ -34,16 +34,19 @@ export class Bare {
   /** Everything received and not asked for yet. */
   received = ''
   isClosed = false
+  #onChange: () => void = () => {}
 
   constructor(socket: Socket) {
     this.socket = socket
     socket.setEncoding('latin1')
     socket.on('data', (text) => {
       this.received += text
+      this.#onChange()
     })
     socket.on('error', () => {})
     socket.on('close', () => {
       this.isClosed = true
+      this.#onChange()
     })
     onTestFinished(() => {
       socket.destroy()
@@ -73,8 +76,7 @@ export class Bare {
 
   /** Waits for this many characters, or for the end of the connection. */
   async read(length: number): Promise<string> {
-    while (this.received.length < length && !this.isClosed)
-      await Promise.race([once(this.socket, 'data'), once(this.socket, 'close')])
+    await this.#until(() => this.received.length >= length)
     const got = this.received.slice(0, length)
     this.received = this.received.slice(length)
     return got
@@ -83,9 +85,7 @@ export class Bare {
   /** Sends, and returns all lines of the answer. */
   async lines(text: string, count: number): Promise<string[]> {
     this.send(text)
-    while (this.received.split('\r\n').length <= count && !this.isClosed) {
-      await Promise.race([once(this.socket, 'data'), once(this.socket, 'close')])
-    }
+    await this.#until(() => this.received.split('\r\n').length > count)
     const lines = this.received.split('\r\n')
     this.received = lines.slice(count).join('\r\n')
     return lines.slice(0, count)
@@ -93,7 +93,16 @@ export class Bare {
 
   /** Waits for the end of the connection. Returns everything that came before it. */
   async end(): Promise<string> {
-    while (!this.isClosed) await once(this.socket, 'close')
+    await this.#until(() => false)
     return this.received
+  }
+
+  /** Waits for a condition on what was received, or for the end of the connection. */
+  async #until(isDone: () => boolean): Promise<void> {
+    while (!isDone() && !this.isClosed) {
+      await new Promise<void>((resolve) => {
+        this.#onChange = resolve
+      })
+    }
   }
 }

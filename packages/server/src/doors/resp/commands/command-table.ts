@@ -38,6 +38,12 @@ interface Named {
   readonly command: Command
 }
 
+/**
+ * First words of lines of HTTP. A page in a browser can send a request to this door, with commands in its body. So the connection is
+ * closed before the body, as Redis does.
+ */
+const HTTP_WORDS = [word('POST'), word('Host:')]
+
 /** Maximum length of the quoted parts of an error about an unknown command. */
 const QUOTED = 128
 
@@ -57,7 +63,9 @@ export class CommandTable {
   run(args: Arguments, reply: ReplyWriter, session: Session): Promise<WriteReply> | undefined {
     const command = this.#find(args)
     if (command === undefined) {
-      reply.error(unknownCommand(args))
+      const isHttp = HTTP_WORDS.some((name) => args.is(0, name))
+      if (isHttp) session.isLeaving = true
+      reply.error(isHttp ? 'ERR Protocol error: this is HTTP' : unknownCommand(args))
       return undefined
     }
     const { arity } = command
