@@ -1,6 +1,7 @@
 // Every error of the service. Being over a limit is an answer, not an error.
 // Messages are for people: the problem, the value, and the expected form. The contract has the codes.
 
+import type { SluiceError } from 'sluice'
 import { SERVER_ERROR_CODES, type ServerErrorCode } from './contract/error-codes.ts'
 
 export { SERVER_ERROR_CODES, type ServerErrorCode } from './contract/error-codes.ts'
@@ -31,6 +32,12 @@ export class ServerError extends Error {
   get status(): number {
     return SERVER_ERROR_CODES[this.code].status
   }
+}
+
+/** Returns the service's code for an error of the library. */
+export function codeOfLibrary({ code }: SluiceError): ServerErrorCode {
+  if (code === 'ERR_HOLD' || code === 'ERR_HOLDS') return code
+  return code.startsWith('ERR_STORE') ? 'ERR_STORE' : 'ERR_INPUT'
 }
 
 export function messageOf(error: unknown): string {

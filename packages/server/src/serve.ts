@@ -6,12 +6,14 @@ import { openStorage } from './backends/storage.ts'
 import { isLocal, showListen } from './config/addresses.ts'
 import type { Config } from './config/config.ts'
 import type { ConfigFile } from './config/config-file.ts'
+import { listenAddresses } from './config/options.ts'
 import { readTlsFiles } from './config/tls-files.ts'
 import { type FileEvent, WatchedFile } from './config/watched-file.ts'
 import { Decider } from './decide/decider.ts'
 import { openDoors, reloadTls } from './doors/open-doors.ts'
 import { ServerError } from './errors.ts'
 import { makeFirstKey, printKey } from './first-key.ts'
+import { FailedKeys } from './keys/failed-keys.ts'
 import { KeyRing } from './keys/key-ring.ts'
 import { type Logger, makeLogger } from './log/logger.ts'
 import { PolicyKeeper } from './policies/policy-keeper.ts'
@@ -35,6 +37,8 @@ export interface RunningService {
   readonly address: string
   /** The address of administration: `address`, unless it has a listener of its own. */
   readonly adminAddress: string
+  /** The addresses of all doors, HTTP first. */
+  readonly addresses: readonly string[]
   /** Resolves when policies and keys are loaded. Only a database that does not answer delays this. */
   readonly ready: Promise<void>
   /** The reason why the service is not ready yet, such as `Redis does not answer`. Undefined once it has been ready. */
@@ -96,6 +100,7 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
       stats,
       policies,
       keys,
+      failedKeys: new FailedKeys(stats),
       audit,
       logger,
       keysRequired,
@@ -156,6 +161,7 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     return {
       address,
       adminAddress,
+      addresses: doors.all.map((door) => door.address),
       ready,
       trouble: () => (status.state === 'starting' ? storage.trouble() : undefined),
       reload: async () => {
@@ -187,11 +193,11 @@ function giveUp(signal: AbortSignal | undefined, begun: Promise<void>): void {
   throw signal.reason
 }
 
-function refusePublic({ listen, adminListen, keysRequired, insecureAllowUnauthenticated }: Config): void {
-  if (keysRequired || insecureAllowUnauthenticated) return
-  const reachable = [listen, adminListen].find((address) => address !== undefined && !isLocal(address))
+function refusePublic(config: Config): void {
+  if (config.keysRequired || config.insecureAllowUnauthenticated) return
+  const reachable = listenAddresses(config).find(([, address]) => !isLocal(address))
   if (reachable === undefined) return
-  throw new ServerError('ERR_CONFIG', `others can reach ${showListen(reachable)}, and no API key is required`)
+  throw new ServerError('ERR_CONFIG', `others can reach ${showListen(reachable[1])}, and no API key is required`)
 }
 
 function watchFile(file: ConfigFile, { book }: PolicyKeeper, stats: Stats, logger: Logger): WatchedFile {

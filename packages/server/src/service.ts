@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import type { AuditTrail } from './audit/audit-trail.ts'
 import type { BackendKind } from './config/store-address.ts'
 import type { Decider } from './decide/decider.ts'
+import type { FailedKeys } from './keys/failed-keys.ts'
 import type { KeyRing } from './keys/key-ring.ts'
 import type { PolicyKeeper } from './policies/policy-keeper.ts'
 import type { Stats } from './stats/stats.ts'
@@ -69,6 +70,7 @@ export interface Service {
   readonly stats: Stats
   readonly policies: PolicyKeeper
   readonly keys: KeyRing
+  readonly failedKeys: FailedKeys
   readonly audit: Pick<AuditTrail, 'append' | 'appendNote' | 'read'>
   readonly logger: Logger
   /** True if requests need an API key. */

@@ -28,6 +28,7 @@ describe('a value', () => {
     expect(config).toEqual({
       listen: { host: '127.0.0.1', port: 8080 },
       adminListen: undefined,
+      resp: undefined,
       dataFolder: './sluice-data',
       store: { kind: 'memory' },
       maxKeys: 1_000_000,
@@ -66,6 +67,7 @@ describe('a value', () => {
     const written = {
       listen: '[::1]:9000',
       adminListen: 'unix:/tmp/admin.sock',
+      resp: '127.0.0.1:6380',
       dataFolder: '/var/lib/sluice',
       store: 'redis://a:1,redis://b:2',
       maxKeys: 5000,

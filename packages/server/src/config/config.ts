@@ -6,7 +6,16 @@ import { problemsIn } from '../input/check-input.ts'
 import { nearest, show, suggest } from '../input/near-word.ts'
 import { isLocal, MOST_SOCKET_BYTES, showListen } from './addresses.ts'
 import { type ConfigFile, type ReadOptions, readConfigFile } from './config-file.ts'
-import { CONFIG_FLAG, type Config, flagOf, OPTION_NAMES, OPTIONS, type OptionName, variableOf } from './options.ts'
+import {
+  CONFIG_FLAG,
+  type Config,
+  flagOf,
+  listenAddresses,
+  OPTION_NAMES,
+  OPTIONS,
+  type OptionName,
+  variableOf,
+} from './options.ts'
 
 export type { ListenAddress } from './addresses.ts'
 export type { Config } from './options.ts'
@@ -116,9 +125,9 @@ function nearVariables(env: ConfigSources['env'] & {}): Problem[] {
 }
 
 /** Refuses socket paths that the system would cut off. */
-function longSockets({ listen, adminListen }: Config): Problem[] {
-  return Object.entries({ listen, adminListen }).flatMap(([at, address]) => {
-    const bytes = address !== undefined && 'socket' in address ? Buffer.byteLength(address.socket) : 0
+function longSockets(config: Config): Problem[] {
+  return listenAddresses(config).flatMap(([at, address]) => {
+    const bytes = 'socket' in address ? Buffer.byteLength(address.socket) : 0
     if (bytes <= MOST_SOCKET_BYTES) return []
     const message = `${at} is a socket file whose path has ${bytes} bytes: this system takes at most ${MOST_SOCKET_BYTES}`
     return [{ at, message }]
@@ -127,21 +136,23 @@ function longSockets({ listen, adminListen }: Config): Problem[] {
 
 /** Finds options that contradict each other. */
 function contradictions(config: Config): Problem[] {
-  const { listen, adminListen, keysRequired, insecureAllowUnauthenticated, tlsCert, tlsKey } = config
+  const { keysRequired, insecureAllowUnauthenticated, tlsCert, tlsKey } = config
+  const addresses = listenAddresses(config)
   const problems: Problem[] = []
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     const [given, missing] = tlsCert === undefined ? ['tlsKey', 'tlsCert'] : ['tlsCert', 'tlsKey']
     problems.push({ at: missing, message: `${given} is given without ${missing}: TLS needs both` })
   }
-  for (const [at, address] of Object.entries({ listen, adminListen })) {
-    if (address === undefined || isLocal(address) || keysRequired || insecureAllowUnauthenticated) continue
+  for (const [at, address] of addresses) {
+    if (isLocal(address) || keysRequired || insecureAllowUnauthenticated) continue
     const message = `${at} is ${showListen(address)}, which others can reach, and no API key is required: set keysRequired, listen on 127.0.0.1, or set insecureAllowUnauthenticated if you accept that`
     problems.push({ at, message })
   }
-  const isShared = adminListen !== undefined && showListen(adminListen) === showListen(listen)
-  if (isShared && !('port' in listen && listen.port === 0)) {
-    const message = `adminListen is ${showListen(adminListen)}, the same as listen: leave it out, or choose another address`
-    problems.push({ at: 'adminListen', message })
+  for (const [i, [at, address]] of addresses.entries()) {
+    const same = addresses.slice(0, i).find(([, other]) => showListen(other) === showListen(address))
+    if (same === undefined || ('port' in address && address.port === 0)) continue
+    const message = `${at} is ${showListen(address)}, the same as ${same[0]}: leave it out, or choose another address`
+    problems.push({ at, message })
   }
   return problems
 }

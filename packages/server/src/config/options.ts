@@ -9,6 +9,7 @@ import { hidePasswords, readStore, STORE_FORM, type StoreAddress } from './store
 export interface Config {
   readonly listen: ListenAddress
   readonly adminListen: ListenAddress | undefined
+  readonly resp: ListenAddress | undefined
   readonly dataFolder: string
   readonly store: StoreAddress
   readonly maxKeys: number
@@ -59,6 +60,12 @@ export const OPTIONS: Readonly<Record<OptionName, Option>> = {
   },
   adminListen: {
     about: 'A separate address for administration: policies, keys, metrics, dashboard. By default the main address serves them.',
+    value: 'address',
+    schema: listen,
+    read: readListen,
+  },
+  resp: {
+    about: 'An address for clients of Redis: CL.THROTTLE and SLUICE.CHECK. Off by default.',
     value: 'address',
     schema: listen,
     read: readListen,
@@ -165,6 +172,13 @@ export const OPTIONS: Readonly<Record<OptionName, Option>> = {
 }
 
 export const OPTION_NAMES = Object.keys(OPTIONS) as readonly OptionName[]
+
+/** Returns the addresses to listen on that are set, by the names of their options. */
+export function listenAddresses(config: Config): readonly (readonly [OptionName, ListenAddress])[] {
+  const names = OPTION_NAMES.filter((name) => OPTIONS[name].read === readListen)
+  const entries = names.map((name) => [name, config[name] as ListenAddress | undefined] as const)
+  return entries.filter((entry): entry is readonly [OptionName, ListenAddress] => entry[1] !== undefined)
+}
 
 /** Converts `dataFolder` to `--data-folder`. */
 export function flagOf(name: string): string {

@@ -15,6 +15,7 @@ import { countedKey } from './counted-key.ts'
 import { type PolicyLimiter, PolicyLimiters } from './policy-limiters.ts'
 import { Reservations } from './reservations.ts'
 import { StoreHealth } from './store-health.ts'
+import { Throttles } from './throttles.ts'
 
 /** The result of a check. */
 export interface CheckResult {
@@ -55,6 +56,8 @@ export interface DeciderOptions {
 export class Decider {
   readonly health = new StoreHealth()
   readonly holds: Reservations
+  /** Checks whose limits come with the call. */
+  readonly throttles: Throttles
   readonly #policies: PolicyBook
   readonly #limiters: PolicyLimiters
   readonly #stats: Stats
@@ -72,6 +75,12 @@ export class Decider {
       stats,
       resultOf: (entry, check, decision, startMs) => this.#resultOf(entry, check, decision, startMs),
       answered: (decision, startMs) => this.#answered(decision, startMs),
+    })
+    this.throttles = new Throttles({
+      limiters: this.#limiters,
+      stats,
+      answered: (decision, startMs) => this.#answered(decision, startMs),
+      reasonOf: (decision) => reasonFor({ mode: 'enforce' }, decision),
     })
   }
 
@@ -177,7 +186,7 @@ function needsReserve({ name }: Policy): ServerError {
   return new ServerError('ERR_NEEDS_RESERVE', message)
 }
 
-function reasonFor({ mode }: Policy, decision: Decision): Reason {
+function reasonFor({ mode }: Pick<Policy, 'mode'>, decision: Decision): Reason {
   const { allowed, retryAfterMs } = decision
   if (mode === 'off') return REASON.off
   if (isUncounted(decision)) return allowed || mode === 'shadow' ? REASON.fallbackAllow : REASON.fallbackDeny

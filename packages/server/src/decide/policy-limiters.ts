@@ -11,6 +11,7 @@ import {
   holds,
   type Limiter,
   memoryStore,
+  type Rule,
   type Store,
 } from 'sluice'
 import { createResponder, type Responder } from 'sluice/http'
@@ -77,11 +78,18 @@ export class PolicyLimiters {
     return known
   }
 
-  #make(policy: Policy): PolicyLimiter {
-    const { store, stats, health, retryWithinMs } = this.#options
-    const { rules } = policy
+  /** Makes a limiter over the same store, with the same fallback. */
+  makeLimiter(rules: readonly Rule[]): Limiter {
+    const { store, health, retryWithinMs } = this.#options
     const limiter = createLimiter({ rules, store, failure: this.#failure, retryWithinMs, holds: this.#holds })
     limiter.on('failure', (event) => health.failed(event))
+    return limiter
+  }
+
+  #make(policy: Policy): PolicyLimiter {
+    const { stats } = this.#options
+    const { rules } = policy
+    const limiter = this.makeLimiter(rules)
     const free = decide(
       rules,
       rules.flatMap(() => [0, 0, 0]),

@@ -6,6 +6,7 @@ import { readTlsFiles } from '../config/tls-files.ts'
 import type { Logger } from '../log/logger.ts'
 import { closeDoors, type Door, type DoorOptions, type OpenDoors } from './door.ts'
 import { openHttp } from './http/listeners.ts'
+import { openResp } from './resp/open-resp.ts'
 
 /** The doors by protocol, in the order of opening. */
 export interface OpenedDoors {
@@ -15,7 +16,7 @@ export interface OpenedDoors {
 }
 
 /** Protocols besides HTTP. Each is off unless it has an address. */
-const OTHERS: readonly OpenDoors[] = []
+const OTHERS: readonly OpenDoors[] = [openResp]
 
 /** If one door fails, none stays open. */
 export async function openDoors(options: DoorOptions): Promise<OpenedDoors> {

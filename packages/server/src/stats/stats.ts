@@ -2,6 +2,7 @@
 // Invariant: memory is bounded whatever comes in. Policies have a maximum number, clients a sketch, events a sample.
 
 import type { Decision } from 'sluice'
+import { DoorStats } from './door-stats.ts'
 import { EventFeed } from './event-feed.ts'
 import { DURATION_BOUNDS, Histogram, UTILIZATION_BOUNDS } from './histogram.ts'
 import { OUTCOMES, PolicyStats, REASON, REASON_NAMES, type Reason } from './policy-stats.ts'
@@ -29,6 +30,8 @@ export class Stats {
   readonly total: PolicyStats
   readonly other: PolicyStats
   readonly events = new EventFeed()
+  /** Statistics of doors besides HTTP, by name. */
+  readonly doors = new Map<string, DoorStats>()
   readonly allowedClients = new TopClients()
   readonly deniedClients = new TopClients()
   readonly checkSeconds = new Histogram(DURATION_BOUNDS)
@@ -54,6 +57,13 @@ export class Stats {
 
   now(): number {
     return this.#now()
+  }
+
+  /** Returns the statistics of a door. */
+  statsOfDoor(door: string): DoorStats {
+    const stats = this.doors.get(door) ?? new DoorStats()
+    this.doors.set(door, stats)
+    return stats
   }
 
   configRead(isUsed: boolean): void {

@@ -5,11 +5,11 @@
 import type { IncomingMessage } from 'node:http'
 import { isIPv4 } from 'node:net'
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
-import { createLimiter, memoryStore, tokenBucket } from 'sluice'
 import { clientAddress } from 'sluice/http'
 import { ServerError, type ServerErrorCode } from '../../errors.ts'
 import { show } from '../../input/near-word.ts'
-import { isValid } from '../../keys/api-key.ts'
+import { ANYBODY, isValid } from '../../keys/api-key.ts'
+import { TOO_MANY_FAILURES } from '../../keys/failed-keys.ts'
 import { type ApiKey, mayUse, type Scope } from '../../keys/key-ring.ts'
 import type { Service } from '../../service.ts'
 import { isFromOtherSite } from './pages/same-origin.ts'
@@ -42,19 +42,11 @@ export interface KeyFields {
   readonly host: string | undefined
 }
 
-/** The caller of a service that requires no keys. */
-const ANYBODY: ApiKey = { id: 'anybody', name: 'anybody', scopes: ['admin'], createdAt: 0 }
-
 /** Headers in which a proxy names the path of the request that it asks about. */
 const PROXY_HEADERS = ['x-forwarded-uri', 'x-original-uri'] as const
 
-/** Failures that an address may have. A script with a misspelt key gets a clear message; guessing keys is slowed down. */
-const FAILURES = { capacity: 20, refill: 20, every: '1m' } as const
-const MOST_ADDRESSES = 10_000
-
 export class Authentication {
   readonly #service: Service
-  readonly #failures = createLimiter({ rules: tokenBucket(FAILURES), store: memoryStore({ maxKeys: MOST_ADDRESSES }) })
   readonly #address: (request: IncomingMessage) => string
   /** Sessions of people who signed in to the dashboard. */
   readonly sessions: Sessions
@@ -170,13 +162,9 @@ export class Authentication {
   }
 
   #refusal(request: IncomingMessage, presented: string | undefined): Refusal {
-    const { stats } = this.#service
-    stats.failedAuthentications += 1
-    const { allowed, retryAfterMs } = this.#failures.hit(this.addressOf(request))
-    if (!allowed) {
-      stats.limitedAuthentications += 1
-      const message = 'too many requests without a valid API key came from this address'
-      return new Refusal('ERR_AUTH_LIMITED', message, { 'retry-after': `${Math.ceil(retryAfterMs / 1000)}` })
+    const waitMs = this.#service.failedKeys.add(this.addressOf(request))
+    if (waitMs > 0) {
+      return new Refusal('ERR_AUTH_LIMITED', TOO_MANY_FAILURES, { 'retry-after': `${Math.ceil(waitMs / 1000)}` })
     }
     const message =
       presented === undefined

@@ -12,6 +12,7 @@ export function metricsText(service: Service): string {
   const { health } = decider
   const statistics = stats.policies()
   const rules = statistics.flatMap(({ name }) => (policies.book.get(name)?.rules ?? []).map((rule) => ({ policy: name, rule })))
+  const doors = [...stats.doors]
   const size = storeFacts.size()
   const evictions = storeFacts.evictions()
   const { rss, heapUsed } = process.memoryUsage()
@@ -96,6 +97,29 @@ export function metricsText(service: Service): string {
       [{ answer: 'refused' }, stats.failedAuthentications - stats.limitedAuthentications],
       [{ answer: 'limited' }, stats.limitedAuthentications],
     ])
+    .gauge(
+      'door_connections',
+      'Open connections, by door.',
+      doors.map(([door, { open }]): Sample => [{ door }, open]),
+    )
+    .counter(
+      'door_connections_total',
+      'Connections, by door and outcome. Refused: too many were open.',
+      doors.flatMap(([door, { accepted, refused }]): Sample[] => [
+        [{ door, outcome: 'accepted' }, accepted],
+        [{ door, outcome: 'refused' }, refused],
+      ]),
+    )
+    .counter(
+      'door_commands_total',
+      'Commands that were answered, by door.',
+      doors.map(([door, { commands }]): Sample => [{ door }, commands]),
+    )
+    .counter(
+      'door_errors_total',
+      'Commands that were answered with an error, by door.',
+      doors.map(([door, { errors }]): Sample => [{ door }, errors]),
+    )
     .gauge('event_listeners', 'Open event streams.', stats.events.listeners)
     .gauge('process_resident_memory_bytes', 'Memory of the process.', rss)
     .gauge('process_heap_bytes', 'JavaScript heap in use.', heapUsed)

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify'
 import type { Logger } from 'pino'
 import { SluiceError } from 'sluice'
-import { SERVER_ERROR_CODES, ServerError, type ServerErrorCode } from '../../../errors.ts'
+import { codeOfLibrary, SERVER_ERROR_CODES, ServerError, type ServerErrorCode } from '../../../errors.ts'
 import { Refusal } from '../authentication.ts'
 import type { BuiltPages } from '../pages/page-routes.ts'
 import { failure, JSON_TYPE } from './envelope.ts'
@@ -63,19 +63,13 @@ export function sendError(reply: FastifyReply, error: unknown, logger: Logger, w
 function asServerError(error: unknown): ServerError {
   if (error instanceof ServerError) return error
   if (error instanceof SluiceError) {
-    return new ServerError(codeOf(error), error.message, { cause: error })
+    return new ServerError(codeOfLibrary(error), error.message, { cause: error })
   }
   const { code, statusCode = 500, message } = error as FastifyError
   const known = FROM_FASTIFY[code]
   if (known !== undefined) return new ServerError(known[0], known[1], { cause: error })
   if (statusCode >= 400 && statusCode < 500) return new ServerError('ERR_INPUT', message, { cause: error })
   return new ServerError('ERR_INTERNAL', 'an unexpected error occurred: the log of the service has the reason', { cause: error })
-}
-
-/** Returns the service's code for an error of the library. */
-function codeOf({ code }: SluiceError): ServerErrorCode {
-  if (code === 'ERR_HOLD' || code === 'ERR_HOLDS') return code
-  return code.startsWith('ERR_STORE') ? 'ERR_STORE' : 'ERR_INPUT'
 }
 
 /** Answers on the bare socket. Used for input that is not HTTP or arrives too late. */

@@ -1,10 +1,10 @@
 // Hold tokens: the text that names a hold in settle, cancel and extend.
 
-import { LIMITS } from '../../../contract/limits.ts'
-import type { NamedHold } from '../../../decide/reservations.ts'
-import { ServerError } from '../../../errors.ts'
-import { keyIdOfHold, sealHold, unsealHold } from '../../../keys/hold-seal.ts'
-import type { ApiKey, KeyRing } from '../../../keys/key-ring.ts'
+import { LIMITS } from '../contract/limits.ts'
+import type { NamedHold } from '../decide/reservations.ts'
+import { ServerError } from '../errors.ts'
+import { keyIdOfHold, sealHold, unsealHold } from '../keys/hold-seal.ts'
+import type { ApiKey, KeyRing } from '../keys/key-ring.ts'
 
 /** Seals tokens if no API keys are required. Then every caller may do everything, and the seal only finds damage. */
 const NO_DIGEST = Buffer.alloc(32)

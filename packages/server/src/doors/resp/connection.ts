@@ -1,0 +1,203 @@
+// One connection of a client of Redis.
+//
+// | state   | socket | next                                                                                              |
+// | ------- | ------ | ------------------------------------------------------------------------------------------------- |
+// | reading | flows  | `full`, if too many replies are due or the client does not read them; `leaving`, at QUIT or a protocol error |
+// | full    | paused | `reading`, as soon as replies were sent                                                           |
+// | leaving | paused | `gone`, as soon as all due replies were sent                                                      |
+// | gone    |        | the connection has ended, or ends as soon as the last bytes are written                           |
+//
+// Invariant: each command gets one reply, in the order of the commands. Input and output are bounded, see limits.ts.
+
+import type { Socket } from 'node:net'
+import type { WriteReply } from './commands/command.ts'
+import { DueReplies, type DueReply } from './due-replies.ts'
+import { IDLE_MS, INCOMPLETE_MS, MOST_DUE, MOST_REPLY_BYTES, SWEEP_MS, UNAUTHENTICATED_MS } from './limits.ts'
+import { BROKEN, INCOMPLETE } from './protocol/request-parser.ts'
+import type { RespServer } from './resp-server.ts'
+import { Session } from './session.ts'
+
+const NOTHING = Buffer.alloc(0)
+
+export class Connection {
+  readonly #server: RespServer
+  readonly #socket: Socket
+  readonly #session: Session
+  readonly #due = new DueReplies()
+  #state: 'reading' | 'full' | 'leaving' | 'gone' = 'reading'
+  /** Bytes from the start of the first command that has not run. */
+  #rest: Buffer = NOTHING
+  /** Length that `#rest` must have before it is worth reading. */
+  #neededLength = 0
+  #isFlushScheduled = false
+  #hasEnded = false
+  /** The sweep after which the connection became idle, or the incomplete command began. */
+  #sinceSweep: number
+
+  constructor(server: RespServer, socket: Socket, id: number) {
+    this.#server = server
+    this.#socket = socket
+    this.#session = new Session(server.service, id, server.addressOf(socket))
+    this.#sinceSweep = server.sweeps
+    socket.on('data', this.#onData)
+    socket.on('end', this.#onEnd)
+    socket.on('drain', this.#onDrain)
+    socket.on('error', ignore)
+    socket.on('close', this.#onClose)
+  }
+
+  /** True if everything that was read is answered. */
+  get isIdle(): boolean {
+    return this.#due.count === 0 && this.#rest.length === 0 && this.#socket.writableLength === 0
+  }
+
+  /** Bounds the time of a command, the time between two commands, and the time without a key. */
+  sweep(): void {
+    // A client that waits for the store is not late. One that does not read its replies is.
+    if (this.#due.count > 0) return
+    const ageMs = (this.#server.sweeps - this.#sinceSweep) * SWEEP_MS
+    if (ageMs > this.#patienceMs()) this.#socket.destroy()
+  }
+
+  #patienceMs(): number {
+    if (this.#rest.length > 0 || this.#state !== 'reading') return INCOMPLETE_MS
+    return this.#session.key === undefined ? UNAUTHENTICATED_MS : IDLE_MS
+  }
+
+  /** Ends the connection as soon as what was read is answered. */
+  leave(): void {
+    if (this.#state === 'gone') return
+    this.#state = 'leaving'
+    this.#proceed()
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    if (this.#rest.length === 0) this.#rest = chunk
+    else this.#rest = Buffer.concat([this.#rest, chunk])
+    if (this.#rest.length < this.#neededLength) return
+    this.#runCommands()
+    this.#proceed()
+  }
+
+  /** Runs the commands of `#rest`, and sends the replies that are known. */
+  #runCommands(): void {
+    const { parser, reply } = this.#server
+    const session = this.#session
+    const bytes = this.#rest
+    const end = bytes.length
+    let at = 0
+    let next = 0
+    session.begin()
+    reply.protocol = session.protocol
+    while (at < end && this.#state === 'reading') {
+      next = parser.read(bytes, at, end)
+      if (next < 0) break
+      at = next
+      if (parser.count > 0) this.#runCommand()
+      if (session.isLeaving) this.#state = 'leaving'
+      else if (reply.length >= MOST_REPLY_BYTES || this.#due.count >= MOST_DUE) this.#send()
+    }
+    if (next === BROKEN) this.#refuse(parser.problem)
+    this.#neededLength = next === INCOMPLETE ? parser.neededEnd - at : 0
+    this.#rest = at === end ? NOTHING : bytes.subarray(at)
+    this.#sinceSweep = this.#server.sweeps
+    this.#send()
+  }
+
+  #runCommand(): void {
+    const { parser, reply, commands, stats } = this.#server
+    stats.commands += 1
+    const start = reply.length
+    const later = commands.run(parser, reply, this.#session)
+    if (later !== undefined) {
+      const { protocol } = this.#session
+      const due = this.#due.add(undefined)
+      later.then((write) => this.#settle(due, protocol, write))
+    } else if (this.#due.count > 0) {
+      // An earlier reply is due, and this one waits behind it.
+      this.#due.add(reply.take(start))
+    }
+  }
+
+  /** Writes a reply that was not known at once, in the protocol of its command. */
+  #settle(due: DueReply, protocol: 2 | 3, write: WriteReply): void {
+    const { reply } = this.#server
+    reply.protocol = protocol
+    write(reply)
+    due.bytes = reply.take()
+    // All replies of a turn are one write.
+    if (this.#isFlushScheduled) return
+    this.#isFlushScheduled = true
+    process.nextTick(this.#flush)
+  }
+
+  readonly #flush = (): void => {
+    this.#isFlushScheduled = false
+    const bytes = this.#due.take()
+    if (bytes === undefined) return
+    if (this.#socket.writable) this.#socket.write(bytes)
+    if (this.#due.count === 0) this.#sinceSweep = this.#server.sweeps
+    this.#proceed()
+  }
+
+  /** Sends the replies that were written, and decides if more commands may be read. */
+  #send(): void {
+    const { reply, stats } = this.#server
+    stats.errors += reply.errors
+    reply.errors = 0
+    if (reply.length > 0) this.#socket.write(reply.take())
+    if (this.#state !== 'reading' || !this.#isFull()) return
+    this.#state = 'full'
+    this.#socket.pause()
+  }
+
+  #isFull(): boolean {
+    return this.#due.count >= MOST_DUE || this.#socket.writableNeedDrain
+  }
+
+  /** Answers a protocol error. Nothing that follows can be understood, so the connection ends. */
+  #refuse(problem: string): void {
+    const { reply } = this.#server
+    const start = reply.length
+    reply.error(`ERR Protocol error: ${problem}`)
+    if (this.#due.count > 0) this.#due.add(reply.take(start))
+    this.#state = 'leaving'
+  }
+
+  /** Does what the state waits for, if it is possible now. */
+  #proceed(): void {
+    while (this.#state === 'full' && !this.#isFull()) {
+      this.#state = 'reading'
+      if (this.#rest.length > 0) this.#runCommands()
+      if (this.#state === 'reading') this.#socket.resume()
+    }
+    if (this.#due.count > 0 || this.#isFlushScheduled) return
+    const isDone = this.#state === 'leaving' || (this.#state === 'reading' && this.#hasEnded)
+    if (!isDone) return
+    this.#state = 'gone'
+    this.#socket.destroySoon()
+  }
+
+  readonly #onDrain = (): void => {
+    this.#sinceSweep = this.#server.sweeps
+    this.#proceed()
+  }
+
+  readonly #onEnd = (): void => {
+    this.#hasEnded = true
+    this.#proceed()
+  }
+
+  readonly #onClose = (): void => {
+    this.#state = 'gone'
+    this.#rest = NOTHING
+    this.#server.forget(this)
+  }
+}
+
+/** The close event follows every error. */
+function ignore(): void {}
