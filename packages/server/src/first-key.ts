@@ -3,11 +3,11 @@
 // the next start creates the key. None is created while another instance knows keys that the database has lost.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import type { ServiceStorage } from './backends/service-storage.ts'
+import { FIRST_START } from './desk/caller.ts'
+import type { KeyChanges } from './desk/key-changes.ts'
 import { ServerError, type ServerErrorCode } from './errors.ts'
 import { isValid } from './keys/api-key.ts'
-import type { ApiKey, KeyRing, NewApiKey } from './keys/key-ring.ts'
-import type { ChangeNote, MakeNote } from './records.ts'
+import type { KeyRing, NewApiKey } from './keys/key-ring.ts'
 
 /** Pause between attempts to create the first key. */
 const AGAIN_MS = 500
@@ -19,35 +19,20 @@ const AGAIN_MS = 500
 const TRIED_AGAIN: readonly ServerErrorCode[] = ['ERR_RECORDS_LOST', 'ERR_CONFLICT', 'ERR_DATA_UNKNOWN']
 
 /** Creates the admin key of a first start, and calls `onFirstKey` with its secret. Does nothing if there are keys. */
-export async function makeFirstKey(
-  storage: Pick<ServiceStorage, 'audit'>,
-  keys: KeyRing,
-  onFirstKey: (secret: string) => void,
-): Promise<void> {
-  const notes: ChangeNote[] = []
-  const made = await createUnlessMade(keys, notes)
-  if (made === undefined) return
-  // First, because the secret cannot be shown later.
-  onFirstKey(made.secret)
-  for (const note of notes.slice(-1)) await storage.audit.appendNote(note)
-}
-
-/** Returns undefined once there are keys of others. Adds the note of each attempt to `notes`. */
-async function createUnlessMade(keys: KeyRing, notes: ChangeNote[]): Promise<NewApiKey | undefined> {
-  const noteOf: MakeNote<ApiKey> = ({ id, name, scopes }) => {
-    const entry = { actor: 'first-start', action: 'key.create', target: id, after: { name, scopes } }
-    const note = { entry, isStored: false }
-    notes.push(note)
-    return note
-  }
+export async function makeFirstKey(keys: KeyRing, changes: KeyChanges, onFirstKey: (secret: string) => void): Promise<void> {
+  const tried = new Set<string>()
   let isUnknown = false
   for (;;) {
     // A key whose answer was lost. Its secret is not known any more.
-    const unseen = keys.list().find((key) => notes.some(({ entry }) => entry.target === key.id) && isValid(key, Date.now()))
-    if (unseen === undefined && keys.list().length > 0) return undefined
+    const unseen = keys.list().find((key) => tried.has(key.id) && isValid(key, Date.now()))
+    if (unseen === undefined && keys.list().length > 0) return
     try {
-      if (unseen !== undefined) return await keys.rotate(unseen.id, { graceMs: 0 }, noteOf)
-      return await keys.createFirst({ name: 'first-admin', scopes: ['admin'] }, noteOf)
+      const wanted = { name: 'first-admin', scopes: ['admin' as const] }
+      const onAttempt = (id: string) => void tried.add(id)
+      // The secret is shown before the audit, because it cannot be shown later.
+      const onCommitted = ({ secret }: NewApiKey) => onFirstKey(secret)
+      await changes.createFirst(FIRST_START, wanted, { onAttempt, onCommitted, replaces: unseen?.id })
+      return
     } catch (error) {
       const code = error instanceof ServerError ? error.code : undefined
       if (code === 'ERR_DATA_UNKNOWN') isUnknown = true

@@ -10,6 +10,7 @@ import { listenAddresses } from './config/options.ts'
 import { readTlsFiles } from './config/tls-files.ts'
 import { type FileEvent, WatchedFile } from './config/watched-file.ts'
 import { Decider } from './decide/decider.ts'
+import { Desk } from './desk/desk.ts'
 import { openDoors, reloadTls } from './doors/open-doors.ts'
 import { ServerError } from './errors.ts'
 import { makeFirstKey, printKey } from './first-key.ts'
@@ -75,11 +76,16 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     const keys = new KeyRing(storage.records, Date.now, ({ id, error }) =>
       logger.error({ err: error, key: id }, 'an API key cannot be read and does not work'),
     )
+    const { storeFacts, maintenance, audit } = storage
+    const desk = new Desk({ records: storage.records, audit, keys, policies, maintenance, storeKind: storeFacts.kind })
+    closing.unshift(async () => {
+      policies.close()
+      keys.close()
+    })
     // A failure is only logged: the times of last use are not essential.
     closing.unshift(() =>
-      keys.close().catch((error: unknown) => logger.warn({ err: error }, 'the times of last use of keys could not be stored')),
+      desk.close().catch((error: unknown) => logger.warn({ err: error }, 'the times of last use of keys could not be stored')),
     )
-    closing.unshift(async () => policies.close())
     const file = options.file && watchFile(options.file, policies, stats, logger)
     await file?.start()
     if (file !== undefined) closing.unshift(() => file.stop())
@@ -90,7 +96,6 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     decider = new Decider({ store: storage.store, failure, ...limits, policies: policies.book, stats })
     closing.unshift(async () => decider?.close())
     const { keysRequired, insecureAllowUnauthenticated: anyHost, trustedProxies } = config
-    const { storeFacts, maintenance, audit } = storage
     const service: Service = {
       version: VERSION,
       status,
@@ -101,6 +106,7 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
       policies,
       keys,
       failedKeys: new FailedKeys(stats),
+      desk,
       audit,
       logger,
       keysRequired,
@@ -136,7 +142,7 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     await storage.started()
     // After listening, so that a start that fails at a port in use creates no key.
     const ready = loaded.then(async () => {
-      if (keysRequired) await makeFirstKey(storage, keys, options.onFirstKey ?? printKey)
+      if (keysRequired) await makeFirstKey(keys, desk.keys, options.onFirstKey ?? printKey)
       becomeReady()
     })
     ready.catch((error: unknown) => logger.error({ err: error }, 'the service cannot become ready'))

@@ -4,9 +4,11 @@ import type { Logger } from 'pino'
 import type { AuditTrail } from './audit/audit-trail.ts'
 import type { BackendKind } from './config/store-address.ts'
 import type { Decider } from './decide/decider.ts'
+import type { Desk } from './desk/desk.ts'
 import type { FailedKeys } from './keys/failed-keys.ts'
 import type { KeyRing } from './keys/key-ring.ts'
 import type { PolicyKeeper } from './policies/policy-keeper.ts'
+import type { RecordsMaintenance } from './records-maintenance.ts'
 import type { Stats } from './stats/stats.ts'
 
 export { BACKEND_KINDS } from './config/store-address.ts'
@@ -28,39 +30,6 @@ export interface StoreFacts {
   readonly failureMode: 'local' | 'allow' | 'deny' | 'throw'
 }
 
-/** The database lacks changes of policies and keys that an instance has seen. */
-export interface RecordsLoss {
-  readonly sinceMs: number
-  /** Number of the last change that this instance knows, and of the last change in the database. */
-  readonly known: number
-  readonly found: number
-  /** The instance that knows the most changes, if it is not this one. */
-  readonly knownBy: string | undefined
-}
-
-export interface RecordName {
-  readonly kind: 'policy' | 'key'
-  readonly id: string
-}
-
-/** Records of a restore, grouped by their outcome. */
-export interface RestoreReport {
-  readonly written: readonly RecordName[]
-  readonly revoked: readonly RecordName[]
-  readonly removed: readonly RecordName[]
-  readonly kept: readonly RecordName[]
-  readonly isExact: boolean
-}
-
-/** The state of the records (policies and keys), and the restore of lost ones. */
-export interface RecordsMaintenance {
-  loss(): RecordsLoss | undefined
-  /** Records that exist and cannot be read. */
-  unreadable(): readonly RecordName[]
-  /** Undefined if nothing was lost. */
-  restore(options: { readonly dryRun: boolean }): Promise<RestoreReport | undefined>
-}
-
 export interface Service {
   readonly version: string
   readonly status: ServiceStatus
@@ -71,7 +40,9 @@ export interface Service {
   readonly policies: PolicyKeeper
   readonly keys: KeyRing
   readonly failedKeys: FailedKeys
-  readonly audit: Pick<AuditTrail, 'append' | 'appendNote' | 'read'>
+  /** Makes and audits every change. */
+  readonly desk: Desk
+  readonly audit: Pick<AuditTrail, 'read'>
   readonly logger: Logger
   /** True if requests need an API key. */
   readonly keysRequired: boolean

@@ -7,6 +7,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { until } from '../../../test/servers/redis-server.mjs'
 import { startProxy, type TcpProxy } from '../../../test/servers/tcp-proxy.mjs'
 import { SharedRecords } from '../src/backends/records/shared-records.ts'
+import { ChangeDesk } from '../src/desk/change-desk.ts'
+import { KeyChanges } from '../src/desk/key-changes.ts'
 import { ServerError } from '../src/errors.ts'
 import { makeFirstKey } from '../src/first-key.ts'
 import { KeyRing } from '../src/keys/key-ring.ts'
@@ -101,7 +103,9 @@ test('a key is stored, and its answer is lost for long: it is replaced by one wh
   const keys = new KeyRing(records)
   onTestFinished(() => keys.close())
   const secrets: string[] = []
-  await makeFirstKey(opened, keys, (secret) => secrets.push(secret))
+  const changes = new KeyChanges(new ChangeDesk(records, opened.audit), keys)
+  onTestFinished(() => changes.close().catch(() => {}))
+  await makeFirstKey(keys, changes, (secret) => secrets.push(secret))
   expect(secrets).toHaveLength(1)
   expect(keys.verify(secrets[0])).toMatchObject({ name: 'first-admin', scopes: ['admin'] })
   expect(keys.list().filter(({ expiresAt }) => expiresAt === undefined)).toHaveLength(1)

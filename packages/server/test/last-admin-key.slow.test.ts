@@ -12,10 +12,10 @@ import { SharedRecords } from '../src/backends/records/shared-records.ts'
 import { RECORD_KEYS } from '../src/backends/redis/records-programs.ts'
 import { RedisConnection } from '../src/backends/redis/redis-connection.ts'
 import { redisDatabase } from '../src/backends/redis/redis-database.ts'
-import { retryOnConflict } from '../src/doors/http/plumbing/retry-on-conflict.ts'
 import { KeyRing } from '../src/keys/key-ring.ts'
 import { startService } from './running-service.ts'
 import { temporaryFolder } from './temporary-folder.ts'
+import { keyDesk } from './test-desk.ts'
 
 const admin = (name: string) => ({ name, scopes: ['admin' as const] })
 const isLast = { code: 'ERR_KEY_LAST', status: 409 }
@@ -25,54 +25,55 @@ describe('one instance', () => {
     const clock = fakeClock()
     const journal = await Journal.open(folder, { isOurs })
     const ring = new KeyRing(journal, clock.now)
+    const desk = keyDesk(journal, ring)
     onTestFinished(async () => {
-      await ring.close().catch(() => {})
+      await desk.close().catch(() => {})
       await journal.close()
     })
-    return { ring, clock, journal }
+    return { ring, desk, clock, journal }
   }
 
   test('keeps the last admin key valid, unless force is given', async () => {
-    const { ring, journal } = await ringIn(temporaryFolder())
-    await ring.create({ name: 'shop', scopes: ['check', 'read'] })
-    const { key, secret } = await ring.create(admin('only'))
-    await expect(ring.revoke(key.id)).rejects.toMatchObject(isLast)
+    const { ring, desk, journal } = await ringIn(temporaryFolder())
+    await desk.create({ name: 'shop', scopes: ['check', 'read'] })
+    const { key, secret } = await desk.create(admin('only'))
+    await expect(desk.revoke(key.id)).rejects.toMatchObject(isLast)
     expect(ring.verify(secret)).toMatchObject({ id: key.id })
     expect(journal.all('key').get(key.id)).not.toHaveProperty('revokedAt')
-    await ring.revoke(key.id, { force: true })
+    await desk.revoke(key.id, { force: true })
     expect(ring.verify(secret)).toBeUndefined()
     // Revoking a revoked key again is harmless.
-    await expect(ring.revoke(key.id)).resolves.toMatchObject({ id: key.id })
+    await expect(desk.revoke(key.id)).resolves.toMatchObject({ id: key.id })
   })
 
   test('counts only valid admin keys: not expired, not revoked', async () => {
-    const { ring, clock } = await ringIn(temporaryFolder())
-    const brief = await ring.create({ ...admin('brief'), expiresAt: clock.now() + 1000 })
-    const lasting = await ring.create(admin('lasting'))
+    const { desk, clock } = await ringIn(temporaryFolder())
+    const brief = await desk.create({ ...admin('brief'), expiresAt: clock.now() + 1000 })
+    const lasting = await desk.create(admin('lasting'))
     clock.advance(1000)
-    await expect(ring.revoke(lasting.key.id)).rejects.toMatchObject(isLast)
-    await expect(ring.revoke(brief.key.id)).resolves.toBeDefined()
-    const third = await ring.create(admin('third'))
-    await ring.revoke(lasting.key.id)
-    await expect(ring.revoke(third.key.id)).rejects.toMatchObject(isLast)
+    await expect(desk.revoke(lasting.key.id)).rejects.toMatchObject(isLast)
+    await expect(desk.revoke(brief.key.id)).resolves.toBeDefined()
+    const third = await desk.create(admin('third'))
+    await desk.revoke(lasting.key.id)
+    await expect(desk.revoke(third.key.id)).rejects.toMatchObject(isLast)
   })
 
   test('of two that are revoked at once, one stays valid', async () => {
-    const { ring } = await ringIn(temporaryFolder())
-    const made = [await ring.create(admin('a')), await ring.create(admin('b'))]
-    const results = await Promise.allSettled(made.map(({ key }) => ring.revoke(key.id)))
+    const { ring, desk } = await ringIn(temporaryFolder())
+    const made = [await desk.create(admin('a')), await desk.create(admin('b'))]
+    const results = await Promise.allSettled(made.map(({ key }) => desk.revoke(key.id)))
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
     expect(made.map(({ secret }) => ring.verify(secret) !== undefined)).toEqual([false, true])
   })
 
   test('a forced revocation that could not be committed is not undone by one without force', async () => {
     let isOurs = true
-    const { ring } = await ringIn(temporaryFolder(), async () => isOurs)
-    const { key, secret } = await ring.create(admin('only'))
+    const { ring, desk } = await ringIn(temporaryFolder(), async () => isOurs)
+    const { key, secret } = await desk.create(admin('only'))
     isOurs = false
-    await expect(ring.revoke(key.id, { force: true })).rejects.toMatchObject({ code: 'ERR_DATA_WRITE' })
+    await expect(desk.revoke(key.id, { force: true })).rejects.toMatchObject({ code: 'ERR_DATA_WRITE' })
     isOurs = true
-    await ring.revoke(key.id)
+    await desk.revoke(key.id)
     expect(ring.verify(secret)).toBeUndefined()
   })
 
@@ -105,29 +106,30 @@ describe('several instances on Redis', () => {
     const records = new SharedRecords({ database: redisDatabase(connection.send) })
     await (follows ? records.start() : records.poll())
     const ring = new KeyRing(records)
+    const desk = keyDesk(records, ring)
     onTestFinished(async () => {
-      await ring.close().catch(() => {})
+      await desk.close().catch(() => {})
       await records.close()
       await connection.close()
     })
-    return { records, ring }
+    return { records, ring, desk }
   }
 
   test('that revoke two keys at once leave one, for any order of their changes', async () => {
     const instances = [await instance(), await instance()]
     let both = 0
     for (let round = 0; round < 40; round++) {
-      const [{ ring }] = instances
-      const make = (name: string) => retryOnConflict(() => ring.create(admin(name)))
+      const [{ ring, desk }] = instances
+      const make = (name: string) => desk.create(admin(name))
       const made = [await make(`a${round}`), await make(`b${round}`)]
       const others = ring.list().filter(({ id }) => made.every(({ key }) => key.id !== id))
-      for (const { id } of others) await retryOnConflict(() => ring.revoke(id))
+      for (const { id } of others) await desk.revoke(id)
       await Promise.all(instances.map(({ records }) => records.poll()))
       // A poll at another moment each time sees the other instance's revocation before the own one is committed.
       const results = await Promise.allSettled(
         instances.map(async (each, i) => {
           if (i === 1 && round % 4 > 1) await pause(round % 3)
-          const revoked = retryOnConflict(() => each.ring.revoke(made[i].key.id))
+          const revoked = each.desk.revoke(made[i].key.id)
           if (round % 2 === 1) for (let n = 0; n < 3; n++) each.records.poll().catch(() => {})
           return revoked
         }),
@@ -144,26 +146,26 @@ describe('several instances on Redis', () => {
 
   test('a revocation that waits behind a change of another instance is validated against it', async () => {
     const [one, two] = [await instance(), await instance()]
-    const a = await one.ring.create(admin('a'))
-    const b = await one.ring.create(admin('b'))
+    const a = await one.desk.create(admin('a'))
+    const b = await one.desk.create(admin('b'))
     await two.records.poll()
-    await one.ring.revoke(a.key.id)
+    await one.desk.revoke(a.key.id)
     // The poll is queued before the commit, so the commit itself finds no unseen change.
     const looked = two.records.poll()
-    await expect(two.ring.revoke(b.key.id)).rejects.toMatchObject(isLast)
+    await expect(two.desk.revoke(b.key.id)).rejects.toMatchObject(isLast)
     await looked
     expect(two.ring.verify(b.secret)).toMatchObject({ id: b.key.id })
   })
 
   test('two instances revoke different keys while records are lost: after the restore one key is valid', async () => {
     const [one, two] = [await instance({ follows: false }), await instance({ follows: false })]
-    const a = await one.ring.create(admin('a'))
-    const b = await one.ring.create(admin('b'))
+    const a = await one.desk.create(admin('a'))
+    const b = await one.desk.create(admin('b'))
     await two.records.poll()
     await redis.cli('FLUSHALL')
     for (const { records } of [one, two]) await records.poll()
-    await expect(one.ring.revoke(a.key.id)).rejects.toMatchObject({ code: 'ERR_RECORDS_LOST' })
-    await expect(two.ring.revoke(b.key.id)).rejects.toMatchObject({ code: 'ERR_RECORDS_LOST' })
+    await expect(one.desk.revoke(a.key.id)).rejects.toMatchObject({ code: 'ERR_RECORDS_LOST' })
+    await expect(two.desk.revoke(b.key.id)).rejects.toMatchObject({ code: 'ERR_RECORDS_LOST' })
     expect(await one.records.restore({ dryRun: false })).toMatchObject({ revoked: [{ kind: 'key', id: a.key.id }] })
     await two.records.poll()
     await two.records.writeOwed()
@@ -173,20 +175,20 @@ describe('several instances on Redis', () => {
       expect(ring.verify(b.secret)).toMatchObject({ id: b.key.id })
     }
     // It is committed: nothing undoes it, even if no other key is left.
-    await two.ring.revoke(b.key.id, { force: true })
+    await two.desk.revoke(b.key.id, { force: true })
     await one.records.poll()
-    await expect(one.ring.revoke(a.key.id)).resolves.toMatchObject({ id: a.key.id })
+    await expect(one.desk.revoke(a.key.id)).resolves.toMatchObject({ id: a.key.id })
     expect(one.ring.verify(a.secret)).toBeUndefined()
   })
 
   test('a refused revocation is committed when Redis has everything again by itself', async () => {
     const [one, two] = [await instance({ follows: false }), await instance({ follows: false })]
-    await one.ring.create(admin('a'))
-    const b = await one.ring.create(admin('b'))
+    await one.desk.create(admin('a'))
+    const b = await one.desk.create(admin('b'))
     await two.records.poll()
     await redis.cli('RENAME', RECORD_KEYS[1], 'elsewhere')
     await one.records.poll()
-    await expect(one.ring.revoke(b.key.id)).rejects.toMatchObject({ code: 'ERR_RECORDS_LOST' })
+    await expect(one.desk.revoke(b.key.id)).rejects.toMatchObject({ code: 'ERR_RECORDS_LOST' })
     await redis.cli('RENAME', 'elsewhere', RECORD_KEYS[1])
     await one.records.poll()
     await one.records.writeOwed()

@@ -58,7 +58,7 @@ describe('messages about changes', () => {
     await records.commit([policy('a', 1)])
     await until('a message', async () => messages() > before, 1000)
     const after = messages()
-    await expect(records.commit([policy('b', 1)], () => new Error('no') as never)).rejects.toThrow('no')
+    await expect(records.commit([policy('b', 1)], { refusal: () => new Error('no') as never })).rejects.toThrow('no')
     await records.commit([policy('c', 1)])
     await until('a message', async () => messages() > after, 1000)
     expect(messages()).toBe(after + 1)

@@ -6,7 +6,8 @@ import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { Config } from '../config/config.ts'
 import type { Logger } from '../log/logger.ts'
 import type { Records } from '../records.ts'
-import type { RecordsMaintenance, StoreFacts } from '../service.ts'
+import type { RecordsMaintenance } from '../records-maintenance.ts'
+import type { StoreFacts } from '../service.ts'
 
 export interface ServiceStorage {
   readonly records: Records

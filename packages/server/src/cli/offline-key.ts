@@ -11,7 +11,7 @@ import type { Config } from '../config/config.ts'
 import { BACKEND_KINDS, BACKENDS, backendOf } from '../config/store-address.ts'
 import { ServerError } from '../errors.ts'
 import type { Scope } from '../keys/api-key.ts'
-import type { ChangeNote, Records } from '../records.ts'
+import type { Records } from '../records.ts'
 import { UnreachableError, UsageError } from './exit-codes.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -126,20 +126,21 @@ async function create(
   audit: Pick<AuditTrail, 'appendNote'>,
   { name, scopes, expiresAt }: WantedKey,
 ): Promise<NewKey> {
-  const { KeyRing } = await import('../keys/key-ring.ts')
+  const [{ KeyRing }, { COMMAND_LINE }, { ChangeDesk }, { KeyChanges }] = await Promise.all([
+    import('../keys/key-ring.ts'),
+    import('../desk/caller.ts'),
+    import('../desk/change-desk.ts'),
+    import('../desk/key-changes.ts'),
+  ])
   const keys = new KeyRing(records)
+  const changes = new KeyChanges(new ChangeDesk(records, audit), keys)
   try {
     const options = { name, scopes: [...scopes], ...(expiresAt && { expiresAt: expiresAt.getTime() }) }
-    const notes: ChangeNote[] = []
-    const { key, secret } = await keys.create(options, ({ id }) => {
-      const note = { entry: { actor: 'cli', action: 'key.create', target: id, after: { name, scopes } }, isStored: false }
-      notes.push(note)
-      return note
-    })
-    for (const note of notes) await audit.appendNote(note)
+    const { key, secret } = await changes.create(COMMAND_LINE, options)
     const createdAt = new Date(key.createdAt)
     return { key: { id: key.id, name, scopes, createdAt, expiresAt, revokedAt: undefined, lastUsedAt: undefined }, secret }
   } finally {
-    await keys.close()
+    await changes.close()
+    keys.close()
   }
 }

@@ -4,20 +4,22 @@ import { crc32 } from 'node:zlib'
 import { fakeClock } from 'sluice/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { temporaryFolder } from '../../test/temporary-folder.ts'
+import { keyDesk } from '../../test/test-desk.ts'
 import { Journal } from '../backends/folder/journal.ts'
-import type { Change } from '../records.ts'
+import type { Change, Records } from '../records.ts'
 import { KeyRing, mayUse } from './key-ring.ts'
 import { digestOf, idOfKeyText, makeKeyText } from './key-text.ts'
 
 async function ringIn(folder: string, clock = fakeClock()) {
   const journal = await Journal.open(folder)
   const ring = new KeyRing(journal, clock.now)
+  const desk = keyDesk(journal, ring)
   const close = async (): Promise<void> => {
-    await ring.close()
+    await desk.close()
     await journal.close()
   }
   onTestFinished(() => close().catch(() => {}))
-  return { ring, journal, clock, close }
+  return { ring, desk, journal, clock, close }
 }
 
 const check = { name: 'shop', scopes: ['check' as const] }
@@ -57,13 +59,13 @@ describe('the text of a key', () => {
 
 describe('a key', () => {
   test('verifies with its secret, and with no other', async () => {
-    const { ring } = await ringIn(temporaryFolder())
-    const { key, secret } = await ring.create(check)
+    const { ring, desk } = await ringIn(temporaryFolder())
+    const { key, secret } = await desk.create(check)
     expect(ring.verify(secret)).toMatchObject({ id: key.id, name: 'shop', scopes: ['check'] })
     const forged = withSecretOf(secret, makeKeyText().text)
     expect(idOfKeyText(forged)).toBe(key.id)
     expect(ring.verify(forged)).toBeUndefined()
-    const other = await ring.create({ name: 'other', scopes: ['check'] })
+    const other = await desk.create({ name: 'other', scopes: ['check'] })
     expect(ring.verify(other.secret)?.id).toBe(other.key.id)
     expect(ring.verify(makeKeyText().text)).toBeUndefined()
     for (const text of [undefined, '', `${secret} `, secret.slice(0, -1), ` ${secret}`]) expect(ring.verify(text)).toBeUndefined()
@@ -72,7 +74,7 @@ describe('a key', () => {
   test('is stored only as a digest, and survives a restart', async () => {
     const folder = temporaryFolder()
     const first = await ringIn(folder)
-    const { key, secret } = await first.ring.create({ ...check, expiresAt: first.clock.now() + 1000 })
+    const { key, secret } = await first.desk.create({ ...check, expiresAt: first.clock.now() + 1000 })
     first.ring.verify(secret)
     await first.close()
     const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'))
@@ -84,8 +86,8 @@ describe('a key', () => {
   })
 
   test('does not verify from the moment it expires', async () => {
-    const { ring, clock } = await ringIn(temporaryFolder())
-    const { secret } = await ring.create({ ...check, expiresAt: clock.now() + 1000 })
+    const { ring, desk, clock } = await ringIn(temporaryFolder())
+    const { secret } = await desk.create({ ...check, expiresAt: clock.now() + 1000 })
     clock.advance(999)
     expect(ring.verify(secret)).toBeDefined()
     clock.advance(1)
@@ -94,13 +96,13 @@ describe('a key', () => {
 
   test('does not verify from the moment it is revoked, nor after a restart', async () => {
     const folder = temporaryFolder()
-    const { ring, clock, close } = await ringIn(folder)
-    const { key, secret } = await ring.create(check)
-    const revoked = ring.revoke(key.id)
+    const { ring, desk, clock, close } = await ringIn(folder)
+    const { key, secret } = await desk.create(check)
+    const revoked = desk.revoke(key.id)
     expect(ring.verify(secret)).toBeUndefined()
     expect(await revoked).toMatchObject({ id: key.id, revokedAt: clock.now() })
     clock.advance(5)
-    expect(await ring.revoke(key.id)).toMatchObject({ revokedAt: clock.now() - 5 })
+    expect(await desk.revoke(key.id)).toMatchObject({ revokedAt: clock.now() - 5 })
     await close()
     const again = await ringIn(folder)
     expect(again.ring.verify(secret)).toBeUndefined()
@@ -109,18 +111,18 @@ describe('a key', () => {
 
   test('stores its time of last use once a minute', async () => {
     const folder = temporaryFolder()
-    const { ring, clock, journal } = await ringIn(folder)
-    const { key, secret } = await ring.create(check)
+    const { ring, desk, clock, journal } = await ringIn(folder)
+    const { key, secret } = await desk.create(check)
     expect(ring.get(key.id)?.lastUsedAt).toBeUndefined()
     clock.advance(70)
     ring.verify(secret)
     expect(ring.get(key.id)?.lastUsedAt).toBe(clock.now())
-    await ring.saveUse()
+    await desk.changes.saveUse()
     expect(journal.all('key').get(key.id)).toMatchObject({ lastUsedAt: clock.now() })
   })
 
   test('needs a unique name, existing scopes and a future expiry', async () => {
-    const { ring, clock } = await ringIn(temporaryFolder())
+    const { ring, desk, clock } = await ringIn(temporaryFolder())
     const wrong = [
       {},
       { name: '', scopes: ['check'] },
@@ -130,27 +132,27 @@ describe('a key', () => {
       { name: 'a', scopes: ['check'], expiresAt: clock.now() },
       { name: 'a', scopes: ['check'], expires: 5 },
     ]
-    for (const options of wrong) await expect(ring.create(options as never)).rejects.toMatchObject({ code: 'ERR_INPUT' })
-    await ring.create({ name: 'a', scopes: ['check', 'check', 'read'] })
-    await expect(ring.create({ name: 'a', scopes: ['check'] })).rejects.toMatchObject({ code: 'ERR_KEY_TAKEN' })
+    for (const options of wrong) await expect(desk.create(options as never)).rejects.toMatchObject({ code: 'ERR_INPUT' })
+    await desk.create({ name: 'a', scopes: ['check', 'check', 'read'] })
+    await expect(desk.create({ name: 'a', scopes: ['check'] })).rejects.toMatchObject({ code: 'ERR_KEY_TAKEN' })
     expect(ring.list()).toMatchObject([{ name: 'a', scopes: ['check', 'read'] }])
   })
 
   test('of two that are created at once with one name, one is created', async () => {
-    const { ring } = await ringIn(temporaryFolder())
-    const made = await Promise.allSettled([ring.create(check), ring.create(check)])
+    const { ring, desk } = await ringIn(temporaryFolder())
+    const made = await Promise.allSettled([desk.create(check), desk.create(check)])
     expect(made.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
     expect(ring.list()).toHaveLength(1)
   })
 
   test('can reuse the name of a revoked or expired key; the list is newest first', async () => {
-    const { ring, clock } = await ringIn(temporaryFolder())
-    const first = await ring.create(check)
-    await ring.revoke(first.key.id)
+    const { ring, desk, clock } = await ringIn(temporaryFolder())
+    const first = await desk.create(check)
+    await desk.revoke(first.key.id)
     clock.advance(1)
-    const second = await ring.create({ ...check, expiresAt: clock.now() + 10 })
+    const second = await desk.create({ ...check, expiresAt: clock.now() + 10 })
     clock.advance(10)
-    const third = await ring.create(check)
+    const third = await desk.create(check)
     expect(ring.list().map(({ id }) => id)).toEqual([third.key.id, second.key.id, first.key.id])
   })
 })
@@ -158,25 +160,25 @@ describe('a key', () => {
 describe('rotation', () => {
   test('creates a second key with the same name and scopes; both verify until the first is revoked', async () => {
     const clock = fakeClock()
-    const { ring } = await ringIn(temporaryFolder(), clock)
-    const first = await ring.create({ name: 'shop', scopes: ['read', 'check'] })
-    const second = await ring.rotate(first.key.id)
+    const { ring, desk } = await ringIn(temporaryFolder(), clock)
+    const first = await desk.create({ name: 'shop', scopes: ['read', 'check'] })
+    const second = await desk.rotate(first.key.id)
     expect(second.key).toMatchObject({ name: 'shop', scopes: ['read', 'check'] })
     expect([ring.verify(first.secret)?.id, ring.verify(second.secret)?.id]).toEqual([first.key.id, second.key.id])
-    await expect(ring.rotate(first.key.id)).rejects.toMatchObject({ code: 'ERR_KEY_TAKEN' })
-    await expect(ring.create(check)).rejects.toMatchObject({ code: 'ERR_KEY_TAKEN' })
-    await ring.revoke(first.key.id)
+    await expect(desk.rotate(first.key.id)).rejects.toMatchObject({ code: 'ERR_KEY_TAKEN' })
+    await expect(desk.create(check)).rejects.toMatchObject({ code: 'ERR_KEY_TAKEN' })
+    await desk.revoke(first.key.id)
     expect(ring.verify(first.secret)).toBeUndefined()
-    await expect(ring.rotate(first.key.id)).rejects.toMatchObject({ code: 'ERR_KEY_UNKNOWN' })
+    await expect(desk.rotate(first.key.id)).rejects.toMatchObject({ code: 'ERR_KEY_UNKNOWN' })
     const expiresAt = clock.now() + 60_000
-    expect((await ring.rotate(second.key.id, { expiresAt })).key).toMatchObject({ name: 'shop', expiresAt })
+    expect((await desk.rotate(second.key.id, { expiresAt })).key).toMatchObject({ name: 'shop', expiresAt })
   })
 
   test('with a grace period ends the first key by itself, never later than its own expiry, also after a restart', async () => {
     const folder = temporaryFolder()
-    const { ring, clock, close } = await ringIn(folder)
-    const first = await ring.create({ ...check, expiresAt: clock.now() + 5000 })
-    const second = await ring.rotate(first.key.id, { graceMs: 1000 })
+    const { ring, desk, clock, close } = await ringIn(folder)
+    const first = await desk.create({ ...check, expiresAt: clock.now() + 5000 })
+    const second = await desk.rotate(first.key.id, { graceMs: 1000 })
     expect(ring.get(first.key.id)?.expiresAt).toBe(clock.now() + 1000)
     expect(ring.verify(first.secret)).toBeDefined()
     await close()
@@ -184,18 +186,18 @@ describe('rotation', () => {
     clock.advance(1000)
     expect(again.ring.verify(first.secret)).toBeUndefined()
     expect(again.ring.verify(second.secret)).toBeDefined()
-    const third = await again.ring.create({ name: 'x', scopes: ['read'], expiresAt: clock.now() + 10 })
-    await again.ring.rotate(third.key.id, { graceMs: 60_000 })
+    const third = await again.desk.create({ name: 'x', scopes: ['read'], expiresAt: clock.now() + 10 })
+    await again.desk.rotate(third.key.id, { graceMs: 60_000 })
     expect(again.ring.get(third.key.id)?.expiresAt).toBe(clock.now() + 10)
   })
 
   test('that runs while the key is revoked does not make the key valid again', async () => {
     const folder = temporaryFolder()
-    const { ring, close } = await ringIn(folder)
-    const { key, secret } = await ring.create(check)
-    const rotated = ring.rotate(key.id, { graceMs: 60_000 })
+    const { ring, desk, close } = await ringIn(folder)
+    const { key, secret } = await desk.create(check)
+    const rotated = desk.rotate(key.id, { graceMs: 60_000 })
     await Promise.resolve()
-    const revoked = ring.revoke(key.id)
+    const revoked = desk.revoke(key.id)
     const second = await rotated
     expect(ring.verify(secret)).toBeUndefined()
     await revoked
@@ -207,12 +209,12 @@ describe('rotation', () => {
   })
 
   test('of an unknown key, or with an invalid grace period, is refused', async () => {
-    const { ring } = await ringIn(temporaryFolder())
-    await expect(ring.rotate('nobody')).rejects.toMatchObject({ code: 'ERR_KEY_UNKNOWN' })
-    await expect(ring.revoke('nobody')).rejects.toMatchObject({ code: 'ERR_KEY_UNKNOWN' })
-    const { key } = await ring.create(check)
+    const { desk } = await ringIn(temporaryFolder())
+    await expect(desk.rotate('nobody')).rejects.toMatchObject({ code: 'ERR_KEY_UNKNOWN' })
+    await expect(desk.revoke('nobody')).rejects.toMatchObject({ code: 'ERR_KEY_UNKNOWN' })
+    const { key } = await desk.create(check)
     for (const graceMs of [-1, 0.5, Number.NaN]) {
-      await expect(ring.rotate(key.id, { graceMs })).rejects.toMatchObject({ code: 'ERR_INPUT' })
+      await expect(desk.rotate(key.id, { graceMs })).rejects.toMatchObject({ code: 'ERR_INPUT' })
     }
   })
 })
@@ -221,17 +223,18 @@ test('a key whose commit failed does not exist; a key whose revocation could not
   let isOurs = true
   const journal = await Journal.open(temporaryFolder(), { isOurs: async () => isOurs })
   const ring = new KeyRing(journal)
-  const { key, secret } = await ring.create(check)
+  const desk = keyDesk(journal, ring)
+  const { key, secret } = await desk.create(check)
   isOurs = false
-  await expect(ring.create({ name: 'b', scopes: ['check'] })).rejects.toMatchObject({ code: 'ERR_DATA_WRITE' })
+  await expect(desk.create({ name: 'b', scopes: ['check'] })).rejects.toMatchObject({ code: 'ERR_DATA_WRITE' })
   expect(ring.list()).toHaveLength(1)
-  await expect(ring.revoke(key.id)).rejects.toMatchObject({ code: 'ERR_DATA_WRITE' })
+  await expect(desk.revoke(key.id)).rejects.toMatchObject({ code: 'ERR_DATA_WRITE' })
   expect(ring.verify(secret)).toBeUndefined()
   expect(journal.all('key').get(key.id)).not.toHaveProperty('revokedAt')
   isOurs = true
-  await ring.revoke(key.id)
+  await desk.revoke(key.id)
   expect(journal.all('key').get(key.id)).toHaveProperty('revokedAt')
-  await ring.close()
+  await desk.close()
   await journal.close()
 })
 
@@ -246,18 +249,18 @@ test('a key that cannot be read does not verify, and is reported', async () => {
 })
 
 test('an admin may do everything, others only what their scopes allow', async () => {
-  const { ring } = await ringIn(temporaryFolder())
-  const { key: admin } = await ring.create({ name: 'a', scopes: ['admin'] })
-  const { key: reader } = await ring.create({ name: 'r', scopes: ['read'] })
+  const { desk } = await ringIn(temporaryFolder())
+  const { key: admin } = await desk.create({ name: 'a', scopes: ['admin'] })
+  const { key: reader } = await desk.create({ name: 'r', scopes: ['read'] })
   expect((['check', 'read', 'admin'] as const).map((scope) => mayUse(admin, scope))).toEqual([true, true, true])
   expect((['check', 'read', 'admin'] as const).map((scope) => mayUse(reader, scope))).toEqual([false, true, false])
 })
 
 test('a key whose revocation could not be committed stays refused when another instance stores its last use', async () => {
-  const { ring: maker, journal } = await ringIn(temporaryFolder())
+  const { desk: maker, journal } = await ringIn(temporaryFolder())
   const { key, secret } = await maker.create(check)
   let tell = (_change: Change): void => {}
-  const ring = new KeyRing({
+  const records: Records = {
     all: (kind) => journal.all(kind),
     commit: () => Promise.reject(new Error('it cannot be kept now')),
     watch: (listener) => {
@@ -265,16 +268,18 @@ test('a key whose revocation could not be committed stays refused when another i
       return () => {}
     },
     close: async () => {},
-  })
-  onTestFinished(() => ring.close().catch(() => {}))
-  await expect(ring.revoke(key.id)).rejects.toThrow('it cannot be kept now')
+  }
+  const ring = new KeyRing(records)
+  const desk = keyDesk(records, ring)
+  onTestFinished(() => desk.close().catch(() => {}))
+  await expect(desk.revoke(key.id)).rejects.toThrow('it cannot be kept now')
   const kept = journal.all('key').get(key.id) as object
   tell({ kind: 'key', id: key.id, value: { ...kept, lastUsedAt: 5 } })
   expect(ring.verify(secret)).toBeUndefined()
 })
 
 test('a key of another instance that cannot be read is reported and refused', async () => {
-  const { ring: maker, journal } = await ringIn(temporaryFolder())
+  const { desk: maker, journal } = await ringIn(temporaryFolder())
   const { key, secret } = await maker.create(check)
   let tell = (_change: Change): void => {}
   const unread: string[] = []

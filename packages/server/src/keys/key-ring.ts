@@ -1,4 +1,4 @@
-// API keys: create, verify, list, revoke, rotate. Changes are durable, and changes of other instances are applied.
+// API keys: verify, list, and the validation of changes. The change desk commits them. Changes of other instances are applied.
 // Invariant: only the digest of a secret is stored. A key does not verify from the moment it is revoked or expires. Two valid keys
 // share a name only during a rotation. The last admin key is revoked only with force, even if several instances revoke keys at
 // once.
@@ -6,7 +6,7 @@
 import { ServerError } from '../errors.ts'
 import { checkInput, refuse } from '../input/check-input.ts'
 import { show } from '../input/near-word.ts'
-import type { Change, MakeNote, Records } from '../records.ts'
+import type { Change, OwedChange, PlannedChange, RecordsView } from '../records.ts'
 import { type ApiKey, isValid, type KeyRecord, type NewKeyOptions, NewKeySchema } from './api-key.ts'
 import { changed, changeTo, type KeyEntry, withoutRevocation } from './key-entry.ts'
 import { KeyTable, type UnreadKey, unknownKey } from './key-table.ts'
@@ -37,30 +37,22 @@ export interface RevokeOptions {
 /** Maximum number of keys, including revoked and expired ones. */
 const MOST_KEYS = 10_000
 
-/** Interval for storing the times of last use. A crash loses at most this much. */
-const SAVE_USE_EVERY_MS = 60_000
-
 export class KeyRing {
-  readonly #records: Records
+  readonly #records: RecordsView
   readonly #now: () => number
   readonly #table: KeyTable
   readonly #used = new Set<KeyEntry>()
   /** Keys that this instance was asked to revoke without force, and whose revocation is not committed yet. They do not verify. */
   readonly #revoking = new Set<string>()
   readonly #unwatch: () => void
-  readonly #timer: NodeJS.Timeout
-  /** Queue of changes: they run one after the other. */
-  #turn: Promise<unknown> = Promise.resolve()
 
   /** `onUnread` is called for each key that cannot be read. */
-  constructor(records: Records, now: () => number = Date.now, onUnread: (key: UnreadKey) => void = () => {}) {
+  constructor(records: RecordsView, now: () => number = Date.now, onUnread: (key: UnreadKey) => void = () => {}) {
     this.#records = records
     this.#now = now
     this.#table = new KeyTable(onUnread)
     for (const [id, record] of records.all('key')) this.#table.load(id, record)
     this.#unwatch = records.watch((change) => this.#apply(change))
-    this.#timer = setInterval(() => this.saveUse().catch(() => {}), SAVE_USE_EVERY_MS)
-    this.#timer.unref()
   }
 
   /** Stored keys that cannot be read. */
@@ -68,26 +60,26 @@ export class KeyRing {
     return this.#table.unread
   }
 
-  /** Resolves when the key is durable. */
-  create(options: NewKeyOptions, noteOf?: MakeNote<ApiKey>): Promise<NewApiKey> {
-    return this.#inTurn(async () => {
-      checkInput(NewKeySchema, options, 'the API key')
-      this.#checkExpiry(options.expiresAt)
-      if (this.#table.validWithName(options.name, this.#now()).length > 0) {
-        throw new ServerError(
-          'ERR_KEY_TAKEN',
-          `a valid key is called ${show(options.name)} already: rotate that one, or choose another name`,
-        )
-      }
-      return this.#add(options, [], noteOf)
-    })
+  /** Validates a new key. Throws if it is refused. */
+  planCreate(options: NewKeyOptions): PlannedChange<NewApiKey> {
+    checkInput(NewKeySchema, options, 'the API key')
+    this.#checkExpiry(options.expiresAt)
+    if (this.#table.validWithName(options.name, this.#now()).length > 0) {
+      throw new ServerError(
+        'ERR_KEY_TAKEN',
+        `a valid key is called ${show(options.name)} already: rotate that one, or choose another name`,
+      )
+    }
+    return this.#planAdd(options, [])
   }
 
-  /** Creates a key if there is none. Otherwise rejects with ERR_CONFLICT, also if another instance creates one at the same moment. */
-  createFirst(options: NewKeyOptions, noteOf?: MakeNote<ApiKey>): Promise<NewApiKey> {
+  /** Plans a key if there is none. Otherwise throws ERR_CONFLICT. */
+  planFirst(options: NewKeyOptions): PlannedChange<NewApiKey> {
     const refusal = (): ServerError | undefined =>
       this.#table.size === 0 ? undefined : new ServerError('ERR_CONFLICT', 'there is a key already')
-    return this.#inTurn(() => this.#add(options, [], noteOf, refusal))
+    const refused = refusal()
+    if (refused !== undefined) throw refused
+    return { ...this.#planAdd(options, []), refusal }
   }
 
   /** Returns the key if the presented text is valid. */
@@ -116,10 +108,10 @@ export class KeyRing {
   }
 
   /**
-   * The key does not verify from this call on, even if the commit fails. In that case the promise rejects, the records owe the
-   * revocation, and the call may be repeated. The last key with the scope `admin` is refused with ERR_KEY_LAST and stays valid.
+   * The key does not verify from this call on. Returns the plan of the revocation, to be committed. The last key with the scope `admin`
+   * is refused with ERR_KEY_LAST and stays valid. If the commit fails, the key stays revoked here, and the revocation is owed.
    */
-  async revoke(id: string, { force = false }: RevokeOptions = {}, noteOf?: MakeNote<ApiKey>): Promise<ApiKey> {
+  beginRevocation(id: string, { force = false }: RevokeOptions = {}): () => PlannedChange<ApiKey> {
     const { key } = this.#table.known(id)
     if (force) this.#revoking.delete(id)
     else if (key.revokedAt === undefined) this.#revoking.add(id)
@@ -130,39 +122,42 @@ export class KeyRing {
     }
     const revokedAt = key.revokedAt ?? this.#now()
     const revoked = (): KeyEntry => changed(this.#table.known(id), { revokedAt })
-    try {
-      const refused = refusal()
-      if (refused !== undefined) throw refused
-      this.#table.set(revoked())
-      return await this.#inTurn(async () => {
-        const entry = revoked()
-        const note = noteOf?.(entry.key)
-        // Another instance may have revoked the other admin keys meanwhile, so `refusal` runs again right before the commit.
-        if (!this.#isRevocationStored(id)) await this.#records.commit([changeTo(entry)], refusal, note)
-        this.#revoking.delete(id)
-        return entry.key
-      })
-    } catch (error) {
-      if (error instanceof ServerError && error.code === 'ERR_KEY_LAST') this.#undoRevocation(id)
-      else this.#owe(id, refusal, noteOf)
-      throw error
+    const refused = refusal()
+    if (refused !== undefined) {
+      this.#undoRevocation(id)
+      throw refused
+    }
+    this.#table.set(revoked())
+    return () => {
+      const entry = revoked()
+      return {
+        changes: this.#isRevocationStored(id) ? [] : [changeTo(entry)],
+        result: entry.key,
+        // Another instance may have revoked the other admin keys meanwhile, so this runs again right before the commit.
+        refusal,
+        apply: () => this.#revoking.delete(id),
+        failed: (error) => {
+          const isLast = error instanceof ServerError && error.code === 'ERR_KEY_LAST'
+          if (isLast) this.#undoRevocation(id)
+          return isLast ? undefined : this.#owed(id, refusal)
+        },
+      }
     }
   }
 
-  /** Asks the records to commit the revocation later. If it is the last admin key at that time, the key stays valid. */
-  #owe(id: string, refusal: () => ServerError | undefined, noteOf: MakeNote<ApiKey> | undefined): void {
+  /** The revocation to be committed later. If it is the last admin key at that time, the key stays valid. */
+  #owed(id: string, refusal: () => ServerError | undefined): OwedChange | undefined {
     const entry = this.#table.get(id)
-    if (entry === undefined) return
-    this.#records.owe?.(
-      changeTo(entry),
-      () => {
+    if (entry === undefined) return undefined
+    return {
+      change: changeTo(entry),
+      refusal: () => {
         if (this.#table.get(id) === undefined) return unknownKey(id)
         const refused = refusal()
         if (refused !== undefined) this.#undoRevocation(id)
         return refused
       },
-      noteOf?.(entry.key),
-    )
+    }
   }
 
   /** Undoes a refused revocation, unless the key had been revoked before. */
@@ -176,53 +171,43 @@ export class KeyRing {
     return (this.#records.all('key').get(id) as KeyRecord | undefined)?.revokedAt !== undefined
   }
 
-  /** Creates a second key with the same name and scopes, which replaces the first. */
-  rotate(id: string, { graceMs, expiresAt }: RotateOptions = {}, noteOf?: MakeNote<ApiKey>): Promise<NewApiKey> {
-    return this.#inTurn(async () => {
-      const entry = this.#table.known(id)
-      const { key } = entry
-      const nowMs = this.#now()
-      if (graceMs !== undefined && !(Number.isSafeInteger(graceMs) && graceMs >= 0)) {
-        const message = `graceMs must be a whole number of at least 0, got ${show(graceMs)}`
-        refuse('the rotation', [{ at: 'graceMs', message }])
-      }
-      this.#checkExpiry(expiresAt)
-      if (!isValid(key, nowMs)) {
-        throw new ServerError('ERR_KEY_UNKNOWN', `the key ${show(id)} is revoked or expired: create a new one`)
-      }
-      if (this.#table.validWithName(key.name, nowMs).length > 1) {
-        throw new ServerError('ERR_KEY_TAKEN', `two valid keys are called ${show(key.name)} already: revoke one of them first`)
-      }
-      const { name, scopes } = key
-      const options = { name, scopes: [...scopes], ...(expiresAt === undefined ? {} : { expiresAt }) }
-      if (graceMs === undefined) return this.#add(options, [], noteOf)
-      const endsAt = Math.min(key.expiresAt ?? Number.POSITIVE_INFINITY, nowMs + graceMs)
-      return this.#add(options, [changed(entry, { expiresAt: endsAt })], noteOf)
-    })
+  /** Validates a second key with the same name and scopes, which replaces the first. Throws if it is refused. */
+  planRotate(id: string, { graceMs, expiresAt }: RotateOptions = {}): PlannedChange<NewApiKey> {
+    const entry = this.#table.known(id)
+    const { key } = entry
+    const nowMs = this.#now()
+    if (graceMs !== undefined && !(Number.isSafeInteger(graceMs) && graceMs >= 0)) {
+      const message = `graceMs must be a whole number of at least 0, got ${show(graceMs)}`
+      refuse('the rotation', [{ at: 'graceMs', message }])
+    }
+    this.#checkExpiry(expiresAt)
+    if (!isValid(key, nowMs)) {
+      throw new ServerError('ERR_KEY_UNKNOWN', `the key ${show(id)} is revoked or expired: create a new one`)
+    }
+    if (this.#table.validWithName(key.name, nowMs).length > 1) {
+      throw new ServerError('ERR_KEY_TAKEN', `two valid keys are called ${show(key.name)} already: revoke one of them first`)
+    }
+    const { name, scopes } = key
+    const options = { name, scopes: [...scopes], ...(expiresAt === undefined ? {} : { expiresAt }) }
+    if (graceMs === undefined) return this.#planAdd(options, [])
+    const endsAt = Math.min(key.expiresAt ?? Number.POSITIVE_INFINITY, nowMs + graceMs)
+    return this.#planAdd(options, [changed(entry, { expiresAt: endsAt })])
   }
 
-  /** Stores the times of last use. Runs once a minute and on close. */
-  saveUse(): Promise<void> {
-    return this.#inTurn(async () => {
-      const used = [...this.#used].filter((entry) => this.#table.get(entry.key.id) === entry)
-      this.#used.clear()
-      if (used.length > 0) await this.#records.commit(used.map(changeTo))
-    })
+  /** Returns the times of last use that are not stored yet. Each is returned once. */
+  takeUse(): readonly Change[] {
+    const used = [...this.#used].filter((entry) => this.#table.get(entry.key.id) === entry)
+    this.#used.clear()
+    return used.map(changeTo)
   }
 
-  async close(): Promise<void> {
-    clearInterval(this.#timer)
+  /** Removes the listener for changes of other instances. */
+  close(): void {
     this.#unwatch()
-    await this.saveUse()
   }
 
-  /** Commits a new key together with changes of others. */
-  async #add(
-    { name, scopes, expiresAt }: NewKeyOptions,
-    others: readonly KeyEntry[],
-    noteOf: MakeNote<ApiKey> | undefined,
-    refusal?: () => ServerError | undefined,
-  ): Promise<NewApiKey> {
+  /** Plans a new key together with changes of others. */
+  #planAdd({ name, scopes, expiresAt }: NewKeyOptions, others: readonly KeyEntry[]): PlannedChange<NewApiKey> {
     const { id, text } = makeKeyText()
     const key: ApiKey = {
       id,
@@ -237,14 +222,15 @@ export class KeyRing {
       ...kept.map(changeTo),
       ...gone.map(({ id }) => ({ kind: 'key', id, value: undefined }) as const),
     ]
-    await this.#records.commit(changes, refusal, noteOf?.(key))
-    for (const { id } of gone) this.#table.delete(id)
-    for (const entry of kept) {
-      // A key that was revoked during the commit stays revoked.
-      const revokedAt = this.get(entry.key.id)?.revokedAt
-      this.#table.set(revokedAt === undefined ? entry : changed(entry, { revokedAt }))
+    const apply = (): void => {
+      for (const { id } of gone) this.#table.delete(id)
+      for (const entry of kept) {
+        // A key that was revoked during the commit stays revoked.
+        const revokedAt = this.get(entry.key.id)?.revokedAt
+        this.#table.set(revokedAt === undefined ? entry : changed(entry, { revokedAt }))
+      }
     }
-    return { key, secret: text }
+    return { changes, result: { key, secret: text }, apply }
   }
 
   #checkExpiry(expiresAt: number | undefined): void {
@@ -257,12 +243,6 @@ export class KeyRing {
     const ended = this.#table.longestEnded(this.#now())
     if (ended === undefined) throw new ServerError('ERR_FULL', `there are ${MOST_KEYS} API keys, which is the maximum`)
     return ended
-  }
-
-  #inTurn<T>(change: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(change)
-    this.#turn = turn.catch(() => {})
-    return turn
   }
 
   /** Applies a change of another instance. A key that was revoked here stays revoked, even if the commit failed. */

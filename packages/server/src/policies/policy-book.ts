@@ -83,9 +83,8 @@ export class PolicyBook {
     return { policies, total, next }
   }
 
-  /** Adds or replaces a policy of the API. Returns the policy of that name that was in force. Throws before any change. */
-  put(policy: Policy): Policy | undefined {
-    const { name, client, route } = policy
+  /** Returns the policy that a policy of the API would replace. Throws if it cannot be put. */
+  checkPut({ name, client, route }: Policy): Policy | undefined {
     this.#refuseFromFile(name)
     const other = this.#index.get(client, route) ?? this.#apiIndex.get(client, route)
     if (other !== undefined && other.name !== name) {
@@ -98,6 +97,13 @@ export class PolicyBook {
     if (before === undefined && this.#fromApi.size >= MOST_POLICIES) {
       throw new ServerError('ERR_FULL', `there are ${MOST_POLICIES} policies, which is the maximum`)
     }
+    return before
+  }
+
+  /** Adds or replaces a policy of the API. Returns the policy of that name that was in force. Throws before any change. */
+  put(policy: Policy): Policy | undefined {
+    const before = this.checkPut(policy)
+    const { name } = policy
     this.#forget(name)
     this.#fromApi.set(name, policy)
     this.#apiIndex.set(policy)
@@ -105,8 +111,8 @@ export class PolicyBook {
     return before
   }
 
-  /** Removes and returns a policy of the API. Throws before any change. */
-  delete(name: string): Policy {
+  /** Returns the policy of the API that a deletion would remove. Throws if it cannot be deleted. */
+  checkDelete(name: string): Policy {
     this.#refuseFromFile(name)
     const policy = this.#fromApi.get(name)
     if (policy === undefined && name === DEFAULT_POLICY) {
@@ -116,6 +122,12 @@ export class PolicyBook {
       )
     }
     if (policy === undefined) throw new ServerError('ERR_POLICY_UNKNOWN', `no policy is called ${show(name)}`)
+    return policy
+  }
+
+  /** Removes and returns a policy of the API. Throws before any change. */
+  delete(name: string): Policy {
+    const policy = this.checkDelete(name)
     this.#forget(name)
     if (name === DEFAULT_POLICY) this.#enforce(builtInDefault)
     return policy

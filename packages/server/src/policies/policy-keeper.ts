@@ -1,9 +1,8 @@
-// Changes policies durably.
-// Invariant: a change that could not be committed is not in force. A change is in force shortly before its commit, so that the next
-// change is validated against it. It is acknowledged after its commit.
+// The policies in force, from the records. It validates changes, and the change desk commits them.
+// Invariant: only committed changes are in force.
 
-import type { Change, ChangeNote, MakeNote, Records } from '../records.ts'
-import { type Policy, readPolicy } from './policy.ts'
+import type { Change, PlannedChange, RecordsView } from '../records.ts'
+import { builtInDefault, DEFAULT_POLICY, type Policy, readPolicy } from './policy.ts'
 import { PolicyBook } from './policy-book.ts'
 
 export interface PolicyChange {
@@ -22,15 +21,13 @@ export interface UnreadPolicy {
 
 export class PolicyKeeper {
   readonly book = new PolicyBook()
-  readonly #records: Records
+  readonly #records: RecordsView
   readonly #onUnread: (policy: UnreadPolicy) => void
   #unread: readonly UnreadPolicy[] = []
   readonly #unwatch: () => void
-  /** Number of reloads. A reload drops changes that are not committed yet. */
-  #reloads = 0
 
   /** `onUnread` is called once for each policy that cannot be read. */
-  constructor(records: Records, onUnread: (policy: UnreadPolicy) => void = () => {}) {
+  constructor(records: RecordsView, onUnread: (policy: UnreadPolicy) => void = () => {}) {
     this.#records = records
     this.#onUnread = onUnread
     this.#load()
@@ -42,21 +39,20 @@ export class PolicyKeeper {
     return this.#unread
   }
 
-  /** Adds or replaces a policy. Resolves when the change is durable. Throws before any change. */
-  async put(spec: unknown, noteOf?: MakeNote<PutPolicy>): Promise<PutPolicy> {
+  /** Validates a policy that is added or replaced. Throws if it is refused. */
+  planPut(spec: unknown): PlannedChange<PutPolicy> {
     const after = readPolicy(spec, 'api')
-    const before = this.book.put(after)
-    await this.#commit({ kind: 'policy', id: after.name, value: after.spec }, noteOf?.({ before, after }))
-    this.#markReadable(after.name)
-    return { before, after }
+    const before = this.book.checkPut(after)
+    const change: Change = { kind: 'policy', id: after.name, value: after.spec }
+    return { changes: [change], result: { before, after }, apply: () => this.#enact(after.name, after) }
   }
 
-  /** Deletes a policy. Resolves when the change is durable. Deleting `default` restores the built-in policy, which is then `after`. */
-  async delete(name: string, noteOf?: MakeNote<DeletedPolicy>): Promise<DeletedPolicy> {
-    const before = this.book.delete(name)
-    const after = this.book.get(name)
-    await this.#commit({ kind: 'policy', id: name, value: undefined }, noteOf?.({ before, after }))
-    return { before, after }
+  /** Validates a deletion. Throws if it is refused. The deletion of `default` restores the built-in policy, which is then `after`. */
+  planDelete(name: string): PlannedChange<DeletedPolicy> {
+    const before = this.book.checkDelete(name)
+    const after = name === DEFAULT_POLICY ? builtInDefault : undefined
+    const change: Change = { kind: 'policy', id: name, value: undefined }
+    return { changes: [change], result: { before, after }, apply: () => this.#enact(name, undefined) }
   }
 
   /** Removes the listener for changes of other instances. */
@@ -64,20 +60,7 @@ export class PolicyKeeper {
     this.#unwatch()
   }
 
-  async #commit(change: Change, note: ChangeNote | undefined): Promise<void> {
-    const reloads = this.#reloads
-    try {
-      await this.#records.commit([change], undefined, note)
-    } catch (error) {
-      // Later changes were validated against this one, and have failed with it.
-      this.#load()
-      throw error
-    }
-    if (this.#reloads !== reloads) this.#load()
-  }
-
   #load(): void {
-    this.#reloads += 1
     const unread: UnreadPolicy[] = []
     const policies: Policy[] = []
     for (const [name, spec] of this.#records.all('policy')) {
@@ -101,9 +84,18 @@ export class PolicyKeeper {
   #apply({ kind, id, value }: Change): void {
     if (kind !== 'policy') return
     try {
-      if (value === undefined) this.book.delete(id)
-      else this.book.put(readPolicy(value, 'api'))
-      this.#markReadable(id)
+      this.#enact(id, value === undefined ? undefined : readPolicy(value, 'api'))
+    } catch {
+      this.#load()
+    }
+  }
+
+  /** Puts a committed change in force. The book may refuse it, because the configuration file has changed meanwhile. */
+  #enact(name: string, policy: Policy | undefined): void {
+    try {
+      if (policy === undefined) this.book.delete(name)
+      else this.book.put(policy)
+      this.#markReadable(name)
     } catch {
       this.#load()
     }

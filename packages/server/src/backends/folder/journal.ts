@@ -11,7 +11,7 @@ import { readLines, sealLine } from '../../files/checked-lines.ts'
 import { refuseNewer } from '../../files/file-version.ts'
 import { GroupCommit } from '../../files/group-commit.ts'
 import { draftOf, replaceFile } from '../../files/replace-file.ts'
-import type { Change, RecordKind, Records } from '../../records.ts'
+import type { Change, CommitOptions, RecordKind, Records } from '../../records.ts'
 
 const JOURNAL = 'journal.jsonl'
 const SNAPSHOT = 'snapshot.jsonl'
@@ -83,12 +83,13 @@ export class Journal implements Records {
     return tableOf(this.#tables, kind)
   }
 
-  async commit(changes: readonly Change[], refusal?: () => ServerError | undefined): Promise<void> {
+  async commit(changes: readonly Change[], { refusal, applied }: CommitOptions = {}): Promise<void> {
     if (this.#isClosed) throw new ServerError('ERR_DATA_WRITE', `${this.#folder} has been closed`)
     // No other process changes the folder, so all earlier changes are known.
     const refused = refusal?.()
     if (refused !== undefined) throw refused
     if (changes.length > 0) await this.#commits.add(changes)
+    applied?.()
   }
 
   /** A folder has one owner, so there are no changes of others to report. */

@@ -10,7 +10,7 @@ const ACTIVE_MS = 1000
 
 /** Shortest and longest time between two commits. Within these, it is random, around the duration of the last commit. */
 const LEAST_MS = 2
-const MOST_MS = 20
+const MOST_MS = 250
 
 export class CommitPace {
   /** Time at which a change of another instance was last seen. */

@@ -43,6 +43,6 @@ export function unknownOutcome({ title }: RecordsDatabase, lost: unknown): Serve
   return new ServerError('ERR_DATA_UNKNOWN', message, { cause: lost instanceof ServerError ? lost.cause : lost })
 }
 
-export function isUnknown(error: unknown): boolean {
+function isUnknown(error: unknown): boolean {
   return error instanceof ServerError && error.code === 'ERR_DATA_UNKNOWN'
 }

@@ -10,7 +10,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { ServerError } from '../../errors.ts'
-import type { Change, ChangeNote, RecordKind, Records } from '../../records.ts'
+import { type Change, type ChangeNote, type CommitOptions, errorForLater, type RecordKind, type Records } from '../../records.ts'
 import { CommitPace } from './commit-pace.ts'
 import type { KnownRecords, UnreadableRecord } from './found-records.ts'
 import { type CopiedRecords, LocalRecords, type LocalRecordsOptions } from './local-records.ts'
@@ -21,14 +21,12 @@ import { RecordsFollower } from './records-follower.ts'
 import { type Loss, LossWatch } from './records-loss.ts'
 import { type RestorePlan, withRevoked } from './restore-plan.ts'
 import { makeMark, planFor, restoreKnown } from './restore-records.ts'
-import { isUnknown, sendCommit, unknownOutcome } from './sent-commit.ts'
+import { sendCommit, unknownOutcome } from './sent-commit.ts'
 
 const POLL_EVERY_MS = 500
 
 /** Attempts of a commit, if changes of another kind come first. */
 const TRIES = 10
-
-type CommitCheck = () => ServerError | undefined
 
 export interface SharedRecordsOptions extends LocalRecordsOptions {
   readonly database: RecordsDatabase
@@ -107,14 +105,14 @@ export class SharedRecords implements Records {
     return this.#local.watch(listener)
   }
 
-  commit(changes: readonly Change[], refusal?: CommitCheck, note?: ChangeNote): Promise<void> {
+  commit(changes: readonly Change[], options: CommitOptions = {}): Promise<void> {
     const failures = this.#failures
     return this.#inTurn(async () => {
       await this.#pace.wait()
-      if (this.#failures !== failures) throw this.#failureOfLater()
+      if (this.#failures !== failures) throw errorForLater(this.#failure)
       let refused: ServerError | undefined
       try {
-        refused = await this.#commit(changes, refusal, note)
+        refused = await this.#commit(changes, options)
       } catch (error) {
         this.#failures += 1
         this.#failure = error
@@ -204,11 +202,8 @@ export class SharedRecords implements Records {
   }
 
   /** Returns the refusal, or undefined if the changes were committed. */
-  async #commit(
-    changes: readonly Change[],
-    refusal: CommitCheck = () => undefined,
-    note?: ChangeNote,
-  ): Promise<ServerError | undefined> {
+  async #commit(changes: readonly Change[], options: CommitOptions = {}): Promise<ServerError | undefined> {
+    const { refusal, note, applied } = options
     if (changes.length === 0) return undefined
     const kinds = new Set(changes.map(({ kind }) => kind))
     const mark = makeMark()
@@ -217,7 +212,7 @@ export class SharedRecords implements Records {
       const { known } = this
       if (this.loss !== undefined || known === undefined) throw this.#lostError()
       // `refusal` judges the records at `known`. If the database has later changes, nothing is written.
-      const refused = refusal()
+      const refused = refusal?.()
       if (refused !== undefined) return refused
       const startMs = performance.now()
       const { position, lost } = await sendCommit(this.#database, {
@@ -232,6 +227,7 @@ export class SharedRecords implements Records {
         this.#pace.committed(startMs)
         this.#local.moveTo(position, new Map([[mark, position.last]]))
         for (const change of changes) this.#local.set(change)
+        applied?.()
         if (note !== undefined) note.isStored = this.#database.storesEntries
         return undefined
       }
@@ -274,7 +270,7 @@ export class SharedRecords implements Records {
   async #writeRevocations(): Promise<readonly OwedRevocation[]> {
     const written: OwedRevocation[] = []
     for (const owed of this.#owed.due(this.all('key'))) {
-      const refused = await this.#commit([owed.change], owed.refusal, owed.note)
+      const refused = await this.#commit([owed.change], { refusal: owed.refusal, ...(owed.note && { note: owed.note }) })
       this.#owed.delete(owed.change.id)
       if (refused !== undefined) continue
       this.#local.apply([owed.change])
@@ -289,13 +285,6 @@ export class SharedRecords implements Records {
     const turn = this.#turn.then(work)
     this.#turn = turn.catch(() => {})
     return turn
-  }
-
-  /** The error of a commit that was requested before another one failed. It was not sent. */
-  #failureOfLater(): unknown {
-    if (!isUnknown(this.#failure)) return this.#failure
-    const message = 'an earlier change may or may not have been made, so this one was not tried: look, and repeat it'
-    return new ServerError('ERR_DATA_WRITE', message, { cause: this.#failure })
   }
 
   #lostError(): ServerError {

@@ -31,7 +31,7 @@ describe.each(Object.entries(DRIVERS))('with %s', (_name, open) => {
       await records.poll()
       expect(records.all('policy').get('p')).toBe(round === 1 ? undefined : 1)
       const note = { entry: { actor: 'k', action: 'policy.put', target: 'p' }, isStored: false }
-      await records.commit([{ kind: 'policy', id: 'p', value: round }], undefined, note)
+      await records.commit([{ kind: 'policy', id: 'p', value: round }], { note })
       expect(note.isStored).toBe(true)
       expect((await sqlAuditTrail(driver).read()).entries).toHaveLength(round)
       const counters = sqliteCounters(file, { maxKeys: 10, timeoutMs: 10 })

@@ -3,7 +3,8 @@
 import type { Static } from 'typebox'
 import { LIMITS } from '../../../contract/limits.ts'
 import type { RecordNames, RecordsView } from '../../../contract/record-schemas.ts'
-import type { RecordName, Service } from '../../../service.ts'
+import type { RecordName } from '../../../records-maintenance.ts'
+import type { Service } from '../../../service.ts'
 
 export function recordsState({ records }: Service): 'kept' | 'lost' {
   return records.loss() === undefined ? 'kept' : 'lost'

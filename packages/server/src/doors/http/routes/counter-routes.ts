@@ -3,7 +3,7 @@
 import type { RuleStatus } from 'sluice'
 import { Counted, envelope, Pair, Refund, SetCount, Usage, UsageQuery } from '../../../contract/schemas.ts'
 import { mayUse } from '../../../keys/key-ring.ts'
-import { audited } from '../plumbing/audited.ts'
+import { callerOf } from '../plumbing/caller-of.ts'
 import { success } from '../plumbing/envelope.ts'
 import { type App, described, type RouteContext } from '../plumbing/route-options.ts'
 
@@ -62,7 +62,7 @@ export function counterRoutes(app: App, context: RouteContext): void {
     async (request) => {
       const { client_id, route } = request.body
       const policy = await decider.reset({ clientId: client_id, route })
-      await audited(context, request, {
+      await service.desk.record(callerOf(context, request), {
         action: 'counter.reset',
         target: `${client_id} ${route}`,
         after: { policy: policy.name },
@@ -92,7 +92,7 @@ export function counterRoutes(app: App, context: RouteContext): void {
       const { client_id, route, used, rule } = request.body
       const { policy, used: now } = await decider.set({ clientId: client_id, route }, used, rule)
       const after = { policy: policy.name, rule: rule ?? policy.rules[0].name, used: now }
-      await audited(context, request, { action: 'counter.set', target: `${client_id} ${route}`, after })
+      await service.desk.record(callerOf(context, request), { action: 'counter.set', target: `${client_id} ${route}`, after })
       return success({ client_id, route, policy: policy.name, used: now })
     },
   )
@@ -127,7 +127,11 @@ export function refundRoute(app: App, context: RouteContext): void {
       const { policy, used } = await decider.refund({ clientId: client_id, route, cost })
       if (authentication.isFromPages(request.raw) && mayUse(request.apiKey, 'admin')) {
         const after = { policy: policy.name, cost, used }
-        await audited(context, request, { action: 'counter.refund', target: `${client_id} ${route}`, after })
+        await service.desk.record(callerOf(context, request), {
+          action: 'counter.refund',
+          target: `${client_id} ${route}`,
+          after,
+        })
       }
       return success({ client_id, route, policy: policy.name, used })
     },

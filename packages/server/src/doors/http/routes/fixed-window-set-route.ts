@@ -5,16 +5,15 @@ import Type from 'typebox'
 import { ClientId, envelope, Route, strict } from '../../../contract/schemas.ts'
 import { ServerError } from '../../../errors.ts'
 import { show } from '../../../input/near-word.ts'
-import { auditedChange } from '../plumbing/audited.ts'
+import { callerOf } from '../plumbing/caller-of.ts'
 import { success } from '../plumbing/envelope.ts'
 import { headerClientId } from '../plumbing/header-text.ts'
-import { retryOnConflict } from '../plumbing/retry-on-conflict.ts'
 import { type App, described, type RouteContext } from '../plumbing/route-options.ts'
 
 const MOST_SECONDS = 10 * 366 * 86_400
 
 export function fixedWindowSetRoute(app: App, context: RouteContext): void {
-  const { policies } = context.service
+  const { policies, desk } = context.service
   app.put(
     '/api/v1/rate/fixed-window/set',
     {
@@ -58,13 +57,7 @@ export function fixedWindowSetRoute(app: App, context: RouteContext): void {
       }
       const rules = { algorithm: 'fixed-window', limit, window: window * 1000, anchor: 'clock' }
       const known = policies.book.withPatterns(client, route)?.spec ?? { name: nameFor(client, route), client, route }
-      await auditedChange(context, request, (note) =>
-        retryOnConflict(() =>
-          policies.put({ ...known, rules }, ({ before, after }) =>
-            note({ action: 'policy.put', target: after.name, before: before?.spec, after: after.spec }),
-          ),
-        ),
-      )
+      await desk.policies.put(callerOf(context, request), { ...known, rules })
       return success({ client_id: client, route, limit, window })
     },
   )

@@ -2,16 +2,16 @@
 
 import { KeyList, KeyPath, KeyView, KeyWithSecret, NewKey, RevokeQuery, Rotation } from '../../../contract/key-schemas.ts'
 import { envelope } from '../../../contract/schemas.ts'
+import { keyView } from '../../../desk/key-view.ts'
 import { ServerError } from '../../../errors.ts'
-import type { ApiKey, NewApiKey } from '../../../keys/key-ring.ts'
-import { auditedChange } from '../plumbing/audited.ts'
+import type { NewApiKey } from '../../../keys/key-ring.ts'
+import { callerOf } from '../plumbing/caller-of.ts'
 import { success } from '../plumbing/envelope.ts'
-import { retryOnConflict } from '../plumbing/retry-on-conflict.ts'
 import { type App, described, type RouteContext } from '../plumbing/route-options.ts'
 
 export function keyRoutes(app: App, context: RouteContext): void {
   const { service, authentication } = context
-  const { keys } = service
+  const { keys, desk } = service
   const onRequest = authentication.requires('admin')
 
   app.get(
@@ -28,7 +28,7 @@ export function keyRoutes(app: App, context: RouteContext): void {
       }),
     },
     (_request, reply) => {
-      reply.send(success({ keys: keys.list().map(view) }))
+      reply.send(success({ keys: keys.list().map(keyView) }))
     },
   )
 
@@ -50,13 +50,7 @@ export function keyRoutes(app: App, context: RouteContext): void {
     },
     async (request, reply) => {
       const { name, scopes, expires_at } = request.body
-      const made = await auditedChange(context, request, (note) =>
-        retryOnConflict(() =>
-          keys.create({ name, scopes, ...expiry(expires_at) }, (key) =>
-            note({ action: 'key.create', target: key.id, after: view(key) }),
-          ),
-        ),
-      )
+      const made = await desk.keys.create(callerOf(context, request), { name, scopes, ...expiry(expires_at) })
       return reply.code(201).send(success(withSecret(made), 201))
     },
   )
@@ -84,13 +78,7 @@ export function keyRoutes(app: App, context: RouteContext): void {
       const { grace_in_second, expires_at } = request.body
       const grace = grace_in_second === undefined ? {} : { graceMs: grace_in_second * 1000 }
       const { id } = request.params
-      const made = await auditedChange(context, request, (note) =>
-        retryOnConflict(() =>
-          keys.rotate(id, { ...grace, ...expiry(expires_at) }, (key) =>
-            note({ action: 'key.rotate', target: id, after: view(key) }),
-          ),
-        ),
-      )
+      const made = await desk.keys.rotate(callerOf(context, request), id, { ...grace, ...expiry(expires_at) })
       return reply.code(201).send(success(withSecret(made), 201))
     },
   )
@@ -115,12 +103,8 @@ export function keyRoutes(app: App, context: RouteContext): void {
     },
     async (request) => {
       const force = request.query.force === 'true'
-      const revoked = await auditedChange(context, request, (note) =>
-        retryOnConflict(() =>
-          keys.revoke(request.params.id, { force }, (key) => note({ action: 'key.revoke', target: key.id, after: view(key) })),
-        ),
-      )
-      return success(view(revoked))
+      const revoked = await desk.keys.revoke(callerOf(context, request), request.params.id, { force })
+      return success(keyView(revoked))
     },
   )
 }
@@ -134,21 +118,5 @@ function expiry(written: string | undefined): { readonly expiresAt?: number } {
 }
 
 function withSecret({ key, secret }: NewApiKey) {
-  return { key: view(key), secret }
-}
-
-function view({ id, name, scopes, createdAt, expiresAt, revokedAt, lastUsedAt }: ApiKey) {
-  return {
-    id,
-    name,
-    scopes,
-    created_at: new Date(createdAt).toISOString(),
-    expires_at: time(expiresAt),
-    revoked_at: time(revokedAt),
-    last_used_at: time(lastUsedAt),
-  }
-}
-
-function time(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString()
+  return { key: keyView(key), secret }
 }

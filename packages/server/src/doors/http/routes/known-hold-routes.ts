@@ -5,7 +5,7 @@ import { LIMITS } from '../../../contract/limits.ts'
 import { envelope } from '../../../contract/schemas.ts'
 import { ServerError } from '../../../errors.ts'
 import { show } from '../../../input/near-word.ts'
-import { audited } from '../plumbing/audited.ts'
+import { callerOf } from '../plumbing/caller-of.ts'
 import { success } from '../plumbing/envelope.ts'
 import { type App, described, type RouteContext } from '../plumbing/route-options.ts'
 
@@ -69,7 +69,7 @@ export function knownHoldRoutes(app: App, context: RouteContext): void {
       const { clientId: client_id, route, granted } = hold
       const policy = await decider.holds.cancel(hold)
       const after = { policy: policy.name, hold: id, granted }
-      await audited(context, request, { action: 'hold.cancel', target: `${client_id} ${route}`, after })
+      await service.desk.record(callerOf(context, request), { action: 'hold.cancel', target: `${client_id} ${route}`, after })
       return success({ client_id, route, policy: policy.name, id, granted })
     },
   )

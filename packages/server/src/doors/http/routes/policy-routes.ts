@@ -14,16 +14,15 @@ import { envelope } from '../../../contract/schemas.ts'
 import { ServerError } from '../../../errors.ts'
 import { show } from '../../../input/near-word.ts'
 import type { Policy } from '../../../policies/policy.ts'
-import { auditedChange } from '../plumbing/audited.ts'
+import { callerOf } from '../plumbing/caller-of.ts'
 import { success } from '../plumbing/envelope.ts'
 import { checkExpected, etagOf } from '../plumbing/policy-etag.ts'
-import { retryOnConflict } from '../plumbing/retry-on-conflict.ts'
 import { type App, described, type RouteContext } from '../plumbing/route-options.ts'
 import { validatorCompiler } from '../plumbing/validation.ts'
 
 export function policyRoutes(app: App, context: RouteContext): void {
   const { service, authentication } = context
-  const { policies } = service
+  const { policies, desk } = service
 
   app.get(
     '/v1/policies',
@@ -108,13 +107,8 @@ export function policyRoutes(app: App, context: RouteContext): void {
           `the policy is called ${show(name)} in the path, and ${show(written.name)} in the body`,
         )
       }
-      const { before, after } = await auditedChange(context, request, (note) =>
-        retryOnConflict(() => {
-          checkExpected(request.headers, name, policies.book.get(name))
-          return policies.put({ ...written, name }, (change) =>
-            note({ action: 'policy.put', target: name, before: change.before?.spec, after: change.after.spec }),
-          )
-        }),
+      const { before, after } = await desk.policies.put(callerOf(context, request), { ...written, name }, () =>
+        checkExpected(request.headers, name, policies.book.get(name)),
       )
       const code = before === undefined ? 201 : 200
       return reply
@@ -144,13 +138,8 @@ export function policyRoutes(app: App, context: RouteContext): void {
     },
     async (request) => {
       const { name } = request.params
-      const { before } = await auditedChange(context, request, (note) =>
-        retryOnConflict(() => {
-          checkExpected(request.headers, name, policies.book.get(name))
-          return policies.delete(name, (change) =>
-            note({ action: 'policy.delete', target: name, before: change.before.spec, after: change.after?.spec }),
-          )
-        }),
+      const { before } = await desk.policies.delete(callerOf(context, request), name, () =>
+        checkExpected(request.headers, name, policies.book.get(name)),
       )
       return success(view(before))
     },

@@ -2,11 +2,10 @@
 
 import { RecordsView, Restore, RestoreView } from '../../../contract/record-schemas.ts'
 import { envelope } from '../../../contract/schemas.ts'
-import type { RestoreReport } from '../../../service.ts'
-import { audited } from '../plumbing/audited.ts'
+import type { RestoreReport } from '../../../records-maintenance.ts'
+import { callerOf } from '../plumbing/caller-of.ts'
 import { success } from '../plumbing/envelope.ts'
 import { namesOf, recordsState, recordsView } from '../plumbing/records-view.ts'
-import { retryOnConflict } from '../plumbing/retry-on-conflict.ts'
 import { type App, described, type RouteContext } from '../plumbing/route-options.ts'
 
 const NOTHING: RestoreReport = { written: [], revoked: [], removed: [], kept: [], isExact: true }
@@ -54,20 +53,8 @@ export function recordsRoutes(app: App, context: RouteContext): void {
     },
     async (request) => {
       const { dry_run: dryRun = false } = request.body
-      const loss = service.records.loss()
-      const done = await retryOnConflict(() => service.records.restore({ dryRun }))
-      const { isExact, ...lists } = done ?? NOTHING
-      const { written, revoked, removed, kept } = lists
-      if (done !== undefined && !dryRun) {
-        const counts = { written: written.length, revoked: revoked.length, removed: removed.length, kept: kept.length }
-        const before = { known_changes: loss?.known, found_changes: loss?.found }
-        await audited(context, request, {
-          action: 'records.restore',
-          target: service.storeFacts.kind,
-          before,
-          after: { ...counts, exact: isExact },
-        })
-      }
+      const done = await service.desk.restore(callerOf(context, request), { dryRun })
+      const { isExact, written, revoked, removed, kept } = done ?? NOTHING
       return success({
         state: recordsState(service),
         dry_run: dryRun,

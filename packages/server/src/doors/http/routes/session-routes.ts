@@ -5,9 +5,10 @@ import type { FastifyRequest } from 'fastify'
 import { createLimiter, memoryStore, tokenBucket } from 'sluice'
 import { SessionView } from '../../../contract/key-schemas.ts'
 import { envelope } from '../../../contract/schemas.ts'
+import { nobody } from '../../../desk/caller.ts'
 import type { ApiKey } from '../../../keys/key-ring.ts'
 import { type AuthenticationHook, Refusal } from '../authentication.ts'
-import { audited } from '../plumbing/audited.ts'
+import { callerOf } from '../plumbing/caller-of.ts'
 import { success } from '../plumbing/envelope.ts'
 import { type App, described, type RouteContext } from '../plumbing/route-options.ts'
 
@@ -32,8 +33,8 @@ export function sessionRoutes(app: App, context: RouteContext): void {
     } catch (error) {
       if (!refusals.hit('all').allowed) return done(error as Error)
       const address = authentication.addressOf(request.raw)
-      service.audit
-        .append({ actor: 'nobody', action: 'session.refuse', target: address, requestId: request.id, address })
+      service.desk
+        .record(nobody({ requestId: request.id, address }), { action: 'session.refuse', target: address })
         .catch((problem: unknown) => service.logger.error({ err: problem }, 'a refused sign-in is not in the audit log'))
         .finally(() => done(error as Error))
       return
@@ -64,7 +65,7 @@ export function sessionRoutes(app: App, context: RouteContext): void {
       // Without required keys, a session would grant nothing.
       if (keysRequired) {
         reply.header('set-cookie', sessions.start(request.raw, request.apiKey))
-        await audited(context, request, { action: 'session.start', target: request.apiKey.id })
+        await service.desk.record(callerOf(context, request), { action: 'session.start', target: request.apiKey.id })
       }
       return success(view(request.apiKey, keysRequired))
     },
@@ -101,7 +102,7 @@ export function sessionRoutes(app: App, context: RouteContext): void {
       reply.header('set-cookie', sessions.end(request.raw))
       if (key !== undefined) {
         request.apiKey = key
-        await audited(context, request, { action: 'session.end', target: key.id })
+        await service.desk.record(callerOf(context, request), { action: 'session.end', target: key.id })
       }
       return success(view(undefined, keysRequired))
     },
