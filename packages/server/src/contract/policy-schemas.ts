@@ -32,10 +32,10 @@ interface RuleForm {
   readonly properties?: { readonly algorithm: { readonly enum?: readonly string[]; readonly const?: string } }
 }
 
-const Rules = Type.Unsafe<PolicySpec['rules']>(namedRules())
+const Rules = Type.Unsafe<NonNullable<PolicySpec['rules']>>(namedRules())
 
 export const PolicyBody = Type.Object(
-  { name: Type.Optional(PolicyName), ...properties, rules: Rules },
+  { name: Type.Optional(PolicyName), ...properties, rules: Type.Optional(Rules) },
   { ...strict, ...named('PolicySpec') },
 )
 
@@ -43,8 +43,11 @@ export const PolicyView = Type.Object(
   {
     name: PolicyName,
     ...properties,
-    rules: Rules,
+    rules: Type.Optional(Rules),
     source: Type.Enum(['built-in', 'api', 'file'], { description: 'The source of the policy.' }),
+    expired: Type.Optional(
+      Type.Literal(true, { description: 'Its time is over: it is not in force, and stays listed until it is deleted.' }),
+    ),
     etag: Type.String({ description: 'Changes when the policy changes. For `If-Match`, including the quotes.' }),
   },
   named('Policy'),
