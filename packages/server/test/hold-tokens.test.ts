@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { LONGEST_TOKEN } from '../src/contract/hold-schemas.ts'
+import { LIMITS } from '../src/contract/limits.ts'
 import { keyIdOfHold, sealHold, unsealHold } from '../src/keys/hold-seal.ts'
 import { startService } from './running-service.ts'
 
@@ -112,8 +112,8 @@ describe('over HTTP', () => {
   test('a token of 1 MB is refused before it is read, and one at the bound is refused as a token', async () => {
     const { settle } = await setUp()
     expect((await settle('A'.repeat(2 ** 20))).body.meta.error).toBe('ERR_TOO_LARGE')
-    expect((await settle('A'.repeat(LONGEST_TOKEN + 1))).body.meta.error).toBe('ERR_INPUT')
-    expect((await settle(`hold1_x_${'A'.repeat(LONGEST_TOKEN - 8)}`)).body.meta.error).toBe('ERR_HOLD_TOKEN')
+    expect((await settle('A'.repeat(LIMITS.longestToken + 1))).body.meta.error).toBe('ERR_INPUT')
+    expect((await settle(`hold1_x_${'A'.repeat(LIMITS.longestToken - 8)}`)).body.meta.error).toBe('ERR_HOLD_TOKEN')
   })
 
   test('the token of the longest client, route and attribute fits', async () => {
@@ -130,7 +130,7 @@ describe('over HTTP', () => {
       const attributes = { org: sign.repeat(256 / sign.length) }
       const { body } = await call('POST', '/v1/reserve', { client_id, route, attributes, hold: 2 ** 40 })
       expect(body.data?.status, JSON.stringify(body.meta)).toBe('Allow')
-      expect(body.data.token.length).toBeLessThanOrEqual(LONGEST_TOKEN)
+      expect(body.data.token.length).toBeLessThanOrEqual(LIMITS.longestToken)
       expect((await settle(body.data.token)).body.data?.client_id).toBe(client_id)
     }
   })

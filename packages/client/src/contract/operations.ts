@@ -76,7 +76,6 @@ export const ROUTES = {
   watchEvents: ['GET', '/v1/events'],
   getMetrics: ['GET', '/metrics'],
   getOpenapi: ['GET', '/openapi.json'],
-  getDocs: ['GET', '/docs'],
   signIn: ['POST', '/v1/session'],
   getSession: ['GET', '/v1/session'],
   signOut: ['DELETE', '/v1/session'],
@@ -189,6 +188,8 @@ export interface Operations {
       readonly client_id: string
       /** The route that is requested. */
       readonly route: string
+      /** The attributes of the request, as an object in JSON. */
+      readonly attributes?: string | undefined
       /** Units to spend; 1 by default. */
       readonly cost?: number | undefined
     }
@@ -340,10 +341,6 @@ export interface Operations {
   }
   /** The description of this API */
   readonly getOpenapi: {
-    readonly data: unknown
-  }
-  /** The description of this API, as a page */
-  readonly getDocs: {
     readonly data: unknown
   }
   /** Sign in to the dashboard */

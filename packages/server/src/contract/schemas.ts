@@ -1,7 +1,7 @@
 // Schemas of requests and responses, for validation and for the OpenAPI document.
 
 import Type, { type TSchema } from 'typebox'
-import { AttributeName } from '../policies/policy-schema.ts'
+import { AttributeName, POLICY_MODES } from '../policies/policy-schema.ts'
 import { LIMITS } from './limits.ts'
 
 export const strict = { additionalProperties: false } as const
