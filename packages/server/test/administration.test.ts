@@ -85,7 +85,7 @@ describe('policies', () => {
   })
 
   test.each([
-    [{ rules: '1/s' }, 'ERR_INPUT', 'needs a client or a route: the one for all clients and routes is called default'],
+    [{ rules: '1/s' }, 'ERR_INPUT', 'the one for all clients and routes is called default'],
     [{ client: 'a', rules: 'often' }, 'ERR_INPUT', 'rules'],
     [{ client: 'a', rules: [] }, 'ERR_INPUT', 'rules'],
     [{ client: 'a', rules: '1/s', mods: 'off' }, 'ERR_INPUT', 'did you mean mode?'],
@@ -224,8 +224,8 @@ describe('counters', () => {
       mode: 'enforce',
       status: 'Allow',
       rules: [
-        { name: 'rule-1', limit: 10, used: 8, remain: 2, reset_in_second: 60, retry_after_ms: 0 },
-        { name: 'rule-2', limit: 100, used: 8, remain: 92, reset_in_second: 86_400, retry_after_ms: 0 },
+        { name: 'rule-1', policy: 'two', limit: 10, used: 8, remain: 2, reset_in_second: 60, retry_after_ms: 0 },
+        { name: 'rule-2', policy: 'two', limit: 100, used: 8, remain: 92, reset_in_second: 86_400, retry_after_ms: 0 },
       ],
       holds: { open: 0, held: {} },
     })

@@ -5,13 +5,16 @@ import { advance, startService } from './running-service.ts'
 
 const OK = { message: 'success', code: 200, status: 'ok' }
 
+/** The policy and the rule of a check that no other policy covers. */
+const SPEAKS = { policy: 'default', rule: 'rule-1' }
+
 describe('POST /v1/check', () => {
   test('answers with exactly the documented body', async () => {
     const { call } = await startService()
     const { status, body, headers } = await call('POST', '/v1/check', { client_id: 'ada', route: '/orders' })
     expect(status).toBe(200)
-    expect(body).toEqual({ meta: OK, data: { status: 'Allow', limit: 100, remain: 99, reset_in_second: 41 } })
-    expect(Object.keys(body.data)).toEqual(['status', 'limit', 'remain', 'reset_in_second'])
+    expect(body).toEqual({ meta: OK, data: { status: 'Allow', limit: 100, remain: 99, reset_in_second: 41, ...SPEAKS } })
+    expect(Object.keys(body.data)).toEqual(['status', 'limit', 'remain', 'reset_in_second', 'policy', 'rule'])
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
     expect(headers.get('ratelimit-policy')).toBe('"rule-1";q=100;w=60')
     expect(headers.get('ratelimit')).toBe('"rule-1";r=99;t=41')
@@ -26,10 +29,8 @@ describe('POST /v1/check', () => {
     }
     const { status, body, headers } = await call('POST', '/v1/check', { client_id: 'ada', route: '/orders' })
     expect(status).toBe(200)
-    expect(body).toEqual({
-      meta: OK,
-      data: { status: 'Deny', limit: 2, remain: 0, reset_in_second: 3600, retryable: true, retry_after_ms: 3_600_000 },
-    })
+    const numbers = { limit: 2, remain: 0, reset_in_second: 3600, retryable: true, retry_after_ms: 3_600_000 }
+    expect(body).toEqual({ meta: OK, data: { status: 'Deny', ...numbers, policy: 'tight', rule: 'rule-1' } })
     expect(headers.get('retry-after')).toBe('3600')
   })
 
@@ -212,13 +213,21 @@ describe('policies decide', () => {
     const { call } = await startService()
     await call('PUT', '/v1/policies/watch', { client: 'ada', rules: '1/hour', mode: 'shadow' })
     const check = async () => call('POST', '/v1/check', { client_id: 'ada', route: '/a' })
-    expect((await check()).body.data).toEqual({ status: 'Allow', limit: 1, remain: 0, reset_in_second: 3600 })
+    const watch = { policy: 'watch', rule: 'rule-1' }
+    expect((await check()).body.data).toEqual({ status: 'Allow', limit: 1, remain: 0, reset_in_second: 3600, ...watch })
     const shadowed = await check()
-    expect(shadowed.body.data).toEqual({ status: 'Allow', limit: 1, remain: 0, reset_in_second: 3600, shadow_denied: true })
+    expect(shadowed.body.data).toEqual({
+      status: 'Allow',
+      limit: 1,
+      remain: 0,
+      reset_in_second: 3600,
+      shadow_denied: true,
+      ...watch,
+    })
     expect(shadowed.headers.get('retry-after')).toBeNull()
     await call('PUT', '/v1/policies/watch', { client: 'ada', rules: '1/hour', mode: 'off' })
     const off = await check()
-    expect(off.body.data).toEqual({ status: 'Allow', limit: 1, remain: 1, reset_in_second: 0 })
+    expect(off.body.data).toEqual({ status: 'Allow', limit: 1, remain: 1, reset_in_second: 0, ...watch })
     expect(off.headers.get('ratelimit')).toBeNull()
     await call('PUT', '/v1/policies/watch', { client: 'ada', rules: '1/hour', mode: 'enforce' })
     expect((await check()).body.data.status).toBe('Deny')
@@ -230,7 +239,7 @@ describe('the older endpoints', () => {
     const { call } = await startService()
     const headers = { 'x-client-id': 'ada' }
     const first = await call('POST', '/api/v1/rate/fixed-window', { route: '/orders' }, headers)
-    expect(first.body).toEqual({ meta: OK, data: { status: 'Allow', limit: 100, remain: 99, reset_in_second: 41 } })
+    expect(first.body).toEqual({ meta: OK, data: { status: 'Allow', limit: 100, remain: 99, reset_in_second: 41, ...SPEAKS } })
     const set = await call('PUT', '/api/v1/rate/fixed-window/set', { route: '/orders', limit: 2, window: 3600 }, headers)
     expect(set.body).toEqual({ meta: OK, data: { client_id: 'ada', route: '/orders', limit: 2, window: 3600 } })
     expect((await call('POST', '/api/v1/rate/fixed-window', { route: '/orders' }, headers)).body.data).toMatchObject({

@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { LIMITS } from '../src/contract/limits.ts'
 import { keyIdOfHold, sealHold, unsealHold } from '../src/keys/hold-seal.ts'
 import { startService } from './running-service.ts'
 
@@ -111,11 +112,11 @@ describe('over HTTP', () => {
   test('a token of 1 MB is refused before it is read, and one at the bound is refused as a token', async () => {
     const { settle } = await setUp()
     expect((await settle('A'.repeat(2 ** 20))).body.meta.error).toBe('ERR_TOO_LARGE')
-    expect((await settle('A'.repeat(24_577))).body.meta.error).toBe('ERR_INPUT')
-    expect((await settle(`hold1_x_${'A'.repeat(24_576 - 8)}`)).body.meta.error).toBe('ERR_HOLD_TOKEN')
+    expect((await settle('A'.repeat(LIMITS.longestToken + 1))).body.meta.error).toBe('ERR_INPUT')
+    expect((await settle(`hold1_x_${'A'.repeat(LIMITS.longestToken - 8)}`)).body.meta.error).toBe('ERR_HOLD_TOKEN')
   })
 
-  test('the token of the longest client and route fits', async () => {
+  test('the token of the longest client, route and attribute fits', async () => {
     const { call, settle } = await setUp()
     const rules = Array.from({ length: 16 }, (_, i) => ({
       ...BUDGET.rules,
@@ -126,9 +127,10 @@ describe('over HTTP', () => {
     for (const sign of ['\u0001', '\u0fff', '"', '\\', '🦉']) {
       const client_id = `\u0fff${sign.repeat(256)}`.slice(0, sign.length === 2 ? 255 : 256)
       const route = sign.repeat(2048 / sign.length)
-      const { body } = await call('POST', '/v1/reserve', { client_id, route, hold: 2 ** 40 })
+      const attributes = { org: sign.repeat(256 / sign.length) }
+      const { body } = await call('POST', '/v1/reserve', { client_id, route, attributes, hold: 2 ** 40 })
       expect(body.data?.status, JSON.stringify(body.meta)).toBe('Allow')
-      expect(body.data.token.length).toBeLessThanOrEqual(24_576)
+      expect(body.data.token.length).toBeLessThanOrEqual(LIMITS.longestToken)
       expect((await settle(body.data.token)).body.data?.client_id).toBe(client_id)
     }
   })
@@ -147,13 +149,25 @@ describe('over HTTP', () => {
     const own = createHash('sha256').update(thief.secret).digest()
     const seal = (text: string) => sealHold(thief.key.id, own, text)
     const guess = JSON.stringify([1, 12345, Date.now() + 60_000, [['tokens', 'r3:ada/a', 40]]])
-    const guessed = await settle(seal(JSON.stringify(['ada', '/a', '', `=${guess}`])), { 'api-key': thief.secret })
+    const guessed = await settle(seal(JSON.stringify(['ada', '/a', {}, `=${guess}`])), { 'api-key': thief.secret })
     expect([guessed.status, guessed.body.meta.error]).toEqual([409, 'ERR_HOLD'])
-    for (const text of ['', 'null', '[]', '[[[[', '{}', '["ada","/a"]', '["ada","/a","",5]', '["","/a","",""]', '[1,2,3,4]']) {
+    for (const text of [
+      '',
+      'null',
+      '[]',
+      '[[[[',
+      '{}',
+      '["ada","/a"]',
+      '["ada","/a",{},5]',
+      '["ada","/a","",""]',
+      '["ada","/a",{"Plan":"x"},""]',
+      '["","/a",{},""]',
+      '[1,2,3,4]',
+    ]) {
       expect((await settle(seal(text), { 'api-key': thief.secret })).body.meta.error, text).toBe('ERR_HOLD_TOKEN')
     }
     for (const held of ['-', '=', 'x', '=[]', '=[1,1,1,[]]', '=[1,1,1,[["tokens","r3:ada/a",0]]]', `=${'['.repeat(5000)}`]) {
-      const answer = await settle(seal(JSON.stringify(['ada', '/a', '', held])), { 'api-key': thief.secret })
+      const answer = await settle(seal(JSON.stringify(['ada', '/a', {}, held])), { 'api-key': thief.secret })
       expect([answer.status, answer.body.meta.error], held).toEqual([409, 'ERR_HOLD'])
     }
     expect(await used()).toBe(40)
@@ -165,10 +179,10 @@ describe('over HTTP', () => {
     const { reserve, settle, used, key } = await setUp()
     const token = await reserve()
     const sealedBy = createHash('sha256').update(key).digest()
-    const [client, route, countedBy, held] = JSON.parse(unsealHold(token, sealedBy) ?? '')
+    const [client, route, attributes, held] = JSON.parse(unsealHold(token, sealedBy) ?? '')
     const twice = held.replace(/\[\[(.*)\]\]\]$/, '[[$1],[$1]]]')
     expect(twice.length).toBeGreaterThan(held.length)
-    const forged = sealHold(keyIdOfHold(token) ?? '', sealedBy, JSON.stringify([client, route, countedBy, twice]))
+    const forged = sealHold(keyIdOfHold(token) ?? '', sealedBy, JSON.stringify([client, route, attributes, twice]))
     expect((await settle(forged)).body.meta).toMatchObject({ code: 409, error: 'ERR_HOLD' })
     expect(await used()).toBe(40)
     expect((await settle(token)).status).toBe(200)
@@ -180,8 +194,8 @@ describe('over HTTP', () => {
     const token = await reserve('ada', { 'api-key': shop.secret })
     await reserve('bob', { 'api-key': shop.secret })
     const own = createHash('sha256').update(shop.secret).digest()
-    const [, route, countedBy, held] = JSON.parse(unsealHold(token, own) ?? '')
-    const forged = sealHold(shop.key.id, own, JSON.stringify(['bob', route, countedBy, held]))
+    const [, route, attributes, held] = JSON.parse(unsealHold(token, own) ?? '')
+    const forged = sealHold(shop.key.id, own, JSON.stringify(['bob', route, attributes, held]))
     expect((await settle(forged, { 'api-key': shop.secret })).body.meta.error).toBe('ERR_HOLD')
     expect([await used('ada'), await used('bob')]).toEqual([40, 40])
   })

@@ -69,6 +69,8 @@ describe('POST /v1/reserve', () => {
         limit: 2,
         remain: 1,
         reset_in_second: 30,
+        policy: 'own',
+        rule: 'places',
         token: expect.stringMatching(/^hold1_[0-9A-Za-z]{12}_[\w-]+$/),
         granted: { tokens: 4000, places: 1 },
         expires_at: time(30_000),
@@ -92,6 +94,8 @@ describe('POST /v1/reserve', () => {
       reset_in_second: 20,
       retryable: true,
       retry_after_ms: 10_000,
+      policy: 'own',
+      rule: 'places',
     })
     expect(denied.headers.get('retry-after')).toBe('10')
     expect(await used()).toEqual({ requests: 2, tokens: 2, places: 2 })

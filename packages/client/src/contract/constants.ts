@@ -5,16 +5,19 @@
 export const LIMITS = {
   longestClientId: 256,
   longestRoute: 2048,
-  longestToken: 24_576,
+  mostAttributes: 16,
+  longestValue: 256,
+  longestToken: 131_072,
   mostUnits: 9_007_199_254_740_991,
   mostChecks: 1000,
   mostRules: 16,
+  mostLayers: 16,
   mostHolds: 100,
   mostListed: 1000,
   mostRecordNames: 100,
   mostBodyBytes: 16_384,
   mostBatchBytes: 262_144,
-  mostTokenBytes: 32_768,
+  mostTokenBytes: 139_264,
 } as const
 
 /** Codes of errors that the service answers with. */
@@ -23,8 +26,10 @@ export type ServiceErrorCode =
   | 'ERR_INPUT'
   /** No policy has that name. */
   | 'ERR_POLICY_UNKNOWN'
-  /** Another policy has the same client and route. */
+  /** Another policy has the same client, route and conditions. */
   | 'ERR_POLICY_TAKEN'
+  /** Too many policies with `applies: always` match the request. */
+  | 'ERR_LAYERS'
   /** The policy comes from the configuration file and can only be changed there. */
   | 'ERR_POLICY_FROM_FILE'
   /** The built-in default can be replaced, not deleted. */

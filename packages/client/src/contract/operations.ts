@@ -188,6 +188,8 @@ export interface Operations {
       readonly client_id: string
       /** The route that is requested. */
       readonly route: string
+      /** The attributes of the request, as an object in JSON. */
+      readonly attributes?: string | undefined
       /** Units to spend; 1 by default. */
       readonly cost?: number | undefined
     }

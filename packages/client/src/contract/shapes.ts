@@ -32,19 +32,21 @@ export type Check = {
   readonly client_id: string
   /** The route that is requested. */
   readonly route: string
+  /** Facts about the request, for policies with `where` and rules with `per`. */
+  readonly attributes?: Readonly<Record<string, string>> | undefined
   /** Units to spend; 1 by default. */
   readonly cost?: number | undefined
 }
 
 export type Answer = {
   readonly status: 'Allow' | 'Deny'
-  /** The limit of the rule that decided. */
+  /** The limit of the rule that speaks; 0 if a policy denies everything. */
   readonly limit: number
   /** Whole units left now. */
   readonly remain: number
   /** Seconds until nothing is counted any more, rounded up. */
   readonly reset_in_second: number
-  /** The rules deny this; it is allowed because the policy is in shadow mode. */
+  /** The rules of a policy deny this; it is allowed because that policy is in shadow mode. */
   readonly shadow_denied?: true | undefined
   /** Present if the store did not answer: the failure mode that decided. With `allow` and `deny` nothing was counted, so `remain` and `reset_in_second` describe no client. */
   readonly fallback?: 'local' | 'allow' | 'deny' | undefined
@@ -52,6 +54,12 @@ export type Answer = {
   readonly retryable?: boolean | undefined
   /** For Deny: milliseconds until this cost passes if no other check comes first; null if never. */
   readonly retry_after_ms?: number | null | undefined
+  /** The policy that speaks: the one that denies, or else the one with the fewest units left. */
+  readonly policy: string
+  /** Its rule that speaks: `policy/rule` for a policy that always applies. */
+  readonly rule: string
+  /** For Deny: the reason, if the policy shows it. */
+  readonly reason?: string | undefined
 }
 
 export type Batch = {
@@ -75,6 +83,8 @@ export type Reserve = {
   readonly client_id: string
   /** The route that is requested. */
   readonly route: string
+  /** Facts about the request, for policies with `where` and rules with `per`. */
+  readonly attributes?: Readonly<Record<string, string>> | undefined
   /** Units to hold: by rule name, or one number for every rule that `cost` does not name. A concurrency rule holds one place unless this says more. */
   readonly hold?: number | Readonly<Record<string, number>> | undefined
   /** Units to spend at once on the rules that are not held; 1 by default. */
@@ -89,13 +99,13 @@ export type Reserve = {
 
 export type Reserved = {
   readonly status: 'Allow' | 'Deny'
-  /** The limit of the rule that decided. */
+  /** The limit of the rule that speaks; 0 if a policy denies everything. */
   readonly limit: number
   /** Whole units left now. */
   readonly remain: number
   /** Seconds until nothing is counted any more, rounded up. */
   readonly reset_in_second: number
-  /** The rules deny this; it is allowed because the policy is in shadow mode. */
+  /** The rules of a policy deny this; it is allowed because that policy is in shadow mode. */
   readonly shadow_denied?: true | undefined
   /** Present if the store did not answer: the failure mode that decided. With `allow` and `deny` nothing was counted, so `remain` and `reset_in_second` describe no client. */
   readonly fallback?: 'local' | 'allow' | 'deny' | undefined
@@ -103,6 +113,12 @@ export type Reserved = {
   readonly retryable?: boolean | undefined
   /** For Deny: milliseconds until this cost passes if no other check comes first; null if never. */
   readonly retry_after_ms?: number | null | undefined
+  /** The policy that speaks: the one that denies, or else the one with the fewest units left. */
+  readonly policy: string
+  /** Its rule that speaks: `policy/rule` for a policy that always applies. */
+  readonly rule: string
+  /** For Deny: the reason, if the policy shows it. */
+  readonly reason?: string | undefined
   /** For Allow: names the hold in settle, cancel and extend. */
   readonly token?: string | undefined
   /** For Allow: the units that are held, by rule name. */
@@ -160,6 +176,8 @@ export type Refund = {
   readonly client_id: string
   /** The route that is requested. */
   readonly route: string
+  /** Facts about the request, for policies with `where` and rules with `per`. */
+  readonly attributes?: Readonly<Record<string, string>> | undefined
   /** Units to spend; 1 by default. */
   readonly cost?: number | undefined
 }
@@ -173,7 +191,9 @@ export type Counted = {
 }
 
 export type RuleUsage = {
+  /** `policy/rule` for a policy that always applies. */
   readonly name: string
+  readonly policy: string
   readonly limit: number
   readonly used: number
   readonly remain: number
@@ -185,9 +205,9 @@ export type RuleUsage = {
 export type Usage = {
   readonly client_id: string
   readonly route: string
-  /** The policy for this client and route. */
+  /** The policy that speaks, as in the answer to a check. */
   readonly policy: string
-  readonly mode: 'enforce' | 'shadow' | 'off'
+  readonly mode: 'enforce' | 'shadow' | 'off' | 'deny'
   /** The answer that a check of this cost would get now. */
   readonly status: 'Allow' | 'Deny'
   readonly rules: readonly RuleUsage[]
@@ -206,6 +226,8 @@ export type Counter = {
   readonly client_id: string
   /** The route that is requested. */
   readonly route: string
+  /** Facts about the request, for policies with `where` and rules with `per`. */
+  readonly attributes?: Readonly<Record<string, string>> | undefined
 }
 
 export type SetCount = {
@@ -213,8 +235,10 @@ export type SetCount = {
   readonly client_id: string
   /** The route that is requested. */
   readonly route: string
+  /** Facts about the request, for policies with `where` and rules with `per`. */
+  readonly attributes?: Readonly<Record<string, string>> | undefined
   readonly used: number
-  /** Name of the rule; the first rule by default. */
+  /** Name of the rule, or `policy/rule` for a policy that always applies. Default: the first rule. */
   readonly rule?: string | undefined
 }
 
@@ -268,6 +292,8 @@ export type FixedWindowRule = {
   readonly elastic?: boolean | undefined
   /** Name of the rule in answers. Usage is kept under it. Default: `rule-` and a number, such as rule-1. */
   readonly name?: string | undefined
+  /** Keys that are counted by: any of `client`, `route` and names of attributes. `[]` is one counter for everybody. Default: as `scope` says. A request without one of the attributes does not match the policy. */
+  readonly per?: string | readonly string[] | undefined
 }
 
 export type SlidingLogRule = {
@@ -278,6 +304,8 @@ export type SlidingLogRule = {
   readonly window: number | string
   /** Name of the rule in answers. Usage is kept under it. Default: `rule-` and a number, such as rule-1. */
   readonly name?: string | undefined
+  /** Keys that are counted by: any of `client`, `route` and names of attributes. `[]` is one counter for everybody. Default: as `scope` says. A request without one of the attributes does not match the policy. */
+  readonly per?: string | readonly string[] | undefined
 }
 
 export type SlidingWindowRule = {
@@ -292,6 +320,8 @@ export type SlidingWindowRule = {
   readonly round?: 'down' | 'none' | undefined
   /** Name of the rule in answers. Usage is kept under it. Default: `rule-` and a number, such as rule-1. */
   readonly name?: string | undefined
+  /** Keys that are counted by: any of `client`, `route` and names of attributes. `[]` is one counter for everybody. Default: as `scope` says. A request without one of the attributes does not match the policy. */
+  readonly per?: string | readonly string[] | undefined
 }
 
 export type TokenBucketRule = {
@@ -306,6 +336,8 @@ export type TokenBucketRule = {
   readonly style?: 'smooth' | 'stepped' | undefined
   /** Name of the rule in answers. Usage is kept under it. Default: `rule-` and a number, such as rule-1. */
   readonly name?: string | undefined
+  /** Keys that are counted by: any of `client`, `route` and names of attributes. `[]` is one counter for everybody. Default: as `scope` says. A request without one of the attributes does not match the policy. */
+  readonly per?: string | readonly string[] | undefined
 }
 
 export type GcraRule = {
@@ -318,6 +350,8 @@ export type GcraRule = {
   readonly burst?: number | undefined
   /** Name of the rule in answers. Usage is kept under it. Default: `rule-` and a number, such as rule-1. */
   readonly name?: string | undefined
+  /** Keys that are counted by: any of `client`, `route` and names of attributes. `[]` is one counter for everybody. Default: as `scope` says. A request without one of the attributes does not match the policy. */
+  readonly per?: string | readonly string[] | undefined
 }
 
 export type LeakyBucketRule = {
@@ -330,6 +364,8 @@ export type LeakyBucketRule = {
   readonly every: number | string
   /** Name of the rule in answers. Usage is kept under it. Default: `rule-` and a number, such as rule-1. */
   readonly name?: string | undefined
+  /** Keys that are counted by: any of `client`, `route` and names of attributes. `[]` is one counter for everybody. Default: as `scope` says. A request without one of the attributes does not match the policy. */
+  readonly per?: string | readonly string[] | undefined
 }
 
 export type CalendarWindowRule = {
@@ -344,6 +380,8 @@ export type CalendarWindowRule = {
   readonly timeZone?: string | undefined
   /** Name of the rule in answers. Usage is kept under it. Default: `rule-` and a number, such as rule-1. */
   readonly name?: string | undefined
+  /** Keys that are counted by: any of `client`, `route` and names of attributes. `[]` is one counter for everybody. Default: as `scope` says. A request without one of the attributes does not match the policy. */
+  readonly per?: string | readonly string[] | undefined
 }
 
 export type ConcurrencyRule = {
@@ -354,6 +392,8 @@ export type ConcurrencyRule = {
   readonly ttl: number | string
   /** Name of the rule in answers. Usage is kept under it. Default: `rule-` and a number, such as rule-1. */
   readonly name?: string | undefined
+  /** Keys that are counted by: any of `client`, `route` and names of attributes. `[]` is one counter for everybody. Default: as `scope` says. A request without one of the attributes does not match the policy. */
+  readonly per?: string | readonly string[] | undefined
 }
 
 export type Rule = string | FixedWindowRule | SlidingLogRule | SlidingWindowRule | TokenBucketRule | GcraRule | LeakyBucketRule | CalendarWindowRule | ConcurrencyRule
@@ -362,13 +402,27 @@ export type Policy = {
   readonly name: string
   readonly client: string
   readonly route: string
-  /** enforce (default): decides. shadow: counts and reports, and denies nothing. off: counts nothing. */
-  readonly mode: 'enforce' | 'shadow' | 'off'
+  /** Conditions on attributes, as patterns. The policy matches requests that meet all of them. */
+  readonly where?: Readonly<Record<string, string>> | undefined
+  /** most-specific (default): decides if no policy that matches is more specific. always: joins the decision of every request that it matches. */
+  readonly applies?: 'most-specific' | 'always' | undefined
+  /** enforce (default): decides. shadow: counts and reports, and denies nothing. off: counts nothing. deny: denies every request, and needs no rules. */
+  readonly mode: 'enforce' | 'shadow' | 'off' | 'deny'
   /** route (default): each client has the limit on each route. policy: each client has it over all routes of the policy. If clients choose their routes, as behind a proxy, only policy limits a client. */
   readonly scope: 'route' | 'policy'
-  readonly rules: readonly Rule[]
+  /** Keys that are counted by: any of `client`, `route` and names of attributes. `[]` is one counter for everybody. Default: as `scope` says. A request without one of the attributes does not match the policy. */
+  readonly per?: string | readonly string[] | undefined
+  /** The time from which the policy is not in force any more. It stays listed until it is deleted. */
+  readonly expires_at?: string | undefined
+  /** The reason for the policy, such as that of a block. */
+  readonly reason?: string | undefined
+  /** True: callers that the policy denies see `reason`. Default: false. */
+  readonly show_reason?: boolean | undefined
+  readonly rules?: readonly Rule[] | undefined
   /** The source of the policy. */
   readonly source: 'built-in' | 'api' | 'file'
+  /** Its time is over: it is not in force, and stays listed until it is deleted. */
+  readonly expired?: true | undefined
   /** Changes when the policy changes. For `If-Match`, including the quotes. */
   readonly etag: string
 }
@@ -387,11 +441,23 @@ export type PolicySpec = {
   readonly name?: string | undefined
   readonly client?: string | undefined
   readonly route?: string | undefined
-  /** enforce (default): decides. shadow: counts and reports, and denies nothing. off: counts nothing. */
-  readonly mode?: 'enforce' | 'shadow' | 'off' | undefined
+  /** Conditions on attributes, as patterns. The policy matches requests that meet all of them. */
+  readonly where?: Readonly<Record<string, string>> | undefined
+  /** most-specific (default): decides if no policy that matches is more specific. always: joins the decision of every request that it matches. */
+  readonly applies?: 'most-specific' | 'always' | undefined
+  /** enforce (default): decides. shadow: counts and reports, and denies nothing. off: counts nothing. deny: denies every request, and needs no rules. */
+  readonly mode?: 'enforce' | 'shadow' | 'off' | 'deny' | undefined
   /** route (default): each client has the limit on each route. policy: each client has it over all routes of the policy. If clients choose their routes, as behind a proxy, only policy limits a client. */
   readonly scope?: 'route' | 'policy' | undefined
-  readonly rules: Rules
+  /** Keys that are counted by: any of `client`, `route` and names of attributes. `[]` is one counter for everybody. Default: as `scope` says. A request without one of the attributes does not match the policy. */
+  readonly per?: string | readonly string[] | undefined
+  /** The time from which the policy is not in force any more. It stays listed until it is deleted. */
+  readonly expires_at?: string | undefined
+  /** The reason for the policy, such as that of a block. */
+  readonly reason?: string | undefined
+  /** True: callers that the policy denies see `reason`. Default: false. */
+  readonly show_reason?: boolean | undefined
+  readonly rules?: Rules | undefined
 }
 
 export type Key = {

@@ -36,7 +36,7 @@ export function writePolicies(policies: readonly ListedPolicy[]): string {
 }
 
 /** Removes the fields that are not part of the spec. */
-export function specOf({ source: _source, etag: _etag, ...spec }: ListedPolicy): PolicySpec {
+export function specOf({ source: _source, etag: _etag, expired: _expired, ...spec }: ListedPolicy): PolicySpec {
   return spec
 }
 

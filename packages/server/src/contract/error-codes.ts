@@ -4,7 +4,8 @@
 export const SERVER_ERROR_CODES = {
   ERR_INPUT: { status: 400, meaning: 'The input does not have the expected form.' },
   ERR_POLICY_UNKNOWN: { status: 404, meaning: 'No policy has that name.' },
-  ERR_POLICY_TAKEN: { status: 409, meaning: 'Another policy has the same client and route.' },
+  ERR_POLICY_TAKEN: { status: 409, meaning: 'Another policy has the same client, route and conditions.' },
+  ERR_LAYERS: { status: 409, meaning: 'Too many policies with `applies: always` match the request.' },
   ERR_POLICY_FROM_FILE: { status: 409, meaning: 'The policy comes from the configuration file and can only be changed there.' },
   ERR_POLICY_BUILT_IN: { status: 409, meaning: 'The built-in default can be replaced, not deleted.' },
   ERR_KEY_UNKNOWN: { status: 404, meaning: 'No API key has that id.' },

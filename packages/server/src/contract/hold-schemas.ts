@@ -3,7 +3,7 @@
 import Type from 'typebox'
 import { durationSchema } from '../policies/policy-schema.ts'
 import { LIMITS } from './limits.ts'
-import { Answer, ClientId, named, Route, strict, Time, UnitsByRule } from './schemas.ts'
+import { Answer, ClientId, facts, named, strict, Time, UnitsByRule } from './schemas.ts'
 
 /** Returns the schema of units: a number of at least `least`, or an object with a number for each rule name. */
 function units(least: 0 | 1, description: string) {
@@ -18,8 +18,7 @@ function units(least: 0 | 1, description: string) {
 
 export const Reserve = Type.Object(
   {
-    client_id: ClientId,
-    route: Route,
+    ...facts,
     hold: Type.Optional(
       units(
         1,

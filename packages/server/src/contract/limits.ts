@@ -4,14 +4,20 @@
 export const LIMITS = {
   longestClientId: 256,
   longestRoute: 2048,
-  /** Most have about 250 characters. The longest client and route, written in escapes, take 20,000. */
-  longestToken: 24_576,
+  /** Attributes of one request, and conditions of one policy. */
+  mostAttributes: 16,
+  /** The value of an attribute. */
+  longestValue: 256,
+  /** Most have about 250 characters. The longest client, route and attributes that fit a body take 30,000, and each held rule its names. */
+  longestToken: 131_072,
   /** Units of one call. */
   mostUnits: Number.MAX_SAFE_INTEGER,
   /** Checks of one batch. */
   mostChecks: 1000,
   /** Rules of one policy. Each rule makes every check slower. */
   mostRules: 16,
+  /** Policies with `applies: always` that match one request. Each makes its check slower. */
+  mostLayers: 16,
   /** Holds of one list. */
   mostHolds: 100,
   /** Policies or audit entries of one page. */
@@ -21,5 +27,5 @@ export const LIMITS = {
   mostBodyBytes: 16 * 1024,
   mostBatchBytes: 256 * 1024,
   /** A body with the token of a hold. */
-  mostTokenBytes: 32 * 1024,
+  mostTokenBytes: 136 * 1024,
 } as const

@@ -34,10 +34,10 @@ const Rule = {
 
 const RuleList = Type.Unsafe<(string | RuleSpec)[]>({ ...list, items: Rule })
 
-const Rules = Type.Unsafe<PolicySpec['rules']>({ ...rules, anyOf: [Rule, RuleList], ...named('Rules') })
+const Rules = Type.Unsafe<NonNullable<PolicySpec['rules']>>({ ...rules, anyOf: [Rule, RuleList], ...named('Rules') })
 
 export const PolicyBody = Type.Object(
-  { name: Type.Optional(PolicyName), ...properties, rules: Rules },
+  { name: Type.Optional(PolicyName), ...properties, rules: Type.Optional(Rules) },
   { ...strict, ...named('PolicySpec') },
 )
 
@@ -51,8 +51,11 @@ export const PolicyView = Type.Object(
     name: PolicyName,
     ...properties,
     ...filledIn,
-    rules: RuleList,
+    rules: Type.Optional(RuleList),
     source: Type.Enum(['built-in', 'api', 'file'], { description: 'The source of the policy.' }),
+    expired: Type.Optional(
+      Type.Literal(true, { description: 'Its time is over: it is not in force, and stays listed until it is deleted.' }),
+    ),
     etag: Type.String({ description: 'Changes when the policy changes. For `If-Match`, including the quotes.' }),
   },
   named('Policy'),

@@ -1,6 +1,7 @@
 // Schemas of requests and responses, for validation and for the OpenAPI document.
 
 import Type, { type TSchema } from 'typebox'
+import { AttributeName, POLICY_MODES } from '../policies/policy-schema.ts'
 import { LIMITS } from './limits.ts'
 
 export const strict = { additionalProperties: false } as const
@@ -18,6 +19,26 @@ export const Route = Type.String({
   examples: ['/v1/orders'],
 })
 
+export const AttributesOf = Type.Unsafe<Readonly<Record<string, string>>>(
+  Type.Object(
+    {},
+    {
+      title: `an object of up to ${LIMITS.mostAttributes} texts by name`,
+      description: 'Facts about the request, for policies with `where` and rules with `per`.',
+      propertyNames: AttributeName,
+      additionalProperties: Type.String({
+        title: `text of up to ${LIMITS.longestValue} characters`,
+        maxLength: LIMITS.longestValue,
+      }),
+      maxProperties: LIMITS.mostAttributes,
+      examples: [{ plan: 'free', org: 'acme' }],
+    },
+  ),
+)
+
+/** Selects the policies and the counters of a request. */
+export const facts = { client_id: ClientId, route: Route, attributes: Type.Optional(AttributesOf) }
+
 export const Cost = Type.Integer({
   title: 'a whole number of at least 1',
   description: 'Units to spend; 1 by default.',
@@ -25,10 +46,7 @@ export const Cost = Type.Integer({
   maximum: LIMITS.mostUnits,
 })
 
-export const Check = Type.Object(
-  { client_id: ClientId, route: Route, cost: Type.Optional(Cost) },
-  { ...strict, ...named('Check') },
-)
+export const Check = Type.Object({ ...facts, cost: Type.Optional(Cost) }, { ...strict, ...named('Check') })
 
 export const Batch = Type.Object(
   {
@@ -37,21 +55,36 @@ export const Batch = Type.Object(
   { ...strict, ...named('Batch') },
 )
 
-export const Pair = Type.Object({ client_id: ClientId, route: Route }, { ...strict, ...named('Counter') })
+export const Pair = Type.Object(facts, { ...strict, ...named('Counter') })
 
-export const UsageQuery = Type.Object({ client_id: ClientId, route: Route, cost: Type.Optional(Cost) }, strict)
-
-export const Refund = Type.Object(
-  { client_id: ClientId, route: Route, cost: Type.Optional(Cost) },
-  { ...strict, ...named('Refund') },
-)
-
-export const SetCount = Type.Object(
+export const UsageQuery = Type.Object(
   {
     client_id: ClientId,
     route: Route,
+    attributes: Type.Optional(
+      Type.String({
+        title: 'an object in JSON',
+        maxLength: LIMITS.mostBodyBytes,
+        description: 'The attributes of the request, as an object in JSON.',
+      }),
+    ),
+    cost: Type.Optional(Cost),
+  },
+  strict,
+)
+
+export const Refund = Type.Object({ ...facts, cost: Type.Optional(Cost) }, { ...strict, ...named('Refund') })
+
+export const SetCount = Type.Object(
+  {
+    ...facts,
     used: Type.Integer({ title: 'a whole number of at least 0', minimum: 0, maximum: LIMITS.mostUnits }),
-    rule: Type.Optional(Type.String({ ...text(64), description: 'Name of the rule; the first rule by default.' })),
+    rule: Type.Optional(
+      Type.String({
+        ...text(129),
+        description: 'Name of the rule, or `policy/rule` for a policy that always applies. Default: the first rule.',
+      }),
+    ),
   },
   { ...strict, ...named('SetCount') },
 )
@@ -74,11 +107,13 @@ const RetryAfter = Type.Optional(
 export const Answer = Type.Object(
   {
     status: Status,
-    limit: Type.Integer({ minimum: 1, description: 'The limit of the rule that decided.' }),
+    limit: Type.Integer({ minimum: 0, description: 'The limit of the rule that speaks; 0 if a policy denies everything.' }),
     remain: Type.Integer({ minimum: 0, description: 'Whole units left now.' }),
     reset_in_second: Type.Integer({ minimum: 0, description: 'Seconds until nothing is counted any more, rounded up.' }),
     shadow_denied: Type.Optional(
-      Type.Literal(true, { description: 'The rules deny this; it is allowed because the policy is in shadow mode.' }),
+      Type.Literal(true, {
+        description: 'The rules of a policy deny this; it is allowed because that policy is in shadow mode.',
+      }),
     ),
     fallback: fallback('With `allow` and `deny` nothing was counted, so `remain` and `reset_in_second` describe no client.'),
     retryable: Type.Optional(
@@ -88,6 +123,11 @@ export const Answer = Type.Object(
       }),
     ),
     retry_after_ms: RetryAfter,
+    policy: Type.String({
+      description: 'The policy that speaks: the one that denies, or else the one with the fewest units left.',
+    }),
+    rule: Type.String({ description: 'Its rule that speaks: `policy/rule` for a policy that always applies.' }),
+    reason: Type.Optional(Type.String({ description: 'For Deny: the reason, if the policy shows it.' })),
   },
   named('Answer'),
 )
@@ -113,7 +153,8 @@ export const BatchAnswer = Type.Object({ results: Type.Array(BatchResult) }, nam
 
 export const RuleUsage = Type.Object(
   {
-    name: Type.String(),
+    name: Type.String({ description: '`policy/rule` for a policy that always applies.' }),
+    policy: Type.String(),
     limit: Type.Integer(),
     used: Whole,
     remain: Whole,
@@ -127,8 +168,8 @@ export const Usage = Type.Object(
   {
     client_id: Type.String(),
     route: Type.String(),
-    policy: Type.String({ description: 'The policy for this client and route.' }),
-    mode: Type.Enum(['enforce', 'shadow', 'off']),
+    policy: Type.String({ description: 'The policy that speaks, as in the answer to a check.' }),
+    mode: Type.Enum([...POLICY_MODES]),
     status: Type.Enum(['Allow', 'Deny'], { description: 'The answer that a check of this cost would get now.' }),
     rules: Type.Array(RuleUsage),
     holds: Type.Object(

@@ -69,12 +69,12 @@ describe('on a memory store', () => {
     check('bob')
     const reasons = Object.fromEntries(stats.policies().map(({ name, byReason }) => [name, [...byReason]]))
     expect(reasons).toEqual({
-      own: [2, 0, 0, 3, 1, 0, 0, 0],
-      seen: [1, 0, 1, 0, 0, 0, 0, 0],
-      off: [0, 1, 0, 0, 0, 0, 0, 0],
-      default: [1, 0, 0, 0, 0, 0, 0, 0],
+      own: [2, 0, 0, 3, 1, 0, 0, 0, 0],
+      seen: [1, 0, 1, 0, 0, 0, 0, 0, 0],
+      off: [0, 1, 0, 0, 0, 0, 0, 0, 0],
+      default: [1, 0, 0, 0, 0, 0, 0, 0, 0],
     })
-    expect([...stats.total.byReason]).toEqual([4, 1, 1, 3, 1, 0, 0, 0])
+    expect([...stats.total.byReason]).toEqual([4, 1, 1, 3, 1, 0, 0, 0, 0])
     expect(stats.checkSeconds.counts.reduce((a, b) => a + b)).toBe(10)
   })
 
@@ -166,6 +166,6 @@ describe('on a store that fails', () => {
   test('without a fallback the check fails, and is counted as an error', async () => {
     const { stats, decider } = decide('throw')
     await expect(decider.check({ clientId: 'ada', route: '/a', cost: 1 })).rejects.toMatchObject({ code: 'ERR_STORE_UNKNOWN' })
-    expect([...stats.total.byReason]).toEqual([0, 0, 0, 0, 0, 1, 0, 0])
+    expect([...stats.total.byReason]).toEqual([0, 0, 0, 0, 0, 1, 0, 0, 0])
   })
 })

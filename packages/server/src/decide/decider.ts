@@ -1,41 +1,26 @@
-// Decides checks: finds the policy, calls its limiter, applies its mode, and records statistics.
+// Decides checks: finds the policies, calls their limiter, applies their modes, and records statistics.
 // Invariant: on a store that answers at once, a check is decided synchronously, without a promise. Every check is recorded once.
 
 import type { Decision, FailureOptions, Store } from 'sluice'
-import type { Responder } from 'sluice/http'
-import { ServerError } from '../errors.ts'
 import type { Policy } from '../policies/policy.ts'
 import type { PolicyBook } from '../policies/policy-book.ts'
 import type { RequestFacts } from '../policies/request-facts.ts'
-import { REASON, type Reason } from '../stats/policy-stats.ts'
 import type { CheckedRequest, Stats } from '../stats/stats.ts'
 import { isUncounted } from '../stats/uncounted.ts'
 import type { CheckRequest } from './check-request.ts'
+import { type CheckResult, reasonFor } from './check-result.ts'
 import { countedKey } from './counted-key.ts'
+import { type Counted, Counters, type Usage } from './counters.ts'
+import { LayeredChecks } from './layered-checks.ts'
+import { LimiterMaker } from './limiter-maker.ts'
+import { needsReserve } from './needs-reserve.ts'
 import { type PolicyLimiter, PolicyLimiters } from './policy-limiters.ts'
+import { PolicySets } from './policy-sets.ts'
 import { Reservations } from './reservations.ts'
 import { StoreHealth } from './store-health.ts'
 import { Throttles } from './throttles.ts'
 
-/** The result of a check. */
-export interface CheckResult {
-  readonly policy: Policy
-  /** The decision of the rules. With mode `off` the rules were not asked. */
-  readonly decision: Decision
-  /** The decision for the caller. The policy's mode may turn a denial of the rules into an allowance. */
-  readonly allowed: boolean
-  /** True if the rules deny, but the policy is in shadow mode. */
-  readonly isShadowDenied: boolean
-  /** Writes the headers for the decision. */
-  readonly responder: Responder
-  /** The reason of a denial that the policy shows to callers. */
-  readonly reason?: string
-}
-
-export interface Usage {
-  readonly policy: Policy
-  readonly decision: Decision
-}
+export type { CheckResult } from './check-result.ts'
 
 /** The route for counting a client that chooses its routes itself, under the built-in policy. */
 export const ALL_ROUTES = '*'
@@ -58,38 +43,46 @@ export class Decider {
   readonly holds: Reservations
   /** Checks whose limits come with the call. */
   readonly throttles: Throttles
+  readonly #counters: Counters
   readonly #policies: PolicyBook
+  readonly #maker: LimiterMaker
   readonly #limiters: PolicyLimiters
+  readonly #sets: PolicySets
+  readonly #layered: LayeredChecks
   readonly #stats: Stats
   /** False for a store in memory. */
   readonly #canFail: boolean
 
-  constructor({ store, failure, fallbackKeys, mostHolds, retryWithinMs, policies, stats }: DeciderOptions) {
+  constructor(options: DeciderOptions) {
+    const { store, policies, stats } = options
     this.#policies = policies
     this.#stats = stats
     this.#canFail = store.guard !== undefined
-    this.#limiters = new PolicyLimiters({ store, failure, fallbackKeys, mostHolds, retryWithinMs, stats, health: this.health })
-    this.holds = new Reservations({
-      policies,
-      limiters: this.#limiters,
-      stats,
-      resultOf: (entry, check, decision, startMs) => this.#resultOf(entry, check, decision, startMs),
-      answered: (decision, startMs) => this.#answered(decision, startMs),
-    })
+    const maker = new LimiterMaker({ ...options, health: this.health })
+    const { retryWithinMs } = maker
+    this.#maker = maker
+    this.#limiters = new PolicyLimiters(maker, stats)
+    this.#sets = new PolicySets(maker)
+    const answered = (decision: Decision, startMs: number): void => this.#answered(decision, startMs)
+    const layered = new LayeredChecks({ policies, stats, retryWithinMs, answered })
+    this.#layered = layered
+    this.#counters = new Counters({ policies, sets: this.#sets, layered })
+    this.holds = new Reservations({ policies, sets: this.#sets, layered, stats, answered })
     this.throttles = new Throttles({
-      limiters: this.#limiters,
+      maker,
       stats,
-      answered: (decision, startMs) => this.#answered(decision, startMs),
+      answered,
       reasonOf: (decision) => reasonFor({ mode: 'enforce' }, decision),
     })
   }
 
   /**
-   * Decides and spends. Synchronous on a store that answers at once. Otherwise returns a promise, which rejects if the store failed and there is no
-   * fallback. `startMs` is the common start time of a batch.
+   * Decides and spends. Synchronous on a store that answers at once. Otherwise returns a promise, which rejects if the store failed and
+   * there is no fallback. `startMs` is the common start time of a batch.
    */
   check(request: CheckRequest, startMs = performance.now()): CheckResult | Promise<CheckResult> {
-    return this.#decide(this.#policies.find(request.clientId, request.route), request, startMs)
+    const { clientId, route, attributes } = request
+    return this.#decide(this.#policies.find(clientId, route, attributes), request, startMs)
   }
 
   /**
@@ -98,14 +91,43 @@ export class Decider {
    * as its scope says.
    */
   checkPath(request: CheckRequest, startMs = performance.now()): CheckResult | Promise<CheckResult> {
-    const policy = this.#policies.find(request.clientId, request.route)
+    const { clientId, route, attributes } = request
+    const policy = this.#policies.find(clientId, route, attributes)
     const check = policy.source === 'built-in' ? { ...request, countedRoute: ALL_ROUTES } : request
     return this.#decide(policy, check, startMs)
   }
 
+  /** Returns the decision that a check would get now. Spends nothing. */
+  usage(request: CheckRequest): Promise<Usage> {
+    return this.#counters.usage(request)
+  }
+
+  /** Resets the counters that the client shares with no other client. */
+  reset(request: RequestFacts): Promise<Policy> {
+    return this.#counters.reset(request)
+  }
+
+  /** Gives units back on every rule that a check spends on. Returns the used units of the first rule. */
+  refund(request: CheckRequest): Promise<Counted> {
+    return this.#counters.refund(request)
+  }
+
+  /** Sets the count of one rule to `used`. `rule` is its name, or `policy/rule`. Default: the first rule. */
+  set(request: RequestFacts, used: number, rule: string | undefined): Promise<Counted & { readonly rule: string }> {
+    return this.#counters.set(request, used, rule)
+  }
+
+  /** Releases the fallback counters. */
+  close(): void {
+    this.#maker.close()
+  }
+
+  /** `policy` is the most specific policy. */
   #decide(policy: Policy, check: CheckedRequest, startMs: number): CheckResult | Promise<CheckResult> {
+    const { clientId, route, countedRoute = route, attributes, cost } = check
+    const layers = this.#policies.layersFor(clientId, route, attributes)
+    if (layers.length > 0 || !policy.isPlain) return this.#layered.check(this.#sets.setFor(policy, layers), check, startMs)
     const entry = this.#limiters.limiterFor(policy)
-    const { clientId, route, countedRoute = route, cost } = check
     if (policy.mode === 'off') return this.#resultOf(entry, check, entry.free, startMs)
     if (entry.needsReserve) throw needsReserve(policy)
     const key = countedKey(policy, clientId, countedRoute)
@@ -126,71 +148,19 @@ export class Decider {
     )
   }
 
-  /** Returns the decision that a check would get now. Spends nothing. */
-  async usage(request: CheckRequest): Promise<Usage> {
-    const { entry, key } = this.#find(request)
-    return { policy: entry.policy, decision: await entry.limiter.peek(key, { cost: request.cost }) }
-  }
-
-  /** Resets the counter. */
-  async reset(request: RequestFacts): Promise<Policy> {
-    const { entry, key } = this.#find(request)
-    await entry.limiter.reset(key)
-    return entry.policy
-  }
-
-  /** Gives units back on every rule. Returns the used units of the first rule. */
-  async refund(request: CheckRequest): Promise<{ readonly policy: Policy; readonly used: number }> {
-    const { entry, key } = this.#find(request)
-    return { policy: entry.policy, used: await entry.limiter.refund(key, request.cost) }
-  }
-
-  /** Sets the count of one rule (default: the first) to `used`. */
-  async set(
-    request: RequestFacts,
-    used: number,
-    rule: string | undefined,
-  ): Promise<{ readonly policy: Policy; readonly used: number }> {
-    const { entry, key } = this.#find(request)
-    return { policy: entry.policy, used: await entry.limiter.set(key, used, rule === undefined ? {} : { rule }) }
-  }
-
-  /** Releases the fallback counters. */
-  close(): void {
-    this.#limiters.close()
-  }
-
   #answered({ source }: Decision, startMs: number): void {
     if (this.#canFail && source === 'store') this.health.answered((performance.now() - startMs) / 1000)
   }
 
-  #find({ clientId, route }: RequestFacts): { readonly entry: PolicyLimiter; readonly key: string } {
-    const policy = this.#policies.find(clientId, route)
-    return { entry: this.#limiters.limiterFor(policy), key: countedKey(policy, clientId, route) }
-  }
-
   #resultOf(entry: PolicyLimiter, check: CheckedRequest, decision: Decision, startMs: number): CheckResult {
-    const { policy } = entry
+    const { policy, responder } = entry
     const isShadow = policy.mode === 'shadow'
     // If nothing was counted, the rules did not deny.
     const isShadowDenied = !decision.allowed && isShadow && !isUncounted(decision)
+    const allowed = decision.allowed || isShadow
     this.#stats.checkSeconds.observe((performance.now() - startMs) / 1000)
     this.#stats.record(entry.policyStats, policy.name, reasonFor(policy, decision), check, decision)
-    return { policy, decision, allowed: decision.allowed || isShadow, isShadowDenied, responder: entry.responder }
+    if (allowed || policy.shownReason === undefined) return { policy, decision, allowed, isShadowDenied, responder }
+    return { policy, decision, allowed, isShadowDenied, responder, reason: policy.shownReason }
   }
-}
-
-/** Makes the error of a check that could never be released. */
-function needsReserve({ name }: Policy): ServerError {
-  const message = `the policy ${name} has a concurrency rule: use POST /v1/reserve, and settle or cancel the hold when the work is done`
-  return new ServerError('ERR_NEEDS_RESERVE', message)
-}
-
-function reasonFor({ mode }: Pick<Policy, 'mode'>, decision: Decision): Reason {
-  const { allowed, retryAfterMs } = decision
-  if (mode === 'off') return REASON.off
-  if (isUncounted(decision)) return allowed || mode === 'shadow' ? REASON.fallbackAllow : REASON.fallbackDeny
-  if (allowed) return REASON.within
-  if (mode === 'shadow') return REASON.shadow
-  return retryAfterMs === Number.POSITIVE_INFINITY ? REASON.cost : REASON.limit
 }

@@ -1,20 +1,39 @@
-// The library's name of a hold, in a short form. The library repeats the key for each held rule, and a key can have thousands of
-// characters. The service knows the key, so a mark stands for it.
-// Invariant: `fullHeld(shortHeld(held, key), key)` is `held`, whatever both contain.
+// The library's name of a hold, in a short form. The library repeats the key for each held rule, and keys repeat the texts of the
+// request, which can have thousands of characters. The service knows these texts, so marks stand for them.
+// Invariant: `fullHeld(shortHeld(held, texts), texts)` is `held`, whatever both contain.
 
-/** Stands for the key. JSON never contains it. */
-const MARK = '\u0000'
-
-/** The first character tells if marks stand for the key. */
+/** The first character tells if marks stand for texts. */
 const SHORT = '-'
 const AS_IS = '='
 
-/** Returns the name with a mark for each occurrence of the key in JSON. */
-export function shortHeld(held: string, key: string): string {
-  return held.includes(MARK) ? AS_IS + held : SHORT + held.replaceAll(JSON.stringify(key), MARK)
+/** Marks are the control characters, which JSON never contains. */
+const MARKS = 32
+
+/** Returns the name with marks for the texts, of which there are at most 32. */
+export function shortHeld(held: string, texts: readonly string[]): string {
+  if (hasMark(held)) return AS_IS + held
+  let short = held
+  for (const { mark, written } of marked(texts)) short = short.replaceAll(written, mark)
+  return SHORT + short
 }
 
-export function fullHeld(short: string, key: string): string {
-  const held = short.slice(1)
-  return short.startsWith(SHORT) ? held.split(MARK).join(JSON.stringify(key)) : held
+export function fullHeld(short: string, texts: readonly string[]): string {
+  let held = short.slice(1)
+  if (!short.startsWith(SHORT)) return held
+  for (const { mark, written } of marked(texts)) held = held.split(mark).join(written)
+  return held
+}
+
+function hasMark(text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) < MARKS) return true
+  return false
+}
+
+/** Returns the texts as JSON has them, the longest first, with their marks. */
+function marked(texts: readonly string[]): readonly { readonly mark: string; readonly written: string }[] {
+  return texts
+    .slice(0, MARKS)
+    .map((text, i) => ({ mark: String.fromCharCode(i), written: JSON.stringify(text).slice(1, -1) }))
+    .filter(({ written }) => written !== '')
+    .sort((a, b) => b.written.length - a.written.length)
 }

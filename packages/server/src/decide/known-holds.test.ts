@@ -13,7 +13,7 @@ function setUp() {
 }
 
 function holdOf(id: string, clientId: string, expiresAt: number): KnownHold {
-  const names = { id, clientId, route: '/a', counter: 'key', policy: 'own', countedBy: '', held: id }
+  const names = { id, clientId, route: '/a', counters: ['key'], policy: 'own', held: id }
   return { ...names, granted: { tokens: 5 }, openedAt: 0, expiresAt }
 }
 

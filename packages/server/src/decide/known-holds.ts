@@ -4,6 +4,7 @@
 
 import { createHash } from 'node:crypto'
 import type { Hold } from 'sluice'
+import type { Attributes } from '../policies/request-facts.ts'
 
 /** An open hold, as a list shows it. */
 export interface KnownHold {
@@ -11,14 +12,14 @@ export interface KnownHold {
   readonly id: string
   readonly clientId: string
   readonly route: string
-  /** The key of the counter. */
-  readonly counter: string
+  readonly attributes?: Attributes | undefined
+  /** The keys of its counters. */
+  readonly counters: readonly string[]
   readonly policy: string
   readonly granted: Readonly<Record<string, number>>
   readonly openedAt: number
   readonly expiresAt: number
   /** Names the hold, as its token does. */
-  readonly countedBy: string
   readonly held: string
   /** The hold itself, if the fallback holds the units in this process because the store failed. */
   readonly ofFallback?: Hold

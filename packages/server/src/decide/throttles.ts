@@ -5,7 +5,7 @@
 import { type Decision, gcra, type Limiter } from 'sluice'
 import type { Reason } from '../stats/policy-stats.ts'
 import type { Stats } from '../stats/stats.ts'
-import type { PolicyLimiters } from './policy-limiters.ts'
+import type { LimiterMaker } from './limiter-maker.ts'
 
 /** Stands for the policy in statistics. No policy can have this name, because of the brackets. */
 export const THROTTLE_STATS = '(CL.THROTTLE)'
@@ -27,7 +27,7 @@ export interface BroughtLimit {
 }
 
 export interface ThrottlesOptions {
-  readonly limiters: PolicyLimiters
+  readonly maker: LimiterMaker
   readonly stats: Stats
   /** Reports an answer of the store. */
   readonly answered: (decision: Decision, startMs: number) => void
@@ -61,7 +61,7 @@ export class Throttles {
 
   #make(name: string, limit: BroughtLimit): Throttle {
     const rule = gcra({ burst: limit.burst, limit: limit.limit, period: limit.periodMs, name: RULE })
-    const made = new Throttle(limit, this.#options.limiters.makeLimiter([rule]), this.#options)
+    const made = new Throttle(limit, this.#options.maker.make([rule]), this.#options)
     if (this.#throttles.size >= MOST_LIMITS) this.#dropOldest()
     this.#throttles.set(name, made)
     return made

@@ -1,8 +1,9 @@
 // Hold tokens: the text that names a hold in settle, cancel and extend.
 
-import { LIMITS } from '../contract/limits.ts'
+import { Pair } from '../contract/schemas.ts'
 import type { NamedHold } from '../decide/reservations.ts'
 import { ServerError } from '../errors.ts'
+import { problemsIn } from '../input/check-input.ts'
 import { keyIdOfHold, sealHold, unsealHold } from '../keys/hold-seal.ts'
 import type { ApiKey, KeyRing } from '../keys/key-ring.ts'
 
@@ -16,8 +17,8 @@ export class HoldTokens {
     this.#keys = keys
   }
 
-  write({ id }: ApiKey, { clientId, route, countedBy, held }: NamedHold): string {
-    return sealHold(id, this.#keys.digestOf(id) ?? NO_DIGEST, JSON.stringify([clientId, route, countedBy, held]))
+  write({ id }: ApiKey, { clientId, route, attributes = {}, held }: NamedHold): string {
+    return sealHold(id, this.#keys.digestOf(id) ?? NO_DIGEST, JSON.stringify([clientId, route, attributes, held]))
   }
 
   /** Throws ERR_HOLD_TOKEN unless the token was made for this key, or for a key of the same name that it replaces. */
@@ -36,12 +37,10 @@ export class HoldTokens {
 function namedIn(text: string): NamedHold | undefined {
   try {
     const parts: unknown = JSON.parse(text)
-    if (!Array.isArray(parts) || parts.length !== 4 || !parts.every((part) => typeof part === 'string')) return undefined
-    const [clientId, route, countedBy, held] = parts as readonly string[]
-    const fits = (name: string, most: number): boolean => name.length > 0 && name.length <= most
-    return fits(clientId, LIMITS.longestClientId) && fits(route, LIMITS.longestRoute)
-      ? { clientId, route, countedBy, held }
-      : undefined
+    if (!Array.isArray(parts) || parts.length !== 4 || typeof parts[3] !== 'string') return undefined
+    const [clientId, route, attributes, held] = parts
+    const named = { client_id: clientId, route, attributes }
+    return problemsIn(Pair, named).length === 0 ? { clientId, route, attributes, held } : undefined
   } catch {
     return undefined
   }

@@ -18,6 +18,8 @@ interface Schema {
   /** The schema of every property that `properties` does not name. Anything else means that there are no others. */
   readonly additionalProperties?: boolean | Schema
   readonly maxProperties?: number
+  /** The schema of the names of all properties. */
+  readonly propertyNames?: Schema
   readonly items?: Schema
   readonly minItems?: number
   readonly maxItems?: number
@@ -68,6 +70,11 @@ function checkObject(schema: Schema, value: object, at: string, problems: Proble
     return
   }
   for (const name of names) {
+    if (schema.propertyNames !== undefined && !fits(schema.propertyNames, name)) {
+      const expected = expectationOf(schema.propertyNames)
+      problems.push({ at: within(at, name), message: `a name in ${at || 'it'} must be ${expected}, got ${show(name)}` })
+      continue
+    }
     if (Object.hasOwn(properties, name)) continue
     if (typeof others === 'object') {
       checkValue(others, (value as Record<string, unknown>)[name], within(at, name), problems)

@@ -43,21 +43,35 @@ export class PatternIndex<T> {
     return this.#exact.size === 0 ? undefined : this.#exact.get(text)
   }
 
-  /** Calls `ask` for the values whose pattern is a prefix of `text`, longest first. Returns its first result that is not undefined. */
-  firstOf<A>(text: string, ask: (value: T) => A | undefined): A | undefined {
+  /** Returns the value of a pattern. Makes and sets it if there is none. */
+  getOrMake(pattern: string, make: () => T): T {
+    const known = this.get(pattern)
+    if (known !== undefined) return known
+    const made = make()
+    this.set(pattern, made)
+    return made
+  }
+
+  /** Calls `visit` for the values of all patterns that match `text`: exact first, then the longest. */
+  each(text: string, visit: (value: T) => void): void {
+    const exact = this.exact(text)
+    if (exact !== undefined) visit(exact)
+    this.firstOf(text, visit as (value: T) => undefined)
+  }
+
+  /**
+   * Calls `ask` for the values whose pattern is a prefix of `text`, longest first. Returns its first result that is not undefined.
+   * `ask` also gets `given`, so that a search needs no function of its own.
+   */
+  firstOf<A, G = undefined>(text: string, ask: (value: T, given: G) => A | undefined, given?: G): A | undefined {
     for (const { length } of this.#lengths) {
       if (length > text.length) continue
       const value = this.#beginnings.get(text.slice(0, length))
       if (value === undefined) continue
-      const answer = ask(value)
+      const answer = ask(value, given as G)
       if (answer !== undefined) return answer
     }
     return undefined
-  }
-
-  /** Returns the value of the longest pattern that is a prefix of `text`. */
-  longest(text: string): T | undefined {
-    return this.firstOf(text, itself)
   }
 
   #countLength(length: number): void {
@@ -71,10 +85,6 @@ export class PatternIndex<T> {
     this.#lengths[at].count -= 1
     if (this.#lengths[at].count === 0) this.#lengths.splice(at, 1)
   }
-}
-
-function itself<T>(value: T): T {
-  return value
 }
 
 function isPrefix(pattern: string): boolean {

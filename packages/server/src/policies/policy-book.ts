@@ -1,12 +1,15 @@
-// All policies, and the choice of a policy for a request. Policies of the file override those of the API, which override the default.
-// Invariant: no two policies in force share a name or both patterns, and one called `default` covers everything.
-// A policy of the API that the file overrides is kept, hidden, until the file no longer overrides it.
+// All policies, and the choice of policies for a request. Policies of the file override those of the API, which override the default.
+// Invariant: no two policies share a name. No two policies in force that apply as the most specific share patterns and conditions. The
+// one called `default` covers everything. A policy of the API that the file overrides is kept, hidden, until the file no longer
+// overrides it. An expired policy is listed, and not in force: each search first takes out policies whose time has come.
 
 import { LIMITS } from '../contract/limits.ts'
 import { ServerError } from '../errors.ts'
 import { show } from '../input/near-word.ts'
+import { ExpiryQueue } from './expiry-queue.ts'
 import { builtInDefault, DEFAULT_POLICY, type Policy } from './policy.ts'
 import { PolicyIndex } from './policy-index.ts'
+import type { Attributes } from './request-facts.ts'
 
 export interface PolicyListOptions {
   /** Only policies with this text in name, client or route, ignoring case. */
@@ -29,42 +32,74 @@ export interface PolicyPage {
 /** Bounds memory: a million policies take about a gigabyte. */
 const MOST_POLICIES = 1_000_000
 
+const NO_LAYERS: readonly Policy[] = []
+
 /** Holds policies in memory. Changes that must outlive the process go through PolicyKeeper, which owns the book. */
 export class PolicyBook {
   #fromFile: ReadonlyMap<string, Policy> = new Map()
   readonly #fromApi = new Map<string, Policy>()
-  /** Index of the API's policies, including hidden ones. */
+  /** Index of the API's policies that apply as the most specific, including hidden ones. */
   #apiIndex = new PolicyIndex()
-  #inForce = new Map<string, Policy>()
+  /** Policies by name, without hidden ones and with expired ones. */
+  #listed = new Map<string, Policy>()
+  /** Index of the policies in force that apply as the most specific, without the built-in default. */
   #index = new PolicyIndex()
-  /** Names of the policies in force, sorted. */
+  /** Index of the policies in force that always apply. */
+  #layers = new PolicyIndex()
+  /** Names of the listed policies, sorted. */
   #names: string[] = []
+  readonly #expiries = new ExpiryQueue((policy) => this.#isKept(policy))
+  #nextExpiryMs = Number.POSITIVE_INFINITY
+  readonly #now: () => number
 
-  constructor() {
+  constructor(now: () => number = Date.now) {
+    this.#now = now
     this.#rebuild()
   }
 
   /** Returns the most specific policy for a request; see policy-index.ts. There is always one. */
-  find(clientId: string, route: string): Policy {
-    return this.#index.find(clientId, route) as Policy
+  find(clientId: string, route: string, attributes?: Attributes): Policy {
+    this.#expire()
+    return this.#index.find(clientId, route, attributes) ?? builtInDefault
+  }
+
+  /** Returns the policies that apply to a request beside the most specific one, sorted by name. Throws ERR_LAYERS if there are too many. */
+  layersFor(clientId: string, route: string, attributes?: Attributes): readonly Policy[] {
+    this.#expire()
+    if (this.#layers.size === 0) return NO_LAYERS
+    const layers = this.#layers.all(clientId, route, attributes)
+    if (layers.length <= LIMITS.mostLayers) return layers
+    const message = `${layers.length} policies with applies: always match this request, and ${LIMITS.mostLayers} are the maximum`
+    throw new ServerError('ERR_LAYERS', message)
   }
 
   get(name: string): Policy | undefined {
-    return this.#inForce.get(name)
+    return this.#listed.get(name)
   }
 
-  /** Returns the policy with exactly these patterns. */
+  /** Returns the policy in force with exactly these patterns, without conditions. */
   withPatterns(client: string, route: string): Policy | undefined {
-    return this.#index.get(client, route)
+    this.#expire()
+    return this.#index.get({ client, route, conditions: [] })[0]
+  }
+
+  /** True if the time of the policy is over. */
+  isExpired(policy: Policy): boolean {
+    return this.msLeft(policy) === 0
+  }
+
+  /** Returns the time until a policy expires; Infinity if it does not. */
+  msLeft({ expiresAtMs }: Policy): number {
+    return expiresAtMs === Number.POSITIVE_INFINITY ? expiresAtMs : Math.max(0, expiresAtMs - this.#now())
   }
 
   get size(): number {
-    return this.#inForce.size
+    return this.#listed.size
   }
 
-  /** Policies of the API that are not in force, because the file has a policy with the same name or patterns. */
+  /** Policies of the API that the file overrides: it has a policy with the same name, or with the same patterns and conditions. */
   get hidden(): readonly Policy[] {
-    return [...this.#fromApi.values()].filter((policy) => this.#inForce.get(policy.name) !== policy)
+    return [...this.#fromApi.values()].filter((policy) => this.#listed.get(policy.name) !== policy)
   }
 
   list({ search = '', after = '', limit = 100 }: PolicyListOptions = {}): PolicyPage {
@@ -73,7 +108,7 @@ export class PolicyBook {
     let total = 0
     let next: string | undefined
     for (const name of this.#names) {
-      const policy = this.#inForce.get(name) as Policy
+      const policy = this.#listed.get(name) as Policy
       if (!matches(policy, wanted)) continue
       total += 1
       if (name <= after) continue
@@ -84,16 +119,19 @@ export class PolicyBook {
   }
 
   /** Returns the policy that a policy of the API would replace. Throws if it cannot be put. */
-  checkPut({ name, client, route }: Policy): Policy | undefined {
+  checkPut(policy: Policy): Policy | undefined {
+    const { name, client, route } = policy
+    this.#expire()
     this.#refuseFromFile(name)
-    const other = this.#index.get(client, route) ?? this.#apiIndex.get(client, route)
+    const other = this.#alike(policy, this.#index) ?? this.#alike(policy, this.#apiIndex)
     if (other !== undefined && other.name !== name) {
+      const conditions = policy.conditions.length === 0 ? '' : ', with the same conditions,'
       throw new ServerError(
         'ERR_POLICY_TAKEN',
-        `the policy ${show(other.name)} has client ${show(client)} and route ${show(route)} already: change that one`,
+        `the policy ${show(other.name)} has client ${show(client)} and route ${show(route)}${conditions} already: change that one`,
       )
     }
-    const before = this.#inForce.get(name)
+    const before = this.#listed.get(name)
     if (before === undefined && this.#fromApi.size >= MOST_POLICIES) {
       throw new ServerError('ERR_FULL', `there are ${MOST_POLICIES} policies, which is the maximum`)
     }
@@ -105,9 +143,8 @@ export class PolicyBook {
     const before = this.checkPut(policy)
     const { name } = policy
     this.#forget(name)
-    this.#fromApi.set(name, policy)
-    this.#apiIndex.set(policy)
-    this.#enforce(policy)
+    this.#addApi(policy)
+    this.#list(policy)
     return before
   }
 
@@ -129,7 +166,7 @@ export class PolicyBook {
   delete(name: string): Policy {
     const policy = this.checkDelete(name)
     this.#forget(name)
-    if (name === DEFAULT_POLICY) this.#enforce(builtInDefault)
+    if (name === DEFAULT_POLICY) this.#list(builtInDefault)
     return policy
   }
 
@@ -137,48 +174,87 @@ export class PolicyBook {
   replaceApiPolicies(policies: Iterable<Policy>): void {
     this.#fromApi.clear()
     this.#apiIndex = new PolicyIndex()
-    for (const policy of policies) {
-      this.#fromApi.set(policy.name, policy)
-      this.#apiIndex.set(policy)
-    }
+    for (const policy of policies) this.#addApi(policy)
     this.#rebuild()
   }
 
-  /** Replaces all policies of the file at once. Precondition: no two of them share a name or both patterns. */
+  /** Replaces all policies of the file at once. Precondition: no two of them share a name, or patterns and conditions. */
   replaceFilePolicies(policies: readonly Policy[]): void {
     this.#fromFile = new Map(policies.map((policy) => [policy.name, policy]))
+    for (const policy of policies) this.#expiries.add(policy)
     this.#rebuild()
   }
 
   #rebuild(): void {
-    this.#inForce = new Map()
+    this.#listed = new Map()
     this.#index = new PolicyIndex()
+    this.#layers = new PolicyIndex()
     for (const layer of [this.#fromFile.values(), this.#fromApi.values(), [builtInDefault]]) {
       for (const policy of layer) {
-        const isTaken = this.#inForce.has(policy.name) || this.#index.get(policy.client, policy.route) !== undefined
-        if (isTaken) continue
-        this.#inForce.set(policy.name, policy)
-        this.#index.set(policy)
+        if (this.#listed.has(policy.name) || this.#alike(policy, this.#index) !== undefined) continue
+        this.#listed.set(policy.name, policy)
+        this.#enforce(policy)
       }
     }
-    this.#names = [...this.#inForce.keys()].sort()
+    this.#names = [...this.#listed.keys()].sort()
+    this.#nextExpiryMs = this.#expiries.nextMs
   }
 
-  #enforce(policy: Policy): void {
+  /** Returns the policy of an index that nothing but its name tells from `policy`. */
+  #alike(policy: Policy, index: PolicyIndex): Policy | undefined {
+    return policy.applies === 'always' || this.isExpired(policy) ? undefined : index.get(policy)[0]
+  }
+
+  #addApi(policy: Policy): void {
+    this.#fromApi.set(policy.name, policy)
+    if (policy.applies !== 'always' && !this.isExpired(policy)) this.#apiIndex.add(policy)
+    this.#expiries.add(policy)
+    this.#nextExpiryMs = this.#expiries.nextMs
+  }
+
+  #list(policy: Policy): void {
     this.#names.splice(placeOf(policy.name, this.#names), 0, policy.name)
-    this.#inForce.set(policy.name, policy)
-    this.#index.set(policy)
+    this.#listed.set(policy.name, policy)
+    this.#enforce(policy)
+  }
+
+  /** Puts a listed policy in force, unless it has expired. */
+  #enforce(policy: Policy): void {
+    if (policy.source !== 'built-in' && !this.isExpired(policy)) this.#indexOf(policy).add(policy)
+  }
+
+  #indexOf({ applies }: Policy): PolicyIndex {
+    return applies === 'always' ? this.#layers : this.#index
   }
 
   #forget(name: string): void {
     const kept = this.#fromApi.get(name)
     if (kept !== undefined) this.#apiIndex.delete(kept)
     this.#fromApi.delete(name)
-    const policy = this.#inForce.get(name)
+    const policy = this.#listed.get(name)
     if (policy === undefined) return
-    this.#index.delete(policy)
-    this.#inForce.delete(name)
+    this.#indexOf(policy).delete(policy)
+    this.#listed.delete(name)
     this.#names.splice(placeOf(name, this.#names), 1)
+  }
+
+  /** True unless the policy was replaced or deleted. */
+  #isKept(policy: Policy): boolean {
+    return this.#fromApi.get(policy.name) === policy || this.#fromFile.get(policy.name) === policy
+  }
+
+  /** Takes policies out of force whose time is over. Each is taken once, so a search rarely does more than one comparison. */
+  #expire(): void {
+    if (this.#nextExpiryMs === Number.POSITIVE_INFINITY) return
+    const nowMs = this.#now()
+    if (nowMs < this.#nextExpiryMs) return
+    for (let policy = this.#expiries.take(nowMs); policy !== undefined; policy = this.#expiries.take(nowMs)) {
+      this.#apiIndex.delete(policy)
+      this.#indexOf(policy).delete(policy)
+      const hidden = this.#apiIndex.get(policy)[0]
+      if (hidden !== undefined && !this.#listed.has(hidden.name)) this.#list(hidden)
+    }
+    this.#nextExpiryMs = this.#expiries.nextMs
   }
 
   #refuseFromFile(name: string): void {

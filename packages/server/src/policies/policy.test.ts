@@ -21,7 +21,9 @@ describe('a policy', () => {
     const spec = { name: 'p', route: '/v1/*', rules: '100/minute' }
     const full = { name: 'p', client: '*', route: '/v1/*', rules: ['100/minute'], mode: 'enforce', scope: 'route' }
     const { rules, ...rest } = readPolicy(spec, 'api')
-    expect(rest).toEqual({ ...full, rules: undefined, source: 'api', spec: full })
+    expect(rest).toMatchObject({ name: 'p', client: '*', route: '/v1/*', mode: 'enforce', scope: 'route', source: 'api' })
+    expect(rest).toMatchObject({ applies: 'most-specific', conditions: [], expiresAtMs: Number.POSITIVE_INFINITY, isPlain: true })
+    expect(rest.spec).toEqual(full)
     expect(rules).toHaveLength(1)
   })
 
@@ -140,8 +142,12 @@ describe('problems of a policy are reported with their place', () => {
       'rules[0] has no "perod": did you mean period?',
     ],
     [
-      { name: 'p', client: 'a', rules: [{ algorithm: 'gcra', limit: 0, period: '1s' }] },
-      'rules[0].limit must be a whole number of at least 1, got 0',
+      { name: 'p', client: 'a', rules: [{ algorithm: 'gcra', limit: -1, period: '1s' }] },
+      'rules[0].limit must be a whole number of at least 0, got -1',
+    ],
+    [
+      { name: 'p', client: 'a', rules: [{ algorithm: 'gcra', limit: 5, burst: 0, period: '1s' }] },
+      'rules[0].burst must be a whole number of at least 1, got 0',
     ],
     [
       { name: 'p', client: 'a', rules: [{ algorithm: 'gcra', limit: 1, period: '1 s' }] },
@@ -166,15 +172,15 @@ describe('problems of a policy are reported with their place', () => {
     ],
     [
       { name: 'p', client: 'a', rules: '1/s', mode: 'enforced' },
-      'mode must be "enforce" or "shadow" or "off", got "enforced": did you mean enforce?',
+      'mode must be "enforce" or "shadow" or "off" or "deny", got "enforced": did you mean enforce?',
     ],
     [
       { name: 'default', client: 'a', rules: '1/s' },
-      'the policy called default covers all clients and routes: leave out client and route, or set both to *',
+      'the policy called default covers all clients and routes: leave out client, route, where and applies, and count by no attribute',
     ],
     [
       { name: 'p', rules: '1/s' },
-      'the policy "p" needs a client or a route: the one for all clients and routes is called default',
+      'the policy "p" needs a client or a route, a condition in where, or applies: always: the one for all clients and routes is called default',
     ],
   ])('%j', (spec, message) => {
     expect(problemsOf(spec)[0]).toBe(message)

@@ -22,13 +22,15 @@ export const REASON = {
   fallbackAllow: 6,
   /** The store failed, and the fallback denies everything. */
   fallbackDeny: 7,
+  /** The policy denies everything: its mode is `deny`, or it has a rule of limit 0. */
+  block: 8,
 } as const
 export type Reason = (typeof REASON)[keyof typeof REASON]
 
 /** Names in metrics and events, in the order of REASON. The outcome tells the two fallbacks apart. */
-export const REASON_NAMES = ['within', 'off', 'shadow', 'limit', 'cost', 'store', 'fallback', 'fallback'] as const
-export const OUTCOMES = ['allow', 'allow', 'allow', 'deny', 'deny', 'error', 'allow', 'deny'] as const
-const COLUMN_OF = [0, 0, 2, 1, 1, 3, 0, 1] as const
+export const REASON_NAMES = ['within', 'off', 'shadow', 'limit', 'cost', 'store', 'fallback', 'fallback', 'block'] as const
+export const OUTCOMES = ['allow', 'allow', 'allow', 'deny', 'deny', 'error', 'allow', 'deny', 'deny'] as const
+const COLUMN_OF = [0, 0, 2, 1, 1, 3, 0, 1, 1] as const
 
 export class PolicyStats {
   /** The policy's name. */

@@ -22,6 +22,7 @@ export interface CheckedRequest {
   readonly route: string
   /** The route that the check was counted under, if it differs. */
   readonly countedRoute?: string
+  readonly attributes?: Readonly<Record<string, string>> | undefined
   readonly cost: number
 }
 
@@ -100,7 +101,7 @@ export class Stats {
       this.allowedClients.add(clientId, nowMs)
       if (reason === REASON.within && decision.remaining * 5 <= decision.limit) policyStats.nearLimit += 1
     }
-    if (reason !== REASON.off && !isUncounted(decision))
+    if (reason !== REASON.off && decision.limit > 0 && !isUncounted(decision))
       this.utilization.observe((decision.limit - decision.remaining) / decision.limit)
     const isNews = isDenied || reason === REASON.shadow
     if (this.events.samples(second, isNews)) {
@@ -110,6 +111,11 @@ export class Stats {
       const answered = { outcome: OUTCOMES[reason], reason: REASON_NAMES[reason] }
       this.events.publish({ ...checked, ...answered, ...decisionFields(decision) }, isNews)
     }
+  }
+
+  /** Counts a check under one more policy of its decision. Totals have it already. */
+  recordMember(policyStats: PolicyStats, reason: Reason): void {
+    policyStats.count(this.#second(), reason)
   }
 
   /** Counts a check that could not be decided. */

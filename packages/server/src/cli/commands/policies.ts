@@ -34,7 +34,7 @@ function list(terminal: Terminal): Command {
     const policies = await withClient(options, terminal, (client) => allPolicies(client, options.search))
     if (options.json) return printJson(terminal.stdout, policies)
     const rows = policies.map(({ name, client, route, rules, mode, scope, source }) => {
-      return [name, client ?? '*', route ?? '*', [rules].flat().map(ruleText).join('; '), mode ?? '', scope ?? '', source]
+      return [name, client ?? '*', route ?? '*', [rules ?? []].flat().map(ruleText).join('; '), mode ?? '', scope ?? '', source]
     })
     print(terminal.stdout, table([['name', 'client', 'route', 'rules', 'mode', 'scope', 'source'], ...rows]))
   })

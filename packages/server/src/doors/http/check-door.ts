@@ -80,9 +80,9 @@ export class CheckDoor {
   }
 
   /** Decides and spends. Answers later, also if the check cannot be decided. */
-  decide({ client_id, route, cost = 1 }: CheckInput, to: Answerer): void {
+  decide({ client_id: clientId, route, attributes, cost = 1 }: CheckInput, to: Answerer): void {
     try {
-      const result = this.#service.decider.check({ clientId: client_id, route, cost })
+      const result = this.#service.decider.check({ clientId, route, attributes, cost })
       if (!(result instanceof Promise)) this.#send(to, result)
       else {
         result.then(

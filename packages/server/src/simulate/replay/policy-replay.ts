@@ -78,4 +78,6 @@ class UncountedStats extends Stats {
   }
 
   override record(): void {}
+
+  override recordMember(): void {}
 }

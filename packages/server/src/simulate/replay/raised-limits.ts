@@ -11,15 +11,16 @@ const HIGHEST_POWER = 52
 const LOWEST_POWER = 20
 const STEP = 4
 
-/** Returns the rules of a policy as data, one for each rule. Their names are those of the policy. */
+/** Returns the rules of a policy that count as data, one for each rule. Their names are those of the policy. */
 export function ruleSpecsOf({ spec, rules }: Policy): RuleSpec[] {
-  const specs = spec.rules.flatMap((rule) => (typeof rule === 'string' ? readNotation(rule).map(fromNotation) : [rule]))
-  return specs.map((each, i) => ({ ...each, name: rules[i].name }))
+  const specs = (spec.rules ?? []).flatMap((rule) => (typeof rule === 'string' ? readNotation(rule).map(fromNotation) : [rule]))
+  const counting = specs.filter((each) => !('limit' in each) || each.limit > 0)
+  return counting.slice(0, rules.length).map((each, i) => ({ ...each, name: rules[i].name }))
 }
 
 /** Returns each rule of a policy in a few words: its notation, if it is written in notation. */
 export function ruleWordsOf({ spec }: Policy): string[] {
-  return spec.rules.flatMap((rule) => {
+  return (spec.rules ?? []).flatMap((rule) => {
     if (typeof rule === 'string') return readNotation(rule).map(({ text }) => text)
     const { algorithm, ...options } = rule
     return [factsOf(algorithm).inWords(options as never)]
@@ -31,9 +32,10 @@ export function withLimit(rule: RuleSpec, limit: number): RuleSpec {
   return { ...rule, [limitOption(rule)]: limit }
 }
 
-/** Returns the policy with raised limits; undefined if no limit is high enough, or the policy can only be reserved. */
+/** Returns the policy with raised limits; undefined if no limit is high enough, or the policy can only be reserved or denies everything. */
 export function raisedPolicy(policy: Policy): Policy | undefined {
   if (policy.rules.some(({ isHeld }) => isHeld)) return undefined
+  if (policy.mode === 'deny' || policy.closedBy !== undefined) return undefined
   const rules: RuleSpec[] = []
   for (const rule of ruleSpecsOf(policy)) {
     const raised = raisedRule(policy, rule)

@@ -15,14 +15,16 @@ export function batchAnswer(answers: readonly string[]): string {
   return `${BEFORE}{"results":[${answers.join()}]}}`
 }
 
-/** The `data` of the response to one check, and one result of a batch. */
-export function answerData({ allowed, isShadowDenied, decision }: CheckResult): string {
+/** The `data` of the response to one check, and one result of a batch. Names of policies and rules need no escapes in JSON. */
+export function answerData({ policy, allowed, isShadowDenied, decision, reason }: CheckResult): string {
   const { limit, remaining, resetAfterMs } = decision
   const numbers = `"limit":${limit},"remain":${remaining},"reset_in_second":${Math.ceil(resetAfterMs / 1000)}`
   const shadow = isShadowDenied ? ',"shadow_denied":true' : ''
   const fallback = decision.failure === undefined ? '' : `,"fallback":"${decision.failure.then}"`
-  const retry = allowed ? '' : `,"retryable":${decision.retryable},"retry_after_ms":${orNull(decision.retryAfterMs)}`
-  return `{"status":"${allowed ? 'Allow' : 'Deny'}",${numbers}${shadow}${fallback}${retry}}`
+  const names = `"policy":"${policy.name}","rule":"${decision.rule}"`
+  if (allowed) return `{"status":"Allow",${numbers}${shadow}${fallback},${names}}`
+  const retry = `"retryable":${decision.retryable},"retry_after_ms":${orNull(decision.retryAfterMs)}`
+  return `{"status":"Deny",${numbers}${fallback},${retry},${names}${reason === undefined ? '' : `,"reason":${reason}`}}`
 }
 
 /** JSON has no infinity: null stands for never. */

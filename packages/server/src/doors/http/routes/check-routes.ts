@@ -33,7 +33,8 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
           id: 'check',
           summary: 'Decide one check',
           description:
-            'Finds the policy for this client and route, decides, and spends the cost if it is allowed. Answers 200 whenever it decided: ' +
+            'Finds the policies for this client, route and attributes, decides over all their rules at once, and spends the cost if it is allowed. ' +
+            'Answers 200 whenever it decided: ' +
             '`data.status` says Allow or Deny, and after Deny `data.retryable` says if waiting helps, and `data.retry_after_ms` how long. The headers RateLimit, ' +
             'RateLimit-Policy and Retry-After describe the decision too.',
           scope: 'check',
@@ -43,7 +44,8 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
         body: Check,
       },
     },
-    ({ body: { client_id, route, cost = 1 } }, reply) => answer(reply, { clientId: client_id, route, cost }),
+    ({ body: { client_id: clientId, route, attributes, cost = 1 } }, reply) =>
+      answer(reply, { clientId, route, attributes, cost }),
   )
 
   app.post(
@@ -68,9 +70,9 @@ export function checkRoutes(app: App, { service, authentication }: RouteContext)
     },
     ({ body: { checks } }, reply) => {
       const startMs = performance.now()
-      const answers = checks.map(({ client_id, route, cost = 1 }) => {
+      const answers = checks.map(({ client_id: clientId, route, attributes, cost = 1 }) => {
         try {
-          const result = decider.check({ clientId: client_id, route, cost }, startMs)
+          const result = decider.check({ clientId, route, attributes, cost }, startMs)
           return result instanceof Promise ? result.then(answerData, failedAnswer) : answerData(result)
         } catch (error) {
           return failedAnswer(error)

@@ -1,8 +1,12 @@
 // Manual changes of counters: read, reset, refund, set.
 
-import type { RuleStatus } from 'sluice'
-import { Counted, envelope, Pair, Refund, SetCount, Usage, UsageQuery } from '../../../contract/schemas.ts'
+import { AttributesOf, Counted, envelope, Pair, Refund, SetCount, Usage, UsageQuery } from '../../../contract/schemas.ts'
+import type { RuleUsage } from '../../../decide/counters.ts'
+import { ServerError } from '../../../errors.ts'
+import { checkInput } from '../../../input/check-input.ts'
+import { show } from '../../../input/near-word.ts'
 import { mayUse } from '../../../keys/key-ring.ts'
+import type { Attributes } from '../../../policies/request-facts.ts'
 import { callerOf } from '../plumbing/caller-of.ts'
 import { success } from '../plumbing/envelope.ts'
 import { type App, described, type RouteContext } from '../plumbing/route-options.ts'
@@ -31,12 +35,11 @@ export function counterRoutes(app: App, context: RouteContext): void {
         querystring: UsageQuery,
       },
     },
-    async ({ query: { client_id, route, cost = 1 } }) => {
-      const request = { clientId: client_id, route, cost }
-      const { policy, decision } = await decider.usage(request)
-      const allowed = decision.allowed || policy.mode !== 'enforce'
+    async ({ query: { client_id, route, attributes: written, cost = 1 } }) => {
+      const request = { clientId: client_id, route, attributes: attributesIn(written), cost }
+      const { policy, decision, allowed, rules: used } = await decider.usage(request)
       const status = allowed ? ('Allow' as const) : ('Deny' as const)
-      const rules = decision.rules.map(ruleUsage)
+      const rules = used.map(ruleUsage)
       const fallback = decision.failure && { fallback: decision.failure.then }
       const holds = decider.holds.usageOf(request)
       return success({ client_id, route, policy: policy.name, mode: policy.mode, status, rules, holds, ...fallback })
@@ -60,8 +63,8 @@ export function counterRoutes(app: App, context: RouteContext): void {
       },
     },
     async (request) => {
-      const { client_id, route } = request.body
-      const policy = await decider.reset({ clientId: client_id, route })
+      const { client_id, route, attributes } = request.body
+      const policy = await decider.reset({ clientId: client_id, route, attributes })
       await service.desk.record(callerOf(context, request), {
         action: 'counter.reset',
         target: `${client_id} ${route}`,
@@ -89,9 +92,10 @@ export function counterRoutes(app: App, context: RouteContext): void {
       },
     },
     async (request) => {
-      const { client_id, route, used, rule } = request.body
-      const { policy, used: now } = await decider.set({ clientId: client_id, route }, used, rule)
-      const after = { policy: policy.name, rule: rule ?? policy.rules[0].name, used: now }
+      const { client_id, route, attributes, used } = request.body
+      const changed = await decider.set({ clientId: client_id, route, attributes }, used, request.body.rule)
+      const { policy, used: now, rule } = changed
+      const after = { policy: policy.name, rule, used: now }
       await service.desk.record(callerOf(context, request), { action: 'counter.set', target: `${client_id} ${route}`, after })
       return success({ client_id, route, policy: policy.name, used: now })
     },
@@ -123,8 +127,8 @@ export function refundRoute(app: App, context: RouteContext): void {
       },
     },
     async (request) => {
-      const { client_id, route, cost = 1 } = request.body
-      const { policy, used } = await decider.refund({ clientId: client_id, route, cost })
+      const { client_id, route, attributes, cost = 1 } = request.body
+      const { policy, used } = await decider.refund({ clientId: client_id, route, attributes, cost })
       if (authentication.isFromPages(request.raw) && mayUse(request.apiKey, 'admin')) {
         const after = { policy: policy.name, cost, used }
         await service.desk.record(callerOf(context, request), {
@@ -138,9 +142,26 @@ export function refundRoute(app: App, context: RouteContext): void {
   )
 }
 
-function ruleUsage({ name, limit, remaining, retryAfterMs, resetAfterMs }: RuleStatus) {
+/** Reads the attributes in a query. Throws ERR_INPUT. */
+function attributesIn(written: string | undefined): Attributes | undefined {
+  if (written === undefined) return undefined
+  const attributes = readJson(written)
+  checkInput(AttributesOf, attributes, 'the query', 'attributes')
+  return attributes
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new ServerError('ERR_INPUT', `the query: attributes must be an object in JSON, got ${show(text)}`)
+  }
+}
+
+function ruleUsage({ name, policy, limit, remaining, retryAfterMs, resetAfterMs }: RuleUsage) {
   return {
     name,
+    policy: policy.name,
     limit,
     used: limit - remaining,
     remain: remaining,

@@ -23,6 +23,10 @@ import { validatorCompiler } from '../plumbing/validation.ts'
 export function policyRoutes(app: App, context: RouteContext): void {
   const { service, authentication } = context
   const { policies, desk } = service
+  const view = (policy: Policy) => {
+    const expired = policies.book.isExpired(policy) ? { expired: true as const } : {}
+    return { ...policy.spec, source: policy.source, ...expired, etag: etagOf(policy) }
+  }
 
   app.get(
     '/v1/policies',
@@ -144,8 +148,4 @@ export function policyRoutes(app: App, context: RouteContext): void {
       return success(view(before))
     },
   )
-}
-
-function view(policy: Policy) {
-  return { ...policy.spec, source: policy.source, etag: etagOf(policy) }
 }

@@ -1,0 +1,116 @@
+// The policies that apply to one request, sorted by what they do, with their limiters. Sets in use are cached.
+// Invariant: the cache is bounded, and dropping a set loses no count; see limiter-maker.ts.
+
+import type { Policy } from '../policies/policy.ts'
+import { JointLimiter, labelledRules } from './joint-limiter.ts'
+import type { LimiterMaker } from './limiter-maker.ts'
+
+/** A policy in shadow mode. Without rules that count, a rule of limit 0 denies everything. */
+export interface ShadowPolicy {
+  readonly policy: Policy
+  readonly joint: JointLimiter | undefined
+}
+
+/** Maximum number of sets. Each takes about 3 kB and 1 kB for each rule. */
+export const MOST_SETS = 10_000
+
+export class PolicySet {
+  /** The most specific policy first, then those that always apply, by name. */
+  readonly policies: readonly Policy[]
+  /** The policy that denies everything and expires last. */
+  readonly block: Policy | undefined
+  /** All rules of the enforced policies: one decision. */
+  readonly enforced: JointLimiter | undefined
+  /** Each is decided by itself. */
+  readonly shadows: readonly ShadowPolicy[]
+  readonly #maker: LimiterMaker
+  #counting: JointLimiter | undefined
+  #charged: JointLimiter | undefined
+
+  constructor(policies: readonly Policy[], maker: LimiterMaker) {
+    this.policies = policies
+    this.#maker = maker
+    const blocks = policies.filter(isBlock)
+    this.block = blocks.length === 0 ? undefined : blocks.reduce((a, b) => (b.expiresAtMs > a.expiresAtMs ? b : a))
+    this.enforced = this.#join(policies.filter(({ mode }) => mode === 'enforce'))
+    this.shadows = policies
+      .filter(({ mode }) => mode === 'shadow')
+      .map((policy) => ({ policy, joint: policy.closedBy === undefined ? this.#join([policy]) : undefined }))
+  }
+
+  /** The most specific policy. */
+  get primary(): Policy {
+    return this.policies[0]
+  }
+
+  /** The rules of all policies, whatever their mode, for changes of counters and for holds that were opened under another mode. */
+  get counting(): JointLimiter | undefined {
+    this.#counting ??= this.#join(this.policies)
+    return this.#counting
+  }
+
+  /** The rules that a check spends on. */
+  get charged(): JointLimiter | undefined {
+    this.#charged ??= this.#join(this.policies.filter(({ mode }) => mode === 'enforce' || mode === 'shadow'))
+    return this.#charged
+  }
+
+  /** Makes a limiter over some of the rules. The caller closes it. */
+  joinSome(isWanted: (policy: Policy, rule: Policy['rules'][number]) => boolean): JointLimiter | undefined {
+    const rules = this.policies.flatMap(labelledRules).filter(({ policy, rule }) => isWanted(policy, rule))
+    return rules.length === 0 ? undefined : new JointLimiter(rules, this.#maker)
+  }
+
+  close(): void {
+    for (const joint of [this.enforced, this.#counting, this.#charged, ...this.shadows.map(({ joint }) => joint)]) joint?.close()
+  }
+
+  #join(policies: readonly Policy[]): JointLimiter | undefined {
+    const rules = policies.flatMap(labelledRules)
+    return rules.length === 0 ? undefined : new JointLimiter(rules, this.#maker)
+  }
+}
+
+export class PolicySets {
+  readonly #maker: LimiterMaker
+  readonly #most: number
+  readonly #sets = new Map<string, PolicySet>()
+
+  constructor(maker: LimiterMaker, most = MOST_SETS) {
+    this.#maker = maker
+    this.#most = most
+  }
+
+  get size(): number {
+    return this.#sets.size
+  }
+
+  setFor(primary: Policy, layers: readonly Policy[]): PolicySet {
+    let id = primary.name
+    for (const { name } of layers) id += `/${name}`
+    const known = this.#sets.get(id)
+    if (known !== undefined && isOf(known, primary, layers)) return known
+    known?.close()
+    this.#sets.delete(id)
+    if (this.#sets.size >= this.#most) this.#dropOldest()
+    const made = new PolicySet([primary, ...layers], this.#maker)
+    this.#sets.set(id, made)
+    return made
+  }
+
+  #dropOldest(): void {
+    const [[id, set]] = this.#sets
+    this.#sets.delete(id)
+    set.close()
+  }
+}
+
+/** True if the policy denies every request. */
+function isBlock({ mode, closedBy }: Policy): boolean {
+  return mode === 'deny' || (mode === 'enforce' && closedBy !== undefined)
+}
+
+/** True if the set has these policies, and not earlier ones of the same names. */
+function isOf({ policies }: PolicySet, primary: Policy, layers: readonly Policy[]): boolean {
+  return policies[0] === primary && layers.every((layer, i) => policies[i + 1] === layer)
+}
