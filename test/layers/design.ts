@@ -95,7 +95,7 @@ const server: PackageDesign = {
     'doors/door.ts': ['config', 'service.ts'],
     'doors/address-in-use.ts': ['config'],
     'doors/stale-socket.ts': ['errors.ts'],
-    'doors/hold-token.ts': ['contract/limits.ts', 'errors.ts', 'keys', 'decide'],
+    'doors/hold-token.ts': ['errors.ts', 'input', 'keys', 'decide', 'contract'],
     'doors/http': [
       'doors/door.ts',
       'doors/address-in-use.ts',

@@ -4,6 +4,7 @@ import { expect, test, vi } from 'vitest'
 import { roundsOf } from '../../../test/rounds.ts'
 import { seededRandom } from '../../sluice/src/testing/random.ts'
 import type { CheckResult } from '../src/decide/decider.ts'
+import { answerData } from '../src/doors/http/plumbing/check-answer.ts'
 import type { PolicySpec } from '../src/policies/policy.ts'
 import type { LogEntry } from '../src/simulate/forms/entry-reader.ts'
 import { bookOf } from '../src/simulate/replay/policy-books.ts'
@@ -33,16 +34,6 @@ function randomLog(seed: number, length: number): LogEntry[] {
       attributes: undefined,
     }
   })
-}
-
-/** The answer of the service to one check. */
-function answerOf({ decision, allowed, isShadowDenied }: CheckResult) {
-  const { limit, remaining: remain, retryAfterMs, resetAfterMs, retryable } = decision
-  return {
-    ...{ status: allowed ? 'Allow' : 'Deny', limit, remain, reset_in_second: Math.ceil(resetAfterMs / 1000) },
-    ...(isShadowDenied && { shadow_denied: true }),
-    ...(!allowed && { retryable, retry_after_ms: retryAfterMs === Number.POSITIVE_INFINITY ? null : retryAfterMs }),
-  }
 }
 
 /** Sends the log at the times of its entries. Entries of one time are one batch. */
@@ -75,7 +66,7 @@ test('a simulation answers every request of a log as the running service does at
     const simulated: unknown[] = []
     const simulation = new Simulation({
       proposed: bookOf(POLICIES),
-      onDecision: (_entry, result) => simulated.push(answerOf(result as CheckResult)),
+      onDecision: (_entry, result) => simulated.push(JSON.parse(answerData(result as CheckResult))),
     })
     for (const entry of log) simulation.replay({ ...entry })
     simulation.close()
