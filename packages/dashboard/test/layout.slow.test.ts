@@ -69,6 +69,7 @@ const PAGES: readonly (readonly [name: string, path: string, text: string])[] = 
 const DIALOGS: readonly (readonly [name: string, path: string, button: string | RegExp])[] = [
   ['reset', pageOf(CLIENT), 'Reset …'],
   ['give back', pageOf(CLIENT), 'Give back …'],
+  ['block', pageOf(CLIENT), 'Block this client …'],
   ['mode', '/policies', `Put in shadow ${POLICY}`],
   ['delete', `/policies?name=${POLICY}`, 'Delete …'],
   ['new key', '/keys', 'New key'],

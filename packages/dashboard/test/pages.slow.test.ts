@@ -270,6 +270,26 @@ describe('clients', () => {
     await service.call('DELETE', '/v1/policies/chat')
   })
 
+  test('a client is blocked in two clicks, with an end and a reason, and unblocked again', async () => {
+    await admin.goto(`${service.address}/clients?client=mallory`)
+    await admin.getByRole('button', { name: 'Block this client …' }).click()
+    const dialog = admin.getByRole('dialog')
+    await dialog.getByLabel('Reason', { exact: true }).fill('floods the search')
+    await expectAccessibleInBoth(admin)
+    await dialog.getByRole('button', { name: 'Block' }).click()
+    await admin.getByText(/^Blocked until .*: floods the search$/).waitFor()
+    const denied = await service.call('POST', '/v1/check', { client_id: 'mallory', route: '/v1/users' })
+    expect(denied).toMatchObject({ status: 'Deny', policy: 'block:mallory' })
+    await admin.getByRole('button', { name: 'Unblock …' }).click()
+    await dialog.getByRole('button', { name: 'Unblock' }).click()
+    await admin.getByRole('button', { name: 'Block this client …' }).waitFor()
+    expect(await service.call('POST', '/v1/check', { client_id: 'mallory', route: '/v1/users' })).toMatchObject({
+      status: 'Allow',
+    })
+    await admin.getByRole('link', { name: 'New policy for this client' }).click()
+    await soon(() => admin.getByLabel('Client', { exact: true }).inputValue()).toBe('mallory')
+  })
+
   test('a client with a name made of HTML is a name', async () => {
     await go(admin, 'Clients')
     await admin.getByRole('region', { name: 'Denied most' }).getByRole('link', { name: HOSTILE }).click()
@@ -381,6 +401,27 @@ describe('policies', () => {
     await dialog().getByRole('button', { name: 'Delete' }).click()
     await admin.getByRole('heading', { level: 1, name: 'Policies' }).waitFor()
     await soon(() => admin.getByRole('link', { name: 'exports' }).count()).toBe(0)
+  })
+
+  test('a layer is typed: conditions, keys, an end; it stands in the list', async () => {
+    await admin.goto(`${service.address}/policies?new=1`)
+    await admin.getByLabel('Name', { exact: true }).fill('free-plan')
+    await admin.getByLabel('Route', { exact: true }).fill('*')
+    await admin.getByRole('button', { name: 'Add a condition' }).click()
+    await admin.getByLabel('Attribute 1').fill('plan')
+    await admin.getByLabel('Pattern 1').fill('free')
+    await admin.getByText('always', { exact: true }).click()
+    await admin.getByText('other keys').click()
+    await admin.getByRole('textbox', { name: 'Keys' }).fill('org')
+    await admin.getByRole('button', { name: 'tomorrow 08:00' }).click()
+    await expectAccessibleInBoth(admin)
+    await admin.getByRole('button', { name: 'Review the change …' }).click()
+    await admin.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await soon(async () => (await service.call('GET', '/v1/policies/free-plan')).per).toBe('org')
+    expect(await service.call('GET', '/v1/policies/free-plan')).toMatchObject({ where: { plan: 'free' }, applies: 'always' })
+    await go(admin, 'Policies')
+    await admin.getByText('if plan: free').waitFor()
+    await service.call('DELETE', '/v1/policies/free-plan')
   })
 
   test('a calendar is typed: its time zone is checked, and it stands in the list', async () => {

@@ -33,10 +33,12 @@ export type PolicyMode = Policy['mode']
 export type OptionValue = string | number | boolean
 
 /** A rule of a policy: in notation, or its algorithm with its options. The catalogue of rules knows which options there are. */
-export type PolicyRule = string | Readonly<Record<string, OptionValue | undefined>>
+export type PolicyRule = string | Readonly<Record<string, OptionValue | readonly string[] | undefined>>
 
 /** A policy without the fields that the service adds. */
-export type PolicySpec = Pick<Policy, 'name' | 'client' | 'route' | 'mode' | 'scope'> & { readonly rules: readonly PolicyRule[] }
+export type PolicySpec = Omit<Policy, 'rules' | 'source' | 'expired' | 'etag'> & {
+  readonly rules?: readonly PolicyRule[] | undefined
+}
 
 /** An open hold that the answering instance knows. */
 export type OpenHold = OpenHolds['holds'][number]

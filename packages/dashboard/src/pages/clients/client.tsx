@@ -6,12 +6,15 @@ import type { CheckEvent } from '../../api/answers.ts'
 import { withQuery } from '../../api/call.ts'
 import { useFeed } from '../../api/feed.ts'
 import { usePolled } from '../../api/polled.ts'
+import { isAdmin } from '../../api/session.ts'
 import { AskFailed } from '../../controls/ask-failed.tsx'
 import { putQuery, queryValue } from '../../shell/address.ts'
-import { clockTime } from '../../words/time-text.ts'
+import { clockTime, fullTime } from '../../words/time-text.ts'
 import { kindOf } from '../live/event-kind.ts'
 import { OutcomeChip } from '../live/outcome-chip.tsx'
 import { whyText } from '../live/why-text.ts'
+import { blockAmong } from './block.ts'
+import { BlockDialog, UnblockDialog } from './block-dialogs.tsx'
 import { distinct, routesOfPolicies, type SharedBy, together, withShared } from './client-routes.ts'
 import { OpenHolds } from './open-holds.tsx'
 import { RouteUsage } from './route-usage.tsx'
@@ -29,6 +32,13 @@ export function Client({ clientId }: { readonly clientId: string }) {
     if (own.length > 0) setSeen((before) => [...own.toReversed(), ...before].slice(0, 200))
   })
   const policies = usePolled('listPolicies', { query: { limit: LIMITS.mostListed } }, 60_000)
+  const blocks = usePolled('listPolicies', { query: { search: clientId.slice(0, 256), limit: LIMITS.mostListed } }, 10_000)
+  const block = blockAmong(blocks.data?.policies ?? [], clientId)
+  const [dialog, setDialog] = useState<'block' | 'unblock'>()
+  const closeDialog = () => {
+    setDialog(undefined)
+    blocks.again()
+  }
   const routes = distinct(
     [
       ...(asked === '' ? [] : [asked]),
@@ -69,7 +79,29 @@ export function Client({ clientId }: { readonly clientId: string }) {
           </button>
         </form>
       </header>
-      <AskFailed of={[policies]} />
+      {isAdmin.value && (
+        <div class="row client-actions">
+          {block === undefined ? (
+            <button type="button" class="button danger" onClick={() => setDialog('block')}>
+              Block this client …
+            </button>
+          ) : (
+            <button type="button" class="button" onClick={() => setDialog('unblock')}>
+              Unblock …
+            </button>
+          )}
+          <a class="button" href={withQuery('/policies', { new: '1', client: clientId })}>
+            New policy for this client
+          </a>
+        </div>
+      )}
+      {block !== undefined && (
+        <p class="note bad">
+          Blocked{block.expires_at === undefined ? '' : ` until ${fullTime(block.expires_at)}`}
+          {block.reason === undefined ? '' : `: ${block.reason}`}
+        </p>
+      )}
+      <AskFailed of={[policies, blocks]} />
       <div class="client-columns">
         <div>
           <section aria-label="Usage by route">
@@ -118,6 +150,8 @@ export function Client({ clientId }: { readonly clientId: string }) {
           )}
         </section>
       </div>
+      {dialog === 'block' && <BlockDialog clientId={clientId} onClose={closeDialog} />}
+      {dialog === 'unblock' && block !== undefined && <UnblockDialog block={block} onClose={closeDialog} />}
     </>
   )
 }

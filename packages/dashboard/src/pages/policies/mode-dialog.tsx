@@ -8,7 +8,7 @@ import { lineDiff } from './line-diff.ts'
 import { policyLines } from './policy-yaml.ts'
 
 export function ModeDialog({ policy, onClose }: { readonly policy: Policy; readonly onClose: () => void }) {
-  const { name, source, etag, ...body } = policy
+  const { name, source, expired, etag, ...body } = policy
   const mode = policy.mode === 'enforce' ? 'shadow' : 'enforce'
   const says =
     mode === 'shadow'

@@ -1,7 +1,7 @@
 // The list of policies. The service runs the search, so that ten thousand policies are as fast as ten.
 
 import { useEffect, useState } from 'preact/hooks'
-import type { Policy, PolicyPage } from '../../api/answers.ts'
+import type { Policy, PolicyPage, PolicyRule } from '../../api/answers.ts'
 import { call, withQuery } from '../../api/call.ts'
 import { usePolled } from '../../api/polled.ts'
 import { isAdmin } from '../../api/session.ts'
@@ -10,17 +10,21 @@ import { Icon } from '../../controls/icon.tsx'
 import { SearchField } from '../../controls/search-field.tsx'
 import { putQuery, queryValue } from '../../shell/address.ts'
 import { howMany } from '../../words/count-text.ts'
+import { fullTime } from '../../words/time-text.ts'
 import { ModeDialog } from './mode-dialog.tsx'
 import './policies.css'
 import { PolicyEditor } from './policy-editor.tsx'
 import { ruleSummary } from './rule-summary.ts'
+
+const MODE_CHIPS: Readonly<Record<Policy['mode'], string>> = { enforce: 'accent', shadow: 'shadow', off: '', deny: 'bad' }
 
 const PAGE = 100
 const EVERY_MS = 10_000
 
 export function Policies() {
   const name = queryValue('name')
-  if (queryValue('new') !== '') return <PolicyEditor policy={undefined} onChanged={() => {}} />
+  if (queryValue('new') !== '')
+    return <PolicyEditor policy={undefined} client={queryValue('client') || undefined} onChanged={() => {}} />
   return name === '' ? <PolicyList /> : <OnePolicy key={name} name={name} />
 }
 
@@ -125,7 +129,8 @@ function PolicyList() {
 }
 
 function PolicyRow({ policy, onSwitch }: { readonly policy: Policy; readonly onSwitch: () => void }) {
-  const { name, client, route, rules, mode, source } = policy
+  const { name, client, route, where = {}, rules = [], mode, source, expires_at, expired } = policy
+  const conditions = Object.entries(where).map(([attribute, pattern]) => `${attribute}: ${pattern}`)
   return (
     <tr>
       <td>
@@ -147,10 +152,13 @@ function PolicyRow({ policy, onSwitch }: { readonly policy: Policy; readonly onS
         </span>
       </td>
       <td class="small" data-label="Rules">
-        {rules.map(ruleSummary).join('; ')}
+        {rules.map((rule) => ruleSummary(rule as PolicyRule)).join('; ')}
+        {conditions.length > 0 && <p class="soft">if {conditions.join(', ')}</p>}
+        {policy.applies === 'always' && <p class="soft">always applies</p>}
+        {expires_at !== undefined && <p class="soft">{expired ? 'expired' : `until ${fullTime(expires_at)}`}</p>}
       </td>
       <td data-label="Mode">
-        <span class={mode === 'enforce' ? 'chip accent' : mode === 'shadow' ? 'chip shadow' : 'chip'}>{mode}</span>
+        <span class={`chip ${MODE_CHIPS[mode]}`}>{mode}</span>
       </td>
       {isAdmin.value && (
         <td class="number">

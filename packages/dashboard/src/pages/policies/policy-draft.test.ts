@@ -4,7 +4,7 @@ import { parse } from 'yaml'
 import type { PolicySpec } from '../../api/answers.ts'
 import { runRule } from '../../lanes/run-rule.ts'
 import { lineDiff } from './line-diff.ts'
-import { draftOf, NEW_POLICY, readEntries, specOf } from './policy-draft.ts'
+import { draftOf, NEW_POLICY, perText, readEntries, readPer, specOf } from './policy-draft.ts'
 import { policyLines } from './policy-yaml.ts'
 import { ruleSummary } from './rule-summary.ts'
 import { trialTraffic } from './trial-traffic.ts'
@@ -30,6 +30,38 @@ const SPEC: PolicySpec = {
 describe('a policy that is typed', () => {
   test('and not touched becomes the same policy', () => {
     expect(specOf(draftOf(SPEC))).toEqual(SPEC)
+  })
+
+  test('keeps conditions, keys, an end and a reason, and needs no rules to deny', () => {
+    const { rules } = SPEC
+    const layered: PolicySpec = {
+      ...SPEC,
+      where: { plan: 'free', region: 'eu*' },
+      applies: 'always',
+      per: ['org', 'route'],
+      expires_at: '2027-01-31T08:00:00+01:00',
+      reason: 'too many exports',
+      show_reason: true,
+      rules: [...(rules ?? []), { algorithm: 'gcra', limit: 10, period: '1m', per: [] }],
+    }
+    expect(specOf(draftOf(layered))).toEqual(layered)
+    const block: PolicySpec = {
+      name: 'block:ada',
+      client: 'ada',
+      route: '*',
+      mode: 'deny',
+      scope: 'route',
+      applies: 'always',
+      per: 'org',
+    }
+    expect(specOf(draftOf(block))).toEqual(block)
+    expect(parse(policyLines(layered).join('\n'))).toEqual(layered)
+    expect(parse(policyLines(block).join('\n'))).toEqual(block)
+  })
+
+  test('reads keys that are separated by commas', () => {
+    expect(['org', ' org , route,', '', ' , '].map(readPer)).toEqual(['org', ['org', 'route'], [], []])
+    expect([perText('org'), perText(['org', 'route']), perText([])]).toEqual(['org', 'org, route', ''])
   })
 
   test('has its rules made as the service makes them: by the library, named by their place', () => {

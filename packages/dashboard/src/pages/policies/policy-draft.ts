@@ -9,14 +9,30 @@ import { makeRule, newRule, type RuleDraft, readRule } from '../../rules/rule-fo
 /** One rule of a policy: in notation, or as options with an optional name. */
 export type RuleEntry =
   | { readonly kind: 'notation'; readonly text: string }
-  | { readonly kind: 'options'; readonly name: string; readonly draft: RuleDraft }
+  | { readonly kind: 'options'; readonly name: string; readonly draft: RuleDraft; readonly per?: Per }
+
+/** Names of keys that are counted by, as the policy writes them. Undefined: by the scope. */
+export type Per = NonNullable<PolicySpec['per']>
+
+/** A condition on an attribute. */
+export interface Condition {
+  readonly name: string
+  readonly pattern: string
+}
 
 export interface PolicyDraft {
   readonly name: string
   readonly client: string
   readonly route: string
+  readonly where: readonly Condition[]
+  readonly applies: 'most-specific' | 'always'
   readonly mode: PolicyMode
   readonly scope: 'route' | 'policy'
+  readonly per: Per | undefined
+  /** The end in RFC 3339; empty if there is none. */
+  readonly expiresAt: string
+  readonly reason: string
+  readonly showsReason: boolean
   readonly rules: readonly RuleEntry[]
 }
 
@@ -24,8 +40,14 @@ export const NEW_POLICY: PolicyDraft = {
   name: '',
   client: '*',
   route: '',
+  where: [],
+  applies: 'most-specific',
   mode: 'enforce',
   scope: 'route',
+  per: undefined,
+  expiresAt: '',
+  reason: '',
+  showsReason: false,
   rules: [newEntry()],
 }
 
@@ -33,22 +55,53 @@ export function newEntry(): RuleEntry {
   return { kind: 'options', name: '', draft: newRule('token-bucket', { capacity: '20', refill: '10', every: '1s' }) }
 }
 
-export function draftOf({ rules, ...policy }: PolicySpec): PolicyDraft {
-  const { name, client, route, mode, scope } = policy
-  return { name, client, route, mode, scope, rules: rules.map(entryOf) }
+export function draftOf(policy: PolicySpec): PolicyDraft {
+  const { name, client, route, where = {}, applies = 'most-specific', mode, scope, per, rules = [] } = policy
+  return {
+    ...{ name, client, route, applies, mode, scope, per },
+    where: Object.entries(where).map(([attribute, pattern]) => ({ name: attribute, pattern })),
+    expiresAt: policy.expires_at ?? '',
+    reason: policy.reason ?? '',
+    showsReason: policy.show_reason ?? false,
+    rules: rules.map(entryOf),
+  }
 }
 
-export function specOf({ rules, ...policy }: PolicyDraft): PolicySpec {
-  return { ...policy, rules: rules.map(ruleOf) }
+/** Leaves out fields that have their defaults. A policy that only denies has no rules. */
+export function specOf(draft: PolicyDraft): PolicySpec {
+  const { name, client, route, where, applies, mode, scope, per, expiresAt, reason, showsReason, rules } = draft
+  return {
+    ...{ name, client, route, mode, scope },
+    ...(where.length > 0 && { where: Object.fromEntries(where.map((condition) => [condition.name, condition.pattern])) }),
+    ...(applies === 'always' && { applies }),
+    ...(per !== undefined && { per }),
+    ...(expiresAt !== '' && { expires_at: expiresAt }),
+    ...(reason !== '' && { reason }),
+    ...(showsReason && { show_reason: true }),
+    ...(rules.length > 0 && { rules: rules.map(ruleOf) }),
+  }
+}
+
+/** Reads names that are separated by commas. Without a name, there is one counter for everybody. */
+export function readPer(text: string): Per {
+  const names = text.split(',').flatMap((name) => name.trim() || [])
+  return names.length === 1 ? names[0] : names
+}
+
+export function perText(per: Per): string {
+  return [per].flat().join(', ')
 }
 
 function entryOf(rule: PolicyRule): RuleEntry {
   if (typeof rule === 'string') return { kind: 'notation', text: rule }
-  const { algorithm, name = '', ...options } = rule
+  const { algorithm, name = '', per, ...options } = rule
   if (typeof algorithm !== 'string' || !isAlgorithm(algorithm)) return { kind: 'notation', text: JSON.stringify(rule) }
-  const given = Object.fromEntries(Object.entries(options).map(([option, value]) => [option, typed(value ?? '')]))
+  const given = Object.fromEntries(
+    Object.entries(options).map(([option, value]) => [option, typed((value ?? '') as OptionValue)]),
+  )
   const empty = ALGORITHMS[algorithm].options.filter(({ sameAs }) => sameAs !== undefined).map((form) => [form.name, ''])
-  return { kind: 'options', name: String(name), draft: newRule(algorithm, { ...Object.fromEntries(empty), ...given }) }
+  const draft = newRule(algorithm, { ...Object.fromEntries(empty), ...given })
+  return { kind: 'options', name: String(name), draft, ...(per !== undefined && { per: per as Per }) }
 }
 
 function typed(value: OptionValue): string {
@@ -58,7 +111,12 @@ function typed(value: OptionValue): string {
 function ruleOf(entry: RuleEntry): PolicyRule {
   if (entry.kind === 'notation') return entry.text
   const { algorithm, options } = readRule(entry.draft).spec
-  return { algorithm, ...options, ...(entry.name === '' ? {} : { name: entry.name }) }
+  return {
+    algorithm,
+    ...options,
+    ...(entry.name !== '' && { name: entry.name }),
+    ...(entry.per !== undefined && { per: entry.per }),
+  }
 }
 
 /** The rules of one entry, made by the library and named by position as the service does, or the error of the library. */

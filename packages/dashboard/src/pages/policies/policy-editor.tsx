@@ -1,6 +1,6 @@
 // One policy: its form, a trial with example traffic, the difference before saving, and its history.
 
-import { useId, useMemo, useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { LIMITS } from 'sluice-client/contract'
 import type { Policy, PolicyMode } from '../../api/answers.ts'
 import { ApiError } from '../../api/call.ts'
@@ -12,30 +12,57 @@ import { goTo } from '../../shell/address.ts'
 import { changePolicy } from './change-policy.ts'
 import { DiffView } from './diff-view.tsx'
 import { lineDiff } from './line-diff.ts'
-import { draftOf, NEW_POLICY, newEntry, type PolicyDraft, type RuleEntry, readEntries, specOf } from './policy-draft.ts'
+import {
+  draftOf,
+  NEW_POLICY,
+  newEntry,
+  type PolicyDraft,
+  perText,
+  type RuleEntry,
+  readEntries,
+  readPer,
+  specOf,
+} from './policy-draft.ts'
+import { ConditionFields, ExpiryField, ReasonFields } from './policy-fields.tsx'
 import { PolicyHistory } from './policy-history.tsx'
 import { policyLines } from './policy-yaml.ts'
 import { RuleEntryForm } from './rule-entry.tsx'
+import { TextField } from './text-field.tsx'
 import { Trial } from './trial.tsx'
 
 const MODES: readonly (readonly [PolicyMode, string])[] = [
   ['enforce', 'Enforce'],
   ['shadow', 'Shadow'],
   ['off', 'Off'],
+  ['deny', 'Deny'],
 ]
 
 const MODE_SAYS: Readonly<Record<PolicyMode, string>> = {
   enforce: 'It allows and denies requests.',
   shadow: 'It counts and reports denials, but lets every request pass.',
   off: 'It neither counts nor denies.',
+  deny: 'It denies every request, and needs no rules.',
 }
 
-const SCOPES = [
-  ['route', 'each client and route'],
-  ['policy', 'each client over all routes'],
+const APPLIES = [
+  ['most-specific', 'if it is the most specific'],
+  ['always', 'always'],
 ] as const
 
-const SCOPE_SAYS: Readonly<Record<PolicyDraft['scope'], string>> = {
+const APPLIES_SAYS: Readonly<Record<PolicyDraft['applies'], string>> = {
+  'most-specific': 'It decides if no policy that matches is more specific.',
+  always:
+    'It joins the decision of every request that it matches. All rules that apply are one decision: if one denies, none is charged.',
+}
+
+const COUNTS = [
+  ['route', 'each client and route'],
+  ['policy', 'each client over all routes'],
+  ['names', 'other keys'],
+] as const
+
+const COUNTS_SAYS: Readonly<Record<(typeof COUNTS)[number][0], string>> = {
+  names: 'Names of attributes, client and route, separated by commas. Without a name, everybody shares one counter.',
   route:
     'A client has the whole limit for each route. Behind a proxy the route is the path, and a client that varies its path is not limited.',
   policy: 'A client has the limit once, whatever routes it asks for.',
@@ -44,12 +71,14 @@ const SCOPE_SAYS: Readonly<Record<PolicyDraft['scope'], string>> = {
 export interface PolicyEditorProps {
   /** Undefined for a new policy. */
   readonly policy: Policy | undefined
+  /** The client of a new policy. */
+  readonly client?: string | undefined
   /** Called after the policy was saved or deleted. */
   readonly onChanged: () => void
 }
 
-export function PolicyEditor({ policy, onChanged }: PolicyEditorProps) {
-  const start = useMemo(() => (policy === undefined ? NEW_POLICY : draftOf(policy)), [policy])
+export function PolicyEditor({ policy, client = '*', onChanged }: PolicyEditorProps) {
+  const start = useMemo(() => (policy === undefined ? { ...NEW_POLICY, client } : draftOf(policy)), [policy, client])
   const [draft, setDraft] = useState(start)
   const [refused, setRefused] = useState<ApiError>()
   const [dialog, setDialog] = useState<'review' | 'delete'>()
@@ -68,6 +97,7 @@ export function PolicyEditor({ policy, onChanged }: PolicyEditorProps) {
     setRefused(undefined)
     setDraft({ ...draft, ...changes })
   }
+  const counts = draft.per === undefined ? draft.scope : 'names'
   const putRule = (i: number, entry: RuleEntry) => change({ rules: draft.rules.with(i, entry) })
   const problemAt = (path: string) => refused?.messageAt(path)
 
@@ -135,6 +165,19 @@ export function PolicyEditor({ policy, onChanged }: PolicyEditorProps) {
             />
           </div>
           <p class="small soft">An exact name, a prefix that ends in *, or * for all. The most specific policy decides.</p>
+          <ConditionFields conditions={draft.where} onChange={(where) => change({ where })} />
+          <div class="field">
+            <span class="label">Applies</span>
+            <div class="row">
+              <Segments label="Applies" choices={APPLIES} value={draft.applies} onChoose={(applies) => change({ applies })} />
+            </div>
+            <p class="small soft">{APPLIES_SAYS[draft.applies]}</p>
+          </div>
+          <ExpiryField
+            value={draft.expiresAt}
+            problem={problemAt('expires_at')}
+            onChange={(expiresAt) => change({ expiresAt })}
+          />
           <div class="field">
             <span class="label">Mode</span>
             <div class="row">
@@ -142,12 +185,29 @@ export function PolicyEditor({ policy, onChanged }: PolicyEditorProps) {
               <span class="small soft">{MODE_SAYS[draft.mode]}</span>
             </div>
           </div>
+          {(draft.mode === 'deny' || draft.reason !== '') && (
+            <ReasonFields
+              reason={draft.reason}
+              isShown={draft.showsReason}
+              problem={problemAt('reason')}
+              onChange={(reason, showsReason) => change({ reason, showsReason })}
+            />
+          )}
           <div class="field">
             <span class="label">Counts</span>
             <div class="row">
-              <Segments label="Counts" choices={SCOPES} value={draft.scope} onChoose={(scope) => change({ scope })} />
+              <Segments label="Counts" choices={COUNTS} value={counts} onChoose={(chosen) => change(countedBy(chosen))} />
             </div>
-            <p class="small soft">{SCOPE_SAYS[draft.scope]}</p>
+            {draft.per !== undefined && (
+              <TextField
+                label="Keys"
+                value={perText(draft.per)}
+                problem={problemAt('per')}
+                placeholder="org, route"
+                onInput={(text) => change({ per: readPer(text) })}
+              />
+            )}
+            <p class="small soft">{COUNTS_SAYS[counts]}</p>
           </div>
           <h2>Rules</h2>
           {draft.rules.map((entry, i) => (
@@ -158,7 +218,11 @@ export function PolicyEditor({ policy, onChanged }: PolicyEditorProps) {
               problem={read[i]?.problem ?? problemAt(`rules[${i}]`)}
               wrong={read[i]?.wrong}
               onChange={(changed) => putRule(i, changed)}
-              onRemove={draft.rules.length === 1 ? undefined : () => change({ rules: draft.rules.toSpliced(i, 1) })}
+              onRemove={
+                draft.rules.length === 1 && draft.mode !== 'deny'
+                  ? undefined
+                  : () => change({ rules: draft.rules.toSpliced(i, 1) })
+              }
             />
           ))}
           {draft.rules.length < LIMITS.mostRules && (
@@ -220,31 +284,7 @@ function WhyNot({ policy }: { readonly policy: Policy | undefined }) {
   return null
 }
 
-interface TextFieldProps {
-  readonly label: string
-  readonly value: string
-  readonly problem: string | undefined
-  readonly placeholder: string
-  readonly onInput: (value: string) => void
-}
-
-function TextField({ label, value, problem, placeholder, onInput }: TextFieldProps) {
-  const id = useId()
-  return (
-    <div class="field">
-      <label class="label" for={id}>
-        {label}
-      </label>
-      <input
-        id={id}
-        class="input mono"
-        autocomplete="off"
-        spellcheck={false}
-        value={value}
-        placeholder={placeholder}
-        aria-invalid={problem !== undefined}
-        onInput={(event) => onInput(event.currentTarget.value)}
-      />
-    </div>
-  )
+/** Returns the change of a draft that is counted by a scope or by names. */
+function countedBy(chosen: (typeof COUNTS)[number][0]): Partial<PolicyDraft> {
+  return chosen === 'names' ? { per: 'client' } : { scope: chosen, per: undefined }
 }
