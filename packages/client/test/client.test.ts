@@ -119,7 +119,7 @@ describe.each([
     expect((await client.policies.list({ search: 'ACME' })).policies.map(({ name }) => name)).toEqual(['gold'])
     expect(await client.policies.delete('gold')).toMatchObject({ name: 'gold' })
     await expect(client.policies.get('gold')).rejects.toMatchObject({ code: 'ERR_POLICY_UNKNOWN', status: 404 })
-    const wrong = { name: 'wrong', client: 'x', rules: { algorithm: 'fixed-window', limit: 0, window: 'soon' } } as never
+    const wrong = { name: 'wrong', client: 'x', rules: { algorithm: 'fixed-window', limit: -1, window: 'soon' } } as never
     await expect(client.policies.put(wrong)).rejects.toMatchObject({
       code: 'ERR_INPUT',
       status: 400,

@@ -36,12 +36,13 @@ function randomLog(seed: number, length: number): LogEntry[] {
 }
 
 /** The answer of the service to one check. */
-function answerOf({ decision, allowed, isShadowDenied }: CheckResult) {
+function answerOf({ policy, decision, allowed, isShadowDenied }: CheckResult) {
   const { limit, remaining: remain, retryAfterMs, resetAfterMs, retryable } = decision
   return {
     ...{ status: allowed ? 'Allow' : 'Deny', limit, remain, reset_in_second: Math.ceil(resetAfterMs / 1000) },
     ...(isShadowDenied && { shadow_denied: true }),
     ...(!allowed && { retryable, retry_after_ms: retryAfterMs === Number.POSITIVE_INFINITY ? null : retryAfterMs }),
+    ...{ policy: policy.name, rule: decision.rule },
   }
 }
 
