@@ -45,6 +45,11 @@ export interface CheckDecision {
    * describe no client.
    */
   readonly storeFallback?: StoreFallback
+  /** The policy and the rule that speak: those that deny, or else those with the fewest units left. Set if the service decided. */
+  readonly policy?: string
+  readonly rule?: string
+  /** The reason of a denial, if the policy shows it. */
+  readonly reason?: string
   /** The origin of the decision: the service, or this client because the service could not be asked. */
   readonly source: 'service' | 'fallback'
   /** The reason for the fallback. */
@@ -52,7 +57,9 @@ export interface CheckDecision {
 }
 
 export interface RuleUsage {
+  /** `policy/rule` for a policy that always applies. */
   readonly name: string
+  readonly policy: string
   readonly limit: number
   readonly used: number
   readonly remaining: number
@@ -164,6 +171,9 @@ export function checkDecision(wire: contract.Answer | contract.CheckError): Chec
     resetAfterMs: wire.reset_in_second * 1000,
     isShadowDenied: wire.shadow_denied === true,
     ...storeFallback(wire),
+    // An earlier version of the service does not send these.
+    ...(wire.policy !== undefined && { policy: wire.policy, rule: wire.rule }),
+    ...(wire.reason !== undefined && { reason: wire.reason }),
     source: 'service',
   }
 }
@@ -175,8 +185,8 @@ export function fallbackDecision(allowed: boolean, waitMs: number, error: Client
 }
 
 export function usage(wire: contract.Usage): Usage {
-  const rules = wire.rules.map(({ name, limit, used, remain, retry_after_ms, reset_in_second }) => ({
-    ...{ name, limit, used, remaining: remain },
+  const rules = wire.rules.map(({ name, policy, limit, used, remain, retry_after_ms, reset_in_second }) => ({
+    ...{ name, policy, limit, used, remaining: remain },
     retryAfterMs: orNever(retry_after_ms),
     resetAfterMs: reset_in_second * 1000,
   }))

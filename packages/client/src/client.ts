@@ -119,11 +119,16 @@ export function clientOver(connection: Connection, options: CheckedOptions, endO
     reserve: (request) => holds.reserve(request),
     run: (request, work) => holds.run(request, work),
     openHold: (token) => holds.open(token),
-    usage: ({ clientId, route, cost }) => caller.ask('getUsage', { query: { client_id: clientId, route, cost } }, answers.usage),
-    reset: ({ clientId, route }) => caller.ask('resetCounter', { body: { client_id: clientId, route } }, answers.counted),
-    refund: ({ clientId, route, cost }) => caller.ask('refund', { body: { client_id: clientId, route, cost } }, answers.counted),
-    set: ({ clientId, route, used, rule }) =>
-      caller.ask('setCounter', { body: { client_id: clientId, route, used, rule } }, answers.counted),
+    usage: ({ clientId, route, attributes, cost }) => {
+      const written = attributes && JSON.stringify(attributes)
+      return caller.ask('getUsage', { query: { client_id: clientId, route, attributes: written, cost } }, answers.usage)
+    },
+    reset: ({ clientId, route, attributes }) =>
+      caller.ask('resetCounter', { body: { client_id: clientId, route, attributes } }, answers.counted),
+    refund: ({ clientId, route, attributes, cost }) =>
+      caller.ask('refund', { body: { client_id: clientId, route, attributes, cost } }, answers.counted),
+    set: ({ clientId, route, attributes, used, rule }) =>
+      caller.ask('setCounter', { body: { client_id: clientId, route, attributes, used, rule } }, answers.counted),
     policies: {
       list: (query = {}) => caller.ask('listPolicies', { query }, answers.policyPage),
       get: (name) => caller.ask('getPolicy', { path: { name } }, asIs),

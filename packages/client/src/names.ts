@@ -23,7 +23,7 @@ export type {
   UnitsByRule,
   Usage,
 } from './answers.ts'
-export type { CheckRequest, Counter } from './check-json.ts'
+export type { Attributes, CheckRequest, Counter } from './check-json.ts'
 export type { Client, ExpectedPolicy } from './client.ts'
 export { CLIENT_ERROR_CODES, ClientError, type ClientErrorCode, type ErrorCode, type Problem } from './client-error.ts'
 export type { ClientHold, OpenedHold, ReserveRequest, RunResult } from './client-hold.ts'

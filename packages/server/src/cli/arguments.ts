@@ -31,6 +31,13 @@ export function timeFrom(nowMs: () => number): (text: string) => Date {
   }
 }
 
+/** Collects attributes such as `plan=free`. */
+export function attribute(text: string, before: Readonly<Record<string, string>> | undefined): Readonly<Record<string, string>> {
+  const at = text.indexOf('=')
+  if (at < 1) throw new InvalidArgumentError('It must be a name and a value, such as plan=free.')
+  return { ...before, [text.slice(0, at)]: text.slice(at + 1) }
+}
+
 /** Collects the values of an option that may be repeated. */
 export function collect(text: string, before: readonly string[] | undefined): readonly string[] {
   return [...(before ?? []), text]

@@ -52,7 +52,7 @@ export class PolicyBook {
   #nextExpiryMs = Number.POSITIVE_INFINITY
   readonly #now: () => number
 
-  constructor(now: () => number = Date.now) {
+  constructor(now: () => number = () => Date.now()) {
     this.#now = now
     this.#rebuild()
   }

@@ -58,7 +58,7 @@ test('the book equals a slow and obvious model, with conditions and layers, afte
     client: pattern,
     route: pattern,
     where: values(pattern),
-    per: fc.constantFrom(undefined, ['client'], ['org'], ['plan', 'route']),
+    per: fc.constantFrom<string[] | undefined>(undefined, ['client'], ['org'], ['plan', 'route']),
     applies: fc.constantFrom('most-specific' as const, 'always' as const),
     remove: fc.boolean(),
   })

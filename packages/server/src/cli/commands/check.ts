@@ -4,9 +4,9 @@ import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { Command } from 'commander'
-import type { CheckDecision, CheckRequest, Client } from 'sluice-client/node'
+import type { Attributes, CheckDecision, CheckRequest, Client } from 'sluice-client/node'
 import { LIMITS } from '../../contract/limits.ts'
-import { wholeNumber } from '../arguments.ts'
+import { attribute, wholeNumber } from '../arguments.ts'
 import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
 import { EXIT, UsageError } from '../exit-codes.ts'
 import { ProgressBar } from '../progress-bar.ts'
@@ -15,6 +15,7 @@ import { print, printJson, type Terminal } from '../terminal.ts'
 
 interface CheckOptions extends ConnectionOptions {
   readonly cost: number
+  readonly attribute?: Attributes
   readonly file?: string
 }
 
@@ -25,7 +26,11 @@ export function checkCommand(terminal: Terminal): Command {
     .argument('[client_id]', 'the client to count')
     .argument('[route]', 'the route that is requested')
     .option('--cost <units>', 'units to spend', wholeNumber(1), 1)
-    .option('--file <file>', 'check every line of a file instead: {"client_id", "route", "cost"} in JSON; - for standard input')
+    .option('--attribute <name=value>', 'a fact about the request, such as plan=free; repeat it for several', attribute)
+    .option(
+      '--file <file>',
+      'check every line of a file instead: {"client_id", "route", "attributes", "cost"} in JSON; - for standard input',
+    )
     .addHelpText(
       'after',
       `
@@ -34,18 +39,19 @@ Exit code: 0 if allowed, 1 if denied (with --file: if any check was denied).
 Examples:
   $ sluice check acme /v1/orders
   $ sluice check acme /v1/exports --cost 50 --json
+  $ sluice check ada /v1/orders --attribute org=acme --attribute plan=free
   $ sluice check acme deploy && ./deploy.sh
   $ sluice check --file checks.jsonl --json > decisions.jsonl`,
     )
   asksService(command, terminal.env)
   return command.action(async (clientId: string | undefined, route: string | undefined, options: CheckOptions) => {
-    const { file, cost } = options
+    const { file, cost, attribute: attributes } = options
     if (file !== undefined) {
       if (clientId !== undefined) throw new UsageError('give either a client and a route, or --file')
       return withClient(options, terminal, (client) => checkFile(client, file, options, terminal))
     }
     if (clientId === undefined || route === undefined) throw new UsageError('check needs a client and a route, or --file')
-    const decision = await withClient(options, terminal, (client) => client.check({ clientId, route, cost }))
+    const decision = await withClient(options, terminal, (client) => client.check({ clientId, route, attributes, cost }))
     if (options.json) printJson(terminal.stdout, view(decision))
     else print(terminal.stdout, sentence(decision))
     if (!decision.allowed) terminal.exitCode = EXIT.denied
@@ -90,13 +96,14 @@ async function readChecks(input: Readable, path: string): Promise<CheckRequest[]
 }
 
 function readCheck(line: string): CheckRequest {
-  const { client_id: clientId, route, cost = 1, ...others } = JSON.parse(line)
+  const { client_id: clientId, route, attributes, cost = 1, ...others } = JSON.parse(line)
   const [other] = Object.keys(others)
-  if (other !== undefined) throw new Error(`a check has no field ${JSON.stringify(other)}: it has client_id, route and cost`)
+  if (other !== undefined)
+    throw new Error(`a check has no field ${JSON.stringify(other)}: it has client_id, route, attributes and cost`)
   if (typeof clientId !== 'string' || typeof route !== 'string') throw new Error('a check needs client_id and route')
   if (!Number.isSafeInteger(cost) || cost < 1)
     throw new Error(`cost must be a whole number of at least 1, got ${JSON.stringify(cost)}`)
-  return { clientId, route, cost }
+  return { clientId, route, attributes, cost }
 }
 
 function sentence(decision: CheckDecision): string {
@@ -105,20 +112,22 @@ function sentence(decision: CheckDecision): string {
   if (storeFallback === 'allow') return 'Allow  the store does not answer, and nothing is counted'
   if (storeFallback === 'deny') return `Deny   the store does not answer, try again in ${wait(decision.retryAfterMs)}`
   const left = `${count(remaining)} of ${count(limit)} left`
-  if (!allowed) return `Deny   ${left}, ${whenToRetry(decision)}`
+  const reason = decision.reason === undefined ? '' : `: ${decision.reason}`
+  if (!allowed) return `Deny   ${limit === 0 ? 'everything is denied' : left}, ${whenToRetry(decision)}${reason}`
   const shadow = isShadowDenied ? ' (its rules deny this; the policy is in shadow mode)' : ''
   return `Allow  ${left}, all free again in ${wait(resetAfterMs)}${shadow}`
 }
 
-export function whenToRetry({ retryable, retryAfterMs }: CheckDecision): string {
-  if (retryAfterMs === Number.POSITIVE_INFINITY) return 'the cost is above the limit'
+export function whenToRetry({ limit, retryable, retryAfterMs }: CheckDecision): string {
+  if (retryAfterMs === Number.POSITIVE_INFINITY) return limit === 0 ? 'waiting does not help' : 'the cost is above the limit'
   return retryable ? `try again in ${wait(retryAfterMs)}` : `used up for another ${wait(retryAfterMs)}`
 }
 
 /** Infinity becomes null, since JSON has no infinity. */
-function view({ allowed, isShadowDenied, storeFallback, ...decision }: CheckDecision) {
+function view({ allowed, isShadowDenied, storeFallback, policy, rule, reason, ...decision }: CheckDecision) {
   const { limit, remaining, retryAfterMs, retryable, resetAfterMs } = decision
   const retry = retryAfterMs === Number.POSITIVE_INFINITY ? null : retryAfterMs
   const numbers = { limit, remaining, retryAfterMs: retry, retryable, resetAfterMs }
-  return { allowed, ...numbers, ...(isShadowDenied && { isShadowDenied }), ...(storeFallback && { storeFallback }) }
+  const names = { ...(policy && { policy, rule }), ...(reason && { reason }) }
+  return { allowed, ...numbers, ...(isShadowDenied && { isShadowDenied }), ...(storeFallback && { storeFallback }), ...names }
 }

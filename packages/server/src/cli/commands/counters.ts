@@ -1,10 +1,19 @@
 // sluice usage, sluice reset: reads and resets what was counted.
 
 import { Command } from 'commander'
-import { wholeNumber } from '../arguments.ts'
+import type { Attributes } from 'sluice-client/node'
+import { attribute, wholeNumber } from '../arguments.ts'
 import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
 import { count, table, wait } from '../table.ts'
 import { print, printJson, type Terminal } from '../terminal.ts'
+
+interface AttributeOptions extends ConnectionOptions {
+  readonly attribute?: Attributes
+}
+
+interface UsageOptions extends AttributeOptions {
+  readonly cost: number
+}
 
 export function usageCommand(terminal: Terminal): Command {
   const command = new Command('usage')
@@ -12,11 +21,14 @@ export function usageCommand(terminal: Terminal): Command {
     .description('Shows what a client has used of each rule. Spends nothing.')
     .argument('<client_id>', 'the client')
     .argument('<route>', 'the route')
+    .option('--attribute <name=value>', 'a fact about the request, such as plan=free; repeat it for several', attribute)
     .option('--cost <units>', 'the cost to ask about', wholeNumber(1), 1)
     .addHelpText('after', '\nExamples:\n  $ sluice usage acme /v1/orders\n  $ sluice usage acme /v1/orders --json')
   asksService(command, terminal.env)
-  return command.action(async (clientId: string, route: string, options: ConnectionOptions & { readonly cost: number }) => {
-    const usage = await withClient(options, terminal, (client) => client.usage({ clientId, route, cost: options.cost }))
+  return command.action(async (clientId: string, route: string, options: UsageOptions) => {
+    const usage = await withClient(options, terminal, (client) =>
+      client.usage({ clientId, route, attributes: options.attribute, cost: options.cost }),
+    )
     if (options.json) return printJson(terminal.stdout, usage)
     const mode = usage.mode === 'enforce' ? '' : ` (${usage.mode})`
     const head = `${usage.allowed ? 'Allow' : 'Deny '}  policy ${usage.policy}${mode}`
@@ -41,10 +53,12 @@ export function resetCommand(terminal: Terminal): Command {
     .description('Resets what a client has used, as if it had never been seen. Needs a key with the scope admin.')
     .argument('<client_id>', 'the client')
     .argument('<route>', 'the route')
+    .option('--attribute <name=value>', 'a fact about the request, such as plan=free; repeat it for several', attribute)
     .addHelpText('after', '\nExamples:\n  $ sluice reset acme /v1/orders')
   asksService(command, terminal.env)
-  return command.action(async (clientId: string, route: string, options: ConnectionOptions) => {
-    const counted = await withClient(options, terminal, (client) => client.reset({ clientId, route }))
+  return command.action(async (clientId: string, route: string, options: AttributeOptions) => {
+    const request = { clientId, route, attributes: options.attribute }
+    const counted = await withClient(options, terminal, (client) => client.reset(request))
     if (options.json) printJson(terminal.stdout, counted)
     else print(terminal.stdout, `${clientId} has used nothing of ${route} (policy ${counted.policy})`)
   })

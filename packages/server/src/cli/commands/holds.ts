@@ -1,7 +1,8 @@
 // sluice reserve, settle, cancel, extend: holds from the command line.
 
 import { Command, InvalidArgumentError } from 'commander'
-import type { ClientHold, Units, UnitsByRule } from 'sluice-client/node'
+import type { Attributes, ClientHold, Units, UnitsByRule } from 'sluice-client/node'
+import { attribute } from '../arguments.ts'
 import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import { count } from '../table.ts'
@@ -13,6 +14,7 @@ interface ReserveFlags extends ConnectionOptions {
   readonly cost?: Units
   readonly atLeast?: Units
   readonly ttl?: string
+  readonly attribute?: Attributes
   readonly expired?: 'charge' | 'release'
 }
 
@@ -24,6 +26,7 @@ export function reserveCommand(terminal: Terminal): Command {
     .description('Holds units of a client and prints the token of the hold. Settle or cancel the hold when the work is done.')
     .argument('<client_id>', 'the client to count')
     .argument('<route>', 'the route that is requested')
+    .option('--attribute <name=value>', 'a fact about the request, such as plan=free; repeat it for several', attribute)
     .option('--hold <units>', `hold these ${UNITS}`, unitsOf)
     .option('--cost <units>', `spend these ${UNITS}`, unitsOf)
     .option('--at-least <units>', `accept fewer held ${UNITS}`, unitsOf)
@@ -40,9 +43,9 @@ Examples:
     )
   asksService(command, terminal.env)
   return command.action(async (clientId: string, route: string, flags: ReserveFlags) => {
-    const { hold, cost, atLeast, ttl, expired } = flags
+    const { hold, cost, atLeast, ttl, expired, attribute: attributes } = flags
     const given = { ...(hold !== undefined && { hold }), ...(cost !== undefined && { cost }), ...(expired && { expired }) }
-    const request = { clientId, route, ...given, ...(atLeast !== undefined && { atLeast }), ...(ttl && { ttl }) }
+    const request = { clientId, route, attributes, ...given, ...(atLeast !== undefined && { atLeast }), ...(ttl && { ttl }) }
     const reserved = await withClient(flags, terminal, (client) => client.reserve(request))
     if (flags.json) printJson(terminal.stdout, view(reserved))
     else if (reserved.allowed) print(terminal.stdout, reserved.token ?? '')

@@ -1,24 +1,25 @@
-// sluice policies: lists, reads, changes and deletes policies.
+// sluice policies: lists, reads and deletes policies. Other files of this folder change them.
 
-import { Command, Option } from 'commander'
-import { type Client, ClientError, type ListedPolicy, type PolicySpec, type Rule } from 'sluice-client/node'
-import { DEFAULT_POLICY } from '../../policies/policy.ts'
-import { collect } from '../arguments.ts'
+import { Command } from 'commander'
+import type { ListedPolicy, Rule } from 'sluice-client/node'
 import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
-import { UsageError } from '../exit-codes.ts'
-import { readSpecFile, specOf, writePolicies } from '../policy-files.ts'
+import { writePolicies } from '../policy-files.ts'
 import { table } from '../table.ts'
 import { print, printJson, type Terminal } from '../terminal.ts'
+import { blockCommand, unblockCommand } from './policy-blocks.ts'
+import { setCommand } from './policy-set.ts'
 import { allPolicies, exportCommand, importCommand } from './policy-transfer.ts'
 
 export function policiesCommand(terminal: Terminal): Command {
   return new Command('policies')
-    .summary('policies: list, get, set, delete, import, export')
+    .summary('policies: list, get, set, delete, block, unblock, import, export')
     .description('Manages policies: which requests get which rules.')
     .addCommand(list(terminal))
     .addCommand(get(terminal))
-    .addCommand(set(terminal))
+    .addCommand(setCommand(terminal))
     .addCommand(remove(terminal))
+    .addCommand(blockCommand(terminal))
+    .addCommand(unblockCommand(terminal))
     .addCommand(importCommand(terminal))
     .addCommand(exportCommand(terminal))
 }
@@ -33,10 +34,21 @@ function list(terminal: Terminal): Command {
   return command.action(async (options: ConnectionOptions & { readonly search?: string }) => {
     const policies = await withClient(options, terminal, (client) => allPolicies(client, options.search))
     if (options.json) return printJson(terminal.stdout, policies)
-    const rows = policies.map(({ name, client, route, rules, mode, scope, source }) => {
-      return [name, client ?? '*', route ?? '*', [rules ?? []].flat().map(ruleText).join('; '), mode ?? '', scope ?? '', source]
+    const rows = policies.map((policy) => {
+      const { name, client, route, rules, mode, source } = policy
+      const written = [rules ?? []].flat().map(ruleText).join('; ')
+      return [
+        name,
+        client ?? '*',
+        route ?? '*',
+        whereText(policy),
+        written,
+        modeText(policy),
+        mode === 'deny' ? '' : perText(policy),
+        source,
+      ]
     })
-    print(terminal.stdout, table([['name', 'client', 'route', 'rules', 'mode', 'scope', 'source'], ...rows]))
+    print(terminal.stdout, table([['name', 'client', 'route', 'where', 'rules', 'mode', 'per', 'source'], ...rows]))
   })
 }
 
@@ -52,105 +64,6 @@ function get(terminal: Terminal): Command {
     if (options.json) printJson(terminal.stdout, policy)
     else print(terminal.stdout, writePolicies([policy]).trimEnd())
   })
-}
-
-interface SetOptions extends ConnectionOptions {
-  readonly client?: string
-  readonly route?: string
-  readonly rule?: readonly string[]
-  readonly mode?: NonNullable<PolicySpec['mode']>
-  readonly scope?: NonNullable<PolicySpec['scope']>
-  readonly file?: string
-}
-
-function set(terminal: Terminal): Command {
-  const command = new Command('set')
-    .summary('add or change a policy')
-    .description(
-      'Adds or changes a policy. When changing one, options that are not given keep their values. Needs a key with the scope admin.',
-    )
-    .argument('<name>', 'the name of the policy')
-    .option('--client <pattern>', 'clients of the policy: one client, a prefix followed by *, or * for all')
-    .option('--route <pattern>', 'routes of the policy, in the same form')
-    .option('--rule <rule>', "a rule in notation, such as '100/minute'; repeat it for several", collect)
-    .addOption(
-      new Option('--mode <mode>', 'enforce: decide; shadow: count and report only; off: do not count').choices([
-        'enforce',
-        'shadow',
-        'off',
-      ]),
-    )
-    .addOption(
-      new Option(
-        '--scope <scope>',
-        'what is counted: route: each client and route (default); policy: each client, over all routes of the policy',
-      ).choices(['route', 'policy']),
-    )
-    .option('--file <file>', 'read the policy from a file, YAML or JSON; - for standard input')
-    .addHelpText(
-      'after',
-      `
-With --scope route, the default, a client has the whole limit again for each route: 10000/day means 10000 a day for each
-route. Behind a proxy that calls /v1/authorize, the route is the path, and clients choose their paths: use --scope policy
-there. The built-in default policy counts each client over all its paths there.
-
-Examples:
-  $ sluice policies set acme --client acme --rule 20/second --rule 10000/day --scope policy
-  $ sluice policies set acme --mode shadow
-  $ sluice policies set default --rule 500/minute --scope policy
-  $ sluice policies set uploads --file uploads.yaml`,
-    )
-  asksService(command, terminal.env)
-  return command.action(async (name: string, options: SetOptions) => {
-    const given = await givenSpec(name, options, terminal)
-    const policy = await withClient(options, terminal, async (client) => {
-      const before = options.file === undefined ? await known(client, name) : undefined
-      const spec = { ...(before && specOf(before)), ...given, name }
-      if (spec.rules === undefined) throw new UsageError(`there is no policy ${name} yet: a new one needs --rule or --file`)
-      if (options.file === undefined) checkCovers(name, spec)
-      // The unchanged options come from `before`, so a change by somebody else in between must not be overwritten.
-      return client.policies.put(spec as PolicySpec, before && { ifMatch: before.etag })
-    })
-    if (options.json) printJson(terminal.stdout, policy)
-    else print(terminal.stdout, writePolicies([policy]).trimEnd())
-  })
-}
-
-async function givenSpec(name: string, options: SetOptions, terminal: Terminal): Promise<Partial<PolicySpec>> {
-  const { client, route, rule, mode, scope, file } = options
-  const flags = {
-    ...(client && { client }),
-    ...(route && { route }),
-    ...(rule && { rules: [...rule] }),
-    ...(mode && { mode }),
-    ...(scope && { scope }),
-  }
-  if (file === undefined) {
-    if (Object.keys(flags).length === 0)
-      throw new UsageError('name what to set: --client, --route, --rule, --mode, --scope or --file')
-    return flags
-  }
-  if (Object.keys(flags).length > 0) throw new UsageError('--file has the whole policy: leave out the other flags')
-  const spec = await readSpecFile(file, terminal)
-  if (spec.name !== undefined && spec.name !== name) throw new UsageError(`${file} has the policy ${spec.name}, not ${name}`)
-  return spec
-}
-
-/** Only the policy `default` covers everything. If both flags are missing, the message names them. */
-function checkCovers(name: string, { client = '*', route = '*' }: Partial<PolicySpec>): void {
-  if (name === DEFAULT_POLICY || client !== '*' || route !== '*') return
-  throw new UsageError(
-    `name the requests that the policy ${name} is for, with --client or --route: the policy for all requests is called ${DEFAULT_POLICY}`,
-  )
-}
-
-async function known(client: Client, name: string): Promise<ListedPolicy | undefined> {
-  try {
-    return await client.policies.get(name)
-  } catch (error) {
-    if (error instanceof ClientError && error.code === 'ERR_POLICY_UNKNOWN') return undefined
-    throw error
-  }
 }
 
 function remove(terminal: Terminal): Command {
@@ -173,4 +86,21 @@ function ruleText(rule: Rule): string {
   return `${algorithm}(${Object.entries(options)
     .map(([name, value]) => `${name}: ${value}`)
     .join(', ')})`
+}
+
+function whereText({ where = {} }: ListedPolicy): string {
+  return Object.entries(where)
+    .map(([attribute, pattern]) => `${attribute}=${pattern}`)
+    .join(' ')
+}
+
+function modeText({ mode = 'enforce', applies, expired, expires_at }: ListedPolicy): string {
+  const until = expired ? ' (expired)' : expires_at === undefined ? '' : ` until ${expires_at}`
+  return `${mode}${applies === 'always' ? ', always' : ''}${until}`
+}
+
+/** The keys that are counted by, unless a rule has its own. */
+function perText({ per, scope }: ListedPolicy): string {
+  if (per === undefined) return scope === 'policy' ? 'client' : 'client, route'
+  return [per].flat().join(', ') || 'everybody'
 }
