@@ -36,7 +36,9 @@ import type {
   Restore,
   Restored,
   Stats,
+  History,
   Top,
+  Fleet,
   Session,
   Status,
 } from './shapes.ts'
@@ -72,7 +74,9 @@ export const ROUTES = {
   getRecords: ['GET', '/v1/records'],
   restoreRecords: ['POST', '/v1/records/restore'],
   getStats: ['GET', '/v1/stats'],
+  getHistory: ['GET', '/v1/history'],
   getTop: ['GET', '/v1/top'],
+  getFleet: ['GET', '/v1/fleet'],
   watchEvents: ['GET', '/v1/events'],
   getMetrics: ['GET', '/metrics'],
   getOpenapi: ['GET', '/openapi.json'],
@@ -297,6 +301,8 @@ export interface Operations {
       readonly before?: string | undefined
       /** Only entries about this target: the name of a policy, the id of a key, or a client and a route separated by a space. */
       readonly target?: string | undefined
+      /** Only entries with this text in the action, the target or the actor's id or name, ignoring case. */
+      readonly search?: string | undefined
       /** Entries at most; 100 by default. */
       readonly limit?: number | undefined
     }
@@ -321,6 +327,16 @@ export interface Operations {
     }
     readonly data: Stats
   }
+  /** See the last month, hour by hour */
+  readonly getHistory: {
+    readonly query: {
+      /** Hours to go back; 744 by default. */
+      readonly hours?: number | undefined
+      /** Only this policy. */
+      readonly policy?: string | undefined
+    }
+    readonly data: History
+  }
   /** See the busiest clients of the last hour */
   readonly getTop: {
     readonly query: {
@@ -330,6 +346,10 @@ export interface Operations {
       readonly limit?: number | undefined
     }
     readonly data: Top
+  }
+  /** See all instances together */
+  readonly getFleet: {
+    readonly data: Fleet
   }
   /** Watch checks as they happen */
   readonly watchEvents: {

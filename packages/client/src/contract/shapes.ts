@@ -516,6 +516,8 @@ export type AuditEntry = {
   readonly time: string
   /** The id of the key that was used, or another actor such as `cli`. */
   readonly actor: string
+  /** The name of the actor at that time. Entries of earlier versions have none. */
+  readonly actorName?: string | undefined
   readonly action: string
   readonly target: string
   readonly before?: unknown | undefined
@@ -528,6 +530,8 @@ export type AuditPage = {
   readonly entries: readonly AuditEntry[]
   /** The cursor of the next page; null on the last. */
   readonly next: string | null
+  /** Entries that were read for this page. With a search, older entries are read by the next page. */
+  readonly looked_at: number
 }
 
 export type RecordNames = {
@@ -632,6 +636,30 @@ export type Stats = {
   }
 }
 
+export type History = {
+  /** The start of the first hour, in seconds since the epoch. */
+  readonly from: number
+  /** Length of the series in hours. */
+  readonly hours: number
+  /** One count for each hour, oldest first. */
+  readonly allowed: readonly number[]
+  /** One count for each hour, oldest first. */
+  readonly denied: readonly number[]
+  /** One count for each hour, oldest first. */
+  readonly shadow_denied: readonly number[]
+  /** One count for each hour, oldest first. */
+  readonly errors: readonly number[]
+  /** Sums over the same hours, busiest first. */
+  readonly policies: readonly {
+    readonly name: string
+    readonly allowed: number
+    readonly denied: number
+    readonly shadow_denied: number
+    readonly errors: number
+  }[]
+  readonly started_at: string
+}
+
 export type Top = {
   readonly by: 'denied' | 'allowed'
   readonly clients: readonly {
@@ -645,6 +673,61 @@ export type Top = {
   }[]
   /** Upper bound for the count of any client that is not listed. */
   readonly unlisted_at_most: number
+}
+
+export type Fleet = {
+  /** The answering instance first, then by start. Those that are gone are listed for ten minutes. */
+  readonly instances: readonly {
+    /** The host and a random text. Another one after each start. */
+    readonly id: string
+    /** True for the instance that answers. */
+    readonly self: boolean
+    readonly version: string
+    /** `starting`, `ready` or `draining`; `stopped`: it has ended in order; `gone`: it has missed three publications. */
+    readonly state: string
+    readonly started_at: string
+    /** Time since its figures were published. */
+    readonly seen_ms_ago: number
+    readonly allowed: number
+    readonly denied: number
+    readonly shadow_denied: number
+    readonly errors: number
+    /** Checks a second in the last minute of its figures. */
+    readonly per_second: number
+  }[]
+  /** Instances whose figures have a form of another version. */
+  readonly unreadable: number
+  /** Instances that are up. */
+  readonly up: number
+  /** Checks of the instances that are up, each since its start. */
+  readonly totals: {
+    readonly allowed: number
+    readonly denied: number
+    readonly shadow_denied: number
+    readonly errors: number
+  }
+  /** The first second of the series, in seconds since the epoch. */
+  readonly from: number
+  /** Length of the series in seconds. */
+  readonly seconds: number
+  /** One count for each second, oldest first. */
+  readonly allowed: readonly number[]
+  /** One count for each second, oldest first. */
+  readonly denied: readonly number[]
+  /** One count for each second, oldest first. */
+  readonly shadow_denied: readonly number[]
+  /** One count for each second, oldest first. */
+  readonly errors: readonly number[]
+  /** Sums over the last hour, of the 20 busiest policies of each instance that is up. Busiest first. */
+  readonly policies: readonly {
+    readonly name: string
+    readonly allowed: number
+    readonly denied: number
+    readonly shadow_denied: number
+    readonly errors: number
+  }[]
+  /** The reason why other instances are not known now; null if they are. */
+  readonly problem: string | null
 }
 
 export type CheckEvent = {
