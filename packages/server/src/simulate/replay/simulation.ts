@@ -10,7 +10,7 @@ import { TimeSeries } from '../counting/time-series.ts'
 import type { LogEntry } from '../forms/entry-reader.ts'
 import { LogClock } from './log-clock.ts'
 import { raisedBook } from './policy-books.ts'
-import { PolicyReplay } from './policy-replay.ts'
+import { PolicyReplay, ruleIn } from './policy-replay.ts'
 
 export interface SimulationOptions {
   readonly proposed: PolicyBook
@@ -93,24 +93,23 @@ export class Simulation {
     if (result === undefined) this.#policyCounts(this.proposed.find(entry.clientId, entry.route).name).undecided += 1
     else this.#countResult(result, index, place, entry.clientId)
     if (this.#current !== undefined) this.#compare(result, this.#current.decide(entry), index, place)
-    if (this.#unlimited !== undefined) {
-      const unlimited = this.#unlimited.decide(entry)
-      if (unlimited !== undefined && this.raised.has(unlimited.policy.name)) this.peaks?.note(unlimited, index)
-    }
+    if (this.#unlimited !== undefined) this.#notePeaks(entry, this.#unlimited.decide(entry), index)
   }
 
   close(): void {
     for (const replay of [this.#proposed, this.#current, this.#unlimited]) replay?.close()
   }
 
-  #countResult({ policy, decision, allowed, isShadowDenied }: CheckResult, index: number, place: number, clientId: string): void {
-    const counts = this.#policyCounts(policy.name)
+  #countResult({ allowed, isShadowDenied }: CheckResult, index: number, place: number, clientId: string): void {
+    const { policy, rule } = this.#proposed.spoken
+    const counts = this.#policyCounts(policy)
     counts.requests += 1
     if (allowed && !isShadowDenied) return
     const nowMs = this.clock.now()
-    counts.rule(decision.rule).deny(index, nowMs, isShadowDenied)
-    this.#count(index, place, isShadowDenied ? COLUMN.shadowDenied : COLUMN.denied)
-    if (!isShadowDenied) this.clients.noteDenial(index, clientId, nowMs)
+    const isShadow = allowed
+    counts.rule(rule).deny(index, nowMs, isShadow)
+    this.#count(index, place, isShadow ? COLUMN.shadowDenied : COLUMN.denied)
+    if (!isShadow) this.clients.noteDenial(index, clientId, nowMs)
   }
 
   /** A request that one of the two cannot decide is not compared. */
@@ -119,6 +118,24 @@ export class Simulation {
     if (!before.allowed) this.#count(index, place, COLUMN.deniedBefore)
     if (before.allowed === after.allowed) return
     this.#count(index, place, before.allowed ? COLUMN.newlyDenied : COLUMN.newlyAllowed)
+  }
+
+  /** `result` is the decision under raised limits. Its rules may be those of several policies. */
+  #notePeaks(entry: LogEntry, result: CheckResult | undefined, index: number): void {
+    if (result === undefined || this.peaks === undefined || !result.allowed) return
+    const { policy, decision } = result
+    if (policy.rules.length === 1 && decision.rules.length === 1) {
+      if (this.raised.has(policy.name))
+        this.peaks.note(policy.name, ruleIn(decision.rule), index, decision.limit - decision.remaining)
+      return
+    }
+    let mostSpecific: string | undefined
+    for (const { name, limit, remaining } of decision.rules) {
+      const slash = name.indexOf('/')
+      if (slash < 0) mostSpecific ??= this.proposed.find(entry.clientId, entry.route).name
+      const owner = slash < 0 ? (mostSpecific as string) : name.slice(0, slash)
+      if (this.raised.has(owner)) this.peaks.note(owner, ruleIn(name), index, limit - remaining)
+    }
   }
 
   #count(index: number, place: number, column: number): void {
