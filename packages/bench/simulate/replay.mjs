@@ -3,6 +3,7 @@
 import { Readable } from 'node:stream'
 import { openLogs } from '../../server/dist/simulate/reading/open-logs.js'
 import { readLogs } from '../../server/dist/simulate/reading/read-logs.js'
+import { LogClock } from '../../server/dist/simulate/replay/log-clock.js'
 import { bookOf } from '../../server/dist/simulate/replay/policy-books.js'
 import { Simulation } from '../../server/dist/simulate/replay/simulation.js'
 
@@ -20,7 +21,8 @@ const POLICIES = [
  * @param {boolean} findsLimits
  */
 export async function replay(file, findsLimits) {
-  const simulation = new Simulation({ proposed: bookOf(POLICIES), findsLimits })
+  const clock = new LogClock()
+  const simulation = new Simulation({ clock, proposed: bookOf(POLICIES, clock), findsLimits })
   const options = { mapping: {}, delimiter: ',', hasHeading: true, reorderMs: 0, sinceMs: 0, untilMs: Number.POSITIVE_INFINITY }
   const logs = await openLogs([file], Readable.from([]))
   await readLogs(logs, { ...options, onBytes: () => {} }, (entry) => simulation.replay(entry))

@@ -97,6 +97,8 @@ class SpokenStats extends Stats implements Spoken {
     this.policy = policy
     this.rule = ruleIn(decision.rule)
   }
+
+  override recordMember(): void {}
 }
 
 /** Returns the name of a rule. A decision over several policies may put the policy before it, as in `policy/rule`. */

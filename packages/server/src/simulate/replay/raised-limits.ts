@@ -38,13 +38,11 @@ export function withLimit(rule: RuleSpec, limit: number): RuleSpec {
  * reserved.
  */
 export function raisedPolicy(policy: Policy): Policy | undefined {
-  const { rules: counting, mode } = policy
-  const written = writtenRules(policy)
-  // A policy with other modes, or with fewer rules than it has written, denies everything.
-  const denies = (mode !== 'enforce' && mode !== 'shadow' && mode !== 'off') || counting.length < written.length
-  if (denies || counting.some(({ isHeld }) => isHeld)) return undefined
+  const { mode } = policy
+  const denies = mode === 'deny' || policy.closedBy !== undefined
+  if (denies || policy.rules.some(({ isHeld }) => isHeld)) return undefined
   const rules: RuleSpec[] = []
-  for (const { name, spec } of written) {
+  for (const { name, spec } of writtenRules(policy)) {
     const raised = raisedRule(policy, { ...spec, name })
     if (raised === undefined) return undefined
     rules.push(raised)

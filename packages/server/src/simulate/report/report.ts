@@ -24,6 +24,7 @@ export interface ReportedRule {
 export interface ReportedPolicy {
   readonly name: string
   readonly mode: string
+  /** Requests for which the policy spoke: it denied them, or of all policies that apply it had the fewest units left. */
   readonly requests: number
   readonly undecided: number
   readonly rules: readonly ReportedRule[]
