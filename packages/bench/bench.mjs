@@ -22,6 +22,7 @@ const BENCHES = {
   memcached: { rounds: 5, load: () => import('./memcached/memcached.mjs') },
   'durable-object': { rounds: 5, load: () => import('./durable-object/durable-object.mjs') },
   service: { rounds: 5, load: () => import('./service/service.mjs') },
+  simulate: { rounds: 5, load: () => import('./simulate/simulate.mjs') },
   http: { rounds: 11, load: () => import('./http/http.mjs') },
 }
 
@@ -36,6 +37,7 @@ Benches
   memcached          the memcached store beside rate-limiter-flexible's and bare incr (about 2 minutes)
   durable-object     the Durable Object store beside a bare counter, in workerd (about a minute)
   service            checks over HTTP beside a bare node:http server, batches, Redis (about 8 minutes)
+  simulate           a replay of a log beside loops that only split it into lines (about 2 minutes)
   http               each framework bare, with fields by hand, behind sluice and behind its own limiter (about 17 minutes)
 
 Options

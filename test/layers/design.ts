@@ -244,6 +244,7 @@ const bench: PackageDesign = {
     'durable-object': ['quota.mjs', 'report', 'rounds', '..'],
     http: ['quota.mjs', 'report', 'rounds'],
     service: ['report', 'rounds', '..'],
+    simulate: ['report', 'rounds', '..'],
     'bench.mjs': [
       'report',
       'rounds',
@@ -256,6 +257,7 @@ const bench: PackageDesign = {
       'durable-object',
       'http',
       'service',
+      'simulate',
     ],
   },
   exceptions: [],

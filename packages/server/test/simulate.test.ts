@@ -4,9 +4,9 @@ import { expect, test, vi } from 'vitest'
 import { roundsOf } from '../../../test/rounds.ts'
 import { seededRandom } from '../../sluice/src/testing/random.ts'
 import type { CheckResult } from '../src/decide/decider.ts'
-import { answerData } from '../src/doors/http/plumbing/check-answer.ts'
 import type { PolicySpec } from '../src/policies/policy.ts'
 import type { LogEntry } from '../src/simulate/forms/entry-reader.ts'
+import { LogClock } from '../src/simulate/replay/log-clock.ts'
 import { bookOf } from '../src/simulate/replay/policy-books.ts'
 import { Simulation } from '../src/simulate/replay/simulation.ts'
 import { START, startService, type TestService } from './running-service.ts'
@@ -18,6 +18,20 @@ const POLICIES: PolicySpec[] = [
   { name: 'eu', client: 'eu-*', rules: { algorithm: 'leaky-bucket', capacity: 6, leak: 1, every: '2s' } },
   { name: 'seen', client: 'bob', rules: '2/minute', mode: 'shadow' },
   { name: 'free', client: 'eve', rules: '1/day', mode: 'off' },
+  {
+    name: 'trial',
+    where: { plan: 'trial' },
+    route: '/other',
+    rules: { algorithm: 'fixed-window', limit: 4, window: '1m', per: 'plan' },
+  },
+  {
+    name: 'all',
+    applies: 'always',
+    rules: ['30/minute', { algorithm: 'fixed-window', limit: 400, window: '1h', per: [] }],
+    scope: 'policy',
+  },
+  { name: 'watched', applies: 'always', route: '/', mode: 'shadow', rules: '3/minute' },
+  { name: 'blocked', client: 'c4', route: '/export', mode: 'deny', expires_at: '2027-01-15T08:05:00Z' },
   { name: 'quota', route: '/export', rules: { algorithm: 'calendar-window', limit: 9, every: 'day', timeZone: 'Europe/Berlin' } },
 ]
 
@@ -31,9 +45,20 @@ function randomLog(seed: number, length: number): LogEntry[] {
       clientId: random.pick(['ada', 'bob', 'eve', 'eu-1', 'eu-2', 'c1', 'c2', 'c3', 'c4']),
       route: random.pick(['/orders', '/orders/7', '/login', '/export', '/', '/other']),
       cost: random.pick([1, 1, 1, 1, 2, 3, 10]),
-      attributes: undefined,
+      attributes: random.pick([undefined, { plan: 'trial' }, { plan: 'paid', org: 'acme' }]),
     }
   })
+}
+
+/** The answer of the service to one check. */
+function answerOf({ policy, decision, allowed, isShadowDenied }: CheckResult) {
+  const { rule, limit, remaining: remain, retryAfterMs, resetAfterMs, retryable } = decision
+  return {
+    ...{ policy: policy.name, rule },
+    ...{ status: allowed ? 'Allow' : 'Deny', limit, remain, reset_in_second: Math.ceil(resetAfterMs / 1000) },
+    ...(isShadowDenied && { shadow_denied: true }),
+    ...(!allowed && { retryable, retry_after_ms: retryAfterMs === Number.POSITIVE_INFINITY ? null : retryAfterMs }),
+  }
 }
 
 /** Sends the log at the times of its entries. Entries of one time are one batch. */
@@ -44,7 +69,9 @@ async function throughService({ call }: TestService, log: readonly LogEntry[]): 
     let end = at
     while (end < log.length && log[end].timeMs === timeMs) end += 1
     vi.setSystemTime(timeMs)
-    const checks = log.slice(at, end).map(({ clientId, route, cost }) => ({ client_id: clientId, route, cost }))
+    const checks = log
+      .slice(at, end)
+      .map(({ clientId, route, cost, attributes }) => ({ client_id: clientId, route, cost, attributes }))
     const { status, body } = await call('POST', '/v1/check/batch', { checks })
     expect(status).toBe(200)
     answers.push(...body.data.results)
@@ -64,9 +91,11 @@ test('a simulation answers every request of a log as the running service does at
     }
     const served = await throughService(service, log)
     const simulated: unknown[] = []
+    const clock = new LogClock()
     const simulation = new Simulation({
-      proposed: bookOf(POLICIES),
-      onDecision: (_entry, result) => simulated.push(JSON.parse(answerData(result as CheckResult))),
+      clock,
+      proposed: bookOf(POLICIES, clock),
+      onDecision: (_entry, result) => simulated.push(answerOf(result as CheckResult)),
     })
     for (const entry of log) simulation.replay({ ...entry })
     simulation.close()
@@ -86,8 +115,10 @@ test('with --as authorize, paths are decided as /v1/authorize does', async () =>
     served.push((await call('GET', `/v1/authorize?client=${clientId}&cost=${cost}`, undefined, headers)).status)
   }
   const simulated: number[] = []
+  const clock = new LogClock()
   const simulation = new Simulation({
-    proposed: bookOf([]),
+    clock,
+    proposed: bookOf([], clock),
     asPaths: true,
     onDecision: (_entry, result) => simulated.push(result?.allowed ? 200 : 429),
   })
@@ -106,13 +137,15 @@ test('beside other policies, each request is newly denied, newly allowed or neit
   }
   const allowedUnder = (policies: PolicySpec[]): boolean[] => {
     const allowed: boolean[] = []
-    const proposed = bookOf(policies)
-    const simulation = new Simulation({ proposed, onDecision: (_entry, result) => allowed.push(result?.allowed ?? false) })
+    const clock = new LogClock()
+    const proposed = bookOf(policies, clock)
+    const simulation = new Simulation({ clock, proposed, onDecision: (_entry, result) => allowed.push(result?.allowed ?? false) })
     for (const entry of log) simulation.replay({ ...entry })
     return allowed
   }
   const [before, after] = [allowedUnder(specs.before), allowedUnder(specs.after)]
-  const both = new Simulation({ proposed: bookOf(specs.after), current: bookOf(specs.before) })
+  const clock = new LogClock()
+  const both = new Simulation({ clock, proposed: bookOf(specs.after, clock), current: bookOf(specs.before, clock) })
   for (const entry of log) both.replay({ ...entry })
   const total = (column: 'denied' | 'deniedBefore' | 'newlyDenied' | 'newlyAllowed'): number =>
     Array.from({ length: both.clients.size }, (_, i) => both.clients.count(i, column)).reduce((a, b) => a + b, 0)

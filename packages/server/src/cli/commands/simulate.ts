@@ -9,6 +9,7 @@ import { FORM_NAMES, FORMS, formCalled } from '../../simulate/forms/forms.ts'
 import { FieldError } from '../../simulate/forms/log-form.ts'
 import { openLogs } from '../../simulate/reading/open-logs.ts'
 import { type LineCounts, readLogs, UnknownFormError } from '../../simulate/reading/read-logs.ts'
+import { LogClock } from '../../simulate/replay/log-clock.ts'
 import { bookOf, enforced } from '../../simulate/replay/policy-books.ts'
 import { DEFAULT_MAX_CLIENTS, DEFAULT_MAX_KEYS, Simulation } from '../../simulate/replay/simulation.ts'
 import { htmlReport } from '../../simulate/report/html-report.ts'
@@ -131,7 +132,8 @@ async function simulate(names: readonly string[], options: SimulateOptions, term
   if (names.filter((name) => name === '-').length + Number(options.policies === '-') > 1) {
     throw new UsageError('standard input can be read only once: use - for one log')
   }
-  const { proposed, current } = await readBooks(options, terminal)
+  const clock = new LogClock()
+  const { proposed, current } = await readBooks(options, clock, terminal)
   const { maxClients, maxKeys, limits, as } = options
   const form = formCalled(options.format)
   const mapping = mappingFrom(options)
@@ -140,7 +142,15 @@ async function simulate(names: readonly string[], options: SimulateOptions, term
   })
   const bytes = logs.some((log) => log.bytes === undefined) ? 0 : logs.reduce((sum, log) => sum + (log.bytes ?? 0), 0)
   const progress = bytes > 0 ? new ProgressBar(terminal, 'bytes', bytes) : undefined
-  const simulation = new Simulation({ proposed, current, maxClients, maxKeys, findsLimits: limits, asPaths: as === 'authorize' })
+  const simulation = new Simulation({
+    clock,
+    proposed,
+    current,
+    maxClients,
+    maxKeys,
+    findsLimits: limits,
+    asPaths: as === 'authorize',
+  })
   let lines: LineCounts
   try {
     const { delimiter, reorder, since, until } = options
@@ -167,15 +177,15 @@ async function simulate(names: readonly string[], options: SimulateOptions, term
   else print(terminal.stdout, simulationText(report, terminal.stdout.columns ?? COLUMNS, against))
 }
 
-async function readBooks(options: SimulateOptions, terminal: Terminal) {
+async function readBooks(options: SimulateOptions, clock: LogClock, terminal: Terminal) {
   const { policies, against, partial = false, enforceShadow = false } = options
   if (partial && against === undefined) throw new UsageError('--partial needs --against: name the policies that stay as they are')
   const written = await readPolicyFile(policies, terminal)
   const specs = enforceShadow ? enforced(written) : written
   const before = against === undefined ? undefined : await policiesOf(against, options, terminal)
   return {
-    proposed: bookOf(partial ? [...(before ?? []), ...specs] : specs),
-    current: before && bookOf(before),
+    proposed: bookOf(partial ? [...(before ?? []), ...specs] : specs, clock),
+    current: before && bookOf(before, clock),
   }
 }
 

@@ -1,11 +1,12 @@
 // The highest usage of each client under each rule, and from it the smallest limit that touches only few clients.
 // Invariant: a client stays untouched by a rule with the limit n exactly if its peak is at most n. replay/raised-limits.ts says why.
 
-import type { CheckResult } from '../../decide/decider.ts'
 import { OTHERS } from './client-table.ts'
 
 /** Shares of the clients that stay untouched, by the name of the field in a report. */
 export const SHARES = { p99: 0.99, p999: 0.999, all: 1 } as const
+
+const FIRST_SIZE = 64
 
 export interface SmallestLimits {
   /** Clients of the table with a request under the rule. */
@@ -19,17 +20,22 @@ export class PeakUsage {
   /** Peaks by policy, rule and client. 0 if the client has no request under the rule. */
   readonly #peaks = new Map<string, Map<string, Float64Array>>()
 
-  /** Notes the usage after a request. `result` is a decision under raised limits. */
-  note(result: CheckResult, index: number): void {
+  /** Notes the usage of one rule after a request. */
+  note(policy: string, rule: string, index: number, used: number): void {
     if (index === OTHERS) return
-    const { policy, decision } = result
-    let rules = this.#peaks.get(policy.name)
+    let rules = this.#peaks.get(policy)
     if (rules === undefined) {
       rules = new Map()
-      this.#peaks.set(policy.name, rules)
+      this.#peaks.set(policy, rules)
     }
-    if (policy.rules.length === 1) return this.#noteOne(rules, decision.rule, index, decision.limit - decision.remaining)
-    for (const { name, limit, remaining } of decision.rules) this.#noteOne(rules, name, index, limit - remaining)
+    let peaks = rules.get(rule)
+    if (peaks === undefined || index >= peaks.length) {
+      const larger = new Float64Array(Math.max(FIRST_SIZE, index + 1, (peaks?.length ?? 0) * 2))
+      if (peaks !== undefined) larger.set(peaks)
+      peaks = larger
+      rules.set(rule, peaks)
+    }
+    if (used > peaks[index]) peaks[index] = used
   }
 
   /** Returns undefined if no client of the table has a request under the rule. */
@@ -46,17 +52,6 @@ export class PeakUsage {
       p999: smallest(peaks, SHARES.p999),
       all: smallest(peaks, SHARES.all),
     }
-  }
-
-  #noteOne(rules: Map<string, Float64Array>, rule: string, index: number, used: number): void {
-    let peaks = rules.get(rule)
-    if (peaks === undefined || index >= peaks.length) {
-      const larger = new Float64Array(Math.max(64, index + 1, (peaks?.length ?? 0) * 2))
-      if (peaks !== undefined) larger.set(peaks)
-      peaks = larger
-      rules.set(rule, peaks)
-    }
-    if (used > peaks[index]) peaks[index] = used
   }
 }
 

@@ -40,11 +40,9 @@ export interface FieldMapping {
   readonly fold?: readonly PathFold[]
 }
 
-/** Paths that `plainPath` returns as they are: no query, no escape, no empty segment and none that begins with a dot. */
-const PLAIN = /^\/$|^(?:\/[A-Za-z0-9!$&'()*+,\-:;=@[\]_|~][A-Za-z0-9!$&'()*+,\-.:;=@[\]_|~]*)+\/?$/
-
-/** Maximum number of paths whose plain form is kept. */
-const MOST_PATHS = 20_000
+/** Maximum number of routes that are kept, and the longest text that they are kept for. */
+const MOST_ROUTES = 20_000
+const LONGEST_KEPT = 512
 
 export class EntryReader {
   readonly form: FormFacts
@@ -59,7 +57,9 @@ export class EntryReader {
   readonly #cost: readonly number[]
   readonly #attributes: readonly (readonly [name: string, index: number])[]
   readonly #fold: readonly PathFold[]
-  readonly #plainPaths = new Map<string, string>()
+  /** The column that the whole route is made of; undefined if there are several. */
+  readonly #routeColumn: number | undefined
+  readonly #routes = new Map<string, string>()
 
   /** Throws FieldError if the form lacks a field. */
   constructor(form: FormFacts, mapping: FieldMapping, options: FormOptions) {
@@ -80,6 +80,9 @@ export class EntryReader {
     this.#cost = found(mapping.cost)
     this.#attributes = Object.entries(attributes).map(([name, field]) => [name, this.#form.find(field)] as const)
     this.#fold = fold
+    const fields = [...this.#path, ...this.#method, ...this.#host]
+    const [column, ...others] = new Set(fields.map((index) => this.#form.column?.(index) ?? index))
+    this.#routeColumn = others.length === 0 ? column : undefined
   }
 
   /** Called at the start of each file. */
@@ -123,27 +126,33 @@ export class EntryReader {
     return attributes
   }
 
+  /** Lines with the same request have the same route, and most requests of a log are alike. */
   #routeOf(): string {
     if (this.#route.length > 0) return this.#first(this.#route)
+    const source = this.#sourceOfRoute()
+    if (source === undefined || source.length > LONGEST_KEPT) return this.#makeRoute()
+    const known = this.#routes.get(source)
+    if (known !== undefined) return known
+    const route = this.#makeRoute()
+    if (this.#routes.size >= MOST_ROUTES) this.#routes.clear()
+    this.#routes.set(detached(source), route)
+    return route
+  }
+
+  /** Returns the text that alone determines the route; undefined if it is made of several. */
+  #sourceOfRoute(): string | undefined {
+    if (this.#routeColumn !== undefined) return this.#form.value(this.#routeColumn)
+    return this.#method.length + this.#host.length > 0 ? undefined : this.#first(this.#path)
+  }
+
+  #makeRoute(): string {
     const target = this.#first(this.#path)
     if (target === '') return ''
-    const path = this.#plain(target)
+    // plainPath takes one character for each byte.
+    const path = plainPath(Buffer.from(target).toString('latin1'), { fold: this.#fold })
     if (this.#method.length === 0 && this.#host.length === 0) return path
     const method = this.#method.length === 0 ? '' : `${(this.#first(this.#method) || 'GET').toUpperCase()} `
     return `${method}${this.#first(this.#host).toLowerCase()}${path}`
-  }
-
-  #plain(target: string): string {
-    const query = target.indexOf('?')
-    const path = query < 0 ? target : target.slice(0, query)
-    if (this.#fold.length === 0 && PLAIN.test(path)) return path
-    const known = this.#plainPaths.get(path)
-    if (known !== undefined) return known
-    // plainPath takes one character for each byte.
-    const plain = plainPath(Buffer.from(path).toString('latin1'), { fold: this.#fold })
-    if (this.#plainPaths.size >= MOST_PATHS) this.#plainPaths.clear()
-    this.#plainPaths.set(detached(path), plain)
-    return plain
   }
 
   /** Returns the first of the fields that the line has; an empty text if there is none. Servers write a missing field as `-`. */

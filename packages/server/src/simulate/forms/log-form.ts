@@ -13,6 +13,8 @@ export interface LogForm {
   parse(text: string, from: number, to: number): string | undefined
   /** Returns a field of the last line that was parsed; an empty text if it is missing. */
   value(index: number): string
+  /** Returns the index of the column that a field is a part of. Omitted if every field is a column. */
+  column?(index: number): number
 }
 
 /** The fields of a form that stand for the parts of a request, unless a mapping names others. */

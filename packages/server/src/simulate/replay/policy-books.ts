@@ -1,13 +1,18 @@
 // Policy books for a simulation: the proposed policies alone, or over the ones in force, as an import would leave them.
 
+import type { Clock } from 'sluice'
 import { LIMITS } from '../../contract/limits.ts'
+import { isOfClient } from '../../decide/joint-limiter.ts'
 import { type Policy, readPolicy } from '../../policies/policy.ts'
 import { PolicyBook } from '../../policies/policy-book.ts'
 import { raisedPolicy } from './raised-limits.ts'
 
-/** Makes a book of policies as they are written. Throws if one is not valid, or if two have the same patterns. */
-export function bookOf(specs: readonly unknown[]): PolicyBook {
-  const book = new PolicyBook()
+/**
+ * Makes a book of policies as they are written. Policies expire by `clock`. Throws if one is not valid, or if two have the same
+ * patterns.
+ */
+export function bookOf(specs: readonly unknown[], clock: Clock): PolicyBook {
+  const book = new PolicyBook(() => clock.now())
   for (const spec of specs) book.put(readPolicy(spec, 'api'))
   return book
 }
@@ -32,18 +37,21 @@ export function policiesOf(book: PolicyBook): Policy[] {
 /** A book with the same patterns and limits that nobody reaches. */
 export interface RaisedBook {
   readonly book: PolicyBook
-  /** Names of the policies whose limits were raised. */
-  readonly raised: ReadonlySet<string>
+  /** Names of the rules whose peaks are those of a client, by policy. */
+  readonly rules: ReadonlyMap<string, ReadonlySet<string>>
 }
 
-export function raisedBook(policies: PolicyBook): RaisedBook {
-  const book = new PolicyBook()
-  const raised = new Set<string>()
-  const all = policiesOf(policies).map((policy) => {
+export function raisedBook(policies: readonly Policy[], clock: Clock): RaisedBook {
+  const book = new PolicyBook(() => clock.now())
+  const rules = new Map<string, ReadonlySet<string>>()
+  const all = policies.map((policy) => {
     const higher = raisedPolicy(policy)
-    if (higher !== undefined) raised.add(policy.name)
-    return higher ?? policy
+    if (higher === undefined) return policy
+    // If clients share a counter, a denial of one changes the usage that another one sees.
+    const ofClients = higher.rules.filter((rule) => isOfClient(higher, rule))
+    rules.set(policy.name, new Set(ofClients.map(({ name }) => name)))
+    return higher
   })
   book.replaceApiPolicies(all)
-  return { book, raised }
+  return { book, rules }
 }

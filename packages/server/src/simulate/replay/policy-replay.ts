@@ -1,13 +1,13 @@
 // Decides the requests of a log by the engine of the service: its policy book and its decider, over a memory store of its own.
 // Invariant: no decision is made here. A request under a policy that can only be reserved is not decided.
 
-import { type Clock, type MemoryStore, memoryStore } from 'sluice'
+import { type Clock, type Decision, type MemoryStore, memoryStore } from 'sluice'
 import type { CheckRequest } from '../../decide/check-request.ts'
 import { type CheckResult, Decider } from '../../decide/decider.ts'
 import { ServerError } from '../../errors.ts'
 import type { PolicyBook } from '../../policies/policy-book.ts'
-import type { PolicyStats } from '../../stats/policy-stats.ts'
-import { Stats } from '../../stats/stats.ts'
+import type { PolicyStats, Reason } from '../../stats/policy-stats.ts'
+import { type CheckedRequest, Stats } from '../../stats/stats.ts'
 
 export interface PolicyReplayOptions {
   readonly policies: PolicyBook
@@ -23,6 +23,8 @@ const SWEEP_GROWTH = 2
 const LEAST_SWEPT = 65_536
 
 export class PolicyReplay {
+  /** The policy and rule that spoke in the last decision. */
+  readonly spoken: Spoken
   readonly #store: MemoryStore
   readonly #decider: Decider
   readonly #asPaths: boolean
@@ -31,13 +33,15 @@ export class PolicyReplay {
   constructor({ policies, clock, maxKeys, asPaths }: PolicyReplayOptions) {
     this.#store = memoryStore({ clock, maxKeys })
     this.#asPaths = asPaths
+    const stats = new SpokenStats(() => clock.now())
+    this.spoken = stats
     this.#decider = new Decider({
       store: this.#store,
       failure: {},
       fallbackKeys: 16,
       mostHolds: 1,
       policies,
-      stats: new UncountedStats(() => clock.now()),
+      stats,
     })
   }
 
@@ -71,13 +75,33 @@ export class PolicyReplay {
   }
 }
 
-/** The statistics of a simulation are counted elsewhere. Those of the service are live ones, and would be counted in vain. */
-class UncountedStats extends Stats {
+/** The policy and the rule of a decision. A policy in shadow mode that denies speaks before the one that allows. */
+export interface Spoken {
+  readonly policy: string
+  readonly rule: string
+}
+
+/**
+ * The statistics of a simulation are counted elsewhere. Those of the service are live ones, and would be counted in vain. The decider
+ * tells them which policy speaks.
+ */
+class SpokenStats extends Stats implements Spoken {
+  policy = ''
+  rule = ''
+
   override statsOf(): PolicyStats {
     return this.other
   }
 
-  override record(): void {}
+  override record(_policyStats: PolicyStats, policy: string, _reason: Reason, _check: CheckedRequest, decision: Decision): void {
+    this.policy = policy
+    this.rule = ruleIn(decision.rule)
+  }
 
   override recordMember(): void {}
+}
+
+/** Returns the name of a rule. A decision over several policies may put the policy before it, as in `policy/rule`. */
+export function ruleIn(label: string): string {
+  return label.slice(label.indexOf('/') + 1)
 }

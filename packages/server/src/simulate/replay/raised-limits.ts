@@ -11,20 +11,21 @@ const HIGHEST_POWER = 52
 const LOWEST_POWER = 20
 const STEP = 4
 
-/** Returns the rules of a policy that count as data, one for each rule. Their names are those of the policy. */
-export function ruleSpecsOf({ spec, rules }: Policy): RuleSpec[] {
-  const specs = (spec.rules ?? []).flatMap((rule) => (typeof rule === 'string' ? readNotation(rule).map(fromNotation) : [rule]))
-  const counting = specs.filter((each) => !('limit' in each) || each.limit > 0)
-  return counting.slice(0, rules.length).map((each, i) => ({ ...each, name: rules[i].name }))
+/** A rule of a policy as data, and in a few words: its notation, if it is written in notation. */
+export interface WrittenRule {
+  readonly name: string
+  readonly spec: RuleSpec
+  readonly words: string
 }
 
-/** Returns each rule of a policy in a few words: its notation, if it is written in notation. */
-export function ruleWordsOf({ spec }: Policy): string[] {
-  return (spec.rules ?? []).flatMap((rule) => {
-    if (typeof rule === 'string') return readNotation(rule).map(({ text }) => text)
+/** Returns the rules of a policy in their written order, with the names that the policy gives them. */
+export function writtenRules({ spec }: Policy): WrittenRule[] {
+  const rules = (spec.rules ?? []).flatMap((rule): Omit<WrittenRule, 'name'>[] => {
+    if (typeof rule === 'string') return readNotation(rule).map((parts) => ({ spec: fromNotation(parts), words: parts.text }))
     const { algorithm, ...options } = rule
-    return [factsOf(algorithm).inWords(options as never)]
+    return [{ spec: rule, words: factsOf(algorithm).inWords(options as never) }]
   })
+  return rules.map((rule, i) => ({ ...rule, name: rule.spec.name ?? `rule-${i + 1}` }))
 }
 
 /** Returns a rule with another limit: the most units that a fresh key can spend at once. The rate of a bucket stays. */
@@ -32,18 +33,21 @@ export function withLimit(rule: RuleSpec, limit: number): RuleSpec {
   return { ...rule, [limitOption(rule)]: limit }
 }
 
-/** Returns the policy with raised limits; undefined if no limit is high enough, or the policy can only be reserved or denies everything. */
+/**
+ * Returns the policy with raised limits; undefined if no limit is high enough, or if the policy denies everything or can only be
+ * reserved.
+ */
 export function raisedPolicy(policy: Policy): Policy | undefined {
-  if (policy.rules.some(({ isHeld }) => isHeld)) return undefined
-  if (policy.mode === 'deny' || policy.closedBy !== undefined) return undefined
+  const { mode } = policy
+  const denies = mode === 'deny' || policy.closedBy !== undefined
+  if (denies || policy.rules.some(({ isHeld }) => isHeld)) return undefined
   const rules: RuleSpec[] = []
-  for (const rule of ruleSpecsOf(policy)) {
-    const raised = raisedRule(policy, rule)
+  for (const { name, spec } of writtenRules(policy)) {
+    const raised = raisedRule(policy, { ...spec, name })
     if (raised === undefined) return undefined
     rules.push(raised)
   }
-  const mode = policy.mode === 'off' ? 'off' : 'enforce'
-  return readPolicy({ ...policy.spec, rules, mode }, policy.source)
+  return readPolicy({ ...policy.spec, rules, mode: mode === 'off' ? 'off' : 'enforce' }, policy.source)
 }
 
 function raisedRule({ spec }: Policy, rule: RuleSpec): RuleSpec | undefined {

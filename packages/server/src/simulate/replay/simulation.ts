@@ -1,18 +1,22 @@
 // Replays requests under proposed policies, and beside them under the ones in force, and counts the difference.
 // Invariant: memory is bounded by `maxClients`, `maxKeys` and the number of policies, whatever the log has.
 
+import type { RuleStatus } from 'sluice'
 import type { CheckResult } from '../../decide/decider.ts'
+import type { Policy } from '../../policies/policy.ts'
 import type { PolicyBook } from '../../policies/policy-book.ts'
 import { ClientTable, COLUMN, OTHERS } from '../counting/client-table.ts'
 import { PeakUsage } from '../counting/peak-usage.ts'
 import { PolicyCounts } from '../counting/rule-counts.ts'
 import { TimeSeries } from '../counting/time-series.ts'
 import type { LogEntry } from '../forms/entry-reader.ts'
-import { LogClock } from './log-clock.ts'
-import { raisedBook } from './policy-books.ts'
-import { PolicyReplay } from './policy-replay.ts'
+import type { LogClock } from './log-clock.ts'
+import { policiesOf, type RaisedBook, raisedBook } from './policy-books.ts'
+import { PolicyReplay, ruleIn } from './policy-replay.ts'
 
 export interface SimulationOptions {
+  /** The clock that follows the log. Both books expire their policies by it. */
+  readonly clock: LogClock
   readonly proposed: PolicyBook
   /** The policies to compare with. */
   readonly current?: PolicyBook | undefined
@@ -35,15 +39,17 @@ export const DEFAULT_MAX_KEYS = 1_000_000
 const SWEEP_EVERY = 65_536
 
 export class Simulation {
-  readonly clock = new LogClock()
+  readonly clock: LogClock
   readonly clients: ClientTable
   readonly series = new TimeSeries(Object.keys(COLUMN).length)
   readonly peaks: PeakUsage | undefined
   readonly policies = new Map<string, PolicyCounts>()
-  readonly proposed: PolicyBook
+  /** The proposed policies by name, including those that expire in the time of the log. */
+  readonly proposed: ReadonlyMap<string, Policy>
   readonly isCompared: boolean
-  /** Names of the policies for which smallest limits can be found. */
-  readonly raised: ReadonlySet<string>
+  readonly #book: PolicyBook
+  /** Names of the rules for which smallest limits can be found, by policy. */
+  readonly #raised: RaisedBook['rules']
   readonly #proposed: PolicyReplay
   readonly #current: PolicyReplay | undefined
   readonly #unlimited: PolicyReplay | undefined
@@ -53,17 +59,20 @@ export class Simulation {
   constructor(options: SimulationOptions) {
     const { proposed, current, maxClients = DEFAULT_MAX_CLIENTS, maxKeys = DEFAULT_MAX_KEYS } = options
     const { findsLimits = true, asPaths = false } = options
-    const { clock } = this
+    const { clock } = options
     const replay = (policies: PolicyBook): PolicyReplay => new PolicyReplay({ policies, clock, maxKeys, asPaths })
+    const policies = policiesOf(proposed)
+    const raised = findsLimits ? raisedBook(policies, clock) : undefined
+    this.clock = clock
     this.clients = new ClientTable(maxClients)
-    this.proposed = proposed
+    this.proposed = new Map(policies.map((policy) => [policy.name, policy]))
     this.isCompared = current !== undefined
+    this.#book = proposed
     this.#proposed = replay(proposed)
     this.#current = current && replay(current)
-    const { book, raised } = findsLimits ? raisedBook(proposed) : { book: undefined, raised: new Set<string>() }
-    this.raised = raised
-    this.#unlimited = book && replay(book)
-    this.peaks = book && new PeakUsage()
+    this.#unlimited = raised && replay(raised.book)
+    this.#raised = raised?.rules ?? new Map()
+    this.peaks = raised && new PeakUsage()
     this.#onDecision = options.onDecision
   }
 
@@ -90,27 +99,26 @@ export class Simulation {
     this.#count(index, place, COLUMN.requests)
     const result = this.#proposed.decide(entry)
     this.#onDecision?.(entry, result)
-    if (result === undefined) this.#policyCounts(this.proposed.find(entry.clientId, entry.route).name).undecided += 1
+    if (result === undefined) this.#policyCounts(this.#mostSpecific(entry)).undecided += 1
     else this.#countResult(result, index, place, entry.clientId)
     if (this.#current !== undefined) this.#compare(result, this.#current.decide(entry), index, place)
-    if (this.#unlimited !== undefined) {
-      const unlimited = this.#unlimited.decide(entry)
-      if (unlimited !== undefined && this.raised.has(unlimited.policy.name)) this.peaks?.note(unlimited, index)
-    }
+    if (this.#unlimited !== undefined) this.#notePeaks(entry, this.#unlimited.decide(entry), index)
   }
 
   close(): void {
     for (const replay of [this.#proposed, this.#current, this.#unlimited]) replay?.close()
   }
 
-  #countResult({ policy, decision, allowed, isShadowDenied }: CheckResult, index: number, place: number, clientId: string): void {
-    const counts = this.#policyCounts(policy.name)
+  #countResult({ allowed, isShadowDenied }: CheckResult, index: number, place: number, clientId: string): void {
+    const { policy, rule } = this.#proposed.spoken
+    const counts = this.#policyCounts(policy)
     counts.requests += 1
     if (allowed && !isShadowDenied) return
     const nowMs = this.clock.now()
-    counts.rule(decision.rule).deny(index, nowMs, isShadowDenied)
-    this.#count(index, place, isShadowDenied ? COLUMN.shadowDenied : COLUMN.denied)
-    if (!isShadowDenied) this.clients.noteDenial(index, clientId, nowMs)
+    const isShadow = allowed
+    counts.rule(rule).deny(index, nowMs, isShadow)
+    this.#count(index, place, isShadow ? COLUMN.shadowDenied : COLUMN.denied)
+    if (!isShadow) this.clients.noteDenial(index, clientId, nowMs)
   }
 
   /** A request that one of the two cannot decide is not compared. */
@@ -119,6 +127,29 @@ export class Simulation {
     if (!before.allowed) this.#count(index, place, COLUMN.deniedBefore)
     if (before.allowed === after.allowed) return
     this.#count(index, place, before.allowed ? COLUMN.newlyDenied : COLUMN.newlyAllowed)
+  }
+
+  /** `result` is the decision under raised limits. Its rules may be those of several policies. */
+  #notePeaks(entry: LogEntry, result: CheckResult | undefined, index: number): void {
+    if (result === undefined || this.peaks === undefined || !result.allowed) return
+    const { policy, decision } = result
+    const { rules } = decision
+    if (rules.length === 1) return this.#notePeak(policy.name, rules[0], index)
+    let mostSpecific: string | undefined
+    for (const rule of rules) {
+      const slash = rule.name.indexOf('/')
+      if (slash < 0) mostSpecific ??= this.#mostSpecific(entry)
+      this.#notePeak(slash < 0 ? (mostSpecific as string) : rule.name.slice(0, slash), rule, index)
+    }
+  }
+
+  #notePeak(policy: string, { name, limit, remaining }: RuleStatus, index: number): void {
+    const rule = ruleIn(name)
+    if (this.#raised.get(policy)?.has(rule)) this.peaks?.note(policy, rule, index, limit - remaining)
+  }
+
+  #mostSpecific({ clientId, route, attributes }: LogEntry): string {
+    return this.#book.find(clientId, route, attributes).name
   }
 
   #count(index: number, place: number, column: number): void {

@@ -6,6 +6,7 @@ import { roundsOf } from '../../../../../test/rounds.ts'
 import { seededRandom } from '../../../../sluice/src/testing/random.ts'
 import { SHARES } from '../counting/peak-usage.ts'
 import type { LogEntry } from '../forms/entry-reader.ts'
+import { LogClock } from './log-clock.ts'
 import { bookOf } from './policy-books.ts'
 import { withLimit } from './raised-limits.ts'
 import { Simulation } from './simulation.ts'
@@ -26,8 +27,9 @@ function randomEntries(seed: number): Entries {
 }
 
 function replayed(entries: Entries, rules: RuleSpec[], scope: 'route' | 'policy') {
-  const proposed = bookOf([{ name: 'default', rules, scope }])
-  const simulation = new Simulation({ proposed })
+  const clock = new LogClock()
+  const proposed = bookOf([{ name: 'default', rules, scope }], clock)
+  const simulation = new Simulation({ clock, proposed })
   for (const entry of entries) simulation.replay({ ...entry, attributes: undefined })
   simulation.close()
   return simulation
@@ -89,4 +91,27 @@ test('a policy that can only be reserved has no smallest limit, and its requests
   const simulation = replayed(entries, rules, 'policy')
   expect(simulation.policies.get('default')).toMatchObject({ requests: 0, undecided: 10 })
   expect(simulation.peaks?.smallestLimits('default', 'places')).toBeUndefined()
+})
+
+test('rules of policies that always apply are judged alone, and a counter that clients share has no smallest limit', () => {
+  const entries = randomEntries(seededRandom().seed)
+  const clock = new LogClock()
+  const shared: RuleSpec = { algorithm: 'fixed-window', limit: 5, window: '1h', per: [], name: 'shared' }
+  const own: RuleSpec = { algorithm: 'fixed-window', limit: 5, window: '1m', name: 'own' }
+  const proposed = bookOf(
+    [
+      { name: 'a', route: '/a', rules: [own], scope: 'policy' },
+      { name: 'all', applies: 'always', rules: [own, shared], scope: 'policy' },
+      { name: 'closed', client: 'client-0', mode: 'deny' },
+    ],
+    clock,
+  )
+  const simulation = new Simulation({ clock, proposed })
+  for (const entry of entries) simulation.replay({ ...entry, attributes: undefined })
+  const { peaks } = simulation
+  const open = entries.filter(({ clientId }) => clientId !== 'client-0')
+  expect(peaks?.smallestLimits('all', 'own')).toEqual(replayed(open, [own], 'policy').peaks?.smallestLimits('default', 'own'))
+  expect(peaks?.smallestLimits('all', 'shared')).toBeUndefined()
+  expect(peaks?.smallestLimits('closed', 'deny')).toBeUndefined()
+  expect(simulation.policies.get('closed')?.rule('deny').denied).toBe(entries.length - open.length)
 })

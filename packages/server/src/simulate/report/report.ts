@@ -3,7 +3,7 @@
 import { COLUMN, type Column } from '../counting/client-table.ts'
 import type { SmallestLimits } from '../counting/peak-usage.ts'
 import type { LineCounts } from '../reading/read-logs.ts'
-import { ruleWordsOf } from '../replay/raised-limits.ts'
+import { writtenRules } from '../replay/raised-limits.ts'
 import type { Simulation } from '../replay/simulation.ts'
 
 export interface ReportedRule {
@@ -24,6 +24,7 @@ export interface ReportedRule {
 export interface ReportedPolicy {
   readonly name: string
   readonly mode: string
+  /** Requests for which the policy spoke: it denied them, or of all policies that apply it had the fewest units left. */
   readonly requests: number
   readonly undecided: number
   readonly rules: readonly ReportedRule[]
@@ -147,11 +148,13 @@ function reportedPolicies({ policies, proposed, peaks }: Simulation): ReportedPo
   const reported = [...policies.values()].flatMap((counts) => {
     const policy = proposed.get(counts.name)
     if (policy === undefined) return []
-    const words = ruleWordsOf(policy)
-    const rules = policy.rules.map(({ name, limit }, i) => {
+    const words = new Map(writtenRules(policy).map((rule) => [rule.name, rule.words]))
+    const limits = new Map(policy.rules.map(({ name, limit }) => [name, limit]))
+    // A policy that denies everything denies by a rule that does not count.
+    const rules = [...new Set([...limits.keys(), ...counts.rules.keys()])].map((name) => {
       const rule = counts.rule(name)
       return {
-        ...{ name, words: words[i], limit },
+        ...{ name, words: words.get(name) ?? name, limit: limits.get(name) ?? 0 },
         ...{ denied: rule.denied, shadow_denied: rule.shadowDenied, clients: rule.clients.size },
         ...{ first_denied: timeText(rule.firstMs), last_denied: timeText(rule.lastMs) },
         smallest_limits: peaks?.smallestLimits(counts.name, name) ?? null,
