@@ -105,7 +105,7 @@ class Choices {
   }
 }
 
-/** What a caller learns from a status. If nothing is used, the model knows the end of a window that has not begun here. */
+/** The part of a status that a caller learns. If nothing is used, the model knows the end of a window that has not begun here. */
 function learned({ code, limit, remaining, untilReset }: ModelStatus): object {
   if (limit === undefined) return { code: CODES[code], limit: null }
   const isUsed = remaining < limit.requests
