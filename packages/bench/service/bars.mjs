@@ -2,6 +2,7 @@
 
 import { atLeast } from '../report/bars.mjs'
 import * as batch from './tasks/batch.mjs'
+import * as rls from './tasks/rls.mjs'
 import * as single from './tasks/single.mjs'
 
 /** @import { Bar } from '../report/bars.mjs' */
@@ -20,8 +21,10 @@ export function serviceBars(_plan, results) {
     [single.name, single.GROUP, 'bare http', decisions],
   )
   const toSingle = results.medianRatio([batch.name, batch.GROUP, '1000', decisions], [batch.name, batch.GROUP, '1', decisions])
+  const toEmpty = results.medianRatio([rls.name, rls.GROUP, 'service', decisions], [rls.name, rls.GROUP, 'empty gRPC', decisions])
   return [
     atLeast(1.5, toFloor, { work: 'POST /v1/check, memory', unit: '×', of: ' a bare node:http server' }),
     atLeast(10, toSingle, { work: 'batches of 1,000, memory', unit: '×', of: ' single checks, in decisions a second' }),
+    atLeast(0.8, toEmpty, { work: 'Envoy RLS, memory', unit: '×', of: ' an empty gRPC service' }),
   ]
 }

@@ -12,7 +12,7 @@ import { startRedis } from '../../../test/servers/redis-server.mjs'
 /** @import { Readable } from 'node:stream' */
 /** @import { Contestant } from '../rounds/contestants.mjs' */
 
-/** @typedef {'bare http' | 'service' | 'service through node:http' | 'service on Redis'} Kind */
+/** @typedef {'bare http' | 'empty gRPC' | 'service' | 'service through node:http' | 'service on Redis'} Kind */
 
 /** @type {(Contestant & { name: Kind })[]} */
 export const CONTESTANTS = [
@@ -27,9 +27,12 @@ export const CONTESTANTS = [
   { name: 'service on Redis', role: 'aside', packageName: 'sluice-server', call: 'POST /v1/check, Redis' },
 ]
 
+/** Programs of servers other than the service. @type {Partial<Record<Kind, string>>} */
+const FILES = { 'bare http': 'servers/bare-http.mjs', 'empty gRPC': 'servers/empty-grpc.mjs' }
+
 /**
- * `cpuMicros` is the CPU time of the server's process so far.
- * @typedef {{ port: number, key: string, cpuMicros(): Promise<number>, stop(): Promise<void> }} Server
+ * `rlsPort` is that of gRPC. `cpuMicros` is the CPU time of the server's process so far.
+ * @typedef {{ port: number, rlsPort: number, key: string, cpuMicros(): Promise<number>, stop(): Promise<void> }} Server
  */
 
 /**
@@ -39,7 +42,7 @@ export const CONTESTANTS = [
 export async function startServer(kind) {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
   const redis = kind === 'service on Redis' ? await startRedis() : undefined
-  const file = kind === 'bare http' ? 'servers/bare-http.mjs' : 'servers/service.mjs'
+  const file = FILES[kind] ?? 'servers/service.mjs'
   const store = redis === undefined ? 'memory:' : `redis://127.0.0.1:${redis.port}`
   const fastChecks = String(kind !== 'service through node:http')
   const child = spawn(process.execPath, [fileURLToPath(new URL(file, import.meta.url)), folder, store, fastChecks], {
@@ -48,7 +51,7 @@ export async function startServer(kind) {
   const lines = createInterface({ input: /** @type {Readable} */ (child.stdout) })
   const [line] = await Promise.race([once(lines, 'line'), once(child, 'exit')])
   if (typeof line !== 'string') throw new Error(`${kind} did not start`)
-  const { port, key } = JSON.parse(line)
+  const { port, rlsPort, key } = JSON.parse(line)
   const cpuMicros = async () => {
     const reported = once(child, 'message')
     child.send('cpu')
@@ -62,5 +65,5 @@ export async function startServer(kind) {
     await redis?.stop()
     rmSync(folder, { recursive: true, force: true })
   }
-  return { port, key, cpuMicros, stop }
+  return { port, rlsPort, key, cpuMicros, stop }
 }

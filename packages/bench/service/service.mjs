@@ -1,10 +1,11 @@
 // The service bench: `POST /v1/check` over real sockets beside a bare node:http server that parses the same JSON and sends
-// the same bytes, batches, and the service on Redis. One file in tasks/ is one table.
+// the same bytes, batches, the service on Redis, and its other doors. One file in tasks/ is one table.
 
 import { runBench } from '../rounds/run-bench.mjs'
 import { serviceBars } from './bars.mjs'
 import { CONTESTANTS } from './servers.mjs'
 import * as batch from './tasks/batch.mjs'
+import * as rls from './tasks/rls.mjs'
 import * as single from './tasks/single.mjs'
 
 /** @import { Options } from '../rounds/run-bench.mjs' */
@@ -16,7 +17,7 @@ import * as single from './tasks/single.mjs'
  * @typedef {{ contestants: Contestant[], timing: Timing }} Plan
  */
 
-const TASKS = [single, batch]
+const TASKS = [single, batch, rls]
 
 /** @param {Options} options */
 export async function run(options) {

@@ -6,7 +6,7 @@ import { openStorage } from './backends/storage.ts'
 import { isLocal, showListen } from './config/addresses.ts'
 import type { Config } from './config/config.ts'
 import type { ConfigFile } from './config/config-file.ts'
-import { listenAddresses } from './config/options.ts'
+import { isAuthenticated, listenAddresses } from './config/options.ts'
 import { readTlsFiles } from './config/tls-files.ts'
 import { type FileEvent, WatchedFile } from './config/watched-file.ts'
 import { Decider } from './decide/decider.ts'
@@ -214,8 +214,8 @@ function giveUp(signal: AbortSignal | undefined, begun: Promise<void>): void {
 }
 
 function refusePublic(config: Config): void {
-  if (config.keysRequired || config.insecureAllowUnauthenticated) return
-  const reachable = listenAddresses(config).find(([, address]) => !isLocal(address))
+  if (config.insecureAllowUnauthenticated) return
+  const reachable = listenAddresses(config).find(([name, address]) => !isLocal(address) && !isAuthenticated(name, config))
   if (reachable === undefined) return
   throw new ServerError('ERR_CONFIG', `others can reach ${showListen(reachable[1])}, and no API key is required`)
 }

@@ -9,6 +9,7 @@ const POLICIES = 100
 const [folder, store, fastChecks] = process.argv.slice(2)
 const flags = {
   listen: '127.0.0.1:0',
+  rls: '127.0.0.1:0',
   dataFolder: folder,
   store,
   fastChecks,
@@ -18,7 +19,7 @@ const flags = {
 }
 const { config } = await loadConfig({ flags })
 let key = ''
-const { address } = await serve({ config, onFirstKey: (secret) => (key = secret) })
+const { address, addresses } = await serve({ config, onFirstKey: (secret) => (key = secret) })
 const headers = { 'api-key': key, 'content-type': 'application/json' }
 const rules = { algorithm: 'fixed-window', limit: 1_000_000_000, window: '1h', anchor: 'clock' }
 /**
@@ -31,4 +32,6 @@ async function putPolicy(name, policy) {
 }
 await putPolicy('default', { rules })
 for (let i = 0; i < POLICIES; i++) await putPolicy(`client-${i}`, { client: `client-${i}-*`, route: '/v1/orders', rules })
-console.log(JSON.stringify({ port: Number(new URL(address).port), key }))
+const portOf = (/** @type {string} */ url) => Number(new URL(url).port)
+const rlsPort = portOf(addresses.find((url) => url.startsWith('grpc:')) ?? '')
+console.log(JSON.stringify({ port: portOf(address), rlsPort, key }))

@@ -5,6 +5,9 @@ import { text } from 'node:stream/consumers'
 import type { ListedPolicy, PolicySpec } from 'sluice-client/node'
 import { parse, stringify } from 'yaml'
 import { parseConfigFile } from '../config/config-file.ts'
+import type { Problem } from '../errors.ts'
+import { type EnvoyFile, readEnvoyFile } from '../policies/envoy/envoy-file.ts'
+import { policiesOf } from '../policies/envoy/envoy-policies.ts'
 import { UsageError } from './exit-codes.ts'
 import { print, type Terminal } from './terminal.ts'
 
@@ -14,6 +17,31 @@ export async function readPolicyFile(path: string, terminal: Terminal): Promise<
   const { policies } = parseConfigFile(path, await textOf(path, terminal), tell)
   if (policies.length === 0) throw new UsageError(`${path} has no policies: write them in a list called policies`)
   return policies.map(({ spec }) => spec)
+}
+
+/** Forms of files of other programs. */
+export const IMPORT_FORMATS = ['envoy'] as const
+
+export type ImportFormat = (typeof IMPORT_FORMATS)[number]
+
+export interface Import {
+  readonly specs: readonly PolicySpec[]
+  /** Settings of the files that have no effect here, or another one. */
+  readonly differences: readonly Problem[]
+}
+
+/** Reads all policies of several files. Throws with all problems. */
+export async function readImport(paths: readonly string[], from: ImportFormat | undefined, terminal: Terminal): Promise<Import> {
+  if (from === 'envoy') {
+    const files: EnvoyFile[] = []
+    for (const path of paths) files.push(readEnvoyFile(path, await textOf(path, terminal)))
+    const { specs, differences } = policiesOf(files)
+    if (specs.length === 0) throw new UsageError(`${paths.join(', ')} has no limits`)
+    return { specs, differences }
+  }
+  const specs: PolicySpec[] = []
+  for (const path of paths) specs.push(...(await readPolicyFile(path, terminal)))
+  return { specs, differences: [] }
 }
 
 /** Reads one policy from a file without validation. The service validates it. */
@@ -30,7 +58,10 @@ export async function readSpecFile(path: string, terminal: Terminal): Promise<Pa
 }
 
 export function writePolicies(policies: readonly ListedPolicy[]): string {
-  const specs = policies.map(specOf)
+  return writeSpecs(policies.map(specOf))
+}
+
+export function writeSpecs(specs: readonly PolicySpec[]): string {
   // Double quotes, because in them YAML escapes control characters that could affect a terminal.
   return stringify({ policies: specs }, { defaultStringType: 'PLAIN', defaultKeyType: 'PLAIN', singleQuote: false, lineWidth: 0 })
 }

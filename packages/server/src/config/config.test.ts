@@ -45,6 +45,10 @@ describe('a value', () => {
       trustedProxies: [],
       drainDelay: 250,
       fastChecks: true,
+      rls: undefined,
+      rlsClientCa: undefined,
+      rlsAllOrNothing: false,
+      rlsConnectionAge: 86_400_000,
     })
     expect(new Set(Object.values(written).map(({ origin }) => origin))).toEqual(new Set(['default']))
     expect(file).toBeUndefined()
@@ -84,6 +88,10 @@ describe('a value', () => {
       trustedProxies: ['10.0.0.0/8', '::1'],
       drainDelay: '5s',
       fastChecks: false,
+      rls: '127.0.0.1:8081',
+      rlsClientCa: 'ca.pem',
+      rlsAllOrNothing: true,
+      rlsConnectionAge: '1h',
     }
     expect(Object.keys(written)).toEqual(OPTION_NAMES)
     const text = Object.entries(written).map(([name, value]) => [name, String(value)])

@@ -10,6 +10,7 @@ import {
   CONFIG_FLAG,
   type Config,
   flagOf,
+  isAuthenticated,
   listenAddresses,
   OPTION_NAMES,
   OPTIONS,
@@ -136,15 +137,19 @@ function longSockets(config: Config): Problem[] {
 
 /** Finds options that contradict each other. */
 function contradictions(config: Config): Problem[] {
-  const { keysRequired, insecureAllowUnauthenticated, tlsCert, tlsKey } = config
+  const { insecureAllowUnauthenticated, tlsCert, tlsKey, rls, rlsClientCa } = config
   const addresses = listenAddresses(config)
   const problems: Problem[] = []
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     const [given, missing] = tlsCert === undefined ? ['tlsKey', 'tlsCert'] : ['tlsCert', 'tlsKey']
     problems.push({ at: missing, message: `${given} is given without ${missing}: TLS needs both` })
   }
+  if (rlsClientCa !== undefined && (rls === undefined || tlsCert === undefined)) {
+    const missing = rls === undefined ? 'rls' : 'tlsCert'
+    problems.push({ at: 'rlsClientCa', message: `rlsClientCa is given without ${missing}: client certificates need it` })
+  }
   for (const [at, address] of addresses) {
-    if (isLocal(address) || keysRequired || insecureAllowUnauthenticated) continue
+    if (isLocal(address) || isAuthenticated(at, config) || insecureAllowUnauthenticated) continue
     const message = `${at} is ${showListen(address)}, which others can reach, and no API key is required: set keysRequired, listen on 127.0.0.1, or set insecureAllowUnauthenticated if you accept that`
     problems.push({ at, message })
   }

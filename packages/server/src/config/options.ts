@@ -2,7 +2,7 @@
 
 import Type, { type TSchema } from 'typebox'
 import { isNetwork, LISTEN_FORM, type ListenAddress, PROXY_FORM, readListen } from './addresses.ts'
-import { DELAY_FORM, readDelay } from './delay.ts'
+import { AGE_FORM, DELAY_FORM, readAge, readDelay } from './delay.ts'
 import { hidePasswords, readStore, STORE_FORM, type StoreAddress } from './store-address.ts'
 
 /** The configuration of the service. */
@@ -27,6 +27,11 @@ export interface Config {
   /** In milliseconds. */
   readonly drainDelay: number
   readonly fastChecks: boolean
+  readonly rls: ListenAddress | undefined
+  readonly rlsClientCa: string | undefined
+  readonly rlsAllOrNothing: boolean
+  /** In milliseconds. */
+  readonly rlsConnectionAge: number
 }
 
 export type OptionName = keyof Config
@@ -169,6 +174,31 @@ export const OPTIONS: Readonly<Record<OptionName, Option>> = {
     schema: Type.Boolean(),
     default: true,
   },
+  rls: {
+    about: "An address for Envoy's rate limit service (RLS v3, gRPC). By default there is none.",
+    value: 'address',
+    schema: listen,
+    read: readListen,
+  },
+  rlsClientCa: {
+    about:
+      'Certificates of the authorities that sign the certificates of RLS clients, in PEM. Clients then need one, and no API key.',
+    value: 'file',
+    schema: path('the path of a file'),
+  },
+  rlsAllOrNothing: {
+    about: 'Charge no descriptor of an RLS request if one of them is over its limit. By default each is charged by itself.',
+    value: 'boolean',
+    schema: Type.Boolean(),
+    default: false,
+  },
+  rlsConnectionAge: {
+    about: 'Time after which an RLS connection is asked to reconnect, so that load spreads over new instances.',
+    value: 'duration',
+    schema: Type.String({ title: AGE_FORM }),
+    default: '24h',
+    read: readAge,
+  },
 }
 
 export const OPTION_NAMES = Object.keys(OPTIONS) as readonly OptionName[]
@@ -178,6 +208,11 @@ export function listenAddresses(config: Config): readonly (readonly [OptionName,
   const names = OPTION_NAMES.filter((name) => OPTIONS[name].read === readListen)
   const entries = names.map((name) => [name, config[name] as ListenAddress | undefined] as const)
   return entries.filter((entry): entry is readonly [OptionName, ListenAddress] => entry[1] !== undefined)
+}
+
+/** True if whoever reaches the address of the option must authenticate: by an API key, or by a client certificate. */
+export function isAuthenticated(name: OptionName, { keysRequired, rlsClientCa }: Config): boolean {
+  return keysRequired || (name === 'rls' && rlsClientCa !== undefined)
 }
 
 /** Converts `dataFolder` to `--data-folder`. */

@@ -1,13 +1,14 @@
 // Reads and changes the counters of a request, under all policies that apply to it.
 
 import type { Decision, RuleStatus } from 'sluice'
+import type { Responder } from 'sluice/http'
 import type { Policy } from '../policies/policy.ts'
 import type { PolicyBook } from '../policies/policy-book.ts'
 import type { RequestFacts } from '../policies/request-facts.ts'
-import { freeDecision } from './blocks.ts'
+import { blockResponder, freeDecision } from './blocks.ts'
 import type { CheckRequest } from './check-request.ts'
 import { isOfClient, type JointLimiter } from './joint-limiter.ts'
-import type { LayeredChecks } from './layered-checks.ts'
+import { areKnown, type LayeredChecks } from './layered-checks.ts'
 import { speaking } from './policy-decisions.ts'
 import type { PolicySet, PolicySets } from './policy-sets.ts'
 
@@ -16,12 +17,18 @@ export interface RuleUsage extends RuleStatus {
   readonly policy: Policy
 }
 
-export interface Usage {
+/** The decision that a check would get. */
+export interface Look {
   /** The policy that speaks. */
   readonly policy: Policy
   readonly decision: Decision
-  /** The decision that a check would get now, after the modes of the policies. */
+  /** The decision for the caller, after the modes of the policies. */
   readonly allowed: boolean
+  /** Writes the headers for the decision. */
+  readonly responder: Responder
+}
+
+export interface Usage extends Look {
   /** The rules of all policies that apply, whatever their mode. */
   readonly rules: readonly RuleUsage[]
 }
@@ -49,20 +56,41 @@ export class Counters {
   /** Returns the decision that a check would get now. Spends nothing. */
   async usage(request: CheckRequest): Promise<Usage> {
     const set = this.#setFor(request)
-    const { block, enforced, primary, counting } = set
+    const { counting } = set
     const rules = counting === undefined ? [] : await rulesOf(counting, request)
-    if (block !== undefined) return { policy: block, decision: this.#options.layered.blockOf(block), allowed: false, rules }
-    if (enforced !== undefined) {
-      const decision = await peek(enforced, request)
-      return { policy: enforced.policyOf(decision.rule), decision, allowed: decision.allowed, rules }
+    return { ...(await this.#look(set, request)), rules }
+  }
+
+  /**
+   * Gives `refunded` units back, and returns the decision that a check would get then, without the built-in policy. Returns undefined if
+   * nobody wrote a policy that applies. Synchronous on a store that answers at once. Otherwise both calls are sent in one turn, and calls
+   * on one key keep their order.
+   */
+  lookWritten(request: CheckRequest, refunded: number): Look | undefined | Promise<Look> {
+    const set = this.#writtenSetFor(request)
+    if (set === undefined) return undefined
+    const { charged } = set
+    const refund = refunded === 0 ? undefined : charged?.limiter.refund(charged.subjectOf(request), refunded)
+    const look = this.#look(set, request)
+    return refund instanceof Promise ? Promise.all([look, refund]).then(([seen]) => seen) : look
+  }
+
+  #look(set: PolicySet, request: CheckRequest): Look | Promise<Look> {
+    const { block, enforced, shadows } = set
+    const { layered } = this.#options
+    if (block !== undefined) {
+      return { policy: block, decision: layered.blockOf(block), allowed: false, responder: blockResponder(block) }
     }
-    const shadows = await Promise.all(
-      set.shadows.map(async ({ policy, joint }) => {
-        return { policy, decision: joint === undefined ? this.#options.layered.blockOf(policy) : await peek(joint, request) }
-      }),
-    )
-    const { policy, decision } = speaking(shadows) ?? { policy: primary, decision: freeDecision(primary) }
-    return { policy, decision, allowed: true, rules }
+    if (enforced !== undefined) {
+      const { responder } = enforced
+      const seen = (decision: Decision): Look => {
+        return { policy: enforced.policyOf(decision.rule), decision, allowed: decision.allowed, responder }
+      }
+      const decision = peek(enforced, request)
+      return decision instanceof Promise ? decision.then(seen) : seen(decision)
+    }
+    const decisions = shadows.map(({ policy, joint }) => (joint === undefined ? layered.blockOf(policy) : peek(joint, request)))
+    return areKnown(decisions) ? lookOfShadows(set, decisions) : Promise.all(decisions).then((known) => lookOfShadows(set, known))
   }
 
   /** Resets the counters that the client shares with no other client. */
@@ -93,13 +121,29 @@ export class Counters {
     return { policy: counting.policyOf(changed), used: now, rule: changed }
   }
 
+  /** Without the built-in policy. */
+  #writtenSetFor(request: RequestFacts): PolicySet | undefined {
+    const set = this.#setFor(request)
+    if (set.primary.source !== 'built-in') return set
+    const [, primary, ...layers] = set.policies
+    return primary && this.#options.sets.setFor(primary, layers)
+  }
+
   #setFor({ clientId, route, attributes }: RequestFacts): PolicySet {
     const { policies, sets } = this.#options
     return sets.setFor(policies.find(clientId, route, attributes), policies.layersFor(clientId, route, attributes))
   }
 }
 
-async function peek(joint: JointLimiter, request: CheckRequest): Promise<Decision> {
+/** `decisions` are those of the policies in shadow mode, in their order. */
+function lookOfShadows({ shadows, primary }: PolicySet, decisions: readonly Decision[]): Look {
+  const decided = shadows.map(({ policy }, i) => ({ policy, decision: decisions[i] }))
+  const { policy, decision } = speaking(decided) ?? { policy: primary, decision: freeDecision(primary) }
+  const joint = shadows.find((shadow) => shadow.policy === policy)?.joint
+  return { policy, decision, allowed: true, responder: joint?.responder ?? blockResponder(policy) }
+}
+
+function peek(joint: JointLimiter, request: CheckRequest): Decision | Promise<Decision> {
   return joint.limiter.peek(joint.subjectOf(request), { cost: request.cost })
 }
 

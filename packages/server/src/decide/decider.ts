@@ -10,7 +10,7 @@ import { isUncounted } from '../stats/uncounted.ts'
 import type { CheckRequest } from './check-request.ts'
 import { type CheckResult, reasonFor } from './check-result.ts'
 import { countedKey } from './counted-key.ts'
-import { type Counted, Counters, type Usage } from './counters.ts'
+import { type Counted, Counters, type Look, type Usage } from './counters.ts'
 import { LayeredChecks } from './layered-checks.ts'
 import { LimiterMaker } from './limiter-maker.ts'
 import { needsReserve } from './needs-reserve.ts'
@@ -97,6 +97,35 @@ export class Decider {
     return this.#decide(policy, check, startMs)
   }
 
+  /** Like `check`, without the built-in policy. Returns undefined if nobody wrote a policy that applies. */
+  checkWritten(request: CheckRequest, startMs = performance.now()): CheckResult | undefined | Promise<CheckResult> {
+    const { clientId, route, attributes } = request
+    const policy = this.#policies.find(clientId, route, attributes)
+    if (policy.source !== 'built-in') return this.#decide(policy, request, startMs)
+    const [primary, ...layers] = this.#policies.layersFor(clientId, route, attributes)
+    return primary && this.#layered.check(this.#sets.setFor(primary, layers), request, startMs)
+  }
+
+  /** Like `check`, under nothing but a plain policy that comes with the request and is not in the book. */
+  checkUnder(policy: Policy, request: CheckRequest, startMs = performance.now()): CheckResult | Promise<CheckResult> {
+    return this.#decideAlone(policy, request, startMs)
+  }
+
+  /** Gives `refunded` units back, and returns the decision that a check would get then. Otherwise like `checkWritten`. */
+  lookWritten(request: CheckRequest, refunded: number): Look | undefined | Promise<Look> {
+    return this.#counters.lookWritten(request, refunded)
+  }
+
+  /** Like `lookWritten`, under nothing but a plain policy that is not in the book. */
+  lookUnder(policy: Policy, { clientId, route, cost }: CheckRequest, refunded: number): Look | Promise<Look> {
+    const { limiter, responder } = this.#limiters.limiterFor(policy)
+    const key = countedKey(policy, clientId, route)
+    const seen = (decision: Decision): Look => ({ policy, decision, allowed: decision.allowed, responder })
+    const refund = refunded === 0 ? undefined : limiter.refund(key, refunded)
+    const decision = limiter.peek(key, { cost })
+    return decision instanceof Promise ? Promise.all([decision, refund]).then(([known]) => seen(known)) : seen(decision)
+  }
+
   /** Returns the decision that a check would get now. Spends nothing. */
   usage(request: CheckRequest): Promise<Usage> {
     return this.#counters.usage(request)
@@ -124,9 +153,14 @@ export class Decider {
 
   /** `policy` is the most specific policy. */
   #decide(policy: Policy, check: CheckedRequest, startMs: number): CheckResult | Promise<CheckResult> {
-    const { clientId, route, countedRoute = route, attributes, cost } = check
+    const { clientId, route, attributes } = check
     const layers = this.#policies.layersFor(clientId, route, attributes)
     if (layers.length > 0 || !policy.isPlain) return this.#layered.check(this.#sets.setFor(policy, layers), check, startMs)
+    return this.#decideAlone(policy, check, startMs)
+  }
+
+  #decideAlone(policy: Policy, check: CheckedRequest, startMs: number): CheckResult | Promise<CheckResult> {
+    const { clientId, route, countedRoute = route, cost } = check
     const entry = this.#limiters.limiterFor(policy)
     if (policy.mode === 'off') return this.#resultOf(entry, check, entry.free, startMs)
     if (entry.needsReserve) throw needsReserve(policy)

@@ -169,6 +169,7 @@ function hit(joint: JointLimiter, check: CheckedRequest): Decision | Promise<Dec
   return joint.limiter.hit(joint.subjectOf(check), { cost: check.cost })
 }
 
-function areKnown<T>(answers: readonly (T | Promise<T>)[]): answers is readonly T[] {
+/** True if none of the answers is a promise. */
+export function areKnown<T>(answers: readonly (T | Promise<T>)[]): answers is readonly T[] {
   return !answers.some((answer) => answer instanceof Promise)
 }

@@ -7,6 +7,7 @@ import type { Logger } from '../log/logger.ts'
 import { closeDoors, type Door, type DoorOptions, type OpenDoors } from './door.ts'
 import { openHttp } from './http/listeners.ts'
 import { openResp } from './resp/open-resp.ts'
+import { openRls } from './rls/open-rls.ts'
 
 /** The doors by protocol, in the order of opening. */
 export interface OpenedDoors {
@@ -16,7 +17,7 @@ export interface OpenedDoors {
 }
 
 /** Protocols besides HTTP. Each is off unless it has an address. */
-const OTHERS: readonly OpenDoors[] = [openResp]
+const OTHERS: readonly OpenDoors[] = [openResp, openRls]
 
 /** If one door fails, none stays open. */
 export async function openDoors(options: DoorOptions): Promise<OpenedDoors> {

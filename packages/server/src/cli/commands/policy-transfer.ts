@@ -1,9 +1,9 @@
 // sluice policies import, sluice policies export: files in the form of the configuration file.
 
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { type Client, ClientError, type ListedPolicy, type PolicySpec } from 'sluice-client/node'
 import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
-import { readPolicyFile, specOf, writePolicies } from '../policy-files.ts'
+import { IMPORT_FORMATS, type ImportFormat, readImport, specOf, writePolicies, writeSpecs } from '../policy-files.ts'
 import { ProgressBar } from '../progress-bar.ts'
 import { countOf } from '../table.ts'
 import { print, printJson, type Terminal } from '../terminal.ts'
@@ -14,23 +14,39 @@ const PAGE = 1000
 /** Concurrent requests of an import. */
 const AT_ONCE = 8
 
+interface ImportOptions extends ConnectionOptions {
+  readonly from?: ImportFormat
+  readonly dryRun?: boolean
+}
+
 export function importCommand(terminal: Terminal): Command {
   const command = new Command('import')
-    .summary('add or change all policies of a file')
+    .summary('add or change all policies of files')
     .description(
-      'Adds or changes all policies of a file, YAML or JSON, in the form of the configuration file. Other policies are not changed. The whole file is validated before the first policy is sent.',
+      'Adds or changes all policies of files, YAML or JSON, in the form of the configuration file. Other policies are not changed. All files are validated before the first policy is sent.',
     )
-    .argument('<file>', 'the file; - for standard input')
+    .argument('<files...>', 'the files; - for standard input')
+    .addOption(
+      new Option('--from <format>', "the files are those of another program: envoy, for Envoy's rate limit service").choices([
+        ...IMPORT_FORMATS,
+      ]),
+    )
+    .option('--dry-run', 'print the policies in the form of the configuration file, and change nothing')
     .addHelpText(
       'after',
-      '\nExamples:\n  $ sluice policies import policies.yaml\n  $ sluice policies export | sluice policies import - --url https://other.example',
+      '\nExamples:\n  $ sluice policies import policies.yaml\n  $ sluice policies export | sluice policies import - --url https://other.example\n  $ sluice policies import --from envoy --dry-run config/*.yaml > policies.yaml',
     )
   asksService(command, terminal.env)
-  return command.action(async (file: string, options: ConnectionOptions) => {
-    const specs = await readPolicyFile(file, terminal)
+  return command.action(async (files: readonly string[], options: ImportOptions) => {
+    const { specs, differences } = await readImport(files, options.from, terminal)
+    for (const { message } of differences) print(terminal.stderr, message)
+    if (options.dryRun) {
+      terminal.stdout.write(options.json ? `${JSON.stringify({ policies: specs, differences })}\n` : writeSpecs(specs))
+      return
+    }
     const progress = new ProgressBar(terminal, 'policies', specs.length)
     const done = await withClient(options, terminal, (client) => putAll(client, specs, progress)).finally(() => progress.end())
-    if (options.json) printJson(terminal.stdout, { imported: done })
+    if (options.json) printJson(terminal.stdout, { imported: done, ...(differences.length > 0 && { differences }) })
     else print(terminal.stdout, `${countOf(done, 'policy', 'policies')} imported`)
   })
 }

@@ -10,6 +10,7 @@ import { ServerError, type ServerErrorCode } from '../../errors.ts'
 import { show } from '../../input/near-word.ts'
 import { ANYBODY, isValid } from '../../keys/api-key.ts'
 import { TOO_MANY_FAILURES } from '../../keys/failed-keys.ts'
+import { keyIn } from '../../keys/key-fields.ts'
 import { type ApiKey, mayUse, type Scope } from '../../keys/key-ring.ts'
 import type { Service } from '../../service.ts'
 import { isFromOtherSite } from './pages/same-origin.ts'
@@ -182,9 +183,4 @@ function isLocalHost(host: string): boolean {
 
 function presentedKey(request: IncomingMessage): string | undefined {
   return keyIn(requestHeader(request, 'api-key'), requestHeader(request, 'authorization'))
-}
-
-function keyIn(apiKey: string | undefined, authorization: string | undefined): string | undefined {
-  if (apiKey !== undefined && apiKey !== '') return apiKey
-  return authorization?.slice(0, 7).toLowerCase() === 'bearer ' ? authorization.slice(7).trim() : undefined
 }

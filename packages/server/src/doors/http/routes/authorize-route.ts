@@ -9,11 +9,11 @@ import { ClientId, Cost, Failure, Route, strict } from '../../../contract/schema
 import type { CheckResult } from '../../../decide/decider.ts'
 import { ServerError } from '../../../errors.ts'
 import { isUncounted } from '../../../stats/uncounted.ts'
+import { rateLimitHeaders } from '../../rate-limit-headers.ts'
+import { shortClientId } from '../../short-client-id.ts'
 import { forwardedRoute, type RoutePrefix } from '../plumbing/forwarded-request.ts'
 import { headerText } from '../plumbing/header-text.ts'
-import { rateLimitHeaders } from '../plumbing/rate-limit-headers.ts'
 import { type App, type Content, content, described, type RouteContext } from '../plumbing/route-options.ts'
-import { shortClientId } from '../plumbing/short-client-id.ts'
 
 const FOLD = PATH_FOLDS.join('|')
 

@@ -8,10 +8,10 @@ import { Answer, Batch, BatchAnswer, Check, ClientId, envelope, Route, strict } 
 import type { CheckRequest } from '../../../decide/check-request.ts'
 import type { CheckResult } from '../../../decide/decider.ts'
 import { messageOf, ServerError } from '../../../errors.ts'
+import { rateLimitHeaders } from '../../rate-limit-headers.ts'
 import { answerData, batchAnswer, checkAnswer } from '../plumbing/check-answer.ts'
 import { JSON_TYPE } from '../plumbing/envelope.ts'
 import { headerClientId } from '../plumbing/header-text.ts'
-import { rateLimitHeaders } from '../plumbing/rate-limit-headers.ts'
 import { type App, described, type RouteContext } from '../plumbing/route-options.ts'
 
 export function checkRoutes(app: App, { service, authentication }: RouteContext): void {

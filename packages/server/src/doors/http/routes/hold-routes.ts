@@ -7,9 +7,9 @@ import { LIMITS } from '../../../contract/limits.ts'
 import { envelope } from '../../../contract/schemas.ts'
 import { ServerError } from '../../../errors.ts'
 import { HoldTokens } from '../../hold-token.ts'
+import { rateLimitHeaders } from '../../rate-limit-headers.ts'
 import { reserveAnswer } from '../plumbing/check-answer.ts'
 import { JSON_TYPE, success } from '../plumbing/envelope.ts'
-import { rateLimitHeaders } from '../plumbing/rate-limit-headers.ts'
 import { type App, described, type RouteContext } from '../plumbing/route-options.ts'
 
 const failures = [400, 409, 413, 415, 503]

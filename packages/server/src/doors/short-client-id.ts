@@ -2,7 +2,7 @@
 // Invariant: two different values give two different ids, up to collisions of SHA-256.
 
 import { createHash } from 'node:crypto'
-import { LIMITS } from '../../../contract/limits.ts'
+import { LIMITS } from '../contract/limits.ts'
 
 /** Enough to recognise a value. The rest of a long value is often a token and must stay secret. */
 const SHOWN_CHARACTERS = 64

@@ -1,0 +1,56 @@
+// Floor of a check through the RLS door: a gRPC service of the same library that reads the request, and sends the same bytes as the
+// service.
+
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import './report-cpu.mjs'
+
+// The libraries are those of the service.
+const require = createRequire(new URL('../../../server/package.json', import.meta.url))
+const { Server, ServerCredentials } = require('@grpc/grpc-js')
+const { loadSync } = require('@grpc/proto-loader')
+
+const SERVICE = 'envoy.service.ratelimit.v3.RateLimitService'
+const proto = fileURLToPath(new URL('../../../server/proto', import.meta.url))
+const loaded = loadSync('envoy/service/ratelimit/v3/rls.proto', {
+  keepCase: true,
+  longs: Number,
+  defaults: true,
+  includeDirs: [proto],
+})
+const { ShouldRateLimit } = loaded[SERVICE]
+
+const ANSWER = ShouldRateLimit.responseSerialize({
+  overall_code: 1,
+  statuses: [
+    {
+      code: 1,
+      current_limit: { requests_per_unit: 1_000_000_000, unit: 3, name: 'rule-1' },
+      limit_remaining: 999_999_999,
+      duration_until_reset: { seconds: 3600 },
+    },
+  ],
+  response_headers_to_add: [
+    { key: 'ratelimit-policy', value: '"rule-1";q=1000000000;w=3600' },
+    { key: 'ratelimit', value: '"rule-1";r=999999999;t=3600' },
+  ],
+})
+
+const server = new Server()
+server.addService(
+  { ShouldRateLimit: { ...ShouldRateLimit, responseSerialize: (/** @type {Buffer} */ bytes) => bytes } },
+  {
+    ShouldRateLimit: (/** @type {any} */ call, /** @type {(error: null, answer: Buffer) => void} */ callback) => {
+      if (call.request.descriptors.length === 0) throw new Error('that was not a request')
+      callback(null, ANSWER)
+    },
+  },
+)
+server.bindAsync(
+  '127.0.0.1:0',
+  ServerCredentials.createInsecure(),
+  (/** @type {Error | null} */ error, /** @type {number} */ port) => {
+    if (error !== null) throw error
+    console.log(JSON.stringify({ port, rlsPort: port, key: 'none' }))
+  },
+)

@@ -1,0 +1,60 @@
+// Admits callers of the RLS door: by an API key with the scope `check`, or by a client certificate.
+// Invariant: a caller is admitted before a counter is touched.
+
+import type { Metadata } from '@grpc/grpc-js'
+import { ServerError } from '../../errors.ts'
+import { TOO_MANY_FAILURES } from '../../keys/failed-keys.ts'
+import { keyIn } from '../../keys/key-fields.ts'
+import { mayUse } from '../../keys/key-ring.ts'
+import type { Service } from '../../service.ts'
+
+export interface Call {
+  readonly metadata: Metadata
+  getPeer(): string
+}
+
+export class Callers {
+  readonly #service: Service
+  readonly #needsKey: boolean
+
+  /** If clients need a certificate, the listener has verified it, and no key is needed. */
+  constructor(service: Service, hasClientCertificates: boolean) {
+    this.#service = service
+    this.#needsKey = service.keysRequired && !hasClientCertificates
+  }
+
+  /** Throws unless the caller may ask. */
+  admit(call: Call): void {
+    const { status, keys } = this.#service
+    if (status.state === 'starting') throw new ServerError('ERR_NOT_READY', 'the service is starting: try again soon')
+    if (!this.#needsKey) return
+    const { metadata } = call
+    const presented = keyIn(first(metadata, 'x-api-key') ?? first(metadata, 'api-key'), first(metadata, 'authorization'))
+    const key = presented === undefined ? undefined : keys.verify(presented)
+    if (key === undefined) throw this.#refusal(call, presented)
+    if (mayUse(key, 'check')) return
+    throw new ServerError(
+      'ERR_FORBIDDEN',
+      `this needs a key with the scope check: the key ${key.id} has ${key.scopes.join(', ')}`,
+    )
+  }
+
+  #refusal(call: Call, presented: string | undefined): ServerError {
+    if (this.#service.failedKeys.add(addressOf(call.getPeer())) > 0) return new ServerError('ERR_AUTH_LIMITED', TOO_MANY_FAILURES)
+    const message =
+      presented === undefined
+        ? 'an API key is missing: send it in the metadata as x-api-key or as authorization: Bearer'
+        : 'the API key is not known, or it was revoked or has expired'
+    return new ServerError('ERR_UNAUTHENTICATED', message)
+  }
+}
+
+function first(metadata: Metadata, name: string): string | undefined {
+  const [value] = metadata.get(name)
+  return typeof value === 'string' ? value : undefined
+}
+
+/** Removes the port of a peer. */
+function addressOf(peer: string): string {
+  return peer.replace(/:\d+$/, '') || 'unknown'
+}

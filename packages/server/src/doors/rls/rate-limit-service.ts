@@ -1,0 +1,42 @@
+// The method ShouldRateLimit: admits the caller, decides, and answers within the caller's deadline.
+// Invariant: nothing is charged for a caller that has gone or whose deadline has passed. Every call is answered once.
+
+import type { ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js'
+import { status } from '@grpc/grpc-js'
+import type { Service } from '../../service.ts'
+import type { Callers } from './callers.ts'
+import { type Outcome, responseTo } from './descriptor-status.ts'
+import { grpcErrorOf } from './grpc-errors.ts'
+import type { RateLimitRequest, RateLimitResponse } from './protocol.ts'
+import type { RateLimitCalls } from './rate-limit-calls.ts'
+
+export interface RateLimitServiceOptions {
+  readonly service: Service
+  readonly callers: Callers
+  readonly calls: RateLimitCalls
+}
+
+export type ShouldRateLimit = (
+  call: ServerUnaryCall<RateLimitRequest, RateLimitResponse>,
+  callback: sendUnaryData<RateLimitResponse>,
+) => void
+
+export function shouldRateLimit({ service, callers, calls }: RateLimitServiceOptions): ShouldRateLimit {
+  return (call, callback) => {
+    const fail = (error: unknown): void => callback(grpcErrorOf(error, service.logger))
+    const answer = (outcomes: readonly Outcome[]): void => callback(null, responseTo(outcomes))
+    if (call.cancelled) return
+    if (Number(call.getDeadline()) <= Date.now()) {
+      callback({ code: status.DEADLINE_EXCEEDED, details: 'the deadline passed before the request was decided' })
+      return
+    }
+    try {
+      callers.admit(call)
+      const outcomes = calls.decide(call.request)
+      if (outcomes instanceof Promise) outcomes.then(answer).catch(fail)
+      else answer(outcomes)
+    } catch (error) {
+      fail(error)
+    }
+  }
+}

@@ -1,0 +1,151 @@
+// Files of the reference server as policies: the policy that decides is the limit that the reference server finds.
+
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { stringify } from 'yaml'
+import { readPolicies } from '../policy.ts'
+import { PolicyBook } from '../policy-book.ts'
+import { attributeNames, DOMAIN, joined, routeOf } from './descriptor-names.ts'
+import { readEnvoyFile } from './envoy-file.ts'
+import { policiesOf } from './envoy-policies.ts'
+
+function imported(text: string) {
+  return policiesOf([readEnvoyFile('limits.yaml', text)])
+}
+
+test('descriptors become policies for a route, with conditions on values', () => {
+  const { specs, differences } = imported(`
+domain: edge
+descriptors:
+  - key: plan
+    value: free
+    descriptors:
+      - key: remote_address
+        rate_limit: { unit: Minute, requests_per_unit: 10, name: free-plan }
+  - key: plan
+    value: paid*
+    shadow_mode: true
+    rate_limit: { unit: week, requests_per_unit: 1000 }
+  - key: internal
+    rate_limit: { unlimited: true }
+`)
+  expect(differences).toEqual([])
+  const window = { algorithm: 'fixed-window', anchor: 'clock', countDenied: true }
+  expect(specs).toEqual([
+    {
+      name: 'edge.plan_free.remote_address',
+      route: 'edge|plan|remote_address',
+      where: { plan: 'free' },
+      rules: { ...window, limit: 10, window: '1m', name: 'free-plan' },
+    },
+    {
+      name: 'edge.plan_paid-',
+      route: 'edge|plan',
+      where: { plan: 'paid*' },
+      rules: { ...window, limit: 1000, window: '7d', name: 'week' },
+      mode: 'shadow',
+    },
+    { name: 'edge.internal', route: 'edge|internal', rules: '1/second', mode: 'off' },
+  ])
+})
+
+test('settings that have another effect are reported', () => {
+  const { differences } = imported(`
+domain: edge
+descriptors:
+  - key: a
+    quota_mode: true
+    detailed_metric: true
+    metadata: { team: x }
+    rate_limit: { unit: hour, requests_per_unit: 5, name: 'a b', replaces: [{ name: other }] }
+`)
+  expect(differences.map(({ message }) => message)).toEqual([
+    'limits.yaml: descriptors[0]: quota_mode has no effect: the limit denies by itself',
+    'limits.yaml: descriptors[0]: metadata is not returned',
+    'limits.yaml: descriptors[0]: metrics are counted by policy, and not by value',
+    'limits.yaml: descriptors[0].rate_limit: replaces has no effect: both limits apply',
+    `limits.yaml: descriptors[0].rate_limit: the name "a b" cannot be the name of a rule: it is called hour`,
+  ])
+})
+
+const REFUSED: readonly (readonly [string, string])[] = [
+  ['descriptors: []', 'domain'],
+  ['domain: d\nlimits: []', '"limits"'],
+  ['domain: d\ndescriptors: [{ value: x }]', 'descriptors[0].key'],
+  ['domain: d\ndescriptors: [{ key: a, ratelimit: { unit: hour } }]', 'rate_limit'],
+  ['domain: d\ndescriptors: [{ key: a, rate_limit: { unit: fortnight, requests_per_unit: 1 } }]', 'unit'],
+  ['domain: d\ndescriptors: [{ key: a, rate_limit: { unit: hour, requests_per_unit: -1 } }]', 'requests_per_unit'],
+  ['domain: d\ndescriptors: [{ key: a, rate_limit: { unit: hour, unlimited: true } }]', 'unlimited'],
+  ['domain: d\ndescriptors: [{ key: a, value: x }, { key: a, value: x }]', 'has the key and the value of descriptors[0]'],
+  ['domain: d\ndescriptors: [{ key: a, value: "x*y" }]', 'a star is possible only at the end'],
+  ['domain: d\ndescriptors: [{ key: a, value: x, share_threshold: true }]', 'share_threshold'],
+  ['domain: d\ndescriptors: [{ key: a, rate_limit: { unit: hour, name: n, replaces: [{ name: n }] } }]', 'replaces itself'],
+  ['domain: [', 'limits.yaml is not YAML'],
+]
+
+test.each(REFUSED)('%j is refused', (text, reason) => {
+  expect(() => imported(text)).toThrow(reason)
+})
+
+test('two files cannot have the same domain', () => {
+  const file = readEnvoyFile('a.yaml', 'domain: d')
+  expect(() => policiesOf([file, file])).toThrow('two files have the domain d')
+})
+
+// The walk of the reference server, level by level. Returns the number of requests of the limit.
+interface Written {
+  readonly key: string
+  readonly value?: string
+  readonly rate_limit?: object
+  readonly descriptors?: readonly Written[]
+}
+
+function walked(level: readonly Written[], entries: readonly (readonly [string, string])[]): number | undefined {
+  const [[key, value], ...rest] = entries
+  const found =
+    level.find((each) => each.key === key && each.value === value) ??
+    level.find((each) => each.key === key && each.value?.endsWith('*') && value.startsWith(each.value.slice(0, -1))) ??
+    level.find((each) => each.key === key && each.value === undefined)
+  if (found === undefined) return undefined
+  if (rest.length > 0) return walked(found.descriptors ?? [], rest)
+  return (found.rate_limit as { requests_per_unit: number } | undefined)?.requests_per_unit
+}
+
+const VALUES = ['x', 'xy', 'y', 'z'] as const
+
+const tree: fc.Arbitrary<readonly Written[]> = fc.letrec<{ level: readonly Written[]; node: Written }>((tie) => ({
+  level: fc.uniqueArray(tie('node'), { maxLength: 4, selector: ({ key, value }) => `${key} ${value}`, depthIdentifier: 'tree' }),
+  node: fc.record(
+    {
+      key: fc.constantFrom('a', 'b'),
+      value: fc.constantFrom('x', 'xy', 'y', 'x*', '*'),
+      rate_limit: fc.integer({ min: 1, max: 1_000_000 }).map((requests_per_unit) => ({ unit: 'hour', requests_per_unit })),
+      descriptors: fc.oneof({ depthIdentifier: 'tree', maxDepth: 4 }, fc.constant([]), tie('level')),
+    },
+    { requiredKeys: ['key'] },
+  ),
+})).level
+
+const entry = fc.tuple(fc.constantFrom('a', 'b'), fc.constantFrom(...VALUES))
+
+test('for any tree and any descriptor, the policy that decides has the limit that the reference server finds', () => {
+  fc.assert(
+    fc.property(
+      tree,
+      fc.array(fc.array(entry, { minLength: 1, maxLength: 4 }), { minLength: 20, maxLength: 20 }),
+      (descriptors, asked) => {
+        const { specs } = imported(stringify({ domain: 'd', descriptors }))
+        const book = new PolicyBook()
+        book.replaceFilePolicies(readPolicies(specs, 'file', 'policies'))
+        for (const entries of asked) {
+          const keys = entries.map(([key]) => key)
+          const values = entries.map(([, value]) => value)
+          const attributes = Object.fromEntries(attributeNames(keys).map((name, i) => [name, values[i]]))
+          const found = book.find(joined(values), routeOf('d', keys), { [DOMAIN]: 'd', ...attributes })
+          const limit = found.source === 'built-in' || found.mode === 'off' ? undefined : found.rules[0].limit
+          expect({ entries, limit }).toEqual({ entries, limit: walked(descriptors, entries) })
+        }
+      },
+    ),
+  )
+})

@@ -1,0 +1,72 @@
+// The service behind a real Envoy, with the configuration of the guide. Skipped where there is no Envoy.
+
+import { expect, test } from 'vitest'
+import { findEnvoy } from '../../../scripts/find-envoy.mjs'
+import { until } from '../../../test/servers/redis-server.mjs'
+import { entriesOf, RlsClient, rlsAddress } from './rls-client.ts'
+import { startService, type TestService } from './running-service.ts'
+import { type Get, startEnvoy } from './through-envoy.ts'
+
+const OK = 1
+const OVER_LIMIT = 2
+
+/** Envoy, on a busy machine. */
+const TIME = { timeout: 60_000 }
+
+async function put(service: TestService, name: string, policy: object): Promise<void> {
+  const { status, body } = await service.call('PUT', `/v1/policies/${name}`, policy)
+  if (status !== 201) throw new Error(JSON.stringify(body))
+}
+
+const PER_ADDRESS = {
+  route: 'edge|remote_address',
+  rules: { algorithm: 'fixed-window', limit: 5, window: '1m', anchor: 'clock', name: 'per-address' },
+}
+
+const BYTES = {
+  route: 'edge|user',
+  rules: { algorithm: 'fixed-window', limit: 100, window: '1h', anchor: 'clock', countDenied: true, name: 'bytes' },
+}
+
+/** Repeats until Envoy has connected to the service: before that, requests pass without a limit. */
+async function limited(get: Get): Promise<void> {
+  await until('a limit through Envoy', async () => (await get()).headers.has('ratelimit'))
+}
+
+test.skipIf(findEnvoy() === undefined)(
+  'Envoy enforces limits, and its clients see the fields and the problem',
+  TIME,
+  async () => {
+    const service = await startService({ flags: { rls: '127.0.0.1:0' } })
+    await put(service, 'per-address', PER_ADDRESS)
+    await put(service, 'bytes', BYTES)
+    const rlsPort = Number(new URL(rlsAddress(service)).port)
+    const get = await startEnvoy({ rlsPort, key: service.key })
+    await limited(get)
+    await service.call('POST', '/v1/reset', { client_id: '127.0.0.1', route: 'edge|remote_address' })
+
+    const first = await get({ 'x-user': 'ada' })
+    expect(first).toMatchObject({ status: 200, body: 'hello from the application' })
+    expect(first.headers.get('ratelimit')).toBe('"per-address";r=4;t=41')
+    expect(first.headers.get('ratelimit-policy')).toBe('"per-address";q=5;w=60')
+    for (let i = 0; i < 4; i++) expect(await get({ 'x-user': 'ada' })).toMatchObject({ status: 200 })
+
+    const denied = await get()
+    expect(denied.status).toBe(429)
+    expect(denied.headers.get('x-envoy-ratelimited')).toBe('true')
+    expect(denied.headers.get('retry-after')).toBe('41')
+    expect(denied.headers.get('ratelimit')).toBe('"per-address";r=0;t=41')
+    expect(denied.headers.get('content-type')).toBe('application/problem+json')
+    expect(JSON.parse(denied.body)).toMatchObject({ title: 'Quota Exceeded', status: 429 })
+
+    // Each of the five responses of 26 bytes was charged when its stream had ended, also above the limit of 100: 130 are used.
+    const rls = new RlsClient(rlsAddress(service), { 'x-api-key': service.key })
+    const look = async (refunded: number): Promise<number> => {
+      const descriptor = { entries: entriesOf({ user: 'ada' }), hits_addend: { value: refunded }, is_negative_hits: true }
+      return (await rls.ask({ domain: 'edge', descriptors: [descriptor] })).overall_code
+    }
+    await until('the charge of the bytes', async () => (await look(0)) === OVER_LIMIT)
+    expect(await look(29)).toBe(OVER_LIMIT)
+    expect(await look(1)).toBe(OK)
+  },
+)

@@ -1,0 +1,204 @@
+// The gRPC server of the RLS door: addresses, certificates, health, reflection, bounds, stops and failures of the store.
+
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { credentials, status } from '@grpc/grpc-js'
+import descriptor from 'protobufjs/ext/descriptor/index.js'
+import { expect, onTestFinished, test } from 'vitest'
+import { startRedis, until } from '../../../test/servers/redis-server.mjs'
+import { loadConfig } from '../src/config/config.ts'
+import { MOST_OVERRIDES, OverridePolicies } from '../src/doors/rls/override-policies.ts'
+import { MOST_STREAMS } from '../src/doors/rls/rls-server.ts'
+import { certificate } from './certificate.ts'
+import { entriesOf, failureOf, RlsClient, rlsAddress } from './rls-client.ts'
+import { startService } from './running-service.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+const OK = 1
+const SERVING = 1
+const NOT_SERVING = 2
+
+test('it listens on a socket file', async () => {
+  const path = join(temporaryFolder(), 'rls.sock')
+  const service = await startService({ flags: { rls: `unix:${path}` } })
+  expect(rlsAddress(service)).toBe(`unix:${path}`)
+  const rls = new RlsClient(rlsAddress(service), { 'x-api-key': service.key })
+  expect(await rls.hit({ a: 'b' })).toMatchObject({ overall_code: OK })
+})
+
+test('an address in use is reported with the option', async () => {
+  const { addresses } = await startService({ flags: { rls: '127.0.0.1:0' } })
+  const taken = String(addresses.at(-1)).replace('grpc://', '')
+  await expect(startService({ flags: { rls: taken } })).rejects.toThrow(
+    `${taken} is in use by another process: choose another with --rls`,
+  )
+})
+
+test('with a certificate it speaks TLS, and new connections get a renewed one', async () => {
+  const [first, second] = [certificate(), certificate()]
+  const service = await startService({
+    flags: { rls: '127.0.0.1:0', tlsCert: first.cert, tlsKey: first.key, keysRequired: 'false' },
+  })
+  expect(rlsAddress(service)).toMatch(/^grpcs:/)
+  const client = (cert: string) => new RlsClient(rlsAddress(service), {}, credentials.createSsl(readFileSync(cert)))
+  const old = client(first.cert)
+  expect(await old.hit({ a: 'b' })).toMatchObject({ overall_code: OK })
+  for (const kind of ['cert', 'key'] as const) writeFileSync(first[kind], readFileSync(second[kind]))
+  await service.reload()
+  expect(await client(second.cert).hit({ a: 'b' })).toMatchObject({ overall_code: OK })
+  expect(await old.hit({ a: 'b' })).toMatchObject({ overall_code: OK })
+})
+
+/** Makes an authority, and a certificate that it signs. */
+function clientCertificate(): { readonly ca: string; readonly cert: string; readonly key: string } {
+  const authority = certificate('DNS:authority')
+  const folder = temporaryFolder()
+  const [request, key, cert] = ['request.pem', 'key.pem', 'cert.pem'].map((name) => join(folder, name))
+  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+  execFileSync('openssl', ['req', ...kind, '-keyout', key, '-out', request, '-subj', '/CN=envoy'], { stdio: 'ignore' })
+  const signed = ['-CA', authority.cert, '-CAkey', authority.key, '-CAcreateserial', '-days', '2']
+  execFileSync('openssl', ['x509', '-req', '-in', request, '-out', cert, ...signed], { stdio: 'ignore' })
+  return { ca: authority.cert, cert, key }
+}
+
+test('with rlsClientCa a client certificate is needed, and no key', async () => {
+  const own = certificate()
+  const { ca, cert, key } = clientCertificate()
+  const service = await startService({ flags: { rls: '127.0.0.1:0', tlsCert: own.cert, tlsKey: own.key, rlsClientCa: ca } })
+  const roots = readFileSync(own.cert)
+  const withCertificate = credentials.createSsl(roots, readFileSync(key), readFileSync(cert))
+  expect(await new RlsClient(rlsAddress(service), {}, withCertificate).hit({ a: 'b' })).toMatchObject({ overall_code: OK })
+  const stranger = credentials.createSsl(roots, readFileSync(own.key), readFileSync(own.cert))
+  for (const refused of [credentials.createSsl(roots), stranger]) {
+    const rls = new RlsClient(rlsAddress(service), { 'x-api-key': service.key }, refused)
+    expect(await failureOf(rls.hit({ a: 'b' }))).toMatchObject({ code: status.UNAVAILABLE })
+  }
+})
+
+test.each([
+  [{ rls: '0.0.0.0:0', keysRequired: 'false' }, 'rls is 0.0.0.0:0, which others can reach'],
+  [{ rlsClientCa: 'ca.pem' }, 'rlsClientCa is given without rls'],
+  [{ rls: '127.0.0.1:0', rlsClientCa: 'ca.pem' }, 'rlsClientCa is given without tlsCert'],
+  [{ rls: 'everywhere' }, 'rls must be an address'],
+  [{ rlsConnectionAge: '1ms' }, 'rlsConnectionAge must be a time'],
+])('the options %j are refused', async (flags, reason) => {
+  await expect(loadConfig({ flags })).rejects.toThrow(reason)
+})
+
+test('health is that of the service, also for callers without a key, and draining is not serving', async () => {
+  const service = await startService({ flags: { rls: '127.0.0.1:0', drainDelay: '500ms' } })
+  const rls = new RlsClient(rlsAddress(service))
+  for (const name of ['', 'ratelimit', 'envoy.service.ratelimit.v3.RateLimitService']) {
+    expect(await rls.unary('health', 'Check', { service: name })).toMatchObject({ status: SERVING })
+  }
+  expect(await failureOf(rls.unary('health', 'Check', { service: 'other' }))).toMatchObject({ code: status.NOT_FOUND })
+  const told: number[] = []
+  const watch = rls.stream('health', 'Watch', [{ service: 'ratelimit' }])
+  watch.on('data', (answer: { readonly status: number }) => told.push(answer.status))
+  watch.on('error', () => {})
+  await until('the first status', async () => told.length === 1)
+  const closed = service.close()
+  await until('the second status', async () => told.length === 2)
+  expect(told).toEqual([SERVING, NOT_SERVING])
+  expect(await rls.unary('health', 'Check', { service: 'ratelimit' })).toMatchObject({ status: NOT_SERVING })
+  // Requests are still answered while the service drains.
+  const asking = new RlsClient(rlsAddress(service), { 'x-api-key': service.key })
+  expect(await asking.hit({ a: 'b' })).toMatchObject({ overall_code: OK })
+  await closed
+  expect(await failureOf(asking.hit({ a: 'b' }))).toMatchObject({ code: status.UNAVAILABLE })
+})
+
+test('reflection describes the services, with all files that they need', async () => {
+  const service = await startService({ flags: { rls: '127.0.0.1:0' } })
+  const rls = new RlsClient(rlsAddress(service))
+  const symbol = 'envoy.service.ratelimit.v3.RateLimitService'
+  const asked = [{ list_services: '' }, { file_containing_symbol: symbol }, { file_containing_symbol: 'no.Such' }, {}]
+  const answers: Record<string, never>[] = []
+  const stream = rls.stream('reflection', 'ServerReflectionInfo', asked)
+  stream.on('data', (answer) => answers.push(answer as never))
+  await once(stream, 'end')
+  const [listed, found, missing, unsupported] = answers as never as {
+    readonly list_services_response: { readonly service: readonly { readonly name: string }[] }
+    readonly file_descriptor_response: { readonly file_descriptor_proto: readonly Buffer[] }
+    readonly error_response: { readonly error_code: number }
+  }[]
+  expect(listed.list_services_response.service.map(({ name }) => name)).toContain(symbol)
+  const files = found.file_descriptor_response.file_descriptor_proto.map(
+    (file) =>
+      descriptor.FileDescriptorProto.decode(file) as unknown as { readonly name: string; readonly dependency: readonly string[] },
+  )
+  const names = files.map(({ name }) => name)
+  expect(names.length).toBeGreaterThan(3)
+  expect(files.flatMap(({ dependency }) => dependency).filter((name) => !names.includes(name))).toEqual([])
+  expect(missing.error_response.error_code).toBe(status.NOT_FOUND)
+  expect(unsupported.error_response.error_code).toBe(status.UNIMPLEMENTED)
+})
+
+test('if nothing can be decided, the answer is UNAVAILABLE', async () => {
+  const redis = await startRedis()
+  onTestFinished(() => redis.stop())
+  const flags = { rls: '127.0.0.1:0', store: `redis://127.0.0.1:${redis.port}`, failureMode: 'throw' }
+  const service = await startService({ flags })
+  await service.call('PUT', '/v1/policies/a', { route: 'edge|a', rules: '5/minute' })
+  const rls = new RlsClient(rlsAddress(service), { 'x-api-key': service.key })
+  expect((await rls.hit({ a: 'b' })).statuses).toMatchObject([{ limit_remaining: 4 }])
+  const look = { domain: 'edge', descriptors: [{ entries: entriesOf({ a: 'b' }), hits_addend: { value: 0 } }] }
+  expect((await rls.ask(look)).statuses).toMatchObject([{ limit_remaining: 4 }])
+  await redis.kill()
+  expect(await failureOf(rls.hit({ a: 'b' }))).toMatchObject({ code: status.UNAVAILABLE })
+  expect(await failureOf(rls.ask(look))).toMatchObject({ code: status.UNAVAILABLE })
+})
+
+test('a policy with a concurrency rule cannot be checked', async () => {
+  const service = await startService({ flags: { rls: '127.0.0.1:0' } })
+  await service.call('PUT', '/v1/policies/a', { route: 'edge|a', rules: { algorithm: 'concurrency', limit: 1, ttl: '1m' } })
+  const rls = new RlsClient(rlsAddress(service), { 'x-api-key': service.key })
+  expect(await failureOf(rls.hit({ a: 'b' }))).toMatchObject({ code: status.FAILED_PRECONDITION })
+})
+
+test('the number of policies for limits that requests bring along is bounded, and no count is lost', () => {
+  const overrides = new OverridePolicies()
+  for (let limit = 1; limit <= MOST_OVERRIDES + 10; limit++) overrides.policyFor({ requests_per_unit: limit, unit: 2 }, '')
+  expect(overrides.size).toBe(MOST_OVERRIDES)
+  const again = overrides.policyFor({ requests_per_unit: 1, unit: 2 }, '')
+  expect(overrides.policyFor({ requests_per_unit: 1, unit: 2 }, '')).toBe(again)
+  expect(again.rules[0].name).toBe('override/2')
+})
+
+/** Opens a connection, and resolves to the value of SETTINGS_MAX_CONCURRENT_STREAMS that the server sends. */
+async function mostStreams(port: number): Promise<number | undefined> {
+  const socket: Socket = connect(port, '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0')
+  const [frame] = (await once(socket, 'data')) as [Buffer]
+  for (let at = 9; at < 9 + frame.readUIntBE(0, 3); at += 6) {
+    if (frame.readUInt16BE(at) === 3) return frame.readUInt32BE(at + 2)
+  }
+  return undefined
+}
+
+test('a connection may have a bounded number of streams', async () => {
+  const service = await startService({ flags: { rls: '127.0.0.1:0' } })
+  expect(await mostStreams(Number(new URL(rlsAddress(service)).port))).toBe(MOST_STREAMS)
+})
+
+test('a connection that is too old is asked to reconnect, and no request fails', async () => {
+  const service = await startService({ flags: { rls: '127.0.0.1:0', rlsConnectionAge: '1s' } })
+  const { port } = new URL(rlsAddress(service))
+  const rls = new RlsClient(rlsAddress(service), { 'x-api-key': service.key })
+  const idle = connect(Number(port), '127.0.0.1')
+  onTestFinished(() => void idle.destroy())
+  let isEnded = false
+  idle.on('close', () => {
+    isEnded = true
+  })
+  idle.on('data', () => {})
+  idle.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0')
+  await until('the end of the connection', async () => {
+    expect(await rls.hit({ a: 'b' })).toMatchObject({ overall_code: OK })
+    return isEnded
+  })
+})
