@@ -227,7 +227,6 @@ const client: PackageDesign = {
 /** theme, words, api ← controls ← what is typed, drawn and stands around ← pages and the playground, which do not know each other. */
 const dashboard: PackageDesign = {
   layers: {
-    'api-reference': ['theme'],
     theme: [],
     words: [],
     api: [],

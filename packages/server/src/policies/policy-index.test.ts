@@ -102,7 +102,7 @@ test('the book equals a slow and obvious model, with conditions and layers, afte
 
 describe('the truth table of the guide', () => {
   const guide = readFileSync(new URL('../../../../docs/guides/layers.md', import.meta.url), 'utf8')
-  const [, table] = /<!-- most-specific -->\n\n([^]*?)\n\n/.exec(guide) ?? []
+  const [, table] = /<!-- most-specific -->\n\n([\s\S]*?)\n\n/.exec(guide) ?? []
   const rows = (table ?? '').split('\n').slice(2)
   const cells = rows.map((row) =>
     row
