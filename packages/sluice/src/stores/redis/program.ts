@@ -26,73 +26,73 @@ export const FLAGS: readonly Readonly<Record<string, boolean>>[] = [
 ]
 
 /** SHA-1 of the general program. */
-export const GENERAL_SHA1 = '16b6cc1d6ba4e89756ed444083eb2cc0e1f3c04f'
+export const GENERAL_SHA1 = 'cab5d4ee0937f471b5c6c8d5d325d871af36d9b9'
 
 /** SHA-1 of each small program. Index i is the program with the translations whose bits are set in i + 1. */
 export const SMALL_SHA1 = [
-  'df2ba17287123da97b8df267e4a180f4d85ba44c',
-  '40c7d49a4574cf75b3f57897e65286400b7acc76',
-  '038669476aaa18386e3b10d3c8c7f440341ac19c',
-  '60935c1f032aef0463e33adbd5c9387498121f5b',
-  'dbbd5131cfa91a18cea27d30ad45e9b591b13b38',
-  '0834375731dce2963df6ec532ba532302cc00513',
-  '5e35a8c192d763ec57837292357173799b1e20d2',
-  '2af52bff461002bd97f5e4025b7bd7852adeda73',
-  '5f8386e85d6c1c4469fb6fc61a11ae30caee1b8d',
-  '74285e0aacb8562a21efbf3ccd8457a9f6f35079',
-  'ca1907c6216739c78d0d9ab47b0b0ea22e717600',
-  'd664c9e378f043ef4338e5c21f67cb08ccc3e193',
-  'e9af6bbbd635e086b8f1054789ee2f9e25efd1d6',
-  '390d2b7e3a9f37f18b6dc51c0904aacd74466173',
-  '3be5251223d3d792090d0dba414cadf89dad8ae3',
-  '35cb7e912b15bb3d4aeb10f280b20eadc976815e',
-  'c7d161fd5946e73d94f383a30ab96f895104e04d',
-  'aad961aaa1b194fbfdd72c8a7873a07f08d8b2d7',
-  '337c51990ed5546b1614a2915e399688bc240ed5',
-  '4a5c0b90c17b3329a73d6f339c5553a8d813a4f8',
-  '15eb5e4dd5f4b1d69c96fc2d809614b380084431',
-  'bb12d3650338dca2140acab79e9e740c465ea060',
-  'b3536a11016c0252c4bcc1d4f6f956482d7cad9f',
-  '7714f080befd79ac238861f33b3de54da02a8211',
-  '573ae11f14244a021ba9559c0727f19267c40c82',
-  'c3c1f8e5fa376568711263ca1e043f294a241454',
-  '599e3f6f2d33b56011c02db11cbfc65468c7011c',
-  '4ca89c3918ce273c583b70ee90bc285748e04999',
-  'a42d8b575bf60aafd318d33b9e81e41b019936e1',
-  '522f8f522e537035a484af73561bf2995b49508e',
-  '39c3586137edac7fb9d5a800964b66c90b1b9dbc',
-  'b3713d6e982ee88175d2d2f857d797b1696beede',
-  'd7f3251866d4dd07a7e977ec64eb0cd9b0b34450',
-  '3385b67661508c84c0d7f6bf1d1906272d3f7671',
-  'c9addfdc118abba7f6451588e1ea0e35324752a5',
-  '85db519bfafbe22b28c1b4bc82a0442253fcfb82',
-  '5f1023733fe96faf8720db895ad0464d0ca7157b',
-  'a7f1680b3c90423887da5a4faee4cc49145cc60e',
-  'b81064962b62277b9361bc5bc51ebf53be041e5f',
-  'bc5171321c2bba38d0d5fbf0d34b1ff3a860648e',
-  'c81bbc3189109c58e666a82992811e5c0dd4179e',
-  '2b8b0aab6130c91a8594fae85177b0530976d0af',
-  'e98152d51da061c5eab08f35d400d39ce568ae2f',
-  '2391d41a0fe22a27f635e340f44aa3539689358c',
-  '2e22876e565b9767f0706245217db9ed54ea4f62',
-  'b07ef59dc75644796822e2c1b8b419a1a58bd32c',
-  '5261a699f40f86be34d43a715cfdb9246b890413',
-  '01f4196294ad982af39e76bdab2e4c57a528fb2f',
-  '00d6ab46b9aa895f2d118cab52d471d6a70ee2f9',
-  '13ba7c845cff8fd6ede59069aeef23f489daf711',
-  '3f1a18657a3a207643989922b765e5300ec16e41',
-  'e5c12b6b0be6025d96b801ac5ede0099e965df2a',
-  'a30c5b920ebb7a303203399c737d2ebb4141d53b',
-  '2611d1674d570535426bf8241089bfc59a474cce',
-  '932c8793f3d1f051acd7279791ef5196b6eafd60',
-  'e6cdb1097af8c2b769ae8c0828b22cb267128944',
-  '48ddf29e235dd84e21cb0a8982dfa7b2a4599f4c',
-  '14c77ee75f20751188f469bbf9a0dd1b5cdc5e29',
-  '8fa937d049273362ba0b146d79bed79f1071c433',
-  '5ac04956d0ad1d548e7fe0ca1803cac16d75612f',
-  '41d53c151c5cfde580b125c834cb59ab009aee9d',
-  '8f8d4c3c4d7cf432c983476fa6234ed77148cec5',
-  '7a9a9c00846d62636a498c3ce518532eb0083fcd',
+  'a857785f17f0fd0dcec93d7262b3feb98718a246',
+  '4ed644cf013aebf80fe618af7d142e3873296efa',
+  '38cd023fa6b4da555d2ca9aa0b4a23e47e729ea5',
+  '9b78c45bf7727d5be8cb1eec3e5a400c19eb634f',
+  '63ac22c7334892cf429367937a380293990b12f5',
+  '092abee58737b42dd0bddb7d90c4de48fc04f53a',
+  'cc5d79a4054ecee4cc261a8790b7e265455bf1fb',
+  '79ed00e6f11c9a695b33f500040459baa27e5acd',
+  'c94ddb9718a36bbb84573bccf09891bec4fb41e4',
+  '30b004106621434427d131fdc3dd4a2779a59850',
+  '449cf177a0225db3cf3ce1e5d7e1b77f64ccdcc0',
+  '05b339d578d431b4d9dd8b09eb49964c787331b0',
+  '1e4f0d50772889467713298b8de917c8939dc16d',
+  '0c0fec08b6e8d7243715ecc31b9560946cc42e68',
+  'b937a9d69d7792f50a5de1ab438c0ffeab3a0214',
+  'c16be155ddd32aecbfb95fa8dbd09e10cf719e5e',
+  '40fd34e7a546a8e3162dc9e4812c49728a408160',
+  '1e109e54f73125c21c7fc88a96c8f2880e8e7e5b',
+  '5461f714e803c6c12e2d24be68e69a7ac0da268e',
+  '260412e9e0b73c65b3dd6530f4ae49048328da57',
+  '490b6a8c41b674517ae6e2878e13ca2d4eda9a1f',
+  '9f164e850f4a6c66c37a6cb56b73c1397bdc5df8',
+  '1ad1a8efce7482573e7010f0089e13377f890cd7',
+  '75966d52eeff95e470e6a23b9f02aea54f8ae54e',
+  '35f0cc32b14bb456cc0da6f9df26446366739b84',
+  'a9798e29a43149358d2b9b1d6f0312e67f86c342',
+  '9c2d560b8a83a92bc1110ed2796e48cab577b284',
+  '402fec2e1f8ecbc7af66120ed4053cf1b2500129',
+  'a736bd7427210c70003c1cc3a4e5fb3cb4adf752',
+  '3fde19e149bed39f7c2e58a646800462a858c470',
+  '421624bffa7e2ebd8dfeb81096105e238400e461',
+  'cd58e29fa9e652392d5ba5abec23bf2d651c597b',
+  '5f484140c5d6f4cc8798c52fa570894f11a0c41e',
+  '85286dc80e3aa541220bd59bc06494843550a5ef',
+  'fc32b15880aeafb9e372b09c2669f7b99c8431b6',
+  '7cee9c81791d75ec5b0cec097b564a424716d8de',
+  'c1c9e90c93592c6b1ae16605467de77bf3886463',
+  'a6df2f8767fb69f745da3ea0b7d479b9c17cb3c4',
+  '200c84399e228615acef6e524cc428d8170b11b5',
+  '740a0d12ad211da64b3e4ddd0a5754bd81ee8302',
+  'd79d1b6a0b637bdd68cfeb0f3c8afa25263a7334',
+  '9ca3d48e3634e2f1aecc56ae404c084a9ed5d6f8',
+  '6559bcde63f4505dbc88e0e5809eb62f577a7c70',
+  '3af93c48d18afa3da550e49f913ccecc58b57b83',
+  'ac63f7260e2fc44504168fa6e49b5ac796f84c4c',
+  '502f1acc7e1a3a82b4ec1094f59cb3322c73d43f',
+  'f9401cb10b2c246083600fd7b1ce92d648ae4987',
+  'a474d0506b1415aa0d168f8dba980072b6477716',
+  '6c1de3e2ac49d6bbc3f2d869d5fd8a3e5bb05b0a',
+  'eb3ed8ec30b56029d7b732984d8c6aa51f3f82e1',
+  '494820abc75ab85ce3c0e3cc2ebec8934897fcc9',
+  '082c2ef3f5fb37930a0100d69a5611d5ad1070b1',
+  'aee2c607d39d772d0ba98a09eda97061468aa902',
+  'af7a777694b80fb62cdd292b7b08422cffc9ec0b',
+  '4b8e4ad7bd4e3fa2139f53aba353ad6659fa7e5b',
+  'bd20fdb0961dcf21684fa96e4188d5d5fae47950',
+  '488f14979aa6e5ef96dc00592d2f49c03b10964e',
+  'a748a5391e45e7948435dc3a9af3555fae736857',
+  '07bd446d82da202cf9ff21bb1e309112edd08cbe',
+  'e84a37327b4af9081a993f402af437cb255c5c1f',
+  '024885179b401d4c1bf727506261acdda3fa44fd',
+  '77908c0a98883e6ed2aeaa5a8185bc5df2f4c4e9',
+  'b66ca42816477ce56a1396acd1fa62c319fe6aa4',
 ]
 
 export const PARTS: ProgramParts = {
@@ -157,7 +157,9 @@ end
 local packBytes, unpackBytes = struct.pack, struct.unpack`,
   hits: `local cost, costs = 1, ARGV
 local list, listAt, ruleCount = ARGV, at - 1, 1
-if ARGV[at + 1] == '*' then
+local kind = ARGV[at + 1]
+local isOneKey = kind ~= '*'
+if kind == '=' or kind == '*' then
 cost = ARGV[at + 2]
 if cost ~= '' then cost = cost + 0 else cost = nil end
 listAt = at + 2
@@ -167,7 +169,8 @@ local first, count = base, nameCount / ruleCount
 local set, longWay`,
   generalHits: `local list, listAt = set.list, set.at
 local cost, costs = amount, amount
-if type(amount) == 'table' then cost = nil end`,
+if type(amount) == 'table' then cost = nil end
+local isOneKey = false`,
   rulesOfRun: `local after, isShort = listAt + 1, true
 local way, a, b, c, d, e, f
 local rules = ruleCount > 1 and { 0, 0, 0, 0 }
@@ -178,46 +181,82 @@ isShort = isShort and way
 if rules then rules[i] = { way, a, b, c, d, e, f } end
 end`,
   runOfHits: `local try, format = redis.pcall, string.format
-local seen = rules and { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 local answers = count > 1 and {}
 local costAt, costStep = 0, 0
 if costs == list then costAt, costStep = after, ruleCount end
-for i = 1, count do
-local answer, name, loaded, used, endsAt, value, loadedEnd, waitMs
-if isShort then
-for j = 1, ruleCount do
+local loaded, loadedAt, loadedTo, seen = nil, first, first
+local mostLoaded = 256 - 256 % ruleCount
+if not isOneKey or not isShort or count == 1 or base > 0 or mostLoaded == 0 then loadedTo = math.huge end
+local changes, figures, form
 if rules then
-local rule = rules[j]
-way, a, b, c, d, e, f = rule[1], rule[2], rule[3], rule[4], rule[5], rule[6], rule[7]
+changes, figures = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, { 0, 0, 0, 0, 0, 0, 0, 0 }
+form = '%d,0,%d' .. string.rep(',%d,0,%d', ruleCount - 1)
 end
-name = names[first + j]
-loaded = try('GET', name)
-used, endsAt, value, loadedEnd, waitMs = way(nowMs, loaded, cost or costs[costAt + j] + 0, a, b, c, d, e, f)
-if not used or waitMs and rules then
-answer = nil
+for i = 1, count do
+local answer
+local looksForExpiry = (nowMs + i) % 16 == 0
+if isShort then
+if first >= loadedTo then
+loadedAt, loadedTo = first, math.min(first + mostLoaded, first + (count - i + 1) * ruleCount)
+loaded, seen = try('MGET', unpack(names, first + 1, loadedTo)), {}
+if loaded.err then loaded, loadedTo = nil, math.huge end
+end
+local name = names[first + 1]
+local at = loaded and not seen[name] and first - loadedAt
+if loaded then seen[name] = true end
+if rules then
+local isAllowed, areKept = true, not looksForExpiry
+for j = 1, ruleCount do
+local rule = rules[j]
+local stored = at and loaded[at + j] or try('GET', names[first + j])
+local used, endsAt, value, endBefore, waitMs =
+rule[1](nowMs, stored, cost or costs[costAt + j] + 0, rule[2], rule[3], rule[4], rule[5], rule[6], rule[7])
+if not used or waitMs then
+isAllowed = false
 break
 end
-local figures = waitMs and format('%d,%d,%d', used, waitMs, endsAt - nowMs) or format('%d,0,%d', used, endsAt - nowMs)
-answer = answer and answer .. ',' .. figures or figures
-if rules then
+if endsAt ~= endBefore then areKept = false end
 local k = 3 * j
-seen[k - 2], seen[k - 1], seen[k] = value, loadedEnd, endsAt
+changes[k - 2], changes[k - 1], changes[k] = value, endBefore, endsAt
+figures[2 * j - 1], figures[2 * j] = used, endsAt - nowMs
 end
-end
-for j = 1, answer and ruleCount or 0 do
-if rules then
+if isAllowed then
+answer = format(form, unpack(figures))
+for j = 1, ruleCount do
 local k = 3 * j
-name, value, loadedEnd, endsAt = names[first + j], seen[k - 2], seen[k - 1], seen[k]
-end
-local refusal
-if endsAt - endsAt % 512 ~= loadedEnd - loadedEnd % 512 or (nowMs + i) % 16 == 0 and try('PTTL', name) == -1 then
+local value, refusal = changes[k - 2], nil
+name = names[first + j]
+if areKept then
+local reply = try('SETRANGE', name, '0', value)
+if reply ~= #value then refusal = reply.err end
+else
+local endBefore, endsAt = changes[k - 1], changes[k]
+local keeps = endsAt - endsAt % 512 == endBefore - endBefore % 512
+if not keeps or looksForExpiry and try('PTTL', name) == -1 then
 refusal = try('SET', name, value, 'PX', format('%d', endsAt - nowMs + graceMs)).err
-elseif not waitMs then
-refusal = try('SET', name, value, 'KEEPTTL').err
+else
+local reply = try('SETRANGE', name, '0', value)
+if reply ~= #value then refusal = reply.err end
+end
 end
 if refusal then
 answer = j > 1 and cjson.encode('PARTLY ' .. refusal .. ' (' .. name .. ')') or nil
 break
+end
+end
+end
+else
+local stored = at and loaded[at + 1] or try('GET', name)
+local used, endsAt, value, endBefore, waitMs = way(nowMs, stored, cost or costs[costAt + 1] + 0, a, b, c, d, e, f)
+if used then
+local restMs = endsAt - nowMs
+answer = waitMs and format('%d,%d,%d', used, waitMs, restMs) or format('%d,0,%d', used, restMs)
+local keeps = endsAt == endBefore or endsAt - endsAt % 512 == endBefore - endBefore % 512
+if not keeps or looksForExpiry and try('PTTL', name) == -1 then
+if try('SET', name, value, 'PX', format('%d', restMs + graceMs)).err then answer = nil end
+elseif not waitMs and try('SETRANGE', name, '0', value) ~= #value then
+answer = nil
+end
 end
 end
 end
@@ -884,20 +923,22 @@ export const TRANSLATIONS: readonly TranslationParts[] = [
   {
     shortWay: `local function fixedWindowShortWay(nowMs, value, cost, limit, windowMs, isOnClock, elastic, countsDenied)
 if elastic then return end
-local expiresAt, used = 0, 0
+local expiresAt
 if value then
 if #value ~= 16 then return end
+local used
 expiresAt, used = unpackBytes('<dd', value)
-local areInRange = expiresAt >= 0 and expiresAt <= nowMs + windowMs and used >= 0 and used < 2 ^ 53
-if not areInRange or expiresAt % 1 + used % 1 ~= 0 then return end
-end
+local isOfWindow = expiresAt >= 0 and expiresAt <= nowMs + windowMs and used >= 0
+if not isOfWindow or expiresAt % 1 + used % 1 ~= 0 then return end
 if nowMs < expiresAt then
 if used <= limit - cost then
 used = used + cost
 return used, expiresAt, packBytes('<dd', expiresAt, used), expiresAt
 end
-if countsDenied or cost > limit then return end
+if countsDenied or cost > limit or used >= 2 ^ 53 then return end
 return used, expiresAt, value, expiresAt, expiresAt - nowMs
+end
+if used >= 2 ^ 53 then return end
 end
 if cost > limit then return end
 expiresAt = nowMs + windowMs

@@ -87,7 +87,15 @@ describe('the arguments', () => {
 
   test('have the cost of each charge if costs differ', () => {
     const calls = [callOf([window, window], 'ada', [1, 1]), callOf([window, window], 'bob', [1, 3])]
-    expect(new RedisCommand(calls, keys).arguments().slice(5)).toEqual(['*', '', '2', ...WINDOW, ...WINDOW, '1', '1', '1', '3'])
+    expect(new RedisCommand(calls, keys).arguments().slice(5)).toEqual(['=', '', '2', ...WINDOW, ...WINDOW, '1', '1', '1', '3'])
+  })
+
+  test.each([
+    ['=', 'one key', ['org', 'org']],
+    ['*', 'several keys', ['user', 'org']],
+  ])('begin with %s if the rules of a hit have %s', (kind, _, [first, second]) => {
+    const rules = [first, second].map((per) => fixedWindow({ limit: 5, window: 1000, per }))
+    expect(new RedisCommand([callOf(rules, 'ada', [1, 1])], keys).arguments()[3]).toBe(kind)
   })
 
   test('of the general program are runs of calls that differ only in their names', () => {

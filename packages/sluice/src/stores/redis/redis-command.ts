@@ -15,6 +15,8 @@ export interface RedisRules {
   readonly arguments: readonly string[]
   /** The arguments as JSON. Equal for equal lists of rules. */
   readonly json: string
+  /** The first argument of hits: '=' if all charges of a hit have one key, otherwise '*'. */
+  readonly head: '=' | '*'
   /** The arguments of hits with a cost of 1 on these rules, as most hits have it. */
   readonly hitsOfOne: readonly string[]
   /** The text after the key in the name of a state, for each rule. */
@@ -51,10 +53,13 @@ export interface Sending {
 /** Describes rules for commands. Throws ERR_RULE if there is no translation of a rule. */
 export function describeRules(rules: readonly Rule[], keys: RedisKeys): RedisRules {
   const args = [String(rules.length), ...rules.flatMap(programArguments)]
+  // Rules that count by the same names of a subject, or by none, have the same key in every call.
+  const head = rules.every(({ per }) => String(per) === String(rules[0].per)) ? '=' : '*'
   return {
     arguments: args,
     json: JSON.stringify(args),
-    hitsOfOne: rules.length === 1 ? args.slice(1) : ['*', '1', ...args],
+    hitsOfOne: rules.length === 1 ? args.slice(1) : [head, '1', ...args],
+    head,
     ends: rules.map((rule) => keys.endOf(rule)),
     program: smallProgram(rules),
   }
@@ -135,8 +140,8 @@ function addNames({ charges, rules }: RedisCall, keys: RedisKeys, names: string[
 function bodyOfHits(calls: readonly RedisCall[]): readonly string[] {
   const { charges, rules } = calls[0]
   const cost = charges[0].amount
-  if (haveCost(calls, cost)) return cost === 1 ? rules.hitsOfOne : ['*', String(cost), ...rules.arguments]
-  const body = ['*', '', ...rules.arguments]
+  if (haveCost(calls, cost)) return cost === 1 ? rules.hitsOfOne : [rules.head, String(cost), ...rules.arguments]
+  const body = [rules.head, '', ...rules.arguments]
   for (const call of calls) for (const { amount } of call.charges) body.push(String(amount))
   return body
 }
