@@ -26,73 +26,73 @@ export const FLAGS: readonly Readonly<Record<string, boolean>>[] = [
 ]
 
 /** SHA-1 of the general program. */
-export const GENERAL_SHA1 = 'cab5d4ee0937f471b5c6c8d5d325d871af36d9b9'
+export const GENERAL_SHA1 = 'e78c06de61bbb4e63008f299ddce8048ac7d96be'
 
 /** SHA-1 of each small program. Index i is the program with the translations whose bits are set in i + 1. */
 export const SMALL_SHA1 = [
-  'a857785f17f0fd0dcec93d7262b3feb98718a246',
-  '4ed644cf013aebf80fe618af7d142e3873296efa',
-  '38cd023fa6b4da555d2ca9aa0b4a23e47e729ea5',
-  '9b78c45bf7727d5be8cb1eec3e5a400c19eb634f',
-  '63ac22c7334892cf429367937a380293990b12f5',
-  '092abee58737b42dd0bddb7d90c4de48fc04f53a',
-  'cc5d79a4054ecee4cc261a8790b7e265455bf1fb',
-  '79ed00e6f11c9a695b33f500040459baa27e5acd',
-  'c94ddb9718a36bbb84573bccf09891bec4fb41e4',
-  '30b004106621434427d131fdc3dd4a2779a59850',
-  '449cf177a0225db3cf3ce1e5d7e1b77f64ccdcc0',
-  '05b339d578d431b4d9dd8b09eb49964c787331b0',
-  '1e4f0d50772889467713298b8de917c8939dc16d',
-  '0c0fec08b6e8d7243715ecc31b9560946cc42e68',
-  'b937a9d69d7792f50a5de1ab438c0ffeab3a0214',
-  'c16be155ddd32aecbfb95fa8dbd09e10cf719e5e',
-  '40fd34e7a546a8e3162dc9e4812c49728a408160',
-  '1e109e54f73125c21c7fc88a96c8f2880e8e7e5b',
-  '5461f714e803c6c12e2d24be68e69a7ac0da268e',
-  '260412e9e0b73c65b3dd6530f4ae49048328da57',
-  '490b6a8c41b674517ae6e2878e13ca2d4eda9a1f',
-  '9f164e850f4a6c66c37a6cb56b73c1397bdc5df8',
-  '1ad1a8efce7482573e7010f0089e13377f890cd7',
-  '75966d52eeff95e470e6a23b9f02aea54f8ae54e',
-  '35f0cc32b14bb456cc0da6f9df26446366739b84',
-  'a9798e29a43149358d2b9b1d6f0312e67f86c342',
-  '9c2d560b8a83a92bc1110ed2796e48cab577b284',
-  '402fec2e1f8ecbc7af66120ed4053cf1b2500129',
-  'a736bd7427210c70003c1cc3a4e5fb3cb4adf752',
-  '3fde19e149bed39f7c2e58a646800462a858c470',
-  '421624bffa7e2ebd8dfeb81096105e238400e461',
-  'cd58e29fa9e652392d5ba5abec23bf2d651c597b',
-  '5f484140c5d6f4cc8798c52fa570894f11a0c41e',
-  '85286dc80e3aa541220bd59bc06494843550a5ef',
-  'fc32b15880aeafb9e372b09c2669f7b99c8431b6',
-  '7cee9c81791d75ec5b0cec097b564a424716d8de',
-  'c1c9e90c93592c6b1ae16605467de77bf3886463',
-  'a6df2f8767fb69f745da3ea0b7d479b9c17cb3c4',
-  '200c84399e228615acef6e524cc428d8170b11b5',
-  '740a0d12ad211da64b3e4ddd0a5754bd81ee8302',
-  'd79d1b6a0b637bdd68cfeb0f3c8afa25263a7334',
-  '9ca3d48e3634e2f1aecc56ae404c084a9ed5d6f8',
-  '6559bcde63f4505dbc88e0e5809eb62f577a7c70',
-  '3af93c48d18afa3da550e49f913ccecc58b57b83',
-  'ac63f7260e2fc44504168fa6e49b5ac796f84c4c',
-  '502f1acc7e1a3a82b4ec1094f59cb3322c73d43f',
-  'f9401cb10b2c246083600fd7b1ce92d648ae4987',
-  'a474d0506b1415aa0d168f8dba980072b6477716',
-  '6c1de3e2ac49d6bbc3f2d869d5fd8a3e5bb05b0a',
-  'eb3ed8ec30b56029d7b732984d8c6aa51f3f82e1',
-  '494820abc75ab85ce3c0e3cc2ebec8934897fcc9',
-  '082c2ef3f5fb37930a0100d69a5611d5ad1070b1',
-  'aee2c607d39d772d0ba98a09eda97061468aa902',
-  'af7a777694b80fb62cdd292b7b08422cffc9ec0b',
-  '4b8e4ad7bd4e3fa2139f53aba353ad6659fa7e5b',
-  'bd20fdb0961dcf21684fa96e4188d5d5fae47950',
-  '488f14979aa6e5ef96dc00592d2f49c03b10964e',
-  'a748a5391e45e7948435dc3a9af3555fae736857',
-  '07bd446d82da202cf9ff21bb1e309112edd08cbe',
-  'e84a37327b4af9081a993f402af437cb255c5c1f',
-  '024885179b401d4c1bf727506261acdda3fa44fd',
-  '77908c0a98883e6ed2aeaa5a8185bc5df2f4c4e9',
-  'b66ca42816477ce56a1396acd1fa62c319fe6aa4',
+  '9460c7f3f5b66287cf991850f5997e13f06f24a1',
+  '8068a36843ee69fb39182c5e43b747a449489306',
+  '77a0a578461fbac66e981007a52f3289d08da87c',
+  '8220cdc61206c1d7ddad25382bab2008e0c211b0',
+  '6e6790eead5d102dcee86b921d012b9921810c10',
+  'be1460f104b7a515d430ca174bba203573717515',
+  '8ae9ddb5a6fc8d6bf0a85759deaf2bf2dbb67af6',
+  'e210ed6174875f30ac24fc2c1bcd9e495d44694e',
+  'ab6e6fbbc12b892f793846dafbe138e1a713df86',
+  'f1023956834b50eed908db6b2225d30dc80dc0ef',
+  '3e9e7e79e00c4abbd4d49a309d2da6039eb5c384',
+  'a4ea44df419c4e92e1a9cdbcb1a672f313c8585f',
+  '5d9accba2869b356789db58e5b5a7bade1581e44',
+  '6044e94bda360c68c10e5e8160f29dbc22a5fe97',
+  'acffae4d63581edb61883612985314930fd4b988',
+  'd219e81e3ba036713e22416aeeda3b0314d67f68',
+  '0ee952d26916b37a9c77d897829ac16a28e3064d',
+  '7a21732f95285c2f4ec1663b3a1b82983ee87540',
+  '2ba7aeaca5c5322870860d09ab29ca1ad086e0ec',
+  '529782becfea8ff607084cbcf727a1ca072d9c89',
+  '4c9fb95b41abf2931eb68b80cf45afaecd613fac',
+  'd04d7029fffeac94d90896fd169ea91a64ff2ae7',
+  '61d8fde6dae7bb6c5a84b609fda2bc7f5cca513e',
+  '0b92f46d648ad6a742570b253740a7228614e5cb',
+  'c9502ff625f327419aa2645df5ee55d6199f6d69',
+  '057e59179e7610f27e187aba208557aed21701fc',
+  '47d0282b8ed30def17a71ea5455368e14498d3ee',
+  'e80cfb13aa62aac94adddfbbca6b89de5b7a6476',
+  '8dc649bc3714b915b0487b5813c5d9bb442058d6',
+  '15c09df36e2843e0bb86a4031722da576405c12b',
+  '0588d204675bd663ab602a99568b46c9aed6a9e4',
+  'd5c454b4fbdac9b411e42fb9ba18f539b2f7f60f',
+  '76f25541740a04da3eb26b350e60b84be6f3ab36',
+  '9c7b6519d375fffe8298b3442a544c7167c26f52',
+  '58f376d1505a96d0a45eddb3730d3a1d207bf919',
+  'cffe0ef17e53d609b990699b17ae82e37fdd40d1',
+  '8ecaf8f3f014c0fc233d2089b8e62a214a45bb02',
+  'aedc36f47051533ba98743d6204cc8337bd92009',
+  'af009b487ef6321b5c46b8c72f618a9b23ca833e',
+  '24d79a15f73f65c8186fa4600b33c409ca0c8867',
+  'bb99e6e7dba0f060798e8824f7d792a3ba8dc8b5',
+  '9a88a316299c09e4848368d99ad03482397238c4',
+  'ea1a7588c2315cc51c6ee95430565e8f36b5f717',
+  '47b2c2074ccd26c3c6292229245c7390bf6738f8',
+  '4ade7f1c189f724fe9a806c6922dd336c136d8e2',
+  'ba8e93c4b9bb85553993452e34859c73d5218cbe',
+  '11de7292b868b7c9ed9c54d5cdac588815a7694e',
+  'f58b72b2ab8bec723cf07a359bec8c52fa31b4fd',
+  '1db13baba2bdf835df8e244bd4376c6583d9480b',
+  'a32bc7a40496a122e3bfe329eb93115127fa7ae8',
+  '492937cb200f63ec407bf125e91f74879213d235',
+  '2c710d2ad12d9c03eeca1aee0c19d19ab5a248c4',
+  '96dc1896994a46da68a23b77ce63a1e9c9b3751d',
+  'c1f0ca3f1adcf7bb587d95937cba3e3c2eda22b7',
+  'd3dfeabff601c31438b1aee06a67d3afbab6c90c',
+  '2b44d18c5a723e090c79e24cd3ce1605c3cdba38',
+  'acd5939aeaaff4a757e4d023133dd0e2c8fb27b0',
+  '1a703f1976229734b2d0cb1a8d43c89b93a724f1',
+  '33ab36e9b20dd5bce97edf8c072057344b8c6e06',
+  '8ce195710911032a083e2c9bba5435931fcef246',
+  'eb6a6d6a8e1f01b21651033211cdd764a969b41e',
+  'f4d4392caeb3348b472b1d818e0ddd0065ad6164',
+  '6ad665fbe4b7e4e405f32dce29e67c4c4e9f9436',
 ]
 
 export const PARTS: ProgramParts = {
@@ -281,7 +281,7 @@ return table.concat(answers, ',')`,
 local sets = {}
 for i, list in ipairs(request.sets) do sets[i] = { list = list, at = 0 } end
 local replies = {}
-local runs, allTerms = request.runs, request.terms
+local runs, ids, idAt = request.runs, request.ids, 0
 local first = base
 for i = 1, #runs, 4 do
 local operation, set, amount, count = runs[i], sets[runs[i + 1]], runs[i + 2], runs[i + 3]
@@ -292,17 +292,12 @@ set.count = ruleCount
 end
 if operation == 'hit' then
 replies[#replies + 1] = runOfHits(set, ruleCount, first, count, amount)
+elseif aboutHolds[operation] then
+replies[#replies + 1] = runOfHolds(operation, set, first, request.terms[amount], count, ids, idAt)
+idAt = idAt + count
 else
-local terms = aboutHolds[operation] and allTerms[count]
-if terms then count = 1 end
-for j = 0, count - 1 do
-local answer = terms and holdShortly(operation, set, names[first + 1], terms, amount)
-if not answer then
 longWay = longWay or defineCalls(names, nowMs, graceMs)
-answer = longWay(operation, set, first + j * ruleCount, terms or amount, amount)
-end
-replies[#replies + 1] = answer
-end
+for j = 0, count - 1 do replies[#replies + 1] = longWay(operation, set, first + j * ruleCount, amount) end
 end
 first = first + count * ruleCount
 end
@@ -346,29 +341,40 @@ local function isWhole(number)
 return number >= 0 and number <= MAX and number % 1 == 0
 end`,
   holds: `local HOLD_BYTES = 24
-local FORM = 1
+local SEVERAL, ONE = 1, 2
 local function mayHaveHolds(value)
 return #value % 8 == 2
-end
-local function splitHolds(value)
-local length = #value
-if length < 50 then refuseValue() end
-local before, form = string.byte(value, length - 1, length)
-local bytes = length - 26 - before
-if form ~= FORM or bytes < HOLD_BYTES or bytes % HOLD_BYTES ~= 0 then refuseValue() end
-local units, firstEnd, lastEnd = struct.unpack('<ddd', value, length - 25)
-if not (isWhole(units) and isWhole(firstEnd) and isWhole(lastEnd)) or units == 0 then refuseValue() end
-local holds = { bytes = string.sub(value, before + 1, before + bytes), units = units, firstEnd = firstEnd, lastEnd = lastEnd }
-return holds, before > 0 and string.sub(value, 1, before)
-end
-local function joinHolds(value, holds)
-local bounds = struct.pack('<ddd', holds.units, holds.firstEnd, holds.lastEnd)
-return value .. holds.bytes .. bounds .. string.char(#value, FORM)
 end
 local function holdAt(holds, at)
 local id, units, expiresAt = struct.unpack('<ddd', holds.bytes, at + 1)
 if not (isWhole(math.abs(units)) and isWhole(expiresAt)) or units == 0 then refuseValue() end
 return id, units, expiresAt
+end
+local function endOfHold(rule, units, expiresAt)
+return expiresAt + (units > 0 and 2 * rule.windowMs or 0)
+end
+local function splitHolds(rule, value)
+local length = #value
+if length < 26 then refuseValue() end
+local before, form = string.byte(value, length - 1, length)
+local bytes = length - 2 - before - (form == SEVERAL and 24 or 0)
+local isSound = form == SEVERAL and bytes % HOLD_BYTES == 0 or form == ONE and bytes == HOLD_BYTES
+if not isSound or bytes < HOLD_BYTES then refuseValue() end
+local holds = { bytes = string.sub(value, before + 1, before + bytes) }
+if form == ONE then
+local _, units, expiresAt = holdAt(holds, 0)
+holds.units, holds.firstEnd, holds.lastEnd = math.abs(units), expiresAt, endOfHold(rule, units, expiresAt)
+else
+local units, firstEnd, lastEnd = struct.unpack('<ddd', value, length - 25)
+if not (isWhole(units) and isWhole(firstEnd) and isWhole(lastEnd)) or units == 0 then refuseValue() end
+holds.units, holds.firstEnd, holds.lastEnd = units, firstEnd, lastEnd
+end
+return holds, before > 0 and string.sub(value, 1, before)
+end
+local function joinHolds(value, holds)
+if #holds.bytes == HOLD_BYTES then return value .. holds.bytes .. string.char(#value, ONE) end
+local bounds = struct.pack('<ddd', holds.units, holds.firstEnd, holds.lastEnd)
+return value .. holds.bytes .. bounds .. string.char(#value, SEVERAL)
 end
 local function findHold(holds, id)
 local bytes, from = struct.pack('<d', id), 1
@@ -378,9 +384,6 @@ if not at then return nil end
 if (at - 1) % HOLD_BYTES == 0 then return at - 1 end
 from = at + 1
 end
-end
-local function endOfHold(rule, units, expiresAt)
-return expiresAt + (units > 0 and 2 * rule.windowMs or 0)
 end
 local function noteEnd(rule, holds, units, expiresAt)
 holds.firstEnd = math.min(holds.firstEnd, expiresAt)
@@ -469,7 +472,7 @@ local width = rule.width
 local value = call('GET', key)
 rule.loaded = value
 cells.holds = false
-if value and mayHaveHolds(value) then cells.holds, value = splitHolds(value) end
+if value and mayHaveHolds(value) then cells.holds, value = splitHolds(rule, value) end
 if not value then
 cells[1], cells[2], cells[3], cells[4] = 0, 0, 0, 0
 elseif width == 2 and #value == 16 then
@@ -822,87 +825,153 @@ function heldCalls.extend(rules, first, terms, id)
 return endHold('extend', rules, first, terms, id)
 end`,
   shortHolds: `local aboutHolds = { reserve = true, settle = true, cancel = true, extend = true }
-local max, min, sub = math.max, math.min, string.sub
+local try, format, max, sub = redis.pcall, string.format, math.max, string.sub
 local function shortRuleOf(set)
 local short = set.short
 if short == nil then
 short = set.count == 1 and { shortWayOf(set.list, 0, 1) }
-local isWindow = short and (short[1] == fixedWindowShortWay or short[1] == slidingWindowShortWay)
-short = isWindow and short
+local isFixed = short and short[1] == fixedWindowShortWay
+if short and (isFixed or short[1] == slidingWindowShortWay) then
+short.bytes = isFixed and 16 or 32
+short.lagMs = isFixed and 0 or short[3]
+else
+short = false
+end
 set.short = short
 end
 return short
 end
-local function holdShortly(operation, set, name, terms, id)
-local short = shortRuleOf(set)
-local isReserve = operation == 'reserve'
-if not short or not isReserve and operation ~= 'settle' then return end
-local value = redis.pcall('GET', name)
-local base, bytes, units, firstEnd, lastEnd = value or '', '', 0, 9007199254740991, 0
-if value then
-if type(value) ~= 'string' then return end
+local function partsOf(short, value)
 local length = #value
-if length % 8 == 2 and length >= 50 then
-local before, form
-units, firstEnd, lastEnd, before, form = unpackBytes('<dddBB', value, length - 25)
-local count = (length - 26 - before) / 24
+if length % 8 ~= 2 or length < 26 then return end
+local units, firstEnd, lastEnd, before, form = unpackBytes('<dddBB', value, length - 25)
+local holdsEnd = length - 26
+if form == 2 then
+holdsEnd = length - 2
+units, firstEnd = firstEnd, lastEnd
+if units > 0 then lastEnd = lastEnd + 2 * short[3] else units = -units end
+end
+local count = (holdsEnd - before) / 24
 local areBounds = units >= 1 and units < 2 ^ 53 and firstEnd > nowMs and lastEnd >= firstEnd and lastEnd < 2 ^ 53
-if form ~= 1 or count < 1 or count % 1 ~= 0 or not areBounds or units % 1 + lastEnd % 1 ~= 0 then return end
-base, bytes = sub(value, 1, before), sub(value, before + 1, length - 26)
+local isForm = form == 1 and count >= 1 and count % 1 == 0 or form == 2 and count == 1
+if not isForm or not areBounds or units % 1 + lastEnd % 1 ~= 0 then return end
+return before, sub(value, before + 1, holdsEnd), units, firstEnd, lastEnd
 end
-end
-local way, limit, windowMs = short[1], short[2], short[3]
-local amount = terms[1]
-local answer, lastsMs
-if isReserve then
-if terms[2] < 0 or #bytes >= terms[5] * 24 then return end
-local sum = units + amount
-local used, endsAt, _, loadedEnd, waitMs = way(nowMs, base ~= '' and base, sum, limit, windowMs, short[4], short[5], short[6])
-if not used or waitMs then return end
-if loadedEnd == 0 then base = '' end
-local rest = terms.rest
-if not rest then
-local expiresAt = nowMs + terms[3]
-rest = { held = terms[4] == 1 and amount or -amount, expiresAt = expiresAt, tails = {} }
-rest.lastEnd = terms[4] == 1 and expiresAt + 2 * windowMs or expiresAt
-rest.text = string.format(',%d,%d,1', amount, nowMs)
+local function restOf(terms, windowMs)
+local amount, expiresAt, isCharged = terms[1], nowMs + terms[3], terms[4] == 1
+local rest = { held = isCharged and amount or -amount, expiresAt = expiresAt, tails = {} }
+rest.lastEnd = isCharged and expiresAt + 2 * windowMs or expiresAt
+rest.form = '%d,0,%d' .. string.format(',%d,%d,1', amount, nowMs)
 terms.rest = rest
+return rest
 end
-lastEnd = max(lastEnd, rest.lastEnd)
-local tail = units == 0 and rest.tails[#base]
-if not tail then
-tail = packBytes('<dddddBB', rest.held, rest.expiresAt, sum, min(firstEnd, rest.expiresAt), lastEnd, #base, 1)
-if units == 0 then rest.tails[#base] = tail end
+local function reserveShortly(short, name, value, terms, id, looksForExpiry)
+local rest = terms.rest or restOf(terms, short[3])
+local stateBytes, bytes, amount, firstEnd, lastEnd = value, '', terms[1], rest.expiresAt, rest.lastEnd
+local units = amount
+if value and #value ~= short.bytes then
+local before, bytesBefore, unitsBefore, first, last = partsOf(short, value)
+if not before then return end
+stateBytes, bytes = before > 0 and sub(value, 1, before), bytesBefore
+if #bytes >= terms[5] * 24 then return end
+units = unitsBefore + amount
+if first < firstEnd then firstEnd = first end
+if last > lastEnd then lastEnd = last end
 end
-value = base .. bytes .. packBytes('<d', id) .. tail
-lastsMs = (loadedEnd == 0 and lastEnd or max(loadedEnd + windowMs, lastEnd)) - nowMs
-answer = string.format('%d,0,%d', used, endsAt - nowMs) .. rest.text
-else
-local at = string.find(bytes, packBytes('<d', id), 1, true)
-if not at or at % 24 ~= 1 then return end
-local held = unpackBytes('<d', bytes, at + 8)
-if held < 0 then held = -held end
-if amount < 0 then amount = held end
-if amount == 0 or not (held >= 1 and held <= units) or held % 1 ~= 0 then return end
-local used, endsAt, spent, loadedEnd, waitMs = way(nowMs, base ~= '' and base, amount, limit, windowMs, short[4], short[5], short[6])
+if terms[2] < 0 then return end
+local windowMs = short[3]
+local used, endsAt, _, endBefore, waitMs = short[1](nowMs, stateBytes, units, short[2], windowMs, short[4], short[5], short[6])
 if not used or waitMs then return end
-answer = '1'
-if #bytes > 24 then
-local rest = sub(bytes, 1, at - 1) .. sub(bytes, at + 24)
-value = spent .. rest .. packBytes('<dddBB', units - held, firstEnd, lastEnd, #spent, 1)
-if endsAt ~= loadedEnd then lastsMs = max(endsAt + windowMs, lastEnd) - nowMs end
-else
-value = spent
-if lastEnd < endsAt or lastEnd > endsAt + 600000 then lastsMs = endsAt - nowMs end
+if endBefore == 0 then stateBytes = '' end
+local isFirst, tail = bytes == '', nil
+if isFirst then
+tail = rest.tails[#stateBytes]
+if not tail then
+tail = packBytes('<ddBB', rest.held, rest.expiresAt, #stateBytes, 2)
+rest.tails[#stateBytes] = tail
 end
+else
+tail = packBytes('<dddddBB', rest.held, rest.expiresAt, units, firstEnd, lastEnd, #stateBytes, 1)
+end
+local written = stateBytes .. bytes .. packBytes('<d', id) .. tail
+local reply
+if rest.expiresAt >= endBefore - short.lagMs or looksForExpiry and try('PTTL', name) == -1 then
+local lastsMs = (endBefore == 0 and lastEnd or max(endBefore + windowMs, lastEnd)) - nowMs
+reply = try('SET', name, written, 'PX', format('%d', lastsMs + graceMs))
+else
+reply = try('SET', name, written, 'KEEPTTL')
+end
+return not reply.err and format(rest.form, used, endsAt - nowMs)
+end
+local function settleShortly(short, name, value, terms, id)
+if not value or #value % 8 ~= 2 or #value < 26 then return end
+local onlyId, held, expiresAt, before, form = unpackBytes('<dddBB', value, #value - 25)
+local others, units, firstEnd, lastEnd
+if form == 2 then
+if onlyId ~= id or before ~= #value - 26 or not (expiresAt > nowMs and expiresAt < 2 ^ 53) then return end
+lastEnd = held > 0 and expiresAt + 2 * short[3] or expiresAt
+else
+local bytes
+before, bytes, units, firstEnd, lastEnd = partsOf(short, value)
+local at = before and string.find(bytes, packBytes('<d', id), 1, true)
+if not at or at % 24 ~= 1 then return end
+held, expiresAt = unpackBytes('<dd', bytes, at + 8)
+if not (expiresAt >= firstEnd and math.abs(held) < units) then return end
+others = sub(bytes, 1, at - 1) .. sub(bytes, at + 24)
+end
+if held < 0 then held = -held end
+local amount = terms[1]
+if amount < 0 then amount = held end
+if amount == 0 or not (held >= 1 and held < 2 ^ 53) or held % 1 + expiresAt % 1 ~= 0 then return end
+local windowMs = short[3]
+local _, endsAt, written, endBefore, waitMs =
+short[1](nowMs, before > 0 and sub(value, 1, before), amount, short[2], windowMs, short[4], short[5], short[6])
+if not endsAt or waitMs then return end
+local lastsMs
+if others then
+if endsAt ~= endBefore then lastsMs = max(endsAt + windowMs, lastEnd) - nowMs end
+if #others == 24 then
+written = written .. others .. string.char(#written, 2)
+else
+written = written .. others .. packBytes('<dddBB', units - held, firstEnd, lastEnd, #written, 1)
+end
+else
+local isCovered = endsAt == endBefore and expiresAt < endsAt - short.lagMs
+if not isCovered and (expiresAt < endsAt or lastEnd > endsAt + 600000) then lastsMs = endsAt - nowMs end
 end
 local reply
 if lastsMs then
-reply = redis.pcall('SET', name, value, 'PX', string.format('%d', lastsMs + graceMs))
+reply = try('SET', name, written, 'PX', format('%d', lastsMs + graceMs))
 else
-reply = redis.pcall('SET', name, value, 'KEEPTTL')
+reply = try('SET', name, written, 'KEEPTTL')
 end
-return not reply.err and answer or nil
+return not reply.err and '1'
+end
+local shortWays = { reserve = reserveShortly, settle = settleShortly }
+local function runOfHolds(operation, set, first, terms, count, ids, idAt)
+local ruleCount = set.count
+local short = shortWays[operation] and shortRuleOf(set)
+local shortWay = short and shortWays[operation]
+local loaded, seen, answers = nil, {}, {}
+if short and count > 1 and base == 0 then
+loaded = try('MGET', unpack(names, first + 1, first + count))
+if loaded.err then loaded = nil end
+end
+for i = 1, count do
+local id, name, answer = ids[idAt + i], names[first + 1], nil
+if shortWay then
+local value = loaded and not seen[name] and loaded[i] or try('GET', name)
+seen[name] = true
+answer = shortWay(short, name, value, terms, id, (nowMs + i) % 16 == 0)
+end
+if not answer then
+longWay = longWay or defineCalls(names, nowMs, graceMs)
+answer = longWay(operation, set, first, terms, id)
+end
+answers[i] = answer
+first = first + ruleCount
+end
+return table.concat(answers, ',')
 end`,
   longWay: `local function decide(operation, rules, first, amount, id)
 local haveHolds = operation ~= 'reset' and loadAll(rules, first)
@@ -1027,7 +1096,9 @@ local log = { 0, key = key, length = length, first = 0, last = length - 1, read 
 if length > 0 then
 local oldest = redis.call('LINDEX', key, 0)
 if mayHaveHolds(oldest) then
-log.holds, log.held, log.first = splitHolds(oldest), oldest, 1
+local holds, state = splitHolds(rule, oldest)
+if state then refuseValue() end
+log.holds, log.held, log.first = holds, oldest, 1
 else
 noteRead(log, 0, oldest)
 end

@@ -113,4 +113,33 @@ describe('the arguments', () => {
       runs: ['hit', 1, 1, 2, 'get', 1, 0, 1, 'hit', 2, [1, 2], 1],
     })
   })
+
+  test('of the general program are runs of calls about holds that differ only in names and ids', () => {
+    const callAbout = (operation: 'reserve' | 'settle', id: number, amount: number, ttlMs = 1000): RedisCall => ({
+      operation,
+      charges: [{ rule: 0, key: 'ada', amount, ...(operation === 'reserve' && { least: amount }) }],
+      hold: { id, ttlMs, isCharged: true, most: 9 },
+      rules: describeRules([window], keys),
+    })
+    const calls = [
+      callAbout('reserve', 11, 2),
+      callAbout('reserve', 12, 2),
+      callAbout('reserve', 13, 3),
+      callAbout('reserve', 14, 3, 2000),
+      callAbout('settle', 11, 3, 2000),
+      callAbout('settle', 12, 3, 2000),
+      callAbout('reserve', 15, 2),
+    ]
+    const [json] = new RedisCommand(calls, keys).arguments().slice(-1)
+    expect(JSON.parse(json)).toMatchObject({
+      runs: ['reserve', 1, 1, 2, 'reserve', 1, 2, 1, 'reserve', 1, 3, 1, 'settle', 1, 4, 2, 'reserve', 1, 1, 1],
+      terms: [
+        [2, 2, 1000, 1, 9],
+        [3, 3, 1000, 1, 9],
+        [3, 3, 2000, 1, 9],
+        [3, 2000],
+      ],
+      ids: [11, 12, 13, 14, 11, 12, 15],
+    })
+  })
 })
