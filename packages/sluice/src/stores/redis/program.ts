@@ -26,73 +26,73 @@ export const FLAGS: readonly Readonly<Record<string, boolean>>[] = [
 ]
 
 /** SHA-1 of the general program. */
-export const GENERAL_SHA1 = 'e78c06de61bbb4e63008f299ddce8048ac7d96be'
+export const GENERAL_SHA1 = '778587ee9182f2612e122f4b455d2e9d5727dfc1'
 
 /** SHA-1 of each small program. Index i is the program with the translations whose bits are set in i + 1. */
 export const SMALL_SHA1 = [
-  '9460c7f3f5b66287cf991850f5997e13f06f24a1',
-  '8068a36843ee69fb39182c5e43b747a449489306',
-  '77a0a578461fbac66e981007a52f3289d08da87c',
-  '8220cdc61206c1d7ddad25382bab2008e0c211b0',
-  '6e6790eead5d102dcee86b921d012b9921810c10',
-  'be1460f104b7a515d430ca174bba203573717515',
-  '8ae9ddb5a6fc8d6bf0a85759deaf2bf2dbb67af6',
-  'e210ed6174875f30ac24fc2c1bcd9e495d44694e',
-  'ab6e6fbbc12b892f793846dafbe138e1a713df86',
-  'f1023956834b50eed908db6b2225d30dc80dc0ef',
-  '3e9e7e79e00c4abbd4d49a309d2da6039eb5c384',
-  'a4ea44df419c4e92e1a9cdbcb1a672f313c8585f',
-  '5d9accba2869b356789db58e5b5a7bade1581e44',
-  '6044e94bda360c68c10e5e8160f29dbc22a5fe97',
-  'acffae4d63581edb61883612985314930fd4b988',
-  'd219e81e3ba036713e22416aeeda3b0314d67f68',
-  '0ee952d26916b37a9c77d897829ac16a28e3064d',
-  '7a21732f95285c2f4ec1663b3a1b82983ee87540',
-  '2ba7aeaca5c5322870860d09ab29ca1ad086e0ec',
-  '529782becfea8ff607084cbcf727a1ca072d9c89',
-  '4c9fb95b41abf2931eb68b80cf45afaecd613fac',
-  'd04d7029fffeac94d90896fd169ea91a64ff2ae7',
-  '61d8fde6dae7bb6c5a84b609fda2bc7f5cca513e',
-  '0b92f46d648ad6a742570b253740a7228614e5cb',
-  'c9502ff625f327419aa2645df5ee55d6199f6d69',
-  '057e59179e7610f27e187aba208557aed21701fc',
-  '47d0282b8ed30def17a71ea5455368e14498d3ee',
-  'e80cfb13aa62aac94adddfbbca6b89de5b7a6476',
-  '8dc649bc3714b915b0487b5813c5d9bb442058d6',
-  '15c09df36e2843e0bb86a4031722da576405c12b',
-  '0588d204675bd663ab602a99568b46c9aed6a9e4',
-  'd5c454b4fbdac9b411e42fb9ba18f539b2f7f60f',
-  '76f25541740a04da3eb26b350e60b84be6f3ab36',
-  '9c7b6519d375fffe8298b3442a544c7167c26f52',
-  '58f376d1505a96d0a45eddb3730d3a1d207bf919',
-  'cffe0ef17e53d609b990699b17ae82e37fdd40d1',
-  '8ecaf8f3f014c0fc233d2089b8e62a214a45bb02',
-  'aedc36f47051533ba98743d6204cc8337bd92009',
-  'af009b487ef6321b5c46b8c72f618a9b23ca833e',
-  '24d79a15f73f65c8186fa4600b33c409ca0c8867',
-  'bb99e6e7dba0f060798e8824f7d792a3ba8dc8b5',
-  '9a88a316299c09e4848368d99ad03482397238c4',
-  'ea1a7588c2315cc51c6ee95430565e8f36b5f717',
-  '47b2c2074ccd26c3c6292229245c7390bf6738f8',
-  '4ade7f1c189f724fe9a806c6922dd336c136d8e2',
-  'ba8e93c4b9bb85553993452e34859c73d5218cbe',
-  '11de7292b868b7c9ed9c54d5cdac588815a7694e',
-  'f58b72b2ab8bec723cf07a359bec8c52fa31b4fd',
-  '1db13baba2bdf835df8e244bd4376c6583d9480b',
-  'a32bc7a40496a122e3bfe329eb93115127fa7ae8',
-  '492937cb200f63ec407bf125e91f74879213d235',
-  '2c710d2ad12d9c03eeca1aee0c19d19ab5a248c4',
-  '96dc1896994a46da68a23b77ce63a1e9c9b3751d',
-  'c1f0ca3f1adcf7bb587d95937cba3e3c2eda22b7',
-  'd3dfeabff601c31438b1aee06a67d3afbab6c90c',
-  '2b44d18c5a723e090c79e24cd3ce1605c3cdba38',
-  'acd5939aeaaff4a757e4d023133dd0e2c8fb27b0',
-  '1a703f1976229734b2d0cb1a8d43c89b93a724f1',
-  '33ab36e9b20dd5bce97edf8c072057344b8c6e06',
-  '8ce195710911032a083e2c9bba5435931fcef246',
-  'eb6a6d6a8e1f01b21651033211cdd764a969b41e',
-  'f4d4392caeb3348b472b1d818e0ddd0065ad6164',
-  '6ad665fbe4b7e4e405f32dce29e67c4c4e9f9436',
+  '635eb72710afaca823d3ffa947122b522435457b',
+  '65dc958a7d7a64ca39d4aea03344d7730f9cceb9',
+  'c72f1edc2e9e669631ab0f6508614d3afe31704a',
+  '648cca3c1b773b106cc5aba0211932981c6829bc',
+  'a7cca9b94e6ad342ca5ad10660995f326e120c43',
+  '50851f0a930d9e394fc93444a4b9823bc4f6265f',
+  '92cebd7a2a29eeb523f7952013e9f5fa5e88c58b',
+  'a7fe7b072f044d3ad05d7494e9f2a0518fb07f28',
+  '4c18116f924e27b92b278853d4aa5234eb96ee11',
+  '9ad0976b15bd3304cf658d767c9b75bd5a500362',
+  '4f58257b7f78068279a54d59b977fc956f57d300',
+  '99ba3f0a50ab0afdb0960421cf5e5a7f6a039c96',
+  '6690adf40cd83d62ae3b1a61f17be0cf1cd015c3',
+  '067eb4a9102530bd3f6ab12ac8ece528a44d0401',
+  '7eaabe40db14cde510f8a1c39b79bed05816bf9c',
+  'c1b5fbe3f2e586d8196e2acbe197b1f0caf1d713',
+  '861dfcabb354291abcd285446c10186d79c5fb2f',
+  'f3cb078758680ea7e7bb7b55a01f840f9ec7433c',
+  '3387a55a913e82a419ff2323194320fedcfb0936',
+  'f524f16e1e161601ac151934bc8b306226ec9e7c',
+  'e5c6409fbea3ddeae8094a7556aad37eb823c5b2',
+  'd90c89aaa399b534a6ee58d6eadffe70bcea5f58',
+  'c413331593faa19f50c82e12704115597dded7bc',
+  'c7c8cd9df979dee307ce222fd7b5351e4b22a12d',
+  'ed0e4300058fecfcafb361a48a901e2aad84a5ba',
+  'edb92dc5810348818a75aba8f9c7a76150a2ebd5',
+  'fd636f164e4459db119184f4b98fa13c22776f32',
+  '822dfd310ac959c33d97e06b7e90d1caa6db7cc6',
+  '5acada77af76eca2eb191e5ac81550cb34b79a47',
+  '8f1f7ad6fdcb0337a026765f457badb22ab4ecb3',
+  '23b1578467189ed63768f3b04a41715f2aec081e',
+  '1bef73f43ba089e4badaf83e29c5e31be0c06c65',
+  '8d7198f4b9d5bfd83e2120a646276b08d5e1dadf',
+  '54491ca1015bdd3b3c913e8d22dde35ebed7cb23',
+  '4f4ca31d70bcd457d5fd493da83e8e88dedd6656',
+  'cd78ecb0f08dbf319c0424cc6c434c8403ee2baa',
+  'a37f01aa663e7cf91edbeb71dab60366e24f31bd',
+  '23d069300bf13399920c1a0f8febd4993e496b9f',
+  'e031a56a706a9a98b2d2ad01c31148e59bfe458f',
+  'a7464c5ba57373769da099cf9f29918cf9899732',
+  '69f3e5b0f03de16e7380f3fed9ff0ed834574f4f',
+  'c13e04f0f657178e77cf0a4afd21028a73380c5f',
+  '481868c55fd744ded17b27daa6ab235be8fc3c1d',
+  'dc530e4113ce774f83c3348433b62e5a59211f16',
+  '9430755a6367530ea15bc527d718459ce01cc606',
+  '7085ad10cff9e7d01c7f323d034dff7de9dd870e',
+  'a7e92c903f1657a24ac01ac8200ef18cbcfb1cfb',
+  '5d53504f1da87e72a5b66934bc49a200aa0f1de6',
+  '311c0adec2b87d86de1ccf60635bebbad88d8682',
+  '36b8f0d12ae44038e8aaca07a6ce518009764f37',
+  'f357ab989e4d30b55890ca7928b80b79b521c840',
+  'ddf6d1efcbdbf8661ff4cc37cf817a81b2ce0d9f',
+  '6c90f2e7fae18a9567ecbc028c13813f196837f6',
+  '974f2cb8d06d308e397fc10d1b914239cad03e25',
+  'd85e6bc7b787ffcf2971766f7a9043d9b729525a',
+  'fb7261755bb02f43272bfd90f2de2859b1cef8ce',
+  '61368559f0809b43795b8457e836af5819e51b83',
+  '1baf735f9cb3f3eb7a515484b9e18c56ba1f93ec',
+  'cbf1663b6226a1b37962d0a07a00ba19ebaf4fd6',
+  '698a9bd252210293a8de481344e8a89aa15f942a',
+  'd79aa029df652ff0c817fb5f4e7c888fe76e650c',
+  '3951c4219b18a7e3140a5a16ed995505ca21732b',
+  '54c5ba5addefb40bf28c55777f0ce5c2718144a3',
 ]
 
 export const PARTS: ProgramParts = {
@@ -158,7 +158,7 @@ local packBytes, unpackBytes = struct.pack, struct.unpack`,
   hits: `local cost, costs = 1, ARGV
 local list, listAt, ruleCount = ARGV, at - 1, 1
 local kind = ARGV[at + 1]
-local isOneKey = kind ~= '*'
+local areSameOrApart = kind ~= '*'
 if kind == '=' or kind == '*' then
 cost = ARGV[at + 2]
 if cost ~= '' then cost = cost + 0 else cost = nil end
@@ -170,7 +170,7 @@ local set, longWay`,
   generalHits: `local list, listAt = set.list, set.at
 local cost, costs = amount, amount
 if type(amount) == 'table' then cost = nil end
-local isOneKey = false`,
+local areSameOrApart = false`,
   rulesOfRun: `local after, isShort = listAt + 1, true
 local way, a, b, c, d, e, f
 local rules = ruleCount > 1 and { 0, 0, 0, 0 }
@@ -186,7 +186,7 @@ local costAt, costStep = 0, 0
 if costs == list then costAt, costStep = after, ruleCount end
 local loaded, loadedAt, loadedTo, seen = nil, first, first
 local mostLoaded = 256 - 256 % ruleCount
-if not isOneKey or not isShort or count == 1 or base > 0 or mostLoaded == 0 then loadedTo = math.huge end
+if not areSameOrApart or not isShort or count == 1 or base > 0 or mostLoaded == 0 then loadedTo = math.huge end
 local changes, figures, form
 if rules then
 changes, figures = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, { 0, 0, 0, 0, 0, 0, 0, 0 }

@@ -98,6 +98,16 @@ describe('the arguments', () => {
     expect(new RedisCommand([callOf(rules, 'ada', [1, 1])], keys).arguments()[3]).toBe(kind)
   })
 
+  test('begin with * if hits on one key share only some of their rules', () => {
+    const rules = ['a', 'b', 'c'].map((name) => fixedWindow({ limit: 5, window: '1s', name }))
+    const hits = [
+      [rules[0], rules[1]],
+      [rules[2], rules[1]],
+    ].map((both) => callOf(both, 'ada', [1, 1]))
+    expect(new RedisCommand(hits, keys).arguments()[5]).toBe('*')
+    expect(new RedisCommand([hits[0], callOf([rules[0], rules[1]], 'ada', [1, 1])], keys).arguments()[5]).toBe('=')
+  })
+
   test('of the general program are runs of calls that differ only in their names', () => {
     const calls = [
       ...['ada', 'bob'].map((key) => callOf([window], key, [1])),

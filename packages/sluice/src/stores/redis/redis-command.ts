@@ -15,12 +15,14 @@ export interface RedisRules {
   readonly arguments: readonly string[]
   /** The arguments as JSON. Equal for equal lists of rules. */
   readonly json: string
-  /** The first argument of hits: '=' if all charges of a hit have one key, otherwise '*'. */
-  readonly head: '=' | '*'
+  /** True if all charges of a call have one key. */
+  readonly areOfOneKey: boolean
   /** The arguments of hits with a cost of 1 on these rules, as most hits have it. */
   readonly hitsOfOne: readonly string[]
   /** The text after the key in the name of a state, for each rule. */
   readonly ends: readonly string[]
+  /** The ends as JSON. Equal if two calls on the same keys have the same names. */
+  readonly endsJson: string
   /** The program for hits on these rules. */
   readonly program: RedisProgram
 }
@@ -50,17 +52,26 @@ export interface Sending {
   readonly isUndeclared?: boolean | undefined
 }
 
+/**
+ * The first argument of hits. Two hits with `ONE_KEY` have the same names, or none in common. So the program can tell by the first name
+ * of a hit if its states are as they were read.
+ */
+const ONE_KEY = '='
+const ANY_KEYS = '*'
+
 /** Describes rules for commands. Throws ERR_RULE if there is no translation of a rule. */
 export function describeRules(rules: readonly Rule[], keys: RedisKeys): RedisRules {
   const args = [String(rules.length), ...rules.flatMap(programArguments)]
   // Rules that count by the same names of a subject, or by none, have the same key in every call.
-  const head = rules.every(({ per }) => String(per) === String(rules[0].per)) ? '=' : '*'
+  const areOfOneKey = rules.every(({ per }) => String(per) === String(rules[0].per))
+  const ends = rules.map((rule) => keys.endOf(rule))
   return {
     arguments: args,
     json: JSON.stringify(args),
-    hitsOfOne: rules.length === 1 ? args.slice(1) : [head, '1', ...args],
-    head,
-    ends: rules.map((rule) => keys.endOf(rule)),
+    areOfOneKey,
+    hitsOfOne: rules.length === 1 ? args.slice(1) : [areOfOneKey ? ONE_KEY : ANY_KEYS, '1', ...args],
+    ends,
+    endsJson: JSON.stringify(ends),
     program: smallProgram(rules),
   }
 }
@@ -140,10 +151,21 @@ function addNames({ charges, rules }: RedisCall, keys: RedisKeys, names: string[
 function bodyOfHits(calls: readonly RedisCall[]): readonly string[] {
   const { charges, rules } = calls[0]
   const cost = charges[0].amount
-  if (haveCost(calls, cost)) return cost === 1 ? rules.hitsOfOne : [rules.head, String(cost), ...rules.arguments]
-  const body = [rules.head, '', ...rules.arguments]
-  for (const call of calls) for (const { amount } of call.charges) body.push(String(amount))
+  const haveOneKey = rules.areOfOneKey && haveSameEnds(calls)
+  const areOfCost = haveCost(calls, cost)
+  if (areOfCost && cost === 1 && (haveOneKey === rules.areOfOneKey || charges.length === 1)) return rules.hitsOfOne
+  const body = [haveOneKey ? ONE_KEY : ANY_KEYS, areOfCost ? String(cost) : '', ...rules.arguments]
+  if (!areOfCost) for (const call of calls) for (const { amount } of call.charges) body.push(String(amount))
   return body
+}
+
+/** False if calls on the same keys may have names that are only partly the same: limiters may share a rule. */
+function haveSameEnds(calls: readonly RedisCall[]): boolean {
+  const { rules } = calls[0]
+  for (let i = 1; i < calls.length; i++) {
+    if (calls[i].rules !== rules && calls[i].rules.endsJson !== rules.endsJson) return false
+  }
+  return true
 }
 
 /** True if all charges have this cost. */

@@ -4,7 +4,7 @@
 -- - first, count: the index before the first name, and the number of hits.
 -- - cost: the cost of every charge. If it is nil, `costs` has the cost of each charge of every hit; or, after the parameters of the
 --   rules, the cost of each charge of each hit.
--- - isOneKey: true if all charges of a hit have one key.
+-- - areSameOrApart: true if two hits have the same names or none in common.
 -- - set, longWay: what the long way has made so far.
 -- - names, nowMs, graceMs: as in command.lua.
 --
@@ -18,8 +18,8 @@
 -- So a key outlives its state by 488 ms at least, also if an older version has set the expiry. One hit in 16 looks if the expiry is
 -- lost. SETRANGE keeps an expiry, and takes two thirds of the time of SET.
 --
--- The values of up to 256 names are read at once if all charges of a hit have one key. Hits on a key that has occurred before read its
--- values again. Values that are missing are read again, too: MGET does not say if a key has another type. If the names may be of several
+-- The values of up to 256 names are read at once if two hits have the same names or none in common. A hit whose first name has occurred
+-- before reads its values again. Values that are missing are read again, too: MGET does not say if a key has another type. If the names may be of several
 -- slots, each value is read by itself.
 
 local try, format = redis.pcall, string.format
@@ -29,7 +29,7 @@ if costs == list then costAt, costStep = after, ruleCount end
 -- The values of the names between two indexes, and the first names of the hits that used them.
 local loaded, loadedAt, loadedTo, seen = nil, first, first
 local mostLoaded = 256 - 256 % ruleCount
-if not isOneKey or not isShort or count == 1 or base > 0 or mostLoaded == 0 then loadedTo = math.huge end
+if not areSameOrApart or not isShort or count == 1 or base > 0 or mostLoaded == 0 then loadedTo = math.huge end
 -- For several rules: the new value, the end before and the new end of each, and the figures of an allowed hit, with their format.
 local changes, figures, form
 if rules then

@@ -8,12 +8,13 @@ import { beforeTests, freshPrefix, realRedis } from '../../../test/redis/real-re
 import { BoundedWindow } from '../../algorithms/calendar-window/bounded-window.ts'
 import type { Charge, Operation } from '../../core/call.ts'
 import type { Rule } from '../../core/rule.ts'
-import { fixedWindow, SluiceError, slidingWindow, tokenBucket } from '../../index.ts'
+import { createLimiter, fixedWindow, SluiceError, slidingWindow, tokenBucket } from '../../index.ts'
 import { everyRule, exampleRule } from '../../testing/index.ts'
 import { type Random, seededRandom } from '../../testing/random.ts'
 import { describeRules, RedisCommand, type Sending } from './redis-command.ts'
 import { RedisKeys } from './redis-keys.ts'
 import { GENERAL_PROGRAM, type RedisProgram } from './redis-programs.ts'
+import { redisStore } from './redis-store.ts'
 import { SenderNote } from './sender-note.ts'
 
 const server = realRedis()
@@ -208,4 +209,19 @@ describe.each([
   for (const { rule } of Object.values(LARGE)) test(rule.name, () => compare([rule], 150, isCorrupted))
   for (const rule of everyRule()) test(rule.name, () => compare([rule], 150, isCorrupted))
   for (const [name, rules] of Object.entries(SEVERAL)) test(name, () => compare(rules, 80, isCorrupted))
+})
+
+test('hits of limiters that share a rule count on each other, in one command', async () => {
+  const [a, b, c] = ['a', 'b', 'c'].map((name) => fixedWindow({ limit: 50, window: '1h', name }))
+  const store = redisStore(redis.it, { prefix: freshPrefix() })
+  const limiters = [
+    [a, b],
+    [c, b],
+    [b, a],
+    [b, c],
+  ].map((rules) => createLimiter({ rules, store }))
+  await Promise.all(limiters.map((limiter) => limiter.hit('ada')))
+  await Promise.all([...limiters, ...limiters].map((limiter) => limiter.hit('ada')))
+  const used = await Promise.all(['a', 'b'].map((rule) => limiters[0].get('ada', { rule })))
+  expect([...used, await limiters[1].get('ada', { rule: 'c' })]).toEqual([6, 12, 6])
 })
