@@ -19,8 +19,8 @@
 -- lost. SETRANGE keeps an expiry, and takes two thirds of the time of SET.
 --
 -- The values of up to 256 names are read at once if two hits have the same names or none in common. A hit whose first name has occurred
--- before reads its values again. Values that are missing are read again, too: MGET does not say if a key has another type. If the names may be of several
--- slots, each value is read by itself.
+-- before reads its values again. Values that are missing are read again, too: MGET does not say if a key has another type. If the names
+-- may be of several slots, each value is read by itself.
 
 local try, format = redis.pcall, string.format
 local answers = count > 1 and {}
