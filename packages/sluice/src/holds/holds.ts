@@ -21,7 +21,7 @@ import { type Cost, costsByRule, type Subject } from '../core/subject.ts'
 import { isWhole } from '../core/whole-numbers.ts'
 import { prepareHolds } from '../stores/memory/held-rows.ts'
 import { readToken } from './hold-token.ts'
-import { after, OpenHold, ttlOf } from './open-hold.ts'
+import { OpenHold, ttlOf } from './open-hold.ts'
 import { randomId } from './random-id.ts'
 
 export interface HoldsOptions {
@@ -122,8 +122,7 @@ class Reservations<T extends Timing> implements Reserving<T> {
   }
 
   #ask(call: Call): Result<T, Hold<T>> {
-    const answer = this.#context.ask(call, (figures, failure) => this.#holdOf(call, figures, failure))
-    return after(answer as Hold<T> | SluiceError | Promise<Hold<T> | SluiceError>, orThrow) as Result<T, Hold<T>>
+    return this.#context.ask(call, (figures, failure) => this.#holdOf(call, figures, failure))
   }
 
   /** Returns the charges. Those that are held have `least`. */
@@ -153,13 +152,14 @@ class Reservations<T extends Timing> implements Reserving<T> {
     throw mustBe('ERR_OPTION', 'hold', 'units of at least one rule', hold)
   }
 
-  #holdOf(call: Call, figures: Figures, failure: DecisionFailure | undefined): Hold<T> | SluiceError {
+  /** Returns the hold, or throws ERR_HOLDS. */
+  #holdOf(call: Call, figures: Figures, failure: DecisionFailure | undefined): Hold<T> {
     const { charges } = call
     const count = charges.length
     const decision = this.#context.decide(call, figures, failure)
     const outcome = figures[count * (FIGURES + 1) + 1]
     if (outcome === FULL_OF_HOLDS)
-      return new SluiceError('ERR_HOLDS', `a key has ${this.#most} open holds already, or the memory store is full of holds`)
+      throw new SluiceError('ERR_HOLDS', `a key has ${this.#most} open holds already, or the memory store is full of holds`)
     // A fallback that counts nothing has nothing to hold. It grants everything that it allows.
     const isCounted = outcome !== undefined
     const allowed = isCounted ? outcome === GRANTED : decision.allowed
@@ -175,11 +175,6 @@ class Reservations<T extends Timing> implements Reserving<T> {
       expiresAt: allowed ? nowMs + (call.hold as HoldTerms).ttlMs : 0,
     })
   }
-}
-
-function orThrow<V>(answer: V | SluiceError): V {
-  if (answer instanceof SluiceError) throw answer
-  return answer
 }
 
 /** Returns the amount of each rule, or one for all. */

@@ -1,6 +1,6 @@
 // The result of `reserve`: a hold that can be settled, cancelled and extended, or a denial.
 
-import type { Call, Charge, HoldTerms, Operation } from '../core/call.ts'
+import type { Call, Charge, Figures, HoldTerms, Operation } from '../core/call.ts'
 import { checkCost } from '../core/cost.ts'
 import type { Decision } from '../core/decision.ts'
 import { type Duration, durationMs } from '../core/duration.ts'
@@ -35,7 +35,7 @@ export function ttlOf(ttl: Duration): number {
 }
 
 /** Calls `then` with a value, or with the value of a promise. */
-export function after<V, W>(value: V | Promise<V>, then: (value: V) => W): W | Promise<W> {
+function after<V, W>(value: V | Promise<V>, then: (value: V) => W): W | Promise<W> {
   return value instanceof Promise ? value.then(then) : then(value)
 }
 
@@ -145,12 +145,9 @@ export class OpenHold<T extends Timing> implements Hold<T> {
       hold: operation === 'extend' ? { ...terms, ttlMs } : terms,
       source: decision?.source ?? 'store',
     }
-    const isFound = this.#context.ask(call, isOne) as boolean | Promise<boolean>
-    waiting?.nudge(call, isFound)
-    if (isFound === true) return undefined as Result<T, void>
-    return after(isFound, (found) => {
-      if (!found) throw ended(operation)
-    }) as Result<T, void>
+    const answer = this.#context.ask(call, (figures) => checkFound(operation, figures))
+    waiting?.nudge(call, answer)
+    return answer
   }
 
   /** Returns a charge for each held rule, with the units that were used. −1 stands for all that are held. */
@@ -179,8 +176,9 @@ export class OpenHold<T extends Timing> implements Hold<T> {
   }
 }
 
-function isOne(figures: readonly number[]): boolean {
-  return figures[0] === 1
+/** Throws ERR_HOLD if the store has not found the hold. */
+function checkFound(operation: Operation, figures: Figures): void {
+  if (figures[0] !== 1) throw ended(operation)
 }
 
 function ended(operation: Operation): SluiceError {

@@ -90,6 +90,52 @@ describe('the expiry of a key', () => {
     expect(await redis.it.pttl(name)).toBeGreaterThan(50_000)
   })
 
+  const windows = [fixedWindow({ limit: 500, window: HOUR_MS }), slidingWindow({ limit: 500, window: HOUR_MS })]
+  const stateMs = (rule: Rule) => (rule.algorithm === 'sliding-window' ? 2 : 1) * HOUR_MS
+
+  test.each(windows)('stays that of the window, if the hold ends within it: $name', async (rule) => {
+    const { name, hit, reserve, settle } = setUp(rule)
+    const expectWindow = async () => {
+      const ttlMs = await redis.it.pttl(name)
+      expect(ttlMs).toBeGreaterThan(stateMs(rule) - HOUR_MS / 4)
+      expect(ttlMs).toBeLessThanOrEqual(stateMs(rule) + GRACE_MS)
+    }
+    await hit()
+    for (const id of [1, 2, 3]) await reserve(terms(id, HOUR_MS / 2))
+    await expectWindow()
+    for (const id of [2, 1, 3]) {
+      expect(await settle(id)).toBe(1)
+      await expectWindow()
+    }
+  })
+
+  test.each(windows)('covers a hold that ends after the window in which it was made: $name', async (rule) => {
+    const { name, hit, reserve, settle } = setUp(rule)
+    await hit()
+    await reserve(terms(1, HOUR_MS / 2))
+    // In a sliding window, units count as long again after the window in which they were spent.
+    const ttlMs = HOUR_MS * 1.2
+    await reserve(terms(2, ttlMs))
+    expect(await redis.it.pttl(name)).toBeGreaterThan(ttlMs + stateMs(rule) - 1000)
+    expect(await settle(1)).toBe(1)
+    expect(await redis.it.pttl(name)).toBeGreaterThan(ttlMs + stateMs(rule) - 1000 - HOUR_MS / 4)
+    expect(await settle(2)).toBe(1)
+    expect(await redis.it.pttl(name)).toBeLessThanOrEqual(stateMs(rule) + GRACE_MS)
+    expect(await redis.it.pttl(name)).toBeGreaterThan(stateMs(rule) - HOUR_MS / 4)
+  })
+
+  test.each(windows)('comes back if it is lost: $name', async (rule) => {
+    const { name, hit, reserve, settle } = setUp(rule)
+    await hit()
+    await redis.it.persist(name)
+    // One reserve in 16 looks for it.
+    for (let id = 1; id <= 300 && (await redis.it.pttl(name)) === -1; id++) {
+      await reserve(terms(id))
+      expect(await settle(id)).toBe(1)
+    }
+    expect(await redis.it.pttl(name)).toBeGreaterThan(0)
+  })
+
   test('covers a window that was opened while others held', async () => {
     const { name, reserve, settle } = setUp(fixedWindow({ limit: 5, window: HOUR_MS }))
     await reserve(terms(1, 1000, false))
@@ -166,26 +212,47 @@ test('a reserve and a settle that a client sends twice count once', async () => 
 describe('a damaged value with holds', () => {
   const rules = { window: fixedWindow({ limit: 9, window: HOUR_MS }), log: slidingLog({ limit: 9, window: HOUR_MS }) }
 
-  test.each(Object.entries(rules))('is refused, and is not changed: %s', async (_, rule) => {
+  /** Values with the last three numbers of a good one replaced: units, first end and last end; of one hold its id, units and end. */
+  const DAMAGED: Readonly<Record<number, readonly (readonly number[])[]>> = {
+    1: [
+      [1, Number.NaN, 1],
+      [1, 0.5, 1],
+      [1, 0, 1],
+      [1, 2 ** 53, 1],
+      [1, 1, Number.NaN],
+      [1, -1, 0.5],
+      [1, 1, -1],
+    ],
+    2: [
+      [Number.NaN, 1, 1],
+      [0.5, 1, 1],
+      [0, 1, 1],
+      [1, Number.NaN, 1],
+      [1, 1, -1],
+    ],
+  }
+
+  const cases = Object.entries(rules).flatMap(([kind, rule]) => [1, 2].map((count) => ({ kind, rule, count })))
+  test.each(cases)('is refused, and is not changed: $kind, holds: $count', async ({ rule, count }) => {
     const { name, hit, reserve, settle, reset, get } = setUp(rule)
     const write = async (bytes: Buffer) => {
       if (rule === rules.window) return void (await redis.it.set(name, bytes))
       await redis.it.del(name)
       await redis.it.rpush(name, bytes)
     }
-    await reserve(terms(1), 2)
+    for (let id = 1; id <= count; id++) await reserve(terms(id), 2)
     const good = await bytesOf(name)
+    const [before, form] = good.subarray(-2)
     const bad = [
       good.subarray(0, -24),
       good.subarray(2),
-      Buffer.concat([good.subarray(0, -1), Buffer.of(2)]),
-      Buffer.concat([good.subarray(0, -2), Buffer.of(200, 1)]),
-      Buffer.concat([
-        good.subarray(0, good.length - 26),
-        Buffer.from(Float64Array.of(Number.NaN, 1, 1).buffer),
-        good.subarray(-2),
-      ]),
-      Buffer.concat([good.subarray(0, good.length - 26), Buffer.from(Float64Array.of(0.5, 1, 1).buffer), good.subarray(-2)]),
+      Buffer.concat([good.subarray(0, -1), Buffer.of(3 - form)]),
+      Buffer.concat([good.subarray(0, -1), Buffer.of(3)]),
+      Buffer.concat([good.subarray(0, -2), Buffer.of(200, form)]),
+      Buffer.concat([good.subarray(0, -2), Buffer.of(before + 24, form)]),
+      ...DAMAGED[count].map((numbers) =>
+        Buffer.concat([good.subarray(0, -26), Buffer.from(Float64Array.from(numbers).buffer), good.subarray(-2)]),
+      ),
     ]
     for (const bytes of bad) {
       await write(bytes)

@@ -2,21 +2,23 @@
 
 local function fixedWindowShortWay(nowMs, value, cost, limit, windowMs, isOnClock, elastic, countsDenied)
   if elastic then return end
-  local expiresAt, used = 0, 0
+  local expiresAt
   if value then
     if #value ~= 16 then return end
+    local used
     expiresAt, used = unpackBytes('<dd', value)
     -- Each comparison is false for NaN.
-    local areInRange = expiresAt >= 0 and expiresAt <= nowMs + windowMs and used >= 0 and used < 2 ^ 53
-    if not areInRange or expiresAt % 1 + used % 1 ~= 0 then return end
-  end
-  if nowMs < expiresAt then
-    if used <= limit - cost then
-      used = used + cost
-      return used, expiresAt, packBytes('<dd', expiresAt, used), expiresAt
+    local isOfWindow = expiresAt >= 0 and expiresAt <= nowMs + windowMs and used >= 0
+    if not isOfWindow or expiresAt % 1 + used % 1 ~= 0 then return end
+    if nowMs < expiresAt then
+      if used <= limit - cost then
+        used = used + cost
+        return used, expiresAt, packBytes('<dd', expiresAt, used), expiresAt
+      end
+      if countsDenied or cost > limit or used >= 2 ^ 53 then return end
+      return used, expiresAt, value, expiresAt, expiresAt - nowMs
     end
-    if countsDenied or cost > limit then return end
-    return used, expiresAt, value, expiresAt, expiresAt - nowMs
+    if used >= 2 ^ 53 then return end
   end
   if cost > limit then return end
   expiresAt = nowMs + windowMs

@@ -40,7 +40,9 @@ local function defineSlidingLog()
     if length > 0 then
       local oldest = redis.call('LINDEX', key, 0)
       if mayHaveHolds(oldest) then
-        log.holds, log.held, log.first = splitHolds(oldest), oldest, 1
+        local holds, state = splitHolds(rule, oldest)
+        if state then refuseValue() end
+        log.holds, log.held, log.first = holds, oldest, 1
       else
         noteRead(log, 0, oldest)
       end

@@ -23,7 +23,7 @@ local function loadCells(rule, key)
   local value = call('GET', key)
   rule.loaded = value
   cells.holds = false
-  if value and mayHaveHolds(value) then cells.holds, value = splitHolds(value) end
+  if value and mayHaveHolds(value) then cells.holds, value = splitHolds(rule, value) end
   if not value then
     cells[1], cells[2], cells[3], cells[4] = 0, 0, 0, 0
   elseif width == 2 and #value == 16 then

@@ -3,3 +3,4 @@
 local list, listAt = set.list, set.at
 local cost, costs = amount, amount
 if type(amount) == 'table' then cost = nil end
+local areSameOrApart = false

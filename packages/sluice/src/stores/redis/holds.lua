@@ -3,30 +3,14 @@
 -- `units` is the sum of all units. No hold ends before `firstEnd`, and `lastEnd` is the time after which nobody needs any of them.
 
 local HOLD_BYTES = 24
-local FORM = 1
+-- Forms of a value with several holds, and with one.
+local SEVERAL, ONE = 1, 2
 
 -- A value with holds: the value of the state alone, or nothing if it is that of a key that was never hit; the holds; their sum and
--- their bounds; the number of bytes before the holds; and the number of this form. No other value has such a length.
+-- their bounds, if there are several; the number of bytes before the holds; and the number of the form. No other value has such a
+-- length.
 local function mayHaveHolds(value)
   return #value % 8 == 2
-end
-
--- Returns the holds in a value, and the value of the state alone, or false.
-local function splitHolds(value)
-  local length = #value
-  if length < 50 then refuseValue() end
-  local before, form = string.byte(value, length - 1, length)
-  local bytes = length - 26 - before
-  if form ~= FORM or bytes < HOLD_BYTES or bytes % HOLD_BYTES ~= 0 then refuseValue() end
-  local units, firstEnd, lastEnd = struct.unpack('<ddd', value, length - 25)
-  if not (isWhole(units) and isWhole(firstEnd) and isWhole(lastEnd)) or units == 0 then refuseValue() end
-  local holds = { bytes = string.sub(value, before + 1, before + bytes), units = units, firstEnd = firstEnd, lastEnd = lastEnd }
-  return holds, before > 0 and string.sub(value, 1, before)
-end
-
-local function joinHolds(value, holds)
-  local bounds = struct.pack('<ddd', holds.units, holds.firstEnd, holds.lastEnd)
-  return value .. holds.bytes .. bounds .. string.char(#value, FORM)
 end
 
 -- Returns id, units and end of the hold whose bytes begin after the index `at`.
@@ -34,6 +18,37 @@ local function holdAt(holds, at)
   local id, units, expiresAt = struct.unpack('<ddd', holds.bytes, at + 1)
   if not (isWhole(math.abs(units)) and isWhole(expiresAt)) or units == 0 then refuseValue() end
   return id, units, expiresAt
+end
+
+-- A hold that is charged when it expires counts for a while after it.
+local function endOfHold(rule, units, expiresAt)
+  return expiresAt + (units > 0 and 2 * rule.windowMs or 0)
+end
+
+-- Returns the holds in a value, and the value of the state alone, or false.
+local function splitHolds(rule, value)
+  local length = #value
+  if length < 26 then refuseValue() end
+  local before, form = string.byte(value, length - 1, length)
+  local bytes = length - 2 - before - (form == SEVERAL and 24 or 0)
+  local isSound = form == SEVERAL and bytes % HOLD_BYTES == 0 or form == ONE and bytes == HOLD_BYTES
+  if not isSound or bytes < HOLD_BYTES then refuseValue() end
+  local holds = { bytes = string.sub(value, before + 1, before + bytes) }
+  if form == ONE then
+    local _, units, expiresAt = holdAt(holds, 0)
+    holds.units, holds.firstEnd, holds.lastEnd = math.abs(units), expiresAt, endOfHold(rule, units, expiresAt)
+  else
+    local units, firstEnd, lastEnd = struct.unpack('<ddd', value, length - 25)
+    if not (isWhole(units) and isWhole(firstEnd) and isWhole(lastEnd)) or units == 0 then refuseValue() end
+    holds.units, holds.firstEnd, holds.lastEnd = units, firstEnd, lastEnd
+  end
+  return holds, before > 0 and string.sub(value, 1, before)
+end
+
+local function joinHolds(value, holds)
+  if #holds.bytes == HOLD_BYTES then return value .. holds.bytes .. string.char(#value, ONE) end
+  local bounds = struct.pack('<ddd', holds.units, holds.firstEnd, holds.lastEnd)
+  return value .. holds.bytes .. bounds .. string.char(#value, SEVERAL)
 end
 
 -- Returns the index before the hold with this id; nil if there is none.
@@ -45,11 +60,6 @@ local function findHold(holds, id)
     if (at - 1) % HOLD_BYTES == 0 then return at - 1 end
     from = at + 1
   end
-end
-
--- A hold that is charged when it expires counts for a while after it.
-local function endOfHold(rule, units, expiresAt)
-  return expiresAt + (units > 0 and 2 * rule.windowMs or 0)
 end
 
 local function noteEnd(rule, holds, units, expiresAt)

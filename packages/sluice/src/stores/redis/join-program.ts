@@ -60,8 +60,8 @@ export function joinProgram(parts: ProgramParts, translations: readonly Translat
       ? [
           longWay,
           functionOf('shortWayOf(list, listAt, ruleCount)', [rulesOfRun, 'return way, a, b, c, d, e, f']),
-          parts.shortHolds,
           'local longWay',
+          parts.shortHolds,
           functionOf('runOfHits(set, ruleCount, first, count, amount)', [parts.generalHits, rulesOfRun, runOfHits]),
           parts.general,
         ]

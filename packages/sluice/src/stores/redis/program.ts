@@ -26,73 +26,73 @@ export const FLAGS: readonly Readonly<Record<string, boolean>>[] = [
 ]
 
 /** SHA-1 of the general program. */
-export const GENERAL_SHA1 = '16b6cc1d6ba4e89756ed444083eb2cc0e1f3c04f'
+export const GENERAL_SHA1 = '778587ee9182f2612e122f4b455d2e9d5727dfc1'
 
 /** SHA-1 of each small program. Index i is the program with the translations whose bits are set in i + 1. */
 export const SMALL_SHA1 = [
-  'df2ba17287123da97b8df267e4a180f4d85ba44c',
-  '40c7d49a4574cf75b3f57897e65286400b7acc76',
-  '038669476aaa18386e3b10d3c8c7f440341ac19c',
-  '60935c1f032aef0463e33adbd5c9387498121f5b',
-  'dbbd5131cfa91a18cea27d30ad45e9b591b13b38',
-  '0834375731dce2963df6ec532ba532302cc00513',
-  '5e35a8c192d763ec57837292357173799b1e20d2',
-  '2af52bff461002bd97f5e4025b7bd7852adeda73',
-  '5f8386e85d6c1c4469fb6fc61a11ae30caee1b8d',
-  '74285e0aacb8562a21efbf3ccd8457a9f6f35079',
-  'ca1907c6216739c78d0d9ab47b0b0ea22e717600',
-  'd664c9e378f043ef4338e5c21f67cb08ccc3e193',
-  'e9af6bbbd635e086b8f1054789ee2f9e25efd1d6',
-  '390d2b7e3a9f37f18b6dc51c0904aacd74466173',
-  '3be5251223d3d792090d0dba414cadf89dad8ae3',
-  '35cb7e912b15bb3d4aeb10f280b20eadc976815e',
-  'c7d161fd5946e73d94f383a30ab96f895104e04d',
-  'aad961aaa1b194fbfdd72c8a7873a07f08d8b2d7',
-  '337c51990ed5546b1614a2915e399688bc240ed5',
-  '4a5c0b90c17b3329a73d6f339c5553a8d813a4f8',
-  '15eb5e4dd5f4b1d69c96fc2d809614b380084431',
-  'bb12d3650338dca2140acab79e9e740c465ea060',
-  'b3536a11016c0252c4bcc1d4f6f956482d7cad9f',
-  '7714f080befd79ac238861f33b3de54da02a8211',
-  '573ae11f14244a021ba9559c0727f19267c40c82',
-  'c3c1f8e5fa376568711263ca1e043f294a241454',
-  '599e3f6f2d33b56011c02db11cbfc65468c7011c',
-  '4ca89c3918ce273c583b70ee90bc285748e04999',
-  'a42d8b575bf60aafd318d33b9e81e41b019936e1',
-  '522f8f522e537035a484af73561bf2995b49508e',
-  '39c3586137edac7fb9d5a800964b66c90b1b9dbc',
-  'b3713d6e982ee88175d2d2f857d797b1696beede',
-  'd7f3251866d4dd07a7e977ec64eb0cd9b0b34450',
-  '3385b67661508c84c0d7f6bf1d1906272d3f7671',
-  'c9addfdc118abba7f6451588e1ea0e35324752a5',
-  '85db519bfafbe22b28c1b4bc82a0442253fcfb82',
-  '5f1023733fe96faf8720db895ad0464d0ca7157b',
-  'a7f1680b3c90423887da5a4faee4cc49145cc60e',
-  'b81064962b62277b9361bc5bc51ebf53be041e5f',
-  'bc5171321c2bba38d0d5fbf0d34b1ff3a860648e',
-  'c81bbc3189109c58e666a82992811e5c0dd4179e',
-  '2b8b0aab6130c91a8594fae85177b0530976d0af',
-  'e98152d51da061c5eab08f35d400d39ce568ae2f',
-  '2391d41a0fe22a27f635e340f44aa3539689358c',
-  '2e22876e565b9767f0706245217db9ed54ea4f62',
-  'b07ef59dc75644796822e2c1b8b419a1a58bd32c',
-  '5261a699f40f86be34d43a715cfdb9246b890413',
-  '01f4196294ad982af39e76bdab2e4c57a528fb2f',
-  '00d6ab46b9aa895f2d118cab52d471d6a70ee2f9',
-  '13ba7c845cff8fd6ede59069aeef23f489daf711',
-  '3f1a18657a3a207643989922b765e5300ec16e41',
-  'e5c12b6b0be6025d96b801ac5ede0099e965df2a',
-  'a30c5b920ebb7a303203399c737d2ebb4141d53b',
-  '2611d1674d570535426bf8241089bfc59a474cce',
-  '932c8793f3d1f051acd7279791ef5196b6eafd60',
-  'e6cdb1097af8c2b769ae8c0828b22cb267128944',
-  '48ddf29e235dd84e21cb0a8982dfa7b2a4599f4c',
-  '14c77ee75f20751188f469bbf9a0dd1b5cdc5e29',
-  '8fa937d049273362ba0b146d79bed79f1071c433',
-  '5ac04956d0ad1d548e7fe0ca1803cac16d75612f',
-  '41d53c151c5cfde580b125c834cb59ab009aee9d',
-  '8f8d4c3c4d7cf432c983476fa6234ed77148cec5',
-  '7a9a9c00846d62636a498c3ce518532eb0083fcd',
+  '635eb72710afaca823d3ffa947122b522435457b',
+  '65dc958a7d7a64ca39d4aea03344d7730f9cceb9',
+  'c72f1edc2e9e669631ab0f6508614d3afe31704a',
+  '648cca3c1b773b106cc5aba0211932981c6829bc',
+  'a7cca9b94e6ad342ca5ad10660995f326e120c43',
+  '50851f0a930d9e394fc93444a4b9823bc4f6265f',
+  '92cebd7a2a29eeb523f7952013e9f5fa5e88c58b',
+  'a7fe7b072f044d3ad05d7494e9f2a0518fb07f28',
+  '4c18116f924e27b92b278853d4aa5234eb96ee11',
+  '9ad0976b15bd3304cf658d767c9b75bd5a500362',
+  '4f58257b7f78068279a54d59b977fc956f57d300',
+  '99ba3f0a50ab0afdb0960421cf5e5a7f6a039c96',
+  '6690adf40cd83d62ae3b1a61f17be0cf1cd015c3',
+  '067eb4a9102530bd3f6ab12ac8ece528a44d0401',
+  '7eaabe40db14cde510f8a1c39b79bed05816bf9c',
+  'c1b5fbe3f2e586d8196e2acbe197b1f0caf1d713',
+  '861dfcabb354291abcd285446c10186d79c5fb2f',
+  'f3cb078758680ea7e7bb7b55a01f840f9ec7433c',
+  '3387a55a913e82a419ff2323194320fedcfb0936',
+  'f524f16e1e161601ac151934bc8b306226ec9e7c',
+  'e5c6409fbea3ddeae8094a7556aad37eb823c5b2',
+  'd90c89aaa399b534a6ee58d6eadffe70bcea5f58',
+  'c413331593faa19f50c82e12704115597dded7bc',
+  'c7c8cd9df979dee307ce222fd7b5351e4b22a12d',
+  'ed0e4300058fecfcafb361a48a901e2aad84a5ba',
+  'edb92dc5810348818a75aba8f9c7a76150a2ebd5',
+  'fd636f164e4459db119184f4b98fa13c22776f32',
+  '822dfd310ac959c33d97e06b7e90d1caa6db7cc6',
+  '5acada77af76eca2eb191e5ac81550cb34b79a47',
+  '8f1f7ad6fdcb0337a026765f457badb22ab4ecb3',
+  '23b1578467189ed63768f3b04a41715f2aec081e',
+  '1bef73f43ba089e4badaf83e29c5e31be0c06c65',
+  '8d7198f4b9d5bfd83e2120a646276b08d5e1dadf',
+  '54491ca1015bdd3b3c913e8d22dde35ebed7cb23',
+  '4f4ca31d70bcd457d5fd493da83e8e88dedd6656',
+  'cd78ecb0f08dbf319c0424cc6c434c8403ee2baa',
+  'a37f01aa663e7cf91edbeb71dab60366e24f31bd',
+  '23d069300bf13399920c1a0f8febd4993e496b9f',
+  'e031a56a706a9a98b2d2ad01c31148e59bfe458f',
+  'a7464c5ba57373769da099cf9f29918cf9899732',
+  '69f3e5b0f03de16e7380f3fed9ff0ed834574f4f',
+  'c13e04f0f657178e77cf0a4afd21028a73380c5f',
+  '481868c55fd744ded17b27daa6ab235be8fc3c1d',
+  'dc530e4113ce774f83c3348433b62e5a59211f16',
+  '9430755a6367530ea15bc527d718459ce01cc606',
+  '7085ad10cff9e7d01c7f323d034dff7de9dd870e',
+  'a7e92c903f1657a24ac01ac8200ef18cbcfb1cfb',
+  '5d53504f1da87e72a5b66934bc49a200aa0f1de6',
+  '311c0adec2b87d86de1ccf60635bebbad88d8682',
+  '36b8f0d12ae44038e8aaca07a6ce518009764f37',
+  'f357ab989e4d30b55890ca7928b80b79b521c840',
+  'ddf6d1efcbdbf8661ff4cc37cf817a81b2ce0d9f',
+  '6c90f2e7fae18a9567ecbc028c13813f196837f6',
+  '974f2cb8d06d308e397fc10d1b914239cad03e25',
+  'd85e6bc7b787ffcf2971766f7a9043d9b729525a',
+  'fb7261755bb02f43272bfd90f2de2859b1cef8ce',
+  '61368559f0809b43795b8457e836af5819e51b83',
+  '1baf735f9cb3f3eb7a515484b9e18c56ba1f93ec',
+  'cbf1663b6226a1b37962d0a07a00ba19ebaf4fd6',
+  '698a9bd252210293a8de481344e8a89aa15f942a',
+  'd79aa029df652ff0c817fb5f4e7c888fe76e650c',
+  '3951c4219b18a7e3140a5a16ed995505ca21732b',
+  '54c5ba5addefb40bf28c55777f0ce5c2718144a3',
 ]
 
 export const PARTS: ProgramParts = {
@@ -157,7 +157,9 @@ end
 local packBytes, unpackBytes = struct.pack, struct.unpack`,
   hits: `local cost, costs = 1, ARGV
 local list, listAt, ruleCount = ARGV, at - 1, 1
-if ARGV[at + 1] == '*' then
+local kind = ARGV[at + 1]
+local areSameOrApart = kind ~= '*'
+if kind == '=' or kind == '*' then
 cost = ARGV[at + 2]
 if cost ~= '' then cost = cost + 0 else cost = nil end
 listAt = at + 2
@@ -167,7 +169,8 @@ local first, count = base, nameCount / ruleCount
 local set, longWay`,
   generalHits: `local list, listAt = set.list, set.at
 local cost, costs = amount, amount
-if type(amount) == 'table' then cost = nil end`,
+if type(amount) == 'table' then cost = nil end
+local areSameOrApart = false`,
   rulesOfRun: `local after, isShort = listAt + 1, true
 local way, a, b, c, d, e, f
 local rules = ruleCount > 1 and { 0, 0, 0, 0 }
@@ -178,46 +181,82 @@ isShort = isShort and way
 if rules then rules[i] = { way, a, b, c, d, e, f } end
 end`,
   runOfHits: `local try, format = redis.pcall, string.format
-local seen = rules and { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 local answers = count > 1 and {}
 local costAt, costStep = 0, 0
 if costs == list then costAt, costStep = after, ruleCount end
-for i = 1, count do
-local answer, name, loaded, used, endsAt, value, loadedEnd, waitMs
-if isShort then
-for j = 1, ruleCount do
+local loaded, loadedAt, loadedTo, seen = nil, first, first
+local mostLoaded = 256 - 256 % ruleCount
+if not areSameOrApart or not isShort or count == 1 or base > 0 or mostLoaded == 0 then loadedTo = math.huge end
+local changes, figures, form
 if rules then
-local rule = rules[j]
-way, a, b, c, d, e, f = rule[1], rule[2], rule[3], rule[4], rule[5], rule[6], rule[7]
+changes, figures = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, { 0, 0, 0, 0, 0, 0, 0, 0 }
+form = '%d,0,%d' .. string.rep(',%d,0,%d', ruleCount - 1)
 end
-name = names[first + j]
-loaded = try('GET', name)
-used, endsAt, value, loadedEnd, waitMs = way(nowMs, loaded, cost or costs[costAt + j] + 0, a, b, c, d, e, f)
-if not used or waitMs and rules then
-answer = nil
+for i = 1, count do
+local answer
+local looksForExpiry = (nowMs + i) % 16 == 0
+if isShort then
+if first >= loadedTo then
+loadedAt, loadedTo = first, math.min(first + mostLoaded, first + (count - i + 1) * ruleCount)
+loaded, seen = try('MGET', unpack(names, first + 1, loadedTo)), {}
+if loaded.err then loaded, loadedTo = nil, math.huge end
+end
+local name = names[first + 1]
+local at = loaded and not seen[name] and first - loadedAt
+if loaded then seen[name] = true end
+if rules then
+local isAllowed, areKept = true, not looksForExpiry
+for j = 1, ruleCount do
+local rule = rules[j]
+local stored = at and loaded[at + j] or try('GET', names[first + j])
+local used, endsAt, value, endBefore, waitMs =
+rule[1](nowMs, stored, cost or costs[costAt + j] + 0, rule[2], rule[3], rule[4], rule[5], rule[6], rule[7])
+if not used or waitMs then
+isAllowed = false
 break
 end
-local figures = waitMs and format('%d,%d,%d', used, waitMs, endsAt - nowMs) or format('%d,0,%d', used, endsAt - nowMs)
-answer = answer and answer .. ',' .. figures or figures
-if rules then
+if endsAt ~= endBefore then areKept = false end
 local k = 3 * j
-seen[k - 2], seen[k - 1], seen[k] = value, loadedEnd, endsAt
+changes[k - 2], changes[k - 1], changes[k] = value, endBefore, endsAt
+figures[2 * j - 1], figures[2 * j] = used, endsAt - nowMs
 end
-end
-for j = 1, answer and ruleCount or 0 do
-if rules then
+if isAllowed then
+answer = format(form, unpack(figures))
+for j = 1, ruleCount do
 local k = 3 * j
-name, value, loadedEnd, endsAt = names[first + j], seen[k - 2], seen[k - 1], seen[k]
-end
-local refusal
-if endsAt - endsAt % 512 ~= loadedEnd - loadedEnd % 512 or (nowMs + i) % 16 == 0 and try('PTTL', name) == -1 then
+local value, refusal = changes[k - 2], nil
+name = names[first + j]
+if areKept then
+local reply = try('SETRANGE', name, '0', value)
+if reply ~= #value then refusal = reply.err end
+else
+local endBefore, endsAt = changes[k - 1], changes[k]
+local keeps = endsAt - endsAt % 512 == endBefore - endBefore % 512
+if not keeps or looksForExpiry and try('PTTL', name) == -1 then
 refusal = try('SET', name, value, 'PX', format('%d', endsAt - nowMs + graceMs)).err
-elseif not waitMs then
-refusal = try('SET', name, value, 'KEEPTTL').err
+else
+local reply = try('SETRANGE', name, '0', value)
+if reply ~= #value then refusal = reply.err end
+end
 end
 if refusal then
 answer = j > 1 and cjson.encode('PARTLY ' .. refusal .. ' (' .. name .. ')') or nil
 break
+end
+end
+end
+else
+local stored = at and loaded[at + 1] or try('GET', name)
+local used, endsAt, value, endBefore, waitMs = way(nowMs, stored, cost or costs[costAt + 1] + 0, a, b, c, d, e, f)
+if used then
+local restMs = endsAt - nowMs
+answer = waitMs and format('%d,%d,%d', used, waitMs, restMs) or format('%d,0,%d', used, restMs)
+local keeps = endsAt == endBefore or endsAt - endsAt % 512 == endBefore - endBefore % 512
+if not keeps or looksForExpiry and try('PTTL', name) == -1 then
+if try('SET', name, value, 'PX', format('%d', restMs + graceMs)).err then answer = nil end
+elseif not waitMs and try('SETRANGE', name, '0', value) ~= #value then
+answer = nil
+end
 end
 end
 end
@@ -242,7 +281,7 @@ return table.concat(answers, ',')`,
 local sets = {}
 for i, list in ipairs(request.sets) do sets[i] = { list = list, at = 0 } end
 local replies = {}
-local runs, allTerms = request.runs, request.terms
+local runs, ids, idAt = request.runs, request.ids, 0
 local first = base
 for i = 1, #runs, 4 do
 local operation, set, amount, count = runs[i], sets[runs[i + 1]], runs[i + 2], runs[i + 3]
@@ -253,17 +292,12 @@ set.count = ruleCount
 end
 if operation == 'hit' then
 replies[#replies + 1] = runOfHits(set, ruleCount, first, count, amount)
+elseif aboutHolds[operation] then
+replies[#replies + 1] = runOfHolds(operation, set, first, request.terms[amount], count, ids, idAt)
+idAt = idAt + count
 else
-local terms = aboutHolds[operation] and allTerms[count]
-if terms then count = 1 end
-for j = 0, count - 1 do
-local answer = terms and holdShortly(operation, set, names[first + 1], terms, amount)
-if not answer then
 longWay = longWay or defineCalls(names, nowMs, graceMs)
-answer = longWay(operation, set, first + j * ruleCount, terms or amount, amount)
-end
-replies[#replies + 1] = answer
-end
+for j = 0, count - 1 do replies[#replies + 1] = longWay(operation, set, first + j * ruleCount, amount) end
 end
 first = first + count * ruleCount
 end
@@ -307,29 +341,40 @@ local function isWhole(number)
 return number >= 0 and number <= MAX and number % 1 == 0
 end`,
   holds: `local HOLD_BYTES = 24
-local FORM = 1
+local SEVERAL, ONE = 1, 2
 local function mayHaveHolds(value)
 return #value % 8 == 2
-end
-local function splitHolds(value)
-local length = #value
-if length < 50 then refuseValue() end
-local before, form = string.byte(value, length - 1, length)
-local bytes = length - 26 - before
-if form ~= FORM or bytes < HOLD_BYTES or bytes % HOLD_BYTES ~= 0 then refuseValue() end
-local units, firstEnd, lastEnd = struct.unpack('<ddd', value, length - 25)
-if not (isWhole(units) and isWhole(firstEnd) and isWhole(lastEnd)) or units == 0 then refuseValue() end
-local holds = { bytes = string.sub(value, before + 1, before + bytes), units = units, firstEnd = firstEnd, lastEnd = lastEnd }
-return holds, before > 0 and string.sub(value, 1, before)
-end
-local function joinHolds(value, holds)
-local bounds = struct.pack('<ddd', holds.units, holds.firstEnd, holds.lastEnd)
-return value .. holds.bytes .. bounds .. string.char(#value, FORM)
 end
 local function holdAt(holds, at)
 local id, units, expiresAt = struct.unpack('<ddd', holds.bytes, at + 1)
 if not (isWhole(math.abs(units)) and isWhole(expiresAt)) or units == 0 then refuseValue() end
 return id, units, expiresAt
+end
+local function endOfHold(rule, units, expiresAt)
+return expiresAt + (units > 0 and 2 * rule.windowMs or 0)
+end
+local function splitHolds(rule, value)
+local length = #value
+if length < 26 then refuseValue() end
+local before, form = string.byte(value, length - 1, length)
+local bytes = length - 2 - before - (form == SEVERAL and 24 or 0)
+local isSound = form == SEVERAL and bytes % HOLD_BYTES == 0 or form == ONE and bytes == HOLD_BYTES
+if not isSound or bytes < HOLD_BYTES then refuseValue() end
+local holds = { bytes = string.sub(value, before + 1, before + bytes) }
+if form == ONE then
+local _, units, expiresAt = holdAt(holds, 0)
+holds.units, holds.firstEnd, holds.lastEnd = math.abs(units), expiresAt, endOfHold(rule, units, expiresAt)
+else
+local units, firstEnd, lastEnd = struct.unpack('<ddd', value, length - 25)
+if not (isWhole(units) and isWhole(firstEnd) and isWhole(lastEnd)) or units == 0 then refuseValue() end
+holds.units, holds.firstEnd, holds.lastEnd = units, firstEnd, lastEnd
+end
+return holds, before > 0 and string.sub(value, 1, before)
+end
+local function joinHolds(value, holds)
+if #holds.bytes == HOLD_BYTES then return value .. holds.bytes .. string.char(#value, ONE) end
+local bounds = struct.pack('<ddd', holds.units, holds.firstEnd, holds.lastEnd)
+return value .. holds.bytes .. bounds .. string.char(#value, SEVERAL)
 end
 local function findHold(holds, id)
 local bytes, from = struct.pack('<d', id), 1
@@ -339,9 +384,6 @@ if not at then return nil end
 if (at - 1) % HOLD_BYTES == 0 then return at - 1 end
 from = at + 1
 end
-end
-local function endOfHold(rule, units, expiresAt)
-return expiresAt + (units > 0 and 2 * rule.windowMs or 0)
 end
 local function noteEnd(rule, holds, units, expiresAt)
 holds.firstEnd = math.min(holds.firstEnd, expiresAt)
@@ -430,7 +472,7 @@ local width = rule.width
 local value = call('GET', key)
 rule.loaded = value
 cells.holds = false
-if value and mayHaveHolds(value) then cells.holds, value = splitHolds(value) end
+if value and mayHaveHolds(value) then cells.holds, value = splitHolds(rule, value) end
 if not value then
 cells[1], cells[2], cells[3], cells[4] = 0, 0, 0, 0
 elseif width == 2 and #value == 16 then
@@ -783,87 +825,153 @@ function heldCalls.extend(rules, first, terms, id)
 return endHold('extend', rules, first, terms, id)
 end`,
   shortHolds: `local aboutHolds = { reserve = true, settle = true, cancel = true, extend = true }
-local max, min, sub = math.max, math.min, string.sub
+local try, format, max, sub = redis.pcall, string.format, math.max, string.sub
 local function shortRuleOf(set)
 local short = set.short
 if short == nil then
 short = set.count == 1 and { shortWayOf(set.list, 0, 1) }
-local isWindow = short and (short[1] == fixedWindowShortWay or short[1] == slidingWindowShortWay)
-short = isWindow and short
+local isFixed = short and short[1] == fixedWindowShortWay
+if short and (isFixed or short[1] == slidingWindowShortWay) then
+short.bytes = isFixed and 16 or 32
+short.lagMs = isFixed and 0 or short[3]
+else
+short = false
+end
 set.short = short
 end
 return short
 end
-local function holdShortly(operation, set, name, terms, id)
-local short = shortRuleOf(set)
-local isReserve = operation == 'reserve'
-if not short or not isReserve and operation ~= 'settle' then return end
-local value = redis.pcall('GET', name)
-local base, bytes, units, firstEnd, lastEnd = value or '', '', 0, 9007199254740991, 0
-if value then
-if type(value) ~= 'string' then return end
+local function partsOf(short, value)
 local length = #value
-if length % 8 == 2 and length >= 50 then
-local before, form
-units, firstEnd, lastEnd, before, form = unpackBytes('<dddBB', value, length - 25)
-local count = (length - 26 - before) / 24
+if length % 8 ~= 2 or length < 26 then return end
+local units, firstEnd, lastEnd, before, form = unpackBytes('<dddBB', value, length - 25)
+local holdsEnd = length - 26
+if form == 2 then
+holdsEnd = length - 2
+units, firstEnd = firstEnd, lastEnd
+if units > 0 then lastEnd = lastEnd + 2 * short[3] else units = -units end
+end
+local count = (holdsEnd - before) / 24
 local areBounds = units >= 1 and units < 2 ^ 53 and firstEnd > nowMs and lastEnd >= firstEnd and lastEnd < 2 ^ 53
-if form ~= 1 or count < 1 or count % 1 ~= 0 or not areBounds or units % 1 + lastEnd % 1 ~= 0 then return end
-base, bytes = sub(value, 1, before), sub(value, before + 1, length - 26)
+local isForm = form == 1 and count >= 1 and count % 1 == 0 or form == 2 and count == 1
+if not isForm or not areBounds or units % 1 + lastEnd % 1 ~= 0 then return end
+return before, sub(value, before + 1, holdsEnd), units, firstEnd, lastEnd
 end
-end
-local way, limit, windowMs = short[1], short[2], short[3]
-local amount = terms[1]
-local answer, lastsMs
-if isReserve then
-if terms[2] < 0 or #bytes >= terms[5] * 24 then return end
-local sum = units + amount
-local used, endsAt, _, loadedEnd, waitMs = way(nowMs, base ~= '' and base, sum, limit, windowMs, short[4], short[5], short[6])
-if not used or waitMs then return end
-if loadedEnd == 0 then base = '' end
-local rest = terms.rest
-if not rest then
-local expiresAt = nowMs + terms[3]
-rest = { held = terms[4] == 1 and amount or -amount, expiresAt = expiresAt, tails = {} }
-rest.lastEnd = terms[4] == 1 and expiresAt + 2 * windowMs or expiresAt
-rest.text = string.format(',%d,%d,1', amount, nowMs)
+local function restOf(terms, windowMs)
+local amount, expiresAt, isCharged = terms[1], nowMs + terms[3], terms[4] == 1
+local rest = { held = isCharged and amount or -amount, expiresAt = expiresAt, tails = {} }
+rest.lastEnd = isCharged and expiresAt + 2 * windowMs or expiresAt
+rest.form = '%d,0,%d' .. string.format(',%d,%d,1', amount, nowMs)
 terms.rest = rest
+return rest
 end
-lastEnd = max(lastEnd, rest.lastEnd)
-local tail = units == 0 and rest.tails[#base]
-if not tail then
-tail = packBytes('<dddddBB', rest.held, rest.expiresAt, sum, min(firstEnd, rest.expiresAt), lastEnd, #base, 1)
-if units == 0 then rest.tails[#base] = tail end
+local function reserveShortly(short, name, value, terms, id, looksForExpiry)
+local rest = terms.rest or restOf(terms, short[3])
+local stateBytes, bytes, amount, firstEnd, lastEnd = value, '', terms[1], rest.expiresAt, rest.lastEnd
+local units = amount
+if value and #value ~= short.bytes then
+local before, bytesBefore, unitsBefore, first, last = partsOf(short, value)
+if not before then return end
+stateBytes, bytes = before > 0 and sub(value, 1, before), bytesBefore
+if #bytes >= terms[5] * 24 then return end
+units = unitsBefore + amount
+if first < firstEnd then firstEnd = first end
+if last > lastEnd then lastEnd = last end
 end
-value = base .. bytes .. packBytes('<d', id) .. tail
-lastsMs = (loadedEnd == 0 and lastEnd or max(loadedEnd + windowMs, lastEnd)) - nowMs
-answer = string.format('%d,0,%d', used, endsAt - nowMs) .. rest.text
-else
-local at = string.find(bytes, packBytes('<d', id), 1, true)
-if not at or at % 24 ~= 1 then return end
-local held = unpackBytes('<d', bytes, at + 8)
-if held < 0 then held = -held end
-if amount < 0 then amount = held end
-if amount == 0 or not (held >= 1 and held <= units) or held % 1 ~= 0 then return end
-local used, endsAt, spent, loadedEnd, waitMs = way(nowMs, base ~= '' and base, amount, limit, windowMs, short[4], short[5], short[6])
+if terms[2] < 0 then return end
+local windowMs = short[3]
+local used, endsAt, _, endBefore, waitMs = short[1](nowMs, stateBytes, units, short[2], windowMs, short[4], short[5], short[6])
 if not used or waitMs then return end
-answer = '1'
-if #bytes > 24 then
-local rest = sub(bytes, 1, at - 1) .. sub(bytes, at + 24)
-value = spent .. rest .. packBytes('<dddBB', units - held, firstEnd, lastEnd, #spent, 1)
-if endsAt ~= loadedEnd then lastsMs = max(endsAt + windowMs, lastEnd) - nowMs end
-else
-value = spent
-if lastEnd < endsAt or lastEnd > endsAt + 600000 then lastsMs = endsAt - nowMs end
+if endBefore == 0 then stateBytes = '' end
+local isFirst, tail = bytes == '', nil
+if isFirst then
+tail = rest.tails[#stateBytes]
+if not tail then
+tail = packBytes('<ddBB', rest.held, rest.expiresAt, #stateBytes, 2)
+rest.tails[#stateBytes] = tail
 end
+else
+tail = packBytes('<dddddBB', rest.held, rest.expiresAt, units, firstEnd, lastEnd, #stateBytes, 1)
+end
+local written = stateBytes .. bytes .. packBytes('<d', id) .. tail
+local reply
+if rest.expiresAt >= endBefore - short.lagMs or looksForExpiry and try('PTTL', name) == -1 then
+local lastsMs = (endBefore == 0 and lastEnd or max(endBefore + windowMs, lastEnd)) - nowMs
+reply = try('SET', name, written, 'PX', format('%d', lastsMs + graceMs))
+else
+reply = try('SET', name, written, 'KEEPTTL')
+end
+return not reply.err and format(rest.form, used, endsAt - nowMs)
+end
+local function settleShortly(short, name, value, terms, id)
+if not value or #value % 8 ~= 2 or #value < 26 then return end
+local onlyId, held, expiresAt, before, form = unpackBytes('<dddBB', value, #value - 25)
+local others, units, firstEnd, lastEnd
+if form == 2 then
+if onlyId ~= id or before ~= #value - 26 or not (expiresAt > nowMs and expiresAt < 2 ^ 53) then return end
+lastEnd = held > 0 and expiresAt + 2 * short[3] or expiresAt
+else
+local bytes
+before, bytes, units, firstEnd, lastEnd = partsOf(short, value)
+local at = before and string.find(bytes, packBytes('<d', id), 1, true)
+if not at or at % 24 ~= 1 then return end
+held, expiresAt = unpackBytes('<dd', bytes, at + 8)
+if not (expiresAt >= firstEnd and math.abs(held) < units) then return end
+others = sub(bytes, 1, at - 1) .. sub(bytes, at + 24)
+end
+if held < 0 then held = -held end
+local amount = terms[1]
+if amount < 0 then amount = held end
+if amount == 0 or not (held >= 1 and held < 2 ^ 53) or held % 1 + expiresAt % 1 ~= 0 then return end
+local windowMs = short[3]
+local _, endsAt, written, endBefore, waitMs =
+short[1](nowMs, before > 0 and sub(value, 1, before), amount, short[2], windowMs, short[4], short[5], short[6])
+if not endsAt or waitMs then return end
+local lastsMs
+if others then
+if endsAt ~= endBefore then lastsMs = max(endsAt + windowMs, lastEnd) - nowMs end
+if #others == 24 then
+written = written .. others .. string.char(#written, 2)
+else
+written = written .. others .. packBytes('<dddBB', units - held, firstEnd, lastEnd, #written, 1)
+end
+else
+local isCovered = endsAt == endBefore and expiresAt < endsAt - short.lagMs
+if not isCovered and (expiresAt < endsAt or lastEnd > endsAt + 600000) then lastsMs = endsAt - nowMs end
 end
 local reply
 if lastsMs then
-reply = redis.pcall('SET', name, value, 'PX', string.format('%d', lastsMs + graceMs))
+reply = try('SET', name, written, 'PX', format('%d', lastsMs + graceMs))
 else
-reply = redis.pcall('SET', name, value, 'KEEPTTL')
+reply = try('SET', name, written, 'KEEPTTL')
 end
-return not reply.err and answer or nil
+return not reply.err and '1'
+end
+local shortWays = { reserve = reserveShortly, settle = settleShortly }
+local function runOfHolds(operation, set, first, terms, count, ids, idAt)
+local ruleCount = set.count
+local short = shortWays[operation] and shortRuleOf(set)
+local shortWay = short and shortWays[operation]
+local loaded, seen, answers = nil, {}, {}
+if short and count > 1 and base == 0 then
+loaded = try('MGET', unpack(names, first + 1, first + count))
+if loaded.err then loaded = nil end
+end
+for i = 1, count do
+local id, name, answer = ids[idAt + i], names[first + 1], nil
+if shortWay then
+local value = loaded and not seen[name] and loaded[i] or try('GET', name)
+seen[name] = true
+answer = shortWay(short, name, value, terms, id, (nowMs + i) % 16 == 0)
+end
+if not answer then
+longWay = longWay or defineCalls(names, nowMs, graceMs)
+answer = longWay(operation, set, first, terms, id)
+end
+answers[i] = answer
+first = first + ruleCount
+end
+return table.concat(answers, ',')
 end`,
   longWay: `local function decide(operation, rules, first, amount, id)
 local haveHolds = operation ~= 'reset' and loadAll(rules, first)
@@ -884,20 +992,22 @@ export const TRANSLATIONS: readonly TranslationParts[] = [
   {
     shortWay: `local function fixedWindowShortWay(nowMs, value, cost, limit, windowMs, isOnClock, elastic, countsDenied)
 if elastic then return end
-local expiresAt, used = 0, 0
+local expiresAt
 if value then
 if #value ~= 16 then return end
+local used
 expiresAt, used = unpackBytes('<dd', value)
-local areInRange = expiresAt >= 0 and expiresAt <= nowMs + windowMs and used >= 0 and used < 2 ^ 53
-if not areInRange or expiresAt % 1 + used % 1 ~= 0 then return end
-end
+local isOfWindow = expiresAt >= 0 and expiresAt <= nowMs + windowMs and used >= 0
+if not isOfWindow or expiresAt % 1 + used % 1 ~= 0 then return end
 if nowMs < expiresAt then
 if used <= limit - cost then
 used = used + cost
 return used, expiresAt, packBytes('<dd', expiresAt, used), expiresAt
 end
-if countsDenied or cost > limit then return end
+if countsDenied or cost > limit or used >= 2 ^ 53 then return end
 return used, expiresAt, value, expiresAt, expiresAt - nowMs
+end
+if used >= 2 ^ 53 then return end
 end
 if cost > limit then return end
 expiresAt = nowMs + windowMs
@@ -986,7 +1096,9 @@ local log = { 0, key = key, length = length, first = 0, last = length - 1, read 
 if length > 0 then
 local oldest = redis.call('LINDEX', key, 0)
 if mayHaveHolds(oldest) then
-log.holds, log.held, log.first = splitHolds(oldest), oldest, 1
+local holds, state = splitHolds(rule, oldest)
+if state then refuseValue() end
+log.holds, log.held, log.first = holds, oldest, 1
 else
 noteRead(log, 0, oldest)
 end

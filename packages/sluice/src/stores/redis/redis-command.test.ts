@@ -87,7 +87,25 @@ describe('the arguments', () => {
 
   test('have the cost of each charge if costs differ', () => {
     const calls = [callOf([window, window], 'ada', [1, 1]), callOf([window, window], 'bob', [1, 3])]
-    expect(new RedisCommand(calls, keys).arguments().slice(5)).toEqual(['*', '', '2', ...WINDOW, ...WINDOW, '1', '1', '1', '3'])
+    expect(new RedisCommand(calls, keys).arguments().slice(5)).toEqual(['=', '', '2', ...WINDOW, ...WINDOW, '1', '1', '1', '3'])
+  })
+
+  test.each([
+    ['=', 'one key', ['org', 'org']],
+    ['*', 'several keys', ['user', 'org']],
+  ])('begin with %s if the rules of a hit have %s', (kind, _, [first, second]) => {
+    const rules = [first, second].map((per) => fixedWindow({ limit: 5, window: 1000, per }))
+    expect(new RedisCommand([callOf(rules, 'ada', [1, 1])], keys).arguments()[3]).toBe(kind)
+  })
+
+  test('begin with * if hits on one key share only some of their rules', () => {
+    const rules = ['a', 'b', 'c'].map((name) => fixedWindow({ limit: 5, window: '1s', name }))
+    const hits = [
+      [rules[0], rules[1]],
+      [rules[2], rules[1]],
+    ].map((both) => callOf(both, 'ada', [1, 1]))
+    expect(new RedisCommand(hits, keys).arguments()[5]).toBe('*')
+    expect(new RedisCommand([hits[0], callOf([rules[0], rules[1]], 'ada', [1, 1])], keys).arguments()[5]).toBe('=')
   })
 
   test('of the general program are runs of calls that differ only in their names', () => {
@@ -103,6 +121,35 @@ describe('the arguments', () => {
         ['2', ...WINDOW, 'meter', '5', '1000', '1', '1', expect.any(String), expect.any(String)],
       ],
       runs: ['hit', 1, 1, 2, 'get', 1, 0, 1, 'hit', 2, [1, 2], 1],
+    })
+  })
+
+  test('of the general program are runs of calls about holds that differ only in names and ids', () => {
+    const callAbout = (operation: 'reserve' | 'settle', id: number, amount: number, ttlMs = 1000): RedisCall => ({
+      operation,
+      charges: [{ rule: 0, key: 'ada', amount, ...(operation === 'reserve' && { least: amount }) }],
+      hold: { id, ttlMs, isCharged: true, most: 9 },
+      rules: describeRules([window], keys),
+    })
+    const calls = [
+      callAbout('reserve', 11, 2),
+      callAbout('reserve', 12, 2),
+      callAbout('reserve', 13, 3),
+      callAbout('reserve', 14, 3, 2000),
+      callAbout('settle', 11, 3, 2000),
+      callAbout('settle', 12, 3, 2000),
+      callAbout('reserve', 15, 2),
+    ]
+    const [json] = new RedisCommand(calls, keys).arguments().slice(-1)
+    expect(JSON.parse(json)).toMatchObject({
+      runs: ['reserve', 1, 1, 2, 'reserve', 1, 2, 1, 'reserve', 1, 3, 1, 'settle', 1, 4, 2, 'reserve', 1, 1, 1],
+      terms: [
+        [2, 2, 1000, 1, 9],
+        [3, 3, 1000, 1, 9],
+        [3, 3, 2000, 1, 9],
+        [3, 2000],
+      ],
+      ids: [11, 12, 13, 14, 11, 12, 15],
     })
   })
 })

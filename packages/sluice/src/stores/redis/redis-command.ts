@@ -15,10 +15,14 @@ export interface RedisRules {
   readonly arguments: readonly string[]
   /** The arguments as JSON. Equal for equal lists of rules. */
   readonly json: string
+  /** True if all charges of a call have one key. */
+  readonly areOfOneKey: boolean
   /** The arguments of hits with a cost of 1 on these rules, as most hits have it. */
   readonly hitsOfOne: readonly string[]
   /** The text after the key in the name of a state, for each rule. */
   readonly ends: readonly string[]
+  /** The ends as JSON. Equal if two calls on the same keys have the same names. */
+  readonly endsJson: string
   /** The program for hits on these rules. */
   readonly program: RedisProgram
 }
@@ -48,14 +52,26 @@ export interface Sending {
   readonly isUndeclared?: boolean | undefined
 }
 
+/**
+ * The first argument of hits. Two hits with `ONE_KEY` have the same names, or none in common. So the program can tell by the first name
+ * of a hit if its states are as they were read.
+ */
+const ONE_KEY = '='
+const ANY_KEYS = '*'
+
 /** Describes rules for commands. Throws ERR_RULE if there is no translation of a rule. */
 export function describeRules(rules: readonly Rule[], keys: RedisKeys): RedisRules {
   const args = [String(rules.length), ...rules.flatMap(programArguments)]
+  // Rules that count by the same names of a subject, or by none, have the same key in every call.
+  const areOfOneKey = rules.every(({ per }) => String(per) === String(rules[0].per))
+  const ends = rules.map((rule) => keys.endOf(rule))
   return {
     arguments: args,
     json: JSON.stringify(args),
-    hitsOfOne: rules.length === 1 ? args.slice(1) : ['*', '1', ...args],
-    ends: rules.map((rule) => keys.endOf(rule)),
+    areOfOneKey,
+    hitsOfOne: rules.length === 1 ? args.slice(1) : [areOfOneKey ? ONE_KEY : ANY_KEYS, '1', ...args],
+    ends,
+    endsJson: JSON.stringify(ends),
     program: smallProgram(rules),
   }
 }
@@ -135,10 +151,21 @@ function addNames({ charges, rules }: RedisCall, keys: RedisKeys, names: string[
 function bodyOfHits(calls: readonly RedisCall[]): readonly string[] {
   const { charges, rules } = calls[0]
   const cost = charges[0].amount
-  if (haveCost(calls, cost)) return cost === 1 ? rules.hitsOfOne : ['*', String(cost), ...rules.arguments]
-  const body = ['*', '', ...rules.arguments]
-  for (const call of calls) for (const { amount } of call.charges) body.push(String(amount))
+  const haveOneKey = rules.areOfOneKey && haveSameEnds(calls)
+  const areOfCost = haveCost(calls, cost)
+  if (areOfCost && cost === 1 && (haveOneKey === rules.areOfOneKey || charges.length === 1)) return rules.hitsOfOne
+  const body = [haveOneKey ? ONE_KEY : ANY_KEYS, areOfCost ? String(cost) : '', ...rules.arguments]
+  if (!areOfCost) for (const call of calls) for (const { amount } of call.charges) body.push(String(amount))
   return body
+}
+
+/** False if calls on the same keys may have names that are only partly the same: limiters may share a rule. */
+function haveSameEnds(calls: readonly RedisCall[]): boolean {
+  const { rules } = calls[0]
+  for (let i = 1; i < calls.length; i++) {
+    if (calls[i].rules !== rules && calls[i].rules.endsJson !== rules.endsJson) return false
+  }
+  return true
 }
 
 /** True if all charges have this cost. */
@@ -179,20 +206,24 @@ function bodyOfCalls(calls: readonly RedisCall[]): string[] {
   const sets = new Shared()
   const terms = new Shared()
   const runs: string[] = []
+  const ids: number[] = []
   let last: Run | undefined
   const endRun = (): void => {
     if (last !== undefined) runs.push(`"${last.operation}",${sets.placeOf(last.rules)},${last.amount},${last.count}`)
-    last = undefined
   }
+  let before: RedisCall | undefined
   for (const call of calls) {
     const { operation, hold } = call
     const rules = call.rules.json
-    if (hold !== undefined) {
-      endRun()
-      runs.push(`"${operation}",${sets.placeOf(rules)},${hold.id},${terms.placeOf(termsOf(operation, call.charges, hold))}`)
-      continue
+    let amount: number | string
+    if (hold === undefined) amount = amountOf(call)
+    else {
+      ids.push(hold.id)
+      // The terms of most calls are those of the call before. Comparing them takes a fraction of the time of writing them.
+      if (last !== undefined && before !== undefined && haveSameTerms(call, before)) amount = last.amount
+      else amount = terms.placeOf(termsOf(operation, call.charges, hold))
     }
-    const amount = amountOf(call)
+    before = call
     if (last !== undefined && operation === last.operation && rules === last.rules && amount === last.amount) last.count += 1
     else {
       endRun()
@@ -200,7 +231,7 @@ function bodyOfCalls(calls: readonly RedisCall[]): string[] {
     }
   }
   endRun()
-  const ofHolds = terms.texts.length === 0 ? '' : `,"terms":[${terms.texts.join()}]`
+  const ofHolds = ids.length === 0 ? '' : `,"terms":[${terms.texts.join()}],"ids":[${ids.join()}]`
   return [`{"sets":[${sets.texts.join()}],"runs":[${runs.join()}]${ofHolds}}`]
 }
 
@@ -210,6 +241,15 @@ function amountOf({ charges }: RedisCall): number | string {
   if (endsAt !== undefined) return `[${[...charges.map((charge) => charge.amount), ...charges.map((charge) => charge.endsAt)]}]`
   for (let i = 1; i < charges.length; i++) if (charges[i].amount !== amount) return `[${charges.map((charge) => charge.amount)}]`
   return amount
+}
+
+/** True if two calls about holds have the same operation and terms, without the ids. */
+function haveSameTerms(a: RedisCall, b: RedisCall): boolean {
+  if (a.operation !== b.operation || a.charges.length !== b.charges.length) return false
+  for (let i = 0; i < a.charges.length; i++) {
+    if (a.charges[i].amount !== b.charges[i].amount || a.charges[i].least !== b.charges[i].least) return false
+  }
+  return a.hold?.ttlMs === b.hold?.ttlMs && a.hold?.isCharged === b.hold?.isCharged && a.hold?.most === b.hold?.most
 }
 
 /** Returns the amounts and the terms of a hold without its id, as held-operations.lua reads them. */

@@ -1,11 +1,15 @@
--- The short way of the most frequent calls about holds: a reserve that is granted in full, and a settle within the limit, on one rule,
--- while no hold of the key has expired. It returns nil for any other call, which the long way does. Nothing is written before that.
--- The held units are spent by the short way of the rule, which returns the figures.
+-- Runs of calls about holds, with the short way of the most frequent ones: a reserve that is granted in full, and a settle within the
+-- limit, on one window, while no hold of the key has expired. The short way returns nil for any other call, which the long way does.
+-- Nothing is written before that. The held units are spent by the short way of the rule, which returns the figures. A value may also be
+-- an error, which is a table of length 0.
 -- `terms` are those of held-operations.lua, for one charge.
+--
+-- The expiry of a key whose window is live covers the window. A hold that ends within the window is charged in it, if at all. So the
+-- expiry is kept, unless the hold may end later.
 
 local aboutHolds = { reserve = true, settle = true, cancel = true, extend = true }
 
-local max, min, sub = math.max, math.min, string.sub
+local try, format, max, sub = redis.pcall, string.format, math.max, string.sub
 
 -- Returns the short way of the only rule of a set, and its parameters; false if there is none. The state of a window is as it was
 -- stored until it ends. The state of any other rule must be settled before it is stored with holds.
@@ -13,87 +17,164 @@ local function shortRuleOf(set)
   local short = set.short
   if short == nil then
     short = set.count == 1 and { shortWayOf(set.list, 0, 1) }
-    local isWindow = short and (short[1] == fixedWindowShortWay or short[1] == slidingWindowShortWay)
-    short = isWindow and short
+    local isFixed = short and short[1] == fixedWindowShortWay
+    if short and (isFixed or short[1] == slidingWindowShortWay) then
+      short.bytes = isFixed and 16 or 32
+      -- A window ends so long before its state.
+      short.lagMs = isFixed and 0 or short[3]
+    else
+      short = false
+    end
     set.short = short
   end
   return short
 end
 
-local function holdShortly(operation, set, name, terms, id)
-  local short = shortRuleOf(set)
-  local isReserve = operation == 'reserve'
-  if not short or not isReserve and operation ~= 'settle' then return end
-  local value = redis.pcall('GET', name)
-  local base, bytes, units, firstEnd, lastEnd = value or '', '', 0, 9007199254740991, 0
-  if value then
-    -- An error is a table.
-    if type(value) ~= 'string' then return end
-    local length = #value
-    if length % 8 == 2 and length >= 50 then
-      local before, form
-      units, firstEnd, lastEnd, before, form = unpackBytes('<dddBB', value, length - 25)
-      local count = (length - 26 - before) / 24
-      -- Each comparison is false for NaN.
-      local areBounds = units >= 1 and units < 2 ^ 53 and firstEnd > nowMs and lastEnd >= firstEnd and lastEnd < 2 ^ 53
-      if form ~= 1 or count < 1 or count % 1 ~= 0 or not areBounds or units % 1 + lastEnd % 1 ~= 0 then return end
-      base, bytes = sub(value, 1, before), sub(value, before + 1, length - 26)
-    end
+-- Returns the parts of a value with holds: the number of bytes before the holds, the bytes of the holds, and their sum and bounds.
+-- Returns nil if a hold has expired, or if no call has written this value.
+local function partsOf(short, value)
+  local length = #value
+  if length % 8 ~= 2 or length < 26 then return end
+  local units, firstEnd, lastEnd, before, form = unpackBytes('<dddBB', value, length - 25)
+  local holdsEnd = length - 26
+  if form == 2 then
+    -- There is one hold: its id, units and end.
+    holdsEnd = length - 2
+    units, firstEnd = firstEnd, lastEnd
+    if units > 0 then lastEnd = lastEnd + 2 * short[3] else units = -units end
   end
-  local way, limit, windowMs = short[1], short[2], short[3]
-  local amount = terms[1]
-  -- `lastsMs` is the time until the key may expire. Without it, the key keeps its expiry.
-  local answer, lastsMs
-  if isReserve then
-    if terms[2] < 0 or #bytes >= terms[5] * 24 then return end
-    local sum = units + amount
-    local used, endsAt, _, loadedEnd, waitMs = way(nowMs, base ~= '' and base, sum, limit, windowMs, short[4], short[5], short[6])
-    if not used or waitMs then return end
-    -- The end before is 0 if the state has ended.
-    if loadedEnd == 0 then base = '' end
-    local rest = terms.rest
-    if not rest then
-      local expiresAt = nowMs + terms[3]
-      rest = { held = terms[4] == 1 and amount or -amount, expiresAt = expiresAt, tails = {} }
-      rest.lastEnd = terms[4] == 1 and expiresAt + 2 * windowMs or expiresAt
-      rest.text = string.format(',%d,%d,1', amount, nowMs)
-      terms.rest = rest
-    end
-    lastEnd = max(lastEnd, rest.lastEnd)
-    -- The bytes after the id are the same for all keys without holds whose states have the same length.
-    local tail = units == 0 and rest.tails[#base]
+  local count = (holdsEnd - before) / 24
+  -- Each comparison is false for NaN.
+  local areBounds = units >= 1 and units < 2 ^ 53 and firstEnd > nowMs and lastEnd >= firstEnd and lastEnd < 2 ^ 53
+  local isForm = form == 1 and count >= 1 and count % 1 == 0 or form == 2 and count == 1
+  if not isForm or not areBounds or units % 1 + lastEnd % 1 ~= 0 then return end
+  return before, sub(value, before + 1, holdsEnd), units, firstEnd, lastEnd
+end
+
+-- The parts of a reserve that are the same for all keys.
+local function restOf(terms, windowMs)
+  local amount, expiresAt, isCharged = terms[1], nowMs + terms[3], terms[4] == 1
+  local rest = { held = isCharged and amount or -amount, expiresAt = expiresAt, tails = {} }
+  rest.lastEnd = isCharged and expiresAt + 2 * windowMs or expiresAt
+  rest.form = '%d,0,%d' .. string.format(',%d,%d,1', amount, nowMs)
+  terms.rest = rest
+  return rest
+end
+
+local function reserveShortly(short, name, value, terms, id, looksForExpiry)
+  local rest = terms.rest or restOf(terms, short[3])
+  local stateBytes, bytes, amount, firstEnd, lastEnd = value, '', terms[1], rest.expiresAt, rest.lastEnd
+  local units = amount
+  if value and #value ~= short.bytes then
+    local before, bytesBefore, unitsBefore, first, last = partsOf(short, value)
+    if not before then return end
+    stateBytes, bytes = before > 0 and sub(value, 1, before), bytesBefore
+    if #bytes >= terms[5] * 24 then return end
+    units = unitsBefore + amount
+    if first < firstEnd then firstEnd = first end
+    if last > lastEnd then lastEnd = last end
+  end
+  if terms[2] < 0 then return end
+  local windowMs = short[3]
+  local used, endsAt, _, endBefore, waitMs = short[1](nowMs, stateBytes, units, short[2], windowMs, short[4], short[5], short[6])
+  if not used or waitMs then return end
+  -- The end before is 0 if the state has ended.
+  if endBefore == 0 then stateBytes = '' end
+  -- The bytes after the id are the same for all keys without holds whose states have the same length.
+  local isFirst, tail = bytes == '', nil
+  if isFirst then
+    tail = rest.tails[#stateBytes]
     if not tail then
-      tail = packBytes('<dddddBB', rest.held, rest.expiresAt, sum, min(firstEnd, rest.expiresAt), lastEnd, #base, 1)
-      if units == 0 then rest.tails[#base] = tail end
+      tail = packBytes('<ddBB', rest.held, rest.expiresAt, #stateBytes, 2)
+      rest.tails[#stateBytes] = tail
     end
-    value = base .. bytes .. packBytes('<d', id) .. tail
-    lastsMs = (loadedEnd == 0 and lastEnd or max(loadedEnd + windowMs, lastEnd)) - nowMs
-    answer = string.format('%d,0,%d', used, endsAt - nowMs) .. rest.text
   else
-    local at = string.find(bytes, packBytes('<d', id), 1, true)
+    tail = packBytes('<dddddBB', rest.held, rest.expiresAt, units, firstEnd, lastEnd, #stateBytes, 1)
+  end
+  local written = stateBytes .. bytes .. packBytes('<d', id) .. tail
+  local reply
+  if rest.expiresAt >= endBefore - short.lagMs or looksForExpiry and try('PTTL', name) == -1 then
+    local lastsMs = (endBefore == 0 and lastEnd or max(endBefore + windowMs, lastEnd)) - nowMs
+    reply = try('SET', name, written, 'PX', format('%d', lastsMs + graceMs))
+  else
+    reply = try('SET', name, written, 'KEEPTTL')
+  end
+  return not reply.err and format(rest.form, used, endsAt - nowMs)
+end
+
+local function settleShortly(short, name, value, terms, id)
+  if not value or #value % 8 ~= 2 or #value < 26 then return end
+  local onlyId, held, expiresAt, before, form = unpackBytes('<dddBB', value, #value - 25)
+  local others, units, firstEnd, lastEnd
+  if form == 2 then
+    if onlyId ~= id or before ~= #value - 26 or not (expiresAt > nowMs and expiresAt < 2 ^ 53) then return end
+    lastEnd = held > 0 and expiresAt + 2 * short[3] or expiresAt
+  else
+    local bytes
+    before, bytes, units, firstEnd, lastEnd = partsOf(short, value)
+    local at = before and string.find(bytes, packBytes('<d', id), 1, true)
     if not at or at % 24 ~= 1 then return end
-    local held = unpackBytes('<d', bytes, at + 8)
-    if held < 0 then held = -held end
-    if amount < 0 then amount = held end
-    if amount == 0 or not (held >= 1 and held <= units) or held % 1 ~= 0 then return end
-    local used, endsAt, spent, loadedEnd, waitMs = way(nowMs, base ~= '' and base, amount, limit, windowMs, short[4], short[5], short[6])
-    if not used or waitMs then return end
-    answer = '1'
-    if #bytes > 24 then
-      local rest = sub(bytes, 1, at - 1) .. sub(bytes, at + 24)
-      value = spent .. rest .. packBytes('<dddBB', units - held, firstEnd, lastEnd, #spent, 1)
-      if endsAt ~= loadedEnd then lastsMs = max(endsAt + windowMs, lastEnd) - nowMs end
+    held, expiresAt = unpackBytes('<dd', bytes, at + 8)
+    if not (expiresAt >= firstEnd and math.abs(held) < units) then return end
+    others = sub(bytes, 1, at - 1) .. sub(bytes, at + 24)
+  end
+  if held < 0 then held = -held end
+  local amount = terms[1]
+  if amount < 0 then amount = held end
+  if amount == 0 or not (held >= 1 and held < 2 ^ 53) or held % 1 + expiresAt % 1 ~= 0 then return end
+  local windowMs = short[3]
+  local _, endsAt, written, endBefore, waitMs =
+    short[1](nowMs, before > 0 and sub(value, 1, before), amount, short[2], windowMs, short[4], short[5], short[6])
+  if not endsAt or waitMs then return end
+  -- `lastsMs` is the time until the key may expire. Without it, the key keeps its expiry.
+  local lastsMs
+  if others then
+    if endsAt ~= endBefore then lastsMs = max(endsAt + windowMs, lastEnd) - nowMs end
+    if #others == 24 then
+      written = written .. others .. string.char(#written, 2)
     else
-      value = spent
-      -- The expiry covers the hold that has ended. It is kept if it is only a little late.
-      if lastEnd < endsAt or lastEnd > endsAt + 600000 then lastsMs = endsAt - nowMs end
+      written = written .. others .. packBytes('<dddBB', units - held, firstEnd, lastEnd, #written, 1)
     end
+  else
+    -- An expiry that covers the window is kept, and one that covers the hold if it is only a little late.
+    local isCovered = endsAt == endBefore and expiresAt < endsAt - short.lagMs
+    if not isCovered and (expiresAt < endsAt or lastEnd > endsAt + 600000) then lastsMs = endsAt - nowMs end
   end
   local reply
   if lastsMs then
-    reply = redis.pcall('SET', name, value, 'PX', string.format('%d', lastsMs + graceMs))
+    reply = try('SET', name, written, 'PX', format('%d', lastsMs + graceMs))
   else
-    reply = redis.pcall('SET', name, value, 'KEEPTTL')
+    reply = try('SET', name, written, 'KEEPTTL')
   end
-  return not reply.err and answer or nil
+  return not reply.err and '1'
+end
+
+local shortWays = { reserve = reserveShortly, settle = settleShortly }
+
+-- Decides a run of calls about holds, and returns their answers joined by commas. `ids` has the id of each hold, after the index
+-- `idAt`. Values are read at once as in run-of-hits.lua.
+local function runOfHolds(operation, set, first, terms, count, ids, idAt)
+  local ruleCount = set.count
+  local short = shortWays[operation] and shortRuleOf(set)
+  local shortWay = short and shortWays[operation]
+  local loaded, seen, answers = nil, {}, {}
+  if short and count > 1 and base == 0 then
+    loaded = try('MGET', unpack(names, first + 1, first + count))
+    if loaded.err then loaded = nil end
+  end
+  for i = 1, count do
+    local id, name, answer = ids[idAt + i], names[first + 1], nil
+    if shortWay then
+      local value = loaded and not seen[name] and loaded[i] or try('GET', name)
+      seen[name] = true
+      answer = shortWay(short, name, value, terms, id, (nowMs + i) % 16 == 0)
+    end
+    if not answer then
+      longWay = longWay or defineCalls(names, nowMs, graceMs)
+      answer = longWay(operation, set, first, terms, id)
+    end
+    answers[i] = answer
+    first = first + ruleCount
+  end
+  return table.concat(answers, ',')
 end

@@ -8,12 +8,13 @@ import { beforeTests, freshPrefix, realRedis } from '../../../test/redis/real-re
 import { BoundedWindow } from '../../algorithms/calendar-window/bounded-window.ts'
 import type { Charge, Operation } from '../../core/call.ts'
 import type { Rule } from '../../core/rule.ts'
-import { SluiceError, slidingWindow, tokenBucket } from '../../index.ts'
+import { createLimiter, fixedWindow, SluiceError, slidingWindow, tokenBucket } from '../../index.ts'
 import { everyRule, exampleRule } from '../../testing/index.ts'
 import { type Random, seededRandom } from '../../testing/random.ts'
 import { describeRules, RedisCommand, type Sending } from './redis-command.ts'
 import { RedisKeys } from './redis-keys.ts'
 import { GENERAL_PROGRAM, type RedisProgram } from './redis-programs.ts'
+import { redisStore } from './redis-store.ts'
 import { SenderNote } from './sender-note.ts'
 
 const server = realRedis()
@@ -121,10 +122,13 @@ async function compare(rules: readonly Rule[], commands: number, isCorrupted: bo
   for (let step = 0; step < commands; step++) {
     nowMs += random.pick([0, 0, 1, 2, 7, 60, 300, 1100, random.whole(0, 9) === 0 ? -random.whole(1, 900) : 3])
     const same = random.pick([undefined, 1])
-    const hits = Array.from({ length: random.pick([1, 1, 2, 20]) }, () => {
-      const key = random.pick(SUBJECTS)
+    // The small program reads 256 values at once. So some commands have more.
+    const hits = Array.from({ length: random.pick([1, 1, 2, 20, step % 20 === 0 ? 140 : 2]) }, () => {
+      const keys = { undefined: random.pick(SUBJECTS), user: random.pick(SUBJECTS), org: random.pick(SUBJECTS) }
       const most = random.pick([1, 1, 2, 12])
-      return rules.map((_, rule): Charge => ({ rule, key, amount: same ?? random.whole(1, most) }))
+      return rules.map(({ per }, rule): Charge => {
+        return { rule, key: keys[String(per) as keyof typeof keys], amount: same ?? random.whole(1, most) }
+      })
     })
     const isLost = random.whole(0, 3) === 0
     for (const states of [small, general]) {
@@ -185,6 +189,10 @@ const bounded = new BoundedWindow(
 const SEVERAL: Readonly<Record<string, readonly Rule[]>> = {
   'a calendar and its end': [bounded, exampleRule('fixed-window')],
   'two fixed windows': [exampleRule('fixed-window'), exampleRule('fixed-window', 'on the clock')],
+  'two keys, which may be equal': [
+    fixedWindow({ limit: 9, window: '1s', per: 'user', name: 'w' }),
+    fixedWindow({ limit: 30, window: '2s', per: 'org', name: 'w' }),
+  ],
   'a window and a bucket': [exampleRule('fixed-window'), exampleRule('token-bucket')],
   'one of each without a log': [exampleRule('fixed-window'), exampleRule('sliding-window'), exampleRule('gcra')],
   'one of each': ['fixed-window', 'sliding-window', 'sliding-log', 'leaky-bucket'].map((algorithm) =>
@@ -201,4 +209,19 @@ describe.each([
   for (const { rule } of Object.values(LARGE)) test(rule.name, () => compare([rule], 150, isCorrupted))
   for (const rule of everyRule()) test(rule.name, () => compare([rule], 150, isCorrupted))
   for (const [name, rules] of Object.entries(SEVERAL)) test(name, () => compare(rules, 80, isCorrupted))
+})
+
+test('hits of limiters that share a rule count on each other, in one command', async () => {
+  const [a, b, c] = ['a', 'b', 'c'].map((name) => fixedWindow({ limit: 50, window: '1h', name }))
+  const store = redisStore(redis.it, { prefix: freshPrefix() })
+  const limiters = [
+    [a, b],
+    [c, b],
+    [b, a],
+    [b, c],
+  ].map((rules) => createLimiter({ rules, store }))
+  await Promise.all(limiters.map((limiter) => limiter.hit('ada')))
+  await Promise.all([...limiters, ...limiters].map((limiter) => limiter.hit('ada')))
+  const used = await Promise.all(['a', 'b'].map((rule) => limiters[0].get('ada', { rule })))
+  expect([...used, await limiters[1].get('ada', { rule: 'c' })]).toEqual([6, 12, 6])
 })
