@@ -22,7 +22,7 @@ async function sluice(service: TestService, ...args: string[]) {
 describe('attributes', () => {
   test('choose the policy, in single checks, batches, reserves and changes of counters', async () => {
     const { call } = await startService()
-    await call('PUT', '/v1/policies/free', { where: { plan: 'f*' }, rules: '9/hour' })
+    await call('PUT', '/v1/policies/free', { where: { plan: 'f*' }, scope: 'policy', rules: '9/hour' })
     const post = async (path: string, body: object) => (await call('POST', path, body)).body.data
     expect(await post('/v1/check', ADA)).toMatchObject({ policy: 'free', limit: 9, remain: 8 })
     expect(await post('/v1/check', { client_id: 'ada', route: '/a' })).toMatchObject({ policy: 'default' })
@@ -287,7 +287,7 @@ describe('a block from the command line', () => {
       '--json',
     )
     expect(JSON.parse(checked.stdout)).toMatchObject({ allowed: true, policy: 'free', rule: 'rule-1', remaining: 2 })
-    expect(await set('orgs', '--expires-at', 'never')).toMatchObject({ code: 0 })
+    expect(await set('orgs', '--expires-at', 'never')).toMatchObject({ code: 0, stderr: '' })
     expect((await service.call('GET', '/v1/policies/orgs')).body.data).not.toHaveProperty('expires_at')
     expect((await set('more', '--rule', '1/s')).stderr).toContain('with --client, --route or --where')
     expect((await set('more', '--where', 'plan', '--rule', '1/s')).stderr).toContain('a name and a value, such as plan=free')

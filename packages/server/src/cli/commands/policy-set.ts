@@ -20,7 +20,7 @@ interface SetOptions extends ConnectionOptions {
   readonly where?: Readonly<Record<string, string>>
   readonly applies?: NonNullable<PolicySpec['applies']>
   readonly per?: readonly string[]
-  readonly expiresAt?: Date | null
+  readonly expiresAt?: Date | 'never'
   readonly reason?: string
   readonly showReason?: boolean
   readonly file?: string
@@ -112,7 +112,7 @@ async function givenSpec(name: string, options: SetOptions, terminal: Terminal):
     ...(mode && { mode }),
     ...(scope && { scope }),
     ...(per && { per: per.filter((key) => key !== '') }),
-    ...(expiresAt !== undefined && { expires_at: expiresAt?.toISOString() ?? null }),
+    ...(expiresAt && { expires_at: expiresAt === 'never' ? null : expiresAt.toISOString() }),
     ...(reason && { reason }),
     ...(showReason && { show_reason: true }),
   }
@@ -127,9 +127,9 @@ async function givenSpec(name: string, options: SetOptions, terminal: Terminal):
   return spec
 }
 
-/** Parses a future time; null for `never`. */
-function expiry(text: string): Date | null {
-  return text === 'never' ? null : timeFrom(Date.now)(text)
+/** Parses a future time, or `never`. */
+function expiry(text: string): Date | 'never' {
+  return text === 'never' ? text : timeFrom(Date.now)(text)
 }
 
 /** Only the policy `default` covers everything. If all flags are missing, the message names them. */
