@@ -63,7 +63,7 @@ const server: PackageDesign = {
     files: ['errors.ts'],
     keys: ['errors.ts', 'input', 'records.ts'],
     policies: ['contract/limits.ts', 'errors.ts', 'input', 'records.ts'],
-    audit: ['input', 'records.ts'],
+    audit: ['contract/limits.ts', 'records.ts'],
     config: ['errors.ts', 'input', 'policies'],
     log: ['config'],
     decide: ['errors.ts', 'policies', 'stats'],

@@ -143,6 +143,14 @@ export interface Restored extends Pick<contract.Restored, 'state' | 'written' | 
   readonly isExact: boolean
 }
 
+/** A page of the audit log. With a search, it may have few entries and still have a next page. */
+export interface AuditPage {
+  readonly entries: readonly contract.AuditEntry[]
+  readonly next: string | undefined
+  /** Number of entries that the service has read for this page. */
+  readonly lookedAt: number
+}
+
 /** Throws the error of a check in a batch that could not be decided. */
 export function checkDecision(wire: contract.Answer | contract.CheckError): CheckDecision {
   if (wire.status === 'Error') {
@@ -195,6 +203,10 @@ export function counted({ client_id: clientId, route, policy, used }: contract.C
 
 export function policyPage({ policies, total, next }: contract.PolicyPage): PolicyPage {
   return { policies, total, next: next ?? undefined }
+}
+
+export function auditPage({ entries, next, looked_at }: contract.AuditPage): AuditPage {
+  return { entries, next: next ?? undefined, lookedAt: looked_at }
 }
 
 export function keyFacts({ id, name, scopes, created_at, expires_at, revoked_at, last_used_at }: contract.Key): KeyFacts {

@@ -22,6 +22,19 @@ export interface ExpectedPolicy {
   readonly ifNoneMatch?: '*'
 }
 
+/** The wanted entries of the audit log. */
+export interface AuditQuery {
+  /** Default: `changes`. */
+  readonly of?: 'changes' | 'sign-ins'
+  /** Text to find in the action, the target, or the actor's id or name. */
+  readonly search?: string
+  /** Only entries about this target. */
+  readonly target?: string
+  /** The `next` of the previous page. */
+  readonly before?: string
+  readonly limit?: number
+}
+
 export interface Client {
   /** Decides, and spends the cost if allowed. Checks of one turn of the event loop are sent in one request. */
   check(check: CheckRequest): Promise<answers.CheckDecision>
@@ -60,6 +73,8 @@ export interface Client {
     /** Revokes a key. The last key with the scope `admin` fails with `ERR_KEY_LAST` unless `force` is set. */
     revoke(id: string, options?: { readonly force?: boolean }): Promise<answers.KeyFacts>
   }
+  /** Administrative changes, or sign-ins to the dashboard, newest first. Needs a key with the scope `admin`. */
+  audit(options?: AuditQuery): Promise<answers.AuditPage>
   /** Policies and keys that the store has lost. */
   readonly records: {
     status(): Promise<answers.RecordsStatus>
@@ -142,6 +157,7 @@ export function clientOver(connection: Connection, options: CheckedOptions, endO
       revoke: (id, { force = false } = {}) =>
         caller.ask('revokeKey', { path: { id }, query: { force: force ? 'true' : undefined } }, answers.keyFacts),
     },
+    audit: (query = {}) => caller.ask('readAudit', { query }, answers.auditPage),
     records: {
       status: () => caller.ask('getRecords', {}, answers.recordsStatus),
       restore: ({ dryRun = false } = {}) => caller.ask('restoreRecords', { body: { dry_run: dryRun } }, answers.restored),

@@ -1,6 +1,7 @@
 // Names that both doors have.
 
 export type {
+  AuditPage,
   CheckDecision,
   Counted,
   Counts,
@@ -24,7 +25,7 @@ export type {
   Usage,
 } from './answers.ts'
 export type { CheckRequest, Counter } from './check-json.ts'
-export type { Client, ExpectedPolicy } from './client.ts'
+export type { AuditQuery, Client, ExpectedPolicy } from './client.ts'
 export { CLIENT_ERROR_CODES, ClientError, type ClientErrorCode, type ErrorCode, type Problem } from './client-error.ts'
 export type { ClientHold, OpenedHold, ReserveRequest, RunResult } from './client-hold.ts'
 export type { FailureOptions, Fallback, StandIn, StandInDecision } from './client-options.ts'

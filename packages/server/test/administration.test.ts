@@ -304,3 +304,26 @@ test('the audit log has every administrative change, newest first, with actor an
   expect(rest.next).toBeNull()
   expect((await call('GET', '/v1/audit?before=nonsense')).status).toBe(400)
 })
+
+test('the audit log is searched in actions, targets and names of keys, which stay as they were', async () => {
+  const { call } = await startService()
+  const { secret, key } = (await call('POST', '/v1/keys', { name: 'Deploy bot', scopes: ['admin'] })).body.data
+  await call('PUT', '/v1/policies/gold', { client: 'a', rules: '1/s' }, { 'api-key': secret })
+  await call('PUT', '/v1/policies/silver', { client: 'b', rules: '1/s' })
+  await call('DELETE', `/v1/keys/${key.id}`)
+  const found = async (search: string) => (await call('GET', `/v1/audit?search=${encodeURIComponent(search)}`)).body.data
+  expect(await found('deploy BOT')).toMatchObject({
+    entries: [{ actor: key.id, actorName: 'Deploy bot', action: 'policy.put', target: 'gold' }],
+    next: null,
+    looked_at: 5,
+  })
+  expect((await found('policy.')).entries).toHaveLength(2)
+  expect((await found(key.id)).entries.map(({ action }: { action: string }) => action)).toEqual([
+    'key.revoke',
+    'policy.put',
+    'key.create',
+  ])
+  expect(await found('nobody was here')).toMatchObject({ entries: [], next: null })
+  expect((await call('GET', '/v1/audit?search=')).status).toBe(400)
+  expect((await call('GET', `/v1/audit?search=${'x'.repeat(257)}`)).status).toBe(400)
+})

@@ -365,6 +365,20 @@ test('keys are created, listed, rotated and revoked', async () => {
   expect(listed).not.toContain(secret.trim())
 })
 
+test('audit lists changes with the names of keys, searches, and goes on to older pages', async () => {
+  await printed('policies', 'set', 'gold', '--client', 'a', '--rule', '5/minute')
+  await sluice(['keys', 'create', 'shop', '--scope', 'check'])
+  const all = await printed('audit')
+  expect(all).toMatch(/^time +who +did +to +from\n.* first-admin \(\w+\) +key\.create .*\n.* policy\.put +gold +127\.0\.0\.1\n/)
+  expect(await printed('audit', 'POLICY.put')).not.toContain('key.create')
+  const first = await printed('audit', '--limit', '1')
+  const [, cursor] = /Older ones: --before (\S+)/.exec(first) as RegExpExecArray
+  expect(await printed('audit', '--before', cursor)).toContain('policy.put')
+  expect(await printed('audit', 'nothing like this')).toBe('No entry was found.\n')
+  expect(JSON.parse(await printed('audit', 'gold', '--json'))).toMatchObject({ entries: [{ action: 'policy.put' }] })
+  expect(await sluice(['audit', '--of', 'everything'])).toMatchObject({ code: 2 })
+})
+
 test('a key has exactly the requested scopes; check by default', async () => {
   const scopesOf = async (...args: string[]) => JSON.parse(await printed('keys', 'create', ...args, '--json')).scopes
   expect(await scopesOf('looks', '--scope', 'read')).toEqual(['read'])

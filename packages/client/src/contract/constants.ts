@@ -14,6 +14,7 @@ export const LIMITS = {
   mostLayers: 16,
   mostHolds: 100,
   mostListed: 1000,
+  mostLookedAt: 20_000,
   mostRecordNames: 100,
   mostBodyBytes: 16_384,
   mostBatchBytes: 262_144,

@@ -297,6 +297,8 @@ export interface Operations {
       readonly before?: string | undefined
       /** Only entries about this target: the name of a policy, the id of a key, or a client and a route separated by a space. */
       readonly target?: string | undefined
+      /** Only entries with this text in the action, the target or the actor's id or name, ignoring case. */
+      readonly search?: string | undefined
       /** Entries at most; 100 by default. */
       readonly limit?: number | undefined
     }

@@ -496,6 +496,8 @@ export type AuditEntry = {
   readonly time: string
   /** The id of the key that was used, or another actor such as `cli`. */
   readonly actor: string
+  /** The name of the actor at that time. Entries of earlier versions have none. */
+  readonly actorName?: string | undefined
   readonly action: string
   readonly target: string
   readonly before?: unknown | undefined
@@ -508,6 +510,8 @@ export type AuditPage = {
   readonly entries: readonly AuditEntry[]
   /** The cursor of the next page; null on the last. */
   readonly next: string | null
+  /** Entries that were read for this page. With a search, older entries are read by the next page. */
+  readonly looked_at: number
 }
 
 export type RecordNames = {

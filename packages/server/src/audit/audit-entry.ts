@@ -1,5 +1,6 @@
 // An audit entry, and the options to read entries from a folder or from a database.
 
+import { LIMITS } from '../contract/limits.ts'
 import type { AuditedChange } from '../records.ts'
 
 /** `changes`: administrative changes, which only admins can make. `sign-ins`: sign-ins to the dashboard, including refused ones. */
@@ -17,20 +18,24 @@ export interface AuditReadOptions {
   readonly limit?: number
   /** Only entries about this target: a policy's name, a key's id, or a client and a route separated by a space. */
   readonly target?: string
+  /** Only entries with this text in the action, the target or the actor's id or name, ignoring case. */
+  readonly search?: string
 }
 
 export interface AuditPage {
-  /** Newest first. With a rare target, a page may have fewer entries than `limit` and still have a next page. */
+  /** Newest first. A page with a target or a search may have fewer entries than `limit` and still have a next page. */
   readonly entries: readonly AuditEntry[]
   /** The `before` of the next page; undefined if this is the last. */
   readonly next: string | undefined
+  /** Number of entries that were read for this page: at most MOST_LOOKED_AT. */
+  readonly lookedAt: number
 }
 
 /** Maximum number of entries in a page. */
-export const MOST_READ = 1000
+export const MOST_READ = LIMITS.mostListed
 
-/** Maximum number of entries that are read for one page, however few match the target. */
-export const MOST_LOOKED_AT = 20_000
+/** Maximum number of entries that are read for one page, however few match. */
+export const MOST_LOOKED_AT = LIMITS.mostLookedAt
 
 /** Maximum number of entries in a database. Changes take some tens of megabytes, sign-ins a few. */
 export const KEPT_ENTRIES: Readonly<Record<AuditLogName, number>> = { changes: 100_000, 'sign-ins': 20_000 }

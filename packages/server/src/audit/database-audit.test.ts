@@ -58,10 +58,34 @@ describe.each(DATABASE_NAMES)('%s', (name) => {
 
   test('an empty log is empty, and an invalid cursor is refused', async () => {
     const { audit } = await openConnected(database)
-    expect(await audit.read()).toEqual({ entries: [], next: undefined })
+    expect(await audit.read()).toEqual({ entries: [], next: undefined, lookedAt: 0 })
     for (const before of ['', 'x', '-1', '1-2-3', "1'", '1e3']) {
       await expect(audit.read({ before })).rejects.toMatchObject({ code: 'ERR_INPUT' })
     }
+  })
+
+  test('a search finds text in action, target, and the id or name of the actor, ignoring case, page by page', async () => {
+    const { audit } = await openConnected(database)
+    const by = (actor: string, actorName: string, action: string, target: string) => ({ actor, actorName, action, target })
+    await audit.append(by('k1', 'Deploy bot', 'policy.put', 'acme'))
+    await audit.append(by('k2', 'Ada', 'policy.delete', 'acme'))
+    await audit.append(by('k2', 'Ada', 'key.revoke', 'k1'))
+    // An entry of an earlier version has no name.
+    await audit.append({ actor: 'k3', action: 'counter.reset', target: '100% _x ACME /' })
+    const found = async (search: string) => (await audit.read({ search })).entries.map(({ action }) => action)
+    expect(await found('deploy BOT')).toEqual(['policy.put'])
+    expect(await found('acme')).toEqual(['counter.reset', 'policy.delete', 'policy.put'])
+    expect(await found('POLICY.')).toEqual(['policy.delete', 'policy.put'])
+    expect(await found('k1')).toEqual(['key.revoke', 'policy.put'])
+    // Signs of patterns mean themselves.
+    expect(await found('100% _')).toEqual(['counter.reset'])
+    expect(await found('10_')).toEqual([])
+    expect((await audit.read({ search: 'ada', target: 'acme' })).entries).toMatchObject([{ action: 'policy.delete' }])
+    const first = await audit.read({ search: 'acme', limit: 1 })
+    expect([first.entries.length, first.next === undefined]).toEqual([1, false])
+    const second = await audit.read({ search: 'acme', limit: 5, before: first.next as string })
+    expect(second.entries.map(({ action }) => action)).toEqual(['policy.delete', 'policy.put'])
+    expect(second).toMatchObject({ next: undefined, lookedAt: 3 })
   })
 
   test('entries of several instances at the same moment are all there', async () => {

@@ -15,6 +15,7 @@ const COMMANDS: Readonly<Record<string, (terminal: Terminal) => Promise<Command>
   config: async (terminal) => (await import('./commands/config.ts')).configCommand(terminal),
   policies: async (terminal) => (await import('./commands/policies.ts')).policiesCommand(terminal),
   keys: async (terminal) => (await import('./commands/keys.ts')).keysCommand(terminal),
+  audit: async (terminal) => (await import('./commands/audit.ts')).auditCommand(terminal),
   records: async (terminal) => (await import('./commands/records.ts')).recordsCommand(terminal),
   check: async (terminal) => (await import('./commands/check.ts')).checkCommand(terminal),
   reserve: async (terminal) => (await import('./commands/holds.ts')).reserveCommand(terminal),

@@ -8,6 +8,9 @@ export const AuditEntry = Type.Object(
   {
     time: Time,
     actor: Type.String({ description: 'The id of the key that was used, or another actor such as `cli`.' }),
+    actorName: Type.Optional(
+      Type.String({ description: 'The name of the actor at that time. Entries of earlier versions have none.' }),
+    ),
     action: Type.String(),
     target: Type.String(),
     before: Type.Optional(Type.Unknown()),
@@ -18,7 +21,18 @@ export const AuditEntry = Type.Object(
   named('AuditEntry'),
 )
 
-export const AuditPage = Type.Object({ entries: Type.Array(AuditEntry), next: Next }, named('AuditPage'))
+export const AuditPage = Type.Object(
+  {
+    entries: Type.Array(AuditEntry),
+    next: Next,
+    looked_at: Type.Integer({
+      minimum: 0,
+      maximum: LIMITS.mostLookedAt,
+      description: 'Entries that were read for this page. With a search, older entries are read by the next page.',
+    }),
+  },
+  named('AuditPage'),
+)
 
 export const AuditQuery = Type.Object(
   {
@@ -34,6 +48,13 @@ export const AuditQuery = Type.Object(
         maxLength: 4096,
         description:
           'Only entries about this target: the name of a policy, the id of a key, or a client and a route separated by a space.',
+      }),
+    ),
+    search: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 256,
+        description: "Only entries with this text in the action, the target or the actor's id or name, ignoring case.",
       }),
     ),
     limit: Type.Optional(

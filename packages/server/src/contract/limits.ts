@@ -22,6 +22,8 @@ export const LIMITS = {
   mostHolds: 100,
   /** Policies or audit entries of one page. */
   mostListed: 1000,
+  /** Audit entries that are read for one page, however few match. */
+  mostLookedAt: 20_000,
   /** Names in one list of records. Enough to recognise what happened, however many records there are. */
   mostRecordNames: 100,
   mostBodyBytes: 16 * 1024,

@@ -81,7 +81,8 @@ function Entries({ of }: { readonly of: Part }) {
 
 function EntryRow({ entry, keys }: { readonly entry: AuditEntry; readonly keys: readonly Key[] | undefined }) {
   const { time, actor, action, before, after, address } = entry
-  const who = actorName(actor, keys)
+  // Entries of earlier versions have only the id.
+  const who = entry.actorName ?? actorName(actor, keys)
   const what = targetName(entry, keys)
   const hasMore = before !== undefined || after !== undefined
   return (

@@ -32,7 +32,9 @@ test('entries about one target are found page by page, with a bounded number of 
   await Promise.all(Array.from({ length: MOST_LOOKED_AT }, (_, i) => log.append(entry(i))))
   await log.append(rare)
   const first = await log.read({ target: 'rare' })
-  expect(first.entries).toMatchObject([{ action: 'policy.put' }])
+  expect(first).toMatchObject({ entries: [{ action: 'policy.put' }], lookedAt: MOST_LOOKED_AT })
+  const searched = await log.read({ search: 'RARE' })
+  expect(searched).toEqual(first)
   const second = await log.read({ target: 'rare', before: first.next as string })
   expect(second).toMatchObject({ entries: [{ action: 'policy.delete' }], next: undefined })
   expect((await log.read({ target: 'rare', limit: 1 })).entries).toHaveLength(1)
@@ -44,6 +46,7 @@ describe('an entry', () => {
     const log = await logIn(temporaryFolder(), { now: clock.now })
     const said = {
       actor: 'k1',
+      actorName: 'deploy',
       action: 'policy.put',
       target: 'api\n"x"',
       before: null,
@@ -52,7 +55,7 @@ describe('an entry', () => {
       address: '127.0.0.1',
     }
     await log.append(said)
-    expect(await log.read()).toEqual({ entries: [{ time: '2025-01-02T03:04:05.006Z', ...said }], next: undefined })
+    expect(await log.read()).toEqual({ entries: [{ time: '2025-01-02T03:04:05.006Z', ...said }], next: undefined, lookedAt: 1 })
   })
 
   test('survives a restart, in a file that only its owner can read', async () => {
@@ -106,7 +109,7 @@ describe('pages', () => {
 
   test('of an empty log are empty, and an invalid cursor is refused', async () => {
     const log = await logIn(temporaryFolder())
-    expect(await log.read()).toEqual({ entries: [], next: undefined })
+    expect(await log.read()).toEqual({ entries: [], next: undefined, lookedAt: 0 })
     for (const before of ['', 'x', '1', '1-', '-1', '1-2-3', '../../x-1']) {
       await expect(log.read({ before })).rejects.toMatchObject({ code: 'ERR_INPUT' })
     }

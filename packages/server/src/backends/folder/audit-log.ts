@@ -4,7 +4,8 @@
 
 import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type AuditEntry, type AuditPage, type AuditReadOptions, MOST_LOOKED_AT, MOST_READ } from '../../audit/audit-entry.ts'
+import type { AuditPage, AuditReadOptions } from '../../audit/audit-entry.ts'
+import { PageReader, readEntry } from '../../audit/page-reader.ts'
 import { AppendFile, syncFolder } from '../../files/append-file.ts'
 import { firstLine } from '../../files/first-line.ts'
 import { GroupCommit } from '../../files/group-commit.ts'
@@ -71,28 +72,23 @@ export class AuditLog {
 
   /** Adds an entry with the current time. Resolves when it is on disk. */
   append(entry: AuditedChange): Promise<void> {
-    const { actor, action, target, before, after, requestId, address } = entry
     const time = new Date(this.#now()).toISOString()
-    return this.#entries.add(`${JSON.stringify({ time, actor, action, target, before, after, requestId, address })}\n`)
+    return this.#entries.add(`${JSON.stringify({ time, ...entry })}\n`)
   }
 
-  async read({ before, limit = 100, target }: AuditReadOptions = {}): Promise<AuditPage> {
-    const entries: AuditEntry[] = []
-    let next: string | undefined
-    let lookedAt = 0
+  async read(options: AuditReadOptions = {}): Promise<AuditPage> {
+    const { before } = options
+    const reader = new PageReader(options)
     const [from, end] = before === undefined ? [this.#number, this.#file.length] : readCursor(before)
     const numbers = (await this.#files.numbers()).filter((number) => number <= from)
     for (const number of numbers.reverse()) {
       const lines = linesBefore(this.#files.path(number), number === from ? end : Number.POSITIVE_INFINITY)
       for await (const { line, start } of lines) {
-        if (entries.length >= Math.min(limit, MOST_READ) || lookedAt === MOST_LOOKED_AT) return { entries, next }
-        lookedAt += 1
-        next = `${number}-${start}`
-        const entry = readEntry(line)
-        if (entry !== undefined && (target ?? entry.target) === entry.target) entries.push(entry)
+        if (reader.isFull) return reader.page(false)
+        reader.look(`${number}-${start}`, line)
       }
     }
-    return { entries, next: undefined }
+    return reader.page(true)
   }
 
   async close(): Promise<void> {
@@ -172,14 +168,6 @@ async function dropTornLine(file: AppendFile): Promise<void> {
     if (length < file.length) await file.truncate(length)
   } finally {
     await reader.close()
-  }
-}
-
-function readEntry(line: string): AuditEntry | undefined {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return undefined
   }
 }
 

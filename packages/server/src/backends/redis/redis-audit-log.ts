@@ -1,16 +1,9 @@
 // One audit log in Redis for all instances: a stream. The oldest entries are removed when there are too many or they are too old.
 
 import type { SendCommand } from 'sluice/redis'
-import {
-  type AuditEntry,
-  type AuditLogName,
-  type AuditPage,
-  type AuditReadOptions,
-  KEPT_ENTRIES,
-  MOST_LOOKED_AT,
-  MOST_READ,
-} from '../../audit/audit-entry.ts'
+import { type AuditLogName, type AuditPage, type AuditReadOptions, KEPT_ENTRIES } from '../../audit/audit-entry.ts'
 import { AuditTrail, DAY_MS, KEEP_DAYS } from '../../audit/audit-trail.ts'
+import { PageReader } from '../../audit/page-reader.ts'
 import { messageOf, ServerError } from '../../errors.ts'
 import { show } from '../../input/near-word.ts'
 import type { AuditedChange } from '../../records.ts'
@@ -48,25 +41,21 @@ export class RedisAuditLog {
     await this.#ask('XTRIM', 'MINID', '~', `${oldestMs}-0`).catch(() => {})
   }
 
-  async read({ before, limit = 100, target }: AuditReadOptions = {}): Promise<AuditPage> {
+  async read(options: AuditReadOptions = {}): Promise<AuditPage> {
+    const { before } = options
     if (before !== undefined && !CURSOR.test(before)) {
       throw new ServerError('ERR_INPUT', `before must be the next of a page, got ${show(before)}`)
     }
-    const most = Math.min(limit, MOST_READ)
-    const atOnce = target === undefined ? most + 1 : MOST_READ
-    const entries: AuditEntry[] = []
-    let next = before
-    for (let lookedAt = 0; lookedAt < MOST_LOOKED_AT; lookedAt += atOnce) {
-      const found = await this.#before(next, atOnce)
+    const reader = new PageReader(options)
+    const { atOnce } = reader
+    for (;;) {
+      const found = await this.#before(reader.next, atOnce)
       for (const [id, [, written]] of found) {
-        if (entries.length === most) return { entries, next }
-        next = id
-        const entry = readEntry(written)
-        if (entry !== undefined && (target ?? entry.target) === entry.target) entries.push(entry)
+        if (reader.isFull) return reader.page(false)
+        reader.look(id, written)
       }
-      if (found.length < atOnce) return { entries, next: undefined }
+      if (found.length < atOnce) return reader.page(true)
     }
-    return { entries, next }
   }
 
   #before(id: string | undefined, count: number): Promise<readonly StreamEntry[]> {
@@ -84,14 +73,5 @@ export class RedisAuditLog {
     } catch (error) {
       throw new ServerError('ERR_DATA_WRITE', `the audit log in Redis could not be used: ${messageOf(error)}`, { cause: error })
     }
-  }
-}
-
-/** Returns undefined if the entry cannot be read, so that one bad entry does not hide the others. */
-function readEntry(written: string): AuditEntry | undefined {
-  try {
-    return JSON.parse(written)
-  } catch {
-    return undefined
   }
 }

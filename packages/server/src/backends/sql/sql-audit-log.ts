@@ -1,15 +1,10 @@
 // The audit logs in a SQL database, for all instances. Entries are numbered without gaps. The oldest are removed when there are too many
 // or they are too old.
 
-import {
-  type AuditEntry,
-  type AuditLogName,
-  type AuditPage,
-  type AuditReadOptions,
-  KEPT_ENTRIES,
-  MOST_READ,
-} from '../../audit/audit-entry.ts'
+import { setImmediate as endOfTurn } from 'node:timers/promises'
+import { type AuditLogName, type AuditPage, type AuditReadOptions, KEPT_ENTRIES } from '../../audit/audit-entry.ts'
 import { AuditTrail, DAY_MS, KEEP_DAYS, type Log } from '../../audit/audit-trail.ts'
+import { PageReader } from '../../audit/page-reader.ts'
 import { ServerError } from '../../errors.ts'
 import { show } from '../../input/near-word.ts'
 import type { AuditedChange } from '../../records.ts'
@@ -53,35 +48,38 @@ export class SqlAuditLog implements Log {
     return this.#driver.transact('write', () => addEntry(this.#log, entry, this.#driver.nowMs))
   }
 
-  async read({ before, limit = 100, target }: AuditReadOptions = {}): Promise<AuditPage> {
+  async read(options: AuditReadOptions = {}): Promise<AuditPage> {
+    const { before, target } = options
     if (before !== undefined && !CURSOR.test(before)) {
       throw new ServerError('ERR_INPUT', `before must be the next of a page, got ${show(before)}`)
     }
-    const most = Math.min(limit, MOST_READ)
-    const rows = await this.#driver.transact('read', () =>
+    const reader = new PageReader(options)
+    const { atOnce } = reader
+    for (;;) {
+      const rows = await this.#before(Number(reader.next ?? Number.MAX_SAFE_INTEGER), target, atOnce)
+      for (const { number, entry } of rows) {
+        if (reader.isFull) return reader.page(false)
+        reader.look(textOf(number), textOf(entry))
+      }
+      if (rows.length < atOnce) return reader.page(true)
+      // SQLite answers at once. Other requests must not wait for all entries.
+      await endOfTurn()
+    }
+  }
+
+  #before(number: number, target: string | undefined, count: number) {
+    return this.#driver.transact('read', () =>
       ask(
         `SELECT number, entry FROM sluice_audit WHERE log = ? AND number < ? ${target === undefined ? '' : 'AND target = ?'}
           ORDER BY number DESC LIMIT ?`,
         numberOf(this.#log),
-        Number(before ?? Number.MAX_SAFE_INTEGER),
+        number,
         ...(target === undefined ? [] : [safeText(target)]),
-        most + 1,
+        count,
       ),
     )
-    const page = rows.slice(0, most)
-    const entries = page.flatMap(({ entry }) => readEntry(textOf(entry)) ?? [])
-    return { entries, next: rows.length > most ? textOf(page.at(-1)?.number) : undefined }
   }
 
   /** Nothing to close: the connection belongs to the service. */
   async close(): Promise<void> {}
-}
-
-/** Returns undefined if the entry cannot be read, so that one bad entry does not hide the others. */
-function readEntry(written: string): AuditEntry | undefined {
-  try {
-    return JSON.parse(written)
-  } catch {
-    return undefined
-  }
 }

@@ -16,7 +16,7 @@ export function auditRoute(app: App, { service, authentication }: RouteContext):
           id: 'readAudit',
           summary: 'Read the audit log',
           description:
-            'Every administrative change, or every sign-in to the dashboard, newest first. With `target`, a page may hold fewer entries than `limit` and still have a next page.',
+            'Every administrative change, or every sign-in to the dashboard, newest first. With `target` or `search`, a page may hold fewer entries than `limit` and still have a next page: at most 20,000 entries are read for it.',
           scope: 'admin',
           answers: { 200: envelope(AuditPage, 'A page of entries.') },
           failures: [400],
@@ -25,8 +25,8 @@ export function auditRoute(app: App, { service, authentication }: RouteContext):
       },
     },
     async ({ query }) => {
-      const { entries, next = null } = await service.audit.read(query)
-      return success({ entries, next })
+      const { entries, next = null, lookedAt } = await service.audit.read(query)
+      return success({ entries, next, looked_at: lookedAt })
     },
   )
 }
