@@ -14,6 +14,7 @@ import { Desk } from './desk/desk.ts'
 import { openDoors, reloadTls } from './doors/open-doors.ts'
 import { ServerError } from './errors.ts'
 import { makeFirstKey, printKey } from './first-key.ts'
+import { Fleet } from './fleet/fleet.ts'
 import { FailedKeys } from './keys/failed-keys.ts'
 import { KeyRing } from './keys/key-ring.ts'
 import { type Logger, makeLogger } from './log/logger.ts'
@@ -95,6 +96,17 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     const limits = { fallbackKeys, mostHolds, retryWithinMs }
     decider = new Decider({ store: storage.store, failure, ...limits, policies: policies.book, stats })
     closing.unshift(async () => decider?.close())
+    const fleet = new Fleet({
+      board: storage.fleet,
+      stats,
+      version: VERSION,
+      stateOf: () => status.state,
+      onProblem: (error) =>
+        error === undefined
+          ? logger.info('the report of this instance is published again')
+          : logger.warn({ err: error }, 'the report of this instance cannot be published for the fleet'),
+    })
+    closing.unshift(() => fleet.close())
     const { keysRequired, insecureAllowUnauthenticated: anyHost, trustedProxies } = config
     const service: Service = {
       version: VERSION,
@@ -108,6 +120,7 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
       failedKeys: new FailedKeys(stats),
       desk,
       audit,
+      fleet,
       logger,
       keysRequired,
       anyHost,
@@ -126,6 +139,7 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     let isLoaded = false
     const loaded = storage.loaded.then(() => {
       isLoaded = true
+      fleet.start()
       if (!keysRequired || keys.list().length > 0) becomeReady()
     })
     // It keeps the process alive until the service listens. Pauses between attempts to reach the database do not.

@@ -5,6 +5,7 @@ import type { AuditTrail } from './audit/audit-trail.ts'
 import type { BackendKind } from './config/store-address.ts'
 import type { Decider } from './decide/decider.ts'
 import type { Desk } from './desk/desk.ts'
+import type { Fleet } from './fleet/fleet.ts'
 import type { FailedKeys } from './keys/failed-keys.ts'
 import type { KeyRing } from './keys/key-ring.ts'
 import type { PolicyKeeper } from './policies/policy-keeper.ts'
@@ -43,6 +44,8 @@ export interface Service {
   /** Makes and audits every change. */
   readonly desk: Desk
   readonly audit: Pick<AuditTrail, 'read'>
+  /** Statistics of all instances that share the database. */
+  readonly fleet: Pick<Fleet, 'view'>
   readonly logger: Logger
   /** True if requests need an API key. */
   readonly keysRequired: boolean

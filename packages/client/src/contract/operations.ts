@@ -36,7 +36,9 @@ import type {
   Restore,
   Restored,
   Stats,
+  History,
   Top,
+  Fleet,
   Session,
   Status,
 } from './shapes.ts'
@@ -72,7 +74,9 @@ export const ROUTES = {
   getRecords: ['GET', '/v1/records'],
   restoreRecords: ['POST', '/v1/records/restore'],
   getStats: ['GET', '/v1/stats'],
+  getHistory: ['GET', '/v1/history'],
   getTop: ['GET', '/v1/top'],
+  getFleet: ['GET', '/v1/fleet'],
   watchEvents: ['GET', '/v1/events'],
   getMetrics: ['GET', '/metrics'],
   getOpenapi: ['GET', '/openapi.json'],
@@ -323,6 +327,16 @@ export interface Operations {
     }
     readonly data: Stats
   }
+  /** See the last month, hour by hour */
+  readonly getHistory: {
+    readonly query: {
+      /** Hours to go back; 744 by default. */
+      readonly hours?: number | undefined
+      /** Only this policy. */
+      readonly policy?: string | undefined
+    }
+    readonly data: History
+  }
   /** See the busiest clients of the last hour */
   readonly getTop: {
     readonly query: {
@@ -332,6 +346,10 @@ export interface Operations {
       readonly limit?: number | undefined
     }
     readonly data: Top
+  }
+  /** See all instances together */
+  readonly getFleet: {
+    readonly data: Fleet
   }
   /** Watch checks as they happen */
   readonly watchEvents: {

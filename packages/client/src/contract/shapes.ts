@@ -616,6 +616,30 @@ export type Stats = {
   }
 }
 
+export type History = {
+  /** The start of the first hour, in seconds since the epoch. */
+  readonly from: number
+  /** Length of the series in hours. */
+  readonly hours: number
+  /** One count for each hour, oldest first. */
+  readonly allowed: readonly number[]
+  /** One count for each hour, oldest first. */
+  readonly denied: readonly number[]
+  /** One count for each hour, oldest first. */
+  readonly shadow_denied: readonly number[]
+  /** One count for each hour, oldest first. */
+  readonly errors: readonly number[]
+  /** Sums over the same hours, busiest first. */
+  readonly policies: readonly {
+    readonly name: string
+    readonly allowed: number
+    readonly denied: number
+    readonly shadow_denied: number
+    readonly errors: number
+  }[]
+  readonly started_at: string
+}
+
 export type Top = {
   readonly by: 'denied' | 'allowed'
   readonly clients: readonly {
@@ -629,6 +653,61 @@ export type Top = {
   }[]
   /** Upper bound for the count of any client that is not listed. */
   readonly unlisted_at_most: number
+}
+
+export type Fleet = {
+  /** The answering instance first, then by start. Those that are gone are listed for ten minutes. */
+  readonly instances: readonly {
+    /** The host and a random text. Another one after each start. */
+    readonly id: string
+    /** True for the instance that answers. */
+    readonly self: boolean
+    readonly version: string
+    /** `starting`, `ready` or `draining`; `stopped`: it has ended in order; `gone`: it has missed three reports. */
+    readonly state: string
+    readonly started_at: string
+    /** Time since its report was published. */
+    readonly seen_ms_ago: number
+    readonly allowed: number
+    readonly denied: number
+    readonly shadow_denied: number
+    readonly errors: number
+    /** Checks a second in the last minute of its report. */
+    readonly per_second: number
+  }[]
+  /** Instances whose report has a form of another version. */
+  readonly unreadable: number
+  /** Instances that are up. */
+  readonly up: number
+  /** Checks of the instances that are up, each since its start. */
+  readonly totals: {
+    readonly allowed: number
+    readonly denied: number
+    readonly shadow_denied: number
+    readonly errors: number
+  }
+  /** The first second of the series, in seconds since the epoch. */
+  readonly from: number
+  /** Length of the series in seconds. */
+  readonly seconds: number
+  /** One count for each second, oldest first. */
+  readonly allowed: readonly number[]
+  /** One count for each second, oldest first. */
+  readonly denied: readonly number[]
+  /** One count for each second, oldest first. */
+  readonly shadow_denied: readonly number[]
+  /** One count for each second, oldest first. */
+  readonly errors: readonly number[]
+  /** Sums over the last hour, of the 20 busiest policies of each instance that is up. Busiest first. */
+  readonly policies: readonly {
+    readonly name: string
+    readonly allowed: number
+    readonly denied: number
+    readonly shadow_denied: number
+    readonly errors: number
+  }[]
+  /** The reason why other instances are not known now; null if they are. */
+  readonly problem: string | null
 }
 
 export type CheckEvent = {

@@ -26,7 +26,7 @@ export async function databaseStorage(options: StorageOptions, address: Database
     maxKeys: config.maxKeys,
     timeoutMs: config.failureTimeoutMs,
   })
-  const { store, audit } = database
+  const { store, audit, fleet } = database
   const records: SharedRecords = new SharedRecords({
     ...events,
     database: database.records,
@@ -53,6 +53,7 @@ export async function databaseStorage(options: StorageOptions, address: Database
   return {
     records,
     audit,
+    fleet,
     store,
     storeFacts: { kind, size: () => database.size(), evictions: () => database.evictions(), failureMode: config.failureMode },
     maintenance: {

@@ -2,12 +2,14 @@
 
 import type { Store } from 'sluice'
 import type { AuditTrail } from '../audit/audit-trail.ts'
+import type { FleetBoard } from '../fleet/fleet-board.ts'
 import type { RecordsDatabase } from './records/records-database.ts'
 
 export interface OpenedDatabase {
   /** Policies and keys. */
   readonly records: RecordsDatabase
   readonly audit: AuditTrail
+  readonly fleet: FleetBoard
   readonly store: Store
   /** Number of counters and number of evictions. Undefined if the store cannot tell. */
   size(): number | undefined

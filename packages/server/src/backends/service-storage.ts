@@ -4,6 +4,7 @@
 import type { Store } from 'sluice'
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { Config } from '../config/config.ts'
+import type { FleetBoard } from '../fleet/fleet-board.ts'
 import type { Logger } from '../log/logger.ts'
 import type { Records } from '../records.ts'
 import type { RecordsMaintenance } from '../records-maintenance.ts'
@@ -12,6 +13,8 @@ import type { StoreFacts } from '../service.ts'
 export interface ServiceStorage {
   readonly records: Records
   readonly audit: Pick<AuditTrail, 'append' | 'appendNote' | 'read' | 'close'>
+  /** The board of instances that share the database; undefined without one. */
+  readonly fleet: FleetBoard | undefined
   readonly store: Store
   readonly storeFacts: StoreFacts
   readonly maintenance: RecordsMaintenance

@@ -2,7 +2,7 @@
 
 import Type from 'typebox'
 import { BACKEND_KINDS } from '../service.ts'
-import { RING_SECONDS } from '../stats/second-ring.ts'
+import { RING_HOURS, RING_SECONDS } from '../stats/second-ring.ts'
 import { RecordsState, RecordsView } from './record-schemas.ts'
 import { named, strict, Time, Whole } from './schemas.ts'
 
@@ -34,6 +34,71 @@ export const StatsQuery = Type.Object(
     policy: Type.Optional(Type.String({ maxLength: 64, description: 'Only this policy.' })),
   },
   strict,
+)
+
+const HourSeries = Type.Array(Whole, { description: 'One count for each hour, oldest first.' })
+
+export const HistoryView = Type.Object(
+  {
+    from: Type.Integer({ description: 'The start of the first hour, in seconds since the epoch.' }),
+    hours: Type.Integer({ description: 'Length of the series in hours.' }),
+    allowed: HourSeries,
+    denied: HourSeries,
+    shadow_denied: HourSeries,
+    errors: HourSeries,
+    policies: Type.Array(Type.Object({ name: Type.String(), ...counts }), {
+      description: 'Sums over the same hours, busiest first.',
+    }),
+    started_at: Time,
+  },
+  named('History'),
+)
+
+export const HistoryQuery = Type.Object(
+  {
+    hours: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: RING_HOURS, description: `Hours to go back; ${RING_HOURS} by default.` }),
+    ),
+    policy: Type.Optional(Type.String({ maxLength: 64, description: 'Only this policy.' })),
+  },
+  strict,
+)
+
+export const FleetView = Type.Object(
+  {
+    instances: Type.Array(
+      Type.Object({
+        id: Type.String({ description: 'The host and a random text. Another one after each start.' }),
+        self: Type.Boolean({ description: 'True for the instance that answers.' }),
+        version: Type.String(),
+        state: Type.String({
+          description:
+            '`starting`, `ready` or `draining`; `stopped`: it has ended in order; `gone`: it has missed three reports.',
+        }),
+        started_at: Time,
+        seen_ms_ago: Type.Integer({ minimum: 0, description: 'Time since its report was published.' }),
+        ...counts,
+        per_second: Type.Number({ minimum: 0, description: 'Checks a second in the last minute of its report.' }),
+      }),
+      { description: 'The answering instance first, then by start. Those that are gone are listed for ten minutes.' },
+    ),
+    unreadable: Type.Integer({ minimum: 0, description: 'Instances whose report has a form of another version.' }),
+    up: Type.Integer({ minimum: 0, description: 'Instances that are up.' }),
+    totals: Type.Object(counts, { description: 'Checks of the instances that are up, each since its start.' }),
+    from: Type.Integer({ description: 'The first second of the series, in seconds since the epoch.' }),
+    seconds: Type.Integer({ description: 'Length of the series in seconds.' }),
+    allowed: Series,
+    denied: Series,
+    shadow_denied: Series,
+    errors: Series,
+    policies: Type.Array(Type.Object({ name: Type.String(), ...counts }), {
+      description: 'Sums over the last hour, of the 20 busiest policies of each instance that is up. Busiest first.',
+    }),
+    problem: Type.Union([Type.String(), Type.Null()], {
+      description: 'The reason why other instances are not known now; null if they are.',
+    }),
+  },
+  named('Fleet'),
 )
 
 export const TopView = Type.Object(

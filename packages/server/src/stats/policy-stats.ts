@@ -2,7 +2,7 @@
 // Invariant: every check is counted under exactly one reason, in the second in which it was decided.
 
 import { HoldCounts } from './hold-counts.ts'
-import { COLUMNS, type Column, SecondRing } from './second-ring.ts'
+import { COLUMNS, type Column, HOUR_SECONDS, HourRing, SecondRing } from './second-ring.ts'
 
 /** The reason for the outcome of a check. The numbers index the arrays below. */
 export const REASON = {
@@ -36,6 +36,7 @@ export class PolicyStats {
   /** The policy's name. */
   readonly name: string
   readonly ring = new SecondRing()
+  readonly hours = new HourRing()
   readonly byReason = new Float64Array(REASON_NAMES.length)
   readonly holds = new HoldCounts()
   /** Allowed checks that left a fifth of the limit or less. */
@@ -68,5 +69,6 @@ export class PolicyStats {
   count(second: number, reason: Reason): void {
     this.byReason[reason] += 1
     this.ring.add(second, COLUMN_OF[reason])
+    this.hours.add(Math.floor(second / HOUR_SECONDS), COLUMN_OF[reason])
   }
 }

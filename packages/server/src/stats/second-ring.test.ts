@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { RING_SECONDS, SecondRing } from './second-ring.ts'
+import { HourRing, RING_HOURS, RING_SECONDS, SecondRing } from './second-ring.ts'
 
 const T = 1_800_000_000
 
@@ -36,4 +36,12 @@ test('a clock that steps back counts in the latest second', () => {
   ring.add(T, 0)
   ring.add(T - 100, 0)
   expect(ring.read('allowed', T, 101)).toEqual([...new Array(100).fill(0), 2])
+})
+
+test('a ring of hours has a month, and forgets older hours', () => {
+  const ring = new HourRing()
+  for (let hour = 0; hour <= RING_HOURS; hour++) ring.add(500_000 + hour, hour % 2)
+  const last = 500_000 + RING_HOURS
+  expect(ring.read('allowed', last, RING_HOURS).reduce((a, b) => a + b)).toBe(RING_HOURS / 2)
+  expect(ring.read('allowed', last, RING_HOURS + 1)[0]).toBe(0)
 })

@@ -1,52 +1,26 @@
-// Counts for each second of the last hour, in one typed array.
-// Invariant: a second that is older than an hour is never read, and after a backward step of the clock the latest second is used.
+// The two rings of statistics: each second of the last hour, and each hour of the last month.
 
-/** Length of a ring in seconds. */
+import { CountRing } from './count-ring.ts'
+
+export { COLUMNS, type Column } from './count-ring.ts'
+
+/** Length of a ring of seconds. */
 export const RING_SECONDS = 3600
 
-/** The columns of a ring. A check that is denied in shadow mode is counted as shadow_denied, not as allowed. */
-export const COLUMNS = ['allowed', 'denied', 'shadow_denied', 'errors'] as const
-export type Column = (typeof COLUMNS)[number]
+/** Length of a ring of hours: a month of 31 days. */
+export const RING_HOURS = 31 * 24
 
-const WIDTH = COLUMNS.length
+export const HOUR_SECONDS = 3600
 
-export class SecondRing {
-  readonly #counts = new Uint32Array(RING_SECONDS * WIDTH)
-  #latest = 0
-
-  /** The last second with a count, in seconds since the epoch; 0 if there is none. */
-  get latest(): number {
-    return this.#latest
+export class SecondRing extends CountRing {
+  constructor() {
+    super(RING_SECONDS)
   }
+}
 
-  /** Increments `column`, an index into COLUMNS. */
-  add(second: number, column: number): void {
-    if (second > this.#latest) this.#advance(second)
-    this.#counts[(this.#latest % RING_SECONDS) * WIDTH + column] += 1
-  }
-
-  /** Returns the counts of `seconds` seconds, oldest first, up to and including `last`. */
-  read(column: Column, last: number, seconds: number): number[] {
-    const at = COLUMNS.indexOf(column)
-    const counts = new Array<number>(seconds)
-    for (let i = 0; i < seconds; i++) {
-      const second = last - seconds + 1 + i
-      const isHeld = second <= this.#latest && second > this.#latest - RING_SECONDS
-      counts[i] = isHeld ? this.#counts[(second % RING_SECONDS) * WIDTH + at] : 0
-    }
-    return counts
-  }
-
-  /** Clears the seconds between the latest one and `second`. */
-  #advance(second: number): void {
-    const gap = second - this.#latest
-    if (gap >= RING_SECONDS) this.#counts.fill(0)
-    else {
-      for (let i = 0; i < gap; i++) {
-        const slot = ((second - i) % RING_SECONDS) * WIDTH
-        this.#counts.fill(0, slot, slot + WIDTH)
-      }
-    }
-    this.#latest = second
+/** A step is an hour since the epoch. An hour of more than 4,294,967,295 checks (a million a second) begins at 0 again. */
+export class HourRing extends CountRing {
+  constructor() {
+    super(RING_HOURS)
   }
 }

@@ -13,7 +13,7 @@ import { isUncounted } from './uncounted.ts'
 /** Name of the combined statistics of policies above the maximum. */
 export const OTHER = 'other'
 
-/** Maximum number of policies with statistics of their own. Each takes 58 kB for the last hour. */
+/** Maximum number of policies with statistics of their own. Each takes 58 kB for the last hour, and 12 kB for the last month. */
 const MOST_POLICIES = 100
 
 /** A request that was decided. */

@@ -7,6 +7,8 @@ import type { Part, Return, TestDatabase } from './test-database.ts'
 
 const [POLICIES, KEYS, CHANGES, MARKS, ORIGIN, NOTICE, CLAIM] = RECORD_KEYS
 
+const FLEET = 'sluice:{records}:fleet'
+
 const PARTS: Readonly<Record<Part, string>> = { policies: POLICIES, keys: KEYS, changes: CHANGES, notice: NOTICE }
 
 const hashOf = (kind: RecordKind): string => (kind === 'policy' ? POLICIES : KEYS)
@@ -87,6 +89,17 @@ export class RedisDatabase implements TestDatabase {
 
   async noticeMs(): Promise<number> {
     return Number(await this.server.cli('PTTL', NOTICE))
+  }
+
+  async ageFleet(id: string, ms: number): Promise<void> {
+    const older = `local text = redis.call('HGET', KEYS[1], ARGV[1])
+local at = string.match(text, '^%d+')
+redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', tonumber(at) - ARGV[2]) .. string.sub(text, #at + 1))`
+    await this.server.cli('EVAL', older, 1, FLEET, id, ms)
+  }
+
+  async fleetIds(): Promise<readonly string[]> {
+    return (await this.server.cli('HKEYS', FLEET)).split('\n').filter((id) => id !== '')
   }
 
   kill(): Promise<void> {

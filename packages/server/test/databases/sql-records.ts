@@ -6,7 +6,15 @@ import type { Part, Return } from './test-database.ts'
 
 type Rows = readonly Readonly<Record<string, unknown>>[]
 
-const TABLES = ['sluice_records', 'sluice_changes', 'sluice_marks', 'sluice_facts', 'sluice_revoked', 'sluice_audit']
+const TABLES = [
+  'sluice_records',
+  'sluice_changes',
+  'sluice_marks',
+  'sluice_facts',
+  'sluice_revoked',
+  'sluice_audit',
+  'sluice_fleet',
+]
 
 const KEPT = TABLES.slice(0, 4)
 
@@ -108,5 +116,13 @@ export class SqlRecords {
 
   async noticeMs(): Promise<number> {
     return Number((await this.run(`SELECT ends_at - ${this.#now} AS n FROM sluice_facts WHERE name = 'lost'`))[0].n)
+  }
+
+  async ageFleet(id: string, ms: number): Promise<void> {
+    await this.run(`UPDATE sluice_fleet SET at_ms = at_ms - ${ms} WHERE id = ${quoted(id)}`)
+  }
+
+  async fleetIds(): Promise<readonly string[]> {
+    return (await this.run('SELECT id FROM sluice_fleet')).map(({ id }) => String(id))
   }
 }

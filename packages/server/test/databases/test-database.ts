@@ -37,6 +37,10 @@ export interface TestDatabase {
   lastChange(): Promise<number>
   /** Time until the notice of lost changes ends. */
   noticeMs(): Promise<number>
+  /** Makes the text of an instance on the board of the fleet older. */
+  ageFleet(id: string, ms: number): Promise<void>
+  /** Ids on the board of the fleet, also of forgotten instances. */
+  fleetIds(): Promise<readonly string[]>
   /** Ends it, as a crash would; a file is made unusable. */
   kill(): Promise<void>
   /** Starts it again after `kill`. What was committed is there. */

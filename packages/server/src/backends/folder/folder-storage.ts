@@ -23,6 +23,7 @@ export async function folderStorage({ config, logger }: StorageOptions): Promise
   return {
     records: folder.records,
     audit,
+    fleet: undefined,
     store,
     storeFacts: { kind: 'memory', size: () => store.size, evictions: () => store.evictions, failureMode: config.failureMode },
     maintenance: { loss: () => undefined, unreadable: () => [], restore: async () => undefined },

@@ -8,6 +8,7 @@ import type { DatabaseOptions, OpenedDatabase } from '../database.ts'
 import { checkVersion } from '../sql/record-tables.ts'
 import { sqlAuditTrail } from '../sql/sql-audit-log.ts'
 import { SqlDatabase } from '../sql/sql-database.ts'
+import { sqlFleet } from '../sql/sql-fleet.ts'
 import { ChangeListener } from './change-listener.ts'
 import { cutLater } from './end-connection.ts'
 import { PostgresDriver } from './postgres-driver.ts'
@@ -38,6 +39,7 @@ export async function openPostgres(url: string, { onError, onChange }: DatabaseO
   return {
     records: new SqlDatabase(driver),
     audit: sqlAuditTrail(driver),
+    fleet: sqlFleet(driver),
     store,
     size: () => undefined,
     evictions: () => undefined,

@@ -31,6 +31,7 @@ const BEGIN: Readonly<Record<Access, string>> = {
   read: `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${LIMITS}`,
   // Each statement after the lock sees everything that was committed before it.
   write: `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; ${LIMITS}; SELECT pg_advisory_xact_lock(${LOCK})`,
+  own: `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; ${LIMITS}; SET LOCAL synchronous_commit = off`,
 }
 
 const UNDEFINED_TABLE = '42P01'
@@ -78,7 +79,7 @@ export class PostgresDriver implements SqlDriver {
     const progress = { isCommitting: false }
     const work = run(client, access, program, progress)
     try {
-      const result = await (access === 'write' ? beforeDeadline(work) : work)
+      const result = await (access === 'read' ? work : beforeDeadline(work))
       client.off('error', ignore)
       client.release()
       return result

@@ -19,6 +19,8 @@ export const TABLES: readonly string[] = [
   'CREATE TABLE IF NOT EXISTS sluice_revoked (id text NOT NULL PRIMARY KEY, revoked_at bigint NOT NULL, ends_at bigint NOT NULL)',
   // Log 1: changes. Log 2: sign-ins.
   'CREATE TABLE IF NOT EXISTS sluice_audit (log smallint NOT NULL, number bigint NOT NULL, at_ms bigint NOT NULL, target text NOT NULL, entry text NOT NULL, PRIMARY KEY (log, number))',
+  // One small text of each instance, which it replaces every few seconds.
+  'CREATE TABLE IF NOT EXISTS sluice_fleet (id text NOT NULL PRIMARY KEY, at_ms bigint NOT NULL, text text NOT NULL)',
   'CREATE INDEX IF NOT EXISTS sluice_audit_by_time ON sluice_audit (log, at_ms)',
 ]
 

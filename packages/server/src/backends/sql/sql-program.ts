@@ -15,8 +15,11 @@ export type Row = Readonly<Record<string, string | number | bigint | null>>
 
 export type Program<T> = Generator<Statement, T, readonly Row[]>
 
-/** `read`: all statements see the same state. `write`: writing programs run one after the other. */
-export type Access = 'read' | 'write'
+/**
+ * `read`: all statements see the same state. `write`: writing programs run one after the other. `own`: writes rows that do not depend on
+ * others. It need not wait for writing programs, and may be lost with a crash of the database.
+ */
+export type Access = 'read' | 'write' | 'own'
 
 /** A database that runs programs. */
 export interface SqlDriver {

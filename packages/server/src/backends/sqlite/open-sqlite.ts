@@ -4,6 +4,7 @@ import type { DatabaseOptions, OpenedDatabase } from '../database.ts'
 import { checkVersion } from '../sql/record-tables.ts'
 import { sqlAuditTrail } from '../sql/sql-audit-log.ts'
 import { SqlDatabase } from '../sql/sql-database.ts'
+import { sqlFleet } from '../sql/sql-fleet.ts'
 import { sqliteCounters } from './sqlite-counters.ts'
 import { SqliteDriver } from './sqlite-driver.ts'
 import { SqliteFile } from './sqlite-file.ts'
@@ -16,6 +17,7 @@ export async function openSqlite(path: string, { maxKeys, timeoutMs }: DatabaseO
     return {
       records: new SqlDatabase(driver),
       audit: sqlAuditTrail(driver),
+      fleet: sqlFleet(driver),
       ...sqliteCounters(file, { maxKeys, timeoutMs }),
       connect: () => checkVersion(driver),
       close: async () => file.close(),

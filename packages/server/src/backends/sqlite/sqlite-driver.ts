@@ -16,7 +16,7 @@ const LONGEST_PAUSE_MS = 20
 /** Time after which a program gives up. SQLite does not queue writers, so one of several may have to wait for long. */
 const DEADLINE_MS = 3000
 
-const BEGIN: Readonly<Record<Access, string>> = { read: 'BEGIN', write: 'BEGIN IMMEDIATE' }
+const BEGIN: Readonly<Record<Access, string>> = { read: 'BEGIN', write: 'BEGIN IMMEDIATE', own: 'BEGIN IMMEDIATE' }
 
 export class SqliteDriver implements SqlDriver {
   readonly title = 'SQLite'

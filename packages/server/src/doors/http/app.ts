@@ -28,6 +28,7 @@ import { counterRoutes, refundRoute } from './routes/counter-routes.ts'
 import { documentRoutes } from './routes/document-routes.ts'
 import { eventsRoute } from './routes/events-route.ts'
 import { fixedWindowSetRoute } from './routes/fixed-window-set-route.ts'
+import { fleetRoute } from './routes/fleet-route.ts'
 import { holdRoutes } from './routes/hold-routes.ts'
 import { keyRoutes } from './routes/key-routes.ts'
 import { knownHoldRoutes } from './routes/known-hold-routes.ts'
@@ -146,6 +147,7 @@ const ADMINISTRATION = [
   auditRoute,
   recordsRoutes,
   statsRoutes,
+  fleetRoute,
   eventsRoute,
   metricsRoute,
   documentRoutes,

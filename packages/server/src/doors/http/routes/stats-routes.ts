@@ -1,11 +1,12 @@
-// Statistics for the dashboard: the last hour by the second, and the busiest clients.
+// Statistics for the dashboard: the last hour by the second, the last month by the hour, and the busiest clients.
 
-import { StatsQuery, StatsView, TopQuery, TopView } from '../../../contract/figure-schemas.ts'
+import { HistoryQuery, HistoryView, StatsQuery, StatsView, TopQuery, TopView } from '../../../contract/figure-schemas.ts'
 import { envelope } from '../../../contract/schemas.ts'
 import { ServerError } from '../../../errors.ts'
 import { show } from '../../../input/near-word.ts'
 import type { PolicyStats } from '../../../stats/policy-stats.ts'
-import { COLUMNS, RING_SECONDS } from '../../../stats/second-ring.ts'
+import { COLUMNS, type Column, HOUR_SECONDS, RING_HOURS, RING_SECONDS } from '../../../stats/second-ring.ts'
+import type { Stats } from '../../../stats/stats.ts'
 import { success } from '../plumbing/envelope.ts'
 import { type App, described, type RouteContext } from '../plumbing/route-options.ts'
 
@@ -32,20 +33,38 @@ export function statsRoutes(app: App, { service, authentication }: RouteContext)
       },
     },
     ({ query: { seconds = RING_SECONDS, policy } }, reply) => {
-      const policies = stats.policies()
-      const statistics = policy === undefined ? stats.total : policies.find(({ name }) => name === policy)
-      if (statistics === undefined)
-        throw new ServerError('ERR_NOT_FOUND', `there are no statistics of a policy called ${show(policy)}`)
+      const statistics = statisticsOf(stats, policy)
       const last = Math.floor(stats.now() / 1000)
-      const series = (policyStats: PolicyStats) =>
-        Object.fromEntries(COLUMNS.map((column) => [column, policyStats.ring.read(column, last, seconds)]))
-      const sums = policies.map((each) => ({
-        name: each.name,
-        ...Object.fromEntries(COLUMNS.map((column) => [column, sum(each.ring.read(column, last, seconds))])),
-      })) as { name: string; allowed: number; denied: number }[]
-      sums.sort((a, b) => b.allowed + b.denied - (a.allowed + a.denied))
+      const figures = figuresOf(stats, statistics, ({ ring }, column) => ring.read(column, last, seconds))
       const since_start = { started_at: new Date(stats.startedMs).toISOString(), ...statistics.totals() }
-      reply.send(success({ from: last - seconds + 1, seconds, ...series(statistics), policies: sums, since_start }))
+      reply.send(success({ from: last - seconds + 1, seconds, ...figures, since_start }))
+    },
+  )
+
+  app.get(
+    '/v1/history',
+    {
+      onRequest,
+      schema: {
+        ...described({
+          tag: 'figures',
+          id: 'getHistory',
+          summary: 'See the last month, hour by hour',
+          description:
+            'Statistics of this instance since its start, in UTC. The last hour is still running. A restart begins with an empty history.',
+          scope: 'read',
+          answers: { 200: envelope(HistoryView, 'The statistics.') },
+          failures: [400, 404],
+        }),
+        querystring: HistoryQuery,
+      },
+    },
+    ({ query: { hours = RING_HOURS, policy } }, reply) => {
+      const last = Math.floor(stats.now() / 1000 / HOUR_SECONDS)
+      const read = (each: PolicyStats, column: Column) => each.hours.read(column, last, hours)
+      const figures = figuresOf(stats, statisticsOf(stats, policy), read)
+      const started_at = new Date(stats.startedMs).toISOString()
+      reply.send(success({ from: (last - hours + 1) * HOUR_SECONDS, hours, ...figures, started_at }))
     },
   )
 
@@ -73,6 +92,22 @@ export function statsRoutes(app: App, { service, authentication }: RouteContext)
       reply.send(success({ by, ...top.read(limit, stats.now()) }))
     },
   )
+}
+
+function statisticsOf(stats: Stats, policy: string | undefined): PolicyStats {
+  const statistics = policy === undefined ? stats.total : stats.policies().find(({ name }) => name === policy)
+  if (statistics !== undefined) return statistics
+  throw new ServerError('ERR_NOT_FOUND', `there are no statistics of a policy called ${show(policy)}`)
+}
+
+/** The series of one policy or of all, and the sums of each policy over the same time, busiest first. */
+function figuresOf(stats: Stats, statistics: PolicyStats, read: (of: PolicyStats, column: Column) => number[]) {
+  const sums = stats.policies().map((each) => ({
+    name: each.name,
+    ...(Object.fromEntries(COLUMNS.map((column) => [column, sum(read(each, column))])) as Record<Column, number>),
+  }))
+  sums.sort((a, b) => b.allowed + b.denied - (a.allowed + a.denied))
+  return { ...Object.fromEntries(COLUMNS.map((column) => [column, read(statistics, column)])), policies: sums }
 }
 
 function sum(counts: readonly number[]): number {
