@@ -103,8 +103,8 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
       stateOf: () => status.state,
       onProblem: (error) =>
         error === undefined
-          ? logger.info('the figures of this instance are published again')
-          : logger.warn({ err: error }, 'the figures of this instance cannot be published for the fleet'),
+          ? logger.info('the report of this instance is published again')
+          : logger.warn({ err: error }, 'the report of this instance cannot be published for the fleet'),
     })
     closing.unshift(() => fleet.close())
     const { keysRequired, insecureAllowUnauthenticated: anyHost, trustedProxies } = config

@@ -44,7 +44,7 @@ export interface Service {
   /** Makes and audits every change. */
   readonly desk: Desk
   readonly audit: Pick<AuditTrail, 'read'>
-  /** Figures of all instances that share the database. */
+  /** Statistics of all instances that share the database. */
   readonly fleet: Pick<Fleet, 'view'>
   readonly logger: Logger
   /** True if requests need an API key. */

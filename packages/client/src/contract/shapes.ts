@@ -683,19 +683,19 @@ export type Fleet = {
     /** True for the instance that answers. */
     readonly self: boolean
     readonly version: string
-    /** `starting`, `ready` or `draining`; `stopped`: it has ended in order; `gone`: it has missed three publications. */
+    /** `starting`, `ready` or `draining`; `stopped`: it has ended in order; `gone`: it has missed three reports. */
     readonly state: string
     readonly started_at: string
-    /** Time since its figures were published. */
+    /** Time since its report was published. */
     readonly seen_ms_ago: number
     readonly allowed: number
     readonly denied: number
     readonly shadow_denied: number
     readonly errors: number
-    /** Checks a second in the last minute of its figures. */
+    /** Checks a second in the last minute of its report. */
     readonly per_second: number
   }[]
-  /** Instances whose figures have a form of another version. */
+  /** Instances whose report has a form of another version. */
   readonly unreadable: number
   /** Instances that are up. */
   readonly up: number

@@ -1,7 +1,7 @@
-// The figures of all instances together.
+// The reports of all instances together.
 // Invariant: sums contain each instance once. An instance that is gone counts in no sum of the present.
 
-import { byColumn, type Counts, checksOf, type InstanceFigures, type PolicyCounts, SERIES_SECONDS } from './instance-figures.ts'
+import { byColumn, type Counts, checksOf, type InstanceReport, type PolicyCounts, SERIES_SECONDS } from './instance-report.ts'
 
 /** An instance is gone if it has missed this many texts. */
 const MISSED_TEXTS = 3
@@ -10,9 +10,9 @@ const MISSED_TEXTS = 3
 export interface FleetInstance {
   readonly id: string
   readonly isSelf: boolean
-  readonly state: InstanceFigures['state'] | 'gone'
+  readonly state: InstanceReport['state'] | 'gone'
   readonly ageMs: number
-  readonly figures: InstanceFigures
+  readonly report: InstanceReport
 }
 
 export interface FleetView {
@@ -34,7 +34,7 @@ export interface FleetView {
   readonly problem: string | undefined
 }
 
-export function stateOf({ state, everyMs }: InstanceFigures, ageMs: number): FleetInstance['state'] {
+export function stateOf({ state, everyMs }: InstanceReport, ageMs: number): FleetInstance['state'] {
   return state !== 'stopped' && ageMs > MISSED_TEXTS * everyMs ? 'gone' : state
 }
 
@@ -46,7 +46,7 @@ export function fleetView(
   instances: readonly FleetInstance[],
   { unreadable, lastSecond, problem }: Pick<FleetView, 'unreadable' | 'lastSecond' | 'problem'>,
 ): FleetView {
-  const up = instances.filter(isUp).map(({ figures }) => figures)
+  const up = instances.filter(isUp).map(({ report }) => report)
   return {
     instances: [...instances].sort(inOrder),
     unreadable,
@@ -77,5 +77,5 @@ function sumsOf(policies: readonly PolicyCounts[]): PolicyCounts[] {
 }
 
 function inOrder(a: FleetInstance, b: FleetInstance): number {
-  return Number(b.isSelf) - Number(a.isSelf) || a.figures.startedMs - b.figures.startedMs || (a.id < b.id ? -1 : 1)
+  return Number(b.isSelf) - Number(a.isSelf) || a.report.startedMs - b.report.startedMs || (a.id < b.id ? -1 : 1)
 }

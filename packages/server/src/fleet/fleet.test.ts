@@ -5,7 +5,7 @@ import { REASON } from '../stats/policy-stats.ts'
 import { Stats } from '../stats/stats.ts'
 import { Fleet } from './fleet.ts'
 import { type FleetBoard, MOST_TEXT_CHARACTERS, type PublishedText } from './fleet-board.ts'
-import { figuresOf, readFigures, SERIES_SECONDS } from './instance-figures.ts'
+import { readReport, reportOf, SERIES_SECONDS } from './instance-report.ts'
 
 /** A board in memory whose ages the test decides. */
 class TestBoard implements FleetBoard {
@@ -68,7 +68,7 @@ describe('the fleet', () => {
     const { fleet } = instance(undefined, { a: 2 })
     fleet.start()
     expect(await fleet.view()).toMatchObject({
-      instances: [{ id: fleet.id, isSelf: true, state: 'ready', figures: { version: '1.2.3' } }],
+      instances: [{ id: fleet.id, isSelf: true, state: 'ready', report: { version: '1.2.3' } }],
       up: 1,
       totals: { allowed: 2 },
       policies: [{ name: 'a', allowed: 2 }],
@@ -76,7 +76,7 @@ describe('the fleet', () => {
     })
   })
 
-  test('sums the figures of all instances that are up, by second and by policy', async () => {
+  test('sums the report of all instances that are up, by second and by policy', async () => {
     const board = new TestBoard()
     const [one, two] = [await published(board, { a: 3, b: 1 }), await published(board, { a: 5 })]
     for (const { fleet } of [one, two]) {
@@ -116,11 +116,11 @@ describe('the fleet', () => {
     const last = await instance(board).fleet.view()
     expect(last.instances.find(({ id }) => id === one.fleet.id)).toMatchObject({
       state: 'stopped',
-      figures: { totals: { allowed: 3 } },
+      report: { totals: { allowed: 3 } },
     })
   })
 
-  test('a database that does not answer is reported once, and the figures of this instance are shown', async () => {
+  test('a database that does not answer is reported once, and the report of this instance are shown', async () => {
     const board = new TestBoard()
     board.error = new Error('no answer')
     const { fleet, problems } = instance(board, { a: 1 })
@@ -130,7 +130,7 @@ describe('the fleet', () => {
     expect(await fleet.view()).toMatchObject({ up: 1, totals: { allowed: 1 }, problem: 'no answer' })
   })
 
-  test('many requests for the figures read the board once', async () => {
+  test('many requests for the report read the board once', async () => {
     const board = new TestBoard()
     const { fleet } = instance(board)
     await Promise.all(Array.from({ length: 100 }, () => fleet.view()))
@@ -140,21 +140,21 @@ describe('the fleet', () => {
   test('publishes less often in a large fleet', async () => {
     const board = new TestBoard()
     const { stats } = instance(undefined)
-    const text = JSON.stringify(figuresOf(stats, { version: '1', state: 'ready', everyMs: 5000 }))
+    const text = JSON.stringify(reportOf(stats, { version: '1', state: 'ready', everyMs: 5000 }))
     for (let i = 0; i < 149; i++) board.texts.set(`i${i}`, { text, ageMs: 0 })
     const { fleet } = await published(board)
-    await until('the new pause', async () => (await fleet.view()).instances[0].figures.everyMs === 15_000)
+    await until('the new pause', async () => (await fleet.view()).instances[0].report.everyMs === 15_000)
   })
 })
 
 describe('the text of an instance', () => {
   test('has a bounded size, whatever was checked', () => {
     const stats = statsWith(Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`${'ü'.repeat(60)}${i}`, 1])))
-    const figures = figuresOf(stats, { version: '1.2.3', state: 'ready', everyMs: 5000 })
-    const text = JSON.stringify(figures)
-    expect(figures.policies).toHaveLength(20)
+    const report = reportOf(stats, { version: '1.2.3', state: 'ready', everyMs: 5000 })
+    const text = JSON.stringify(report)
+    expect(report.policies).toHaveLength(20)
     expect(text.length).toBeLessThan(MOST_TEXT_CHARACTERS)
-    expect(readFigures(text)).toEqual(figures)
+    expect(readReport(text)).toEqual(report)
   })
 
   test.each([
@@ -166,8 +166,8 @@ describe('the text of an instance', () => {
     ['a time that no date has', (text: string) => text.replace(/"startedMs":\d+/, '"startedMs":9000000000000000')],
   ])('of another form is counted as unreadable: %s', async (_, change) => {
     const board = new TestBoard()
-    const text = JSON.stringify(figuresOf(statsWith({}), { version: '1', state: 'ready', everyMs: 5000 }))
-    expect(readFigures(text)).toBeDefined()
+    const text = JSON.stringify(reportOf(statsWith({}), { version: '1', state: 'ready', everyMs: 5000 }))
+    expect(readReport(text)).toBeDefined()
     board.texts.set('other', { text: change(text), ageMs: 0 })
     expect(await instance(board).fleet.view()).toMatchObject({ up: 1, unreadable: 1 })
   })

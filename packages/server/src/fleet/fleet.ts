@@ -1,4 +1,4 @@
-// Publishes the figures of this instance, and reads those of all instances that share the database.
+// Publishes the report of this instance, and reads those of all instances that share the database.
 // Invariant: all instances together publish at most ten texts a second, however many there are, because the pause grows with their number.
 // A read asks the database at most once a second. No check waits for any of this.
 
@@ -7,7 +7,7 @@ import { hostname } from 'node:os'
 import type { Stats } from '../stats/stats.ts'
 import { type FleetBoard, MOST_INSTANCES, MOST_TEXT_CHARACTERS, type PublishedText } from './fleet-board.ts'
 import { type FleetInstance, type FleetView, fleetView, isUp, stateOf } from './fleet-view.ts'
-import { figuresOf, type InstanceFigures, readFigures } from './instance-figures.ts'
+import { type InstanceReport, readReport, reportOf } from './instance-report.ts'
 
 /** Shortest time between two texts of an instance. */
 const EVERY_MS = 5000
@@ -26,7 +26,7 @@ export interface FleetOptions {
   readonly board: FleetBoard | undefined
   readonly stats: Stats
   readonly version: string
-  readonly stateOf: () => InstanceFigures['state']
+  readonly stateOf: () => InstanceReport['state']
   /** Called when publishing fails, and with undefined when it works again. */
   readonly onProblem: (problem: Error | undefined) => void
 }
@@ -55,19 +55,19 @@ export class Fleet {
     if (this.#options.board !== undefined) void this.#publishAndWait()
   }
 
-  /** Resolves to the figures of all instances. If the database does not answer, those of this one, with the problem. */
+  /** Resolves to the reports of all instances. If the database does not answer, to the own report and the problem. */
   async view(): Promise<FleetView> {
     const { board, stats } = this.#options
     const own = this.#own()
-    const instances: FleetInstance[] = [{ id: this.id, isSelf: true, state: own.state, ageMs: 0, figures: own }]
+    const instances: FleetInstance[] = [{ id: this.id, isSelf: true, state: own.state, ageMs: 0, report: own }]
     let unreadable = 0
     let problem: string | undefined
     try {
       for (const { id, text, ageMs } of board === undefined ? [] : await this.#read(board)) {
         if (id === this.id) continue
-        const figures = readFigures(text)
-        if (figures === undefined) unreadable += 1
-        else instances.push({ id, isSelf: false, state: stateOf(figures, ageMs), ageMs, figures })
+        const report = readReport(text)
+        if (report === undefined) unreadable += 1
+        else instances.push({ id, isSelf: false, state: stateOf(report, ageMs), ageMs, report })
       }
     } catch (error) {
       problem = error instanceof Error ? error.message : String(error)
@@ -108,9 +108,9 @@ export class Fleet {
     this.#timer.unref()
   }
 
-  #own(): InstanceFigures {
+  #own(): InstanceReport {
     const { stats, version, stateOf: state } = this.#options
-    return figuresOf(stats, { version, state: state(), everyMs: this.#everyMs })
+    return reportOf(stats, { version, state: state(), everyMs: this.#everyMs })
   }
 
   /** Reads of the same second share one answer. */
@@ -127,8 +127,8 @@ export class Fleet {
   }
 }
 
-/** Writes the figures. Policies with very long names are left out, if the text would be too long. */
-function textOf(figures: InstanceFigures): string {
-  const text = JSON.stringify(figures)
-  return text.length <= MOST_TEXT_CHARACTERS ? text : JSON.stringify({ ...figures, policies: [] })
+/** Writes the report. Policies with very long names are left out, if the text would be too long. */
+function textOf(report: InstanceReport): string {
+  const text = JSON.stringify(report)
+  return text.length <= MOST_TEXT_CHARACTERS ? text : JSON.stringify({ ...report, policies: [] })
 }

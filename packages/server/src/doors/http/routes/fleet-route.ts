@@ -1,9 +1,9 @@
-// Figures of all instances that share the database.
+// Statistics of all instances that share the database.
 
 import { FleetView } from '../../../contract/figure-schemas.ts'
 import { envelope } from '../../../contract/schemas.ts'
 import type { FleetInstance } from '../../../fleet/fleet-view.ts'
-import { SERIES_SECONDS } from '../../../fleet/instance-figures.ts'
+import { SERIES_SECONDS } from '../../../fleet/instance-report.ts'
 import { success } from '../plumbing/envelope.ts'
 import { type App, described, type RouteContext } from '../plumbing/route-options.ts'
 
@@ -17,10 +17,10 @@ export function fleetRoute(app: App, { service, authentication }: RouteContext):
         id: 'getFleet',
         summary: 'See all instances together',
         description:
-          'Instances that share a database publish their figures every five seconds, or less often if there are more than 50. So the newest ' +
+          'Instances that share a database publish a report every five seconds, or less often if there are more than 50. So the newest ' +
           'seconds of the series are not complete. Each instance counts seconds by its own clock. Without a shared database, the fleet is this instance.',
         scope: 'read',
-        answers: { 200: envelope(FleetView, 'The figures of the fleet.') },
+        answers: { 200: envelope(FleetView, 'The statistics of the fleet.') },
       }),
     },
     async () => {
@@ -35,8 +35,8 @@ export function fleetRoute(app: App, { service, authentication }: RouteContext):
 /** Seconds over which the present rate of an instance is measured. */
 const RATE_SECONDS = 60
 
-function view({ id, isSelf, state, ageMs, figures }: FleetInstance) {
-  const { version, startedMs, totals, series } = figures
+function view({ id, isSelf, state, ageMs, report }: FleetInstance) {
+  const { version, startedMs, totals, series } = report
   const latest = Object.values(series).flatMap((counts) => counts.slice(-RATE_SECONDS))
   return {
     id,
