@@ -1,18 +1,13 @@
 // Sends unary gRPC calls over one HTTP/2 connection, several under way, and counts the answers.
 // The frames are written by hand: a client of the same library takes more time for a call than the server, and would be what is measured.
 
-import { createRequire } from 'node:module'
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
+import { METHOD, writeRequest } from './rls-messages.mjs'
 
 /** @import { Server } from './servers.mjs' */
 /** @import { Timing } from './traffic.mjs' */
 
-const require = createRequire(new URL('../../server/package.json', import.meta.url))
-const { loadSync } = require('@grpc/proto-loader')
-
-const PATH = '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit'
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 const FRAME = { data: 0, headers: 1, reset: 3, settings: 4, ping: 6, goaway: 7, windowUpdate: 8 }
 const END_STREAM = 1
@@ -96,15 +91,12 @@ export async function askByGrpc({ rlsPort, key, cpuMicros, underWay, warmUpMs, t
 
 /** @returns {Buffer[]} messages with the five bytes that gRPC puts before them */
 function requestBytes() {
-  const includeDirs = [fileURLToPath(new URL('../../server/proto', import.meta.url))]
-  const loaded = loadSync('envoy/service/ratelimit/v3/rls.proto', { keepCase: true, includeDirs })
-  const { requestSerialize } = loaded['envoy.service.ratelimit.v3.RateLimitService'].ShouldRateLimit
   return Array.from({ length: REQUESTS }, (_, i) => {
     const entries = [
       { key: 'plan', value: 'free' },
       { key: 'remote_address', value: `10.0.${i >> 8}.${i & 255}` },
     ]
-    const message = requestSerialize({ domain: 'edge', descriptors: [{ entries }] })
+    const message = writeRequest({ domain: 'edge', descriptors: [{ entries }] })
     const before = Buffer.alloc(5)
     before.writeUInt32BE(message.length, 1)
     return Buffer.concat([before, message])
@@ -120,7 +112,7 @@ function headersOf(key, port) {
   const fields = {
     ':method': 'POST',
     ':scheme': 'http',
-    ':path': PATH,
+    ':path': METHOD,
     ':authority': `127.0.0.1:${port}`,
     te: 'trailers',
     'content-type': 'application/grpc',

@@ -5,12 +5,13 @@ import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { credentials, status } from '@grpc/grpc-js'
+import { credentials, Metadata, status } from '@grpc/grpc-js'
 import descriptor from 'protobufjs/ext/descriptor/index.js'
 import { expect, onTestFinished, test } from 'vitest'
 import { startRedis, until } from '../../../test/servers/redis-server.mjs'
 import { loadConfig } from '../src/config/config.ts'
 import { MOST_OVERRIDES, OverridePolicies } from '../src/doors/rls/override-policies.ts'
+import { loadProtocol } from '../src/doors/rls/protocol.ts'
 import { MOST_STREAMS } from '../src/doors/rls/rls-server.ts'
 import { certificate } from './certificate.ts'
 import { entriesOf, failureOf, RlsClient, rlsAddress } from './rls-client.ts'
@@ -179,6 +180,46 @@ async function mostStreams(port: number): Promise<number | undefined> {
   }
   return undefined
 }
+
+const HOSTILE = [
+  'GET / HTTP/1.1\r\nHost: x\r\n\r\n',
+  '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+  'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+  `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${'\xff'.repeat(1000)}`,
+  'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0\0\0\x05\x01\x05\0\0\0\x01hello',
+  `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0${'\0\0\x04\x03\0\0\0\0\x01\0\0\0\x08'.repeat(5000)}`,
+]
+
+test('bytes that are not gRPC end their connection, and nothing else', async () => {
+  const service = await startService({ flags: { rls: '127.0.0.1:0' } })
+  const { port } = new URL(rlsAddress(service))
+  const rls = new RlsClient(rlsAddress(service), { 'x-api-key': service.key })
+  expect(await rls.hit({ a: 'b' })).toMatchObject({ overall_code: OK })
+  for (const bytes of HOSTILE) {
+    const socket = connect(Number(port), '127.0.0.1')
+    onTestFinished(() => void socket.destroy())
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    socket.write(bytes, 'latin1')
+    expect(await rls.hit({ a: 'b' })).toMatchObject({ overall_code: OK })
+    socket.resetAndDestroy()
+    expect(await rls.hit({ a: 'b' })).toMatchObject({ overall_code: OK })
+  }
+  const { path } = loadProtocol().rateLimit.ShouldRateLimit
+  const same = (bytes: Buffer): Buffer => bytes
+  const bad = (message: Buffer) =>
+    new Promise((resolve, reject) => {
+      const metadata = new Metadata()
+      metadata.set('x-api-key', service.key)
+      rls.client.makeUnaryRequest(path, same, same, message, metadata, (error, answer) =>
+        error ? reject(error) : resolve(answer),
+      )
+    })
+  for (const message of [Buffer.from('ffffffff', 'hex'), Buffer.from('0a7fff', 'hex'), Buffer.from('12ffffffff0f', 'hex')]) {
+    expect(await failureOf(bad(message))).toMatchObject({ code: status.INVALID_ARGUMENT })
+  }
+  expect(await rls.hit({ a: 'b' })).toMatchObject({ overall_code: OK })
+})
 
 test('a connection may have a bounded number of streams', async () => {
   const service = await startService({ flags: { rls: '127.0.0.1:0' } })

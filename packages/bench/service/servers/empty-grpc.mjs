@@ -1,26 +1,13 @@
 // Floor of a check through the RLS door: a gRPC service of the same library that reads the request, and sends the same bytes as the
 // service.
 
-import { createRequire } from 'node:module'
-import { fileURLToPath } from 'node:url'
+import { METHOD, readRequest, requireOfServer, writeRequest, writeResponse } from '../rls-messages.mjs'
 import './report-cpu.mjs'
 
-// The libraries are those of the service.
-const require = createRequire(new URL('../../../server/package.json', import.meta.url))
-const { Server, ServerCredentials } = require('@grpc/grpc-js')
-const { loadSync } = require('@grpc/proto-loader')
+/** @type {typeof import('@grpc/grpc-js')} */
+const { Server, ServerCredentials } = requireOfServer('@grpc/grpc-js')
 
-const SERVICE = 'envoy.service.ratelimit.v3.RateLimitService'
-const proto = fileURLToPath(new URL('../../../server/proto', import.meta.url))
-const loaded = loadSync('envoy/service/ratelimit/v3/rls.proto', {
-  keepCase: true,
-  longs: Number,
-  defaults: true,
-  includeDirs: [proto],
-})
-const { ShouldRateLimit } = loaded[SERVICE]
-
-const ANSWER = ShouldRateLimit.responseSerialize({
+const ANSWER = writeResponse({
   overall_code: 1,
   statuses: [
     {
@@ -38,19 +25,28 @@ const ANSWER = ShouldRateLimit.responseSerialize({
 
 const server = new Server()
 server.addService(
-  { ShouldRateLimit: { ...ShouldRateLimit, responseSerialize: (/** @type {Buffer} */ bytes) => bytes } },
   {
-    ShouldRateLimit: (/** @type {any} */ call, /** @type {(error: null, answer: Buffer) => void} */ callback) => {
+    ShouldRateLimit: {
+      path: METHOD,
+      requestStream: false,
+      responseStream: false,
+      requestSerialize: writeRequest,
+      requestDeserialize: readRequest,
+      responseSerialize: (/** @type {Buffer} */ bytes) => bytes,
+      responseDeserialize: (/** @type {Buffer} */ bytes) => bytes,
+    },
+  },
+  {
+    ShouldRateLimit: (
+      /** @type {{ request: { descriptors: unknown[] } }} */ call,
+      /** @type {(error: null, answer: Buffer) => void} */ callback,
+    ) => {
       if (call.request.descriptors.length === 0) throw new Error('that was not a request')
       callback(null, ANSWER)
     },
   },
 )
-server.bindAsync(
-  '127.0.0.1:0',
-  ServerCredentials.createInsecure(),
-  (/** @type {Error | null} */ error, /** @type {number} */ port) => {
-    if (error !== null) throw error
-    console.log(JSON.stringify({ port, rlsPort: port, key: 'none' }))
-  },
-)
+server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => {
+  if (error !== null) throw error
+  console.log(JSON.stringify({ port, rlsPort: port, key: 'none' }))
+})

@@ -16,6 +16,11 @@ export function isDenied(outcome: Outcome): boolean {
   return outcome === BLOCKED || outcome?.allowed === false
 }
 
+/** True if the rules allowed it. A policy in shadow mode allows more than its rules. */
+export function isCharged(outcome: Outcome): boolean {
+  return outcome !== BLOCKED && outcome?.decision.allowed === true
+}
+
 const WITHOUT_LIMIT: DescriptorStatus = { code: CODE.OK, limit_remaining: 0 }
 
 /** A policy that is off. The reference server answers so for `unlimited`. */

@@ -90,7 +90,7 @@ function definitionOf(root: Root, name: string): ServiceDefinition {
     const [request, response] = [root.lookupType(requestType), root.lookupType(responseType)]
     const types = {
       requestSerialize: writerOf(request),
-      requestDeserialize: readerOf(request),
+      requestDeserialize: lenient(readerOf(request)),
       responseSerialize: writerOf(response),
       responseDeserialize: readerOf(response),
     }
@@ -104,6 +104,19 @@ function definitionOf(root: Root, name: string): ServiceDefinition {
 
 function writerOf(type: Type): (message: object) => Buffer {
   return (message) => type.encode(message).finish() as Buffer
+}
+
+/** Stands for a message that cannot be read. grpc-js would answer INTERNAL, as if the service were at fault. */
+export const MALFORMED: object = Object.freeze({})
+
+function lenient(read: (bytes: Buffer) => object): (bytes: Buffer) => object {
+  return (bytes) => {
+    try {
+      return read(bytes)
+    } catch {
+      return MALFORMED
+    }
+  }
 }
 
 function readerOf(type: Type): (bytes: Buffer) => object {

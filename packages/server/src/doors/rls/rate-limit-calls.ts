@@ -15,7 +15,7 @@ import type { Decider } from '../../decide/decider.ts'
 import { ServerError } from '../../errors.ts'
 import type { Policy } from '../../policies/policy.ts'
 import { DescriptorFacts } from './descriptor-facts.ts'
-import { BLOCKED, isDenied, type Outcome } from './descriptor-status.ts'
+import { BLOCKED, isCharged, isDenied, type Outcome } from './descriptor-status.ts'
 import { OverridePolicies } from './override-policies.ts'
 import type { RateLimitDescriptor, RateLimitRequest, Uint64 } from './protocol.ts'
 
@@ -103,7 +103,7 @@ export class RateLimitCalls {
 
   /** Another request came between the look and the charge. */
   async #giveBack(asked: readonly Asked[], outcomes: readonly Outcome[]): Promise<void> {
-    const charged = asked.filter(({ request }, i) => request.cost > 0 && !isDenied(outcomes[i]))
+    const charged = asked.filter(({ request }, i) => request.cost > 0 && isCharged(outcomes[i]))
     await Promise.all(charged.map((each) => this.#look({ ...each, refunded: each.request.cost })))
   }
 }

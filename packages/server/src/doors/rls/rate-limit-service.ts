@@ -3,11 +3,12 @@
 
 import type { ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js'
 import { status } from '@grpc/grpc-js'
+import { ServerError } from '../../errors.ts'
 import type { Service } from '../../service.ts'
 import type { Callers } from './callers.ts'
 import { type Outcome, responseTo } from './descriptor-status.ts'
 import { grpcErrorOf } from './grpc-errors.ts'
-import type { RateLimitRequest, RateLimitResponse } from './protocol.ts'
+import { MALFORMED, type RateLimitRequest, type RateLimitResponse } from './protocol.ts'
 import type { RateLimitCalls } from './rate-limit-calls.ts'
 
 export interface RateLimitServiceOptions {
@@ -32,6 +33,7 @@ export function shouldRateLimit({ service, callers, calls }: RateLimitServiceOpt
     }
     try {
       callers.admit(call)
+      if (call.request === MALFORMED) throw new ServerError('ERR_INPUT', 'the message is not a RateLimitRequest')
       const outcomes = calls.decide(call.request)
       if (outcomes instanceof Promise) outcomes.then(answer).catch(fail)
       else answer(outcomes)
