@@ -6,7 +6,8 @@ import type { Decision } from '../core/decision.ts'
 import { type Duration, durationMs } from '../core/duration.ts'
 import { mustBe, SluiceError } from '../core/errors.ts'
 import { LONGEST_HOLD_MS } from '../core/holds.ts'
-import type { Hold, ReservingContext } from '../core/reserving.ts'
+import type { LimiterContext } from '../core/limiter-context.ts'
+import type { Hold } from '../core/reserving.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Result, Timing } from '../core/store.ts'
 import { type Cost, costsByRule } from '../core/subject.ts'
@@ -39,15 +40,24 @@ function after<V, W>(value: V | Promise<V>, then: (value: V) => W): W | Promise<
   return value instanceof Promise ? value.then(then) : then(value)
 }
 
-export class OpenHold<T extends Timing> implements Hold<T> {
-  readonly #context: ReservingContext<T>
+/** A hold that `run` can end. */
+export interface EndingHold<T extends Timing> extends Hold<T> {
+  /**
+   * Settles in full or cancels, unless the caller has tried to end the hold. If it has expired, or the store does not answer, the work that was
+   * done must not fail: at worst the hold expires. Listeners for failures hear of it.
+   */
+  endQuietly(operation: 'settle' | 'cancel'): Promise<void>
+}
+
+export class OpenHold<T extends Timing> implements EndingHold<T> {
+  readonly #context: LimiterContext<T>
   readonly #facts: HeldFacts
   #expiresAt: number
   #hasEnded = false
   /** True if the caller has tried to end the hold, also if the store has refused that. */
   #wasTried = false
 
-  constructor(context: ReservingContext<T>, facts: HeldFacts) {
+  constructor(context: LimiterContext<T>, facts: HeldFacts) {
     this.#context = context
     this.#facts = facts
     this.#expiresAt = facts.expiresAt
@@ -101,10 +111,6 @@ export class OpenHold<T extends Timing> implements Hold<T> {
     await this.endQuietly('cancel')
   }
 
-  /**
-   * Settles in full or cancels, unless the caller has tried to end the hold. If it has expired, or the store does not answer, the work that was
-   * done must not fail: at worst the hold expires. Listeners for failures hear of it.
-   */
   async endQuietly(operation: 'settle' | 'cancel'): Promise<void> {
     // Units that a settle has failed to charge must not be cancelled.
     if (!this.allowed || this.#wasTried) return
