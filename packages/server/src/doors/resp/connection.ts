@@ -101,6 +101,7 @@ export class Connection {
       if (session.isLeaving) this.#state = 'leaving'
       else if (reply.length >= MOST_REPLY_BYTES || this.#due.count >= MOST_DUE) this.#send()
     }
+    session.end()
     if (next === BROKEN) this.#refuse(parser.problem)
     this.#neededLength = next === INCOMPLETE ? parser.neededEnd - at : 0
     this.#rest = at === end ? NOTHING : bytes.subarray(at)
