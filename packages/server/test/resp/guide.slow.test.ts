@@ -2,11 +2,11 @@
 
 import { execFile, execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
-import { temporaryFolder } from '../temporary-folder.ts'
 import { startResp } from './resp-service.ts'
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url))
@@ -46,7 +46,7 @@ function installPython(folder: string): string {
   }
 }
 
-const environment = temporaryFolder()
+const environment = mkdtempSync(join(tmpdir(), 'sluice-python-'))
 const whyNot = installPython(environment)
 if (whyNot !== '') console.warn(`The Python client is not tested. ${whyNot}`)
 

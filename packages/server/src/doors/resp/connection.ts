@@ -27,7 +27,10 @@ export class Connection {
   #state: 'reading' | 'full' | 'leaving' | 'gone' = 'reading'
   /** Bytes from the start of the first command that has not run. */
   #rest: Buffer = NOTHING
-  /** Length that `#rest` must have before it is worth reading. */
+  /** Bytes that follow `#rest`, and their number. */
+  #pieces: Buffer[] = []
+  #piecesLength = 0
+  /** Length that `#rest` and the pieces must have before it is worth reading them. */
   #neededLength = 0
   #isFlushScheduled = false
   #hasEnded = false
@@ -76,11 +79,23 @@ export class Connection {
   }
 
   readonly #onData = (chunk: Buffer): void => {
-    if (this.#rest.length === 0) this.#rest = chunk
-    else this.#rest = Buffer.concat([this.#rest, chunk])
-    if (this.#rest.length < this.#neededLength) return
+    if (this.#rest.length === 0) {
+      this.#rest = chunk
+      this.#sinceSweep = this.#server.sweeps
+    } else if (!this.#join(chunk)) return
     this.#runCommands()
     this.#proceed()
+  }
+
+  /** Adds bytes to an incomplete command. Returns false if it is certainly still incomplete. Then the pieces are joined later, once. */
+  #join(chunk: Buffer): boolean {
+    this.#pieces.push(chunk)
+    this.#piecesLength += chunk.length
+    if (this.#rest.length + this.#piecesLength < this.#neededLength) return false
+    this.#rest = Buffer.concat([this.#rest, ...this.#pieces])
+    this.#pieces = []
+    this.#piecesLength = 0
+    return true
   }
 
   /** Runs the commands of `#rest`, and sends the replies that are known. */
@@ -105,7 +120,8 @@ export class Connection {
     if (next === BROKEN) this.#refuse(parser.problem)
     this.#neededLength = next === INCOMPLETE ? parser.neededEnd - at : 0
     this.#rest = at === end ? NOTHING : bytes.subarray(at)
-    this.#sinceSweep = this.#server.sweeps
+    // A command that comes in drops is as late as its first byte.
+    if (at > 0) this.#sinceSweep = this.#server.sweeps
     this.#send()
   }
 
@@ -196,6 +212,7 @@ export class Connection {
   readonly #onClose = (): void => {
     this.#state = 'gone'
     this.#rest = NOTHING
+    this.#pieces = []
     this.#server.forget(this)
   }
 }
