@@ -36,12 +36,29 @@ test('a check counts on the same counter as over HTTP, and says the same', async
     limit: 3,
     remain: 1,
     reset_in_second: expect.any(Number),
+    policy: 'default',
+    rule: 'rule-1',
   })
   const { body } = await call('POST', '/v1/check', { client_id: 'ada', route: '/é' })
   expect(body.data).toMatchObject({ status: 'Allow', remain: 0 })
   const denied = await ask('SLUICE.CHECK', 'ada', '/é')
   const overHttp = await call('POST', '/v1/check', { client_id: 'ada', route: '/é' })
   expect(denied).toEqual(overHttp.body.data)
+})
+
+test('attributes choose the policy of a check and of a reserve', async () => {
+  const { ask, call } = await setUp()
+  await call('PUT', '/v1/policies/free', { where: { plan: 'free' }, rules: '20/minute' })
+  expect(await ask('SLUICE.CHECK', 'ada', '/', 'ATTR', 'plan', 'free')).toMatchObject({ policy: 'free', limit: 20 })
+  expect(await ask('SLUICE.CHECK', 'ada', '/', 1, 'attr', 'plan', 'pro', 'ATTR', 'region', 'eu')).toMatchObject({
+    policy: 'default',
+  })
+  expect(await ask('SLUICE.RESERVE', 'ada', '/', 'HOLD', 1, 'ATTR', 'plan', 'free')).toMatchObject({
+    policy: 'free',
+    status: 'Allow',
+  })
+  const many = Array.from({ length: 17 }, (_, i) => ['ATTR', `a${i}`, 'x']).flat()
+  await expect(ask('SLUICE.CHECK', 'ada', '/', ...many)).rejects.toThrow(/^ERR_INPUT the check: attributes/)
 })
 
 test('units are held, settled with what was used, and free again', async () => {

@@ -12,7 +12,16 @@
 import type { Socket } from 'node:net'
 import type { WriteReply } from './commands/command.ts'
 import { DueReplies, type DueReply } from './due-replies.ts'
-import { IDLE_MS, INCOMPLETE_MS, MOST_DUE, MOST_REPLY_BYTES, SWEEP_MS, UNAUTHENTICATED_MS } from './limits.ts'
+import {
+  IDLE_MS,
+  INCOMPLETE_MS,
+  LONGEST_COMMAND,
+  LONGEST_FIRST_COMMAND,
+  MOST_DUE,
+  MOST_REPLY_BYTES,
+  SWEEP_MS,
+  UNAUTHENTICATED_MS,
+} from './limits.ts'
 import { BROKEN, INCOMPLETE } from './protocol/request-parser.ts'
 import type { RespServer } from './resp-server.ts'
 import { Session } from './session.ts'
@@ -109,6 +118,7 @@ export class Connection {
     session.begin()
     reply.protocol = session.protocol
     while (at < end && this.#state === 'reading') {
+      parser.longestCommand = session.key === undefined ? LONGEST_FIRST_COMMAND : LONGEST_COMMAND
       next = parser.read(bytes, at, end)
       if (next < 0) break
       at = next
