@@ -7,10 +7,17 @@ import { findPostgres } from './find-postgres.mjs'
 export const PROGRAMS = [
   {
     needs: 'redis-server 7.0 or newer',
-    commands: ['redis-server', 'redis-cli'],
+    commands: ['redis-server', 'redis-cli', 'redis-benchmark'],
     isInstalled: () => Number(/v=(\d+)/.exec(outputOf('redis-server', '--version'))?.[1]) >= 7,
     debian: 'redis-server',
     brew: 'redis',
+  },
+  {
+    needs: 'Python 3 with its module venv',
+    commands: ['python3'],
+    isInstalled: () => outputOf('python3', '-c', 'import ensurepip, venv; print("yes")').includes('yes'),
+    debian: 'python3-venv',
+    brew: 'python',
   },
   {
     needs: 'nginx with its auth_request module',

@@ -31,8 +31,8 @@ export const CONTESTANTS = [
 const FILES = { 'bare http': 'servers/bare-http.mjs', 'empty gRPC': 'servers/empty-grpc.mjs' }
 
 /**
- * `rlsPort` is that of gRPC. `cpuMicros` is the CPU time of the server's process so far.
- * @typedef {{ port: number, rlsPort: number, key: string, cpuMicros(): Promise<number>, stop(): Promise<void> }} Server
+ * `rlsPort` and `respPort` are those of the other doors. `cpuMicros` is the CPU time of the server's process so far.
+ * @typedef {{ port: number, rlsPort: number, respPort: number, key: string, cpuMicros(): Promise<number>, stop(): Promise<void> }} Server
  */
 
 /**
@@ -51,7 +51,7 @@ export async function startServer(kind) {
   const lines = createInterface({ input: /** @type {Readable} */ (child.stdout) })
   const [line] = await Promise.race([once(lines, 'line'), once(child, 'exit')])
   if (typeof line !== 'string') throw new Error(`${kind} did not start`)
-  const { port, rlsPort, key } = JSON.parse(line)
+  const { port, rlsPort, respPort, key } = JSON.parse(line)
   const cpuMicros = async () => {
     const reported = once(child, 'message')
     child.send('cpu')
@@ -65,5 +65,5 @@ export async function startServer(kind) {
     await redis?.stop()
     rmSync(folder, { recursive: true, force: true })
   }
-  return { port, rlsPort, key, cpuMicros, stop }
+  return { port, rlsPort, respPort, key, cpuMicros, stop }
 }

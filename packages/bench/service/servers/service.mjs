@@ -9,6 +9,7 @@ const POLICIES = 100
 const [folder, store, fastChecks] = process.argv.slice(2)
 const flags = {
   listen: '127.0.0.1:0',
+  resp: '127.0.0.1:0',
   rls: '127.0.0.1:0',
   dataFolder: folder,
   store,
@@ -34,4 +35,5 @@ await putPolicy('default', { rules })
 for (let i = 0; i < POLICIES; i++) await putPolicy(`client-${i}`, { client: `client-${i}-*`, route: '/v1/orders', rules })
 const portOf = (/** @type {string} */ url) => Number(new URL(url).port)
 const rlsPort = portOf(addresses.find((url) => url.startsWith('grpc:')) ?? '')
-console.log(JSON.stringify({ port: portOf(address), rlsPort, key }))
+const respPort = portOf(addresses.find((url) => url.startsWith('redis:')) ?? '')
+console.log(JSON.stringify({ port: portOf(address), rlsPort, respPort, key }))

@@ -12,11 +12,12 @@ export class Histogram {
     this.counts = new Float64Array(bounds.length + 1)
   }
 
-  observe(value: number): void {
+  /** Counts a value, which occurred `times` times. */
+  observe(value: number, times = 1): void {
     let bucket = 0
     while (bucket < this.bounds.length && value > this.bounds[bucket]) bucket += 1
-    this.counts[bucket] += 1
-    this.sum += value
+    this.counts[bucket] += times
+    this.sum += value * times
   }
 }
 

@@ -24,6 +24,8 @@ export interface CheckedRequest {
   readonly countedRoute?: string
   readonly attributes?: Readonly<Record<string, string>> | undefined
   readonly cost: number
+  /** Time of the check. Default: now. */
+  readonly atMs?: number | undefined
 }
 
 export class Stats {
@@ -89,8 +91,7 @@ export class Stats {
 
   /** Counts one check. `decision` is the decision of the rules, before the policy's mode is applied. */
   record(policyStats: PolicyStats, policy: string, reason: Reason, check: CheckedRequest, decision: Decision): void {
-    const { clientId, route, countedRoute, cost } = check
-    const nowMs = this.#now()
+    const { clientId, route, countedRoute, cost, atMs: nowMs = this.#now() } = check
     const second = Math.floor(nowMs / 1000)
     this.#count(policyStats, second, reason)
     if (decision.source === 'fallback') this.fallbacks += 1

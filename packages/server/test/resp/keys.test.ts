@@ -1,6 +1,7 @@
 // API keys over RESP: who may ask, from when on, and until when.
 
 import { describe, expect, test } from 'vitest'
+import { LONGEST_FIRST_COMMAND } from '../../src/doors/resp/limits.ts'
 import { advance } from '../running-service.ts'
 import { Bare, command, startResp } from './resp-service.ts'
 
@@ -28,6 +29,16 @@ describe('where keys are required', () => {
     await bare.ask(command('RESET'), '+RESET\r\n')
     await bare.ask(command('QUIT'), '+OK\r\n')
     await bare.end()
+  })
+
+  test('a long command is refused before it has arrived, and taken after AUTH', async () => {
+    const { open } = await startResp()
+    const long = command('ECHO', 'x'.repeat(LONGEST_FIRST_COMMAND))
+    const stranger = await open({ auth: false })
+    stranger.send(long.slice(0, 30))
+    expect(await stranger.end()).toBe('-ERR Protocol error: too big command\r\n')
+    const known = await open()
+    await known.ask(long, long.slice(long.indexOf('$4096')))
   })
 
   test('AUTH takes a key with or without a user name; HELLO takes one too', async () => {

@@ -44,9 +44,9 @@ describe('commands', () => {
     const bare = await (await setUp()).open()
     expect((await bare.lines(command('HELLO', 3), 26))[0]).toBe('%7')
     await bare.ask(command('CLIENT', 'GETNAME'), '_\r\n')
-    expect(await bare.lines(command('SLUICE.CHECK', 'ada', '/', 101), 2)).toEqual(['%6', '$6'])
+    expect(await bare.lines(command('SLUICE.CHECK', 'ada', '/', 101), 2)).toEqual(['%8', '$6'])
     expect((await bare.lines('', 17)).slice(-5)).toEqual(['$9', 'retryable', '#f', '$14', 'retry_after_ms'])
-    await bare.expect('_\r\n')
+    await bare.expect('_\r\n$6\r\npolicy\r\n$7\r\ndefault\r\n$4\r\nrule\r\n')
   })
 
   test('are answered before the connection closes after QUIT; later ones do nothing', async () => {

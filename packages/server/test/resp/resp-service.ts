@@ -13,7 +13,8 @@ export interface RespService extends TestService {
 
 export async function startResp({ flags, ...options }: TestServiceOptions = {}): Promise<RespService> {
   const service = await startService({ ...options, flags: { resp: '127.0.0.1:0', ...flags } })
-  const port = Number(new URL(service.addresses.at(-1) ?? '').port)
+  const address = service.addresses.find((each) => each.startsWith('redis')) ?? 'redis://a-socket-file'
+  const port = Number(new URL(address).port)
   const isOpen = flags?.keysRequired === 'false'
   const open = async ({ auth = !isOpen } = {}): Promise<Bare> => {
     const bare = await Bare.open(port)

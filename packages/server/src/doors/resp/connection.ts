@@ -12,7 +12,16 @@
 import type { Socket } from 'node:net'
 import type { WriteReply } from './commands/command.ts'
 import { DueReplies, type DueReply } from './due-replies.ts'
-import { IDLE_MS, INCOMPLETE_MS, MOST_DUE, MOST_REPLY_BYTES, SWEEP_MS, UNAUTHENTICATED_MS } from './limits.ts'
+import {
+  IDLE_MS,
+  INCOMPLETE_MS,
+  LONGEST_COMMAND,
+  LONGEST_FIRST_COMMAND,
+  MOST_DUE,
+  MOST_REPLY_BYTES,
+  SWEEP_MS,
+  UNAUTHENTICATED_MS,
+} from './limits.ts'
 import { BROKEN, INCOMPLETE } from './protocol/request-parser.ts'
 import type { RespServer } from './resp-server.ts'
 import { Session } from './session.ts'
@@ -27,7 +36,10 @@ export class Connection {
   #state: 'reading' | 'full' | 'leaving' | 'gone' = 'reading'
   /** Bytes from the start of the first command that has not run. */
   #rest: Buffer = NOTHING
-  /** Length that `#rest` must have before it is worth reading. */
+  /** Bytes that follow `#rest`, and their number. */
+  #pieces: Buffer[] = []
+  #piecesLength = 0
+  /** Length that `#rest` and the pieces must have before it is worth reading them. */
   #neededLength = 0
   #isFlushScheduled = false
   #hasEnded = false
@@ -76,11 +88,23 @@ export class Connection {
   }
 
   readonly #onData = (chunk: Buffer): void => {
-    if (this.#rest.length === 0) this.#rest = chunk
-    else this.#rest = Buffer.concat([this.#rest, chunk])
-    if (this.#rest.length < this.#neededLength) return
+    if (this.#rest.length === 0) {
+      this.#rest = chunk
+      this.#sinceSweep = this.#server.sweeps
+    } else if (!this.#join(chunk)) return
     this.#runCommands()
     this.#proceed()
+  }
+
+  /** Adds bytes to an incomplete command. Returns false if it is certainly still incomplete. Then the pieces are joined later, once. */
+  #join(chunk: Buffer): boolean {
+    this.#pieces.push(chunk)
+    this.#piecesLength += chunk.length
+    if (this.#rest.length + this.#piecesLength < this.#neededLength) return false
+    this.#rest = Buffer.concat([this.#rest, ...this.#pieces])
+    this.#pieces = []
+    this.#piecesLength = 0
+    return true
   }
 
   /** Runs the commands of `#rest`, and sends the replies that are known. */
@@ -94,6 +118,7 @@ export class Connection {
     session.begin()
     reply.protocol = session.protocol
     while (at < end && this.#state === 'reading') {
+      parser.longestCommand = session.key === undefined ? LONGEST_FIRST_COMMAND : LONGEST_COMMAND
       next = parser.read(bytes, at, end)
       if (next < 0) break
       at = next
@@ -101,10 +126,12 @@ export class Connection {
       if (session.isLeaving) this.#state = 'leaving'
       else if (reply.length >= MOST_REPLY_BYTES || this.#due.count >= MOST_DUE) this.#send()
     }
+    session.end()
     if (next === BROKEN) this.#refuse(parser.problem)
     this.#neededLength = next === INCOMPLETE ? parser.neededEnd - at : 0
     this.#rest = at === end ? NOTHING : bytes.subarray(at)
-    this.#sinceSweep = this.#server.sweeps
+    // A command that comes in drops is as late as its first byte.
+    if (at > 0) this.#sinceSweep = this.#server.sweeps
     this.#send()
   }
 
@@ -195,6 +222,7 @@ export class Connection {
   readonly #onClose = (): void => {
     this.#state = 'gone'
     this.#rest = NOTHING
+    this.#pieces = []
     this.#server.forget(this)
   }
 }

@@ -1,13 +1,18 @@
 // Bounds of the RESP door, in the units that cost.
 
+import { LIMITS } from '../../contract/limits.ts'
+
 /** Maximum number of arguments of a command, its name included. A reserve with 16 rules and 16 attributes has fewer. */
 export const MOST_ARGUMENTS = 256
 
-/** Maximum length of one argument. A hold token has up to 24 KiB. */
-export const LONGEST_ARGUMENT = 32 * 1024
+/** Maximum length of one argument. The longest are hold tokens. */
+export const LONGEST_ARGUMENT = LIMITS.longestToken
 
 /** Maximum length of a command. It bounds the input buffer of a connection. */
-export const LONGEST_COMMAND = 64 * 1024
+export const LONGEST_COMMAND = LIMITS.mostTokenBytes
+
+/** Maximum length of a command of somebody who has not presented a valid key. */
+export const LONGEST_FIRST_COMMAND = 4096
 
 /** Maximum length of a command that is written as a line. Such a line is searched for its end again with each piece of it. */
 export const LONGEST_LINE = 4096

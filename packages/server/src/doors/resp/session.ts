@@ -1,6 +1,7 @@
 // The session of one connection: its protocol, its name, and the API key that it has presented.
 // Invariant: a key is verified again before each run of commands, so a revoked or expired key does nothing from that moment on.
 
+import type { CheckRun } from '../../decide/throttle.ts'
 import { ANYBODY, type ApiKey, mayUse } from '../../keys/api-key.ts'
 import { TOO_MANY_FAILURES } from '../../keys/failed-keys.ts'
 import type { Service } from '../../service.ts'
@@ -22,21 +23,27 @@ export class Session {
   key: ApiKey | undefined
   /** True if the key has the scope `check`. */
   mayCheck = false
-  /** Start of the current run of commands. */
-  startMs = 0
+  /** The commands that arrived together and run now. */
+  run: CheckRun
   #presented: string | undefined
 
   constructor(service: Service, id: number, address: string) {
     this.service = service
     this.id = id
     this.#address = address
+    this.run = service.decider.throttles.beginRun()
     this.#useKey(service.keysRequired ? undefined : ANYBODY)
   }
 
   /** Begins a run of commands that arrived together. */
   begin(): void {
-    this.startMs = performance.now()
+    this.run = this.service.decider.throttles.beginRun()
     if (this.#presented !== undefined) this.#useKey(this.service.keys.verify(this.#presented))
+  }
+
+  /** Ends the run. */
+  end(): void {
+    this.service.decider.throttles.endRun(this.run)
   }
 
   /** Uses an API key from now on. Throws unless it is valid. A wrong key leaves the session as it was. */

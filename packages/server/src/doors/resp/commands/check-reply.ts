@@ -3,14 +3,15 @@
 import type { CheckResult } from '../../../decide/decider.ts'
 import type { ReplyWriter } from '../protocol/reply-writer.ts'
 
-/** Fields that every reply has: status, limit, remain, reset_in_second. */
-const FIELDS = 4
+/** Fields that every reply has: status, limit, remain, reset_in_second, policy, rule. */
+const FIELDS = 6
 
 /** Writes a map with the fields of a check, and room for `more` others. */
 export function writeResult(reply: ReplyWriter, result: CheckResult, more = 0): void {
-  const { allowed, isShadowDenied, decision } = result
+  const { policy, allowed, isShadowDenied, decision, reason } = result
   const { limit, remaining, resetAfterMs, retryAfterMs, retryable, failure } = decision
-  reply.map(FIELDS + (isShadowDenied ? 1 : 0) + (failure === undefined ? 0 : 1) + (allowed ? 0 : 2) + more)
+  const hasReason = !allowed && reason !== undefined
+  reply.map(FIELDS + Number(isShadowDenied) + Number(failure !== undefined) + (allowed ? 0 : 2) + Number(hasReason) + more)
   reply.bulk('status')
   reply.bulk(allowed ? 'Allow' : 'Deny')
   reply.bulk('limit')
@@ -27,12 +28,16 @@ export function writeResult(reply: ReplyWriter, result: CheckResult, more = 0): 
     reply.bulk('fallback')
     reply.bulk(failure.then)
   }
-  if (allowed) return
-  reply.bulk('retryable')
-  reply.boolean(retryable)
-  reply.bulk('retry_after_ms')
-  if (retryAfterMs === Number.POSITIVE_INFINITY) reply.nothing()
-  else reply.integer(retryAfterMs)
+  if (!allowed) {
+    reply.bulk('retryable')
+    reply.boolean(retryable)
+    reply.bulk('retry_after_ms')
+    if (retryAfterMs === Number.POSITIVE_INFINITY) reply.nothing()
+    else reply.integer(retryAfterMs)
+  }
+  writeText(reply, 'policy', policy.name)
+  writeText(reply, 'rule', decision.rule)
+  if (hasReason) writeText(reply, 'reason', JSON.parse(reason))
 }
 
 /** Writes a field with units by rule name. */

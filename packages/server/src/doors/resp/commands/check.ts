@@ -21,8 +21,8 @@ export const check: Command = {
   summary: 'Decides by the policies of the service, and spends.',
   arity: -3,
   needs: 'check',
-  run(args, reply, { service, startMs }) {
-    const result = service.decider.check(readCheck(args), startMs)
+  run(args, reply, { service, run }) {
+    const result = service.decider.check(readCheck(args), run.startMs)
     if (result instanceof Promise) return result.then((decided) => (later) => writeResult(later, decided))
     writeResult(reply, result)
     return undefined

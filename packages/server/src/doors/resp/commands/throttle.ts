@@ -9,7 +9,7 @@
 // | 4       | seconds until the key is as new, rounded up                                          |
 
 import { type Decision, SluiceError } from 'sluice'
-import type { BroughtLimit, Throttle } from '../../../decide/throttles.ts'
+import type { BroughtLimit, Throttle } from '../../../decide/throttle.ts'
 import { LONGEST_THROTTLE_KEY } from '../limits.ts'
 import type { Arguments } from '../protocol/arguments.ts'
 import type { ReplyWriter } from '../protocol/reply-writer.ts'
@@ -42,7 +42,7 @@ export const throttle: Command = {
     if (!Number.isSafeInteger(quantity)) throw cellError(TOO_LARGE)
     if (args.length(KEY) > LONGEST_THROTTLE_KEY) throw cellError(`the key is longer than ${LONGEST_THROTTLE_KEY} bytes`)
     const throttle = throttleFor(session, { burst, limit, periodMs: period * 1000 })
-    const answer = throttle.check(args.latin1(KEY), quantity, session.startMs)
+    const answer = throttle.check(args.latin1(KEY), quantity, session.run)
     if (answer instanceof Promise) return answer.then((decision) => (later) => write(later, decision))
     write(reply, answer)
     return undefined

@@ -20,6 +20,8 @@ const ZERO = 0x30
 const LONGEST_NUMBER = 20
 
 export class RequestParser extends Arguments {
+  /** Maximum length of the next command. */
+  longestCommand: number = LONGEST_COMMAND
   /** After BROKEN: the problem, in the words of Redis. */
   problem = ''
   /** After INCOMPLETE: the index that the bytes have to reach before it is worth reading again. */
@@ -42,7 +44,7 @@ export class RequestParser extends Arguments {
       const length = this.#number
       if (length < 0 || length > LONGEST_ARGUMENT) return this.#broken('invalid bulk length')
       const stop = start + length
-      if (stop + 2 - at > LONGEST_COMMAND) return this.#broken('too big command')
+      if (stop + 2 - at > this.longestCommand) return this.#broken('too big command')
       if (stop + 2 > end) return this.#incomplete(stop + 2)
       if (bytes[stop] !== CR || bytes[stop + 1] !== LF) return this.#broken('expected CRLF after an argument')
       this.starts[i] = start
