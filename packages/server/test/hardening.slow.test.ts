@@ -130,6 +130,7 @@ describe('HTTP itself', () => {
       ['GET', '/v1/keys/abc/rotate', 'POST'],
       ['DELETE', '/livez', 'GET, HEAD'],
       ['OPTIONS', '/v1/authorize', 'GET, HEAD'],
+      ['QUERY', '/v1/usage', 'GET, HEAD'],
     ]
     for (const [method, path, allow] of cases) {
       const { status, headers, body } = await call(method, path)

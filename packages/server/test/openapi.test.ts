@@ -22,12 +22,17 @@ test('it is OpenAPI 3.1, every operation has a summary and a tag, and every refe
     for (const { summary, tags: own, operationId, responses } of Object.values(methods)) {
       expect(summary).toBeTruthy()
       expect(tags).toContain(own[0])
-      expect(responses).toHaveProperty('431')
+      for (const status of ['400', '408', '431', '500']) expect(responses).toHaveProperty(status)
       ids.push(operationId)
     }
   }
   expect(new Set(ids).size).toBe(ids.length)
   for (const id of ids) expect(id).toMatch(/^[a-z][A-Za-z]+$/)
+  const { requestBody } = committed.paths['/v1/records/restore'].post
+  expect([requestBody.required, committed.paths['/v1/check'].post.requestBody.required]).toEqual([false, true])
+  expect(JSON.stringify(committed)).not.toContain('"x-optional"')
+  for (const [name, schema] of Object.entries<object>(committed.components.schemas))
+    expect(schema, name).not.toHaveProperty('title')
   expect(committed.servers).toEqual([{ url: '/', description: 'The instance that serves this document.' }])
   const references = [...JSON.stringify(committed).matchAll(/"#\/components\/schemas\/(\w+)"/g)]
   expect(references.length).toBeGreaterThan(20)

@@ -1,21 +1,31 @@
 // Made by packages/server/scripts/write-client-contract.mjs from the contract of the service. Change that, then run npm run derive.
 // Shapes of requests and answers, as JSON has them.
 
+export type Success = {
+  readonly message: 'success'
+  readonly code: 200
+  readonly status: 'ok'
+}
+
+export type Problem = {
+  readonly at: string
+  readonly message: string
+}
+
+export type FailureMeta = {
+  /** For people: the problem, the value, and the expected form. */
+  readonly message: string
+  /** The HTTP status. */
+  readonly code: number
+  readonly status: 'error'
+  /** A code for programs. */
+  readonly error: string
+  readonly problems?: readonly Problem[] | undefined
+}
+
 /** The request failed. */
 export type Failure = {
-  readonly meta: {
-    /** For people: the problem, the value, and the expected form. */
-    readonly message: string
-    /** The HTTP status. */
-    readonly code: number
-    readonly status: 'error'
-    /** A code for programs. */
-    readonly error: string
-    readonly problems?: readonly {
-      readonly at: string
-      readonly message: string
-    }[] | undefined
-  }
+  readonly meta: FailureMeta
   readonly data: null
 }
 
@@ -78,6 +88,9 @@ export type BatchAnswer = {
   readonly results: readonly (Answer | CheckError)[]
 }
 
+/** an object of whole numbers by rule name */
+export type UnitsByRule = Readonly<Record<string, number>>
+
 export type Reserve = {
   /** The client to count. */
   readonly client_id: string
@@ -86,11 +99,11 @@ export type Reserve = {
   /** Facts about the request, for policies with `where` and rules with `per`. */
   readonly attributes?: Readonly<Record<string, string>> | undefined
   /** Units to hold: by rule name, or one number for every rule that `cost` does not name. A concurrency rule holds one place unless this says more. */
-  readonly hold?: number | Readonly<Record<string, number>> | undefined
+  readonly hold?: number | UnitsByRule | undefined
   /** Units to spend at once on the rules that are not held; 1 by default. */
-  readonly cost?: number | Readonly<Record<string, number>> | undefined
+  readonly cost?: number | UnitsByRule | undefined
   /** The smallest number of units to hold if `hold` does not fit. Default: `hold`. */
-  readonly at_least?: number | Readonly<Record<string, number>> | undefined
+  readonly at_least?: number | UnitsByRule | undefined
   /** Time until the hold expires, at most 7d. Default: the shortest `ttl` of the concurrency rules, or one minute. */
   readonly ttl?: number | string | undefined
   /** If the hold expires, its units are charged (default) or released. Places of concurrency rules are released. */
@@ -131,7 +144,7 @@ export type Settle = {
   /** The `token` of a reserve. Only the API key that reserved can use it, or a key that replaced it by a rotation. */
   readonly token: string
   /** Units that were used: by rule name, or one number for every held rule. A rule that is not named is charged what it holds. */
-  readonly used?: number | Readonly<Record<string, number>> | undefined
+  readonly used?: number | UnitsByRule | undefined
 }
 
 export type Settled = {
@@ -435,6 +448,7 @@ export type PolicyPage = {
   readonly next: string | null
 }
 
+/** a rule or a list of 1 to 16: in notation such as '100/minute', or an object with its algorithm */
 export type Rules = Rule | readonly Rule[]
 
 export type PolicySpec = {
@@ -458,6 +472,12 @@ export type PolicySpec = {
   /** True: callers that the policy denies see `reason`. Default: false. */
   readonly show_reason?: boolean | undefined
   readonly rules?: Rules | undefined
+}
+
+export type Created = {
+  readonly message: 'success'
+  readonly code: 201
+  readonly status: 'ok'
 }
 
 export type Key = {

@@ -5,15 +5,22 @@ import { durationSchema } from '../policies/policy-schema.ts'
 import { LIMITS } from './limits.ts'
 import { Answer, ClientId, facts, named, strict, Time, UnitsByRule } from './schemas.ts'
 
+const whole = (minimum: 0 | 1) =>
+  Type.Integer({ title: `a whole number of at least ${minimum}`, minimum, maximum: LIMITS.mostUnits })
+
+const ByRule = Type.Object(
+  {},
+  {
+    title: 'an object of whole numbers by rule name',
+    additionalProperties: whole(0),
+    maxProperties: LIMITS.mostRules,
+    ...named('UnitsByRule'),
+  },
+)
+
 /** Returns the schema of units: a number of at least `least`, or an object with a number for each rule name. */
 function units(least: 0 | 1, description: string) {
-  const whole = (minimum: number) =>
-    Type.Integer({ title: `a whole number of at least ${minimum}`, minimum, maximum: LIMITS.mostUnits })
-  const byRule = Type.Object(
-    {},
-    { title: 'an object of whole numbers by rule name', additionalProperties: whole(0), maxProperties: LIMITS.mostRules },
-  )
-  return Type.Unsafe<number | Readonly<Record<string, number>>>(Type.Union([whole(least), byRule], { description }))
+  return Type.Unsafe<number | Readonly<Record<string, number>>>(Type.Union([whole(least), ByRule], { description }))
 }
 
 export const Reserve = Type.Object(

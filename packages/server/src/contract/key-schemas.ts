@@ -20,7 +20,7 @@ export const KeyView = Type.Object(
 
 const ExpiresAt = Type.String({
   title: 'a time such as 2027-01-31T00:00:00Z',
-  pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{1,3})?Z$',
+  pattern: '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,3})?Z$',
 })
 
 export const NewKey = Type.Object(

@@ -2,7 +2,7 @@
 
 import Type from 'typebox'
 import { LIMITS } from './limits.ts'
-import { MaybeTime, named, strict } from './schemas.ts'
+import { MaybeTime, named, optionalBody, strict } from './schemas.ts'
 
 export const RecordsState = Type.Enum(['kept', 'lost'], {
   description:
@@ -56,5 +56,5 @@ export const RestoreView = Type.Object(
 
 export const Restore = Type.Object(
   { dry_run: Type.Optional(Type.Boolean({ title: 'true or false', description: 'Report the plan without doing it.' })) },
-  { ...strict, ...named('Restore') },
+  { ...strict, ...named('Restore'), ...optionalBody },
 )

@@ -9,6 +9,9 @@ export const strict = { additionalProperties: false } as const
 /** Gives a schema a name. In the OpenAPI document a named schema stands once, and uses refer to it. */
 export const named = (name: string) => ({ 'x-name': name })
 
+/** Marks the schema of a body that may be left out. */
+export const optionalBody = { 'x-optional': true }
+
 /** Bounds of a text, and their description in messages. */
 export const text = (most: number) => ({ title: `text of 1 to ${most} characters`, minLength: 1, maxLength: most })
 
@@ -201,18 +204,29 @@ export const Cursor = Type.String({ maxLength: 256 })
 
 export const Next = Type.Union([Type.String(), Type.Null()], { description: 'The cursor of the next page; null on the last.' })
 
-export function envelope<T extends TSchema>(data: T, description: string, code = 200) {
-  const meta = Type.Object({ message: Type.Literal('success'), code: Type.Literal(code), status: Type.Literal('ok') })
+/** The `meta` of a success, by its status. */
+function successMeta(code: 200 | 201) {
+  return Type.Object(
+    { message: Type.Literal('success'), code: Type.Literal(code), status: Type.Literal('ok') },
+    named(code === 200 ? 'Success' : 'Created'),
+  )
+}
+
+export function envelope<T extends TSchema>(data: T, description: string, code: 200 | 201 = 200) {
+  const meta = successMeta(code)
   return Type.Object({ meta, data }, { description })
 }
 
-const FailureMeta = Type.Object({
-  message: Type.String({ description: 'For people: the problem, the value, and the expected form.' }),
-  code: Type.Integer({ description: 'The HTTP status.' }),
-  status: Type.Literal('error'),
-  error: Type.String({ description: 'A code for programs.', examples: ['ERR_INPUT'] }),
-  problems: Type.Optional(Type.Array(Type.Object({ at: Type.String(), message: Type.String() }))),
-})
+const FailureMeta = Type.Object(
+  {
+    message: Type.String({ description: 'For people: the problem, the value, and the expected form.' }),
+    code: Type.Integer({ description: 'The HTTP status.' }),
+    status: Type.Literal('error'),
+    error: Type.String({ description: 'A code for programs.', examples: ['ERR_INPUT'] }),
+    problems: Type.Optional(Type.Array(Type.Object({ at: Type.String(), message: Type.String() }, named('Problem')))),
+  },
+  named('FailureMeta'),
+)
 
 export const Failure = Type.Object(
   { meta: FailureMeta, data: Type.Null() },

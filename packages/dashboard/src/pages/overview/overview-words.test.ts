@@ -23,7 +23,7 @@ function statsOf(counts: { allowed?: number; denied?: number; errors?: number })
 
 const store = { kind: 'redis', up: true, breaker_open: false, failure_mode: 'local' } as Status['store']
 const up = { store } as Status
-const top: Top = { clients: [{ client_id: '<b>acme</b>', count: 5, error: 0, minutes: [5] }], unlisted_at_most: 0 }
+const top: Top = { by: 'denied', clients: [{ client_id: '<b>acme</b>', count: 5, error: 0, minutes: [5] }], unlisted_at_most: 0 }
 
 describe('the health summary', () => {
   test('looks at the last minute alone', () => {

@@ -49,12 +49,33 @@ export async function describeApi(): Promise<object> {
   })
   try {
     await app.ready()
-    const document = (app as unknown as { swagger(): { components: object } }).swagger()
+    const document = (app as unknown as { swagger(): Described }).swagger()
+    markOptionalBodies(document)
     const schemas: Record<string, unknown> = {}
     const shared = share(document, schemas) as { components: object }
     return { ...shared, components: { ...shared.components, schemas } }
   } finally {
     await app.close()
+  }
+}
+
+interface Described {
+  readonly components: object
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly requestBody?: RequestBody }>>>>
+}
+
+interface RequestBody {
+  required?: boolean
+  readonly content: Readonly<Record<string, { readonly schema: { 'x-optional'?: true } }>>
+}
+
+/** A schema cannot say that a body may be left out, so a mark in it does. */
+function markOptionalBodies({ paths }: Described): void {
+  for (const { requestBody } of Object.values(paths).flatMap((methods) => Object.values(methods))) {
+    const schema = requestBody?.content['application/json']?.schema
+    if (requestBody === undefined || schema?.['x-optional'] === undefined) continue
+    requestBody.required = false
+    delete schema['x-optional']
   }
 }
 
@@ -65,6 +86,8 @@ function share(value: unknown, schemas: Record<string, unknown>): unknown {
   const { 'x-name': name, ...rest } = value as Record<string, unknown>
   const shared = Object.fromEntries(Object.entries(rest).map(([key, inner]) => [key, share(inner, schemas)]))
   if (typeof name !== 'string') return shared
-  schemas[name] = shared
+  // Generators name a class by its title, and titles here are texts for messages.
+  const { title, ...untitled } = shared
+  schemas[name] = { ...untitled, ...(title !== undefined && shared.description === undefined && { description: title }) }
   return { $ref: `#/components/schemas/${name}` }
 }

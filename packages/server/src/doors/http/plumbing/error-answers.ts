@@ -2,7 +2,7 @@
 // Invariant: a response reveals nothing internal, and only unexpected errors are logged as errors.
 
 import type { Socket } from 'node:net'
-import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { SluiceError } from 'sluice'
 import { codeOfLibrary, SERVER_ERROR_CODES, ServerError, type ServerErrorCode } from '../../../errors.ts'
@@ -43,15 +43,26 @@ export function errorAnswer(error: unknown, logger: Logger, where: string): Erro
 export function answerErrors(app: FastifyInstance, logger: Logger, pages?: Pick<BuiltPages, 'answerNotFound'>): void {
   const paths = new KnownPaths()
   app.addHook('onRoute', (route) => paths.add(route))
-  app.setErrorHandler((error, request, reply) => sendError(reply, error, logger, `${request.method} ${request.routeOptions.url}`))
-  app.setNotFoundHandler((request, reply) => {
-    const [path] = request.url.split('?')
-    const allow = paths.methodsOf(path).join(', ')
-    const asked = `${request.method} ${path.slice(0, 200)}`
-    if (allow !== '') throw new Refusal('ERR_METHOD', `there is no ${asked}, only ${allow}`, { allow })
-    if (pages?.answerNotFound(request, reply)) return reply
-    throw new ServerError('ERR_NOT_FOUND', `there is no ${asked}`)
+  app.setErrorHandler((error, request, reply) => {
+    // Fastify asks for this field before it looks for the route.
+    const isUnasked = request.is404 && (error as FastifyError).code === 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE'
+    const answered = isUnasked ? noRoute(request, paths) : error
+    return sendError(reply, answered, logger, `${request.method} ${request.routeOptions.url}`)
   })
+  app.setNotFoundHandler((request, reply) => {
+    const error = noRoute(request, paths)
+    if (error.code === 'ERR_NOT_FOUND' && pages?.answerNotFound(request, reply)) return reply
+    throw error
+  })
+}
+
+/** Returns the error of a request that no route takes. */
+function noRoute({ method, url }: FastifyRequest, paths: KnownPaths): ServerError {
+  const [path] = url.split('?')
+  const allow = paths.methodsOf(path).join(', ')
+  const asked = `${method} ${path.slice(0, 200)}`
+  if (allow !== '') return new Refusal('ERR_METHOD', `there is no ${asked}, only ${allow}`, { allow })
+  return new ServerError('ERR_NOT_FOUND', `there is no ${asked}`)
 }
 
 export function sendError(reply: FastifyReply, error: unknown, logger: Logger, where: string): FastifyReply {
