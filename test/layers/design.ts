@@ -213,7 +213,6 @@ const dashboard: PackageDesign = {
     theme: [],
     words: [],
     api: [],
-    'api-reference': ['theme'],
     controls: ['theme', 'words', 'api'],
     forms: ['words', 'api', 'controls'],
     rules: ['words', 'api', 'controls', 'forms'],

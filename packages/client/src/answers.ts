@@ -45,16 +45,19 @@ export interface CheckDecision {
    * describe no client.
    */
   readonly storeFallback?: StoreFallback
+  /** The policy that speaks: the one that denies, or else the one with the fewest units left. Absent if the client's fallback decided. */
+  readonly policy?: string
+  /** Its rule that speaks: `policy/rule` for a policy that always applies. */
+  readonly rule?: string
+  /** The reason of a denial, if the policy shows it. */
+  readonly reason?: string
   /** The origin of the decision: the service, or this client because the service could not be asked. */
   readonly source: 'service' | 'fallback'
   /** The reason for the fallback. */
   readonly error?: ClientError
 }
 
-export interface RuleUsage {
-  readonly name: string
-  readonly limit: number
-  readonly used: number
+export interface RuleUsage extends Pick<contract.RuleUsage, 'name' | 'policy' | 'limit' | 'used'> {
   readonly remaining: number
   readonly retryAfterMs: number
   readonly resetAfterMs: number
@@ -164,6 +167,8 @@ export function checkDecision(wire: contract.Answer | contract.CheckError): Chec
     resetAfterMs: wire.reset_in_second * 1000,
     isShadowDenied: wire.shadow_denied === true,
     ...storeFallback(wire),
+    ...(wire.policy !== undefined && { policy: wire.policy, rule: wire.rule }),
+    ...(wire.reason !== undefined && { reason: wire.reason }),
     source: 'service',
   }
 }
@@ -175,8 +180,8 @@ export function fallbackDecision(allowed: boolean, waitMs: number, error: Client
 }
 
 export function usage(wire: contract.Usage): Usage {
-  const rules = wire.rules.map(({ name, limit, used, remain, retry_after_ms, reset_in_second }) => ({
-    ...{ name, limit, used, remaining: remain },
+  const rules = wire.rules.map(({ name, policy, limit, used, remain, retry_after_ms, reset_in_second }) => ({
+    ...{ name, policy, limit, used, remaining: remain },
     retryAfterMs: orNever(retry_after_ms),
     resetAfterMs: reset_in_second * 1000,
   }))

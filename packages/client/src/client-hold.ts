@@ -65,8 +65,9 @@ export class ClientHolds {
     this.#guard = guard
   }
 
-  async reserve({ clientId, route, atLeast, ...options }: ReserveRequest): Promise<ClientHold> {
-    holdCounter(clientId, route)
+  async reserve(request: ReserveRequest): Promise<ClientHold> {
+    holdCounter(request)
+    const { clientId, route, atLeast, ...options } = request
     const body = { client_id: clientId, route, at_least: atLeast, ...options }
     const made = (decision: CheckDecision, wire = NOTHING): ReservedHold => new ReservedHold(this.#caller, decision, wire)
     return this.#guard.ask(
