@@ -45,8 +45,9 @@ export interface CheckDecision {
    * describe no client.
    */
   readonly storeFallback?: StoreFallback
-  /** The policy and the rule that speak: those that deny, or else those with the fewest units left. Set if the service decided. */
+  /** The policy that speaks: the one that denies, or else the one with the fewest units left. Absent if the client's fallback decided. */
   readonly policy?: string
+  /** Its rule that speaks: `policy/rule` for a policy that always applies. */
   readonly rule?: string
   /** The reason of a denial, if the policy shows it. */
   readonly reason?: string
@@ -56,12 +57,7 @@ export interface CheckDecision {
   readonly error?: ClientError
 }
 
-export interface RuleUsage {
-  /** `policy/rule` for a policy that always applies. */
-  readonly name: string
-  readonly policy: string
-  readonly limit: number
-  readonly used: number
+export interface RuleUsage extends Pick<contract.RuleUsage, 'name' | 'policy' | 'limit' | 'used'> {
   readonly remaining: number
   readonly retryAfterMs: number
   readonly resetAfterMs: number
@@ -179,7 +175,6 @@ export function checkDecision(wire: contract.Answer | contract.CheckError): Chec
     resetAfterMs: wire.reset_in_second * 1000,
     isShadowDenied: wire.shadow_denied === true,
     ...storeFallback(wire),
-    // An earlier version of the service does not send these.
     ...(wire.policy !== undefined && { policy: wire.policy, rule: wire.rule }),
     ...(wire.reason !== undefined && { reason: wire.reason }),
     source: 'service',

@@ -2,7 +2,7 @@
 // Invariant: a check that passes here is valid for the service, because one invalid check would fail its whole batch.
 
 import { refuse } from './client-options.ts'
-import { LIMITS } from './contract/constants.ts'
+import { LIMITS, PATTERNS } from './contract/constants.ts'
 
 /** The counters of one client and one route. */
 export interface Counter {
@@ -10,7 +10,7 @@ export interface Counter {
   readonly clientId: string
   /** The route that is requested: 1 to 2,048 characters. */
   readonly route: string
-  /** Further facts about the request, for policies with conditions: up to 16 texts of up to 256 characters, by name. */
+  /** Facts about the request, for policies with `where` and rules with `per`: at most 16 texts of up to 256 characters, by name. */
   readonly attributes?: Attributes | undefined
 }
 
@@ -25,35 +25,41 @@ export interface CheckRequest extends Counter {
 /** A lone surrogate. In UTF-8 all of them become the same character, so two clients would be counted as one. */
 const HALF = /\p{Surrogate}/u
 
-/** A name of an attribute. `client` and `route` are no attributes. */
-const ATTRIBUTE = /^(?!(?:client|route)$)[a-z][a-z0-9_.-]{0,63}$/
+const ATTRIBUTE_NAME = new RegExp(PATTERNS.attributeName, 'u')
 
 /** Throws ERR_OPTION. */
-export function checkJson({ clientId, route, attributes, cost = 1 }: CheckRequest): string {
-  holdCounter({ clientId, route, attributes })
+export function checkJson(check: CheckRequest): string {
+  holdCounter(check)
+  const { clientId, route, attributes, cost = 1 } = check
   holdUnits('cost', cost)
-  const facts = attributes === undefined ? '' : `,"attributes":${JSON.stringify(attributes)}`
+  const known = attributes === undefined ? '' : `,"attributes":${JSON.stringify(attributes)}`
   const spent = cost === 1 ? '' : `,"cost":${cost}`
-  return `{"client_id":${JSON.stringify(clientId)},"route":${JSON.stringify(route)}${facts}${spent}}`
+  return `{"client_id":${JSON.stringify(clientId)},"route":${JSON.stringify(route)}${known}${spent}}`
 }
 
 /** Throws ERR_OPTION. */
 export function holdCounter({ clientId, route, attributes }: Counter): void {
-  holdText('clientId', clientId, 1, LIMITS.longestClientId)
-  holdText('route', route, 1, LIMITS.longestRoute)
+  holdText('clientId', clientId, LIMITS.longestClientId)
+  holdText('route', route, LIMITS.longestRoute)
   if (attributes !== undefined) holdAttributes(attributes)
 }
 
 function holdAttributes(attributes: Attributes): void {
-  if (typeof attributes !== 'object' || attributes === null) refuse('attributes must be an object of texts')
+  if (typeof attributes !== 'object' || attributes === null || Array.isArray(attributes)) {
+    refuse('attributes must be an object of texts by name')
+  }
   const entries = Object.entries(attributes)
   if (entries.length > LIMITS.mostAttributes) {
-    refuse(`attributes has ${entries.length} texts, and ${LIMITS.mostAttributes} are the maximum`)
+    refuse(`attributes must be at most ${LIMITS.mostAttributes}, got ${entries.length}`)
   }
-  for (const [name, text] of entries) {
-    if (!ATTRIBUTE.test(name))
-      refuse(`attributes has the name ${JSON.stringify(name)}: use a-z, 0-9, _ . and -, beginning with a letter`)
-    holdText(`attributes.${name}`, text, 0, LIMITS.longestValue)
+  for (const [name, value] of entries) {
+    if (!ATTRIBUTE_NAME.test(name)) refuse(`attributes has the name ${JSON.stringify(name)}, which attributes cannot have`)
+    const place = `attributes.${name}`
+    if (typeof value !== 'string') refuse(`${place} must be text, got ${typeof value}`)
+    if (value.length > LIMITS.longestValue) {
+      refuse(`${place} must have at most ${LIMITS.longestValue} characters, got ${value.length}`)
+    }
+    holdWhole(place, value)
   }
 }
 
@@ -63,8 +69,12 @@ function holdUnits(name: string, units: number): void {
   }
 }
 
-function holdText(name: string, value: unknown, least: number, most: number): void {
+function holdText(name: string, value: unknown, most: number): void {
   if (typeof value !== 'string') refuse(`${name} must be text, got ${typeof value}`)
-  if (value.length < least || value.length > most) refuse(`${name} must have ${least} to ${most} characters, got ${value.length}`)
+  if (value === '' || value.length > most) refuse(`${name} must have 1 to ${most} characters, got ${value.length}`)
+  holdWhole(name, value)
+}
+
+function holdWhole(name: string, value: string): void {
   if (HALF.test(value)) refuse(`${name} has half a character: \\ud800 to \\udfff`)
 }

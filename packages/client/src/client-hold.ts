@@ -65,9 +65,10 @@ export class ClientHolds {
     this.#guard = guard
   }
 
-  async reserve({ clientId, route, attributes, atLeast, ...options }: ReserveRequest): Promise<ClientHold> {
-    holdCounter({ clientId, route, attributes })
-    const body = { client_id: clientId, route, attributes, at_least: atLeast, ...options }
+  async reserve(request: ReserveRequest): Promise<ClientHold> {
+    holdCounter(request)
+    const { clientId, route, atLeast, ...options } = request
+    const body = { client_id: clientId, route, at_least: atLeast, ...options }
     const made = (decision: CheckDecision, wire = NOTHING): ReservedHold => new ReservedHold(this.#caller, decision, wire)
     return this.#guard.ask(
       { clientId, route, units: unitsOf(options) },

@@ -3,12 +3,12 @@
 
 import * as answers from './answers.ts'
 import { Caller } from './caller.ts'
-import type { EndOfTurn } from './check-batch.ts'
-import { CheckBatch } from './check-batch.ts'
+import { CheckBatch, type EndOfTurn, utf8Bytes } from './check-batch.ts'
 import { type CheckRequest, type Counter, checkJson } from './check-json.ts'
 import { ClientError } from './client-error.ts'
 import { type ClientHold, ClientHolds, type OpenedHold, type ReserveRequest, type RunResult } from './client-hold.ts'
 import type { CheckedOptions } from './client-options.ts'
+import { LIMITS } from './contract/constants.ts'
 import type { Answer, CheckError } from './contract/shapes.ts'
 import { ServiceGuard } from './guard.ts'
 import type { Connection } from './transport/connection.ts'
@@ -99,9 +99,11 @@ export function clientOver(connection: Connection, options: CheckedOptions, endO
   const guard = new ServiceGuard(failure)
   const holds = new ClientHolds(caller, guard)
 
-  /** Sends a lone check by itself: the service reads it from the socket, which is faster. */
+  /** Sends a lone check by itself: the service reads it from the socket, which is faster. The longest ones fit only a batch. */
   const send = async (checks: readonly string[], body: () => string): Promise<readonly (Answer | CheckError)[]> => {
-    if (checks.length === 1) return [await caller.askWithText('check', checks[0], asIs)]
+    if (checks.length === 1 && utf8Bytes(checks[0]) <= LIMITS.mostBodyBytes) {
+      return [await caller.askWithText('check', checks[0], asIs)]
+    }
     const results = await caller.askWithText('checkBatch', body(), ({ results }) => [...results])
     if (results.length === checks.length) return results
     throw new ClientError('ERR_ANSWER', `${checks.length} checks were sent, and ${results.length} results came back`, {
@@ -110,6 +112,12 @@ export function clientOver(connection: Connection, options: CheckedOptions, endO
   }
   const batch = (endOfTurn: EndOfTurn) => new CheckBatch({ send, read: answers.checkDecision, endOfTurn })
   const gathered = batch(endOfTurn)
+  const sentAlone = (json: string): Promise<answers.CheckDecision> => {
+    const own = batch(() => {})
+    const decided = own.add(json)
+    own.flush()
+    return decided
+  }
 
   const decided = (check: CheckRequest, ask: () => Promise<answers.CheckDecision>): Promise<answers.CheckDecision> =>
     guard.ask({ clientId: check.clientId, route: check.route, units: check.cost ?? 1 }, ask, asIs)
@@ -122,7 +130,7 @@ export function clientOver(connection: Connection, options: CheckedOptions, endO
       } catch (error) {
         return Promise.reject(error)
       }
-      return decided(check, () => (options.batch ? gathered.add(json) : caller.askWithText('check', json, answers.checkDecision)))
+      return decided(check, () => (options.batch ? gathered.add(json) : sentAlone(json)))
     },
     checkMany: async (checks) => {
       const inJson = checks.map(checkJson)
@@ -135,15 +143,12 @@ export function clientOver(connection: Connection, options: CheckedOptions, endO
     run: (request, work) => holds.run(request, work),
     openHold: (token) => holds.open(token),
     usage: ({ clientId, route, attributes, cost }) => {
-      const written = attributes && JSON.stringify(attributes)
-      return caller.ask('getUsage', { query: { client_id: clientId, route, attributes: written, cost } }, answers.usage)
+      const query = { client_id: clientId, route, cost, attributes: attributes && JSON.stringify(attributes) }
+      return caller.ask('getUsage', { query }, answers.usage)
     },
-    reset: ({ clientId, route, attributes }) =>
-      caller.ask('resetCounter', { body: { client_id: clientId, route, attributes } }, answers.counted),
-    refund: ({ clientId, route, attributes, cost }) =>
-      caller.ask('refund', { body: { client_id: clientId, route, attributes, cost } }, answers.counted),
-    set: ({ clientId, route, attributes, used, rule }) =>
-      caller.ask('setCounter', { body: { client_id: clientId, route, attributes, used, rule } }, answers.counted),
+    reset: ({ clientId, ...body }) => caller.ask('resetCounter', { body: { client_id: clientId, ...body } }, answers.counted),
+    refund: ({ clientId, ...body }) => caller.ask('refund', { body: { client_id: clientId, ...body } }, answers.counted),
+    set: ({ clientId, ...body }) => caller.ask('setCounter', { body: { client_id: clientId, ...body } }, answers.counted),
     policies: {
       list: (query = {}) => caller.ask('listPolicies', { query }, answers.policyPage),
       get: (name) => caller.ask('getPolicy', { path: { name } }, asIs),

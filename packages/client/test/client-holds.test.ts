@@ -39,6 +39,8 @@ test('reserve, extend, settle, cancel', async () => {
     retryable: true,
     resetAfterMs: 10_000,
     isShadowDenied: false,
+    policy: 'own',
+    rule: 'places',
     source: 'service',
   })
   await hold.extend('1m')

@@ -38,6 +38,8 @@ describe.each([
       retryable: true,
       resetAfterMs: 4000,
       isShadowDenied: false,
+      policy: 'burst',
+      rule: 'burst',
       source: 'service',
     })
     const [denied, never] = await client.checkMany([
@@ -57,7 +59,7 @@ describe.each([
       policy: 'burst',
       mode: 'enforce',
       allowed: false,
-      rules: [{ name: 'burst', limit: 3, used: 3, remaining: 0, retryAfterMs: 2000, resetAfterMs: 6000 }],
+      rules: [{ name: 'burst', policy: 'burst', limit: 3, used: 3, remaining: 0, retryAfterMs: 2000, resetAfterMs: 6000 }],
       holds: { open: 0, held: {} },
     })
     const counted = { clientId: 'acme', route: '/v1/orders', policy: 'burst' }
@@ -79,6 +81,41 @@ describe.each([
     expect(decisions.map(({ allowed }) => allowed)).toEqual([false, true, true, true, true])
     const many = Array.from({ length: 300 }, (_, i) => ({ ...longest, clientId: `${i}${longest.clientId.slice(9)}`, cost: 1 }))
     expect((await client.checkMany(many)).every(({ allowed }) => allowed)).toBe(true)
+  })
+
+  test('attributes choose the policy, in checks, batches, holds and changes of counters', async () => {
+    const client = await startClient()
+    const rules = { algorithm: 'fixed-window', limit: 3, window: '1h', name: 'requests', per: ['org'] } as const
+    await client.policies.put({ name: 'free', where: { plan: 'free' }, client: '*', route: '/v1/*', rules })
+    const free = { ...acme, attributes: { plan: 'free', org: 'o1' } }
+    expect(await client.check(free)).toMatchObject({ limit: 3, remaining: 2, policy: 'free', rule: 'requests' })
+    expect((await client.check(acme)).policy).toBe('default')
+    const [same, other] = await client.checkMany([
+      { ...free, clientId: 'bob' },
+      { ...free, attributes: { plan: 'free', org: 'o2' } },
+    ])
+    expect([same.remaining, other.remaining]).toEqual([1, 2])
+    const hold = await client.reserve({ ...free, hold: 1 })
+    expect((await client.usage(free)).rules).toMatchObject([{ name: 'requests', policy: 'free', used: 3 }])
+    await hold.cancel()
+    expect((await client.refund(free)).used).toBe(1)
+    expect((await client.set({ ...free, used: 3 })).used).toBe(3)
+    expect((await client.reset(free)).used).toBe(0)
+  })
+
+  test('the reason of a denial is there if its policy shows it', async () => {
+    const client = await startClient()
+    await client.policies.put({ name: 'blocked', client: 'acme', mode: 'deny', reason: 'unpaid', show_reason: true })
+    expect(await client.check(acme)).toMatchObject({ allowed: false, policy: 'blocked', reason: 'unpaid' })
+  })
+
+  test('the largest attributes that the client accepts are accepted by the service, alone and in a batch', async () => {
+    const client = await startClient()
+    const names = Array.from({ length: LIMITS.mostAttributes }, (_, i) => `${'a'.repeat(60)}${i}`)
+    const attributes = Object.fromEntries(names.map((name) => [name, '\u0001'.repeat(LIMITS.longestValue)]))
+    const largest = { clientId: '\u0001'.repeat(LIMITS.longestClientId), route: '\u0001'.repeat(LIMITS.longestRoute), attributes }
+    expect((await client.check(largest)).allowed).toBe(true)
+    expect((await client.checkMany([largest, largest])).map(({ allowed }) => allowed)).toEqual([true, true])
   })
 
   test('a lone surrogate is refused before it is sent, so that the rest of its batch is decided', async () => {

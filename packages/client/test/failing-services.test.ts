@@ -149,6 +149,22 @@ describe.each(Object.keys(DOORS) as (keyof typeof DOORS)[])('%s', (door) => {
       [{ clientId: 'a'.repeat(257), route: '/' }, 'clientId must have 1 to 256 characters, got 257'],
       [{ clientId: 'a', route: 'b'.repeat(2049) }, 'route must have 1 to 2048 characters, got 2049'],
       [{ clientId: 7 as never, route: '/' }, 'clientId must be text, got number'],
+      [{ clientId: 'a', route: '/', attributes: [] as never }, 'attributes must be an object of texts by name'],
+      [
+        { clientId: 'a', route: '/', attributes: { client: 'b' } },
+        'attributes has the name "client", which attributes cannot have',
+      ],
+      [{ clientId: 'a', route: '/', attributes: { 'A b': 'b' } }, 'attributes has the name "A b", which attributes cannot have'],
+      [{ clientId: 'a', route: '/', attributes: { plan: 7 as never } }, 'attributes.plan must be text, got number'],
+      [
+        { clientId: 'a', route: '/', attributes: { plan: 'x'.repeat(257) } },
+        'attributes.plan must have at most 256 characters, got 257',
+      ],
+      [{ clientId: 'a', route: '/', attributes: { plan: '\ud800' } }, 'attributes.plan has half a character: \\ud800 to \\udfff'],
+      [
+        { clientId: 'a', route: '/', attributes: Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`a${i}`, ''])) },
+        'attributes must be at most 16, got 17',
+      ],
       [{ clientId: 'a', route: '/', cost: 0.5 }, 'cost must be a whole number of at least 1, got 0.5'],
       [{ clientId: 'a', route: '/', cost: -1 }, 'cost must be a whole number of at least 1, got -1'],
       [{ clientId: 'a', route: '/', cost: Number.NaN }, 'cost must be a whole number of at least 1, got NaN'],

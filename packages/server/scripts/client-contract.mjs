@@ -33,12 +33,17 @@ const HEAD = `// Made by packages/server/scripts/write-client-contract.mjs from 
  * @param {{
  *   document: Document,
  *   limits: Readonly<Record<string, number>>,
+ *   patterns: Readonly<Record<string, string>>,
  *   codes: Readonly<Record<string, { readonly status: number, readonly meaning: string }>>,
  * }} contract
  * @returns {Record<string, string>} sources by file name
  */
-export function clientContract({ document, limits, codes }) {
-  return { 'shapes.ts': shapes(document), 'operations.ts': operations(document), 'constants.ts': constants(limits, codes) }
+export function clientContract({ document, limits, patterns, codes }) {
+  return {
+    'shapes.ts': shapes(document),
+    'operations.ts': operations(document),
+    'constants.ts': constants(limits, patterns, codes),
+  }
 }
 
 /** @param {Document} document */
@@ -186,16 +191,25 @@ function comment(text, indent) {
 
 /**
  * @param {Readonly<Record<string, number>>} limits
+ * @param {Readonly<Record<string, string>>} patterns
  * @param {Readonly<Record<string, { readonly status: number, readonly meaning: string }>>} codes
  */
-function constants(limits, codes) {
+function constants(limits, patterns, codes) {
   const written = Object.entries(limits).map(([name, value]) => `  ${name}: ${grouped(value)},`)
+  const expressions = Object.entries(patterns).map(
+    ([name, pattern]) => `  ${name}: ${literal(pattern.replaceAll('\\', '\\\\'))},`,
+  )
   const union = Object.entries(codes).map(([code, { meaning }]) => `  /** ${meaning} */\n  | '${code}'`)
-  return `${HEAD}// Limits and error codes.
+  return `${HEAD}// Limits, patterns and error codes.
 
 /** Limits of requests and lists, in the unit that a name ends in, or in characters. */
 export const LIMITS = {
 ${written.join('\n')}
+} as const
+
+/** Regular expressions of texts that the service checks. */
+export const PATTERNS = {
+${expressions.join('\n')}
 } as const
 
 /** Codes of errors that the service answers with. */

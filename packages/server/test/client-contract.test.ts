@@ -5,10 +5,12 @@ import { expect, test } from 'vitest'
 import { clientContract } from '../scripts/client-contract.mjs'
 import { SERVER_ERROR_CODES } from '../src/contract/error-codes.ts'
 import { LIMITS } from '../src/contract/limits.ts'
+import { ATTRIBUTE_NAME } from '../src/policies/policy-schema.ts'
 
 const FOLDER = new URL('../../client/src/contract/', import.meta.url)
 const document = JSON.parse(readFileSync(new URL('../openapi.json', import.meta.url), 'utf8'))
-const written = clientContract({ document, limits: LIMITS, codes: SERVER_ERROR_CODES })
+const patterns = { attributeName: ATTRIBUTE_NAME }
+const written = clientContract({ document, limits: LIMITS, patterns, codes: SERVER_ERROR_CODES })
 
 test.each(Object.entries(written))('%s is up to date (if not: npm run derive)', (file, source) => {
   expect(readFileSync(new URL(file, FOLDER), 'utf8')).toBe(source)
@@ -30,7 +32,7 @@ test('every operation and every named shape is part of it', () => {
 
 test('a schema that the writer does not know becomes unknown, never any', () => {
   const odd = { components: { schemas: { Odd: { not: {} } } }, paths: {} }
-  const { 'shapes.ts': shapes } = clientContract({ document: odd as never, limits: {}, codes: {} })
+  const { 'shapes.ts': shapes } = clientContract({ document: odd as never, limits: {}, patterns: {}, codes: {} })
   expect(shapes).toContain('export type Odd = unknown')
   expect(Object.values(written).join()).not.toMatch(/\bany\b(?=[;\n[|])/)
 })

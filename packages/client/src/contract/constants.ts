@@ -1,5 +1,5 @@
 // Made by packages/server/scripts/write-client-contract.mjs from the contract of the service. Change that, then run npm run derive.
-// Limits and error codes.
+// Limits, patterns and error codes.
 
 /** Limits of requests and lists, in the unit that a name ends in, or in characters. */
 export const LIMITS = {
@@ -19,6 +19,11 @@ export const LIMITS = {
   mostBodyBytes: 16_384,
   mostBatchBytes: 262_144,
   mostTokenBytes: 139_264,
+} as const
+
+/** Regular expressions of texts that the service checks. */
+export const PATTERNS = {
+  attributeName: '^(?!(?:client|route)$)[a-z][a-z0-9_.-]{0,63}$',
 } as const
 
 /** Codes of errors that the service answers with. */

@@ -77,7 +77,7 @@ test('the book equals a slow and obvious model, with conditions and layers, afte
             continue
           }
           try {
-            const made = policy({ ...spec, ...(per && { per }) })
+            const made = policy({ ...spec, ...(per && { per: [...per] }) })
             book.put(made)
             model.set(spec.name, made)
           } catch (error) {

@@ -51,10 +51,12 @@ export const REQUEST_KEYS = ['client', 'route'] as const
 
 const ATTRIBUTE = '[a-z][a-z0-9_.-]{0,63}'
 
-/** The name of an attribute. `client` and `route` are no attributes: every request has them. */
+/** Pattern of the name of an attribute. `client` and `route` are no attributes: every request has them. */
+export const ATTRIBUTE_NAME = `^(?!(?:${REQUEST_KEYS.join('|')})$)${ATTRIBUTE}$`
+
 export const AttributeName = Type.String({
   title: 'a name of up to 64 characters, a-z, 0-9 and _ . - that begins with a letter, other than client and route',
-  pattern: `^(?!(?:${REQUEST_KEYS.join('|')})$)${ATTRIBUTE}$`,
+  pattern: ATTRIBUTE_NAME,
 })
 
 const PerName = Type.String({
