@@ -117,6 +117,7 @@ const server: PackageDesign = {
       'decide',
       'stats',
       'service.ts',
+      'simulate',
       'contract',
       'contract/limits.ts',
     ],

@@ -1,31 +1,21 @@
 // Made by packages/server/scripts/write-client-contract.mjs from the contract of the service. Change that, then run npm run derive.
 // Shapes of requests and answers, as JSON has them.
 
-export type Success = {
-  readonly message: 'success'
-  readonly code: 200
-  readonly status: 'ok'
-}
-
-export type Problem = {
-  readonly at: string
-  readonly message: string
-}
-
-export type FailureMeta = {
-  /** For people: the problem, the value, and the expected form. */
-  readonly message: string
-  /** The HTTP status. */
-  readonly code: number
-  readonly status: 'error'
-  /** A code for programs. */
-  readonly error: string
-  readonly problems?: readonly Problem[] | undefined
-}
-
 /** The request failed. */
 export type Failure = {
-  readonly meta: FailureMeta
+  readonly meta: {
+    /** For people: the problem, the value, and the expected form. */
+    readonly message: string
+    /** The HTTP status. */
+    readonly code: number
+    readonly status: 'error'
+    /** A code for programs. */
+    readonly error: string
+    readonly problems?: readonly {
+      readonly at: string
+      readonly message: string
+    }[] | undefined
+  }
   readonly data: null
 }
 
@@ -88,9 +78,6 @@ export type BatchAnswer = {
   readonly results: readonly (Answer | CheckError)[]
 }
 
-/** an object of whole numbers by rule name */
-export type UnitsByRule = Readonly<Record<string, number>>
-
 export type Reserve = {
   /** The client to count. */
   readonly client_id: string
@@ -99,11 +86,11 @@ export type Reserve = {
   /** Facts about the request, for policies with `where` and rules with `per`. */
   readonly attributes?: Readonly<Record<string, string>> | undefined
   /** Units to hold: by rule name, or one number for every rule that `cost` does not name. A concurrency rule holds one place unless this says more. */
-  readonly hold?: number | UnitsByRule | undefined
+  readonly hold?: number | Readonly<Record<string, number>> | undefined
   /** Units to spend at once on the rules that are not held; 1 by default. */
-  readonly cost?: number | UnitsByRule | undefined
+  readonly cost?: number | Readonly<Record<string, number>> | undefined
   /** The smallest number of units to hold if `hold` does not fit. Default: `hold`. */
-  readonly at_least?: number | UnitsByRule | undefined
+  readonly at_least?: number | Readonly<Record<string, number>> | undefined
   /** Time until the hold expires, at most 7d. Default: the shortest `ttl` of the concurrency rules, or one minute. */
   readonly ttl?: number | string | undefined
   /** If the hold expires, its units are charged (default) or released. Places of concurrency rules are released. */
@@ -144,7 +131,7 @@ export type Settle = {
   /** The `token` of a reserve. Only the API key that reserved can use it, or a key that replaced it by a rotation. */
   readonly token: string
   /** Units that were used: by rule name, or one number for every held rule. A rule that is not named is charged what it holds. */
-  readonly used?: number | UnitsByRule | undefined
+  readonly used?: number | Readonly<Record<string, number>> | undefined
 }
 
 export type Settled = {
@@ -448,7 +435,6 @@ export type PolicyPage = {
   readonly next: string | null
 }
 
-/** a rule or a list of 1 to 16: in notation such as '100/minute', or an object with its algorithm */
 export type Rules = Rule | readonly Rule[]
 
 export type PolicySpec = {
@@ -474,10 +460,91 @@ export type PolicySpec = {
   readonly rules?: Rules | undefined
 }
 
-export type Created = {
-  readonly message: 'success'
-  readonly code: 201
-  readonly status: 'ok'
+export type SimulatedRule = {
+  readonly name: string
+  /** The rule in a few words. */
+  readonly words: string
+  readonly limit: number
+  readonly denied: number
+  readonly shadow_denied: number
+  /** Clients that it denied, or would have denied in shadow mode. */
+  readonly clients: number
+  /** null if it denied nothing. */
+  readonly first_denied: string | null
+  /** null if it denied nothing. */
+  readonly last_denied: string | null
+  /** Only for proposed policies; null for others. */
+  readonly smallest_limits: {
+    readonly clients: number
+    readonly p99: number
+    readonly p999: number
+    readonly all: number
+  } | null
+}
+
+export type SimulatedClient = {
+  readonly client_id: string
+  readonly requests: number
+  readonly denied: number
+  readonly shadow_denied: number
+  /** null if it was not denied. */
+  readonly first_denied: string | null
+  readonly denied_before: number
+  readonly newly_denied: number
+  readonly newly_allowed: number
+}
+
+export type Simulation = {
+  /** The checks of this instance that were replayed. */
+  readonly sample: {
+    /** Share of the clients whose checks were kept: 1, 0.5, 0.25 and so on. */
+    readonly share: number
+    /** Checks of these clients that were not kept. */
+    readonly missed: number
+    readonly since: string
+  }
+  readonly requests: number
+  /** Time of the first check. */
+  readonly first: string | null
+  /** Time of the last check. */
+  readonly last: string | null
+  readonly denied: number
+  readonly shadow_denied: number
+  /** Checks under policies that can only be reserved. */
+  readonly undecided: number
+  readonly clients: number
+  readonly clients_denied: number
+  /** The difference to the policies in force. */
+  readonly change: {
+    readonly denied_before: number
+    readonly newly_denied: number
+    readonly newly_allowed: number
+    readonly clients_newly_denied: number
+    readonly clients_newly_allowed: number
+  }
+  /** The policies with checks, those with the most denials first. */
+  readonly policies: readonly {
+    readonly name: string
+    readonly mode: string
+    /** Checks for which the policy spoke. */
+    readonly requests: number
+    readonly undecided: number
+    readonly rules: readonly SimulatedRule[]
+  }[]
+  /** The clients that are newly denied most. */
+  readonly top_clients: readonly SimulatedClient[]
+  readonly top_newly_allowed: readonly SimulatedClient[]
+  readonly series: {
+    /** Start of the first step. */
+    readonly start: string | null
+    readonly step_seconds: number
+    readonly requests: readonly number[]
+    readonly denied: readonly number[]
+    readonly shadow_denied: readonly number[]
+    readonly denied_before: readonly number[]
+    readonly newly_denied: readonly number[]
+    readonly newly_allowed: readonly number[]
+  }
 }
 
 export type Key = {
@@ -516,8 +583,6 @@ export type AuditEntry = {
   readonly time: string
   /** The id of the key that was used, or another actor such as `cli`. */
   readonly actor: string
-  /** The name of the actor at that time. Entries of earlier versions have none. */
-  readonly actorName?: string | undefined
   readonly action: string
   readonly target: string
   readonly before?: unknown | undefined
@@ -530,8 +595,6 @@ export type AuditPage = {
   readonly entries: readonly AuditEntry[]
   /** The cursor of the next page; null on the last. */
   readonly next: string | null
-  /** Entries that were read for this page. With a search, older entries are read by the next page. */
-  readonly looked_at: number
 }
 
 export type RecordNames = {
@@ -636,30 +699,6 @@ export type Stats = {
   }
 }
 
-export type History = {
-  /** The start of the first hour, in seconds since the epoch. */
-  readonly from: number
-  /** Length of the series in hours. */
-  readonly hours: number
-  /** One count for each hour, oldest first. */
-  readonly allowed: readonly number[]
-  /** One count for each hour, oldest first. */
-  readonly denied: readonly number[]
-  /** One count for each hour, oldest first. */
-  readonly shadow_denied: readonly number[]
-  /** One count for each hour, oldest first. */
-  readonly errors: readonly number[]
-  /** Sums over the same hours, busiest first. */
-  readonly policies: readonly {
-    readonly name: string
-    readonly allowed: number
-    readonly denied: number
-    readonly shadow_denied: number
-    readonly errors: number
-  }[]
-  readonly started_at: string
-}
-
 export type Top = {
   readonly by: 'denied' | 'allowed'
   readonly clients: readonly {
@@ -673,61 +712,6 @@ export type Top = {
   }[]
   /** Upper bound for the count of any client that is not listed. */
   readonly unlisted_at_most: number
-}
-
-export type Fleet = {
-  /** The answering instance first, then by start. Those that are gone are listed for ten minutes. */
-  readonly instances: readonly {
-    /** The host and a random text. Another one after each start. */
-    readonly id: string
-    /** True for the instance that answers. */
-    readonly self: boolean
-    readonly version: string
-    /** `starting`, `ready` or `draining`; `stopped`: it has ended in order; `gone`: it has missed three publications. */
-    readonly state: string
-    readonly started_at: string
-    /** Time since its figures were published. */
-    readonly seen_ms_ago: number
-    readonly allowed: number
-    readonly denied: number
-    readonly shadow_denied: number
-    readonly errors: number
-    /** Checks a second in the last minute of its figures. */
-    readonly per_second: number
-  }[]
-  /** Instances whose figures have a form of another version. */
-  readonly unreadable: number
-  /** Instances that are up. */
-  readonly up: number
-  /** Checks of the instances that are up, each since its start. */
-  readonly totals: {
-    readonly allowed: number
-    readonly denied: number
-    readonly shadow_denied: number
-    readonly errors: number
-  }
-  /** The first second of the series, in seconds since the epoch. */
-  readonly from: number
-  /** Length of the series in seconds. */
-  readonly seconds: number
-  /** One count for each second, oldest first. */
-  readonly allowed: readonly number[]
-  /** One count for each second, oldest first. */
-  readonly denied: readonly number[]
-  /** One count for each second, oldest first. */
-  readonly shadow_denied: readonly number[]
-  /** One count for each second, oldest first. */
-  readonly errors: readonly number[]
-  /** Sums over the last hour, of the 20 busiest policies of each instance that is up. Busiest first. */
-  readonly policies: readonly {
-    readonly name: string
-    readonly allowed: number
-    readonly denied: number
-    readonly shadow_denied: number
-    readonly errors: number
-  }[]
-  /** The reason why other instances are not known now; null if they are. */
-  readonly problem: string | null
 }
 
 export type CheckEvent = {

@@ -6,6 +6,7 @@ import { DoorStats } from './door-stats.ts'
 import { EventFeed } from './event-feed.ts'
 import { DURATION_BOUNDS, Histogram, UTILIZATION_BOUNDS } from './histogram.ts'
 import { OUTCOMES, PolicyStats, REASON, REASON_NAMES, type Reason } from './policy-stats.ts'
+import { RecentChecks } from './recent-checks.ts'
 import { RING_SECONDS } from './second-ring.ts'
 import { TopClients } from './top-clients.ts'
 import { isUncounted } from './uncounted.ts'
@@ -33,6 +34,7 @@ export class Stats {
   readonly events = new EventFeed()
   /** Statistics of doors besides HTTP, by name. */
   readonly doors = new Map<string, DoorStats>()
+  readonly recent = new RecentChecks()
   readonly allowedClients = new TopClients()
   readonly deniedClients = new TopClients()
   readonly checkSeconds = new Histogram(DURATION_BOUNDS)
@@ -93,6 +95,7 @@ export class Stats {
     const nowMs = this.#now()
     const second = Math.floor(nowMs / 1000)
     this.#count(policyStats, second, reason)
+    this.recent.add(check, nowMs)
     if (decision.source === 'fallback') this.fallbacks += 1
     const isDenied = OUTCOMES[reason] === 'deny'
     if (isDenied) {
