@@ -27,6 +27,7 @@ import type {
   PolicyPage,
   PolicySpec,
   Simulation,
+  ShadowReport,
   Key,
   KeyList,
   NewKey,
@@ -68,6 +69,7 @@ export const ROUTES = {
   putPolicy: ['PUT', '/v1/policies/{name}'],
   deletePolicy: ['DELETE', '/v1/policies/{name}'],
   simulatePolicies: ['POST', '/v1/simulate'],
+  getShadowReport: ['GET', '/v1/policies/{name}/shadow'],
   listKeys: ['GET', '/v1/keys'],
   createKey: ['POST', '/v1/keys'],
   rotateKey: ['POST', '/v1/keys/{id}/rotate'],
@@ -278,6 +280,17 @@ export interface Operations {
       readonly top?: number | undefined
     }
     readonly data: Simulation
+  }
+  /** See what a policy in shadow mode would have denied */
+  readonly getShadowReport: {
+    readonly path: {
+      readonly name: string
+    }
+    readonly query: {
+      /** Clients at most; 20 by default. */
+      readonly limit?: number | undefined
+    }
+    readonly data: ShadowReport
   }
   /** List API keys */
   readonly listKeys: {

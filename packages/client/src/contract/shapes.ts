@@ -547,6 +547,32 @@ export type Simulation = {
   }
 }
 
+export type ShadowReport = {
+  readonly policy: string
+  /** That of the policy. For `If-Match`, to enforce exactly what was reported. */
+  readonly etag: string
+  /** Time of the first check; null if there was none. */
+  readonly since: string | null
+  readonly checks: number
+  /** Checks that it would have denied. */
+  readonly denied: number
+  /** The rules that would have denied. */
+  readonly rules: readonly {
+    readonly name: string
+    readonly denied: number
+  }[]
+  /** The clients that it would have denied most. */
+  readonly clients: readonly {
+    readonly client_id: string
+    /** Never too low. */
+    readonly denied: number
+    /** The most by which `denied` may be too high. */
+    readonly error: number
+  }[]
+  /** Upper bound for the denials of any client that is not listed. */
+  readonly unlisted_at_most: number
+}
+
 export type Key = {
   readonly id: string
   readonly name: string

@@ -8,6 +8,7 @@ import { DURATION_BOUNDS, Histogram, UTILIZATION_BOUNDS } from './histogram.ts'
 import { OUTCOMES, PolicyStats, REASON, REASON_NAMES, type Reason } from './policy-stats.ts'
 import { RecentChecks } from './recent-checks.ts'
 import { RING_SECONDS } from './second-ring.ts'
+import { ShadowReports } from './shadow-counts.ts'
 import { TopClients } from './top-clients.ts'
 import { isUncounted } from './uncounted.ts'
 
@@ -35,6 +36,7 @@ export class Stats {
   /** Statistics of doors besides HTTP, by name. */
   readonly doors = new Map<string, DoorStats>()
   readonly recent = new RecentChecks()
+  readonly shadows = new ShadowReports()
   readonly allowedClients = new TopClients()
   readonly deniedClients = new TopClients()
   readonly checkSeconds = new Histogram(DURATION_BOUNDS)
@@ -114,6 +116,11 @@ export class Stats {
       const answered = { outcome: OUTCOMES[reason], reason: REASON_NAMES[reason] }
       this.events.publish({ ...checked, ...answered, ...decisionFields(decision) }, isNews)
     }
+  }
+
+  /** Counts a check for the report of a policy in shadow mode. `rule` is the one that would have denied; undefined if none would. */
+  recordShadow(policy: object, clientId: string, rule: string | undefined): void {
+    this.shadows.add(policy, clientId, rule, this.#now())
   }
 
   /** Counts a check under one more policy of its decision. Totals have it already. */

@@ -99,6 +99,8 @@ class SpokenStats extends Stats implements Spoken {
   }
 
   override recordMember(): void {}
+
+  override recordShadow(): void {}
 }
 
 /** Returns the name of a rule. A decision over several policies may put the policy before it, as in `policy/rule`. */
