@@ -289,7 +289,7 @@ describe('wrong use ends with 2 and a message', () => {
     [() => ['--policies', policies(), '--with', 'port', log()], 'It must be one or several of method, host'],
     [() => ['--policies', policies(), '--since', 'noon', log()], 'It must be a time such as'],
     [() => ['--policies', policies(), '--attribute', 'plan', log()], '--attribute takes name=field, got plan'],
-    [() => ['--policies', policies(), '--attribute', 'Plan=status', log()], 'the name must be a name of up to 64 characters'],
+    [() => ['--policies', policies(), '--attribute', 'Plan=status', log()], 'a name of up to 64 characters'],
     [() => ['--policies', policies(), '--route', 'path', '--path', 'path', log()], 'give either --route or --path'],
     [() => ['--policies', policies(), '-', '-'], 'standard input can be read only once'],
     [() => ['--policies', policies(), file('a.txt', 'hello\n')], 'is not recognised: name it with --format'],

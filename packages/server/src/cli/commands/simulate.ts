@@ -5,6 +5,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { PATH_FOLDS, type PathFold } from 'sluice/http'
 import type { PolicySpec } from 'sluice-client/node'
 import { LIMITS } from '../../contract/limits.ts'
+import { checkInput } from '../../input/check-input.ts'
 import { AttributeName } from '../../policies/policy-schema.ts'
 import type { FieldMapping, RoutePrefix } from '../../simulate/forms/entry-reader.ts'
 import { FORM_NAMES, FORMS, formCalled } from '../../simulate/forms/forms.ts'
@@ -52,8 +53,6 @@ interface SimulateOptions extends ConnectionOptions {
   readonly maxKeys: number
   readonly html?: string
 }
-
-const ATTRIBUTE = new RegExp(AttributeName.pattern)
 
 /** Width of a report that does not go to a terminal. */
 const COLUMNS = 100
@@ -215,7 +214,7 @@ function mappingFrom({
       const equals = written.indexOf('=')
       if (equals < 1 || equals === written.length - 1) throw new UsageError(`--attribute takes name=field, got ${written}`)
       const name = written.slice(0, equals)
-      if (!ATTRIBUTE.test(name)) throw new UsageError(`--attribute ${written}: the name must be ${AttributeName.title}`)
+      checkInput(AttributeName, name, '--attribute')
       return [name, written.slice(equals + 1)]
     }),
   )
