@@ -1,21 +1,31 @@
 // Made by packages/server/scripts/write-client-contract.mjs from the contract of the service. Change that, then run npm run derive.
 // Shapes of requests and answers, as JSON has them.
 
+export type Success = {
+  readonly message: 'success'
+  readonly code: 200
+  readonly status: 'ok'
+}
+
+export type Problem = {
+  readonly at: string
+  readonly message: string
+}
+
+export type FailureMeta = {
+  /** For people: the problem, the value, and the expected form. */
+  readonly message: string
+  /** The HTTP status. */
+  readonly code: number
+  readonly status: 'error'
+  /** A code for programs. */
+  readonly error: string
+  readonly problems?: readonly Problem[] | undefined
+}
+
 /** The request failed. */
 export type Failure = {
-  readonly meta: {
-    /** For people: the problem, the value, and the expected form. */
-    readonly message: string
-    /** The HTTP status. */
-    readonly code: number
-    readonly status: 'error'
-    /** A code for programs. */
-    readonly error: string
-    readonly problems?: readonly {
-      readonly at: string
-      readonly message: string
-    }[] | undefined
-  }
+  readonly meta: FailureMeta
   readonly data: null
 }
 
@@ -78,6 +88,9 @@ export type BatchAnswer = {
   readonly results: readonly (Answer | CheckError)[]
 }
 
+/** an object of whole numbers by rule name */
+export type UnitsByRule = Readonly<Record<string, number>>
+
 export type Reserve = {
   /** The client to count. */
   readonly client_id: string
@@ -86,11 +99,11 @@ export type Reserve = {
   /** Facts about the request, for policies with `where` and rules with `per`. */
   readonly attributes?: Readonly<Record<string, string>> | undefined
   /** Units to hold: by rule name, or one number for every rule that `cost` does not name. A concurrency rule holds one place unless this says more. */
-  readonly hold?: number | Readonly<Record<string, number>> | undefined
+  readonly hold?: number | UnitsByRule | undefined
   /** Units to spend at once on the rules that are not held; 1 by default. */
-  readonly cost?: number | Readonly<Record<string, number>> | undefined
+  readonly cost?: number | UnitsByRule | undefined
   /** The smallest number of units to hold if `hold` does not fit. Default: `hold`. */
-  readonly at_least?: number | Readonly<Record<string, number>> | undefined
+  readonly at_least?: number | UnitsByRule | undefined
   /** Time until the hold expires, at most 7d. Default: the shortest `ttl` of the concurrency rules, or one minute. */
   readonly ttl?: number | string | undefined
   /** If the hold expires, its units are charged (default) or released. Places of concurrency rules are released. */
@@ -131,7 +144,7 @@ export type Settle = {
   /** The `token` of a reserve. Only the API key that reserved can use it, or a key that replaced it by a rotation. */
   readonly token: string
   /** Units that were used: by rule name, or one number for every held rule. A rule that is not named is charged what it holds. */
-  readonly used?: number | Readonly<Record<string, number>> | undefined
+  readonly used?: number | UnitsByRule | undefined
 }
 
 export type Settled = {
@@ -435,6 +448,7 @@ export type PolicyPage = {
   readonly next: string | null
 }
 
+/** a rule or a list of 1 to 16: in notation such as '100/minute', or an object with its algorithm */
 export type Rules = Rule | readonly Rule[]
 
 export type PolicySpec = {
@@ -458,6 +472,12 @@ export type PolicySpec = {
   /** True: callers that the policy denies see `reason`. Default: false. */
   readonly show_reason?: boolean | undefined
   readonly rules?: Rules | undefined
+}
+
+export type Created = {
+  readonly message: 'success'
+  readonly code: 201
+  readonly status: 'ok'
 }
 
 export type SimulatedRule = {
@@ -609,6 +629,8 @@ export type AuditEntry = {
   readonly time: string
   /** The id of the key that was used, or another actor such as `cli`. */
   readonly actor: string
+  /** The name of the actor at that time. Entries of earlier versions have none. */
+  readonly actorName?: string | undefined
   readonly action: string
   readonly target: string
   readonly before?: unknown | undefined
@@ -621,6 +643,8 @@ export type AuditPage = {
   readonly entries: readonly AuditEntry[]
   /** The cursor of the next page; null on the last. */
   readonly next: string | null
+  /** Entries that were read for this page. With a search, older entries are read by the next page. */
+  readonly looked_at: number
 }
 
 export type RecordNames = {
@@ -725,6 +749,30 @@ export type Stats = {
   }
 }
 
+export type History = {
+  /** The start of the first hour, in seconds since the epoch. */
+  readonly from: number
+  /** Length of the series in hours. */
+  readonly hours: number
+  /** One count for each hour, oldest first. */
+  readonly allowed: readonly number[]
+  /** One count for each hour, oldest first. */
+  readonly denied: readonly number[]
+  /** One count for each hour, oldest first. */
+  readonly shadow_denied: readonly number[]
+  /** One count for each hour, oldest first. */
+  readonly errors: readonly number[]
+  /** Sums over the same hours, busiest first. */
+  readonly policies: readonly {
+    readonly name: string
+    readonly allowed: number
+    readonly denied: number
+    readonly shadow_denied: number
+    readonly errors: number
+  }[]
+  readonly started_at: string
+}
+
 export type Top = {
   readonly by: 'denied' | 'allowed'
   readonly clients: readonly {
@@ -738,6 +786,61 @@ export type Top = {
   }[]
   /** Upper bound for the count of any client that is not listed. */
   readonly unlisted_at_most: number
+}
+
+export type Fleet = {
+  /** The answering instance first, then by start. Those that are gone are listed for ten minutes. */
+  readonly instances: readonly {
+    /** The host and a random text. Another one after each start. */
+    readonly id: string
+    /** True for the instance that answers. */
+    readonly self: boolean
+    readonly version: string
+    /** `starting`, `ready` or `draining`; `stopped`: it has ended in order; `gone`: it has missed three publications. */
+    readonly state: string
+    readonly started_at: string
+    /** Time since its figures were published. */
+    readonly seen_ms_ago: number
+    readonly allowed: number
+    readonly denied: number
+    readonly shadow_denied: number
+    readonly errors: number
+    /** Checks a second in the last minute of its figures. */
+    readonly per_second: number
+  }[]
+  /** Instances whose figures have a form of another version. */
+  readonly unreadable: number
+  /** Instances that are up. */
+  readonly up: number
+  /** Checks of the instances that are up, each since its start. */
+  readonly totals: {
+    readonly allowed: number
+    readonly denied: number
+    readonly shadow_denied: number
+    readonly errors: number
+  }
+  /** The first second of the series, in seconds since the epoch. */
+  readonly from: number
+  /** Length of the series in seconds. */
+  readonly seconds: number
+  /** One count for each second, oldest first. */
+  readonly allowed: readonly number[]
+  /** One count for each second, oldest first. */
+  readonly denied: readonly number[]
+  /** One count for each second, oldest first. */
+  readonly shadow_denied: readonly number[]
+  /** One count for each second, oldest first. */
+  readonly errors: readonly number[]
+  /** Sums over the last hour, of the 20 busiest policies of each instance that is up. Busiest first. */
+  readonly policies: readonly {
+    readonly name: string
+    readonly allowed: number
+    readonly denied: number
+    readonly shadow_denied: number
+    readonly errors: number
+  }[]
+  /** The reason why other instances are not known now; null if they are. */
+  readonly problem: string | null
 }
 
 export type CheckEvent = {
