@@ -128,6 +128,7 @@ const server: PackageDesign = {
       'stats',
       'fleet',
       'service.ts',
+      'simulate',
       'contract',
       'contract/limits.ts',
     ],

@@ -195,6 +195,15 @@ describe('logs', () => {
     expect(report).toMatchObject({ requests: 3, denied: 1, top_clients: [{ client_id: 'a', denied: 1 }] })
   })
 
+  test('have attributes, which policies match', async () => {
+    const lines = ['free', 'paid', 'free'].map((plan, i) =>
+      JSON.stringify({ time: 1791640536 + i, client: 'ada', path: '/', plan }),
+    )
+    const rules = file('p.yaml', 'policies:\n  - { name: free, where: { plan: free }, rules: 1/minute }\n')
+    const report = await reportOf(['--policies', rules, '--attribute', 'plan=plan', file('a.jsonl', lines.join('\n'))])
+    expect(report).toMatchObject({ requests: 3, denied: 1, policies: [{ name: 'free', requests: 2 }, { name: 'default' }] })
+  })
+
   test('with more clients than --max-clients are counted in all', async () => {
     const many = Array.from({ length: 40 }, (_, i) => line(`client-${i}`, 1).repeat(3)).join('')
     const report = await reportOf(['--policies', policies(), '--max-clients', '10', '--top', '5', file('access.log', many)])
@@ -280,6 +289,7 @@ describe('wrong use ends with 2 and a message', () => {
     [() => ['--policies', policies(), '--with', 'port', log()], 'It must be one or several of method, host'],
     [() => ['--policies', policies(), '--since', 'noon', log()], 'It must be a time such as'],
     [() => ['--policies', policies(), '--attribute', 'plan', log()], '--attribute takes name=field, got plan'],
+    [() => ['--policies', policies(), '--attribute', 'Plan=status', log()], 'a name of up to 64 characters'],
     [() => ['--policies', policies(), '--route', 'path', '--path', 'path', log()], 'give either --route or --path'],
     [() => ['--policies', policies(), '-', '-'], 'standard input can be read only once'],
     [() => ['--policies', policies(), file('a.txt', 'hello\n')], 'is not recognised: name it with --format'],

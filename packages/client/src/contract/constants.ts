@@ -9,6 +9,7 @@ export const LIMITS = {
   longestValue: 256,
   longestToken: 131_072,
   mostUnits: 9_007_199_254_740_991,
+  mostSimulated: 100,
   mostChecks: 1000,
   mostRules: 16,
   mostLayers: 16,
@@ -92,7 +93,7 @@ export type ServiceErrorCode =
   | 'ERR_HEADERS_TOO_LARGE'
   /** The body is not JSON. */
   | 'ERR_MEDIA_TYPE'
-  /** Too many streams or sessions are open already. */
+  /** Too many streams, sessions or simulations are open already. */
   | 'ERR_BUSY'
   /** The service is starting or stopping. */
   | 'ERR_NOT_READY'

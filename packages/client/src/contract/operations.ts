@@ -26,6 +26,8 @@ import type {
   Policy,
   PolicyPage,
   PolicySpec,
+  Simulation,
+  ShadowReport,
   Key,
   KeyList,
   NewKey,
@@ -66,6 +68,8 @@ export const ROUTES = {
   getPolicy: ['GET', '/v1/policies/{name}'],
   putPolicy: ['PUT', '/v1/policies/{name}'],
   deletePolicy: ['DELETE', '/v1/policies/{name}'],
+  simulatePolicies: ['POST', '/v1/simulate'],
+  getShadowReport: ['GET', '/v1/policies/{name}/shadow'],
   listKeys: ['GET', '/v1/keys'],
   createKey: ['POST', '/v1/keys'],
   rotateKey: ['POST', '/v1/keys/{id}/rotate'],
@@ -264,6 +268,29 @@ export interface Operations {
       readonly 'if-match'?: string | undefined
     }
     readonly data: Policy
+  }
+  /** See whom proposed policies would deny */
+  readonly simulatePolicies: {
+    readonly body: {
+      /** Proposed policies, each with its name. They replace those of the same names, or are added. */
+      readonly policies?: readonly PolicySpec[] | undefined
+      /** Names of policies to leave out. */
+      readonly without?: readonly string[] | undefined
+      /** Clients in each list; 20 by default. */
+      readonly top?: number | undefined
+    }
+    readonly data: Simulation
+  }
+  /** See what a policy in shadow mode would have denied */
+  readonly getShadowReport: {
+    readonly path: {
+      readonly name: string
+    }
+    readonly query: {
+      /** Clients at most; 20 by default. */
+      readonly limit?: number | undefined
+    }
+    readonly data: ShadowReport
   }
   /** List API keys */
   readonly listKeys: {

@@ -480,6 +480,119 @@ export type Created = {
   readonly status: 'ok'
 }
 
+export type SimulatedRule = {
+  readonly name: string
+  /** The rule in a few words. */
+  readonly words: string
+  readonly limit: number
+  readonly denied: number
+  readonly shadow_denied: number
+  /** Clients that it denied, or would have denied in shadow mode. */
+  readonly clients: number
+  /** null if it denied nothing. */
+  readonly first_denied: string | null
+  /** null if it denied nothing. */
+  readonly last_denied: string | null
+  /** Only for proposed policies; null for others. */
+  readonly smallest_limits: {
+    readonly clients: number
+    readonly p99: number
+    readonly p999: number
+    readonly all: number
+  } | null
+}
+
+export type SimulatedClient = {
+  readonly client_id: string
+  readonly requests: number
+  readonly denied: number
+  readonly shadow_denied: number
+  /** null if it was not denied. */
+  readonly first_denied: string | null
+  readonly denied_before: number
+  readonly newly_denied: number
+  readonly newly_allowed: number
+}
+
+export type Simulation = {
+  /** The checks of this instance that were replayed. */
+  readonly sample: {
+    /** Share of the clients whose checks were kept: 1, 0.5, 0.25 and so on. */
+    readonly share: number
+    /** Checks of these clients that were not kept. */
+    readonly missed: number
+    readonly since: string
+  }
+  readonly requests: number
+  /** Time of the first check. */
+  readonly first: string | null
+  /** Time of the last check. */
+  readonly last: string | null
+  readonly denied: number
+  readonly shadow_denied: number
+  /** Checks under policies that can only be reserved. */
+  readonly undecided: number
+  readonly clients: number
+  readonly clients_denied: number
+  /** The difference to the policies in force. */
+  readonly change: {
+    readonly denied_before: number
+    readonly newly_denied: number
+    readonly newly_allowed: number
+    readonly clients_newly_denied: number
+    readonly clients_newly_allowed: number
+  }
+  /** The policies with checks, those with the most denials first. */
+  readonly policies: readonly {
+    readonly name: string
+    readonly mode: string
+    /** Checks for which the policy spoke. */
+    readonly requests: number
+    readonly undecided: number
+    readonly rules: readonly SimulatedRule[]
+  }[]
+  /** The clients that are newly denied most. */
+  readonly top_clients: readonly SimulatedClient[]
+  readonly top_newly_allowed: readonly SimulatedClient[]
+  readonly series: {
+    /** Start of the first step. */
+    readonly start: string | null
+    readonly step_seconds: number
+    readonly requests: readonly number[]
+    readonly denied: readonly number[]
+    readonly shadow_denied: readonly number[]
+    readonly denied_before: readonly number[]
+    readonly newly_denied: readonly number[]
+    readonly newly_allowed: readonly number[]
+  }
+}
+
+export type ShadowReport = {
+  readonly policy: string
+  /** That of the policy. For `If-Match`, to enforce exactly what was reported. */
+  readonly etag: string
+  /** Time of the first check; null if there was none. */
+  readonly since: string | null
+  readonly checks: number
+  /** Checks that it would have denied. */
+  readonly denied: number
+  /** The rules that would have denied. */
+  readonly rules: readonly {
+    readonly name: string
+    readonly denied: number
+  }[]
+  /** The clients that it would have denied most. */
+  readonly clients: readonly {
+    readonly client_id: string
+    /** Never too low. */
+    readonly denied: number
+    /** The most by which `denied` may be too high. */
+    readonly error: number
+  }[]
+  /** Upper bound for the denials of any client that is not listed. */
+  readonly unlisted_at_most: number
+}
+
 export type Key = {
   readonly id: string
   readonly name: string

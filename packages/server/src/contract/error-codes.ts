@@ -40,7 +40,7 @@ export const SERVER_ERROR_CODES = {
   ERR_TOO_LARGE: { status: 413, meaning: 'The body is too large.' },
   ERR_HEADERS_TOO_LARGE: { status: 431, meaning: 'The headers are too large.' },
   ERR_MEDIA_TYPE: { status: 415, meaning: 'The body is not JSON.' },
-  ERR_BUSY: { status: 503, meaning: 'Too many streams or sessions are open already.' },
+  ERR_BUSY: { status: 503, meaning: 'Too many streams, sessions or simulations are open already.' },
   ERR_NOT_READY: { status: 503, meaning: 'The service is starting or stopping.' },
   ERR_STORE: { status: 503, meaning: 'The store did not answer, and there is no fallback.' },
   ERR_INTERNAL: { status: 500, meaning: 'An unexpected error occurred.' },

@@ -12,6 +12,8 @@ export const LIMITS = {
   longestToken: 131_072,
   /** Units of one call. */
   mostUnits: Number.MAX_SAFE_INTEGER,
+  /** Policies of one simulation. */
+  mostSimulated: 100,
   /** Checks of one batch. */
   mostChecks: 1000,
   /** Rules of one policy. Each rule makes every check slower. */

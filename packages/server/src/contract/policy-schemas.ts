@@ -3,7 +3,7 @@
 import Type from 'typebox'
 import { type PolicySpec, PolicySpecSchema, type RuleSpec } from '../policies/policy-schema.ts'
 import { LIMITS } from './limits.ts'
-import { Cursor, Next, named, strict } from './schemas.ts'
+import { Cursor, Next, named, strict, Time, Whole } from './schemas.ts'
 
 /** A policy's spec in a request. Its name comes from the path. */
 const { name: PolicyName, rules, ...properties } = PolicySpecSchema.properties
@@ -89,3 +89,30 @@ export const IfMatch = Type.String({
   description: 'Change the policy only if it still has this `etag`. `*`: only if it exists.',
 })
 export const IfNoneMatch = Type.String({ description: '`*`: add the policy only if none with this name exists.' })
+
+/** Denials that a policy in shadow mode would have made. */
+export const ShadowView = Type.Object(
+  {
+    policy: PolicyName,
+    etag: Type.String({ description: 'That of the policy. For `If-Match`, to enforce exactly what was reported.' }),
+    since: Type.Union([Time, Type.Null()], { description: 'Time of the first check; null if there was none.' }),
+    checks: Whole,
+    denied: Type.Integer({ minimum: 0, description: 'Checks that it would have denied.' }),
+    rules: Type.Array(Type.Object({ name: Type.String(), denied: Whole }), { description: 'The rules that would have denied.' }),
+    clients: Type.Array(
+      Type.Object({
+        client_id: Type.String(),
+        denied: Type.Integer({ minimum: 0, description: 'Never too low.' }),
+        error: Type.Integer({ minimum: 0, description: 'The most by which `denied` may be too high.' }),
+      }),
+      { description: 'The clients that it would have denied most.' },
+    ),
+    unlisted_at_most: Type.Integer({ minimum: 0, description: 'Upper bound for the denials of any client that is not listed.' }),
+  },
+  named('ShadowReport'),
+)
+
+export const ShadowQuery = Type.Object(
+  { limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'Clients at most; 20 by default.' })) },
+  strict,
+)

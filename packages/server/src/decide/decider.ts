@@ -194,6 +194,7 @@ export class Decider {
     const allowed = decision.allowed || isShadow
     this.#stats.checkSeconds.observe((performance.now() - startMs) / 1000)
     this.#stats.record(entry.policyStats, policy.name, reasonFor(policy, decision), check, decision)
+    if (isShadow) this.#stats.recordShadow(policy, check.clientId, isShadowDenied ? decision.rule : undefined)
     if (allowed || policy.shownReason === undefined) return { policy, decision, allowed, isShadowDenied, responder }
     return { policy, decision, allowed, isShadowDenied, responder, reason: policy.shownReason }
   }

@@ -40,9 +40,20 @@ export function recordCheck(
   const { policy, decision } = news
   stats.checkSeconds.observe((performance.now() - startMs) / 1000)
   stats.record(stats.statsOf(policy.name), policy.name, reasonFor(policy, decision), check, decision)
+  recordShadow(stats, check, news)
   for (const each of others) {
-    if (each.policy !== policy) stats.recordMember(stats.statsOf(each.policy.name), reasonFor(each.policy, each.decision))
+    if (each.policy === policy) continue
+    stats.recordMember(stats.statsOf(each.policy.name), reasonFor(each.policy, each.decision))
+    recordShadow(stats, check, each)
   }
+}
+
+/** Counts a check for the report of its policy, if the policy is in shadow mode. */
+function recordShadow(stats: Stats, { clientId }: CheckedRequest, { policy, decision }: PolicyDecision): void {
+  if (policy.mode !== 'shadow') return
+  // The label of a rule may have its policy before it.
+  const rule = isDenied({ policy, decision }) ? decision.rule.slice(decision.rule.indexOf('/') + 1) : undefined
+  stats.recordShadow(policy, clientId, rule)
 }
 
 /** Counts a check that a policy in shadow mode could not decide. */

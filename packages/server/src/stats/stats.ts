@@ -6,7 +6,9 @@ import { DoorStats } from './door-stats.ts'
 import { EventFeed } from './event-feed.ts'
 import { DURATION_BOUNDS, Histogram, UTILIZATION_BOUNDS } from './histogram.ts'
 import { OUTCOMES, PolicyStats, REASON, REASON_NAMES, type Reason } from './policy-stats.ts'
+import { RecentChecks } from './recent-checks.ts'
 import { RING_SECONDS } from './second-ring.ts'
+import { ShadowReports } from './shadow-counts.ts'
 import { TopClients } from './top-clients.ts'
 import { isUncounted } from './uncounted.ts'
 
@@ -35,6 +37,8 @@ export class Stats {
   readonly events = new EventFeed()
   /** Statistics of doors besides HTTP, by name. */
   readonly doors = new Map<string, DoorStats>()
+  readonly recent = new RecentChecks()
+  readonly shadows = new ShadowReports()
   readonly allowedClients = new TopClients()
   readonly deniedClients = new TopClients()
   readonly checkSeconds = new Histogram(DURATION_BOUNDS)
@@ -94,6 +98,7 @@ export class Stats {
     const { clientId, route, countedRoute, cost, atMs: nowMs = this.#now() } = check
     const second = Math.floor(nowMs / 1000)
     this.#count(policyStats, second, reason)
+    this.recent.add(check, nowMs)
     if (decision.source === 'fallback') this.fallbacks += 1
     const isDenied = OUTCOMES[reason] === 'deny'
     if (isDenied) {
@@ -112,6 +117,11 @@ export class Stats {
       const answered = { outcome: OUTCOMES[reason], reason: REASON_NAMES[reason] }
       this.events.publish({ ...checked, ...answered, ...decisionFields(decision) }, isNews)
     }
+  }
+
+  /** Counts a check for the report of a policy in shadow mode. `rule` is the one that would have denied; undefined if none would. */
+  recordShadow(policy: object, clientId: string, rule: string | undefined): void {
+    this.shadows.add(policy, clientId, rule, this.#now())
   }
 
   /** Counts a check under one more policy of its decision. Totals have it already. */

@@ -4,6 +4,9 @@ import { writeFile } from 'node:fs/promises'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { PATH_FOLDS, type PathFold } from 'sluice/http'
 import type { PolicySpec } from 'sluice-client/node'
+import { LIMITS } from '../../contract/limits.ts'
+import { checkInput } from '../../input/check-input.ts'
+import { AttributeName } from '../../policies/policy-schema.ts'
 import type { FieldMapping, RoutePrefix } from '../../simulate/forms/entry-reader.ts'
 import { FORM_NAMES, FORMS, formCalled } from '../../simulate/forms/forms.ts'
 import { FieldError } from '../../simulate/forms/log-form.ts'
@@ -210,9 +213,12 @@ function mappingFrom({
     attribute.map((written) => {
       const equals = written.indexOf('=')
       if (equals < 1 || equals === written.length - 1) throw new UsageError(`--attribute takes name=field, got ${written}`)
-      return [written.slice(0, equals), written.slice(equals + 1)]
+      const name = written.slice(0, equals)
+      checkInput(AttributeName, name, '--attribute')
+      return [name, written.slice(equals + 1)]
     }),
   )
+  if (attribute.length > LIMITS.mostAttributes) throw new UsageError(`a request has at most ${LIMITS.mostAttributes} attributes`)
   if (route !== undefined && path !== undefined) throw new UsageError('give either --route or --path')
   if (route !== undefined && options.with !== undefined) throw new UsageError('--with is for a path: leave it out with --route')
   return {

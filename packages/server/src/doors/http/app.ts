@@ -36,6 +36,8 @@ import { healthRoutes, metricsRoute } from './routes/operation-routes.ts'
 import { policyRoutes } from './routes/policy-routes.ts'
 import { recordsRoutes } from './routes/records-routes.ts'
 import { sessionRoutes } from './routes/session-routes.ts'
+import { shadowRoute } from './routes/shadow-route.ts'
+import { simulateRoute } from './routes/simulate-route.ts'
 import { statsRoutes } from './routes/stats-routes.ts'
 import { statusRoute } from './routes/status-route.ts'
 
@@ -143,6 +145,8 @@ const ADMINISTRATION = [
   counterRoutes,
   knownHoldRoutes,
   policyRoutes,
+  simulateRoute,
+  shadowRoute,
   keyRoutes,
   auditRoute,
   recordsRoutes,

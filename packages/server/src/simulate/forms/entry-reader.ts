@@ -113,8 +113,10 @@ export class EntryReader {
     entry.timeMs = timeMs
     entry.clientId = clientId
     entry.route = route
-    if (this.#attributes.length > 0) entry.attributes = this.#readAttributes()
-    return undefined
+    if (this.#attributes.length === 0) return undefined
+    entry.attributes = this.#readAttributes()
+    const tooLong = Object.values(entry.attributes).some((value) => value.length > LIMITS.longestValue)
+    return tooLong ? `it has an attribute longer than ${LIMITS.longestValue} characters` : undefined
   }
 
   #readAttributes(): Attributes {

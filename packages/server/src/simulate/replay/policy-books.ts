@@ -41,11 +41,12 @@ export interface RaisedBook {
   readonly rules: ReadonlyMap<string, ReadonlySet<string>>
 }
 
-export function raisedBook(policies: readonly Policy[], clock: Clock): RaisedBook {
+/** Raises the limits of all policies, or of those with the names of `wanted`. */
+export function raisedBook(policies: readonly Policy[], wanted: true | ReadonlySet<string>, clock: Clock): RaisedBook {
   const book = new PolicyBook(() => clock.now())
   const rules = new Map<string, ReadonlySet<string>>()
   const all = policies.map((policy) => {
-    const higher = raisedPolicy(policy)
+    const higher = wanted === true || wanted.has(policy.name) ? raisedPolicy(policy) : undefined
     if (higher === undefined) return policy
     // If clients share a counter, a denial of one changes the usage that another one sees.
     const ofClients = higher.rules.filter((rule) => isOfClient(higher, rule))

@@ -46,9 +46,9 @@ export class PolicyReplay {
   }
 
   /** Decides a request at the time of the clock. Returns undefined if its policy can only be reserved. */
-  decide(entry: CheckRequest): CheckResult | undefined {
+  decide(entry: CheckRequest, isPath = this.#asPaths): CheckResult | undefined {
     try {
-      const result = this.#asPaths ? this.#decider.checkPath(entry, 0) : this.#decider.check(entry, 0)
+      const result = isPath ? this.#decider.checkPath(entry, 0) : this.#decider.check(entry, 0)
       // A memory store answers at once.
       return result as CheckResult
     } catch (error) {
@@ -99,6 +99,8 @@ class SpokenStats extends Stats implements Spoken {
   }
 
   override recordMember(): void {}
+
+  override recordShadow(): void {}
 }
 
 /** Returns the name of a rule. A decision over several policies may put the policy before it, as in `policy/rule`. */

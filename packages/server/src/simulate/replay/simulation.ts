@@ -24,8 +24,8 @@ export interface SimulationOptions {
   readonly maxClients?: number
   /** Maximum number of counters of each set of policies. */
   readonly maxKeys?: number
-  /** True to find the smallest limits. Costs a third replay of each request. */
-  readonly findsLimits?: boolean
+  /** True to find the smallest limits, or the names of the policies to find them for. Costs a third replay of each request. */
+  readonly findsLimits?: boolean | ReadonlySet<string>
   /** True to decide as `/v1/authorize` does. */
   readonly asPaths?: boolean
   /** Called with every decision under the proposed policies; undefined if it was not decided. */
@@ -62,7 +62,7 @@ export class Simulation {
     const { clock } = options
     const replay = (policies: PolicyBook): PolicyReplay => new PolicyReplay({ policies, clock, maxKeys, asPaths })
     const policies = policiesOf(proposed)
-    const raised = findsLimits ? raisedBook(policies, clock) : undefined
+    const raised = findsLimits === false ? undefined : raisedBook(policies, findsLimits, clock)
     this.clock = clock
     this.clients = new ClientTable(maxClients)
     this.proposed = new Map(policies.map((policy) => [policy.name, policy]))
@@ -86,8 +86,8 @@ export class Simulation {
     return [this.#proposed, this.#current, this.#unlimited].reduce((sum, replay) => sum + (replay?.evictions ?? 0), 0)
   }
 
-  /** Decides one request, and counts it. */
-  replay(entry: LogEntry): void {
+  /** Decides one request, and counts it. `isPath` is the option `asPaths` for this request. */
+  replay(entry: LogEntry, isPath?: boolean): void {
     const { clients, series } = this
     const nowMs = this.clock.follow(entry.timeMs)
     const index = clients.place(entry.clientId)
@@ -97,12 +97,12 @@ export class Simulation {
     this.#requests += 1
     if (this.#requests % SWEEP_EVERY === 0) this.#sweep()
     this.#count(index, place, COLUMN.requests)
-    const result = this.#proposed.decide(entry)
+    const result = this.#proposed.decide(entry, isPath)
     this.#onDecision?.(entry, result)
     if (result === undefined) this.#policyCounts(this.#mostSpecific(entry)).undecided += 1
     else this.#countResult(result, index, place, entry.clientId)
-    if (this.#current !== undefined) this.#compare(result, this.#current.decide(entry), index, place)
-    if (this.#unlimited !== undefined) this.#notePeaks(entry, this.#unlimited.decide(entry), index)
+    if (this.#current !== undefined) this.#compare(result, this.#current.decide(entry, isPath), index, place)
+    if (this.#unlimited !== undefined) this.#notePeaks(entry, this.#unlimited.decide(entry, isPath), index)
   }
 
   close(): void {

@@ -1,0 +1,51 @@
+// A simulation of proposed policies on the checks of the last hour.
+// Invariant: one simulation runs at a time, and other requests are answered meanwhile.
+
+import { envelope } from '../../../contract/schemas.ts'
+import { SimulationBody, SimulationView } from '../../../contract/simulation-schemas.ts'
+import { ServerError } from '../../../errors.ts'
+import { simulateRecent } from '../../../simulate/replay/recent-traffic.ts'
+import { reportOf } from '../../../simulate/report/report.ts'
+import { success } from '../plumbing/envelope.ts'
+import { type App, described, type RouteContext } from '../plumbing/route-options.ts'
+
+const DEFAULT_TOP = 20
+
+export function simulateRoute(app: App, { service, authentication }: RouteContext): void {
+  const { stats, policies } = service
+  let isRunning = false
+
+  app.post(
+    '/v1/simulate',
+    {
+      onRequest: authentication.requires('admin'),
+      schema: {
+        ...described({
+          tag: 'policies',
+          id: 'simulatePolicies',
+          summary: 'See whom proposed policies would deny',
+          description:
+            'Replays the checks that this instance decided in the last hour, or those of a sample of the clients, under proposed policies and beside the ones in force. ' +
+            'Nothing is changed. Counters start empty.',
+          scope: 'admin',
+          answers: { 200: envelope(SimulationView, 'The report.') },
+          failures: [400, 409, 413, 415],
+        }),
+        body: SimulationBody,
+      },
+    },
+    async ({ body: { policies: changes = [], without = [], top = DEFAULT_TOP } }) => {
+      if (isRunning) throw new ServerError('ERR_BUSY', 'another simulation is running: try again when it has ended')
+      isRunning = true
+      try {
+        const sample = stats.recent.read(stats.now())
+        const simulation = await simulateRecent({ sample, current: policies.book, changes, without })
+        const { other_clients: _others, evictions: _evictions, late: _late, log: _log, ...report } = reportOf(simulation, top)
+        const { share, missed, sinceMs } = sample
+        return success({ sample: { share, missed, since: new Date(sinceMs).toISOString() }, ...report })
+      } finally {
+        isRunning = false
+      }
+    },
+  )
+}

@@ -1,0 +1,128 @@
+// POST /v1/simulate: the checks of the last hour under proposed policies.
+
+import { beforeEach, describe, expect, test } from 'vitest'
+import { LIMITS } from '../src/contract/limits.ts'
+import { advance, startService, type TestService } from './running-service.ts'
+
+let service: TestService
+beforeEach(async () => {
+  service = await startService()
+})
+
+const check = (client_id: string, route = '/orders', more = {}) =>
+  service.call('POST', '/v1/check', { client_id, route, ...more })
+
+async function simulated(body: object) {
+  const { status, body: answer } = await service.call('POST', '/v1/simulate', body)
+  expect(status, JSON.stringify(answer)).toBe(200)
+  return answer.data
+}
+
+describe('a simulation of recent traffic', () => {
+  test('has the clients who would feel a proposed policy, and changes nothing', async () => {
+    for (let i = 0; i < 4; i++) {
+      await check('ada')
+      advance(1000)
+    }
+    await check('bob')
+    await check('eve', '/other')
+    const proposed = { name: 'orders', route: '/orders', rules: '2/minute' }
+    const report = await simulated({ policies: [proposed] })
+    expect(report).toMatchObject({
+      ...{ requests: 6, denied: 2, clients: 3, clients_denied: 1 },
+      sample: { share: 1, missed: 0 },
+      change: { denied_before: 0, newly_denied: 2, newly_allowed: 0, clients_newly_denied: 1 },
+      top_clients: [{ client_id: 'ada', requests: 4, newly_denied: 2 }],
+    })
+    const [orders] = report.policies
+    expect(orders).toMatchObject({
+      ...{ name: 'orders', requests: 5 },
+      rules: [{ words: '2/minute', denied: 2, clients: 1, smallest_limits: { clients: 2, p99: 4, p999: 4, all: 4 } }],
+    })
+    expect(report.policies.at(-1)).toMatchObject({ name: 'default', rules: [{ smallest_limits: null }] })
+    expect((await service.call('GET', '/v1/policies/orders')).status).toBe(404)
+    expect((await service.call('GET', '/v1/usage?client_id=ada&route=/orders')).body.data.rules[0].used).toBe(4)
+    // The replay itself is no traffic.
+    expect((await simulated({})).requests).toBe(6)
+  })
+
+  test('compares with the policies in force, and can leave some of them out', async () => {
+    await service.call('PUT', '/v1/policies/orders', { route: '/orders', rules: '1/minute' })
+    const taken = await service.call('POST', '/v1/simulate', { policies: [{ name: 'b', route: '/orders', rules: '1/minute' }] })
+    expect(taken).toMatchObject({ status: 409, body: { meta: { error: 'ERR_POLICY_TAKEN' } } })
+    for (let i = 0; i < 3; i++) await check('ada')
+    expect((await simulated({})).change).toMatchObject({ denied_before: 2, newly_denied: 0, newly_allowed: 0 })
+    expect((await simulated({ without: ['orders'] })).change).toMatchObject({ denied_before: 2, newly_allowed: 2 })
+    const cost = { name: 'orders', route: '/orders', rules: '2/minute' }
+    expect((await simulated({ policies: [cost] })).change).toMatchObject({ denied_before: 2, newly_allowed: 1, newly_denied: 0 })
+  })
+
+  test('replays attributes, costs and forwarded paths as they were decided', async () => {
+    await check('ada', '/a', { attributes: { plan: 'free' } })
+    await check('ada', '/a', { attributes: { plan: 'paid' } })
+    await check('ada', '/a', { cost: 5 })
+    for (const path of ['/1', '/2', '/3']) {
+      const headers = { 'x-forwarded-for': '192.0.2.1', 'x-forwarded-uri': path }
+      await service.call('GET', '/v1/authorize', undefined, headers)
+    }
+    const free = await simulated({ policies: [{ name: 'free', where: { plan: 'free' }, mode: 'deny' }] })
+    expect(free.change).toMatchObject({ newly_denied: 1 })
+    const dear = await simulated({ policies: [{ name: 'a', route: '/a', rules: '4/minute' }] })
+    expect(dear.change).toMatchObject({ newly_denied: 1 })
+    expect((await simulated({})).requests).toBe(6)
+  })
+
+  test('forgets what is older than an hour', async () => {
+    await check('ada')
+    advance(61 * 60_000)
+    await check('bob')
+    expect(await simulated({})).toMatchObject({ requests: 1, clients: 1 })
+  })
+})
+
+describe('it is refused', () => {
+  test.each([
+    [{ policies: [{ name: 'x', route: '/x', rules: '5/never' }] }, 'ERR_INPUT', 400],
+    [{ policies: [{ route: '/x', rules: '5/minute' }] }, 'ERR_INPUT', 400],
+    [
+      {
+        policies: [
+          { name: 'a', route: '/x', rules: '5/minute' },
+          { name: 'b', route: '/x', rules: '5/minute' },
+        ],
+      },
+      'ERR_INPUT',
+      400,
+    ],
+    [
+      {
+        policies: Array.from({ length: LIMITS.mostSimulated + 1 }, (_, i) => ({
+          name: `p${i}`,
+          route: `/${i}`,
+          rules: '5/minute',
+        })),
+      },
+      'ERR_INPUT',
+      400,
+    ],
+    [{ minutes: 5 }, 'ERR_INPUT', 400],
+  ])('%#', async (body, code, status) => {
+    const answer = await service.call('POST', '/v1/simulate', body)
+    expect(answer).toMatchObject({ status, body: { meta: { error: code } } })
+    // A refusal leaves nothing running.
+    expect(await simulated({})).toMatchObject({ requests: 0 })
+  })
+
+  test('without the scope admin, and while another one runs', async () => {
+    const { body } = await service.call('POST', '/v1/keys', { name: 'reader', scopes: ['read'] })
+    const refused = await service.call('POST', '/v1/simulate', {}, { 'api-key': body.data.secret })
+    expect(refused.status).toBe(403)
+    const checks = Array.from({ length: 1000 }, (_, i) => ({ client_id: `c${i}`, route: '/' }))
+    for (let i = 0; i < 5; i++) await service.call('POST', '/v1/check/batch', { checks })
+    const answers = await Promise.all(Array.from({ length: 4 }, () => service.call('POST', '/v1/simulate', {})))
+    const statuses = answers.map(({ status }) => status).sort()
+    expect(statuses[0]).toBe(200)
+    expect(statuses.slice(1).every((status) => status === 200 || status === 503)).toBe(true)
+    expect(statuses).toContain(503)
+  })
+})
