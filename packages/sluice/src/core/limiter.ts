@@ -159,8 +159,10 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
     })
     this.#reserving = options.holds?.open<T>({
       limiter: this as unknown as Limiter<T>,
+      store,
       subjects: this.#subjects,
       waiting: this.#waiting,
+      isClosed: () => this.#isClosed,
       ask: (call, read) => this.#ask(call, read),
       decide: (call, figures, failure) => this.#read(call, figures, failure),
     })

@@ -81,10 +81,12 @@ export interface Reserving<T extends Timing = Timing> {
 }
 
 export interface ReservingContext<T extends Timing = Timing> {
+  readonly store: Store<T>
   readonly limiter: Pick<Limiter<T>, 'rules' | 'clock'>
   readonly subjects: Subjects
   /** The waiting lines, if the limiter has them. They are told about a call that may free units. */
   readonly waiting: Waiting | undefined
+  isClosed(): boolean
   ask<V>(call: Call, read: (figures: Figures, failure?: DecisionFailure) => V): Result<T, V>
   /** Makes the decision from the first figures of an answer. */
   decide(call: Call, figures: Figures, failure: DecisionFailure | undefined): Decision

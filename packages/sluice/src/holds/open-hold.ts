@@ -39,7 +39,16 @@ export function after<V, W>(value: V | Promise<V>, then: (value: V) => W): W | P
   return value instanceof Promise ? value.then(then) : then(value)
 }
 
-export class OpenHold<T extends Timing> implements Hold<T> {
+/** A hold that `run` can end. */
+export interface EndingHold<T extends Timing> extends Hold<T> {
+  /**
+   * Settles in full or cancels, unless the caller has tried to end the hold. If it has expired, or the store does not answer, the work that was
+   * done must not fail: at worst the hold expires. Listeners for failures hear of it.
+   */
+  endQuietly(operation: 'settle' | 'cancel'): Promise<void>
+}
+
+export class OpenHold<T extends Timing> implements EndingHold<T> {
   readonly #context: ReservingContext<T>
   readonly #facts: HeldFacts
   #expiresAt: number
@@ -101,10 +110,6 @@ export class OpenHold<T extends Timing> implements Hold<T> {
     await this.endQuietly('cancel')
   }
 
-  /**
-   * Settles in full or cancels, unless the caller has tried to end the hold. If it has expired, or the store does not answer, the work that was
-   * done must not fail: at worst the hold expires. Listeners for failures hear of it.
-   */
   async endQuietly(operation: 'settle' | 'cancel'): Promise<void> {
     // Units that a settle has failed to charge must not be cancelled.
     if (!this.allowed || this.#wasTried) return

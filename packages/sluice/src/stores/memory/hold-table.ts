@@ -9,6 +9,9 @@ const SMALLEST = 64
 /** The end of a chain. */
 const NONE = -1
 
+/** The id of an entry that is free. */
+const NO_ID = -1
+
 export class HoldTable {
   readonly #most: number
   /** The first entry of each bucket. */
@@ -80,18 +83,57 @@ export class HoldTable {
     return this.#expiresAt[entry]
   }
 
+  /** True if the entry is that of the open hold with this id. */
+  isAt(entry: number, id: number): boolean {
+    return this.#ids[entry] === id
+  }
+
+  /** True if the entry is alone in its chain. */
+  isOnly(entry: number): boolean {
+    return this.#heads[this.#bucket(this.#lo[entry])] === entry && this.#next[entry] === NONE
+  }
+
+  /** Returns the units that a row holds; −1 if it has `most` holds or more, or if one of them has expired. */
+  openUnits(lo: number, hi: number, nowMs: number, most: number): number {
+    let units = 0
+    let left = most
+    for (let entry = this.first(lo, hi); entry >= 0; entry = this.next(entry)) {
+      left -= 1
+      if (left === 0 || this.#expiresAt[entry] <= nowMs) return -1
+      units += Math.abs(this.#units[entry])
+    }
+    return units
+  }
+
+  /** True if a hold of a row has expired. */
+  hasExpired(lo: number, hi: number, nowMs: number): boolean {
+    return this.openUnits(lo, hi, nowMs, Number.POSITIVE_INFINITY) < 0
+  }
+
+  /** Returns the time when the last hold of a row expires; 0 if it has none. */
+  lastEnd(lo: number, hi: number): number {
+    let end = 0
+    for (let entry = this.first(lo, hi); entry >= 0; entry = this.next(entry)) end = Math.max(end, this.#expiresAt[entry])
+    return end
+  }
+
   /** Adds a hold of a row. It may count until `lastsUntil`. */
   add(lo: number, hi: number, { id, units, expiresAt, isCharged }: NewHold, lastsUntil: number): void {
+    this.extend(this.open(lo, hi, id, isCharged ? units : -units), expiresAt, lastsUntil)
+  }
+
+  /** Opens a hold of a row, and returns its entry. It has no end before `extend`. The units are negative if they are released at the end. */
+  open(lo: number, hi: number, id: number, units: number): number {
     const entry = this.#take()
     this.#lo[entry] = lo
     this.#hi[entry] = hi
     this.#ids[entry] = id
-    this.#units[entry] = isCharged ? units : -units
-    this.extend(entry, expiresAt, lastsUntil)
+    this.#units[entry] = units
     const bucket = this.#bucket(lo)
     this.#next[entry] = this.#heads[bucket]
     this.#heads[bucket] = entry
     this.#count += 1
+    return entry
   }
 
   extend(entry: number, expiresAt: number, lastsUntil: number): void {
@@ -108,6 +150,7 @@ export class HoldTable {
       while (this.#next[before] !== entry) before = this.#next[before]
       this.#next[before] = next
     }
+    this.#ids[entry] = NO_ID
     this.#next[entry] = this.#free
     this.#free = entry
     this.#count -= 1

@@ -1,0 +1,154 @@
+// The short way of the most common hold: all units of a call on one rule without a log. It makes no call and no figures.
+// Invariant: it decides as `heldStep` does, or leaves the call to it and changes nothing.
+
+import { type Decision, SingleDecision } from '../../core/decision.ts'
+import { lastsUntil } from '../../core/holds.ts'
+import type { Rule } from '../../core/rule.ts'
+import type { Store } from '../../core/store.ts'
+import { flaggedEnd } from './held-rows.ts'
+import type { HoldTable } from './hold-table.ts'
+import { MemoryState } from './memory-store.ts'
+import { notEmpty } from './memory-tally.ts'
+import { pressurePerUnit } from './rows.ts'
+import type { Table } from './table.ts'
+
+/** The terms of a hold on one rule. */
+export interface PlainTerms {
+  readonly id: number
+  readonly units: number
+  readonly ttlMs: number
+  readonly isCharged: boolean
+  /** The most holds of one key. */
+  readonly most: number
+}
+
+/** A hold of a row, as it was when it was opened. */
+export interface RowHold {
+  readonly decision: Decision
+  readonly units: number
+  readonly expiresAt: number
+  /** The fingerprint of the row. */
+  readonly lo: number
+  readonly hi: number
+  /** The entry in the table of holds. It has this id as long as the hold is open. */
+  readonly entry: number
+  readonly id: number
+}
+
+/** Returns the short way for holds of these rules; undefined if they or the store have none. */
+export function plainHolds(store: Store, rules: readonly Rule[]): PlainHolds | undefined {
+  const isPlain = rules.length === 1 && rules[0].log === undefined
+  return isPlain && store instanceof MemoryState && store.holds !== undefined
+    ? new PlainHolds(store, rules[0], store.holds.table)
+    : undefined
+}
+
+export class PlainHolds {
+  readonly #state: MemoryState
+  readonly #holds: HoldTable
+  readonly #rule: Rule
+  readonly #isHeld: boolean
+  readonly #table: Table
+  readonly #ruleLo: number
+  readonly #ruleHi: number
+  readonly #pressurePerUnit: number
+  /** A copy of a state, for calculations. */
+  readonly #copy: Float64Array
+
+  constructor(state: MemoryState, rule: Rule, holds: HoldTable) {
+    this.#state = state
+    this.#holds = holds
+    this.#rule = rule
+    this.#isHeld = rule.isHeld === true
+    this.#table = state.tableFor(rule)
+    const { lo, hi } = state.fingerprint(rule)
+    this.#ruleLo = lo
+    this.#ruleHi = hi
+    this.#pressurePerUnit = pressurePerUnit(rule.limit)
+    this.#copy = new Float64Array(rule.width)
+  }
+
+  /** Reserves units of a key. Returns undefined if the call is not allowed, or has to do more than this. */
+  reserve(key: string, { id, units, ttlMs, isCharged, most }: PlainTerms): RowHold | undefined {
+    const rule = this.#rule
+    const holds = this.#holds
+    const { limit } = rule
+    const { clock, keyHash } = this.#state
+    if (units > limit || holds.isFull || !keyHash.isSeeded) return undefined
+    const nowMs = clock.now()
+    const hi = keyHash.hash(key) ^ this.#ruleHi
+    const lo = notEmpty(keyHash.lo ^ this.#ruleLo, hi)
+    let rows = this.#table.rowsFor(hi)
+    let row = rows.find(lo, hi)
+    if (row < 0) {
+      row = this.#claim(lo, hi, nowMs)
+      rows = this.#table.rowsFor(hi)
+    }
+    const { cells } = rows
+    const at = rows.at(row)
+    const isFlagged = cells[at] < 0
+    let held = 0
+    if (isFlagged) {
+      held = holds.openUnits(lo, hi, nowMs, most)
+      if (held < 0) return undefined
+      cells[at] = flaggedEnd(cells[at])
+    }
+    rule.settle(cells, at, nowMs)
+    const isHeld = this.#isHeld
+    const copy = this.#copy
+    for (let cell = 0; cell < copy.length; cell++) copy[cell] = cells[at + cell]
+    if (held > 0) rule.spend(copy, 0, nowMs, held)
+    const allowed = isHeld ? held + units <= limit : rule.waitMs(copy, 0, nowMs, units) === 0
+    if (!allowed) {
+      if (isFlagged) cells[at] = flaggedEnd(cells[at])
+      return undefined
+    }
+    rule.spend(copy, 0, nowMs, units)
+    cells[at] = flaggedEnd(cells[at])
+    rows.setPressure(row, limit, this.#pressurePerUnit)
+    const expiresAt = nowMs + ttlMs
+    const endsAt = isHeld ? Math.max(expiresAt, isFlagged ? holds.lastEnd(lo, hi) : 0) : copy[0]
+    const isChargedAtEnd = isCharged && !isHeld
+    const entry = holds.open(lo, hi, id, isChargedAtEnd ? units : -units)
+    holds.extend(entry, expiresAt, lastsUntil(expiresAt, isChargedAtEnd, rule.windowMs))
+    const used = isHeld ? held + units : rule.used(copy, 0, nowMs)
+    const remaining = used > limit ? 0 : limit - used
+    const decision = new SingleDecision(true, limit, remaining, 0, endsAt === 0 ? 0 : endsAt - nowMs, rule.name)
+    return { decision, units, expiresAt, lo, hi, entry, id }
+  }
+
+  /**
+   * Ends a hold, and spends `used` units; −1 stands for all that it holds. Returns false if the hold is not where it was, or if the
+   * call has to do more than this.
+   */
+  end({ lo, hi, entry, id }: RowHold, used: number): boolean {
+    const rule = this.#rule
+    const holds = this.#holds
+    const nowMs = this.#state.clock.now()
+    if (!holds.isAt(entry, id)) return false
+    const isOnly = holds.isOnly(entry)
+    // A hold that has expired is charged first, this one or another.
+    if (holds.expiresAt(entry) <= nowMs || (!isOnly && holds.hasExpired(lo, hi, nowMs))) return false
+    const rows = this.#table.rowsFor(hi)
+    const row = rows.find(lo, hi)
+    const { cells } = rows
+    const at = rows.at(row)
+    cells[at] = flaggedEnd(cells[at])
+    rule.settle(cells, at, nowMs)
+    const units = used < 0 ? Math.abs(holds.units(entry)) : used
+    if (units > 0) rule.spend(cells, at, nowMs, units)
+    holds.drop(entry)
+    if (isOnly || holds.first(lo, hi) < 0) rows.setPressure(row, rule.used(cells, at, nowMs), this.#pressurePerUnit)
+    else cells[at] = flaggedEnd(cells[at])
+    return true
+  }
+
+  /** Claims a row for a key without one. */
+  #claim(lo: number, hi: number, nowMs: number): number {
+    const state = this.#state
+    state.keepSwept(nowMs)
+    state.makeSpace(this.#table, 1, nowMs)
+    this.#table.prepare(1, nowMs)
+    return state.claim(this.#table, lo, hi)
+  }
+}
