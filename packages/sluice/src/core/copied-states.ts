@@ -37,8 +37,8 @@ export class CopiedStates implements HeldStates {
     return copyOf(this.#copies[i])
   }
 
-  makeRoom(i: number): void {
-    this.#copies[i] = { ...this.#copies[i], ...copyOf(this.#copies[i]) }
+  makeRoom(i: number, _nowMs: number, spends: number): void {
+    this.#copies[i] = { ...this.#copies[i], ...withRoom(this.#copies[i], spends) }
   }
 
   prepared(i: number): State {
@@ -55,11 +55,22 @@ export class CopiedStates implements HeldStates {
   drop(): void {}
 }
 
-/** Copies a state. The copy of a log has space for one more entry. */
-export function copyOf({ rule, cells, at }: State): State {
+/** Copies a state. The copy of a log has space for `spends` more entries. */
+export function copyOf({ rule, cells, at }: State, spends = 1): State {
   const { width, log } = rule
   if (log === undefined) return { rule, cells: cells.slice(at, at + width), at: 0 }
-  const copy = new Float64Array(log.widthToSpend(cells, at))
+  const copy = new Float64Array(log.widthToSpend(cells, at, spends))
   log.move(cells, at, copy, 0, copy.length)
   return { rule, cells: copy, at: 0 }
+}
+
+/**
+ * Returns a state of a copied log with space for `spends` more entries. Before the last of several spends it is copied once more, so that it
+ * takes no more cells than it needs.
+ */
+export function withRoom(state: State, spends: number): State {
+  const { cells, at } = state
+  const { log } = state.rule
+  const isWide = log !== undefined && spends > 1 && cells.length >= log.widthToSpend(cells, at, spends)
+  return log === undefined || isWide ? state : copyOf(state, spends)
 }

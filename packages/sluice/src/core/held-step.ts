@@ -14,8 +14,11 @@ export interface HeldStates extends States {
   holds(i: number): Holds
   /** Returns a copy of a loaded state, for calculations. The next call may overwrite it. */
   scratch(i: number): State
-  /** Makes space in a log for one more entry. The state must be loaded again after it. */
-  makeRoom(i: number, nowMs: number): void
+  /**
+   * Makes space in a log for one more entry. The state must be loaded again after it. `spends` is the number of entries that are about
+   * to be added, this one included. A store that copies the log makes space for all of them at once.
+   */
+  makeRoom(i: number, nowMs: number, spends: number): void
   /** Called instead of `save` if a loaded state was only read. */
   leave(i: number): void
 }
@@ -75,19 +78,25 @@ function read({ operation, charges }: Call, states: CopiedStates, nowMs: number)
  * are charged in the order of their ends.
  */
 function expire(states: HeldStates, i: number, nowMs: number): void {
-  const holds = states.holds(i)
-  for (let hold = holds.firstExpired(nowMs); hold >= 0; hold = holds.firstExpired(nowMs)) {
-    const expiresAt = holds.expiresAt(hold)
-    const counts = expiresAt >= (states.load(i).rule.countsFrom ?? 0)
-    if (counts && holds.isCharged(hold)) spend(states, i, expiresAt, holds.unitsOf(hold))
-    holds.drop(hold)
+  const expired = states.holds(i).takeExpired(nowMs)
+  if (expired.length > 0) {
+    const { countsFrom = 0 } = states.load(i).rule
+    const charged = expired.filter(({ isCharged, expiresAt }) => isCharged && expiresAt >= countsFrom)
+    for (const [spent, { expiresAt, units }] of charged.entries()) spend(states, i, expiresAt, units, charged.length - spent)
   }
   const { rule, cells, at } = states.load(i)
   rule.settle(cells, at, nowMs)
 }
 
-function spend(states: HeldStates, i: number, nowMs: number, units: number): void {
-  states.makeRoom(i, nowMs)
+/** Ends the holds of a state that have expired, and keeps it. */
+export function endExpired(states: HeldStates, i: number, nowMs: number): void {
+  expire(states, i, nowMs)
+  states.save(i, usedOf(states, i, nowMs))
+}
+
+/** Spends units. `spends` is the number of spends that are about to come, this one included. */
+function spend(states: HeldStates, i: number, nowMs: number, units: number, spends = 1): void {
+  states.makeRoom(i, nowMs, spends)
   const { rule, cells, at } = states.load(i)
   rule.settle(cells, at, nowMs)
   rule.spend(cells, at, nowMs, units)
@@ -175,7 +184,7 @@ function put(operation: 'inc' | 'set', amount: number, states: HeldStates, nowMs
   states.prepare(true, nowMs)
   if (operation === 'inc') spend(states, 0, nowMs, amount)
   else {
-    states.makeRoom(0, nowMs)
+    states.makeRoom(0, nowMs, 1)
     const { rule, cells, at } = states.load(0)
     // Held units count as used. They stay held.
     rule.put(cells, at, nowMs, Math.max(0, amount - states.holds(0).units))

@@ -24,8 +24,16 @@ export interface Holds {
   extend(hold: number, expiresAt: number): void
   /** Drops a hold. The numbers of others may change. */
   drop(hold: number): void
-  /** Returns the number of the hold that has expired first; −1 if none has expired. */
-  firstExpired(nowMs: number): number
+  /** Drops the holds that have expired, and returns them in the order of their ends. */
+  takeExpired(nowMs: number): readonly NewHold[]
+}
+
+/** The result of `takeExpired` if no hold has expired. */
+export const NONE_EXPIRED: readonly NewHold[] = []
+
+/** Sorts holds by their ends. */
+export function byEnd(holds: NewHold[]): readonly NewHold[] {
+  return holds.sort((a, b) => a.expiresAt - b.expiresAt)
 }
 
 export interface NewHold {
@@ -113,13 +121,17 @@ export class LoadedHolds implements Holds {
     this.cells.splice(hold * HOLD_CELLS, HOLD_CELLS)
   }
 
-  firstExpired(nowMs: number): number {
-    let first = -1
-    for (let i = 0; i < this.length; i++) {
-      const expiresAt = this.expiresAt(i)
-      if (expiresAt <= nowMs && (first < 0 || expiresAt < this.expiresAt(first))) first = i
+  takeExpired(nowMs: number): readonly NewHold[] {
+    const { cells } = this
+    const expired: NewHold[] = []
+    let kept = 0
+    for (let at = 0; at < cells.length; at += HOLD_CELLS) {
+      if (cells[at + 2] <= nowMs) expired.push(this.facts(at / HOLD_CELLS))
+      else if (expired.length === 0) kept = at + HOLD_CELLS
+      else for (let cell = 0; cell < HOLD_CELLS; cell++) cells[kept++] = cells[at + cell]
     }
-    return first
+    cells.length = kept
+    return byEnd(expired)
   }
 }
 

@@ -15,10 +15,10 @@ export type LogRule = Rule & { readonly log: RuleLog }
  */
 export interface RuleLog {
   /**
-   * Returns the number of cells that the state needs for one more `spend` or `put`. If it has fewer, the log gets coarser, and
-   * units count for longer.
+   * Returns the number of cells that the state needs for one more `spend` or `put`, or for `spends` of them. If it has fewer, the log gets
+   * coarser, and units count for longer.
    */
-  widthToSpend(cells: Float64Array, at: number): number
+  widthToSpend(cells: Float64Array, at: number, spends?: number): number
   /** Copies a state into `toWidth` cells. The caller passes at least as many cells as the state needs. */
   move(from: Float64Array, fromAt: number, to: Float64Array, toAt: number, toWidth: number): void
   /** The first half of `move`: copies everything except the entries. It takes the same time for a log of any length. */

@@ -2,7 +2,7 @@
 // Invariant: nothing is written before the step is done. A call that fails changes nothing.
 
 import type { Call, Figures } from '../core/call.ts'
-import { copyOf } from '../core/copied-states.ts'
+import { copyOf, withRoom } from '../core/copied-states.ts'
 import { type HeldStates, heldStep } from '../core/held-step.ts'
 import { type Holds, hasHolds, joinHolds, LoadedHolds, splitHolds } from '../core/holds.ts'
 import type { Rule } from '../core/rule.ts'
@@ -101,9 +101,9 @@ export class LoadedStates implements HeldStates {
     return copyOf(this.#load(i))
   }
 
-  makeRoom(i: number): void {
+  makeRoom(i: number, _nowMs: number, spends: number): void {
     const loaded = this.#load(i)
-    if (loaded.rule.log !== undefined) this.#loaded[i] = { ...loaded, cells: copyOf(loaded).cells }
+    if (loaded.rule.log !== undefined) this.#loaded[i] = { ...loaded, cells: withRoom(loaded, spends).cells }
   }
 
   leave(): void {}

@@ -20,8 +20,8 @@ export const ENTRY = 2
 /** Sums are counted modulo this number. A log holds at most MAX units, which is less, so differences are exact. */
 const MODULUS = MAX + 1
 
-export function widthToSpend(cells: Float64Array, at: number): number {
-  return HEADER + (cells[at + COUNT] + 1) * ENTRY
+export function widthToSpend(cells: Float64Array, at: number, spends = 1): number {
+  return HEADER + (cells[at + COUNT] + spends) * ENTRY
 }
 
 export function move(from: Float64Array, fromAt: number, to: Float64Array, toAt: number, toWidth: number): void {

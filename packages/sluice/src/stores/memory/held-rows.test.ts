@@ -120,3 +120,48 @@ test('the holds of rows that have ended are dropped with them while a table grow
   store.clean()
   expect(holdsOf(store)?.count).toBe(100)
 })
+
+describe.each(Object.entries(RULES))('expired holds of %s', (name, rules) => {
+  test('do not count towards the bound of the store, and are charged', () => {
+    const clock = fakeClock()
+    const store = memoryStore({ clock, maxKeys: 100 })
+    const limiter = createLimiter({ rules, store, holds: holds() })
+    for (let i = 0; i < 200; i++) limiter.reserve(`k${i % 50}`, { hold: 1, ttl: '1s' })
+    const reserve = () => limiter.reserve('another', { hold: 1, ttl: '1h' })
+    expect(reserve).toThrow(expect.objectContaining({ code: 'ERR_HOLDS' }))
+    clock.advance(1_000)
+    expect(reserve().allowed).toBe(true)
+    expect(holdsOf(store)?.count).toBe(200 - 4 + 1)
+    const charged = name === 'concurrency' ? 0 : 4
+    for (let i = 0; i < 50; i++) expect(limiter.get(`k${i}`), `k${i}`).toBe(charged)
+  })
+
+  test('are found in a bounded number of steps', () => {
+    const clock = fakeClock()
+    const store = memoryStore({ clock, maxKeys: 2_000 })
+    const limiter = createLimiter({ rules, store, holds: holds() })
+    for (let i = 0; i < 4_000; i++) limiter.reserve(`k${i % 1_000}`, { hold: 1, ttl: '1m' })
+    const table = holdsOf(store)
+    const reserve = () => limiter.reserve('another', { hold: 1 })
+    for (let i = 0; i < 10; i++) {
+      const before = table?.looked ?? 0
+      expect(reserve).toThrow(expect.objectContaining({ code: 'ERR_HOLDS' }))
+      expect((table?.looked ?? 0) - before).toBe(1024)
+    }
+  })
+})
+
+test('holds that a store was restored with stay until their rows are swept', () => {
+  const clock = fakeClock()
+  const rules = fixedWindow({ limit: 10, window: '1m' })
+  const store = memoryStore({ clock, maxKeys: 10 })
+  const limiter = createLimiter({ rules, store, holds: holds() })
+  for (let i = 0; i < 20; i++) limiter.reserve(`k${i % 5}`, { hold: 1, ttl: '1s' })
+  const copy = restoreStore(dumpStore(store), { clock, maxKeys: 10 })
+  const restored = createLimiter({ rules, store: copy, holds: holds() })
+  clock.advance(1_000)
+  expect(() => restored.reserve('another', { hold: 1 })).toThrow(expect.objectContaining({ code: 'ERR_HOLDS' }))
+  clock.advance(2 * 60_000)
+  copy.clean()
+  expect(restored.reserve('another', { hold: 1 }).allowed).toBe(true)
+})

@@ -5,19 +5,28 @@
 
 import type { Call, Figures } from '../../core/call.ts'
 import { copyOf } from '../../core/copied-states.ts'
-import { type HeldStates, heldStep } from '../../core/held-step.ts'
+import { endExpired, type HeldStates, heldStep } from '../../core/held-step.ts'
 import { type Holds, joinHolds, LoadedHolds } from '../../core/holds.ts'
+import { type Rule, stateName } from '../../core/rule.ts'
 import type { State } from '../../core/step.ts'
 import type { Store } from '../../core/store.ts'
 import { HoldTable, RowHolds } from './hold-table.ts'
 import { MemoryState } from './memory-store.ts'
-import type { Location, MemoryTally } from './memory-tally.ts'
+import { type Location, MemoryTally } from './memory-tally.ts'
 import { fingerprintOf, type Rows } from './rows.ts'
+
+/** Twice as many holds as keys: keys with one hold each are evicted before there are too many holds. */
+const HOLDS_A_KEY = 2
+
+/** Number of entries that a call reads to find holds that have expired, when there are too many holds. They are next to each other in memory. */
+const LOOK = 1024
+
+/** The most rules that have a number. A number takes two bytes, and 0 stands for none. */
+const MOST_RULES = 2 ** 16 - 1
 
 /** Lets limiters hold units in a memory store. Other stores hold units anyway. */
 export function prepareHolds<S extends Store>(store: S): S {
-  // Twice as many holds as keys: keys with one hold each are evicted before there are too many holds.
-  if (store instanceof MemoryState) store.holds ??= new StoreHolds(2 * store.maxKeys)
+  if (store instanceof MemoryState) store.holds ??= new StoreHolds(store, HOLDS_A_KEY * store.maxKeys)
   return store
 }
 
@@ -28,24 +37,55 @@ export function flaggedEnd(endsAt: number): number {
 
 export class StoreHolds {
   readonly table: HoldTable
+  readonly #state: MemoryState
   readonly #rows = new WeakMap<MemoryTally, HeldRows>()
+  /** The rules that have held something, and the number of each by the name of its states. */
+  readonly #rules: Rule[] = []
+  readonly #numbers = new Map<string, number>()
   /** The tally of the last call, and its rows. */
   #tally: MemoryTally | undefined
   #heldRows: HeldRows | undefined
 
   /** At most `most` holds are open. The charges of one call may pass that. */
-  constructor(most: number) {
+  constructor(state: MemoryState, most: number) {
+    this.#state = state
     this.table = new HoldTable(most)
+  }
+
+  /** Returns the number of a rule, under which its holds are kept; 0 if there are too many rules. */
+  numberOf(rule: Rule): number {
+    const name = stateName(rule)
+    const number = this.#numbers.get(name) ?? this.#numbers.size + 1
+    if (number > MOST_RULES) return 0
+    this.#numbers.set(name, number)
+    // Rules with the same states may differ in their parameters. The last one decides, as for a call.
+    this.#rules[number] = rule
+    return number
   }
 
   /** Decides a call that opens or ends a hold, or on rows of which one is flagged. */
   ask(call: Call, tally: MemoryTally, nowMs: number): Figures {
     if (tally !== this.#tally || this.#heldRows === undefined) {
-      this.#heldRows = this.#rows.get(tally) ?? new HeldRows(tally, this.table)
+      this.#heldRows = this.#rows.get(tally) ?? new HeldRows(tally, this)
       this.#rows.set(tally, this.#heldRows)
       this.#tally = tally
     }
+    if (call.operation === 'reserve' && this.table.isFull) {
+      this.#endExpired(nowMs)
+      // A log that was charged may have moved other rows.
+      tally.find()
+    }
     return heldStep(call, this.#heldRows, nowMs)
+  }
+
+  /** Ends the expired holds of one row, if a short search finds some. */
+  #endExpired(nowMs: number): void {
+    const entry = this.table.findExpired(nowMs, LOOK)
+    const rule = entry < 0 ? undefined : this.#rules[this.table.rule(entry)]
+    if (rule === undefined) return
+    const { lo, hi } = this.table.owner(entry)
+    const tally = new MemoryTally(this.#state, [rule])
+    if (tally.select(lo, hi)) endExpired(new HeldRows(tally, this), 0, nowMs)
   }
 
   /** True if neither a row whose end is over nor its holds are needed any more. */
@@ -61,7 +101,7 @@ export class StoreHolds {
     const [lo, hi] = fingerprintOf(rows, row)
     const copy = cells.slice()
     if (copy[0] < 0) copy[0] = flaggedEnd(copy[0])
-    const open = new RowHolds(this.table, 0)
+    const open = new RowHolds(this.table)
     open.lo = lo
     open.hi = hi
     const joined = joinHolds(copy, LoadedHolds.of(open), 0)
@@ -72,7 +112,12 @@ export class StoreHolds {
   /** Takes over the holds of a row that was claimed, and flags the row. All of them may count until `lastsUntil`. */
   adopt(holds: Holds, rows: Rows, row: number, lastsUntil: number): void {
     const [lo, hi] = fingerprintOf(rows, row)
-    for (let hold = holds.first(); hold >= 0; hold = holds.next(hold)) this.table.add(lo, hi, holds.facts(hold), lastsUntil)
+    for (let hold = holds.first(); hold >= 0; hold = holds.next(hold)) {
+      const { id, units, expiresAt, isCharged } = holds.facts(hold)
+      const entry = this.table.open(lo, hi, 0)
+      this.table.setUnits(entry, id, isCharged ? units : -units)
+      this.table.extend(entry, expiresAt, lastsUntil)
+    }
     rows.cells[rows.at(row)] = flaggedEnd(rows.cells[rows.at(row)])
   }
 
@@ -87,14 +132,16 @@ export class StoreHolds {
 /** The rows of a tally's call, with their holds. */
 class HeldRows implements HeldStates {
   readonly #tally: MemoryTally
+  readonly #storeHolds: StoreHolds
   readonly #table: HoldTable
-  readonly #holds: RowHolds[] = []
+  readonly #holds = new Map<Rule, RowHolds>()
   /** A copy of a state, for `scratch`. */
   readonly #copies = new Map<number, { rule: State['rule']; readonly cells: Float64Array; readonly at: number }>()
 
-  constructor(tally: MemoryTally, table: HoldTable) {
+  constructor(tally: MemoryTally, storeHolds: StoreHolds) {
     this.#tally = tally
-    this.#table = table
+    this.#storeHolds = storeHolds
+    this.#table = storeHolds.table
   }
 
   get countsDenied(): boolean {
@@ -112,11 +159,10 @@ class HeldRows implements HeldStates {
 
   holds(i: number): Holds {
     const { lo, hi, rule } = this.#tally.asked[i]
-    let holds = this.#holds[i]
-    // A call on some of the rules has them at other places.
-    if (holds === undefined || holds.windowMs !== rule.windowMs) {
-      holds = new RowHolds(this.#table, rule.windowMs)
-      this.#holds[i] = holds
+    let holds = this.#holds.get(rule)
+    if (holds === undefined) {
+      holds = new RowHolds(this.#table, rule, this.#storeHolds.numberOf(rule))
+      this.#holds.set(rule, holds)
     }
     holds.lo = lo
     holds.hi = hi

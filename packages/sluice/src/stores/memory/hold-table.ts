@@ -2,7 +2,8 @@
 // It is a hash table with chaining: a hold is an entry, and the entries of a bucket are a chain. An entry that is free is in the
 // chain of free entries.
 
-import { type Holds, lastsUntil, type NewHold } from '../../core/holds.ts'
+import { byEnd, type Holds, lastsUntil, type NewHold, NONE_EXPIRED } from '../../core/holds.ts'
+import type { Rule } from '../../core/rule.ts'
 
 const SMALLEST = 64
 
@@ -13,6 +14,8 @@ const NONE = -1
 const NO_ID = -1
 
 export class HoldTable {
+  /** Number of entries that `findExpired` has read so far. */
+  looked = 0
   readonly #most: number
   /** The first entry of each bucket. */
   #heads = new Int32Array(SMALLEST).fill(NONE)
@@ -23,13 +26,18 @@ export class HoldTable {
   #ids = new Float64Array(SMALLEST)
   /** Units of each hold; negative if they are released when it expires. */
   #units = new Float64Array(SMALLEST)
+  /** The time when each hold expires; Infinity for an entry that is free. */
   #expiresAt = new Float64Array(SMALLEST)
   /** The time until which each hold may count: its end, and the time for which a charge at its end counts. */
   #lastsUntil = new Float64Array(SMALLEST)
+  /** The number of each hold's rule in the store. */
+  #rules = new Uint16Array(SMALLEST)
   #free = NONE
   /** Number of entries that were ever used. */
   #used = 0
   #count = 0
+  /** The entry that the next `findExpired` reads first. */
+  #hand = 0
 
   constructor(most: number) {
     this.#most = most
@@ -45,7 +53,7 @@ export class HoldTable {
   }
 
   get bytes(): number {
-    return this.#heads.length * 4 + this.#next.length * (3 * 4 + 4 * 8)
+    return this.#heads.length * 4 + this.#next.length * (2 + 3 * 4 + 4 * 8)
   }
 
   /** Returns the time until which a row is needed that ends at `endsAt` and has holds. */
@@ -117,23 +125,49 @@ export class HoldTable {
     return end
   }
 
-  /** Adds a hold of a row. It may count until `lastsUntil`. */
-  add(lo: number, hi: number, { id, units, expiresAt, isCharged }: NewHold, lastsUntil: number): void {
-    this.extend(this.open(lo, hi, id, isCharged ? units : -units), expiresAt, lastsUntil)
+  /** Returns a copy of a hold. */
+  facts(entry: number): NewHold {
+    const units = this.#units[entry]
+    return { id: this.#ids[entry], units: Math.abs(units), expiresAt: this.#expiresAt[entry], isCharged: units > 0 }
   }
 
-  /** Opens a hold of a row, and returns its entry. It has no end before `extend`. The units are negative if they are released at the end. */
-  open(lo: number, hi: number, id: number, units: number): number {
+  /** Returns the fingerprint of the row that a hold belongs to. */
+  owner(entry: number): { readonly lo: number; readonly hi: number } {
+    return { lo: this.#lo[entry], hi: this.#hi[entry] }
+  }
+
+  rule(entry: number): number {
+    return this.#rules[entry]
+  }
+
+  /** Reads at most `most` entries, from the one on at which the last search ended. Returns one that has expired; −1 if it finds none. */
+  findExpired(nowMs: number, most: number): number {
+    for (let left = Math.min(most, this.#used); left > 0; left--) {
+      const entry = this.#hand
+      this.#hand = entry + 1 < this.#used ? entry + 1 : 0
+      this.looked += 1
+      if (this.#expiresAt[entry] <= nowMs) return entry
+    }
+    return NONE
+  }
+
+  /** Opens a hold of a row, and returns its entry. `setUnits` and `extend` must follow. */
+  open(lo: number, hi: number, rule: number): number {
     const entry = this.#take()
     this.#lo[entry] = lo
     this.#hi[entry] = hi
-    this.#ids[entry] = id
-    this.#units[entry] = units
+    this.#rules[entry] = rule
     const bucket = this.#bucket(lo)
     this.#next[entry] = this.#heads[bucket]
     this.#heads[bucket] = entry
     this.#count += 1
     return entry
+  }
+
+  /** Sets the id and the units of a hold. The units are negative if they are released when it expires. */
+  setUnits(entry: number, id: number, units: number): void {
+    this.#ids[entry] = id
+    this.#units[entry] = units
   }
 
   extend(entry: number, expiresAt: number, lastsUntil: number): void {
@@ -143,17 +177,37 @@ export class HoldTable {
 
   drop(entry: number): void {
     const bucket = this.#bucket(this.#lo[entry])
-    const next = this.#next[entry]
-    if (this.#heads[bucket] === entry) this.#heads[bucket] = next
-    else {
-      let before = this.#heads[bucket]
-      while (this.#next[before] !== entry) before = this.#next[before]
-      this.#next[before] = next
-    }
+    let before = NONE
+    for (let at = this.#heads[bucket]; at !== entry; at = this.#next[at]) before = at
+    this.#unlink(entry, bucket, before)
+  }
+
+  /** Takes an entry out of the chain of its bucket, in which it follows `before`, and frees it. */
+  #unlink(entry: number, bucket: number, before: number): void {
+    if (before === NONE) this.#heads[bucket] = this.#next[entry]
+    else this.#next[before] = this.#next[entry]
     this.#ids[entry] = NO_ID
+    this.#expiresAt[entry] = Number.POSITIVE_INFINITY
     this.#next[entry] = this.#free
     this.#free = entry
     this.#count -= 1
+  }
+
+  /** Drops the holds of a row that have expired, and returns them in the order of their ends. */
+  takeExpired(lo: number, hi: number, nowMs: number): readonly NewHold[] {
+    const bucket = this.#bucket(lo)
+    let expired = NONE_EXPIRED as NewHold[]
+    let before = NONE
+    for (let entry = this.#heads[bucket]; entry >= 0; ) {
+      const next = this.#next[entry]
+      if (this.#expiresAt[entry] <= nowMs && this.#lo[entry] === lo && this.#hi[entry] === hi) {
+        if (expired === NONE_EXPIRED) expired = []
+        expired.push(this.facts(entry))
+        this.#unlink(entry, bucket, before)
+      } else before = entry
+      entry = next
+    }
+    return expired.length > 1 ? byEnd(expired) : expired
   }
 
   #bucket(lo: number): number {
@@ -188,6 +242,7 @@ export class HoldTable {
     this.#units = longer(this.#units, size)
     this.#expiresAt = longer(this.#expiresAt, size)
     this.#lastsUntil = longer(this.#lastsUntil, size)
+    this.#rules = longer(this.#rules, size)
     this.#heads = new Int32Array(size).fill(NONE)
     for (let entry = 0; entry < this.#used; entry++) {
       const bucket = this.#bucket(this.#lo[entry])
@@ -197,7 +252,7 @@ export class HoldTable {
   }
 }
 
-function longer<A extends Int32Array | Float64Array>(array: A, length: number): A {
+function longer<A extends Uint16Array | Int32Array | Float64Array>(array: A, length: number): A {
   const copy = new (array.constructor as new (length: number) => A)(length)
   copy.set(array)
   return copy
@@ -207,12 +262,15 @@ function longer<A extends Int32Array | Float64Array>(array: A, length: number): 
 export class RowHolds implements Holds {
   lo = 0
   hi = 0
+  readonly #rule: Rule | undefined
   readonly #table: HoldTable
-  readonly windowMs: number
+  readonly #ruleNumber: number
 
-  constructor(table: HoldTable, windowMs: number) {
+  /** `ruleNumber` is the number of the rule in the store. Without a rule, the holds can only be read. */
+  constructor(table: HoldTable, rule?: Rule, ruleNumber = 0) {
+    this.#rule = rule
     this.#table = table
-    this.windowMs = windowMs
+    this.#ruleNumber = ruleNumber
   }
 
   get isFull(): boolean {
@@ -257,28 +315,25 @@ export class RowHolds implements Holds {
   }
 
   facts(hold: number): NewHold {
-    const table = this.#table
-    return { id: table.id(hold), units: this.unitsOf(hold), expiresAt: table.expiresAt(hold), isCharged: this.isCharged(hold) }
+    return this.#table.facts(hold)
   }
 
-  add(hold: NewHold): void {
-    this.#table.add(this.lo, this.hi, hold, lastsUntil(hold.expiresAt, hold.isCharged, this.windowMs))
+  add({ id, units, expiresAt, isCharged }: NewHold): void {
+    const hold = this.#table.open(this.lo, this.hi, this.#ruleNumber)
+    this.#table.setUnits(hold, id, isCharged ? units : -units)
+    this.extend(hold, expiresAt)
   }
 
   extend(hold: number, expiresAt: number): void {
-    this.#table.extend(hold, expiresAt, lastsUntil(expiresAt, this.isCharged(hold), this.windowMs))
+    const windowMs = this.#rule?.windowMs ?? 0
+    this.#table.extend(hold, expiresAt, lastsUntil(expiresAt, this.isCharged(hold), windowMs))
   }
 
   drop(hold: number): void {
     this.#table.drop(hold)
   }
 
-  firstExpired(nowMs: number): number {
-    let first = -1
-    for (let hold = this.first(); hold >= 0; hold = this.next(hold)) {
-      const expiresAt = this.expiresAt(hold)
-      if (expiresAt <= nowMs && (first < 0 || expiresAt < this.expiresAt(first))) first = hold
-    }
-    return first
+  takeExpired(nowMs: number): readonly NewHold[] {
+    return this.#table.takeExpired(this.lo, this.hi, nowMs)
   }
 }

@@ -89,7 +89,8 @@ export class MemoryTally implements Tally<'sync'>, States {
     const { charges } = call
     this.#charges = charges
     this.asked = charges.length === this.#locations.length ? this.#locations : charges.map(({ rule }) => this.#locations[rule])
-    this.#find()
+    this.#hash()
+    this.find()
     const { holds } = this.#state
     const hasHolds = holds !== undefined && (call.hold !== undefined || this.#haveHolds)
     return hasHolds ? holds.ask(call, this, nowMs) : step(call, this, nowMs)
@@ -140,7 +141,7 @@ export class MemoryTally implements Tally<'sync'>, States {
   readonly #pinned = (evict: () => void): void => {
     pin(this.asked)
     evict()
-    this.#find()
+    this.find()
   }
 
   prepared(i: number): State {
@@ -157,25 +158,41 @@ export class MemoryTally implements Tally<'sync'>, States {
 
   drop(i: number): void {
     // The rows are found again, because an earlier drop may have moved this row.
-    this.#find()
+    this.find()
     const { table, rows, row } = this.asked[i]
     if (row >= 0) table.drop(rows, row)
   }
 
-  /** Finds the rows of the present call. */
-  #find(): void {
+  /** Points the first rule at the row of a fingerprint. Returns false if there is no such row. */
+  select(lo: number, hi: number): boolean {
+    const location = this.#locations[0]
+    location.lo = lo
+    location.hi = hi
+    this.asked = this.#locations
+    this.find()
+    return location.row >= 0
+  }
+
+  /** Computes the fingerprints of the present call. */
+  #hash(): void {
     const { keyHash } = this.#state
     const charges = this.#charges
     this.#state.seedKeys()
     const isOneKey = charges === this.#hit.charges
     let keyHi = 0
-    this.#isWhole = true
-    this.#haveHolds = false
     for (let i = 0; i < charges.length; i++) {
       const location = this.asked[i]
       if (i === 0 || (!isOneKey && charges[i].key !== charges[i - 1].key)) keyHi = keyHash.hash(charges[i].key)
       location.hi = keyHi ^ location.ruleHi
       location.lo = notEmpty(keyHash.lo ^ location.ruleLo, location.hi)
+    }
+  }
+
+  /** Finds the rows of the present call. */
+  find(): void {
+    this.#isWhole = true
+    this.#haveHolds = false
+    for (const location of this.asked) {
       location.rows = location.table.rowsFor(location.hi)
       location.row = location.rows.find(location.lo, location.hi)
       if (location.row < 0) this.#isWhole = false
@@ -191,7 +208,7 @@ export class MemoryTally implements Tally<'sync'>, States {
     for (const table of tables) this.#state.makeSpace(table, lacking, nowMs)
     this.#logs?.makeSpace(asked, lacking, nowMs)
     for (const table of tables) table.prepare(lacking, nowMs)
-    this.#find()
+    this.find()
     for (const location of asked) {
       const { table, rule, lo, hi } = location
       if (location.row >= 0 || !(all || rule.countsDenied)) continue
@@ -201,7 +218,7 @@ export class MemoryTally implements Tally<'sync'>, States {
       location.rows.pressure[location.row] = PINNED
       this.#logs?.allocate(location)
     }
-    this.#find()
+    this.find()
   }
 
   /** Points `cells` at the state: in the row, or for a log in its block. */

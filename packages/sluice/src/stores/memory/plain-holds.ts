@@ -5,7 +5,7 @@ import { type Decision, SingleDecision } from '../../core/decision.ts'
 import { lastsUntil } from '../../core/holds.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Store } from '../../core/store.ts'
-import { flaggedEnd } from './held-rows.ts'
+import { flaggedEnd, type StoreHolds } from './held-rows.ts'
 import type { HoldTable } from './hold-table.ts'
 import { MemoryState } from './memory-store.ts'
 import { notEmpty } from './memory-tally.ts'
@@ -39,7 +39,7 @@ export interface RowHold {
 export function plainHolds(store: Store, rules: readonly Rule[]): PlainHolds | undefined {
   const isPlain = rules.length === 1 && rules[0].log === undefined
   return isPlain && store instanceof MemoryState && store.holds !== undefined
-    ? new PlainHolds(store, rules[0], store.holds.table)
+    ? new PlainHolds(store, rules[0], store.holds)
     : undefined
 }
 
@@ -47,6 +47,7 @@ export class PlainHolds {
   readonly #state: MemoryState
   readonly #holds: HoldTable
   readonly #rule: Rule
+  readonly #ruleNumber: number
   readonly #isHeld: boolean
   readonly #table: Table
   readonly #ruleLo: number
@@ -55,9 +56,10 @@ export class PlainHolds {
   /** A copy of a state, for calculations. */
   readonly #copy: Float64Array
 
-  constructor(state: MemoryState, rule: Rule, holds: HoldTable) {
+  constructor(state: MemoryState, rule: Rule, holds: StoreHolds) {
     this.#state = state
-    this.#holds = holds
+    this.#holds = holds.table
+    this.#ruleNumber = holds.numberOf(rule)
     this.#rule = rule
     this.#isHeld = rule.isHeld === true
     this.#table = state.tableFor(rule)
@@ -109,7 +111,8 @@ export class PlainHolds {
     const expiresAt = nowMs + ttlMs
     const endsAt = isHeld ? Math.max(expiresAt, isFlagged ? holds.lastEnd(lo, hi) : 0) : copy[0]
     const isChargedAtEnd = isCharged && !isHeld
-    const entry = holds.open(lo, hi, id, isChargedAtEnd ? units : -units)
+    const entry = holds.open(lo, hi, this.#ruleNumber)
+    holds.setUnits(entry, id, isChargedAtEnd ? units : -units)
     holds.extend(entry, expiresAt, lastsUntil(expiresAt, isChargedAtEnd, rule.windowMs))
     const used = isHeld ? held + units : rule.used(copy, 0, nowMs)
     const remaining = used > limit ? 0 : limit - used
