@@ -1,0 +1,71 @@
+import { describe, expect, test, vi } from 'vitest'
+import { createLimiter, fixedWindow, holds, slidingLog } from '../index.ts'
+import { definitionStore, fakeClock } from '../testing/index.ts'
+import { LoadedHolds } from './holds.ts'
+import type { RuleLog } from './rule-log.ts'
+
+/** Returns holds whose reads of cells are counted. The earliest end is the last of them. */
+function countedHolds(count: number) {
+  const open = new LoadedHolds()
+  for (let id = 0; id < count; id++) open.add({ id, units: 1, expiresAt: 10_000 - id, isCharged: true })
+  const reads = { count: 0 }
+  const cells = new Proxy(open.cells, {
+    get(target, name, receiver) {
+      reads.count += 1
+      return Reflect.get(target, name, receiver)
+    },
+  })
+  return { open: Object.defineProperty(open, 'cells', { value: cells }), reads }
+}
+
+describe('expired holds', () => {
+  test('are taken in the order of their ends, and the others stay in their order', () => {
+    const open = new LoadedHolds()
+    const ends = [5, 9, 3, 12, 4, 11]
+    for (const [id, expiresAt] of ends.entries()) open.add({ id, units: id + 1, expiresAt, isCharged: id % 2 === 0 })
+    expect(open.takeExpired(9).map(({ id }) => id)).toEqual([2, 4, 0, 1])
+    expect(open.takeExpired(9)).toEqual([])
+    expect([open.length, open.units, open.facts(0).id, open.facts(1).id]).toEqual([2, 10, 3, 5])
+  })
+
+  test('are taken in a number of steps that grows with their number, and not with its square', () => {
+    const few = countedHolds(1_000)
+    const many = countedHolds(8_000)
+    expect(few.open.takeExpired(10_000)).toHaveLength(1_000)
+    expect(many.open.takeExpired(10_000)).toHaveLength(8_000)
+    expect(many.reads.count).toBeLessThan(9 * few.reads.count)
+  })
+
+  test.each(['get', 'hit'] as const)('of a log are charged with few copies of it by %s', (method) => {
+    const rules = slidingLog({ limit: 5_000, window: '1h' })
+    const log = rules.log as RuleLog
+    let copied = 0
+    const { move } = log
+    vi.spyOn(log, 'move').mockImplementation((from, fromAt, ...to) => {
+      copied += log.end(from, fromAt) - log.first(from, fromAt)
+      move(from, fromAt, ...to)
+    })
+    const clock = fakeClock()
+    const limiter = createLimiter({ rules, store: definitionStore(clock), holds: holds() })
+    for (let i = 0; i < 1_000; i++) limiter.reserve('k', { hold: 1, ttl: 1 + ((i * 7) % 1_000) })
+    clock.advance(1_000)
+    copied = 0
+    limiter[method]('k')
+    expect(copied).toBeGreaterThan(0)
+    expect(copied).toBeLessThan(10_000)
+    expect(limiter.get('k')).toBe(method === 'hit' ? 1_001 : 1_000)
+  })
+
+  test('are charged at their ends: one that ended in an earlier window counts no more', () => {
+    const clock = fakeClock()
+    const limiter = createLimiter({
+      rules: fixedWindow({ limit: 1_000, window: '1m', anchor: 'clock' }),
+      store: definitionStore(clock),
+      holds: holds(),
+    })
+    clock.advance(60_000 - (clock.now() % 60_000))
+    for (let i = 0; i < 100; i++) limiter.reserve('k', { hold: 1, ttl: (i % 2 === 0 ? 30_000 : 90_000) + i })
+    clock.advance(100_000)
+    expect(limiter.get('k')).toBe(50)
+  })
+})
