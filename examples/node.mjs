@@ -3,11 +3,12 @@
 
 import { createServer } from 'node:http'
 import { parseRule } from 'sluice'
+import { legacyStyle } from 'sluice/http'
 import { nodeLimiter } from 'sluice/node'
 
 const limit = nodeLimiter({
   rules: parseRule('3/minute'),
-  headers: ['draft-11', 'legacy'],
+  headers: ['draft-11', legacyStyle],
   onDenied: ({ denial }) => ({
     headers: { 'Content-Type': 'text/plain' },
     body: `Too many requests. Come back in ${denial.headers['Retry-After']} s.\n`,

@@ -32,6 +32,9 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     'clientAddress',
     'clientList',
     'createResponder',
+    'draft6Style',
+    'draft7Style',
+    'legacyStyle',
     'openaiStyle',
     'plainPath',
     'retryHints',
@@ -111,9 +114,9 @@ test('sluice/http needs nothing that only Node has', () => {
     const { log } = console
     for (const name of ['process', 'Buffer', 'global', 'setImmediate', 'clearImmediate']) delete globalThis[name]
     const { createLimiter, parseRule } = await import('sluice')
-    const { clientAddress, createResponder } = await import('sluice/http')
+    const { clientAddress, createResponder, legacyStyle } = await import('sluice/http')
     const limiter = createLimiter({ rules: parseRule('1/minute') })
-    const responder = createResponder({ rules: limiter.rules, headers: ['draft-11', 'legacy'] })
+    const responder = createResponder({ rules: limiter.rules, headers: ['draft-11', legacyStyle] })
     const { key } = clientAddress()('203.0.113.9', { 'x-forwarded-for': '198.51.100.1' })
     limiter.hit(key)
     log(key, responder.denial(limiter.hit(key), key).headers.RateLimit)

@@ -1,4 +1,5 @@
-// Rate limit fields in every style. Texts that depend only on the rules are made once, not for each decision.
+// Rate limit fields of the present drafts, and the table of rules for every style. Texts that depend only on the rules are made once, not
+// for each decision.
 
 import type { Decision, RuleStatus } from '../core/decision.ts'
 import { SluiceError, show } from '../core/errors.ts'
@@ -8,17 +9,18 @@ import { printable, string } from './structured-field.ts'
 /**
  * - `'draft-11'`: `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-11, with a member for each rule.
  * - `'draft-10'`: another name for `'draft-11'`. The fields of both drafts are the same.
- * - `'draft-7'`: the same two fields, `RateLimit` about the reported rule.
- * - `'draft-6'`: four fields, three of them about the reported rule.
- * - `'legacy'`: `X-RateLimit-Limit`, `-Remaining` and `-Reset`, about the reported rule.
  */
-export type HeaderStyle = 'draft-11' | 'draft-10' | 'draft-7' | 'draft-6' | 'legacy'
+export type HeaderStyle = 'draft-11' | 'draft-10'
 
 /**
- * A style that is imported, such as `openaiStyle`: makes the function that adds fields. A program that does not import it does not
+ * A style that is imported, such as `legacyStyle`: makes the function that adds fields. A program that does not import it does not
  * carry its code. Throws ERR_RULE_NAME if the style has no field for any of the rules.
  */
-export type ImportedStyle = (table: RuleTable) => AddFields
+export interface ImportedStyle {
+  (table: RuleTable): AddFields
+  /** Name of the draft that the style follows. Responses follow at most one. */
+  readonly draft?: string
+}
 
 /** Type and title of a problem (RFC 9457). */
 export interface Problem {
@@ -54,7 +56,7 @@ export function seconds(ms: number): number {
 }
 
 /** The texts about a rule that do not depend on the decision. */
-interface RuleFields {
+export interface RuleFields {
   /** The rule's name, in printable ASCII. */
   readonly label: string
   /** The label as a structured field's String. */
@@ -99,17 +101,17 @@ type Status = Pick<RuleStatus, 'remaining' | 'retryAfterMs' | 'resetAfterMs'>
  * are free again. While units are left, it is at most the rule's window, because a sliding window counts units for up to two
  * windows.
  */
-function resetMs({ remaining, retryAfterMs, resetAfterMs }: Status, { windowMs }: RuleFields): number {
+export function resetMs({ remaining, retryAfterMs, resetAfterMs }: Status, { windowMs }: RuleFields): number {
   if (retryAfterMs > 0 && retryAfterMs < Number.POSITIVE_INFINITY) return retryAfterMs
   return remaining > 0 ? Math.min(resetAfterMs, windowMs) : resetAfterMs
 }
 
-function resetSeconds(status: Status, row: RuleFields): number {
+export function resetSeconds(status: Status, row: RuleFields): number {
   return seconds(resetMs(status, row))
 }
 
 /** The fields of the drafts 10 and 11. */
-function namedMembers(table: RuleTable): AddFields {
+export function namedMembers(table: RuleTable): AddFields {
   const policies = table.rows.map(({ item, limit, windowSeconds, isHeld }) => {
     // Places that are held have no window.
     return `${item};q=${limit};${isHeld ? 'qu="concurrent-requests"' : `w=${windowSeconds}`}`
@@ -125,39 +127,4 @@ function namedMembers(table: RuleTable): AddFields {
     if (policies.length === 1) headers.RateLimit = member(decision.rule, decision) + partition
     else headers.RateLimit = decision.rules.map((status) => member(status.name, status) + partition).join(', ')
   }
-}
-
-/** Makers of the function that adds fields, by style. */
-export const STYLES: Readonly<Record<HeaderStyle, ImportedStyle>> = {
-  'draft-11': namedMembers,
-  'draft-10': namedMembers,
-  'draft-7': (table) => {
-    const policy = unnamedPolicies(table)
-    return (headers, decision) => {
-      const reset = resetSeconds(decision, table.of(decision.rule))
-      headers['RateLimit-Policy'] = policy
-      headers.RateLimit = `limit=${integer(decision.limit)}, remaining=${integer(decision.remaining)}, reset=${reset}`
-    }
-  },
-  'draft-6': (table) => {
-    const policy = unnamedPolicies(table)
-    return (headers, decision) => {
-      headers['RateLimit-Policy'] = policy
-      headers['RateLimit-Limit'] = `${integer(decision.limit)}`
-      headers['RateLimit-Remaining'] = `${integer(decision.remaining)}`
-      headers['RateLimit-Reset'] = `${resetSeconds(decision, table.of(decision.rule))}`
-    }
-  },
-  legacy: (table) => (headers, decision, nowMs) => {
-    headers['X-RateLimit-Limit'] = `${decision.limit}`
-    headers['X-RateLimit-Remaining'] = `${decision.remaining}`
-    headers['X-RateLimit-Reset'] = `${seconds(nowMs() + resetMs(decision, table.of(decision.rule)))}`
-  },
-}
-
-/** Returns the policies for earlier drafts, which have no names. If two have the same quota, only the stricter one is shown. */
-function unnamedPolicies(table: RuleTable): string {
-  const windows = new Map<number, number>()
-  for (const { limit, windowSeconds } of table.rows) windows.set(limit, Math.max(windowSeconds, windows.get(limit) ?? 0))
-  return [...windows].map(([limit, windowSeconds]) => `${limit};w=${windowSeconds}`).join(', ')
 }

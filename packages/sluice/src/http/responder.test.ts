@@ -16,6 +16,7 @@ import { storeGuard } from '../failure/store-health.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { everyRule } from '../testing/example-rules.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
+import { draft6Style, draft7Style, legacyStyle } from './earlier-styles.ts'
 import { createResponder, type ResponderOptions } from './responder.ts'
 
 const BURST = tokenBucket({ capacity: 20, refill: 10, every: '1s', name: 'burst' })
@@ -220,7 +221,7 @@ describe('other styles', () => {
   const hour = fixedWindow({ limit: 1000, window: '1h', name: 'hour' })
 
   test('draft-7 is about the reported rule', () => {
-    const { limiter, responder } = setUp([minute, hour], { headers: 'draft-7' })
+    const { limiter, responder } = setUp([minute, hour], { headers: draft7Style })
     const headers = responder.headers(limiter.hit('ada', { cost: 30 }))
     expect(headers).toEqual({ 'RateLimit-Policy': '100;w=60, 1000;w=3600', RateLimit: 'limit=100, remaining=70, reset=60' })
     expect(Object.fromEntries([...parseDictionary(headers.RateLimit)].map(([key, [value]]) => [key, value]))).toEqual({
@@ -235,7 +236,7 @@ describe('other styles', () => {
   })
 
   test('draft-6 has a field for each number', () => {
-    const { limiter, responder } = setUp([minute, hour], { headers: 'draft-6' })
+    const { limiter, responder } = setUp([minute, hour], { headers: draft6Style })
     const headers = responder.headers(limiter.hit('ada', { cost: 30 }))
     expect(headers).toEqual({
       'RateLimit-Policy': '100;w=60, 1000;w=3600',
@@ -250,13 +251,13 @@ describe('other styles', () => {
 
   test('of policies with one quota, earlier drafts may show one: the stricter', () => {
     const rules = [minute, fixedWindow({ limit: 100, window: '1d', name: 'day' }), hour]
-    const { limiter, responder } = setUp(rules, { headers: 'draft-7' })
+    const { limiter, responder } = setUp(rules, { headers: draft7Style })
     expect(responder.headers(limiter.hit('ada'))['RateLimit-Policy']).toBe('100;w=86400, 1000;w=3600')
   })
 
   test('legacy counts the reset in seconds since the epoch, by the clock that it was given', () => {
     const clock: Clock = { now: () => 1_700_000_000_400 }
-    const { limiter, responder } = setUp(minute, { headers: 'legacy', clock })
+    const { limiter, responder } = setUp(minute, { headers: legacyStyle, clock })
     expect(responder.headers(limiter.hit('ada'))).toEqual({
       'X-RateLimit-Limit': '100',
       'X-RateLimit-Remaining': '99',
@@ -266,7 +267,7 @@ describe('other styles', () => {
 
   test('legacy reads the system clock unless it is given one', () => {
     const { limiter } = setUp(minute)
-    const responder = createResponder({ rules: limiter.rules, headers: 'legacy' })
+    const responder = createResponder({ rules: limiter.rules, headers: legacyStyle })
     const before = Date.now()
     const reset = Number(responder.headers(limiter.hit('ada'))['X-RateLimit-Reset'])
     expect(reset).toBeGreaterThanOrEqual(Math.ceil((before + 60_000) / 1000))
@@ -274,7 +275,7 @@ describe('other styles', () => {
   })
 
   test('legacy can stand beside a draft; false leaves only Retry-After', () => {
-    const both = setUp(minute, { headers: ['draft-11', 'legacy'] })
+    const both = setUp(minute, { headers: ['draft-11', legacyStyle] })
     expect(Object.keys(both.responder.headers(both.limiter.hit('ada')))).toEqual([
       'RateLimit-Policy',
       'RateLimit',
@@ -358,9 +359,15 @@ describe('denial', () => {
     expect(createResponder({ rules }).denial(fromStore).status).toBe(429)
   })
 
-  test.each(['draft-11', 'draft-10', 'draft-7', 'draft-6', 'legacy'] as const)(
+  test.each([
+    ['draft-11', 'draft-11'],
+    ['draft-10', 'draft-10'],
+    ['draft-7', draft7Style],
+    ['draft-6', draft6Style],
+    ['legacy', legacyStyle],
+  ] as const)(
     'an allowed decision has no %s fields if nothing was counted, and has them if a stand-in counted',
-    async (style) => {
+    async (_, style) => {
       const responder = createResponder({ rules, headers: style })
       expect(responder.headers(await withoutStore('allow'))).toEqual({})
       expect(Object.keys(responder.headers(await withoutStore('local'))).length).toBeGreaterThanOrEqual(2)
@@ -375,13 +382,13 @@ describe('wrong options are refused', () => {
     ['no options', undefined, /takes an object of options/],
     ['no rules', {}, /rules to be the rules of a limiter, got undefined/],
     ['an empty list', { rules: [] }, /rules to be the rules of a limiter/],
-    ['a misspelt option', { rules: [DAILY], header: 'legacy' }, /has no option "header": there is .*headers/],
+    ['a misspelt option', { rules: [DAILY], header: 'draft-11' }, /has no option "header": there is .*headers/],
     ['an unknown style', { rules: [DAILY], headers: 'draft-8' }, /headers must be 'draft-11', .* or false, got "draft-8"/],
     ['a style that is a name of Object', { rules: [DAILY], headers: 'toString' }, /got "toString"/],
     ['a style that is null', { rules: [DAILY], headers: [null] }, /headers must be .* got null/],
     ['a style that is an object', { rules: [DAILY], headers: { style: 'openai' } }, /headers must be .* got an object/],
     ['two names of one draft', { rules: [DAILY], headers: ['draft-11', 'draft-10'] }, /one draft, got draft-11, draft-10/],
-    ['two drafts', { rules: [DAILY], headers: ['draft-10', 'draft-7'] }, /one draft, got draft-10, draft-7/],
+    ['two drafts', { rules: [DAILY], headers: ['draft-10', draft7Style] }, /one draft, got draft-10, draft-7/],
   ])('%s', (_what, options, message) => {
     expect(make(options)).toThrow(expect.objectContaining({ code: 'ERR_OPTION', message: expect.stringMatching(message) }))
   })

@@ -10,9 +10,9 @@ import {
   type AddFields,
   type HeaderStyle,
   type ImportedStyle,
+  namedMembers,
   type Problem,
   RuleTable,
-  STYLES,
   seconds,
 } from './rate-limit-fields.ts'
 import { byteSequence } from './structured-field.ts'
@@ -54,6 +54,9 @@ export interface Responder {
   denial(decision: Decision, partitionKey?: PartitionKey): Denial
 }
 
+/** Styles that need no import. */
+const NAMES: readonly unknown[] = ['draft-11', 'draft-10'] satisfies HeaderStyle[]
+
 export const DEFAULT_STYLE: HeaderStyle = 'draft-11'
 
 const OPTIONS = ['rules', 'headers', 'clock'] as const
@@ -91,7 +94,7 @@ export class RuleResponder {
   constructor(rules: readonly Rule[], styles: readonly AnyStyle[], clock: Pick<Clock, 'now'>) {
     const table = new RuleTable(rules)
     this.#table = table
-    this.#styles = styles.map((style) => (typeof style === 'string' ? STYLES[style] : style)(table))
+    this.#styles = styles.map((style) => (typeof style === 'string' ? namedMembers : style)(table))
     this.#nowMs = () => clock.now()
   }
 
@@ -136,12 +139,10 @@ function whenToRetry({ retryable, retryAfterMs }: Decision): string {
 export function checkStyles(headers: ResponderOptions['headers']): readonly AnyStyle[] {
   const styles = headers === false ? [] : ([headers].flat() as readonly AnyStyle[])
   for (const style of styles) {
-    if (typeof style !== 'function' && !Object.hasOwn(STYLES, style)) {
-      const known = Object.keys(STYLES).map((name) => `'${name}'`)
-      throw mustBe('ERR_OPTION', 'headers', `${known.join(', ')} or false`, style)
-    }
+    if (typeof style === 'function' || NAMES.includes(style)) continue
+    throw mustBe('ERR_OPTION', 'headers', "'draft-11', 'draft-10', a style of sluice/http or false", style)
   }
-  const drafts = new Set(styles.filter((style) => typeof style === 'string' && style !== 'legacy'))
+  const drafts = new Set(styles.flatMap((style) => (typeof style === 'string' ? style : (style.draft ?? []))))
   if (drafts.size > 1) {
     throw new SluiceError('ERR_OPTION', `headers takes one draft, got ${[...drafts].join(', ')}`)
   }

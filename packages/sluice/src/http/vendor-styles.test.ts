@@ -6,6 +6,7 @@ import { decide } from '../core/decision.ts'
 import { createLimiter } from '../create-limiter.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
+import { legacyStyle } from './earlier-styles.ts'
 import { createResponder } from './responder.ts'
 import { anthropicStyle, openaiStyle } from './vendor-styles.ts'
 
@@ -67,7 +68,7 @@ test('a rule that was not asked has no fields', () => {
 
 test('they stand beside a draft, legacy fields and each other', () => {
   const { rules, limiter } = setUp()
-  const headers = ['draft-11', 'legacy', openaiStyle, anthropicStyle] as const
+  const headers = ['draft-11', legacyStyle, openaiStyle, anthropicStyle] as const
   const fields = createResponder({ rules, headers }).headers(limiter.hit('ada'))
   expect(Object.keys(fields)).toHaveLength(2 + 3 + 6 + 6)
 })

@@ -2,6 +2,7 @@ import fastify, { type FastifyInstance } from 'fastify'
 import { expect, test } from 'vitest'
 import { fixedWindow } from '../algorithms/fixed-window/fixed-window.ts'
 import { parseRule } from '../algorithms/parse-rule.ts'
+import { draft7Style } from '../http/earlier-styles.ts'
 import { retryHints } from '../http/retry-hints.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
@@ -90,7 +91,7 @@ test('so may one that was made before the limiter was there', async () => {
 test('a route may have its own headers on the common count', async () => {
   const app = fastify()
   await app.register(fastifyLimiter, usual())
-  app.get('/', config({ headers: 'draft-7' }), () => '')
+  app.get('/', config({ headers: draft7Style }), () => '')
   expect(await field(app, '/')).toBe('limit=3, remaining=2, reset=60')
 })
 

@@ -5,6 +5,7 @@ import { fixedWindow } from '../../algorithms/fixed-window/fixed-window.ts'
 import { parseRule } from '../../algorithms/parse-rule.ts'
 import { createLimiter } from '../../create-limiter.ts'
 import { clientList } from '../../http/client-list.ts'
+import { legacyStyle } from '../../http/earlier-styles.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { failingStore } from '../../testing/failing-store.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
@@ -61,7 +62,7 @@ describe('plans', () => {
 
   test.each([
     ['nothing', undefined, 'got undefined'],
-    ['notation', '5/minute', 'or parseRule() of notation, got "5/minute"'],
+    ['notation', '5/minute', 'parseRule() or others, got "5/minute"'],
     ['a list with null', [null], 'got null'],
   ])('%s instead of rules is an error of the request', (_, rules, message) => {
     expect(() => limitedHandler({ rules: () => rules as never }).ask()).toThrow(message)
@@ -250,8 +251,8 @@ describe('mounted twice', () => {
   test('fields about one limiter are not those of a limiter that counted nothing', async () => {
     const store = failingStore(fakeClock())
     store.plan = 'fatal'
-    const unknown: Options = { ...options, rules: parseRule('2/minute'), headers: 'legacy', store, failure: { then: 'allow' } }
-    const known: Options = { ...options, headers: 'legacy', store: memoryStore({ clock: fakeClock() }) }
+    const unknown: Options = { ...options, rules: parseRule('2/minute'), headers: legacyStyle, store, failure: { then: 'allow' } }
+    const known: Options = { ...options, headers: legacyStyle, store: memoryStore({ clock: fakeClock() }) }
     for (const handler of [twice(unknown, known), twice(known, unknown)]) {
       const { headers } = await handler(new Request('http://localhost/'), DENO)
       expect(headers.get('X-RateLimit-Limit')).toBe('5')

@@ -11,6 +11,7 @@ import { checkCost } from '../../core/cost.ts'
 import type { Decision } from '../../core/decision.ts'
 import type { Cost, Subject } from '../../core/subject.ts'
 import { peerAddress, USUAL_HEADERS, USUAL_IPV6_PREFIX } from '../../http/peer-address.ts'
+import type { ImportedStyle } from '../../http/rate-limit-fields.ts'
 import { checkStyles, DEFAULT_STYLE, type Denial } from '../../http/responder.ts'
 import { warnProcess } from '../../http/warning.ts'
 import type { Adapter } from './adapter.ts'
@@ -57,7 +58,10 @@ export class Gate<R extends object, S> {
     this.#door = door
     this.#options = options
     this.#adapter = adapter
-    this.#lists = styles.includes('draft-7') ? [POLICY_FIELD] : [POLICY_FIELD, 'RateLimit']
+    // In draft 7, `RateLimit` is no list.
+    this.#lists = styles.some((style) => (style as ImportedStyle).draft === 'draft-7')
+      ? [POLICY_FIELD]
+      : [POLICY_FIELD, 'RateLimit']
     this.#limiters = limiterSource(door, options, styles)
     if (typeof this.#limiters !== 'function' && typeof cost !== 'function' && !reserve) {
       checkStaticCost(door, this.#limiters.limiter.rules, cost)

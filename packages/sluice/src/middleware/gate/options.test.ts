@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Options } from '../../../test/middleware/limited-handler.ts'
 import { parseRule } from '../../algorithms/parse-rule.ts'
 import { createLimiter } from '../../create-limiter.ts'
+import { legacyStyle } from '../../http/earlier-styles.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { fetchLimiter } from '../fetch.ts'
 
@@ -17,7 +18,7 @@ describe('options that cannot work are refused when the middleware is made', () 
     ['failure for a limiter', { limiter, failure: {} }, 'limiter', 'takes store, failure and retryWithinMs for rules'],
     ['retryWithinMs for a limiter', { limiter, retryWithinMs: 0 }, 'limiter', 'takes store, failure and retryWithinMs for rules'],
     ['a negative retryWithinMs', { rules, retryWithinMs: -1 }, 'retryWithinMs', 'retryWithinMs must be a whole number'],
-    ['options of hints instead of hints', { rules, headers: ['legacy', { shouldRetry: true }] }, 'headers', 'headers must be'],
+    ['options of hints instead of hints', { rules, headers: [legacyStyle, { shouldRetry: true }] }, 'headers', 'headers must be'],
     [
       'an unknown option',
       { rules, onDenid: () => {} },
@@ -85,7 +86,7 @@ describe('options that cannot work are refused when the middleware is made', () 
       'what clientAddress() of sluice/http makes',
     ],
     ['a peer that is no function', { rules, peer: 'x' }, 'peer', 'fetchLimiter needs peer to be a function, got "x"'],
-    ['notation', { rules: '5/minute' }, 'rules', 'or parseRule() of notation, got "5/minute"'],
+    ['notation', { rules: '5/minute' }, 'rules', 'parseRule() or others, got "5/minute"'],
   ])('%s', (_, options, option, message) => {
     expect(() => fetchLimiter(options as Options)).toThrow(
       expect.objectContaining({

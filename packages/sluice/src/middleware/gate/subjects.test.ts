@@ -6,6 +6,7 @@ import { promiseStore } from '../../../test/promise-store.ts'
 import { fixedWindow } from '../../algorithms/fixed-window/fixed-window.ts'
 import { tokenBucket } from '../../algorithms/token-bucket/token-bucket.ts'
 import { createLimiter } from '../../create-limiter.ts'
+import { legacyStyle } from '../../http/earlier-styles.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { fetchLimiter } from '../fetch.ts'
@@ -46,7 +47,7 @@ describe('an object of keys', () => {
   })
 
   test('legacy fields are those of the rule with the fewest units left', async () => {
-    const { ask } = limitedHandler({ rules, key, headers: 'legacy' })
+    const { ask } = limitedHandler({ rules, key, headers: legacyStyle })
     expect((await ask({ account: 'ada' })).headers.get('X-RateLimit-Limit')).toBe('2')
   })
 

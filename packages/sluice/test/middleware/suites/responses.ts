@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.ts'
 import { tokenBucket } from '../../../src/algorithms/token-bucket/token-bucket.ts'
 import { createLimiter } from '../../../src/create-limiter.ts'
+import { draft6Style, draft7Style, legacyStyle } from '../../../src/http/earlier-styles.ts'
 import { retryHints } from '../../../src/http/retry-hints.ts'
 import { anthropicStyle, openaiStyle } from '../../../src/http/vendor-styles.ts'
 import { memoryStore } from '../../../src/stores/memory/memory-store.ts'
@@ -91,13 +92,13 @@ export function responseSuite(framework: Framework): void {
   })
 
   test.each([
-    ['draft-11', { 'ratelimit-policy': '"daily";q=3;w=86400', ratelimit: '"daily";r=2;t=86400' }],
-    ['draft-10', { 'ratelimit-policy': '"daily";q=3;w=86400', ratelimit: '"daily";r=2;t=86400' }],
-    ['draft-7', { 'ratelimit-policy': '3;w=86400', ratelimit: 'limit=3, remaining=2, reset=86400' }],
-    ['draft-6', { 'ratelimit-limit': '3', 'ratelimit-remaining': '2', 'ratelimit-reset': '86400' }],
-    ['legacy', { 'x-ratelimit-limit': '3', 'x-ratelimit-remaining': '2' }],
-    [false, {}],
-  ] as const)('in the style %s', async (headers, expected) => {
+    ['draft-11', 'draft-11', { 'ratelimit-policy': '"daily";q=3;w=86400', ratelimit: '"daily";r=2;t=86400' }],
+    ['draft-10', 'draft-10', { 'ratelimit-policy': '"daily";q=3;w=86400', ratelimit: '"daily";r=2;t=86400' }],
+    ['draft-7', draft7Style, { 'ratelimit-policy': '3;w=86400', ratelimit: 'limit=3, remaining=2, reset=86400' }],
+    ['draft-6', draft6Style, { 'ratelimit-limit': '3', 'ratelimit-remaining': '2', 'ratelimit-reset': '86400' }],
+    ['legacy', legacyStyle, { 'x-ratelimit-limit': '3', 'x-ratelimit-remaining': '2' }],
+    ['false', false, {}],
+  ] as const)('in the style %s', async (_, headers, expected) => {
     const { ask } = await serve({ rules: DAILY, headers })
     const reply = await ask()
     expect(reply.headers).toMatchObject(expected)

@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest'
 import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.ts'
 import { createLimiter } from '../../../src/create-limiter.ts'
+import { draft6Style, legacyStyle } from '../../../src/http/earlier-styles.ts'
 import { memoryStore } from '../../../src/stores/memory/memory-store.ts'
 import { fakeClock } from '../../../src/testing/fake-clock.ts'
 import type { Framework, Options } from '../frameworks/framework.ts'
@@ -43,8 +44,8 @@ export function severalLimitersSuite(framework: Framework): void {
     expect(headers['ratelimit-policy']).toBe(policies.join(', '))
     expect(headers.ratelimit).toBe(both('"a, \\"b\\"";r=4;t=60', '"a, \\"b\\"";r=3;t=60, "own";r=1;t=3600'))
     const earlier = await serve([
-      { rules: shared, headers: 'draft-6' },
-      { rules: [shared, own], key: () => 'all', headers: 'draft-6' },
+      { rules: shared, headers: draft6Style },
+      { rules: [shared, own], key: () => 'all', headers: draft6Style },
     ])
     expect((await earlier.ask()).headers['ratelimit-policy']).toBe('5;w=60, 2;w=3600')
   })
@@ -53,7 +54,7 @@ export function severalLimitersSuite(framework: Framework): void {
     ['the tighter one inside', [outer, inner]],
     ['the tighter one outside', [inner, outer]],
   ])('fields about one limiter are those of the tighter limiter: %s', async (_, limiters) => {
-    const { ask } = await serve(limiters.map((options) => ({ ...options, headers: 'legacy' as const })))
+    const { ask } = await serve(limiters.map((options) => ({ ...options, headers: legacyStyle })))
     expect((await ask()).headers).toMatchObject({ 'x-ratelimit-limit': '2', 'x-ratelimit-remaining': '1' })
     await ask()
     expect(await ask()).toMatchObject({ status: 429, headers: { 'x-ratelimit-limit': '2', 'x-ratelimit-remaining': '0' } })
