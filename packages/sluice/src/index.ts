@@ -16,7 +16,7 @@ export { type Decision, type DecisionSource, decide, type RuleStatus } from './c
 export { type Duration, durationMs } from './core/duration.ts'
 export { ERROR_CODES, type ErrorCode, type ErrorDetails, SluiceError } from './core/errors.ts'
 export type { DecisionFailure, FailureCounts, FailureEvent, FailureOptions, FailureReason, Fallback } from './core/guard.ts'
-export type { HitOptions, Limiter, RefundOptions, RuleChoice, WaitOptions } from './core/limiter.ts'
+export type { HitOptions, Limiter, LimiterOptions, RefundOptions, RuleChoice, WaitOptions } from './core/limiter.ts'
 export type {
   HeldUnits,
   Hold,
@@ -30,7 +30,7 @@ export type { Per, PerOption, Rule, RuleOptions } from './core/rule.ts'
 export type { RuleLog } from './core/rule-log.ts'
 export type { Asker, PartOutcomes, Result, Store, Tally, Timing, ToldAsker } from './core/store.ts'
 export type { Cost, Subject, SubjectOf } from './core/subject.ts'
-export { createLimiter, type LimiterOptions } from './create-limiter.ts'
+export { createLimiter } from './create-limiter.ts'
 export { type HoldsOptions, holds } from './holds/holds.ts'
 export { dumpStore, restoreStore } from './stores/memory/dump-store.ts'
 export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './stores/memory/memory-store.ts'

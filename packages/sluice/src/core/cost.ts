@@ -1,6 +1,6 @@
 // Checks of costs and counts: whole numbers below 2^53.
 
-import { mustBe, SluiceError, show } from './errors.ts'
+import { mustBe, type SluiceError, show } from './errors.ts'
 import { isWhole } from './whole-numbers.ts'
 
 /**
@@ -26,9 +26,7 @@ export function checkCosts(cost: unknown): asserts cost is Readonly<Record<strin
 /** A function of its own, so that `checkCost` stays small and V8 can inline it. */
 function costError(cost: unknown, least: 0 | 1, rule: string | undefined): SluiceError {
   const need = `a whole number of at least ${least} and below 2^53`
-  if (rule === undefined) return mustBe('ERR_COST', 'cost', need, cost)
-  const message = `the cost of ${show(rule)} must be ${need}, got ${show(cost)}`
-  return new SluiceError('ERR_COST', message, { option: rule, value: cost })
+  return mustBe('ERR_COST', rule ?? 'cost', need, cost, rule === undefined ? 'cost' : `the cost of ${show(rule)}`)
 }
 
 /** Throws ERR_COST unless `used` is a count that a rule can be set to. */

@@ -24,14 +24,8 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES
 
-/** Codes of errors whose cause may go away by itself. The same call may succeed later. */
-const TRANSIENT: ReadonlySet<ErrorCode> = new Set([
-  'ERR_STORE_REFUSED',
-  'ERR_STORE_UNKNOWN',
-  'ERR_WAIT_TIMEOUT',
-  'ERR_WAIT_FULL',
-  'ERR_HOLDS',
-])
+/** Ends of the codes of errors whose cause may go away by itself. The same call may succeed later. */
+const TRANSIENT = /(STORE_REFUSED|STORE_UNKNOWN|WAIT_TIMEOUT|WAIT_FULL|HOLDS)$/
 
 /** Details of an error, for programs. Messages are for people. */
 export interface ErrorDetails {
@@ -58,7 +52,7 @@ export class SluiceError extends Error {
   constructor(code: ErrorCode, message: string, { option, value, ...rest }: ErrorDetails = {}) {
     super(message, rest)
     this.code = code
-    this.transient = TRANSIENT.has(code)
+    this.transient = TRANSIENT.test(code)
     this.option = option
     this.value = value
   }
@@ -76,9 +70,9 @@ export class SluiceError extends Error {
   }
 }
 
-/** Makes the error about an option or argument with a wrong value. */
-export function mustBe(code: ErrorCode, option: string, need: string, value: unknown): SluiceError {
-  return new SluiceError(code, `${option} must be ${need}, got ${show(value)}`, { option, value })
+/** Makes the error about an option or argument with a wrong value. Its message calls it `named`. */
+export function mustBe(code: ErrorCode, option: string, need: string, value: unknown, named = option): SluiceError {
+  return new SluiceError(code, `${named} must be ${need}, got ${show(value)}`, { option, value })
 }
 
 /** Writes a value for an error message: short, strings in quotes. Never throws. */

@@ -6,8 +6,9 @@ import type { TimerClock } from './clock.ts'
 import { checkCost, checkUsed } from './cost.ts'
 import { type Decision, type DecisionSource, decide, markIfFinal } from './decision.ts'
 import { mustBe, SluiceError, show } from './errors.ts'
-import type { DecisionFailure, FailureCounts, FailureEvent, FailureOptions, Guard } from './guard.ts'
+import type { DecisionFailure, FailureCounts, FailureEvent, FailureOptions, Guard, GuardContext } from './guard.ts'
 import { checkKey } from './key.ts'
+import type { LimiterContext } from './limiter-context.ts'
 import { checkOptions } from './options.ts'
 import type {
   HeldUnits,
@@ -22,7 +23,7 @@ import type {
 import type { Rule } from './rule.ts'
 import type { Result, Store, Tally, Timing } from './store.ts'
 import { type Cost, type Subject, Subjects, unknownRule } from './subject.ts'
-import type { MakeWaiting, Waiting } from './waiting.ts'
+import type { Waiting, WaitingOption } from './waiting.ts'
 import { MAX } from './whole-numbers.ts'
 
 export interface HitOptions {
@@ -101,18 +102,23 @@ export interface Limiter<T extends Timing = Timing, S extends Subject = string> 
   close(): Result<T, void>
 }
 
-export interface StoreLimiterOptions<T extends Timing> {
-  readonly rules: readonly Rule[]
-  readonly store: Store<T>
-  /** True if closing the limiter closes the store. */
-  readonly ownsStore: boolean
-  readonly failure: FailureOptions
-  readonly waiting: MakeWaiting | undefined
-  readonly holds: HoldsOption | undefined
-  /** The longest wait that is worth a retry; `MAX` if every wait is. */
-  readonly retryWithinMs: number
-  /** Makes a memory store on the store's clock. A store that is passed is only prepared for this limiter. */
-  makeStandIn(known?: Store<'sync'>): Store<'sync'>
+/** Options of a limiter. */
+export interface LimiterOptions<T extends Timing = Timing, R extends Rule = Rule> {
+  /** One rule, or several: one decision over all of them. */
+  readonly rules: R | readonly R[]
+  /** Keeps the states and gives the time. Default: a memory store of the limiter's own. */
+  readonly store?: Store<T>
+  /** Deadline and fallback for a store that is slow or fails. A synchronous store has no deadline. Default: the call fails. */
+  readonly failure?: FailureOptions
+  /** Lets callers `wait` for their turn: `waitingLine()`. */
+  readonly waiting?: WaitingOption
+  /** Lets callers `reserve` units that they settle later: `holds()`. */
+  readonly holds?: HoldsOption
+  /**
+   * The longest wait that is worth a retry, in ms. A denial with a longer wait is not `retryable`, and `wait` rejects at once. Default:
+   * every wait is.
+   */
+  readonly retryWithinMs?: number | undefined
 }
 
 const NO_FAILURES: FailureCounts = { timeout: 0, refused: 0, unknown: 0, fatal: 0, 'not-asked': 0, recovered: 0 }
@@ -135,39 +141,42 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
   readonly #waiting: Waiting | undefined
   readonly #retryWithinMs: number
   readonly #reserving: Reserving<T> | undefined
-  /** True if a rule has nothing but holds. Calls that spend on it are refused. */
-  readonly #isHeld: boolean
   /** Set if hits can take the shortcut: keys are plain, and the store has one. */
   #quick: QuickTally | undefined
   #isClosed = false
 
-  constructor(options: StoreLimiterOptions<T>) {
-    const { store, retryWithinMs } = options
-    this.rules = checkRules(options.rules)
+  /**
+   * Invariant: the options have been checked, except the rules. `makeStandIn` makes a memory store on the store's clock. A store that is
+   * passed to it is only prepared for this limiter.
+   */
+  constructor(options: LimiterOptions<T>, store: Store<T>, makeStandIn: GuardContext<T>['makeStandIn']) {
+    const { failure = {}, retryWithinMs = MAX } = options
+    this.rules = checkRules([options.rules].flat())
     this.clock = store.clock
     this.#store = store
-    this.#ownsStore = options.ownsStore
+    this.#ownsStore = options.store === undefined
     this.#retryWithinMs = retryWithinMs
     this.#subjects = new Subjects(this.rules)
     this.#tally = store.tally(this.rules)
-    if (store.timing === 'async' || store.guard !== undefined) this.#guard = this.#makeGuard(options)
-    this.#waiting = options.waiting?.({
-      clock: store.clock,
-      read: (subject) => this.#subjects.read(subject),
-      callOf: (subject, cost) => this.#call('hit', subject, cost, 1),
-      hit: (call) => this.#decide(call),
-    })
-    this.#reserving = options.holds?.open<T>({
+    // A store that answers with promises needs a guard, and every engine brings one.
+    if (store.timing === 'async' && store.guard === undefined) {
+      throw mustBe('ERR_OPTION', 'store', 'made with an engine of sluice/engines', store)
+    }
+    this.#guard = store.guard?.({ tally: this.#tally, rules: this.rules, options: failure, makeStandIn })
+    const context: LimiterContext<T> = {
       limiter: this as unknown as Limiter<T>,
       store,
       subjects: this.#subjects,
-      waiting: this.#waiting,
+      waiting: undefined,
       isClosed: () => this.#isClosed,
       ask: (call, read) => this.#ask(call, read),
       decide: (call, figures, failure) => this.#read(call, figures, failure),
-    })
-    this.#isHeld = this.rules.some(({ isHeld }) => isHeld)
-    if (this.#isHeld) this.#holds()
+    }
+    this.#waiting = options.waiting?.open(context)
+    context.waiting = this.#waiting
+    this.#reserving = options.holds?.open(context)
+    // Hits on a rule that has nothing but holds are refused.
+    if (this.rules.some(({ isHeld }) => isHeld)) this.#holds()
     else if (this.#guard === undefined && this.#subjects.arePlain && this.#tally.hit !== undefined)
       this.#quick = marking(this.#tally as QuickTally, retryWithinMs)
   }
@@ -224,7 +233,7 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
   }
 
   async wait(subject: S, options: WaitOptions = {}): Promise<Decision> {
-    return given(this.#waiting, 'waiting').join(subject, options)
+    return given(this.#waiting, 'waiting', 'waitingLine').join(subject, options)
   }
 
   reserve(subject: S, options: WaitingReserveOptions): Promise<Hold<T>>
@@ -261,7 +270,7 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
   }
 
   #holds(): Reserving<T> {
-    return given(this.#reserving, 'holds')
+    return given(this.#reserving, 'holds', 'holds')
   }
 
   #hitWith(subject: S, options: HitOptions | undefined): Result<T, Decision> {
@@ -276,12 +285,6 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
       }
     }
     return this.#decide(this.#callOf('hit', subject, options, 1))
-  }
-
-  #makeGuard({ store, failure, makeStandIn }: StoreLimiterOptions<T>): Guard<T> {
-    // A store that answers with promises needs a guard, and every engine brings one.
-    if (store.guard === undefined) throw mustBe('ERR_OPTION', 'store', 'made with an engine of sluice/engines', store)
-    return store.guard({ tally: this.#tally, rules: this.rules, options: failure, makeStandIn })
   }
 
   /** Makes a call with a charge for each rule whose cost is above 0. */
@@ -329,7 +332,7 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
 
   #ask<V>(call: Call, read: (figures: Figures, failure?: DecisionFailure) => V): Result<T, V> {
     if (this.#isClosed) throw new SluiceError('ERR_CLOSED', 'the limiter has been closed')
-    if (this.#isHeld) this.#holds().check(call)
+    this.#reserving?.check(call)
     if (this.#guard !== undefined) return this.#guard.ask(call, read)
     return read(this.#tally.ask(call) as Figures) as Result<T, V>
   }
@@ -347,9 +350,8 @@ function marking(tally: QuickTally, retryWithinMs: number): QuickTally {
 }
 
 /** Returns the part of a limiter that an option gives it. Throws ERR_OPTION without the option. */
-function given<P>(part: P | undefined, option: 'holds' | 'waiting'): P {
+function given<P>(part: P | undefined, option: 'holds' | 'waiting', maker: string): P {
   if (part !== undefined) return part
-  const maker = option === 'holds' ? 'holds' : 'waitingLine'
   throw new SluiceError('ERR_OPTION', `this needs createLimiter({ rules, ${option}: ${maker}() })`, { option })
 }
 
@@ -362,10 +364,10 @@ function checkRules(rules: readonly Rule[]): readonly Rule[] {
   const names = new Set<string>()
   for (const rule of rules) {
     if (typeof rule?.settle !== 'function') {
-      throw mustBe('ERR_OPTION', 'rules', 'what fixedWindow() and others make, or parseRule() of notation', rule)
+      throw mustBe('ERR_OPTION', 'rules', 'made by fixedWindow(), parseRule() or others', rule)
     }
     if (names.has(rule.name)) {
-      throw new SluiceError('ERR_RULE_NAME', `two rules are called ${show(rule.name)}: give one of them a name of its own`)
+      throw new SluiceError('ERR_RULE_NAME', `two rules are called ${show(rule.name)}: give one another name`)
     }
     names.add(rule.name)
   }

@@ -1,13 +1,12 @@
 // The contract between a limiter and its holds, which `reserve` needs.
 
-import type { Call, Figures } from './call.ts'
+import type { Call } from './call.ts'
 import type { Decision } from './decision.ts'
 import type { Duration } from './duration.ts'
-import type { DecisionFailure } from './guard.ts'
-import type { Limiter } from './limiter.ts'
+import type { LimiterContext } from './limiter-context.ts'
 import type { Result, Store, Timing } from './store.ts'
-import type { Cost, Subject, Subjects } from './subject.ts'
-import type { Patience, Waiting } from './waiting.ts'
+import type { Cost, Subject } from './subject.ts'
+import type { Patience } from './waiting.ts'
 
 export interface ReserveOptions {
   /**
@@ -80,21 +79,9 @@ export interface Reserving<T extends Timing = Timing> {
   check(call: Call): void
 }
 
-export interface ReservingContext<T extends Timing = Timing> {
-  readonly store: Store<T>
-  readonly limiter: Pick<Limiter<T>, 'rules' | 'clock'>
-  readonly subjects: Subjects
-  /** The waiting lines, if the limiter has them. They are told about a call that may free units. */
-  readonly waiting: Waiting | undefined
-  isClosed(): boolean
-  ask<V>(call: Call, read: (figures: Figures, failure?: DecisionFailure) => V): Result<T, V>
-  /** Makes the decision from the first figures of an answer. */
-  decide(call: Call, figures: Figures, failure: DecisionFailure | undefined): Decision
-}
-
 /** The option `holds` of a limiter. */
 export interface HoldsOption {
   /** Gives a store the parts that it needs for holds. A bundle without holds does not contain them. */
   prepare<S extends Store>(store: S): S
-  open<T extends Timing>(context: ReservingContext<T>): Reserving<T>
+  open<T extends Timing>(context: LimiterContext<T>): Reserving<T>
 }

@@ -1,5 +1,6 @@
 // Logs: states without a fixed width, and the arena that keeps them in memory.
 
+import type { LogBudget } from './log-budget.ts'
 import type { Rule } from './rule.ts'
 
 /** Cells in the row of a log: the time when the state ends, and the log's handle. */
@@ -42,24 +43,33 @@ export interface RuleLog {
   open(host: LogHost): RowLogs
 }
 
-/** The bytes that logs take, and the bytes that they may take. */
-export interface LogBudget {
-  logs: number
-  hasLogBytes(bytes: number): boolean
-  /** Returns the number of bytes that are lacking for `bytes` more. A long log may not take the last of them. */
-  lackingLogBytes(bytes: number, isLong: boolean): number
-}
-
 /** A memory store, as its logs see it. */
 export interface LogHost {
   readonly budget: LogBudget
   /** The table with the rows of all logs. */
   readonly logTable: { rowsFor(hi: number): LogTableRows & { find(lo: number, hi: number): number } }
   /**
-   * Drops expired logs. If there are none, evicts a few logs, those that have used least first, until `bytes` are free. With
-   * `mostLight`, evicts only logs of at most so many bytes that have used almost nothing, and none if that would not free `bytes`.
+   * Drops expired logs. If there are none, evicts the rows that `choose` selects. If `isLight`, the search for victims is short, because
+   * only those that have used almost nothing are wanted.
    */
-  evictLogs(nowMs: number, bytes: number, mostLight?: number): void
+  evictLogs(nowMs: number, choose: ChooseLogs, isLight: boolean): void
+}
+
+/** Pressure of a row whose key has used all of its limit: one unit more is denied. */
+export const FULL = 254
+
+/** Rows below this pressure are light: they have used almost nothing, less than a sixteenth of their limit. */
+export const LIGHT = FULL / 16
+
+/** Selects the logs to evict among the weak rows of a search, or among all of them, the weakest first. */
+export type ChooseLogs = <V extends LogVictim>(weak: V[], all: V[]) => V[]
+
+/** A row that can be evicted with its log. */
+export interface LogVictim {
+  /** The used share of the limit. */
+  readonly pressure: number
+  readonly rows: LogTableRows
+  readonly row: number
 }
 
 interface LogTableRows {

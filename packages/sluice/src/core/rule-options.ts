@@ -78,26 +78,30 @@ export function readOptions<K extends OptionKinds>(maker: string, options: RuleO
 }
 
 function readOption(maker: string, name: string, given: Readonly<Record<string, unknown>>, option: OptionKind): unknown {
-  const value = given[name]
+  let value = given[name]
+  let expected: string
   switch (option.kind) {
     case 'duration':
       return durationMs(value as Duration, name)
-    case 'units': {
-      const units = value === undefined && option.sameAs !== undefined ? given[option.sameAs] : value
-      if (isWhole(units, 1)) return units
-      throw wrongOption(maker, name, units, 'a whole number of at least 1')
-    }
+    case 'units':
+      if (value === undefined && option.sameAs !== undefined) value = given[option.sameAs]
+      if (isWhole(value, 1)) return value
+      expected = 'a whole number of at least 1'
+      break
     case 'choice':
       if (value === undefined && !option.isRequired) return option.choices[0]
       if (option.choices.includes(value as string)) return value
-      throw wrongOption(maker, name, value, option.choices.map((choice) => `'${choice}'`).join(' or '))
+      expected = option.choices.map((choice) => `'${choice}'`).join(' or ')
+      break
     case 'flag':
       if (value === undefined) return false
       if (typeof value === 'boolean') return value
-      throw wrongOption(maker, name, value, 'true or false')
+      expected = 'true or false'
+      break
     default:
       return value === undefined ? option.default : value
   }
+  throw wrongOption(maker, name, value, expected)
 }
 
 /** Makes the error about an option with a wrong value. */

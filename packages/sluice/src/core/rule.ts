@@ -133,7 +133,7 @@ export function rulePer<P extends PerOption>(per: P): PerOf<P> {
   const names: readonly string[] = Array.isArray(per) ? [...per] : [per]
   const areNames = names.every((name) => typeof name === 'string' && PER_NAME.test(name))
   if (!areNames || new Set(names).size < names.length || names.length > MOST_PER) {
-    const need = `a name such as 'user', or up to ${MOST_PER} different ones, of letters, digits, dots, dashes and underscores`
+    const need = `up to ${MOST_PER} different names of letters, digits, '.', '-' and '_'`
     throw mustBe('ERR_RULE', 'per', need, per)
   }
   return Object.freeze([...names].sort()) as PerOf<P>

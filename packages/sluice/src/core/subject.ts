@@ -41,7 +41,7 @@ export class Subjects {
     this.arePlain = rules[0].per === undefined
     const odd = rules.find(({ per }) => (per === undefined) !== this.arePlain)
     if (odd !== undefined) {
-      const message = `either all rules of a limiter have per or none has: ${show(rules[0].name)} and ${show(odd.name)} differ`
+      const message = `all rules of a limiter have per, or none: ${show(rules[0].name)} and ${show(odd.name)} differ`
       throw new SluiceError('ERR_OPTION', message, { option: 'per', value: odd.per })
     }
     this.#names = [...new Set(rules.flatMap(({ per }) => per ?? []))]

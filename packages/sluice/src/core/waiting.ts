@@ -1,10 +1,11 @@
 // The contract between a limiter and its waiting lines, which `wait` needs.
 
 import type { Call } from './call.ts'
-import type { TimerClock } from './clock.ts'
 import type { Decision } from './decision.ts'
 import type { WaitOptions } from './limiter.ts'
-import type { Cost, Subject } from './subject.ts'
+import type { LimiterContext } from './limiter-context.ts'
+import type { Timing } from './store.ts'
+import type { Subject } from './subject.ts'
 
 /** The longest wait of a caller, and the signal that ends it. */
 export type Patience = Pick<WaitOptions, 'signal' | 'maxWaitMs'>
@@ -34,14 +35,7 @@ export interface Waiting {
   close(): void
 }
 
-export interface WaitingContext {
-  readonly clock: TimerClock
-  /** Returns a checked copy of a subject. Throws ERR_KEY if it does not fit the rules. */
-  read(subject: Subject): Subject
-  /** Makes the hit of a caller. Throws if the cost is wrong. */
-  callOf(subject: Subject, cost: Cost | undefined): Call
-  hit(call: Call): Decision | Promise<Decision>
+/** The option `waiting` of a limiter. */
+export interface WaitingOption {
+  open<T extends Timing>(context: LimiterContext<T>): Waiting
 }
-
-/** Makes the waiting lines of one limiter. */
-export type MakeWaiting = (context: WaitingContext) => Waiting

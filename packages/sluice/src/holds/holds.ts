@@ -6,16 +6,9 @@ import type { Duration } from '../core/duration.ts'
 import { mustBe, SluiceError, show } from '../core/errors.ts'
 import type { DecisionFailure } from '../core/guard.ts'
 import { FULL_OF_HOLDS, GRANTED } from '../core/held-step.ts'
+import type { LimiterContext } from '../core/limiter-context.ts'
 import { checkOptions } from '../core/options.ts'
-import type {
-  HeldUnits,
-  Hold,
-  HoldsOption,
-  PatientReserveOptions,
-  Reserving,
-  ReservingContext,
-  RunResult,
-} from '../core/reserving.ts'
+import type { HeldUnits, Hold, HoldsOption, PatientReserveOptions, Reserving, RunResult } from '../core/reserving.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Result, Timing } from '../core/store.ts'
 import { type Cost, costsByRule, type Subject } from '../core/subject.ts'
@@ -53,7 +46,7 @@ export function holds(options: HoldsOptions = {}): HoldsOption {
 const SPENDING: ReadonlySet<Operation> = new Set<Operation>(['hit', 'inc', 'set'])
 
 class Reservations<T extends Timing> implements Reserving<T> {
-  readonly #context: ReservingContext<T>
+  readonly #context: LimiterContext<T>
   readonly #most: number
   /** The shortest `ttl` of the rules that have nothing but holds. */
   readonly #ttlMs: number
@@ -67,7 +60,7 @@ class Reservations<T extends Timing> implements Reserving<T> {
   #lastTtl: Duration | undefined
   #lastTtlMs = 0
 
-  constructor(context: ReservingContext<T>, most: number) {
+  constructor(context: LimiterContext<T>, most: number) {
     this.#context = context
     this.#most = most
     const ttls = context.limiter.rules.filter(({ isHeld }) => isHeld).map(({ windowMs }) => windowMs)

@@ -6,7 +6,8 @@ import type { Decision } from '../core/decision.ts'
 import { type Duration, durationMs } from '../core/duration.ts'
 import { mustBe, SluiceError } from '../core/errors.ts'
 import { LONGEST_HOLD_MS } from '../core/holds.ts'
-import type { Hold, ReservingContext } from '../core/reserving.ts'
+import type { LimiterContext } from '../core/limiter-context.ts'
+import type { Hold } from '../core/reserving.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Result, Timing } from '../core/store.ts'
 import { type Cost, costsByRule } from '../core/subject.ts'
@@ -49,14 +50,14 @@ export interface EndingHold<T extends Timing> extends Hold<T> {
 }
 
 export class OpenHold<T extends Timing> implements EndingHold<T> {
-  readonly #context: ReservingContext<T>
+  readonly #context: LimiterContext<T>
   readonly #facts: HeldFacts
   #expiresAt: number
   #hasEnded = false
   /** True if the caller has tried to end the hold, also if the store has refused that. */
   #wasTried = false
 
-  constructor(context: ReservingContext<T>, facts: HeldFacts) {
+  constructor(context: LimiterContext<T>, facts: HeldFacts) {
     this.#context = context
     this.#facts = facts
     this.#expiresAt = facts.expiresAt

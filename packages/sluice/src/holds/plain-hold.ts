@@ -4,21 +4,21 @@
 import { checkCost } from '../core/cost.ts'
 import type { Decision } from '../core/decision.ts'
 import type { Duration } from '../core/duration.ts'
-import type { ReservingContext } from '../core/reserving.ts'
+import type { LimiterContext } from '../core/limiter-context.ts'
 import type { Result, Timing } from '../core/store.ts'
 import type { Cost } from '../core/subject.ts'
 import type { PlainHolds, RowHold } from '../stores/memory/plain-holds.ts'
 import { type EndingHold, OpenHold } from './open-hold.ts'
 
 export class PlainHold<T extends Timing> implements EndingHold<T> {
-  readonly #context: ReservingContext<T>
+  readonly #context: LimiterContext<T>
   readonly #plain: PlainHolds
   readonly #key: string
   readonly #hold: RowHold
   #hasEnded = false
   #open: OpenHold<T> | undefined
 
-  constructor(context: ReservingContext<T>, plain: PlainHolds, key: string, hold: RowHold) {
+  constructor(context: LimiterContext<T>, plain: PlainHolds, key: string, hold: RowHold) {
     this.#context = context
     this.#plain = plain
     this.#key = key

@@ -7,9 +7,10 @@ import type { TimerClock } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
 import { mustBe, SluiceError } from '../core/errors.ts'
 import type { WaitOptions } from '../core/limiter.ts'
+import type { LimiterContext } from '../core/limiter-context.ts'
 import { checkOptions } from '../core/options.ts'
 import type { Subject } from '../core/subject.ts'
-import type { MakeWaiting, Patience, Turn, Waiting, WaitingContext } from '../core/waiting.ts'
+import type { Patience, Turn, Waiting, WaitingOption } from '../core/waiting.ts'
 import { isWhole } from '../core/whole-numbers.ts'
 import { Place } from './waiting-place.ts'
 
@@ -27,13 +28,13 @@ const DEFAULT_MAX_WAITING = 10_000
 const POLL_MS = 250
 
 /** Enables `wait` of a limiter: `createLimiter({ rules, waiting: waitingLine() })`. */
-export function waitingLine(options: WaitingLineOptions = {}): MakeWaiting {
+export function waitingLine(options: WaitingLineOptions = {}): WaitingOption {
   checkOptions('waitingLine', options, OPTIONS)
   const { maxWaiting = DEFAULT_MAX_WAITING } = options
   if (!isWhole(maxWaiting, 1)) {
     throw mustBe('ERR_OPTION', 'maxWaiting', 'a whole number of at least 1', maxWaiting)
   }
-  return (context) => new WaitingLine(context, maxWaiting)
+  return { open: (context) => new WaitingLine(context, maxWaiting) }
 }
 
 interface Line {
@@ -65,25 +66,26 @@ export class WaitingLine implements Waiting {
   readonly #lines = new Map<string, Line>()
   /** Lines by the states that their callers wait for. */
   readonly #byState = new Map<string, Set<Line>>()
-  readonly #context: WaitingContext
+  readonly #context: LimiterContext
   readonly #clock: TimerClock
   readonly #most: number
   #waiting = 0
   /** True after the first answer of an asynchronous store. */
   #isAsync = false
 
-  constructor(context: WaitingContext, most: number) {
+  constructor(context: LimiterContext, most: number) {
     this.#context = context
-    this.#clock = context.clock
+    this.#clock = context.limiter.clock
     this.#most = most
   }
 
   join(subject: Subject, options: WaitOptions): Promise<Decision> {
     checkOptions('wait', options, WAIT_OPTIONS)
     // A copy, so that the line is the line of the subject that was checked and is charged.
-    const read = this.#context.read(subject)
-    const call = this.#context.callOf(read, options.cost)
-    const attempt = (): Decision | Promise<Decision> => this.#context.hit(call)
+    const { subjects, ask, decide } = this.#context
+    const read = subjects.read(subject)
+    const call: Call = { operation: 'hit', charges: subjects.charges(read, options.cost) }
+    const attempt = (): Decision | Promise<Decision> => ask(call, (figures, failure) => decide(call, figures, failure))
     return this.takeTurn(read, options, { call, isEstimate: false, attempt, decisionOf: (decision) => decision })
   }
 

@@ -64,11 +64,10 @@ class FixedWindow<P extends Per> implements Rule<P> {
   constructor(options: FixedWindowOptions) {
     const { limit, window: windowMs, anchor, countDenied, elastic } = readOptions('fixedWindow', options, FIXED_WINDOW_OPTIONS)
     if (elastic && anchor === 'clock') {
-      throw new SluiceError(
-        'ERR_RULE',
-        `fixedWindow cannot be elastic with anchor 'clock': a boundary of the clock does not move`,
-        { option: 'elastic', value: elastic },
-      )
+      throw new SluiceError('ERR_RULE', `fixedWindow cannot be elastic with anchor 'clock'`, {
+        option: 'elastic',
+        value: elastic,
+      })
     }
     this.limit = limit
     this.windowMs = windowMs

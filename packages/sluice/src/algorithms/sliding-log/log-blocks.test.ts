@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { lackingLogBytes } from '../../core/log-budget.ts'
 import type { LogRule } from '../../core/rule-log.ts'
 import { ByteBudget } from '../../stores/memory/byte-budget.ts'
 import { seededRandom } from '../../testing/random.ts'
@@ -195,7 +196,7 @@ test('a long log becomes smaller, though a long log could not grow', () => {
   const before = logs.arena.bytes
   // Stands for the logs of other keys.
   logs.budget.logs = 3 * 2 ** 20 - 100_000
-  expect(logs.budget.lackingLogBytes(1, true)).toBeGreaterThan(0)
+  expect(lackingLogBytes(logs.budget, 1, true)).toBeGreaterThan(0)
   const later = 3_600_000 + 6500
   logs.settle(1, later)
   for (let i = 1; i <= 500; i++) logs.spend(1, later + i)

@@ -4,8 +4,9 @@
 // A long log has a slab of its own. It moves to a slab of another width a few entries at a time.
 // Invariant: a handle names one block until the block is freed or `onMove` reports its new handle.
 
+import { type LogBudget, lackingLogBytes } from '../../core/log-budget.ts'
 import type { Rule } from '../../core/rule.ts'
-import type { LogArena, LogBudget, LogOwner, LogRule } from '../../core/rule-log.ts'
+import type { LogArena, LogOwner, LogRule } from '../../core/rule-log.ts'
 
 /** Cells of a slab that blocks share: 64 KiB. */
 const SLAB_CELLS = 8192
@@ -178,7 +179,7 @@ export class LogBlocks implements LogArena {
     if (wanted === width) return 0
     // Both slabs exist while a long log moves.
     const bytes = bytesOf(isShared(width) ? wanted - width : wanted)
-    return this.#budget.lackingLogBytes(bytes, wanted > width && !isShared(wanted))
+    return lackingLogBytes(this.#budget, bytes, wanted > width && !isShared(wanted))
   }
 
   /** Returns the width that a log should have. It is another one than now only if the block is too narrow or far too wide. */

@@ -1,7 +1,17 @@
 // The logs of a memory store. A log is a block of the arena, and its row in the store's table holds its end and its handle.
 // Invariant: while a log moves or logs are evicted, the rows of the present call are pinned.
 
-import { LOG_HANDLE, type LogHost, type LogRule, type LogState, type RowLogs } from '../../core/rule-log.ts'
+import { hasLogBytes } from '../../core/log-budget.ts'
+import {
+  type ChooseLogs,
+  LIGHT,
+  LOG_HANDLE,
+  type LogHost,
+  type LogRule,
+  type LogState,
+  type LogVictim,
+  type RowLogs,
+} from '../../core/rule-log.ts'
 import { LogBlocks } from './log-blocks.ts'
 
 /** Number of searches for the bytes of a new log. */
@@ -26,8 +36,8 @@ export class LogRows implements RowLogs {
     const log = states.find(isLog)
     if (log === undefined) return
     const bytes = logs * this.arena.smallestBytes(log.rule)
-    for (let left = SEARCHES_A_LOG; left > 0 && !this.#host.budget.hasLogBytes(bytes); left--) {
-      this.#host.evictLogs(nowMs, LOGS_A_SEARCH * bytes)
+    for (let left = SEARCHES_A_LOG; left > 0 && !hasLogBytes(this.#host.budget, bytes); left--) {
+      this.#evict(nowMs, LOGS_A_SEARCH * bytes)
     }
   }
 
@@ -40,9 +50,27 @@ export class LogRows implements RowLogs {
       if (!isLog(state) || state.row < 0) continue
       const lacking = this.arena.lackingToFit(state.rule, handleOf(state))
       // A log that has grown is not evicted for another one to grow. Otherwise growing logs would evict each other all the time.
-      if (lacking > 0) pinned(() => this.#host.evictLogs(nowMs, lacking, this.arena.smallestBytes(state.rule)))
+      if (lacking > 0) pinned(() => this.#evict(nowMs, lacking, this.arena.smallestBytes(state.rule)))
       keepHandle(state, this.arena.fit(state.rule, handleOf(state), state))
     }
+  }
+
+  /**
+   * Evicts the weakest logs until `bytes` are free. With `mostLight`, evicts only logs of at most so many bytes that have used almost
+   * nothing, and none if they are too few to free `bytes`.
+   */
+  #evict(nowMs: number, bytes: number, mostLight?: number): void {
+    const choose: ChooseLogs = (weak, all) => {
+      let free = 0
+      const chosen = (mostLight === undefined ? weak : all).filter((victim) => {
+        const logBytes = this.arena.bytesOf(handleOf(victim))
+        const goes = free < bytes && (mostLight === undefined || (victim.pressure < LIGHT && logBytes <= mostLight))
+        if (goes) free += logBytes
+        return goes
+      })
+      return mostLight !== undefined && free < bytes ? [] : chosen
+    }
+    this.#host.evictLogs(nowMs, choose, mostLight !== undefined)
   }
 
   locate(state: LogState): void {
@@ -56,7 +84,7 @@ function isLog(state: LogState): state is LogState & { readonly rule: LogRule } 
   return state.rule.log !== undefined
 }
 
-function handleOf({ rows, row }: LogState): number {
+function handleOf({ rows, row }: Pick<LogVictim, 'rows' | 'row'>): number {
   return rows.cells[rows.at(row) + LOG_HANDLE]
 }
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { hasLogBytes, lackingLogBytes } from '../../core/log-budget.ts'
 import { ByteBudget } from './byte-budget.ts'
 
 const MIB = 2 ** 20
@@ -6,17 +7,17 @@ const MIB = 2 ** 20
 test('tables and logs leave a quarter to each other, and a mebibyte to shared slabs', () => {
   const budget = new ByteBudget(16 * MIB)
   expect([budget.hasTableBytes(12 * MIB), budget.hasTableBytes(12 * MIB + 1)]).toEqual([true, false])
-  expect(budget.lackingLogBytes(13 * MIB)).toBe(MIB)
+  expect(lackingLogBytes(budget, 13 * MIB)).toBe(MIB)
   budget.logs = 4 * MIB
   expect([budget.hasTableBytes(11 * MIB), budget.hasTableBytes(11 * MIB + 1)]).toEqual([true, false])
   budget.tables = 11 * MIB
-  expect([budget.hasLogBytes(0), budget.hasLogBytes(1), budget.lackingLogBytes(10)]).toEqual([true, false, 10])
+  expect([hasLogBytes(budget, 0), hasLogBytes(budget, 1), lackingLogBytes(budget, 10)]).toEqual([true, false, 10])
 })
 
 test('long logs leave an eighth of the bytes of logs free', () => {
   const budget = new ByteBudget(16 * MIB)
   budget.logs = 10 * MIB
-  expect([budget.lackingLogBytes(MIB / 2, true), budget.lackingLogBytes(MIB, true)]).toEqual([0, MIB / 2])
+  expect([lackingLogBytes(budget, MIB / 2, true), lackingLogBytes(budget, MIB, true)]).toEqual([0, MIB / 2])
   budget.tables = 5 * MIB
-  expect(budget.lackingLogBytes(0, true)).toBe(1.5 * MIB)
+  expect(lackingLogBytes(budget, 0, true)).toBe(1.5 * MIB)
 })

@@ -2,6 +2,7 @@
 
 import { LogRows } from '../../algorithms/sliding-log/log-rows.ts'
 import { SluiceError, show } from '../../core/errors.ts'
+import { hasLogBytes } from '../../core/log-budget.ts'
 import { type DumpedState, mostPressing, readDump, writeDump } from './dump.ts'
 import { prepareHolds } from './held-rows.ts'
 import { MemoryState, type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory-store.ts'
@@ -20,7 +21,7 @@ export function dumpStore(store: MemoryStore): Uint8Array {
     })
   }
   store.seedKeys()
-  return writeDump(store.keyHash.seed, { tables: store.tables, logs: store.logs?.arena, holds: store.holds }, store.clock.now())
+  return writeDump(store.keyHash.seed, store, store.clock.now())
 }
 
 /**
@@ -49,7 +50,7 @@ export function restoreStore(dump: Uint8Array, options: MemoryStoreOptions = {})
 
 function adopt(store: MemoryState, state: DumpedState, nowMs: number): void {
   const { lo, hi, cells, isLog, holds, endsAt } = state
-  if (isLog && !store.budget.hasLogBytes(cells.byteLength)) return
+  if (isLog && !hasLogBytes(store.budget, cells.byteLength)) return
   const table = tableOf(store, state)
   store.makeSpace(table, 1, nowMs)
   table.prepare(1, nowMs)
@@ -61,7 +62,7 @@ function adopt(store: MemoryState, state: DumpedState, nowMs: number): void {
 }
 
 function tableOf(store: MemoryState, { isLog, cells }: DumpedState): Table {
-  if (!isLog) return store.table(cells.length, false)
+  if (!isLog) return store.table(cells.length)
   logsOf(store)
   return store.logTable
 }

@@ -6,9 +6,9 @@
 
 import { SluiceError, show } from '../../core/errors.ts'
 import { hasHolds, type LoadedHolds, splitHolds } from '../../core/holds.ts'
-import { LOG_HANDLE, type LogArena } from '../../core/rule-log.ts'
+import { FULL, LOG_HANDLE } from '../../core/rule-log.ts'
 import type { StoreHolds } from './held-rows.ts'
-import { FULL, fingerprintOf, type Rows } from './rows.ts'
+import { fingerprintOf, type Rows } from './rows.ts'
 import type { Table } from './table.ts'
 
 export interface DumpedState {
@@ -47,16 +47,15 @@ const STATE_WORDS = 4
 /** The parts of a memory store that a dump is made of. */
 export interface DumpedStore {
   readonly tables: Iterable<Table>
-  readonly logs: LogArena | undefined
   readonly holds: StoreHolds | undefined
 }
 
-export function writeDump(seed: Int32Array, { tables, logs, holds }: DumpedStore, nowMs: number): Uint8Array {
+export function writeDump(seed: Int32Array, { tables, holds }: DumpedStore, nowMs: number): Uint8Array {
   const all = [...tables]
   const cellsOf = (table: Table, rows: Rows, row: number): Float64Array => {
     const at = rows.at(row)
     const cells =
-      table.holdsLogs && logs !== undefined ? logs.block(rows.cells[at + LOG_HANDLE]) : rows.cells.subarray(at, at + table.width)
+      table.logs !== undefined ? table.logs.block(rows.cells[at + LOG_HANDLE]) : rows.cells.subarray(at, at + table.width)
     return rows.cells[at] < 0 && holds !== undefined ? holds.join(cells, rows, row) : cells
   }
   let length = HEADER_WORDS
@@ -74,7 +73,7 @@ export function writeDump(seed: Int32Array, { tables, logs, holds }: DumpedStore
       const cells = cellsOf(table, rows, row)
       words.set(fingerprint, at)
       words[at + 2] = rows.pressure[row]
-      words[at + 3] = table.holdsLogs ? -cells.length : cells.length
+      words[at + 3] = table.logs !== undefined ? -cells.length : cells.length
       doubles.set(cells, (at + STATE_WORDS) / 2)
       at += STATE_WORDS + 2 * cells.length
     })

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
+import { FULL } from '../../core/rule-log.ts'
 import { seededRandom } from '../../testing/random.ts'
 import { ByteBudget } from './byte-budget.ts'
 import { Eviction } from './eviction.ts'
-import { FULL, type Rows } from './rows.ts'
+import type { Rows } from './rows.ts'
 import { Table } from './table.ts'
 
 const MOST_ROWS = 91_000
@@ -10,7 +11,7 @@ const FAR = 1e12
 
 test('a crowded part of a table that is full of old, used-up states becomes as sparse as the rest', () => {
   const random = seededRandom()
-  const table = new Table({ width: 2, maxRows: MOST_ROWS, budget: new ByteBudget(2 ** 40) })
+  const table = new Table({ maxKeys: MOST_ROWS, budget: new ByteBudget(2 ** 40) }, 2)
   table.reserve(MOST_ROWS)
   const eviction = new Eviction(MOST_ROWS)
   const claim = (hi: number): void => {

@@ -1,8 +1,8 @@
 // Makes space in a full store: selects states to evict, in a bounded number of rows over all tables together.
 
-import { FULL } from './rows.ts'
+import { FULL } from '../../core/rule-log.ts'
 import type { Table } from './table.ts'
-import { Victims } from './victims.ts'
+import { type ChooseVictims, Victims } from './victims.ts'
 
 /** Number of rows that a search reads, over all tables: live, empty and expired ones. */
 const LOOK = 160
@@ -35,13 +35,13 @@ export class Eviction {
   }
 
   /**
-   * Searches once. Drops expired rows. If there are none, evicts the weakest rows, until `bytes` bytes of logs are free. With
-   * `mostLight` it evicts only light logs: see `Victims.evict`.
+   * Searches once. Drops expired rows. If there are none, evicts the weakest rows, of which `choose` may select some. The search is
+   * short if only light rows can go.
    */
-  makeSpace(tables: readonly Table[], nowMs: number, bytes?: number, mostLight?: number): void {
+  makeSpace(tables: readonly Table[], nowMs: number, choose?: ChooseVictims, isLight = false): void {
     const victims = this.#victims
     let dropped = this.#search(tables, LOOK, nowMs)
-    if (dropped === 0 && mostLight === undefined && victims.mostPressure === FULL) {
+    if (dropped === 0 && !isLight && victims.mostPressure === FULL) {
       if (this.#shortSearches > 0 && victims.count > 0) {
         this.#shortSearches -= 1
       } else {
@@ -50,18 +50,17 @@ export class Eviction {
       }
     }
     this.#turn += 1
-    if (dropped === 0) this.evictions += victims.evict(bytes, mostLight)
+    if (dropped === 0) this.evictions += victims.evict(choose)
   }
 
   #search(tables: readonly Table[], most: number, nowMs: number): number {
     this.#victims.clear()
     const taken = tables.length === 1 ? tables : tables.filter(({ count }) => count > 0)
-    const searched = Math.min(taken.length, MOST_TABLES)
+    const searched = taken.slice(0, MOST_TABLES).map((_, i) => taken[(this.#turn + i) % taken.length])
     let rows = 0
-    for (let i = 0; i < searched; i++) rows += taken[(this.#turn + i) % taken.length].rows.length
+    for (const table of searched) rows += table.rows.length
     let dropped = 0
-    for (let i = 0; i < searched; i++) {
-      const table = taken[(this.#turn + i) % taken.length]
+    for (const table of searched) {
       // The share depends on the size: rows of small tables must not be read more often than rows of large tables.
       const share = Math.max(LEAST_SHARE, Math.ceil((most * table.rows.length) / rows))
       dropped += table.search(share, nowMs, table.epochs.present, this.#victims)

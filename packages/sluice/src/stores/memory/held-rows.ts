@@ -83,9 +83,11 @@ export class StoreHolds {
     const entry = this.table.findExpired(nowMs, LOOK)
     const rule = entry < 0 ? undefined : this.#rules[this.table.rule(entry)]
     if (rule === undefined) return
-    const { lo, hi } = this.table.owner(entry)
     const tally = new MemoryTally(this.#state, [rule])
-    if (tally.select(lo, hi)) endExpired(new HeldRows(tally, this), 0, nowMs)
+    tally.asked = tally.locations
+    Object.assign(tally.locations[0], this.table.owner(entry))
+    tally.find()
+    endExpired(new HeldRows(tally, this), 0, nowMs)
   }
 
   /** True if neither a row whose end is over nor its holds are needed any more. */

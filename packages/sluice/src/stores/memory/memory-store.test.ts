@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, expectTypeOf, test, vi } from 'vitest'
 import { roundsOf } from '../../../../../test/rounds.ts'
 import { parseRule } from '../../algorithms/parse-rule.ts'
+import { hasLogBytes, lackingLogBytes } from '../../core/log-budget.ts'
 import {
   type Clock,
   createLimiter,
@@ -624,7 +625,7 @@ describe('long logs', () => {
       const { remaining } = limiter.hit(key)
       const used = limiter.get(key)
       if (used !== limit - remaining) throw new Error(`the log of ${key} has ${used} units, seed ${random.seed}`)
-      if (!store.budget.hasLogBytes(0)) throw new Error(`${store.budget.logs} bytes of logs, seed ${random.seed}`)
+      if (!hasLogBytes(store.budget, 0)) throw new Error(`${store.budget.logs} bytes of logs, seed ${random.seed}`)
       clock.advance(1)
     }
     // Two thirds of the bytes are taken, so that logs are evicted often. Most rows are those of keys that are hit once.
@@ -721,7 +722,7 @@ describe('long logs', () => {
     }
     // The log has 65,536 entries, and wants to have twice as many.
     for (let i = 0; i < 70_000; i++) hitBig()
-    expect(store.budget.lackingLogBytes(2 ** 21, true)).toBeGreaterThan(0)
+    expect(lackingLogBytes(store.budget, 2 ** 21, true)).toBeGreaterThan(0)
     let passed = 0
     for (let i = 0; i < 300; i++) {
       if (login.hit('guess').allowed) passed += 1
@@ -742,7 +743,7 @@ describe('long logs', () => {
       limiter.hit(`k${i % 1500}`)
       clock.advance(1)
     }
-    expect(store.budget.hasLogBytes(2096)).toBe(false)
+    expect(hasLogBytes(store.budget, 2096)).toBe(false)
     const before = store.evictions
     let firstEvicted = 0
     for (let i = 0; i < 1000; i++) {
@@ -756,7 +757,7 @@ describe('long logs', () => {
     for (let i = 0; i < 1500; i++) if (limiter.get(`k${i}`) === 100) kept += 1
     expect(kept).toBeGreaterThan(1450)
     expect(store.evictions - before).toBeLessThan(100)
-    expect(store.budget.hasLogBytes(0)).toBe(true)
+    expect(hasLogBytes(store.budget, 0)).toBe(true)
   })
 
   describe('short ones in a store without bytes', () => {
@@ -771,7 +772,7 @@ describe('long logs', () => {
       }
       const small = createLimiter({ rules: slidingLog({ limit: 100, window: '24h', name: 'small' }), store })
       for (let i = 0; store.evictions === 0; i++) small.hit(`small:${i}`, { cost })
-      expect(store.budget.hasLogBytes(2000)).toBe(false)
+      expect(hasLogBytes(store.budget, 2000)).toBe(false)
       return store
     }
 

@@ -5,7 +5,7 @@ import type { Clock, TimerClock } from '../../core/clock.ts'
 import { mustBe } from '../../core/errors.ts'
 import { checkNumber, checkOptions } from '../../core/options.ts'
 import { type Rule, stateName } from '../../core/rule.ts'
-import { LOG_ROW_WIDTH, type LogHost, type RowLogs } from '../../core/rule-log.ts'
+import { LOG_ROW_WIDTH, type LogArena, type LogHost, type RowLogs } from '../../core/rule-log.ts'
 import type { Store } from '../../core/store.ts'
 import { timersEndWithRequests } from '../../engines/runtime-timers.ts'
 import { checkedClock, systemClock } from '../../engines/system-clock.ts'
@@ -16,6 +16,7 @@ import { KeyHash } from './key-hash.ts'
 import { MemoryTally } from './memory-tally.ts'
 import { PlainTally } from './plain-tally.ts'
 import { Table } from './table.ts'
+import type { ChooseVictims } from './victims.ts'
 
 export interface MemoryStoreOptions {
   /** Any object with `now()`. Default: the system's clock. */
@@ -152,7 +153,7 @@ export class MemoryState implements MemoryStore, LogHost {
   }
 
   tableFor(rule: Rule): Table {
-    return rule.log === undefined ? this.table(rule.width, false) : this.logTable
+    return rule.log === undefined ? this.table(rule.width) : this.logTable
   }
 
   /** Makes space for more states in a table. Expired rows go first, then the rows that have used the least. */
@@ -167,11 +168,11 @@ export class MemoryState implements MemoryStore, LogHost {
   }
 
   get logTable(): Table {
-    return this.table(LOG_ROW_WIDTH, true)
+    return this.table(LOG_ROW_WIDTH, this.logs?.arena)
   }
 
-  evictLogs(nowMs: number, bytes: number, mostLight?: number): void {
-    this.#eviction.makeSpace([this.logTable], nowMs, bytes, mostLight)
+  evictLogs(nowMs: number, choose: ChooseVictims, isLight: boolean): void {
+    this.#eviction.makeSpace([this.logTable], nowMs, choose, isLight)
   }
 
   /** Returns the logs. The first rule that keeps logs opens them. */
@@ -180,16 +181,10 @@ export class MemoryState implements MemoryStore, LogHost {
     return this.logs
   }
 
-  table(width: number, isLog: boolean): Table {
-    let table = this.tables.find((each) => each.width === width && each.holdsLogs === isLog)
+  table(width: number, logs?: LogArena): Table {
+    let table = this.tables.find((each) => each.width === width && each.logs === logs)
     if (table === undefined) {
-      table = new Table({
-        width,
-        maxRows: this.maxKeys,
-        budget: this.budget,
-        logs: isLog ? this.logs?.arena : undefined,
-        holds: () => this.holds,
-      })
+      table = new Table(this, width, logs)
       this.tables.push(table)
     }
     return table

@@ -42,7 +42,7 @@ export class MemoryTally implements Tally<'sync'>, States {
   readonly #logs: RowLogs | undefined
   readonly #rules: readonly Rule[]
   /** One for each rule. */
-  readonly #locations: readonly Location[]
+  readonly locations: readonly Location[]
   /** The tables of the rules, each once. */
   readonly #tables: readonly Table[]
   /** Cells for a copy of a state that is not kept. */
@@ -54,8 +54,7 @@ export class MemoryTally implements Tally<'sync'>, States {
    * figures and its decision.
    */
   readonly #hit: { readonly operation: 'hit'; readonly charges: readonly ReusedCharge[] }
-  /** The present call, and the location of each of its charges. */
-  #charges: readonly Charge[] = []
+  /** The location of each charge of the present call. */
   asked: readonly Location[] = []
   /** True if every charge has a row. */
   #isWhole = false
@@ -66,8 +65,8 @@ export class MemoryTally implements Tally<'sync'>, States {
     const log = rules.find((rule) => rule.log !== undefined)
     this.#logs = log && state.openLogs((log as LogRule).log.open)
     this.#rules = rules
-    this.#locations = rules.map((rule) => location(state, rule))
-    this.#tables = [...new Set(this.#locations.map(({ table }) => table))]
+    this.locations = rules.map((rule) => location(state, rule))
+    this.#tables = tablesOf(this.locations)
     this.#scratch = new Float64Array(Math.max(...rules.map((rule) => rule.width)) + SCRATCH_CELLS)
     this.#hit = { operation: 'hit', charges: rules.map((_, rule) => ({ rule, key: '', amount: 0 })) }
   }
@@ -87,10 +86,9 @@ export class MemoryTally implements Tally<'sync'>, States {
 
   #askAt(call: Call, nowMs: number): Figures {
     const { charges } = call
-    this.#charges = charges
-    this.asked = charges.length === this.#locations.length ? this.#locations : charges.map(({ rule }) => this.#locations[rule])
-    this.#hash()
-    this.find()
+    this.asked = charges.length === this.locations.length ? this.locations : charges.map(({ rule }) => this.locations[rule])
+    this.#state.seedKeys()
+    this.find(charges)
     const { holds } = this.#state
     const hasHolds = holds !== undefined && (call.hold !== undefined || this.#haveHolds)
     return hasHolds ? holds.ask(call, this, nowMs) : step(call, this, nowMs)
@@ -163,36 +161,20 @@ export class MemoryTally implements Tally<'sync'>, States {
     if (row >= 0) table.drop(rows, row)
   }
 
-  /** Points the first rule at the row of a fingerprint. Returns false if there is no such row. */
-  select(lo: number, hi: number): boolean {
-    const location = this.#locations[0]
-    location.lo = lo
-    location.hi = hi
-    this.asked = this.#locations
-    this.find()
-    return location.row >= 0
-  }
-
-  /** Computes the fingerprints of the present call. */
-  #hash(): void {
+  /** Finds the rows of the present call. With charges, it computes their fingerprints first. */
+  find(charges?: readonly Charge[]): void {
     const { keyHash } = this.#state
-    const charges = this.#charges
-    this.#state.seedKeys()
     const isOneKey = charges === this.#hit.charges
     let keyHi = 0
-    for (let i = 0; i < charges.length; i++) {
-      const location = this.asked[i]
-      if (i === 0 || (!isOneKey && charges[i].key !== charges[i - 1].key)) keyHi = keyHash.hash(charges[i].key)
-      location.hi = keyHi ^ location.ruleHi
-      location.lo = notEmpty(keyHash.lo ^ location.ruleLo, location.hi)
-    }
-  }
-
-  /** Finds the rows of the present call. */
-  find(): void {
     this.#isWhole = true
     this.#haveHolds = false
-    for (const location of this.asked) {
+    for (let i = 0; i < this.asked.length; i++) {
+      const location = this.asked[i]
+      if (charges !== undefined) {
+        if (i === 0 || (!isOneKey && charges[i].key !== charges[i - 1].key)) keyHi = keyHash.hash(charges[i].key)
+        location.hi = keyHi ^ location.ruleHi
+        location.lo = notEmpty(keyHash.lo ^ location.ruleLo, location.hi)
+      }
       location.rows = location.table.rowsFor(location.hi)
       location.row = location.rows.find(location.lo, location.hi)
       if (location.row < 0) this.#isWhole = false
@@ -203,7 +185,7 @@ export class MemoryTally implements Tally<'sync'>, States {
   #claim(nowMs: number, all: boolean, lacking: number): void {
     const asked = this.asked
     pin(asked)
-    const tables = asked === this.#locations ? this.#tables : [...new Set(asked.map(({ table }) => table))]
+    const tables = asked === this.locations ? this.#tables : tablesOf(asked)
     this.#state.keepSwept(nowMs)
     for (const table of tables) this.#state.makeSpace(table, lacking, nowMs)
     this.#logs?.makeSpace(asked, lacking, nowMs)
@@ -238,6 +220,11 @@ export class MemoryTally implements Tally<'sync'>, States {
     location.cells = scratch
     location.at = 0
   }
+}
+
+/** Returns the tables of states, each once. */
+function tablesOf(locations: readonly Location[]): readonly Table[] {
+  return [...new Set(locations.map(({ table }) => table))]
 }
 
 /** Protects the call's own rows from eviction, until `save` writes their pressure. */

@@ -6,41 +6,29 @@ import { type Decision, SingleDecision } from '../../core/decision.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { KeyHash } from './key-hash.ts'
 import type { MemoryState } from './memory-store.ts'
-import { MemoryTally, notEmpty } from './memory-tally.ts'
-import { pressurePerUnit } from './rows.ts'
-import type { Table } from './table.ts'
+import { type Location, MemoryTally, notEmpty } from './memory-tally.ts'
 
 export class PlainTally extends MemoryTally {
   readonly #state: MemoryState
   readonly #clock: TimerClock
   readonly #keyHash: KeyHash
-  readonly #table: Table
-  readonly #rule: Rule
-  readonly #ruleLo: number
-  readonly #ruleHi: number
-  readonly #pressurePerUnit: number
+  readonly #location: Location
 
   constructor(state: MemoryState, rules: readonly Rule[]) {
     super(state, rules)
     this.#state = state
     this.#clock = state.clock
     this.#keyHash = state.keyHash
-    this.#rule = rules[0]
-    this.#table = state.tableFor(this.#rule)
-    const { lo, hi } = state.fingerprint(this.#rule)
-    this.#ruleLo = lo
-    this.#ruleHi = hi
-    this.#pressurePerUnit = pressurePerUnit(this.#rule.limit)
+    this.#location = this.locations[0]
   }
 
   override hit(key: string, cost: number): Decision {
-    const rule = this.#rule
+    const { rule, table, ruleLo, ruleHi, pressurePerUnit } = this.#location
     const { limit } = rule
-    const table = this.#table
     const keyHash = this.#keyHash
     const nowMs = this.#clock.now()
-    const hi = keyHash.hash(key) ^ this.#ruleHi
-    const lo = notEmpty(keyHash.lo ^ this.#ruleLo, hi)
+    const hi = keyHash.hash(key) ^ ruleHi
+    const lo = notEmpty(keyHash.lo ^ ruleLo, hi)
     const rows = table.rowsFor(hi)
     const row = rows.find(lo, hi)
     if (row < 0) return this.#hitNew(key, cost, lo, hi, nowMs)
@@ -50,8 +38,8 @@ export class PlainTally extends MemoryTally {
     const waitMs = rule.take(cells, at, nowMs, cost)
     const used = rule.used(cells, at, nowMs)
     const endsAt = cells[at]
-    if (waitMs === 0) rows.press(row, used, cost, this.#pressurePerUnit)
-    else rows.setPressure(row, used, this.#pressurePerUnit)
+    if (waitMs === 0) rows.press(row, used, cost, pressurePerUnit)
+    else rows.setPressure(row, used, pressurePerUnit)
     return new SingleDecision(
       waitMs === 0,
       limit,
@@ -67,13 +55,14 @@ export class PlainTally extends MemoryTally {
    * hits do not count. It is a method of its own, so that `hit` stays small and V8 can inline it.
    */
   #hitNew(key: string, cost: number, lo: number, hi: number, nowMs: number): Decision {
-    const { limit, countsDenied } = this.#rule
+    const { rule, table } = this.#location
+    const { limit, countsDenied } = rule
     if (cost > limit && !countsDenied) return super.hit(key, cost)
     if (this.#keyHash.isSeeded) {
       this.#state.keepSwept(nowMs)
-      this.#state.makeSpace(this.#table, 1, nowMs)
-      this.#table.prepare(1, nowMs)
-      this.#state.claim(this.#table, lo, hi)
+      this.#state.makeSpace(table, 1, nowMs)
+      table.prepare(1, nowMs)
+      this.#state.claim(table, lo, hi)
     } else {
       this.#state.seedKeys()
     }

@@ -3,8 +3,7 @@
 // Invariant: a row is at its home, or in an unbroken run of taken rows after it. The last row is always empty.
 // Homes are in the order of fingerprints. So rows that are moved in order to a table of another size fill that table in order.
 
-/** Pressure of a row whose key has used all of its limit: one unit more is denied. */
-export const FULL = 254
+import { FULL } from '../../core/rule-log.ts'
 
 /** Pressure of a row that must not be evicted during the present call. */
 export const PINNED = 255
@@ -17,6 +16,9 @@ export function pressurePerUnit(limit: number): number {
   return (FULL + 1e-6) / limit
 }
 
+/** Bytes of a cell: a double. */
+const CELL_BYTES = 8
+
 /** The highest age, in epochs. Older rows count as equally old. */
 const MOST_AGE = 192
 
@@ -25,7 +27,7 @@ const TAIL = 512
 
 /** Returns the two halves of a row's fingerprint. */
 export function fingerprintOf({ cells, stride }: Rows, row: number): Int32Array {
-  return new Int32Array(cells.buffer, row * stride * Float64Array.BYTES_PER_ELEMENT, 2)
+  return new Int32Array(cells.buffer, row * stride * CELL_BYTES, 2)
 }
 
 export class Rows {
@@ -187,5 +189,5 @@ export function bytesOfRows(width: number, capacity: number): number {
 
 /** Returns the bytes of the cells, and of one byte of pressure and one of age for each row. */
 function bytesOf(stride: number, length: number): number {
-  return length * (stride * Float64Array.BYTES_PER_ELEMENT + 2)
+  return length * (stride * CELL_BYTES + 2)
 }

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { FULL } from '../../core/rule-log.ts'
 import { seededRandom } from '../../testing/random.ts'
 import { ByteBudget } from './byte-budget.ts'
 import { eachRow } from './dump.ts'
 import { KeyHash } from './key-hash.ts'
-import { FULL, PINNED, Rows } from './rows.ts'
+import { PINNED, Rows } from './rows.ts'
 import { Table } from './table.ts'
 import { Victims } from './victims.ts'
 
@@ -12,7 +13,7 @@ const AMPLE = 2 ** 40
 const ALL = 2 ** 20
 
 function newTable(maxRows: number, maxBytes = AMPLE): Table {
-  return new Table({ width: 2, maxRows, budget: new ByteBudget(maxBytes) })
+  return new Table({ maxKeys: maxRows, budget: new ByteBudget(maxBytes) }, 2)
 }
 
 /** A table as a map from keys to numbers, with every row that has not been removed. */

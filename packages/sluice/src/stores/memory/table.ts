@@ -40,18 +40,13 @@ const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2
 /** Share of a table's bytes that is reserved. A table that shrinks also needs rows of half its size. */
 const RESERVED = 1.5
 
-/** The first cell of a row is the time when the state ends. */
-export const EXPIRES_AT = 0
-
-export interface TableOptions {
-  /** Number of cells of a row. */
-  readonly width: number
-  readonly maxRows: number
+/** The store of a table. */
+export interface TableStore {
+  /** The most rows. */
+  readonly maxKeys: number
   readonly budget: ByteBudget
-  /** The arena of the logs, if the rows hold handles of logs. */
-  readonly logs?: LogArena | undefined
-  /** Returns the holds of the store; undefined as long as it keeps none. */
-  readonly holds?: () => StoreHolds | undefined
+  /** Undefined as long as the store keeps no holds. */
+  readonly holds?: StoreHolds | undefined
 }
 
 export class Table {
@@ -59,12 +54,12 @@ export class Table {
   /** Number of rows read so far by searches, sweeps and resizes. */
   looked = 0
   readonly width: number
+  /** The arena of the logs, if the rows hold handles of logs. */
+  readonly logs: LogArena | undefined
   readonly epochs = new Epochs()
   /** The capacity with space for the most rows. */
   readonly #largest: number
-  readonly #budget: ByteBudget
-  readonly #logs: LogArena | undefined
-  readonly #holds: () => StoreHolds | undefined
+  readonly #store: TableStore
   #retiring: Rows | undefined
   #frontier = 0
   /** Start of the last search, as a share of all rows. */
@@ -72,20 +67,16 @@ export class Table {
   /** Bytes of the budget that are reserved for this table. */
   #reserved = 0
 
-  constructor({ width, maxRows, budget, logs, holds = () => undefined }: TableOptions) {
+  /** Makes a table whose rows have `width` cells. */
+  constructor(store: TableStore, width: number, logs?: LogArena) {
     this.width = width
+    this.logs = logs
+    this.#store = store
     let largest = SMALLEST_CAPACITY
-    while (mostTaken(largest) < maxRows) largest = grown(largest)
+    while (mostTaken(largest) < store.maxKeys) largest = grown(largest)
     this.#largest = largest
-    this.#budget = budget
-    this.#logs = logs
-    this.#holds = holds
     this.rows = new Rows(width, SMALLEST_CAPACITY)
     this.#account()
-  }
-
-  get holdsLogs(): boolean {
-    return this.#logs !== undefined
   }
 
   get count(): number {
@@ -106,8 +97,7 @@ export class Table {
   reserve(rows: number): void {
     let { capacity } = this.rows
     while (mostTaken(capacity) < rows && this.#canGrow(capacity)) capacity = grown(capacity)
-    this.rows = new Rows(this.width, capacity)
-    this.#account()
+    this.#renew(capacity)
   }
 
   /** True if `claims` more rows fit, now or after growing. A sparse table that cannot grow becomes dense. */
@@ -120,7 +110,7 @@ export class Table {
   prepare(claims: number, nowMs: number): void {
     const { count, capacity } = this.rows
     if (this.#retiring !== undefined) this.#move(MOVED_PER_CLAIM * claims, nowMs)
-    else if (count + claims > mostTaken(capacity) && this.#canGrow(capacity)) this.#resize(grown(capacity))
+    else if (count + claims > mostTaken(capacity) && this.#canGrow(capacity)) this.#renew(grown(capacity), this.rows)
   }
 
   /** Claims a row for a fingerprint that has none. Returns its index in `rowsFor(hi)`. */
@@ -138,15 +128,10 @@ export class Table {
     }
   }
 
-  /** Returns the bytes of a row's log; 0 if it has none. */
-  logBytes(rows: Rows, row: number): number {
-    return this.#logs?.bytesOf(rows.cells[rows.at(row) + LOG_HANDLE]) ?? 0
-  }
-
   /** Drops a row, and its log if it has one. */
   drop(rows: Rows, row: number): void {
-    this.#holds()?.drop(rows, row)
-    this.#logs?.free(rows.cells[rows.at(row) + LOG_HANDLE])
+    this.#store.holds?.drop(rows, row)
+    this.logs?.free(rows.cells[rows.at(row) + LOG_HANDLE])
     rows.remove(row)
   }
 
@@ -154,7 +139,7 @@ export class Table {
   clean(nowMs: number): number {
     const before = this.count
     this.finishMove(nowMs)
-    for (let row = 0; row < this.rows.length; row++) this.#dropExpired(this.rows, row, nowMs)
+    this.sweep(nowMs, 1, Number.POSITIVE_INFINITY)
     return before - this.count
   }
 
@@ -208,7 +193,7 @@ export class Table {
       const stop = Math.min(end, row + budget - looked, row + Math.ceil(budget / 2))
       looked += stop - row
       for (let at = rows.at(row); row < stop; row++, at += stride) {
-        const endsAt = cells[at + EXPIRES_AT]
+        const endsAt = cells[at]
         if (endsAt > nowMs || (endsAt < 0 && !this.isExpired(rows, row, nowMs))) {
           victims.live += 1
           if (pressure[row] <= victims.mostPressure) victims.show(this, rows, row, epoch)
@@ -242,7 +227,7 @@ export class Table {
   }
 
   #canGrow(capacity: number): boolean {
-    return capacity < this.#largest && this.#budget.hasTableBytes(RESERVED * bytesOfRows(this.width, grown(capacity)))
+    return capacity < this.#largest && this.#store.budget.hasTableBytes(RESERVED * bytesOfRows(this.width, grown(capacity)))
   }
 
   /** Begins to halve a table that is less than a quarter full. An empty table becomes small at once. */
@@ -250,17 +235,13 @@ export class Table {
     const { capacity } = this.rows
     if (capacity === SMALLEST_CAPACITY) return
     const half = Math.max(SMALLEST_CAPACITY, capacity / 2)
-    if (this.count === 0) {
-      this.rows = new Rows(this.width, SMALLEST_CAPACITY)
-      this.#retiring = undefined
-      this.#account()
-    } else if (this.#retiring === undefined && this.count < mostTaken(half) / 2) {
-      this.#resize(half)
-    }
+    if (this.count === 0) this.#renew(SMALLEST_CAPACITY)
+    else if (this.#retiring === undefined && this.count < mostTaken(half) / 2) this.#renew(half, this.rows)
   }
 
-  #resize(capacity: number): void {
-    this.#retiring = this.rows
+  /** Begins with empty rows. The rows of `retiring` will move there. */
+  #renew(capacity: number, retiring?: Rows): void {
+    this.#retiring = retiring
     this.#frontier = 0
     this.rows = new Rows(this.width, capacity)
     this.#account()
@@ -270,7 +251,7 @@ export class Table {
     const { bytes } = this.rows
     const old = this.#retiring?.bytes ?? 0
     const reserved = old > bytes ? RESERVED * old : old + RESERVED * bytes
-    this.#budget.tables += reserved - this.#reserved
+    this.#store.budget.tables += reserved - this.#reserved
     this.#reserved = reserved
   }
 
@@ -293,8 +274,8 @@ export class Table {
   #moveRow(retiring: Rows, row: number, nowMs: number): void {
     retiring.count -= 1
     // A log cannot be freed here. Freeing moves another log, whose row cannot be found while its run is being moved.
-    const isLeft = this.#logs === undefined && this.isExpired(retiring, row, nowMs)
-    if (isLeft) this.#holds()?.drop(retiring, row)
+    const isLeft = this.logs === undefined && this.isExpired(retiring, row, nowMs)
+    if (isLeft) this.#store.holds?.drop(retiring, row)
     while (!isLeft && !this.rows.adopt(retiring, row)) this.#lengthenTail()
   }
 
@@ -312,9 +293,9 @@ export class Table {
     this.#account()
   }
 
-  /** True if a row has expired. A pinned row never has, because it is about to be written. */
+  /** True if a row has expired: its first cell is the time when the state ends. A pinned row never has, because it is about to be written. */
   isExpired(rows: Rows, row: number, nowMs: number): boolean {
-    if (rows.cells[rows.at(row) + EXPIRES_AT] > nowMs || rows.pressure[row] === PINNED) return false
-    return this.#holds()?.areOver(rows, row, nowMs) ?? true
+    if (rows.cells[rows.at(row)] > nowMs || rows.pressure[row] === PINNED) return false
+    return this.#store.holds?.areOver(rows, row, nowMs) ?? true
   }
 }

@@ -1,12 +1,8 @@
 // Selects the rows to evict: the weakest rows of a search.
 
-import { FULL, HEAVY, type Rows } from './rows.ts'
+import { FULL, LIGHT } from '../../core/rule-log.ts'
+import { HEAVY, type Rows } from './rows.ts'
 import type { Table } from './table.ts'
-
-/**
- * Rows below this pressure, a sixteenth of the limit, have used almost nothing. A search ends when it has found enough of them.
- */
-const NEXT_TO_NOTHING = FULL / 16
 
 /** Number of epochs for which a heavy row is young. In that time three eighths of the rows can be claimed: see epochs.ts. */
 const YOUNG = 3
@@ -26,6 +22,9 @@ interface Candidate {
   rank: number
 }
 
+/** Selects among the weak rows of a search, or among all of them, the weakest first. */
+export type ChooseVictims = (weak: Candidate[], all: Candidate[]) => Candidate[]
+
 /**
  * Eviction forgets the units that a key has used. So the row with the smallest used share of its limit is evicted first. Among
  * heavy rows with equal pressure, young rows go before old ones. So a flood of heavy rows evicts itself, and not the rows from
@@ -41,7 +40,6 @@ export class Victims {
   mostPressure = FULL
   /** Candidates, the weakest first. Their objects are reused from search to search. */
   readonly #candidates: Candidate[] = []
-  readonly #evicted: Candidate[] = []
   readonly #wanted: number
 
   constructor(wanted: number) {
@@ -55,9 +53,9 @@ export class Victims {
     this.mostPressure = FULL
   }
 
-  /** True if no further row can be much weaker. */
+  /** True if no further row can be much weaker. A search ends when it has found enough light rows. */
   get isEnough(): boolean {
-    return this.count === this.#wanted && this.mostPressure < NEXT_TO_NOTHING
+    return this.count === this.#wanted && this.mostPressure < LIGHT
   }
 
   /** Pressure of the weakest row; FULL if there is none. */
@@ -74,7 +72,7 @@ export class Victims {
     if (index === this.#wanted) return
     if (this.count < this.#wanted) this.count += 1
     // The object of the candidate that is pushed out is reused.
-    const candidate = candidates[this.count - 1] ?? { table, rows, row, pressure, rank }
+    const candidate = candidates[this.count - 1] ?? ({} as Candidate)
     for (let i = this.count - 1; i > index; i--) candidates[i] = candidates[i - 1]
     candidates[index] = candidate
     candidate.table = table
@@ -88,33 +86,19 @@ export class Victims {
   /**
    * Drops the weakest row, and the next weakest rows that are light or young, up to a share of the live rows in the search. So
    * more rows go where rows are crowded. In a crowded part of a table old rows go too, because look-ups would become long there.
-   * No more rows go when `bytes` bytes of logs are free.
-   * With `mostLight`, only rows go that have used almost nothing, and whose logs have at most `mostLight` bytes. If they are too
-   * few to free `bytes` bytes, none goes.
+   * `choose` may select fewer of them.
    * Invariant: no row has changed since the search. Returns the number of dropped rows.
    */
-  evict(bytes = Number.POSITIVE_INFINITY, mostLight?: number): number {
-    const evicted = this.#evicted
-    evicted.length = 0
+  evict(choose: ChooseVictims = (weak) => weak): number {
     const share = this.isEnough ? LIVE_AN_EVICTED_LIGHTLY : LIVE_AN_EVICTED
-    const most = mostLight === undefined ? Math.min(this.count, Math.max(1, Math.round(this.live / share))) : this.count
+    const most = Math.max(1, Math.round(this.live / share))
     const isCrowded = this.live > CROWDED * this.looked
-    let free = 0
-    for (let i = 0; i < most && free < bytes; i++) {
-      const candidate = this.#candidates[i]
-      const { table, rows, row, pressure, rank } = candidate
-      const logBytes = table.logBytes(rows, row)
-      const goes =
-        mostLight === undefined
-          ? i === 0 || isCrowded || pressure < HEAVY || rank < YOUNG
-          : pressure < NEXT_TO_NOTHING && logBytes <= mostLight
-      if (!goes) continue
-      evicted.push(candidate)
-      free += logBytes
-    }
-    if (mostLight !== undefined && free < bytes) return 0
+    const candidates = this.#candidates.slice(0, this.count)
+    const weak = candidates
+      .slice(0, most)
+      .filter(({ pressure, rank }, i) => i === 0 || isCrowded || pressure < HEAVY || rank < YOUNG)
     // The last row is dropped first, because dropping a row moves only rows after it.
-    evicted.sort((a, b) => b.row - a.row)
+    const evicted = choose(weak, candidates).sort((a, b) => b.row - a.row)
     for (const { table, rows, row } of evicted) table.drop(rows, row)
     return evicted.length
   }
