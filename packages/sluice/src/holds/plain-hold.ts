@@ -34,7 +34,9 @@ export class PlainHold<T extends Timing> implements EndingHold<T> {
   }
 
   get granted(): Readonly<Record<string, number>> {
-    return this.#opened().granted
+    const [{ name }] = this.#context.limiter.rules
+    // `fromEntries` also makes a property of a rule that is called `__proto__`.
+    return Object.fromEntries([[name, this.#hold.units]])
   }
 
   get expiresAt(): number {

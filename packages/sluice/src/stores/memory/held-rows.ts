@@ -18,7 +18,7 @@ import { fingerprintOf, type Rows } from './rows.ts'
 /** Twice as many holds as keys: keys with one hold each are evicted before there are too many holds. */
 const HOLDS_A_KEY = 2
 
-/** Number of entries that a call reads to find holds that have expired, when there are too many holds. They are next to each other in memory. */
+/** Number of entries that a call reads to find expired holds, when there are too many. Entries are next to each other in memory. */
 const LOOK = 1024
 
 /** The most rules that have a number. A number takes two bytes, and 0 stands for none. */

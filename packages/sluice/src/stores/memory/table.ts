@@ -293,7 +293,7 @@ export class Table {
     this.#account()
   }
 
-  /** True if a row has expired: its first cell is the time when the state ends. A pinned row never has, because it is about to be written. */
+  /** True if a row has expired. Its first cell is the time when the state ends. A pinned row has not: it is about to be written. */
   isExpired(rows: Rows, row: number, nowMs: number): boolean {
     if (rows.cells[rows.at(row)] > nowMs || rows.pressure[row] === PINNED) return false
     return this.#store.holds?.areOver(rows, row, nowMs) ?? true
