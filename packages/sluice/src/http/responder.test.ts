@@ -384,6 +384,7 @@ describe('wrong options are refused', () => {
     ['an empty list', { rules: [] }, /rules to be the rules of a limiter/],
     ['a misspelt option', { rules: [DAILY], header: 'draft-11' }, /has no option "header": there is .*headers/],
     ['an unknown style', { rules: [DAILY], headers: 'draft-8' }, /headers must be 'draft-11', .* or false, got "draft-8"/],
+    ['a style that has to be imported', { rules: [DAILY], headers: 'legacy' }, /a style of sluice\/http or false, got "legacy"/],
     ['a style that is a name of Object', { rules: [DAILY], headers: 'toString' }, /got "toString"/],
     ['a style that is null', { rules: [DAILY], headers: [null] }, /headers must be .* got null/],
     ['a style that is an object', { rules: [DAILY], headers: { style: 'openai' } }, /headers must be .* got an object/],

@@ -136,7 +136,9 @@ class HeldRows implements HeldStates {
   readonly #tally: MemoryTally
   readonly #storeHolds: StoreHolds
   readonly #table: HoldTable
-  readonly #holds = new Map<Rule, RowHolds>()
+  /** The holds of each charge of the last call, and those of each rule. */
+  readonly #holds: RowHolds[] = []
+  readonly #byRule = new Map<Rule, RowHolds>()
   /** A copy of a state, for `scratch`. */
   readonly #copies = new Map<number, { rule: State['rule']; readonly cells: Float64Array; readonly at: number }>()
 
@@ -161,10 +163,12 @@ class HeldRows implements HeldStates {
 
   holds(i: number): Holds {
     const { lo, hi, rule } = this.#tally.asked[i]
-    let holds = this.#holds.get(rule)
-    if (holds === undefined) {
-      holds = new RowHolds(this.#table, rule, this.#storeHolds.numberOf(rule))
-      this.#holds.set(rule, holds)
+    let holds = this.#holds[i]
+    // A call on some of the rules has them at other places.
+    if (holds?.rule !== rule) {
+      holds = this.#byRule.get(rule) ?? new RowHolds(this.#table, rule, this.#storeHolds.numberOf(rule))
+      this.#byRule.set(rule, holds)
+      this.#holds[i] = holds
     }
     holds.lo = lo
     holds.hi = hi

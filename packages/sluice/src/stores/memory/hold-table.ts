@@ -262,13 +262,13 @@ function longer<A extends Uint16Array | Int32Array | Float64Array>(array: A, len
 export class RowHolds implements Holds {
   lo = 0
   hi = 0
-  readonly #rule: Rule | undefined
+  readonly rule: Rule | undefined
   readonly #table: HoldTable
   readonly #ruleNumber: number
 
   /** `ruleNumber` is the number of the rule in the store. Without a rule, the holds can only be read. */
   constructor(table: HoldTable, rule?: Rule, ruleNumber = 0) {
-    this.#rule = rule
+    this.rule = rule
     this.#table = table
     this.#ruleNumber = ruleNumber
   }
@@ -325,7 +325,7 @@ export class RowHolds implements Holds {
   }
 
   extend(hold: number, expiresAt: number): void {
-    const windowMs = this.#rule?.windowMs ?? 0
+    const windowMs = this.rule?.windowMs ?? 0
     this.#table.extend(hold, expiresAt, lastsUntil(expiresAt, this.isCharged(hold), windowMs))
   }
 
