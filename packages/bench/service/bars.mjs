@@ -1,7 +1,8 @@
 // The bars of the service bench. They are written nowhere else in the bench.
 
-import { atLeast } from '../report/bars.mjs'
+import { atLeast, atMost } from '../report/bars.mjs'
 import * as batch from './tasks/batch.mjs'
+import * as layers from './tasks/layers.mjs'
 import * as resp from './tasks/resp.mjs'
 import * as rls from './tasks/rls.mjs'
 import * as single from './tasks/single.mjs'
@@ -23,6 +24,8 @@ export function serviceBars(_plan, results) {
   )
   const toSingle = results.medianRatio([batch.name, batch.GROUP, '1000', decisions], [batch.name, batch.GROUP, '1', decisions])
   const toEmpty = results.medianRatio([rls.name, rls.GROUP, 'service', decisions], [rls.name, rls.GROUP, 'empty gRPC', decisions])
+  const cpu = 'cpuMicrosADecision'
+  const toFew = results.medianRatio([layers.name, layers.GROUP, '10000', cpu], [layers.name, layers.GROUP, '10', cpu])
   const toRedis = resp.DEPTHS.map((depth) => {
     const group = resp.groupOf(depth)
     const ratio = results.medianRatio(
@@ -37,5 +40,6 @@ export function serviceBars(_plan, results) {
     atLeast(10, toSingle, { work: 'batches of 1,000, memory', unit: '×', of: ' single checks, in decisions a second' }),
     ...toRedis,
     atLeast(0.8, toEmpty, { work: 'Envoy RLS, memory', unit: '×', of: ' an empty gRPC service' }),
+    atMost(1.15, toFew, { work: 'a check with layers, 10,000 policies', unit: '×', of: ' the CPU time with 10' }),
   ]
 }

@@ -37,17 +37,22 @@ const FILES = { 'bare http': 'servers/bare-http.mjs', 'empty gRPC': 'servers/emp
 
 /**
  * @param {Kind} kind
+ * @param {number} [layers] number of policies with `applies: always` and a condition, beside one for everybody; 0 by default
  * @returns {Promise<Server>}
  */
-export async function startServer(kind) {
+export async function startServer(kind, layers = 0) {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
   const redis = kind === 'service on Redis' ? await startRedis() : undefined
   const file = FILES[kind] ?? 'servers/service.mjs'
   const store = redis === undefined ? 'memory:' : `redis://127.0.0.1:${redis.port}`
   const fastChecks = String(kind !== 'service through node:http')
-  const child = spawn(process.execPath, [fileURLToPath(new URL(file, import.meta.url)), folder, store, fastChecks], {
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-  })
+  const child = spawn(
+    process.execPath,
+    [fileURLToPath(new URL(file, import.meta.url)), folder, store, fastChecks, String(layers)],
+    {
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    },
+  )
   const lines = createInterface({ input: /** @type {Readable} */ (child.stdout) })
   const [line] = await Promise.race([once(lines, 'line'), once(child, 'exit')])
   if (typeof line !== 'string') throw new Error(`${kind} did not start`)

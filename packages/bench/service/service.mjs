@@ -5,6 +5,7 @@ import { runBench } from '../rounds/run-bench.mjs'
 import { serviceBars } from './bars.mjs'
 import { CONTESTANTS } from './servers.mjs'
 import * as batch from './tasks/batch.mjs'
+import * as layers from './tasks/layers.mjs'
 import * as resp from './tasks/resp.mjs'
 import * as rls from './tasks/rls.mjs'
 import * as single from './tasks/single.mjs'
@@ -18,7 +19,7 @@ import * as single from './tasks/single.mjs'
  * @typedef {{ contestants: Contestant[], timing: Timing }} Plan
  */
 
-const TASKS = [single, batch, resp, rls]
+const TASKS = [single, batch, layers, resp, rls]
 
 /** @param {Options} options */
 export async function run(options) {

@@ -11,16 +11,17 @@ const REQUESTS = 500
 /** @typedef {{ warmUpMs: number, timedMs: number }} Timing */
 
 /**
- * `checks` is the number of checks of a request: 1 is `POST /v1/check`, more is a batch.
- * @typedef {Pick<Server, 'port' | 'key' | 'cpuMicros'> & { connections: number, checks: number } & Timing} Traffic
+ * `checks` is the number of checks of a request: 1 is `POST /v1/check`, more is a batch. With `orgs`, checks have an attribute with so many
+ * values.
+ * @typedef {Pick<Server, 'port' | 'key' | 'cpuMicros'> & { connections: number, checks: number, orgs?: number } & Timing} Traffic
  */
 
 /**
  * @param {Traffic} traffic
  * @returns {Promise<{ decisionsPerSecond: number, cpuMicrosADecision: number, answer: string }>} the rate, the CPU time of the server, and one whole answer
  */
-export async function ask({ port, key, cpuMicros, connections, checks, warmUpMs, timedMs }) {
-  const requests = Array.from({ length: checks === 1 ? REQUESTS : REQUESTS / 10 }, (_, i) => requestBytes(key, checks, i))
+export async function ask({ port, key, cpuMicros, connections, checks, orgs, warmUpMs, timedMs }) {
+  const requests = Array.from({ length: checks === 1 ? REQUESTS : REQUESTS / 10 }, (_, i) => requestBytes(key, checks, i, orgs))
   let answers = 0
   let sent = 0
   let answer = ''
@@ -94,9 +95,11 @@ function isSuccess(chunk) {
  * @param {string} key
  * @param {number} checks
  * @param {number} request
+ * @param {number | undefined} orgs
  */
-function requestBytes(key, checks, request) {
-  const list = Array.from({ length: checks }, (_, i) => ({ client_id: `client-${request}-${i}`, route: '/v1/orders' }))
+function requestBytes(key, checks, request, orgs) {
+  const facts = orgs === undefined ? {} : { attributes: { org: `org-${request % orgs}` } }
+  const list = Array.from({ length: checks }, (_, i) => ({ client_id: `client-${request}-${i}`, route: '/v1/orders', ...facts }))
   const body = JSON.stringify(checks === 1 ? list[0] : { checks: list })
   const head = [
     `POST ${checks === 1 ? '/v1/check' : '/v1/check/batch'} HTTP/1.1`,

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import './report-cpu.mjs'
 
 const BODY =
-  '{"meta":{"message":"success","code":200,"status":"ok"},"data":{"status":"Allow","limit":1000000000,"remain":999999999,"reset_in_second":3600}}'
+  '{"meta":{"message":"success","code":200,"status":"ok"},"data":{"status":"Allow","limit":1000000000,"remain":999999999,"reset_in_second":3600,"policy":"default","rule":"rule-1"}}'
 const HEADERS = {
   'RateLimit-Policy': '"rule-1";q=1000000000;w=3600',
   RateLimit: '"rule-1";r=999999999;t=3600',
