@@ -91,7 +91,11 @@ export interface Spoken {
  */
 class SpokenStats extends Stats implements Spoken {
   policy = ''
-  rule = ''
+  #label = ''
+
+  get rule(): string {
+    return ruleIn(this.#label)
+  }
 
   override statsOf(): PolicyStats {
     return this.other
@@ -99,7 +103,7 @@ class SpokenStats extends Stats implements Spoken {
 
   override record(_policyStats: PolicyStats, policy: string, _reason: Reason, _check: CheckedRequest, decision: Decision): void {
     this.policy = policy
-    this.rule = ruleIn(decision.rule)
+    this.#label = decision.rule
   }
 
   override recordMember(): void {}
