@@ -1,13 +1,9 @@
 // sluice simulate: replays logs under proposed policies.
 
 import { writeFile } from 'node:fs/promises'
-import { Command, InvalidArgumentError, Option } from 'commander'
-import { PATH_FOLDS, type PathFold } from 'sluice/http'
+import { Command, Option } from 'commander'
+import { PATH_FOLDS } from 'sluice/http'
 import type { PolicySpec } from 'sluice-client/node'
-import { LIMITS } from '../../contract/limits.ts'
-import { checkInput } from '../../input/check-input.ts'
-import { AttributeName } from '../../policies/policy-schema.ts'
-import type { FieldMapping, RoutePrefix } from '../../simulate/forms/entry-reader.ts'
 import { FORM_NAMES, FORMS, formCalled } from '../../simulate/forms/forms.ts'
 import { FieldError } from '../../simulate/forms/log-form.ts'
 import { openLogs } from '../../simulate/reading/open-logs.ts'
@@ -20,29 +16,20 @@ import { reportOf } from '../../simulate/report/report.ts'
 import { collect, durationMs, wholeNumber } from '../arguments.ts'
 import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
 import { UsageError } from '../exit-codes.ts'
+import { delimiter, hasHeading, listOf, type MappingOptions, mappingFrom, names, time } from '../log-mapping.ts'
 import { readPolicyFile, specOf } from '../policy-files.ts'
 import { ProgressBar } from '../progress-bar.ts'
 import { simulationText } from '../simulation-text.ts'
 import { print, printJson, type Terminal } from '../terminal.ts'
 import { allPolicies } from './policy-transfer.ts'
 
-interface SimulateOptions extends ConnectionOptions {
+interface SimulateOptions extends ConnectionOptions, MappingOptions {
   readonly policies: string
   readonly against?: string
   readonly partial?: boolean
   readonly enforceShadow?: boolean
   readonly as: 'check' | 'authorize'
   readonly format: string
-  readonly client?: readonly string[]
-  readonly time?: readonly string[]
-  readonly route?: readonly string[]
-  readonly path?: readonly string[]
-  readonly method?: readonly string[]
-  readonly host?: readonly string[]
-  readonly cost?: readonly string[]
-  readonly attribute?: readonly string[]
-  readonly with?: readonly RoutePrefix[]
-  readonly fold?: readonly PathFold[]
   readonly delimiter: string
   readonly since?: Date
   readonly until?: Date
@@ -131,8 +118,8 @@ Examples:
   $ sluice simulate --policies new.yaml --format json --client user.id,remote_addr --time ts --path uri requests.jsonl
   $ zcat logs/*.gz | sluice simulate --policies new.yaml --format envoy --reorder 30s --json -`
 
-async function simulate(names: readonly string[], options: SimulateOptions, terminal: Terminal): Promise<void> {
-  if (names.filter((name) => name === '-').length + Number(options.policies === '-') > 1) {
+async function simulate(files: readonly string[], options: SimulateOptions, terminal: Terminal): Promise<void> {
+  if (files.filter((name) => name === '-').length + Number(options.policies === '-') > 1) {
     throw new UsageError('standard input can be read only once: use - for one log')
   }
   const clock = new LogClock()
@@ -140,7 +127,7 @@ async function simulate(names: readonly string[], options: SimulateOptions, term
   const { maxClients, maxKeys, limits, as } = options
   const form = formCalled(options.format)
   const mapping = mappingFrom(options)
-  const logs = await openLogs(names, terminal.stdin).catch((error: Error) => {
+  const logs = await openLogs(files, terminal.stdin).catch((error: Error) => {
     throw new UsageError(error.message)
   })
   const bytes = logs.some((log) => log.bytes === undefined) ? 0 : logs.reduce((sum, log) => sum + (log.bytes ?? 0), 0)
@@ -156,11 +143,11 @@ async function simulate(names: readonly string[], options: SimulateOptions, term
   })
   let lines: LineCounts
   try {
-    const { delimiter, reorder, since, until } = options
+    const { reorder, since, until } = options
     lines = await readLogs(
       logs,
       {
-        ...{ form, mapping, delimiter, hasHeading: hasHeading(mapping), reorderMs: reorder },
+        ...{ form, mapping, delimiter: options.delimiter, hasHeading: hasHeading(mapping), reorderMs: reorder },
         ...{ sinceMs: since?.getTime() ?? 0, untilMs: until?.getTime() ?? Number.POSITIVE_INFINITY },
         onBytes: (read) => progress?.add(read),
       },
@@ -175,9 +162,9 @@ async function simulate(names: readonly string[], options: SimulateOptions, term
   }
   const report = reportOf(simulation, options.top, lines)
   const against = options.against === CURRENT ? 'the policies in force' : options.against
-  if (options.html !== undefined) await writeFile(options.html, htmlReport(report, { proposed: options.policies, against }))
   if (options.json) printJson(terminal.stdout, report)
   else print(terminal.stdout, simulationText(report, terminal.stdout.columns ?? COLUMNS, against))
+  if (options.html !== undefined) await writeFile(options.html, htmlReport(report, { proposed: options.policies, against }))
 }
 
 async function readBooks(options: SimulateOptions, clock: LogClock, terminal: Terminal) {
@@ -196,71 +183,4 @@ async function policiesOf(against: string, options: SimulateOptions, terminal: T
   if (against !== CURRENT) return readPolicyFile(against, terminal)
   const listed = await withClient(options, terminal, (client) => allPolicies(client))
   return listed.filter(({ source }) => source !== 'built-in').map(specOf)
-}
-
-function mappingFrom({
-  client,
-  time,
-  path,
-  method,
-  host,
-  route,
-  cost,
-  attribute = [],
-  ...options
-}: SimulateOptions): FieldMapping {
-  const attributes = Object.fromEntries(
-    attribute.map((written) => {
-      const equals = written.indexOf('=')
-      if (equals < 1 || equals === written.length - 1) throw new UsageError(`--attribute takes name=field, got ${written}`)
-      const name = written.slice(0, equals)
-      checkInput(AttributeName, name, '--attribute')
-      return [name, written.slice(equals + 1)]
-    }),
-  )
-  if (attribute.length > LIMITS.mostAttributes) throw new UsageError(`a request has at most ${LIMITS.mostAttributes} attributes`)
-  if (route !== undefined && path !== undefined) throw new UsageError('give either --route or --path')
-  if (route !== undefined && options.with !== undefined) throw new UsageError('--with is for a path: leave it out with --route')
-  return {
-    ...{ attributes, prefixes: options.with ?? [], fold: options.fold ?? [] },
-    ...(client && { client }),
-    ...(time && { time }),
-    ...(path && { path }),
-    ...(method && { method }),
-    ...(host && { host }),
-    ...(route && { route }),
-    ...(cost && { cost }),
-  }
-}
-
-/** CSV has no heading if every field is a column number. */
-function hasHeading({ client, time, path, route, cost, attributes }: FieldMapping): boolean {
-  const fields = [client, time, path ?? route, cost ?? [], Object.values(attributes ?? {})]
-  return !fields.every((each) => each?.every((field) => field.startsWith('#')))
-}
-
-function names(text: string): readonly string[] {
-  const list = text.split(',').map((name) => name.trim())
-  if (list.every((name) => name !== '')) return list
-  throw new InvalidArgumentError('It must be a name, or names with commas between.')
-}
-
-function listOf<T extends string>(known: readonly T[]): (text: string) => readonly T[] {
-  return (text) => {
-    const list = text.split(',') as T[]
-    if (list.every((word) => known.includes(word))) return list
-    throw new InvalidArgumentError(`It must be one or several of ${known.join(', ')}, with commas between.`)
-  }
-}
-
-function delimiter(text: string): string {
-  if (text === 'tab') return '\t'
-  if (text.length === 1 && text !== '"') return text
-  throw new InvalidArgumentError('It must be one character, or the word tab.')
-}
-
-function time(text: string): Date {
-  const date = new Date(text)
-  if (!Number.isNaN(date.getTime())) return date
-  throw new InvalidArgumentError('It must be a time such as 2027-01-31T00:00:00Z.')
 }

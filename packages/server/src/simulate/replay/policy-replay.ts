@@ -1,5 +1,6 @@
 // Decides the requests of a log by the engine of the service: its policy book and its decider, over a memory store of its own.
-// Invariant: no decision is made here. A request under a policy that can only be reserved is not decided.
+// Invariant: no decision is made here. A request that the service refuses to decide is not decided here either: its policy can only
+// be reserved, or too many policies apply.
 
 import { type Clock, type Decision, type MemoryStore, memoryStore } from 'sluice'
 import type { CheckRequest } from '../../decide/check-request.ts'
@@ -21,6 +22,9 @@ export interface PolicyReplayOptions {
 /** The store is swept when it has this many times the states that were left after the last sweep. */
 const SWEEP_GROWTH = 2
 const LEAST_SWEPT = 65_536
+
+/** Codes of requests that the service does not decide. */
+const UNDECIDED: readonly string[] = ['ERR_NEEDS_RESERVE', 'ERR_LAYERS']
 
 export class PolicyReplay {
   /** The policy and rule that spoke in the last decision. */
@@ -45,14 +49,14 @@ export class PolicyReplay {
     })
   }
 
-  /** Decides a request at the time of the clock. Returns undefined if its policy can only be reserved. */
+  /** Decides a request at the time of the clock. Returns undefined if the service would refuse it. */
   decide(entry: CheckRequest, isPath = this.#asPaths): CheckResult | undefined {
     try {
       const result = isPath ? this.#decider.checkPath(entry, 0) : this.#decider.check(entry, 0)
       // A memory store answers at once.
       return result as CheckResult
     } catch (error) {
-      if (error instanceof ServerError && error.code === 'ERR_NEEDS_RESERVE') return undefined
+      if (error instanceof ServerError && UNDECIDED.includes(error.code)) return undefined
       throw error
     }
   }
@@ -87,7 +91,11 @@ export interface Spoken {
  */
 class SpokenStats extends Stats implements Spoken {
   policy = ''
-  rule = ''
+  #label = ''
+
+  get rule(): string {
+    return ruleIn(this.#label)
+  }
 
   override statsOf(): PolicyStats {
     return this.other
@@ -95,7 +103,7 @@ class SpokenStats extends Stats implements Spoken {
 
   override record(_policyStats: PolicyStats, policy: string, _reason: Reason, _check: CheckedRequest, decision: Decision): void {
     this.policy = policy
-    this.rule = ruleIn(decision.rule)
+    this.#label = decision.rule
   }
 
   override recordMember(): void {}

@@ -110,13 +110,13 @@ export class Simulation {
   }
 
   #countResult({ allowed, isShadowDenied }: CheckResult, index: number, place: number, clientId: string): void {
-    const { policy, rule } = this.#proposed.spoken
-    const counts = this.#policyCounts(policy)
+    const { spoken } = this.#proposed
+    const counts = this.#policyCounts(spoken.policy)
     counts.requests += 1
     if (allowed && !isShadowDenied) return
     const nowMs = this.clock.now()
     const isShadow = allowed
-    counts.rule(rule).deny(index, nowMs, isShadow)
+    counts.rule(spoken.rule).deny(index, nowMs, isShadow)
     this.#count(index, place, isShadow ? COLUMN.shadowDenied : COLUMN.denied)
     if (!isShadow) this.clients.noteDenial(index, clientId, nowMs)
   }

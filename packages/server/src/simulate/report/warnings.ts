@@ -22,7 +22,7 @@ export function warningsOf(report: SimulationReport): string[] {
   )
   say(
     undecided,
-    `${numberOf(undecided, 'request')} under policies with a concurrency rule not decided: a log has no end of a request.`,
+    `${numberOf(undecided, 'request')} not decided: the policy has a concurrency rule, and a log has no end of a request, or too many policies apply.`,
   )
   say(
     evictions,
