@@ -243,6 +243,7 @@ const dashboard: PackageDesign = {
     theme: [],
     words: [],
     api: [],
+    'api-reference': ['theme'],
     controls: ['theme', 'words', 'api'],
     forms: ['words', 'api', 'controls'],
     rules: ['words', 'api', 'controls', 'forms'],
