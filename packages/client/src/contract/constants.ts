@@ -7,6 +7,7 @@ export const LIMITS = {
   longestRoute: 2048,
   mostAttributes: 16,
   longestValue: 256,
+  longestAttributes: 8192,
   longestToken: 131_072,
   mostUnits: 9_007_199_254_740_991,
   mostSimulated: 100,

@@ -8,6 +8,8 @@ export const LIMITS = {
   mostAttributes: 16,
   /** The value of an attribute. */
   longestValue: 256,
+  /** Attributes in a query, as JSON. The query has to fit the head of a request. */
+  longestAttributes: 8192,
   /** Most have about 250 characters. The longest client, route and attributes that fit a body take 30,000, and each held rule its names. */
   longestToken: 131_072,
   /** Units of one call. */

@@ -67,7 +67,7 @@ export const UsageQuery = Type.Object(
     attributes: Type.Optional(
       Type.String({
         title: 'an object in JSON',
-        maxLength: LIMITS.mostBodyBytes,
+        maxLength: LIMITS.longestAttributes,
         description: 'The attributes of the request, as an object in JSON.',
       }),
     ),
