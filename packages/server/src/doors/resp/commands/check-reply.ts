@@ -1,10 +1,15 @@
 // The replies of checks and holds: maps with the names that the HTTP API uses.
 
 import type { CheckResult } from '../../../decide/decider.ts'
-import type { ReplyWriter } from '../protocol/reply-writer.ts'
+import { bulks, type ReplyWriter } from '../protocol/reply-writer.ts'
 
 /** Fields that every reply has: status, limit, remain, reset_in_second, policy, rule. */
 const FIELDS = 6
+
+const ALLOW = bulks('status', 'Allow', 'limit')
+const DENY = bulks('status', 'Deny', 'limit')
+const REMAIN = bulks('remain')
+const RESET = bulks('reset_in_second')
 
 /** Writes a map with the fields of a check, and room for `more` others. */
 export function writeResult(reply: ReplyWriter, result: CheckResult, more = 0): void {
@@ -12,13 +17,11 @@ export function writeResult(reply: ReplyWriter, result: CheckResult, more = 0): 
   const { limit, remaining, resetAfterMs, retryAfterMs, retryable, failure } = decision
   const hasReason = !allowed && reason !== undefined
   reply.map(FIELDS + Number(isShadowDenied) + Number(failure !== undefined) + (allowed ? 0 : 2) + Number(hasReason) + more)
-  reply.bulk('status')
-  reply.bulk(allowed ? 'Allow' : 'Deny')
-  reply.bulk('limit')
+  reply.made(allowed ? ALLOW : DENY)
   reply.integer(limit)
-  reply.bulk('remain')
+  reply.made(REMAIN)
   reply.integer(remaining)
-  reply.bulk('reset_in_second')
+  reply.made(RESET)
   reply.integer(Math.ceil(resetAfterMs / 1000))
   if (isShadowDenied) {
     reply.bulk('shadow_denied')

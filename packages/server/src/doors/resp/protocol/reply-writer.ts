@@ -19,6 +19,11 @@ const UNSAFE = /[^ -~\u0080-\u00ff]/g
 /** A block that became larger than this is given up after use. */
 const KEPT_BYTES = 128 * 1024
 
+/** Makes the bytes of short texts of ASCII that are written often, for `made`. */
+export function bulks(...texts: readonly string[]): Uint8Array {
+  return Buffer.from(texts.map((text) => `$${text.length}\r\n${text}\r\n`).join(''), 'latin1')
+}
+
 export class ReplyWriter {
   /** Version of the protocol: 2 or 3. */
   protocol: 2 | 3 = 2
@@ -69,6 +74,13 @@ export class ReplyWriter {
     else text.copy(this.#bytes, this.length)
     this.length += bytes
     this.#end()
+  }
+
+  /** Writes bytes that are in the form of the protocol already, see `bulks`. */
+  made(bytes: Uint8Array): void {
+    this.#reserve(bytes.length)
+    this.#bytes.set(bytes, this.length)
+    this.length += bytes.length
   }
 
   /** Writes the absence of a value. */
