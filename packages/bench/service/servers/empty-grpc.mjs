@@ -1,5 +1,5 @@
-// Floor of a check through the RLS door: a gRPC service of the same library that reads the request, and sends the same bytes as the
-// service.
+// Floor of a check through the RLS door: a gRPC service of the same library that reads the same request, and writes the same answer,
+// which it did not have to decide.
 
 import { METHOD, readRequest, requireOfServer, writeRequest, writeResponse } from '../rls-messages.mjs'
 import './report-cpu.mjs'
@@ -7,7 +7,7 @@ import './report-cpu.mjs'
 /** @type {typeof import('@grpc/grpc-js')} */
 const { Server, ServerCredentials } = requireOfServer('@grpc/grpc-js')
 
-const ANSWER = writeResponse({
+const ANSWER = {
   overall_code: 1,
   statuses: [
     {
@@ -21,7 +21,7 @@ const ANSWER = writeResponse({
     { key: 'ratelimit-policy', value: '"rule-1";q=1000000000;w=3600' },
     { key: 'ratelimit', value: '"rule-1";r=999999999;t=3600' },
   ],
-})
+}
 
 const server = new Server()
 server.addService(
@@ -32,14 +32,14 @@ server.addService(
       responseStream: false,
       requestSerialize: writeRequest,
       requestDeserialize: readRequest,
-      responseSerialize: (/** @type {Buffer} */ bytes) => bytes,
+      responseSerialize: writeResponse,
       responseDeserialize: (/** @type {Buffer} */ bytes) => bytes,
     },
   },
   {
     ShouldRateLimit: (
       /** @type {{ request: { descriptors: unknown[] } }} */ call,
-      /** @type {(error: null, answer: Buffer) => void} */ callback,
+      /** @type {(error: null, answer: object) => void} */ callback,
     ) => {
       if (call.request.descriptors.length === 0) throw new Error('that was not a request')
       callback(null, ANSWER)

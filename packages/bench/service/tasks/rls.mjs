@@ -45,7 +45,7 @@ export async function measure({ kind, ...timing }) {
 export function table(_plan, results) {
   return {
     title: 'Checks a second: Envoy RLS, one descriptor of two entries a call',
-    note: 'The empty service reads the same message with the same library and answers the same bytes; it decides nothing and asks for no key. Calls come from a process of their own, over one connection. CPU time is that of the server.',
+    note: 'The empty service reads the same request and writes the same answer with the same library; it decides nothing and asks for no key. Calls come from a process of their own, over one connection. CPU time is that of the server.',
     columns: ['server', 'checks', 'of the empty service', 'CPU time a check', 'bytes of an answer'],
     rows: KINDS.map((kind) => {
       const ratio = results.medianRatio(

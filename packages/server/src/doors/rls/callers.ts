@@ -29,7 +29,7 @@ export class Callers {
     if (status.state === 'starting') throw new ServerError('ERR_NOT_READY', 'the service is starting: try again soon')
     if (!this.#needsKey) return
     const { metadata } = call
-    const presented = keyIn(first(metadata, 'x-api-key') ?? first(metadata, 'api-key'), first(metadata, 'authorization'))
+    const presented = first(metadata, 'x-api-key') || keyIn(first(metadata, 'api-key'), first(metadata, 'authorization'))
     const key = presented === undefined ? undefined : keys.verify(presented)
     if (key === undefined) throw this.#refusal(call, presented)
     if (mayUse(key, 'check')) return

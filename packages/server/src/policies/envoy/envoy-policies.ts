@@ -70,7 +70,8 @@ function inOrder(first: readonly Planned[], plan: (limit: OrderedLimit) => Plann
         const isKnown = all.some(({ patterns }) => covers(patterns, both) && covers(both, patterns))
         if (isKnown) continue
         if (all.length >= MOST_OF_ROUTE) throw new ServerError('ERR_INPUT', `a route needs more than ${MOST_OF_ROUTE} policies`)
-        all.splice(i + 1, 0, plan({ ...all[i], patterns: both }))
+        const decisive = all.findIndex(({ patterns }) => covers(patterns, both))
+        all.splice(decisive + 1, 0, plan({ ...all[decisive], patterns: both }))
       }
     }
   }
