@@ -93,6 +93,8 @@ describe('check', () => {
     expect(json.code).toBe(1)
     expect(JSON.parse(json.stdout)).toEqual({
       allowed: false,
+      policy: 'default',
+      rule: 'rule-1',
       limit: 100,
       remaining: 99,
       retryAfterMs: null,
@@ -140,7 +142,10 @@ describe('check', () => {
       ['{', 'is not JSON'],
       ['{"client_id":"acme"}', 'a check needs client_id and route'],
       ['{"client_id":"acme","route":"/","cost":0}', 'cost must be a whole number of at least 1, got 0'],
-      ['{"client_id":"acme","route":"/","price":1}', 'a check has no field "price": it has client_id, route and cost'],
+      [
+        '{"client_id":"acme","route":"/","price":1}',
+        'a check has no field "price": it has client_id, route, attributes and cost',
+      ],
     ]) {
       const path = file('checks.jsonl', `${good}\n${bad}\n`)
       expect(await sluice(['check', '--file', path])).toEqual({ code: 2, stdout: '', stderr: `${path}:2: ${message}\n` })
@@ -236,10 +241,10 @@ describe('policies', () => {
     await printed('policies', 'set', 'uploads', '--file', uploads)
     expect(await printed('policies', 'list')).toBe(
       [
-        'name     client  route     rules                                                 mode     scope   source',
-        'default  *       *         fixed-window(limit: 100, window: 60s, anchor: clock)  enforce  route   built-in',
-        'gold     acme*   *         20/second; 10000/day                                  shadow   policy  api',
-        'uploads  *       /upload*  leaky-bucket(capacity: 10, leak: 1, every: 1s)        enforce  route   api',
+        'name     client  route     where  rules                                                 mode     per            source',
+        'default  *       *                fixed-window(limit: 100, window: 60s, anchor: clock)  enforce  client, route  built-in',
+        'gold     acme*   *                20/second; 10000/day                                  shadow   client         api',
+        'uploads  *       /upload*         leaky-bucket(capacity: 10, leak: 1, every: 1s)        enforce  client, route  api',
         '',
       ].join('\n'),
     )
@@ -301,15 +306,15 @@ describe('policies', () => {
   })
 
   test.each([
-    [['policies', 'set', 'x'], 'name what to set: --client, --route, --rule, --mode, --scope or --file'],
+    [['policies', 'set', 'x'], 'name what to set, such as --client, --route, --where, --rule, --mode, --scope or --file'],
     [
       ['policies', 'set', 'p1', '--rule', '5/minute'],
-      'name the requests that the policy p1 is for, with --client or --route: the policy for all requests is called default',
+      'name the requests that the policy p1 is for, with --client, --route or --where: the policy for all requests is called default',
     ],
     [['policies', 'set', 'x', '--mode', 'off'], 'there is no policy x yet: a new one needs --rule or --file'],
     [
       ['policies', 'set', 'x', '--mode', 'on'],
-      "error: option '--mode <mode>' argument 'on' is invalid. Allowed choices are enforce, shadow, off.",
+      "error: option '--mode <mode>' argument 'on' is invalid. Allowed choices are enforce, shadow, off, deny.",
     ],
     [['policies', 'get'], "error: missing required argument 'name'"],
     [['policies', 'lst'], "error: unknown command 'lst'\n(Did you mean list?)"],
