@@ -1,11 +1,10 @@
 // The `sluice` command: its subcommands and its error messages.
 
 import { Command, CommanderError } from 'commander'
-import { ClientError } from 'sluice-client/node'
 import { ServerError } from '../errors.ts'
 import { nearest } from '../input/near-word.ts'
 import { VERSION } from '../version.ts'
-import { exitCodeFor, UnreachableError, UsageError } from './exit-codes.ts'
+import { exitCodeFor, isClientError, UnreachableError, UsageError } from './exit-codes.ts'
 import { hintFor } from './hints.ts'
 import { print, type Terminal } from './terminal.ts'
 
@@ -90,7 +89,7 @@ function refuseUnknown(program: Command, args: readonly string[]): void {
 function explain(error: unknown, { stderr }: Terminal): void {
   // Commander has already printed its message.
   if (error instanceof CommanderError) return
-  if (error instanceof ClientError || error instanceof ServerError) {
+  if (isClientError(error) || error instanceof ServerError) {
     const { message, problems } = error
     print(stderr, problems.length > 1 ? problems.map((problem) => problem.message).join('\n') : message)
     const hint = hintFor(error)

@@ -29,7 +29,11 @@ export function BlockDialog({ clientId, onClose }: BlockDialogProps) {
   return (
     <ConfirmDialog title="Block this client?" action="Block" isDangerous onConfirm={block} onClose={onClose}>
       <p>
-        Every check of <strong class="clip-lines">{clientId}</strong> is denied at once, whatever other policies say.
+        Every check of{' '}
+        <strong class="clip-lines" title={clientId}>
+          {clientId}
+        </strong>{' '}
+        is denied at once, whatever other policies say.
       </p>
       <Segments label="Until" choices={CHOICES} value={end} onChoose={setEnd} />
       <ReasonFields
@@ -59,7 +63,11 @@ export function UnblockDialog({ block, onClose }: UnblockDialogProps) {
       onClose={onClose}
     >
       <p>
-        The policy <strong class="clip-lines">{block.name}</strong> is deleted. Other policies decide again.
+        The policy{' '}
+        <strong class="clip-lines" title={block.name}>
+          {block.name}
+        </strong>{' '}
+        is deleted. Other policies decide again.
       </p>
     </ConfirmDialog>
   )
