@@ -124,7 +124,9 @@ test('in a policy file and over HTTP', async () => {
   expect(refused.status).toBe(400)
   expect(JSON.stringify(refused.body)).toMatch(/rules.from must be .*last-hit.* or .*first-hit/)
   const { body } = await service.call('GET', '/openapi.json')
-  expect(JSON.stringify(body.components.schemas.Rules)).toContain('quiet-period')
+  const { Rule, QuietPeriodRule } = body.components.schemas
+  expect(JSON.stringify(Rule)).toContain('#/components/schemas/QuietPeriodRule')
+  expect(JSON.stringify(QuietPeriodRule)).toContain('quiet-period')
 })
 
 test("in the dashboard's list and form, in a real browser", async () => {

@@ -16,7 +16,12 @@ export async function readPolicyFile(path: string, terminal: Terminal): Promise<
   const tell = (message: string): void => print(terminal.stderr, message)
   const { policies } = parseConfigFile(path, await textOf(path, terminal), tell)
   if (policies.length === 0) throw new UsageError(`${path} has no policies: write them in a list called policies`)
-  return policies.map(({ spec }) => spec)
+  return policies.map(({ spec }) => asSent(spec))
+}
+
+/** The types of the client are written from the service's schema, and know a new rule one build later. */
+function asSent(spec: unknown): PolicySpec {
+  return spec as PolicySpec
 }
 
 /** Forms of files of other programs. */
@@ -37,7 +42,7 @@ export async function readImport(paths: readonly string[], from: ImportFormat | 
     for (const path of paths) files.push(readEnvoyFile(path, await textOf(path, terminal)))
     const { specs, differences } = policiesOf(files)
     if (specs.length === 0) throw new UsageError(`${paths.join(', ')} has no limits`)
-    return { specs, differences }
+    return { specs: specs.map(asSent), differences }
   }
   const specs: PolicySpec[] = []
   for (const path of paths) specs.push(...(await readPolicyFile(path, terminal)))
