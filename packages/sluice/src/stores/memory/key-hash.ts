@@ -9,7 +9,7 @@ export class KeyHash {
    * The seed: two 32-bit words. It is a secret: with it, colliding keys can be constructed. Undefined before `setSeed`. Fingerprints
    * made before it must not be used.
    */
-  seed: Int32Array | undefined
+  seed: Int32Array | undefined = undefined
   #k0 = 0
   #k1 = 0
   /** The upper half of the last fingerprint. */
