@@ -55,8 +55,9 @@ async function walkOrganisation(soak, random, org) {
       ...(plan === 'free' ? /** @type {const} */ ([[ofPlan.name, planModel]]) : []),
       [ofClient.name, clientModels[i]],
     ])
-    for (const model of layers.values()) if (!model.advance(answer)) return
     for (const [nth, cost] of costs.entries()) {
+      // The checks of one request may be several commands, each with its own time.
+      for (const model of layers.values()) if (!model.advance(answer)) return
       const complaint = judgeLayers(layers, cost, answer, decided[nth])
       if (complaint === undefined) continue
       return phases.complainOfCalm('answer', `${client} (${plan}), ${endpoint.name} on ${answer.asker.name}: ${complaint}`)
