@@ -1,5 +1,6 @@
 // The policies that apply to one request, sorted by what they do, with their limiters. Sets in use are cached.
-// Invariant: the cache is bounded, and dropping a set loses no count; see limiter-maker.ts.
+// Invariant: the cache is bounded, and dropping a set loses no count; see limiter-maker.ts. A dropped set is not closed: checks under way
+// and holds of the fallback go on with its limiters.
 
 import type { Policy } from '../policies/policy.ts'
 import { JointLimiter, labelledRules } from './joint-limiter.ts'
@@ -61,10 +62,6 @@ export class PolicySet {
     return rules.length === 0 ? undefined : new JointLimiter(rules, this.#maker)
   }
 
-  close(): void {
-    for (const joint of [this.enforced, this.#counting, this.#charged, ...this.shadows.map(({ joint }) => joint)]) joint?.close()
-  }
-
   #join(policies: readonly Policy[]): JointLimiter | undefined {
     const rules = policies.flatMap(labelledRules)
     return rules.length === 0 ? undefined : new JointLimiter(rules, this.#maker)
@@ -90,7 +87,6 @@ export class PolicySets {
     for (const { name } of layers) id += `/${name}`
     const known = this.#sets.get(id)
     if (known !== undefined && isOf(known, primary, layers)) return known
-    known?.close()
     this.#sets.delete(id)
     if (this.#sets.size >= this.#most) this.#dropOldest()
     const made = new PolicySet([primary, ...layers], this.#maker)
@@ -99,9 +95,8 @@ export class PolicySets {
   }
 
   #dropOldest(): void {
-    const [[id, set]] = this.#sets
+    const [id] = this.#sets.keys()
     this.#sets.delete(id)
-    set.close()
   }
 }
 
