@@ -1,7 +1,8 @@
 // All policies, and the choice of policies for a request. Policies of the file override those of the API, which override the default.
 // Invariant: no two policies share a name. No two policies in force that apply as the most specific share patterns and conditions. The
 // one called `default` covers everything. A policy of the API that the file overrides is kept, hidden, until the file no longer
-// overrides it. An expired policy is listed, and not in force: each search first takes out policies whose time has come.
+// overrides it. An expired policy is listed, and not in force: each search first takes out policies whose time has come. If the clock steps
+// back, it puts them in force again.
 
 import { LIMITS } from '../contract/limits.ts'
 import { ServerError } from '../errors.ts'
@@ -50,6 +51,8 @@ export class PolicyBook {
   #names: string[] = []
   readonly #expiries = new ExpiryQueue((policy) => this.#isKept(policy))
   #nextExpiryMs = Number.POSITIVE_INFINITY
+  /** The latest expiry of the policies that were taken out of force. */
+  #latestTakenMs = Number.NEGATIVE_INFINITY
   readonly #now: () => number
 
   constructor(now: () => number = () => Date.now()) {
@@ -245,16 +248,26 @@ export class PolicyBook {
 
   /** Takes policies out of force whose time is over. Each is taken once, so a search rarely does more than one comparison. */
   #expire(): void {
-    if (this.#nextExpiryMs === Number.POSITIVE_INFINITY) return
+    if (this.#nextExpiryMs === Number.POSITIVE_INFINITY && this.#latestTakenMs === Number.NEGATIVE_INFINITY) return
     const nowMs = this.#now()
+    if (nowMs < this.#latestTakenMs) this.#restoreExpired()
     if (nowMs < this.#nextExpiryMs) return
     for (let policy = this.#expiries.take(nowMs); policy !== undefined; policy = this.#expiries.take(nowMs)) {
+      this.#latestTakenMs = policy.expiresAtMs
       this.#apiIndex.delete(policy)
       this.#indexOf(policy).delete(policy)
       const hidden = this.#apiIndex.get(policy)[0]
       if (hidden !== undefined && !this.#listed.has(hidden.name)) this.#list(hidden)
     }
     this.#nextExpiryMs = this.#expiries.nextMs
+  }
+
+  /** Starts anew after the clock has stepped back to before an expiry. Otherwise a block would be listed, and deny nothing. */
+  #restoreExpired(): void {
+    this.#latestTakenMs = Number.NEGATIVE_INFINITY
+    this.#expiries.clear()
+    for (const policy of this.#fromFile.values()) this.#expiries.add(policy)
+    this.replaceApiPolicies([...this.#fromApi.values()])
   }
 
   #refuseFromFile(name: string): void {

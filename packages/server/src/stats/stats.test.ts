@@ -24,6 +24,14 @@ test('above a hundred policies the rest are counted together', () => {
   expect(stats.total.byReason[REASON.within]).toBe(150)
 })
 
+test('no name comes twice, also if a policy is called other', () => {
+  const { stats, record } = setUp()
+  for (const name of ['other', ...Array.from({ length: 150 }, (_, i) => `policy-${i}`)]) record(name)
+  const names = stats.policies().map(({ name }) => name)
+  expect(new Set(names).size).toBe(names.length)
+  expect(stats.other.byReason[REASON.within]).toBe(51)
+})
+
 test('a policy without checks for an hour is replaced by a new one, and holders of its statistics can see it', () => {
   const { clock, stats, record } = setUp()
   for (let i = 0; i < 100; i++) record(`policy-${i}`)

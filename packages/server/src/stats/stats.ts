@@ -12,7 +12,7 @@ import { ShadowReports } from './shadow-counts.ts'
 import { TopClients } from './top-clients.ts'
 import { isUncounted } from './uncounted.ts'
 
-/** Name of the combined statistics of policies above the maximum. */
+/** Name of the combined statistics of policies above the maximum. A policy of this name is counted there, so that no name comes twice. */
 export const OTHER = 'other'
 
 /** Maximum number of policies with statistics of their own. Each takes 58 kB for the last hour, and 12 kB for the last month. */
@@ -85,7 +85,7 @@ export class Stats {
 
   /** Returns the statistics of a policy. At the maximum, replaces a policy without checks for an hour; if there is none, returns `other`. */
   statsOf(policy: string): PolicyStats {
-    const known = this.#policies.get(policy)
+    const known = policy === OTHER ? this.other : this.#policies.get(policy)
     if (known !== undefined) return known
     if (this.#policies.size >= MOST_POLICIES && !this.#dropSilent()) return this.other
     const policyStats = new PolicyStats(policy, this.#second())
