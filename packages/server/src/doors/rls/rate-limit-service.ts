@@ -8,6 +8,7 @@ import type { Service } from '../../service.ts'
 import type { Callers } from './callers.ts'
 import { type Outcome, responseTo } from './descriptor-status.ts'
 import { grpcErrorOf } from './grpc-errors.ts'
+import { MOST_FIELDS } from './message-fields.ts'
 import { MALFORMED, type RateLimitRequest, type RateLimitResponse } from './protocol.ts'
 import type { RateLimitCalls } from './rate-limit-calls.ts'
 
@@ -33,7 +34,8 @@ export function shouldRateLimit({ service, callers, calls }: RateLimitServiceOpt
     }
     try {
       callers.admit(call)
-      if (call.request === MALFORMED) throw new ServerError('ERR_INPUT', 'the message is not a RateLimitRequest')
+      if (call.request === MALFORMED)
+        throw new ServerError('ERR_INPUT', `the message is not a RateLimitRequest of up to ${MOST_FIELDS} fields`)
       const outcomes = calls.decide(call.request)
       if (outcomes instanceof Promise) outcomes.then(answer).catch(fail)
       else answer(outcomes)
