@@ -18,8 +18,15 @@ export const OTHER = 'other'
 /** Maximum number of policies with statistics of their own. Each takes 58 kB for the last hour, and 12 kB for the last month. */
 const MOST_POLICIES = 100
 
+/**
+ * The way in which a check finds its policies, if it differs from `POST /v1/check`. `path`: the built-in policy counts all routes together.
+ * `descriptor`: the built-in policy does not apply. `own-limit`: the limit came with the call, and no policy applies.
+ */
+export type CheckForm = 'path' | 'descriptor' | 'own-limit'
+
 /** A request that was decided. */
 export interface CheckedRequest {
+  readonly form?: CheckForm | undefined
   readonly clientId: string
   readonly route: string
   /** The route that the check was counted under, if it differs. */
@@ -98,7 +105,8 @@ export class Stats {
     const { clientId, route, countedRoute, cost, atMs: nowMs = this.#now() } = check
     const second = Math.floor(nowMs / 1000)
     this.#count(policyStats, second, reason)
-    this.recent.add(check, nowMs)
+    // Policies change nothing for a check with its own limit.
+    if (check.form !== 'own-limit') this.recent.add(check, nowMs)
     if (decision.source === 'fallback') this.fallbacks += 1
     const isDenied = OUTCOMES[reason] === 'deny'
     if (isDenied) {
