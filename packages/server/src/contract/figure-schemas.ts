@@ -3,6 +3,7 @@
 import Type from 'typebox'
 import { BACKEND_KINDS } from '../service.ts'
 import { RING_HOURS, RING_SECONDS } from '../stats/second-ring.ts'
+import { LIMITS } from './limits.ts'
 import { RecordsState, RecordsView } from './record-schemas.ts'
 import { named, strict, Time, Whole } from './schemas.ts'
 
@@ -31,7 +32,7 @@ export const StatsQuery = Type.Object(
     seconds: Type.Optional(
       Type.Integer({ minimum: 1, maximum: RING_SECONDS, description: `Seconds to go back; ${RING_SECONDS} by default.` }),
     ),
-    policy: Type.Optional(Type.String({ maxLength: 64, description: 'Only this policy.' })),
+    policy: Type.Optional(Type.String({ maxLength: LIMITS.longestName, description: 'Only this policy.' })),
   },
   strict,
 )
@@ -59,7 +60,7 @@ export const HistoryQuery = Type.Object(
     hours: Type.Optional(
       Type.Integer({ minimum: 1, maximum: RING_HOURS, description: `Hours to go back; ${RING_HOURS} by default.` }),
     ),
-    policy: Type.Optional(Type.String({ maxLength: 64, description: 'Only this policy.' })),
+    policy: Type.Optional(Type.String({ maxLength: LIMITS.longestName, description: 'Only this policy.' })),
   },
   strict,
 )
