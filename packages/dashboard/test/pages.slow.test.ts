@@ -454,6 +454,25 @@ describe('policies', () => {
     await service.call('DELETE', '/v1/policies/reports')
   })
 
+  test('a rule of limit 0 is saved: it denies every request, and says so before', async () => {
+    await admin.goto(`${service.address}/policies?new=1`)
+    await admin.getByLabel('Name', { exact: true }).fill('closed')
+    await admin.getByRole('textbox', { name: 'Route' }).fill('/v1/closed')
+    await admin.getByLabel('Algorithm of rule 1').selectOption('fixed-window')
+    await admin.getByLabel('Limit').fill('0')
+    await admin.getByText('A limit of 0 denies every request that this policy matches.').waitFor()
+    await review().click()
+    await dialog().getByText('limit: 0').waitFor()
+    await dialog().getByRole('button', { name: 'Save' }).click()
+    await admin.getByRole('heading', { level: 1, name: 'closed' }).waitFor()
+    const answer = await service.call('POST', '/v1/check', { client_id: 'acme', route: '/v1/closed' })
+    expect(answer).toMatchObject({ status: 'Deny', policy: 'closed' })
+    await admin.goto(`${service.address}/clients?client=acme&route=/v1/closed`)
+    const usage = admin.getByRole('listitem').filter({ has: admin.getByRole('heading', { name: '/v1/closed' }) })
+    await usage.getByText('denied', { exact: true }).waitFor()
+    await service.call('DELETE', '/v1/policies/closed')
+  })
+
   test('ten thousand are listed and searched as quickly as ten, and those of a file cannot be changed here', async () => {
     const file = join(tmpdir(), `sluice-pages-${process.pid}.yaml`)
     const policies = Array.from({ length: 10_000 }, (_, i) => `  - { name: p${i}, route: /r${i}, rules: 10/minute }`)
