@@ -60,6 +60,8 @@ export class Stats {
   /** Time of the last read of the configuration file, and its success; undefined if there is no file. */
   config: { readonly atMs: number; readonly isUsed: boolean } | undefined
   readonly #policies = new Map<string, PolicyStats>()
+  /** The last second with a check of a policy whose statistics were replaced. */
+  #lastReplaced = 0
   readonly #now: () => number
 
   constructor(now: () => number = Date.now) {
@@ -88,6 +90,11 @@ export class Stats {
   policies(): readonly PolicyStats[] {
     const policyStats = [...this.#policies.values()]
     return this.other.ring.latest === 0 ? policyStats : [...policyStats, this.other]
+  }
+
+  /** True if every check since this second is counted under the name of its policy. False if more policies than the maximum were in use. */
+  isCompleteSince(second: number): boolean {
+    return Math.max(this.other.ring.latest, this.#lastReplaced) < second
   }
 
   /** Returns the statistics of a policy. At the maximum, replaces a policy without checks for an hour; if there is none, returns `other`. */
@@ -156,6 +163,7 @@ export class Stats {
     for (const policyStats of this.#policies.values()) {
       if (policyStats.latest > hourAgo) continue
       policyStats.isCurrent = false
+      this.#lastReplaced = Math.max(this.#lastReplaced, policyStats.ring.latest)
       this.#policies.delete(policyStats.name)
       return true
     }
