@@ -26,6 +26,18 @@ test('above a hundred policies the rest are counted together', () => {
   expect([stats.isCompleteSince(now), stats.isCompleteSince(now + 1)]).toEqual([false, true])
 })
 
+test('no name comes twice, also if a policy is called other', () => {
+  const { stats, record } = setUp()
+  const now = Math.floor(stats.now() / 1000)
+  record('other')
+  expect(stats.isCompleteSince(now)).toBe(true)
+  for (let i = 0; i < 150; i++) record(`policy-${i}`)
+  expect(stats.isCompleteSince(now)).toBe(false)
+  const names = stats.policies().map(({ name }) => name)
+  expect(new Set(names).size).toBe(names.length)
+  expect(stats.other.byReason[REASON.within]).toBe(51)
+})
+
 test('a policy without checks for an hour is replaced by a new one, and holders of its statistics can see it', () => {
   const { clock, stats, record } = setUp()
   for (let i = 0; i < 100; i++) record(`policy-${i}`)
