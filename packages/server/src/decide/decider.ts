@@ -108,7 +108,7 @@ export class Decider {
 
   /** Like `check`, under nothing but a plain policy that comes with the request and is not in the book. */
   checkUnder(policy: Policy, request: CheckRequest, startMs = performance.now()): CheckResult | Promise<CheckResult> {
-    return this.#decideAlone(policy, request, startMs)
+    return this.#decideAlone(policy, { ...request, bringsLimit: true }, startMs)
   }
 
   /** Gives `refunded` units back, and returns the decision that a check would get then. Otherwise like `checkWritten`. */

@@ -8,7 +8,7 @@ import { DURATION_BOUNDS, Histogram, UTILIZATION_BOUNDS } from './histogram.ts'
 import { OUTCOMES, PolicyStats, REASON, REASON_NAMES, type Reason } from './policy-stats.ts'
 import { RecentChecks } from './recent-checks.ts'
 import { RING_SECONDS } from './second-ring.ts'
-import { ShadowReports } from './shadow-counts.ts'
+import { type NamedPolicy, ShadowReports } from './shadow-counts.ts'
 import { TopClients } from './top-clients.ts'
 import { isUncounted } from './uncounted.ts'
 
@@ -26,6 +26,8 @@ export interface CheckedRequest {
   readonly countedRoute?: string
   readonly attributes?: Readonly<Record<string, string>> | undefined
   readonly cost: number
+  /** True if the limit came with the call, so that no policy of the book decided. */
+  readonly bringsLimit?: boolean
   /** Time of the check. Default: now. */
   readonly atMs?: number | undefined
 }
@@ -98,7 +100,8 @@ export class Stats {
     const { clientId, route, countedRoute, cost, atMs: nowMs = this.#now() } = check
     const second = Math.floor(nowMs / 1000)
     this.#count(policyStats, second, reason)
-    this.recent.add(check, nowMs)
+    // Under other policies, a limit that comes with its call is the same.
+    if (check.bringsLimit !== true) this.recent.add(check, nowMs)
     if (decision.source === 'fallback') this.fallbacks += 1
     const isDenied = OUTCOMES[reason] === 'deny'
     if (isDenied) {
@@ -120,7 +123,7 @@ export class Stats {
   }
 
   /** Counts a check for the report of a policy in shadow mode. `rule` is the one that would have denied; undefined if none would. */
-  recordShadow(policy: object, clientId: string, rule: string | undefined): void {
+  recordShadow(policy: NamedPolicy, clientId: string, rule: string | undefined): void {
     this.shadows.add(policy, clientId, rule, this.#now())
   }
 

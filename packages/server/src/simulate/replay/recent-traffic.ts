@@ -20,10 +20,12 @@ export interface RecentTraffic {
   readonly changes: readonly unknown[]
   /** Names of policies to leave out. */
   readonly without: readonly string[]
+  /** Ends the replay. */
+  readonly signal?: AbortSignal
 }
 
-/** Replays the sample under the changes, beside the policies in force. Throws if a change is not valid. */
-export async function simulateRecent({ sample, current, changes, without }: RecentTraffic): Promise<Simulation> {
+/** Replays the sample under the changes, beside the policies in force. Throws if a change is not valid, or if it was ended. */
+export async function simulateRecent({ sample, current, changes, without, signal }: RecentTraffic): Promise<Simulation> {
   const clock = new LogClock()
   const policies = readPolicies(changes, 'api', 'policies')
   const proposed = changedBook(current, policies, without, clock)
@@ -31,7 +33,10 @@ export async function simulateRecent({ sample, current, changes, without }: Rece
   const simulation = new Simulation({ clock, proposed, current, findsLimits: names })
   try {
     for (const [i, check] of sample.checks.entries()) {
-      if (i % CHECKS_A_TURN === 0) await setImmediate()
+      if (i % CHECKS_A_TURN === 0) {
+        await setImmediate()
+        signal?.throwIfAborted()
+      }
       const { timeMs, clientId, route, cost, attributes } = check
       simulation.replay({ timeMs, clientId, route, cost, attributes }, check.countedRoute !== undefined)
     }
