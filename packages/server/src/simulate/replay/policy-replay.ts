@@ -1,22 +1,40 @@
-// Decides the requests of a log by the engine of the service: its policy book and its decider, over a memory store of its own.
-// Invariant: no decision is made here. A request that the service refuses to decide is not decided here either: its policy can only
+// Decides the requests of a log by the engine of the service: its policy book and its decider, over a memory store of its own. A request
+// under a policy with one rule is decided by the rule itself, in a counter array.
+// Invariant: no decision is made here, and both ways decide alike. A request that the service refuses to decide is not decided here either: its policy can only
 // be reserved, or too many policies apply.
 
 import { type Clock, type Decision, type MemoryStore, memoryStore } from 'sluice'
 import type { CheckRequest } from '../../decide/check-request.ts'
 import { type CheckResult, Decider } from '../../decide/decider.ts'
 import { ServerError } from '../../errors.ts'
+import type { Policy } from '../../policies/policy.ts'
 import type { PolicyBook } from '../../policies/policy-book.ts'
 import type { PolicyStats, Reason } from '../../stats/policy-stats.ts'
 import { type CheckedRequest, Stats } from '../../stats/stats.ts'
+import type { CounterArray } from './counter-array.ts'
+import { CounterArrays } from './counter-arrays.ts'
 
-export interface PolicyReplayOptions {
+export interface PolicyReplayOptions<N> {
   readonly policies: PolicyBook
   readonly clock: Clock
   /** Maximum number of counters. */
   readonly maxKeys: number
   /** True to decide as `/v1/authorize` does, for routes that clients choose: the built-in policy counts all routes of a client together. */
   readonly asPaths: boolean
+  /** Maximum number of counter arrays. */
+  readonly mostArrays: number
+  /** Makes the notes of a counter array. */
+  readonly note: (policy: Policy) => N
+}
+
+/** The outcome of a request. Shadow: a policy in shadow mode would deny it. Undecided: the service would refuse to decide it. */
+export const OUTCOME = { allowed: 0, denied: 1, shadowDenied: 2, undecided: 3 } as const
+export type Outcome = (typeof OUTCOME)[keyof typeof OUTCOME]
+
+/** Numbers of a request's client and route; −1 if they have none. */
+export interface RequestNumbers {
+  readonly client: number
+  readonly route: number
 }
 
 /** The store is swept when it has this many times the states that were left after the last sweep. */
@@ -26,16 +44,23 @@ const LEAST_SWEPT = 65_536
 /** Codes of requests that the service does not decide. */
 const UNDECIDED: readonly string[] = ['ERR_NEEDS_RESERVE', 'ERR_LAYERS']
 
-export class PolicyReplay {
-  /** The policy and rule that spoke in the last decision. */
+export class PolicyReplay<N> {
+  /** The counter array that decided the last request; undefined if the decider did. Then `spoken` has its policy and rule. */
+  array: CounterArray<N> | undefined
+  /** The last result of the decider; undefined if it refused to decide. */
+  result: CheckResult | undefined
   readonly spoken: Spoken
+  readonly #clock: Clock
+  readonly #arrays: CounterArrays<N>
   readonly #store: MemoryStore
   readonly #decider: Decider
   readonly #asPaths: boolean
   #sweepAt = LEAST_SWEPT
 
-  constructor({ policies, clock, maxKeys, asPaths }: PolicyReplayOptions) {
+  constructor({ policies, clock, maxKeys, asPaths, mostArrays, note }: PolicyReplayOptions<N>) {
     this.#store = memoryStore({ clock, maxKeys })
+    this.#clock = clock
+    this.#arrays = new CounterArrays({ policies, most: mostArrays, note })
     this.#asPaths = asPaths
     const stats = new SpokenStats(() => clock.now())
     this.spoken = stats
@@ -49,8 +74,24 @@ export class PolicyReplay {
     })
   }
 
-  /** Decides a request at the time of the clock. Returns undefined if the service would refuse it. */
-  decide(entry: CheckRequest, isPath = this.#asPaths): CheckResult | undefined {
+  /** Decides a request at the time of the clock. With numbers it may be decided in a counter array. */
+  decide(entry: CheckRequest, { client, route }: RequestNumbers, isPath = this.#asPaths): Outcome {
+    const array = client < 0 || route < 0 || isPath ? undefined : this.#arrays.find(client, route, entry)
+    this.array = array
+    if (array === undefined) return this.#decideByDecider(entry, isPath)
+    if (array.take(client, this.#clock.now(), entry.cost) === 0) return OUTCOME.allowed
+    return array.isShadow ? OUTCOME.shadowDenied : OUTCOME.denied
+  }
+
+  #decideByDecider(entry: CheckRequest, isPath: boolean): Outcome {
+    const result = this.#ask(entry, isPath)
+    this.result = result
+    if (result === undefined) return OUTCOME.undecided
+    if (!result.allowed) return OUTCOME.denied
+    return result.isShadowDenied ? OUTCOME.shadowDenied : OUTCOME.allowed
+  }
+
+  #ask(entry: CheckRequest, isPath: boolean): CheckResult | undefined {
     try {
       const result = isPath ? this.#decider.checkPath(entry, 0) : this.#decider.check(entry, 0)
       // A memory store answers at once.
