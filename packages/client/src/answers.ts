@@ -154,14 +154,14 @@ export interface AuditPage {
   readonly lookedAt: number
 }
 
-/** Throws the error of a check in a batch that could not be decided. */
-export function checkDecision(wire: contract.Answer | contract.CheckError): CheckDecision {
-  if (wire.status === 'Error') {
+/** Throws the error of a check in a batch that could not be decided. Throws ERR_ANSWER for an answer of another form. */
+export function checkDecision(wire: contract.Answer | contract.CheckError | null | undefined): CheckDecision {
+  if (wire?.status === 'Error') {
     const isStore = wire.error === undefined
     throw new ClientError(wire.error ?? 'ERR_STORE', wire.message, { status: isStore ? 503 : 409 })
   }
-  const allowed = wire.status === 'Allow'
-  if (!allowed && wire.status !== 'Deny') {
+  const allowed = wire?.status === 'Allow'
+  if (!allowed && wire?.status !== 'Deny') {
     throw new ClientError('ERR_ANSWER', 'the answer to a check has an unknown form', { mayHaveHappened: true })
   }
   const retryAfterMs = allowed ? 0 : orNever(wire.retry_after_ms)

@@ -87,7 +87,7 @@ describe('policies of all kinds', () => {
   })
 
   test.each([
-    ['expires', { name: 'week', route: '/other', rules: '1/minute', expires_at: new Date(START + 60_000).toISOString() }],
+    ['expires', { name: 'week', route: '/other', rules: '1/minute', expires_at: new Date(START + 1_800_000).toISOString() }],
     ['has a condition', { name: 'paid', where: { plan: 'paid' }, rules: '1/minute' }],
     ['always applies', { name: 'all', applies: 'always', rules: '9/minute', scope: 'policy' }],
   ] as [string, PolicySpec][])('have it too if one of them %s, which changes the policy of a client and a route', (_, more) => {
@@ -107,6 +107,21 @@ describe('policies of all kinds', () => {
       expectSame({ policies, current, entries, options }, seed)
     },
   )
+})
+
+test('requests of several forms are decided by the decider, because they may count under one key', () => {
+  const { seed } = seededRandom()
+  const entries = randomEntries(seed, 1000)
+  const reportWith = (formsVary: boolean) => {
+    const clock = new LogClock()
+    const proposed = bookOf([{ name: 'login', route: '/login', rules: '3/minute' }], clock)
+    const decided: SimulationOptions['onDecision'] = formsVary ? undefined : () => {}
+    const simulation = new Simulation({ clock, proposed, formsVary, onDecision: decided })
+    for (const [i, entry] of entries.entries()) simulation.replay({ ...entry }, i % 2 === 0 ? 'path' : undefined)
+    simulation.close()
+    return reportOf(simulation, 100)
+  }
+  expect(reportWith(true), `SEED=${seed}`).toEqual(reportWith(false))
 })
 
 describe('counter arrays', () => {

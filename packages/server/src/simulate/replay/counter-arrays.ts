@@ -6,7 +6,6 @@ import type { Policy } from '../../policies/policy.ts'
 import type { PolicyBook } from '../../policies/policy-book.ts'
 import { ClientGroups, NO_GROUP } from './client-groups.ts'
 import { CounterArray, fitsArray } from './counter-array.ts'
-import { policiesOf } from './policy-books.ts'
 
 /** Groups of clients by number. Numbers of groups start at 0. */
 const UNKNOWN_GROUP = -2
@@ -30,7 +29,7 @@ export class CounterArrays<N> {
   readonly #arrays = new Map<string, CounterArray<N>>()
 
   constructor(options: CounterArraysOptions<N>) {
-    const policies = policiesOf(options.policies)
+    const policies = options.most === 0 ? [] : options.policies.all()
     this.#options = options
     this.#isConstant = policies.every(
       ({ applies, conditions, expiresAtMs }) =>
@@ -45,7 +44,7 @@ export class CounterArrays<N> {
     route: number,
     { clientId, route: routeText }: { clientId: string; route: string },
   ): CounterArray<N> | undefined {
-    if (client < 0 || route < 0 || !this.#isConstant) return undefined
+    if (client < 0 || route < 0 || !this.#isConstant || this.#options.most === 0) return undefined
     let group = client < this.#groupOfClient.length ? this.#groupOfClient[client] : UNKNOWN_GROUP
     if (group === UNKNOWN_GROUP) group = this.#learnGroup(client, clientId)
     if (group === NO_GROUP) return undefined

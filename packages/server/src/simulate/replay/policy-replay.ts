@@ -10,7 +10,7 @@ import { ServerError } from '../../errors.ts'
 import type { Policy } from '../../policies/policy.ts'
 import type { PolicyBook } from '../../policies/policy-book.ts'
 import type { PolicyStats, Reason } from '../../stats/policy-stats.ts'
-import { type CheckedRequest, Stats } from '../../stats/stats.ts'
+import { type CheckedRequest, type CheckForm, Stats } from '../../stats/stats.ts'
 import type { CounterArray } from './counter-array.ts'
 import { CounterArrays } from './counter-arrays.ts'
 
@@ -27,8 +27,11 @@ export interface PolicyReplayOptions<N> {
   readonly note: (policy: Policy) => N
 }
 
-/** The outcome of a request. Shadow: a policy in shadow mode would deny it. Undecided: the service would refuse to decide it. */
-export const OUTCOME = { allowed: 0, denied: 1, shadowDenied: 2, undecided: 3 } as const
+/**
+ * The outcome of a request. Shadow: a policy in shadow mode would deny it. Undecided: the service would refuse to decide it. No limit: it
+ * is a descriptor to which no policy applies, and allowed.
+ */
+export const OUTCOME = { allowed: 0, denied: 1, shadowDenied: 2, undecided: 3, noLimit: 4 } as const
 export type Outcome = (typeof OUTCOME)[keyof typeof OUTCOME]
 
 /** Numbers of a request's client and route; −1 if they have none. */
@@ -47,21 +50,21 @@ const UNDECIDED: readonly string[] = ['ERR_NEEDS_RESERVE', 'ERR_LAYERS']
 export class PolicyReplay<N> {
   /** The counter array that decided the last request; undefined if the decider did. Then `spoken` has its policy and rule. */
   array: CounterArray<N> | undefined
-  /** The last result of the decider; undefined if it refused to decide. */
+  /** The last result of the decider; undefined if there is none. */
   result: CheckResult | undefined
   readonly spoken: Spoken
   readonly #clock: Clock
   readonly #arrays: CounterArrays<N>
   readonly #store: MemoryStore
   readonly #decider: Decider
-  readonly #asPaths: boolean
+  readonly #form: CheckForm | undefined
   #sweepAt = LEAST_SWEPT
 
   constructor({ policies, clock, maxKeys, asPaths, mostArrays, note }: PolicyReplayOptions<N>) {
     this.#store = memoryStore({ clock, maxKeys })
     this.#clock = clock
     this.#arrays = new CounterArrays({ policies, most: mostArrays, note })
-    this.#asPaths = asPaths
+    this.#form = asPaths ? 'path' : undefined
     const stats = new SpokenStats(() => clock.now())
     this.spoken = stats
     this.#decider = new Decider({
@@ -75,29 +78,31 @@ export class PolicyReplay<N> {
   }
 
   /** Decides a request at the time of the clock. With numbers it may be decided in a counter array. */
-  decide(entry: CheckRequest, { client, route }: RequestNumbers, isPath = this.#asPaths): Outcome {
-    const array = client < 0 || route < 0 || isPath ? undefined : this.#arrays.find(client, route, entry)
+  decide(entry: CheckRequest, { client, route }: RequestNumbers, form = this.#form): Outcome {
+    const array = client < 0 || route < 0 || form !== undefined ? undefined : this.#arrays.find(client, route, entry)
     this.array = array
-    if (array === undefined) return this.#decideByDecider(entry, isPath)
+    if (array === undefined) return this.#decideByDecider(entry, form)
     if (array.take(client, this.#clock.now(), entry.cost) === 0) return OUTCOME.allowed
     return array.isShadow ? OUTCOME.shadowDenied : OUTCOME.denied
   }
 
-  #decideByDecider(entry: CheckRequest, isPath: boolean): Outcome {
-    const result = this.#ask(entry, isPath)
+  #decideByDecider(entry: CheckRequest, form: CheckForm | undefined): Outcome {
+    const result = this.#ask(entry, form)
+    this.result = undefined
+    if (result === OUTCOME.undecided || result === OUTCOME.noLimit) return result
     this.result = result
-    if (result === undefined) return OUTCOME.undecided
     if (!result.allowed) return OUTCOME.denied
     return result.isShadowDenied ? OUTCOME.shadowDenied : OUTCOME.allowed
   }
 
-  #ask(entry: CheckRequest, isPath: boolean): CheckResult | undefined {
+  #ask(entry: CheckRequest, form: CheckForm | undefined): CheckResult | typeof OUTCOME.undecided | typeof OUTCOME.noLimit {
     try {
-      const result = isPath ? this.#decider.checkPath(entry, 0) : this.#decider.check(entry, 0)
+      if (form === 'descriptor') return (this.#decider.checkWritten(entry, 0) as CheckResult | undefined) ?? OUTCOME.noLimit
+      const result = form === 'path' ? this.#decider.checkPath(entry, 0) : this.#decider.check(entry, 0)
       // A memory store answers at once.
       return result as CheckResult
     } catch (error) {
-      if (error instanceof ServerError && UNDECIDED.includes(error.code)) return undefined
+      if (error instanceof ServerError && UNDECIDED.includes(error.code)) return OUTCOME.undecided
       throw error
     }
   }

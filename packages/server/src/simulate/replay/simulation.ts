@@ -5,6 +5,7 @@ import type { RuleStatus } from 'sluice'
 import type { CheckResult } from '../../decide/decider.ts'
 import type { Policy } from '../../policies/policy.ts'
 import type { PolicyBook } from '../../policies/policy-book.ts'
+import type { CheckForm } from '../../stats/stats.ts'
 import { ClientTable, COLUMN, OTHERS } from '../counting/client-table.ts'
 import { type Peaks, PeakUsage } from '../counting/peak-usage.ts'
 import { PolicyCounts } from '../counting/rule-counts.ts'
@@ -12,7 +13,7 @@ import { TimeSeries } from '../counting/time-series.ts'
 import { detached, type LogEntry } from '../forms/entry-reader.ts'
 import { NO_TAG } from '../forms/text-cache.ts'
 import type { LogClock } from './log-clock.ts'
-import { policiesOf, type RaisedBook, raisedBook } from './policy-books.ts'
+import { type RaisedBook, raisedBook } from './policy-books.ts'
 import { OUTCOME, type Outcome, PolicyReplay, ruleIn } from './policy-replay.ts'
 
 export interface SimulationOptions {
@@ -29,6 +30,11 @@ export interface SimulationOptions {
   readonly findsLimits?: boolean | ReadonlySet<string>
   /** True to decide as `/v1/authorize` does. */
   readonly asPaths?: boolean
+  /**
+   * True if `replay` gets forms. Requests of several forms may count under one key, so all of them are decided by the decider, and none
+   * in a counter array.
+   */
+  readonly formsVary?: boolean
   /** Called with every decision under the proposed policies; undefined if it was not decided. */
   readonly onDecision?: (entry: LogEntry, result: CheckResult | undefined) => void
 }
@@ -67,12 +73,12 @@ export class Simulation {
 
   constructor(options: SimulationOptions) {
     const { proposed, current, maxClients = DEFAULT_MAX_CLIENTS, maxKeys = DEFAULT_MAX_KEYS } = options
-    const { findsLimits = true, asPaths = false } = options
+    const { findsLimits = true, asPaths = false, formsVary = false } = options
     const { clock } = options
-    const mostArrays = Math.floor(maxKeys / maxClients)
+    const mostArrays = formsVary ? 0 : Math.floor(maxKeys / maxClients)
     const replay = <N>(policies: PolicyBook, note: (policy: Policy) => N): PolicyReplay<N> =>
       new PolicyReplay({ policies, clock, maxKeys, asPaths, mostArrays, note })
-    const policies = policiesOf(proposed)
+    const policies = proposed.all()
     const raised = findsLimits === false ? undefined : raisedBook(policies, findsLimits, clock)
     this.clock = clock
     this.clients = new ClientTable(maxClients)
@@ -97,24 +103,24 @@ export class Simulation {
     return [this.#proposed, this.#current, this.#unlimited].reduce((sum, replay) => sum + (replay?.evictions ?? 0), 0)
   }
 
-  /** Decides one request, and counts it. `isPath` is the option `asPaths` for this request. */
-  replay(entry: LogEntry, isPath?: boolean): void {
+  /** Decides one request, and counts it. The default of `form` is that of the option `asPaths`. */
+  replay(entry: LogEntry, form?: CheckForm): void {
     const nowMs = this.clock.follow(entry.timeMs)
     const numbers = this.#numbers
     const client = this.#numberOfClient(entry)
     numbers.client = client
     // The receiver of decisions wants those of the decider.
-    numbers.route = isPath === undefined && this.#onDecision === undefined ? this.#numberOfRoute(entry) : NO_NUMBER
+    numbers.route = this.#onDecision === undefined ? this.#numberOfRoute(entry) : NO_NUMBER
     const place = this.series.placeOf(nowMs)
     this.#requests += 1
     if (this.#requests % SWEEP_EVERY === 0) this.#sweep()
     this.#count(client, place, COLUMN.requests)
-    const outcome = this.#proposed.decide(entry, numbers, isPath)
-    this.#onDecision?.(entry, this.#proposed.result)
+    const outcome = this.#proposed.decide(entry, numbers, form)
+    if (outcome !== OUTCOME.noLimit) this.#onDecision?.(entry, this.#proposed.result)
     if (outcome === OUTCOME.undecided) this.#policyCounts(this.#mostSpecific(entry)).undecided += 1
-    else this.#countOutcome(outcome, client, place, entry.clientId)
-    if (this.#current !== undefined) this.#compare(outcome, this.#current.decide(entry, numbers, isPath), client, place)
-    if (this.#unlimited !== undefined) this.#notePeaks(entry, this.#unlimited, isPath)
+    else if (outcome !== OUTCOME.noLimit) this.#countOutcome(outcome, client, place, entry.clientId)
+    if (this.#current !== undefined) this.#compare(outcome, this.#current.decide(entry, numbers, form), client, place)
+    if (this.#unlimited !== undefined) this.#notePeaks(entry, this.#unlimited, form)
   }
 
   close(): void {
@@ -168,9 +174,9 @@ export class Simulation {
   }
 
   /** Decides under raised limits, and notes the usage. The rules of a decision may be those of several policies. */
-  #notePeaks(entry: LogEntry, unlimited: PolicyReplay<Peaks | undefined>, isPath: boolean | undefined): void {
+  #notePeaks(entry: LogEntry, unlimited: PolicyReplay<Peaks | undefined>, form: CheckForm | undefined): void {
     const { client } = this.#numbers
-    const outcome = unlimited.decide(entry, this.#numbers, isPath)
+    const outcome = unlimited.decide(entry, this.#numbers, form)
     const { array, result } = unlimited
     if (array !== undefined) {
       if (outcome === OUTCOME.allowed) array.notes?.note(client, array.used(client, this.clock.now()))
