@@ -106,12 +106,39 @@ describe('layers', () => {
 
   test('more than the maximum on one request is an error, and decides nothing', () => {
     const { check, put, book } = setUp()
-    for (let i = 0; i < 16; i++) put({ ...GLOBAL, name: `g${i}` })
+    put({ ...ORG, client: 'ada' })
+    for (let i = 0; i < 15; i++) put({ ...GLOBAL, name: `g${i}` })
     expect(check().allowed).toBe(true)
     put({ ...GLOBAL, name: 'one-more' })
     expect(() => check()).toThrow(expect.objectContaining({ code: 'ERR_LAYERS' }))
+    expect(check('bob').allowed).toBe(true)
     book.delete('g3')
     expect(check().decision.rules).toHaveLength(17)
+  })
+
+  test('a layer that would make all its requests fail is refused', () => {
+    const { check, put } = setUp()
+    const refused = expect.objectContaining({ code: 'ERR_LAYERS' })
+    for (let i = 0; i < 16; i++) put({ ...GLOBAL, name: `g${i}`, ...(i % 2 === 0 && { client: 'a*', where: { org: 'ac*' } }) })
+    expect(() => put({ ...ORG, client: 'ad*', where: { org: 'acme', plan: 'free' } })).toThrow(refused)
+    expect(() => put({ ...ORG, client: 'a*', where: { org: 'ac*' } })).toThrow(refused)
+    put({ ...ORG, client: 'b*', where: { org: 'acme' } })
+    // A layer that takes the place of another, and one whose other requests can be decided.
+    const narrow = { ...GLOBAL, name: 'g0', client: 'ad*', where: { org: 'acme' } }
+    put(narrow)
+    put({ ...ORG, name: 'wider', client: 'a*', where: { org: 'a*' } })
+    expect(() => check('adx', { org: 'acme' })).toThrow(refused)
+    expect([check('bob').allowed, check('ax', { org: 'alpha' }).allowed]).toEqual([true, true])
+    // A change of its rules makes nothing worse.
+    put({ ...narrow, rules: '7/minute' })
+  })
+
+  test('a block denies, however many layers there are', () => {
+    const { check, put } = setUp()
+    for (let i = 0; i < 16; i++) put({ ...GLOBAL, name: `g${i}` })
+    put({ name: 'no', client: 'ada', applies: 'always', mode: 'deny' })
+    expect(check()).toMatchObject({ allowed: false, policy: { name: 'no' } })
+    expect(check('bob').allowed).toBe(true)
   })
 })
 
