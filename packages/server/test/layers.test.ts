@@ -240,6 +240,10 @@ describe('a block from the command line', () => {
     expect(await sluice(service, 'policies', 'block', 'mallory')).toMatchObject({ code: 0 })
     expect(await check()).toMatchObject({ status: 'Deny', retryable: false, retry_after_ms: null })
     expect(await check()).not.toHaveProperty('reason')
+    const enforced = await sluice(service, 'policies', 'set', 'block:mallory', '--mode', 'enforce')
+    expect(enforced.stderr).toContain(
+      'the policy block:mallory denies everything and has no rules: with another mode it needs --rule',
+    )
     expect((await sluice(service, 'policies', 'unblock', 'mallory')).stdout).toBe('mallory is not blocked any more\n')
     expect(await check()).toMatchObject({ status: 'Allow' })
     const again = await sluice(service, 'policies', 'unblock', 'mallory')
