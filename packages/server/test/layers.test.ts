@@ -75,6 +75,8 @@ describe('attributes', () => {
     const { call } = await startService()
     const { status, body } = await call('GET', '/v1/usage?client_id=ada&route=/a&attributes=plan')
     expect([status, body.meta.message]).toEqual([400, 'the query: attributes must be an object in JSON, got "plan"'])
+    const half = await call('GET', `/v1/usage?client_id=ada&route=/a&attributes=${encodeURIComponent('{"plan":"\\ud800"}')}`)
+    expect([half.status, half.body.meta.message]).toEqual([400, 'the query: attributes has half a character: \\ud800 to \\udfff'])
   })
 
   test('are decided alike by both ways, with layers, reasons and blocks', async () => {
