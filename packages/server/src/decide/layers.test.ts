@@ -142,6 +142,44 @@ describe('layers', () => {
   })
 })
 
+describe('headers of a set', () => {
+  const bytes = (headers: object) => Object.entries(headers).flat().join('').length
+
+  test('have every rule of a few layers', () => {
+    const { responder, decision } = setUp(GLOBAL, ORG, USER).check()
+    expect(responder.headers(decision)).toEqual({
+      'RateLimit-Policy': '"rule-1";q=3;w=60, "everybody/rule-1";q=100;w=60, "org/rule-1";q=5;w=60',
+      RateLimit: '"rule-1";r=2;t=60, "everybody/rule-1";r=99;t=60, "org/rule-1";r=4;t=60',
+    })
+  })
+
+  test('fit the buffers of proxies, however many rules there are', () => {
+    const { check, put } = setUp(USER)
+    for (let i = 0; i < 16; i++)
+      put({ ...GLOBAL, name: `${i}`.padEnd(64, 'x'), rules: Array.from({ length: 16 }, (_, n) => `${200 + n}/hour`) })
+    let most = 0
+    for (let n = 0; n < 4; n++) {
+      const { responder, decision, allowed } = check()
+      expect(allowed).toBe(n < 3)
+      const headers = responder.headers(decision)
+      expect(headers['RateLimit-Policy']).toBe('"rule-1";q=3;w=60')
+      expect(headers.RateLimit).toBe(`"rule-1";r=${Math.max(0, 2 - n)};t=60`)
+      most = Math.max(most, bytes(headers))
+    }
+    expect(most).toBeLessThan(100)
+    const denied = check('ada', ADA, '/a', 500)
+    const { headers, body } = denied.responder.denial(denied.decision)
+    expect(Object.keys(headers).sort()).toEqual(['Content-Type', 'RateLimit', 'RateLimit-Policy'])
+    expect(JSON.parse(body)['violated-policies']).toHaveLength(257)
+    // Just below the bound, every rule is listed.
+    const few = setUp(USER)
+    for (let i = 0; i < 16; i++) few.put({ ...GLOBAL, name: `${i}`.padEnd(58, 'x') })
+    const { responder, decision } = few.check()
+    expect(responder.headers(decision).RateLimit.split(', ')).toHaveLength(17)
+    expect(bytes(responder.headers(decision))).toBeLessThan(3100)
+  })
+})
+
 describe('modes in a set', () => {
   test('off joins nothing; the others decide', async () => {
     const { check, usedBy } = setUp({ ...USER, mode: 'off' }, ORG)
