@@ -4,17 +4,21 @@
 
 import type { Cost, Decision, Duration, HeldUnits, Hold, ReserveOptions } from 'sluice'
 import { SluiceError } from 'sluice'
+import { ServerError } from '../errors.ts'
 import type { Policy } from '../policies/policy.ts'
 import type { PolicyBook } from '../policies/policy-book.ts'
 import type { RequestFacts } from '../policies/request-facts.ts'
 import { type HoldEnd, settleEvent } from '../stats/hold-counts.ts'
 import type { Stats } from '../stats/stats.ts'
 import type { CheckResult } from './check-result.ts'
-import { fullHeld, shortHeld } from './held-text.ts'
+import { fullHeld, LONGEST_HELD, shortHeld } from './held-text.ts'
 import type { JointLimiter } from './joint-limiter.ts'
 import { type KnownHold, KnownHolds, listedId } from './known-holds.ts'
 import type { LayeredChecks } from './layered-checks.ts'
 import type { PolicySet, PolicySets } from './policy-sets.ts'
+
+/** Message for a hold whose token would be too long. */
+export const TOKEN_TOO_LONG = 'the token would be too long: name fewer rules in hold, or send shorter attributes'
 
 /** A request to hold units. */
 export interface ReserveRequest extends RequestFacts, Pick<ReserveOptions, 'hold' | 'cost' | 'atLeast' | 'ttl' | 'expired'> {}
@@ -69,7 +73,7 @@ export class Reservations {
 
   /**
    * Decides over the enforced policies, and holds. If there are none, decides over those in shadow mode, and denies nothing. Rejects if
-   * the store failed and there is no fallback, or with ERR_HOLDS.
+   * the store failed and there is no fallback, with ERR_HOLDS, or with ERR_INPUT if its token would be too long. Then nothing is held.
    */
   async reserve({ clientId, route, attributes, ...options }: ReserveRequest): Promise<ReserveResult> {
     const { layered, answered } = this.#options
@@ -86,9 +90,13 @@ export class Reservations {
     const result = layered.resultOf(joint, check, hold.decision, startMs)
     if (!result.allowed) return { ...result, hold: undefined }
     // In shadow mode a denial is allowed, and a fallback may count nothing. Then nothing is held.
-    if (hold.token === '') return { ...result, hold: nothing }
-    const { granted, expiresAt } = hold
-    const named = { ...facts, held: shortHeld(hold.token, textsOf(facts)) }
+    const { granted, expiresAt, token } = hold
+    if (token === '') return { ...result, hold: nothing }
+    if (token.length > LONGEST_HELD) {
+      await hold.cancel()
+      throw new ServerError('ERR_INPUT', TOKEN_TOO_LONG)
+    }
+    const named = { ...facts, held: shortHeld(token, textsOf(facts)) }
     this.#opened(set.primary, { ...named, granted, expiresAt, counters: countersOf(joint, facts) }, hold)
     return { ...result, hold: { ...named, granted, expiresAt } }
   }
