@@ -10,8 +10,10 @@ import descriptor from 'protobufjs/ext/descriptor/index.js'
 import { expect, onTestFinished, test } from 'vitest'
 import { startRedis, until } from '../../../test/servers/redis-server.mjs'
 import { loadConfig } from '../src/config/config.ts'
+import { MOST_ENTRIES } from '../src/doors/rls/descriptor-facts.ts'
 import { MOST_OVERRIDES, OverridePolicies } from '../src/doors/rls/override-policies.ts'
-import { loadProtocol } from '../src/doors/rls/protocol.ts'
+import { loadProtocol, MALFORMED } from '../src/doors/rls/protocol.ts'
+import { MOST_DESCRIPTORS } from '../src/doors/rls/rate-limit-calls.ts'
 import { MOST_STREAMS } from '../src/doors/rls/rls-server.ts'
 import { certificate } from './certificate.ts'
 import { entriesOf, failureOf, RlsClient, rlsAddress } from './rls-client.ts'
@@ -219,6 +221,28 @@ test('bytes that are not gRPC end their connection, and nothing else', async () 
     expect(await failureOf(bad(message))).toMatchObject({ code: status.INVALID_ARGUMENT })
   }
   expect(await rls.hit({ a: 'b' })).toMatchObject({ overall_code: OK })
+})
+
+const DESCRIPTOR = '12 00'
+const ENTRY = '0a 00'
+const OVERRIDDEN = '08 01'
+
+test.each([
+  ['descriptors', DESCRIPTOR.repeat(500_000)],
+  ['entries of a descriptor', `12 c0 84 3d ${ENTRY.repeat(500_000)}`],
+  ['fields of a limit', `12 c4 84 3d 12 c0 84 3d ${OVERRIDDEN.repeat(500_000)}`],
+  ['domains', ENTRY.repeat(500_000)],
+])('a message with too many %s is not decoded, because that would take long', (_, hex) => {
+  const { requestDeserialize } = loadProtocol().rateLimit.ShouldRateLimit
+  expect(requestDeserialize(Buffer.from(hex.replaceAll(' ', ''), 'hex'))).toBe(MALFORMED)
+})
+
+test('the largest request is decoded', () => {
+  const { requestDeserialize, requestSerialize } = loadProtocol().rateLimit.ShouldRateLimit
+  const entries = Array.from({ length: MOST_ENTRIES }, (_, i) => ({ key: `key-${i}`, value: 'x'.repeat(900) }))
+  const descriptor = { entries, limit: { requests_per_unit: 1, unit: 2 }, hits_addend: { value: 7 }, is_negative_hits: true }
+  const request = { domain: 'edge', descriptors: Array.from({ length: MOST_DESCRIPTORS }, () => descriptor), hits_addend: 1 }
+  expect(requestDeserialize(requestSerialize(request))).toMatchObject({ descriptors: { length: MOST_DESCRIPTORS } })
 })
 
 test('a connection may have a bounded number of streams', async () => {

@@ -740,6 +740,8 @@ export type Stats = {
     readonly shadow_denied: number
     readonly errors: number
   }[]
+  /** True if every check of this time is counted under the name of its policy. False if more than 100 policies were in use: checks may be under `other`, or belong to a policy that is not listed any more. */
+  readonly policies_complete: boolean
   readonly since_start: {
     readonly started_at: string
     readonly allowed: number
@@ -770,6 +772,8 @@ export type History = {
     readonly shadow_denied: number
     readonly errors: number
   }[]
+  /** True if every check of this time is counted under the name of its policy. False if more than 100 policies were in use: checks may be under `other`, or belong to a policy that is not listed any more. */
+  readonly policies_complete: boolean
   readonly started_at: string
 }
 
@@ -786,6 +790,23 @@ export type Top = {
   }[]
   /** Upper bound for the count of any client that is not listed. */
   readonly unlisted_at_most: number
+}
+
+export type Activity = {
+  readonly client_id: string
+  /** The start of the first minute, in seconds since the epoch. */
+  readonly from: number
+  /** Length of the series in minutes. */
+  readonly minutes: number
+  /** One count for each minute, oldest first. */
+  readonly allowed: readonly number[]
+  /** One count for each minute, oldest first. */
+  readonly denied: readonly number[]
+  /** Upper bound of allowed checks that no minute has. */
+  readonly allowed_missing_at_most: number
+  /** Upper bound of denied checks that no minute has. */
+  readonly denied_missing_at_most: number
+  readonly started_at: string
 }
 
 export type Fleet = {

@@ -82,6 +82,28 @@ export class PolicyBook {
     throw new ServerError('ERR_LAYERS', message)
   }
 
+  /** Returns all policies in force that match a request, whichever of them decide it. The built-in one is not among them. */
+  matching(clientId: string, route: string, attributes?: Attributes): readonly Policy[] {
+    this.#expire()
+    const found = this.#index.all(clientId, route, attributes)
+    return this.#layers.size === 0 ? found : [...found, ...this.#layers.all(clientId, route, attributes)]
+  }
+
+  /** Returns the policy in force that nothing but its name tells from `policy`. */
+  alike(policy: Policy): Policy | undefined {
+    this.#expire()
+    return policy.applies === 'always' ? undefined : this.#index.get(policy)[0]
+  }
+
+  /** Returns the listed policies that were in force at a time and have expired since. */
+  expiredSince(sinceMs: number): readonly Policy[] {
+    const expired: Policy[] = []
+    for (const policy of this.#listed.values()) {
+      if (policy.expiresAtMs > sinceMs && this.isExpired(policy)) expired.push(policy)
+    }
+    return expired
+  }
+
   get(name: string): Policy | undefined {
     return this.#listed.get(name)
   }
@@ -109,6 +131,11 @@ export class PolicyBook {
   /** Policies of the API that the file overrides: it has a policy with the same name, or with the same patterns and conditions. */
   get hidden(): readonly Policy[] {
     return [...this.#fromApi.values()].filter((policy) => this.#listed.get(policy.name) !== policy)
+  }
+
+  /** Returns all listed policies, sorted by name. */
+  all(): readonly Policy[] {
+    return this.#names.map((name) => this.#listed.get(name) as Policy)
   }
 
   list({ search = '', after = '', limit = 100 }: PolicyListOptions = {}): PolicyPage {

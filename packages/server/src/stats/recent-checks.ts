@@ -3,13 +3,13 @@
 // a client in a slice are kept, or none is, unless checks are counted as missed. So a replay of the sample has the usage of the clients that it has.
 
 import { randomInt } from 'node:crypto'
+import type { CheckForm } from './stats.ts'
 
 export interface RecentCheck {
   readonly timeMs: number
   readonly clientId: string
   readonly route: string
-  /** The route that the check was counted under, if it differs. */
-  readonly countedRoute?: string | undefined
+  readonly form?: CheckForm | undefined
   readonly cost: number
   readonly attributes?: Readonly<Record<string, string>> | undefined
 }
@@ -66,9 +66,9 @@ export class RecentChecks {
       slice.missed += 1
       return
     }
-    const { clientId, route, countedRoute, cost, attributes } = check
+    const { clientId, route, form, cost, attributes } = check
     slice.bytes += bytesOf(check)
-    slice.checks.push({ timeMs: nowMs, clientId, route, countedRoute, cost, attributes })
+    slice.checks.push({ timeMs: nowMs, clientId, route, form, cost, attributes })
     if (slice.bytes > SLICE_BYTES) this.#shrink(slice)
   }
 

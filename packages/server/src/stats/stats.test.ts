@@ -22,6 +22,8 @@ test('above a hundred policies the rest are counted together', () => {
   expect(stats.policies().at(-1)).toMatchObject({ name: 'other' })
   expect(stats.other.byReason[REASON.within]).toBe(50)
   expect(stats.total.byReason[REASON.within]).toBe(150)
+  const now = Math.floor(stats.now() / 1000)
+  expect([stats.isCompleteSince(now), stats.isCompleteSince(now + 1)]).toEqual([false, true])
 })
 
 test('no name comes twice, also if a policy is called other', () => {
@@ -36,9 +38,13 @@ test('a policy without checks for an hour is replaced by a new one, and holders 
   const { clock, stats, record } = setUp()
   for (let i = 0; i < 100; i++) record(`policy-${i}`)
   const held = stats.statsOf('policy-0')
+  const start = Math.floor(stats.now() / 1000)
+  expect(stats.isCompleteSince(start)).toBe(true)
   clock.advance(3_600_000)
   record('policy-1')
+  expect(stats.isCompleteSince(start)).toBe(true)
   record('new')
+  expect([stats.isCompleteSince(start), stats.isCompleteSince(start + 1)]).toEqual([false, true])
   expect(held.isCurrent).toBe(false)
   expect(stats.statsOf('new').name).toBe('new')
   expect(stats.statsOf('policy-1').isCurrent).toBe(true)

@@ -18,8 +18,15 @@ export const OTHER = 'other'
 /** Maximum number of policies with statistics of their own. Each takes 58 kB for the last hour, and 12 kB for the last month. */
 const MOST_POLICIES = 100
 
+/**
+ * The way in which a check finds its policies, if it differs from `POST /v1/check`. `path`: the built-in policy counts all routes together.
+ * `descriptor`: the built-in policy does not apply. `own-limit`: the limit came with the call, and no policy applies.
+ */
+export type CheckForm = 'path' | 'descriptor' | 'own-limit'
+
 /** A request that was decided. */
 export interface CheckedRequest {
+  readonly form?: CheckForm | undefined
   readonly clientId: string
   readonly route: string
   /** The route that the check was counted under, if it differs. */
@@ -53,6 +60,8 @@ export class Stats {
   /** Time of the last read of the configuration file, and its success; undefined if there is no file. */
   config: { readonly atMs: number; readonly isUsed: boolean } | undefined
   readonly #policies = new Map<string, PolicyStats>()
+  /** The last second with a check of a policy whose statistics were replaced. */
+  #lastReplaced = 0
   readonly #now: () => number
 
   constructor(now: () => number = Date.now) {
@@ -83,6 +92,11 @@ export class Stats {
     return this.other.ring.latest === 0 ? policyStats : [...policyStats, this.other]
   }
 
+  /** True if every check since this second is counted under the name of its policy. False if more policies than the maximum were in use. */
+  isCompleteSince(second: number): boolean {
+    return Math.max(this.other.ring.latest, this.#lastReplaced) < second
+  }
+
   /** Returns the statistics of a policy. At the maximum, replaces a policy without checks for an hour; if there is none, returns `other`. */
   statsOf(policy: string): PolicyStats {
     const known = policy === OTHER ? this.other : this.#policies.get(policy)
@@ -98,7 +112,8 @@ export class Stats {
     const { clientId, route, countedRoute, cost, atMs: nowMs = this.#now() } = check
     const second = Math.floor(nowMs / 1000)
     this.#count(policyStats, second, reason)
-    this.recent.add(check, nowMs)
+    // Policies change nothing for a check with its own limit.
+    if (check.form !== 'own-limit') this.recent.add(check, nowMs)
     if (decision.source === 'fallback') this.fallbacks += 1
     const isDenied = OUTCOMES[reason] === 'deny'
     if (isDenied) {
@@ -148,6 +163,7 @@ export class Stats {
     for (const policyStats of this.#policies.values()) {
       if (policyStats.latest > hourAgo) continue
       policyStats.isCurrent = false
+      this.#lastReplaced = Math.max(this.#lastReplaced, policyStats.ring.latest)
       this.#policies.delete(policyStats.name)
       return true
     }

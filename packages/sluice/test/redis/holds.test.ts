@@ -69,6 +69,21 @@ describe('the expiry of a key', () => {
     },
   )
 
+  test('is that of its own window, if holds with the same terms on several rules share a command', async () => {
+    const rules = [1000, HOUR_MS, 60_000].map((window) => fixedWindow({ limit: 5, window }))
+    const prefix = freshPrefix()
+    const store = redisStore(redis.it, { prefix })
+    const keys = new RedisKeys(prefix)
+    const charges = [{ rule: 0, key: 'ada', amount: 4, least: 4 }]
+    const tallies: readonly Tally[] = rules.map((rule) => store.tally([rule]))
+    await Promise.all(tallies.map(async (tally) => tally.ask({ operation: 'reserve', charges, hold: terms(1) })))
+    for (const rule of rules) {
+      const ttlMs = await redis.it.pttl(keys.startOf('ada') + keys.endOf(rule))
+      expect(ttlMs, rule.name).toBeGreaterThan(60_000 + rule.windowMs)
+      expect(ttlMs, rule.name).toBeLessThanOrEqual(60_000 + 2 * rule.windowMs + GRACE_MS)
+    }
+  })
+
   test('is that of the state again when the last hold of a long time has ended', async () => {
     const { name, reserve, settle } = setUp(fixedWindow({ limit: 5, window: 60_000 }))
     await reserve(terms(1, HOUR_MS))

@@ -63,7 +63,7 @@ export function Trial({ before, after }: TrialProps) {
                 width={width}
               />
             )}
-            {after.length === 0 && <p class="soft">No picture of the change until its rules are right.</p>}
+            {after.length === 0 && <p class="soft">No picture of the change: its rules are not right yet, or deny everything.</p>}
           </>
         )}
       </div>

@@ -8,7 +8,7 @@ import { type CheckResult, Decider } from '../../decide/decider.ts'
 import { ServerError } from '../../errors.ts'
 import type { PolicyBook } from '../../policies/policy-book.ts'
 import type { PolicyStats, Reason } from '../../stats/policy-stats.ts'
-import { type CheckedRequest, Stats } from '../../stats/stats.ts'
+import { type CheckedRequest, type CheckForm, Stats } from '../../stats/stats.ts'
 
 export interface PolicyReplayOptions {
   readonly policies: PolicyBook
@@ -26,17 +26,23 @@ const LEAST_SWEPT = 65_536
 /** Codes of requests that the service does not decide. */
 const UNDECIDED: readonly string[] = ['ERR_NEEDS_RESERVE', 'ERR_LAYERS']
 
+/** The result for a descriptor to which no policy applies. It is allowed. */
+export const NO_LIMIT = 'no limit'
+
+/** Undefined if the service would refuse the request. */
+export type Replayed = CheckResult | typeof NO_LIMIT | undefined
+
 export class PolicyReplay {
   /** The policy and rule that spoke in the last decision. */
   readonly spoken: Spoken
   readonly #store: MemoryStore
   readonly #decider: Decider
-  readonly #asPaths: boolean
+  readonly #form: CheckForm | undefined
   #sweepAt = LEAST_SWEPT
 
   constructor({ policies, clock, maxKeys, asPaths }: PolicyReplayOptions) {
     this.#store = memoryStore({ clock, maxKeys })
-    this.#asPaths = asPaths
+    this.#form = asPaths ? 'path' : undefined
     const stats = new SpokenStats(() => clock.now())
     this.spoken = stats
     this.#decider = new Decider({
@@ -49,10 +55,11 @@ export class PolicyReplay {
     })
   }
 
-  /** Decides a request at the time of the clock. Returns undefined if the service would refuse it. */
-  decide(entry: CheckRequest, isPath = this.#asPaths): CheckResult | undefined {
+  /** Decides a request at the time of the clock. */
+  decide(entry: CheckRequest, form = this.#form): Replayed {
     try {
-      const result = isPath ? this.#decider.checkPath(entry, 0) : this.#decider.check(entry, 0)
+      if (form === 'descriptor') return (this.#decider.checkWritten(entry, 0) as CheckResult | undefined) ?? NO_LIMIT
+      const result = form === 'path' ? this.#decider.checkPath(entry, 0) : this.#decider.check(entry, 0)
       // A memory store answers at once.
       return result as CheckResult
     } catch (error) {

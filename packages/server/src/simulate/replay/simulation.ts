@@ -5,14 +5,15 @@ import type { RuleStatus } from 'sluice'
 import type { CheckResult } from '../../decide/decider.ts'
 import type { Policy } from '../../policies/policy.ts'
 import type { PolicyBook } from '../../policies/policy-book.ts'
+import type { CheckForm } from '../../stats/stats.ts'
 import { ClientTable, COLUMN, OTHERS } from '../counting/client-table.ts'
 import { PeakUsage } from '../counting/peak-usage.ts'
 import { PolicyCounts } from '../counting/rule-counts.ts'
 import { TimeSeries } from '../counting/time-series.ts'
 import type { LogEntry } from '../forms/entry-reader.ts'
 import type { LogClock } from './log-clock.ts'
-import { policiesOf, type RaisedBook, raisedBook } from './policy-books.ts'
-import { PolicyReplay, ruleIn } from './policy-replay.ts'
+import { type RaisedBook, raisedBook } from './policy-books.ts'
+import { NO_LIMIT, PolicyReplay, type Replayed, ruleIn } from './policy-replay.ts'
 
 export interface SimulationOptions {
   /** The clock that follows the log. Both books expire their policies by it. */
@@ -61,7 +62,7 @@ export class Simulation {
     const { findsLimits = true, asPaths = false } = options
     const { clock } = options
     const replay = (policies: PolicyBook): PolicyReplay => new PolicyReplay({ policies, clock, maxKeys, asPaths })
-    const policies = policiesOf(proposed)
+    const policies = proposed.all()
     const raised = findsLimits === false ? undefined : raisedBook(policies, findsLimits, clock)
     this.clock = clock
     this.clients = new ClientTable(maxClients)
@@ -86,8 +87,8 @@ export class Simulation {
     return [this.#proposed, this.#current, this.#unlimited].reduce((sum, replay) => sum + (replay?.evictions ?? 0), 0)
   }
 
-  /** Decides one request, and counts it. `isPath` is the option `asPaths` for this request. */
-  replay(entry: LogEntry, isPath?: boolean): void {
+  /** Decides one request, and counts it. The default of `form` is that of the option `asPaths`. */
+  replay(entry: LogEntry, form?: CheckForm): void {
     const { clients, series } = this
     const nowMs = this.clock.follow(entry.timeMs)
     const index = clients.place(entry.clientId)
@@ -97,12 +98,12 @@ export class Simulation {
     this.#requests += 1
     if (this.#requests % SWEEP_EVERY === 0) this.#sweep()
     this.#count(index, place, COLUMN.requests)
-    const result = this.#proposed.decide(entry, isPath)
-    this.#onDecision?.(entry, result)
+    const result = this.#proposed.decide(entry, form)
+    if (result !== NO_LIMIT) this.#onDecision?.(entry, result)
     if (result === undefined) this.#policyCounts(this.#mostSpecific(entry)).undecided += 1
-    else this.#countResult(result, index, place, entry.clientId)
-    if (this.#current !== undefined) this.#compare(result, this.#current.decide(entry, isPath), index, place)
-    if (this.#unlimited !== undefined) this.#notePeaks(entry, this.#unlimited.decide(entry, isPath), index)
+    else if (result !== NO_LIMIT) this.#countResult(result, index, place, entry.clientId)
+    if (this.#current !== undefined) this.#compare(result, this.#current.decide(entry, form), index, place)
+    if (this.#unlimited !== undefined) this.#notePeaks(entry, this.#unlimited.decide(entry, form), index)
   }
 
   close(): void {
@@ -122,16 +123,17 @@ export class Simulation {
   }
 
   /** A request that one of the two cannot decide is not compared. */
-  #compare(after: CheckResult | undefined, before: CheckResult | undefined, index: number, place: number): void {
+  #compare(after: Replayed, before: Replayed, index: number, place: number): void {
     if (after === undefined || before === undefined) return
-    if (!before.allowed) this.#count(index, place, COLUMN.deniedBefore)
-    if (before.allowed === after.allowed) return
-    this.#count(index, place, before.allowed ? COLUMN.newlyDenied : COLUMN.newlyAllowed)
+    const [isAllowed, wasAllowed] = [isAllowedBy(after), isAllowedBy(before)]
+    if (!wasAllowed) this.#count(index, place, COLUMN.deniedBefore)
+    if (wasAllowed === isAllowed) return
+    this.#count(index, place, wasAllowed ? COLUMN.newlyDenied : COLUMN.newlyAllowed)
   }
 
   /** `result` is the decision under raised limits. Its rules may be those of several policies. */
-  #notePeaks(entry: LogEntry, result: CheckResult | undefined, index: number): void {
-    if (result === undefined || this.peaks === undefined || !result.allowed) return
+  #notePeaks(entry: LogEntry, result: Replayed, index: number): void {
+    if (result === undefined || result === NO_LIMIT || this.peaks === undefined || !result.allowed) return
     const { policy, decision } = result
     const { rules } = decision
     if (rules.length === 1) return this.#notePeak(policy.name, rules[0], index)
@@ -169,4 +171,8 @@ export class Simulation {
   #sweep(): void {
     for (const replay of [this.#proposed, this.#current, this.#unlimited]) replay?.sweep()
   }
+}
+
+function isAllowedBy(result: CheckResult | typeof NO_LIMIT): boolean {
+  return result === NO_LIMIT || result.allowed
 }

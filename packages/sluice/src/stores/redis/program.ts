@@ -26,7 +26,7 @@ export const FLAGS: readonly Readonly<Record<string, boolean>>[] = [
 ]
 
 /** SHA-1 of the general program. */
-export const GENERAL_SHA1 = '778587ee9182f2612e122f4b455d2e9d5727dfc1'
+export const GENERAL_SHA1 = '55e3ae64a7ed99a306ed41337e92eebeb9b05435'
 
 /** SHA-1 of each small program. Index i is the program with the translations whose bits are set in i + 1. */
 export const SMALL_SHA1 = [
@@ -857,18 +857,17 @@ local isForm = form == 1 and count >= 1 and count % 1 == 0 or form == 2 and coun
 if not isForm or not areBounds or units % 1 + lastEnd % 1 ~= 0 then return end
 return before, sub(value, before + 1, holdsEnd), units, firstEnd, lastEnd
 end
-local function restOf(terms, windowMs)
+local function restOf(terms)
 local amount, expiresAt, isCharged = terms[1], nowMs + terms[3], terms[4] == 1
-local rest = { held = isCharged and amount or -amount, expiresAt = expiresAt, tails = {} }
-rest.lastEnd = isCharged and expiresAt + 2 * windowMs or expiresAt
+local rest = { held = isCharged and amount or -amount, expiresAt = expiresAt, isCharged = isCharged, tails = {} }
 rest.form = '%d,0,%d' .. string.format(',%d,%d,1', amount, nowMs)
 terms.rest = rest
 return rest
 end
 local function reserveShortly(short, name, value, terms, id, looksForExpiry)
-local rest = terms.rest or restOf(terms, short[3])
-local stateBytes, bytes, amount, firstEnd, lastEnd = value, '', terms[1], rest.expiresAt, rest.lastEnd
-local units = amount
+local rest, windowMs = terms.rest or restOf(terms), short[3]
+local stateBytes, bytes, amount, firstEnd = value, '', terms[1], rest.expiresAt
+local units, lastEnd = amount, rest.isCharged and firstEnd + 2 * windowMs or firstEnd
 if value and #value ~= short.bytes then
 local before, bytesBefore, unitsBefore, first, last = partsOf(short, value)
 if not before then return end
@@ -879,7 +878,6 @@ if first < firstEnd then firstEnd = first end
 if last > lastEnd then lastEnd = last end
 end
 if terms[2] < 0 then return end
-local windowMs = short[3]
 local used, endsAt, _, endBefore, waitMs = short[1](nowMs, stateBytes, units, short[2], windowMs, short[4], short[5], short[6])
 if not used or waitMs then return end
 if endBefore == 0 then stateBytes = '' end
