@@ -68,3 +68,12 @@ test('an event names the policy even if its statistics are combined with others'
   stats.record(stats.statsOf('late'), 'late', REASON.limit, check, limiter.peek('ada', { cost: 11 }))
   expect(stats.events.recent).toMatchObject([{ policy: 'late', outcome: 'deny', reason: 'limit', retry_after_ms: null }])
 })
+
+test('a check whose limit came with the call is counted, and is not replayed under policies', () => {
+  const { stats } = setUp()
+  const check = { clientId: 'ada', route: 'CL.THROTTLE', cost: 1 }
+  stats.record(stats.statsOf('brought'), 'brought', REASON.within, { ...check, form: 'own-limit' }, decision)
+  stats.record(stats.statsOf('default'), 'default', REASON.within, check, decision)
+  expect(stats.total.totals().allowed).toBe(2)
+  expect(stats.recent.read(stats.now())).toMatchObject({ decided: 1, checks: [check] })
+})

@@ -8,7 +8,7 @@ import { DURATION_BOUNDS, Histogram, UTILIZATION_BOUNDS } from './histogram.ts'
 import { OUTCOMES, PolicyStats, REASON, REASON_NAMES, type Reason } from './policy-stats.ts'
 import { RecentChecks } from './recent-checks.ts'
 import { RING_SECONDS } from './second-ring.ts'
-import { ShadowReports } from './shadow-counts.ts'
+import { type NamedPolicy, ShadowReports } from './shadow-counts.ts'
 import { TopClients } from './top-clients.ts'
 import { isUncounted } from './uncounted.ts'
 
@@ -141,7 +141,7 @@ export class Stats {
   }
 
   /** Counts a check for the report of a policy in shadow mode. `rule` is the one that would have denied; undefined if none would. */
-  recordShadow(policy: object, clientId: string, rule: string | undefined): void {
+  recordShadow(policy: NamedPolicy, clientId: string, rule: string | undefined): void {
     this.shadows.add(policy, clientId, rule, this.#now())
   }
 
