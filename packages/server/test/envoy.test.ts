@@ -1,13 +1,17 @@
 // The service behind a real Envoy, with the configuration of the guide. Skipped where there is no Envoy.
 
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { findEnvoy } from '../../../scripts/find-envoy.mjs'
+import { configurationOfGuide } from '../../../test/servers/envoy-server.mjs'
 import { until } from '../../../test/servers/redis-server.mjs'
+import { certificate, clientCertificate } from './certificate.ts'
 import { entriesOf, RlsClient, rlsAddress } from './rls-client.ts'
 import { startService, type TestService } from './running-service.ts'
-import { type Get, startEnvoy } from './through-envoy.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+import { type Get, startEnvoy, withText } from './through-envoy.ts'
 
 const OK = 1
 const OVER_LIMIT = 2
@@ -34,6 +38,34 @@ const BYTES = {
 async function limited(get: Get): Promise<void> {
   await until('a limit through Envoy', async () => (await get()).headers.has('ratelimit'))
 }
+
+test.skipIf(findEnvoy() === undefined)('Envoy asks over TLS, with a client certificate and without a key', TIME, async () => {
+  const own = certificate('DNS:sluice.example')
+  const { ca, cert, key } = clientCertificate()
+  const config = join(temporaryFolder(), 'sluice.yaml')
+  writeFileSync(config, stringify({ policies: [{ name: 'per-address', ...PER_ADDRESS }] }))
+  const flags = { rls: '127.0.0.1:0', tlsCert: own.cert, tlsKey: own.key, rlsClientCa: ca, config }
+  const service = await startService({ flags })
+  const rlsPort = Number(new URL(rlsAddress(service)).port)
+  const files = [
+    ['/etc/envoy/client.pem', cert],
+    ['/etc/envoy/client-key.pem', key],
+    ['/etc/envoy/ca.pem', own.cert],
+  ]
+  const tls = files.reduce((text, [from, to]) => withText(text, from, to), configurationOfGuide('envoy-tls'))
+  const get = await startEnvoy({ rlsPort, key: 'no key', change: (configuration) => configuration + tls })
+  await limited(get)
+  expect((await get()).headers.get('ratelimit-policy')).toBe('"per-address";q=5;w=60')
+})
+
+test.skipIf(findEnvoy() === undefined)('Envoy asks through a socket file', TIME, async () => {
+  const path = join(temporaryFolder(), 'rls.sock')
+  const service = await startService({ flags: { rls: `unix:${path}` } })
+  await put(service, 'per-address', PER_ADDRESS)
+  const address = 'socket_address: { address: 127.0.0.1, port_value: 1 }'
+  const change = (configuration: string): string => withText(configuration, address, `pipe: { path: ${path} }`)
+  await limited(await startEnvoy({ rlsPort: 1, key: service.key, change }))
+})
 
 test.skipIf(findEnvoy() === undefined)(
   'Envoy enforces limits, and its clients see the fields and the problem',

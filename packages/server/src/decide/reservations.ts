@@ -5,6 +5,7 @@
 
 import type { Cost, Decision, Duration, HeldUnits, Hold, ReserveOptions } from 'sluice'
 import { SluiceError } from 'sluice'
+import { ServerError } from '../errors.ts'
 import type { Policy } from '../policies/policy.ts'
 import type { PolicyBook } from '../policies/policy-book.ts'
 import type { RequestFacts } from '../policies/request-facts.ts'
@@ -14,13 +15,16 @@ import { isUncounted } from '../stats/uncounted.ts'
 import type { CheckResult } from './check-result.ts'
 import { endQuietly, endTogether, openIfKnown } from './followed-hold.ts'
 import { heldParts, joinHeld } from './held-parts.ts'
-import { fullHeld, shortHeld } from './held-text.ts'
+import { fullHeld, LONGEST_HELD, shortHeld } from './held-text.ts'
 import { chargedUnits, largest, mapUnits, settledUnits, type Units } from './held-units.ts'
 import type { JointLimiter } from './joint-limiter.ts'
 import { type KnownHold, KnownHolds, listedId } from './known-holds.ts'
 import type { LayeredChecks } from './layered-checks.ts'
 import type { PolicySet, PolicySets } from './policy-sets.ts'
 import { firstOf, type NewPart, partsOf, ShadowReserves } from './shadow-reserves.ts'
+
+/** Message for a hold whose token would be too long. */
+export const TOKEN_TOO_LONG = 'the token would be too long: name fewer rules in hold, or send shorter attributes'
 
 /** A request to hold units. */
 export interface ReserveRequest extends RequestFacts, Pick<ReserveOptions, 'hold' | 'cost' | 'atLeast' | 'ttl' | 'expired'> {}
@@ -85,7 +89,7 @@ export class Reservations {
 
   /**
    * Decides over the enforced policies, and holds. If they allow, each policy in shadow mode is decided by itself, and denies nothing. Rejects
-   * if the store failed and there is no fallback, or with ERR_HOLDS.
+   * if the store failed and there is no fallback, with ERR_HOLDS, or with ERR_INPUT if its token would be too long. Then nothing is held.
    */
   async reserve({ clientId, route, attributes, ...options }: ReserveRequest): Promise<ReserveResult> {
     const { layered, answered } = this.#options
@@ -122,6 +126,10 @@ export class Reservations {
     // In shadow mode a denial is allowed, and a fallback may count nothing. Then nothing is held.
     const [lead, ...followers] = [...(hold.token === '' ? [] : [{ hold, joint }]), ...partsOf(asked)]
     if (lead === undefined) return { ...result, hold: nothing }
+    if (lead.hold.token.length > LONGEST_HELD) {
+      for (const part of [lead, ...followers]) await endQuietly(part.hold, (each) => each.cancel())
+      throw new ServerError('ERR_INPUT', TOKEN_TOO_LONG)
+    }
     return { ...result, hold: await this.#opened(set.primary, facts, lead, followers) }
   }
 
@@ -223,7 +231,7 @@ export class Reservations {
     for (const part of following) {
       const text = shortHeld(part.hold.token, textsOf(facts))
       left -= text.length
-      if (left < 0) await endQuietly(part.hold, (hold) => hold.cancel())
+      if (left < 0 || part.hold.token.length > LONGEST_HELD) await endQuietly(part.hold, (hold) => hold.cancel())
       else {
         parts.push(part)
         texts.push(text)

@@ -62,6 +62,8 @@ export class Stats {
   readonly #policies = new Map<string, PolicyStats>()
   /** The last second with a check of a policy whose statistics were replaced. */
   #lastReplaced = 0
+  /** True once policies above the maximum are counted together. A policy of that name alone is counted under its own name. */
+  #isShared = false
   readonly #now: () => number
 
   constructor(now: () => number = Date.now) {
@@ -94,14 +96,18 @@ export class Stats {
 
   /** True if every check since this second is counted under the name of its policy. False if more policies than the maximum were in use. */
   isCompleteSince(second: number): boolean {
-    return Math.max(this.other.ring.latest, this.#lastReplaced) < second
+    const lastShared = this.#isShared ? this.other.ring.latest : 0
+    return Math.max(lastShared, this.#lastReplaced) < second
   }
 
   /** Returns the statistics of a policy. At the maximum, replaces a policy without checks for an hour; if there is none, returns `other`. */
   statsOf(policy: string): PolicyStats {
     const known = policy === OTHER ? this.other : this.#policies.get(policy)
     if (known !== undefined) return known
-    if (this.#policies.size >= MOST_POLICIES && !this.#dropSilent()) return this.other
+    if (this.#policies.size >= MOST_POLICIES && !this.#dropSilent()) {
+      this.#isShared = true
+      return this.other
+    }
     const policyStats = new PolicyStats(policy, this.#second())
     this.#policies.set(policy, policyStats)
     return policyStats

@@ -36,7 +36,7 @@ export async function simulateRecent({ sample, current, changes, without, signal
   )
   for (const policy of policies) proposed.put(policy)
   const names = new Set(policies.map(({ name }) => name))
-  const simulation = new Simulation({ clock, proposed, current: copyOf(concerned, clock), findsLimits: names })
+  const simulation = new Simulation({ clock, proposed, current: copyOf(concerned, clock), findsLimits: names, formsVary: true })
   try {
     await inTurns(sample.checks, signal, ({ timeMs, clientId, route, cost, attributes, form }) => {
       simulation.replay({ timeMs, clientId, route, cost, attributes }, form)
