@@ -74,7 +74,7 @@ export class Throttles {
   /** Records a check of this moment, or of the moment of a run. */
   record({ clientId, cost, atMs }: ThrottledCheck, decision: Decision): void {
     const { stats, reasonOf } = this.#options
-    stats.record(this.#stats(), RULE, reasonOf(decision), { clientId, route: RULE, cost, atMs }, decision)
+    stats.record(this.#stats(), RULE, reasonOf(decision), { clientId, route: RULE, cost, atMs, form: 'own-limit' }, decision)
   }
 
   /** Records a check that the store answered later. */

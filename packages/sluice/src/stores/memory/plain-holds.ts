@@ -67,7 +67,7 @@ export class PlainHolds implements ShortWay<RowHold> {
     const holds = this.#holds
     const { limit } = rule
     const { clock, keyHash } = this.#state
-    if (units > limit || holds.isFull || !keyHash.isSeeded) return undefined
+    if (units > limit || holds.isFull || keyHash.seed === undefined) return undefined
     const nowMs = clock.now()
     const hi = keyHash.hash(key) ^ this.#ruleHi
     const lo = notEmpty(keyHash.lo ^ this.#ruleLo, hi)
