@@ -81,8 +81,28 @@ export class JointLimiter {
     return Object.fromEntries(byLabel)
   }
 
+  /** Like `unitsOf`, without names of other limiters. */
+  ownUnits(units: Cost): Cost {
+    if (typeof units === 'number') return units
+    return Object.fromEntries(Object.entries(this.unitsOf(units)).filter(([label]) => this.#byLabel.has(label)))
+  }
+
+  /** Like `unitsOf`, without names that only one of the others has. */
+  unitsBeside(others: readonly JointLimiter[], units: Cost): Cost {
+    if (typeof units === 'number') return units
+    const isOfOther = (name: string): boolean => others.some((other) => other.#names(name))
+    return Object.fromEntries(
+      Object.entries(this.unitsOf(units)).filter(([label]) => this.#byLabel.has(label) || !isOfOther(label)),
+    )
+  }
+
   close(): void {
     this.limiter.close()
+  }
+
+  /** True for the name of a rule, or its label. */
+  #names(name: string): boolean {
+    return this.rules.some(({ rule, label }) => rule.name === name || label === name)
   }
 }
 

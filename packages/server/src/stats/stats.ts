@@ -8,7 +8,7 @@ import { DURATION_BOUNDS, Histogram, UTILIZATION_BOUNDS } from './histogram.ts'
 import { OUTCOMES, PolicyStats, REASON, REASON_NAMES, type Reason } from './policy-stats.ts'
 import { RecentChecks } from './recent-checks.ts'
 import { RING_SECONDS } from './second-ring.ts'
-import { ShadowReports } from './shadow-counts.ts'
+import { type NamedPolicy, ShadowReports } from './shadow-counts.ts'
 import { TopClients } from './top-clients.ts'
 import { isUncounted } from './uncounted.ts'
 
@@ -62,6 +62,8 @@ export class Stats {
   readonly #policies = new Map<string, PolicyStats>()
   /** The last second with a check of a policy whose statistics were replaced. */
   #lastReplaced = 0
+  /** True once policies above the maximum are counted together. A policy of that name alone is counted under its own name. */
+  #isShared = false
   readonly #now: () => number
 
   constructor(now: () => number = Date.now) {
@@ -94,14 +96,18 @@ export class Stats {
 
   /** True if every check since this second is counted under the name of its policy. False if more policies than the maximum were in use. */
   isCompleteSince(second: number): boolean {
-    return Math.max(this.other.ring.latest, this.#lastReplaced) < second
+    const lastShared = this.#isShared ? this.other.ring.latest : 0
+    return Math.max(lastShared, this.#lastReplaced) < second
   }
 
   /** Returns the statistics of a policy. At the maximum, replaces a policy without checks for an hour; if there is none, returns `other`. */
   statsOf(policy: string): PolicyStats {
     const known = policy === OTHER ? this.other : this.#policies.get(policy)
     if (known !== undefined) return known
-    if (this.#policies.size >= MOST_POLICIES && !this.#dropSilent()) return this.other
+    if (this.#policies.size >= MOST_POLICIES && !this.#dropSilent()) {
+      this.#isShared = true
+      return this.other
+    }
     const policyStats = new PolicyStats(policy, this.#second())
     this.#policies.set(policy, policyStats)
     return policyStats
@@ -135,7 +141,7 @@ export class Stats {
   }
 
   /** Counts a check for the report of a policy in shadow mode. `rule` is the one that would have denied; undefined if none would. */
-  recordShadow(policy: object, clientId: string, rule: string | undefined): void {
+  recordShadow(policy: NamedPolicy, clientId: string, rule: string | undefined): void {
     this.shadows.add(policy, clientId, rule, this.#now())
   }
 

@@ -9,6 +9,7 @@
 
 import { checkCost } from '../../core/cost.ts'
 import type { Decision } from '../../core/decision.ts'
+import { SluiceError } from '../../core/errors.ts'
 import type { Cost, Subject } from '../../core/subject.ts'
 import { peerAddress, USUAL_HEADERS, USUAL_IPV6_PREFIX } from '../../http/peer-address.ts'
 import type { ImportedStyle } from '../../http/rate-limit-fields.ts'
@@ -20,7 +21,6 @@ import { checkStaticCost, costOf, costsOf } from './costs.ts'
 import { ADDRESS, type GateLimiter } from './gate-limiter.ts'
 import { type LimiterSource, limiterSource } from './limiter-source.ts'
 import { andThen, type MaybePromise, tryThen } from './maybe-promise.ts'
-import { missingAddress } from './missing-address.ts'
 import { type AnyOptions, checkGateOptions } from './options.ts'
 import { freshPolicies, freshRules, isTightest } from './other-limiters.ts'
 import { type AddressOf, type DecidedContext, type DeniedContext, GateContext } from './request-context.ts'
@@ -222,7 +222,10 @@ function addressReader<R extends object>(door: string, options: AnyOptions<R>, a
   const read = address ?? peerAddress({ ipv6Prefix: USUAL_IPV6_PREFIX, suspicious: USUAL_HEADERS, warn })
   return (request, rest) => {
     const found = peer === undefined ? adapter.peer(request, rest) : peer(request, ...rest)
-    if (found === false) throw missingAddress(door, options)
+    if (found === false) {
+      const message = `${door} cannot find the address of a request in this runtime: set peer, or a key and lists that need no address`
+      throw new SluiceError('ERR_OPTION', message, { option: 'peer' })
+    }
     return read(found, adapter.headers(request, rest))
   }
 }
