@@ -87,7 +87,7 @@ export class JointHolds implements ShortWay<JointHold> {
   reserve(keys: Keys, terms: JointTerms): JointHold | undefined {
     const { id, units, ttlMs } = terms
     const { clock, keyHash } = this.#state
-    if (this.#storeHolds.table.isFull || !keyHash.isSeeded) return undefined
+    if (this.#storeHolds.table.isFull || keyHash.seed === undefined) return undefined
     const nowMs = clock.now()
     if (!this.#find(keys, terms, nowMs) || !this.#fit(terms, nowMs)) return undefined
     const figures = new Array<number>(this.#ruleRows.length * FIGURES)
