@@ -121,7 +121,7 @@ export class RecentChecks {
     for (let i = 0; i < clientId.length; i++) hash = (Math.imul(hash, 31) + clientId.charCodeAt(i)) | 0
     hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
     hash ^= hash >>> 13
-    return (hash & (2 ** halvings - 1)) === 0
+    return (hash & ((1 << halvings) - 1)) === 0
   }
 }
 

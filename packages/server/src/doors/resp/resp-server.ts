@@ -1,5 +1,5 @@
 // The connections of the RESP door, and the parts that they share.
-// Invariant: parser and reply writer are used by one connection at a time, because commands are read in one go.
+// Invariant: input, parser and reply writer are used by one connection at a time, because commands are read in one go.
 
 import type { Socket } from 'node:net'
 import { clientAddress } from 'sluice/http'
@@ -7,7 +7,7 @@ import type { Service } from '../../service.ts'
 import type { DoorStats } from '../../stats/door-stats.ts'
 import { CommandTable } from './commands/command-table.ts'
 import { Connection } from './connection.ts'
-import { MOST_CONNECTIONS, SWEEP_MS } from './limits.ts'
+import { INPUT_BYTES, MOST_CONNECTIONS, SWEEP_MS } from './limits.ts'
 import { ReplyWriter } from './protocol/reply-writer.ts'
 import { RequestParser } from './protocol/request-parser.ts'
 
@@ -17,6 +17,8 @@ export class RespServer {
   readonly commands: CommandTable
   readonly parser = new RequestParser()
   readonly reply = new ReplyWriter()
+  /** Input of the connection that reads at this moment. */
+  readonly input = Buffer.allocUnsafeSlow(INPUT_BYTES)
   /** Number of sweeps. Ages of connections are counted in sweeps. */
   sweeps = 0
   readonly #connections = new Set<Connection>()
@@ -46,7 +48,6 @@ export class RespServer {
     }
     this.stats.accepted += 1
     this.#lastId += 1
-    socket.setNoDelay(true)
     this.#connections.add(new Connection(this, socket, this.#lastId))
     this.stats.open = this.#connections.size
   }
