@@ -89,7 +89,7 @@ export class RecentChecks {
   }
 
   #sliceAt(nowMs: number): Slice {
-    const last = this.#slices.at(-1)
+    const last: Slice | undefined = this.#slices[this.#slices.length - 1]
     // If the clock steps back, the last slice is used.
     if (last !== undefined && nowMs < last.startMs + SLICE_MS) return last
     const halvings = Math.max(0, (last?.halvings ?? 0) - 1)
