@@ -10,9 +10,9 @@
 // Invariant: each command gets one reply, in the order of the commands. Input and output are bounded, see limits.ts.
 
 import type { Socket } from 'node:net'
+import { fixedBufferSocket } from '../fixed-buffer-socket.ts'
 import type { WriteReply } from './commands/command.ts'
 import { DueReplies, type DueReply } from './due-replies.ts'
-import { fixedBufferSocket } from './fixed-buffer-socket.ts'
 import {
   IDLE_MS,
   INCOMPLETE_MS,

@@ -26,9 +26,6 @@ export const MOST_REPLY_BYTES = 64 * 1024
 /** Maximum number of commands of one connection that wait for the store. */
 export const MOST_DUE = 1024
 
-/** Maximum length of a chunk of input. All connections share one buffer of this length. */
-export const INPUT_BYTES = 64 * 1024
-
 export const MOST_CONNECTIONS = 10_000
 
 /** Interval at which the time limits are checked. */

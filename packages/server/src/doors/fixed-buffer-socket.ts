@@ -5,6 +5,9 @@
 
 import { type OnReadOpts, Socket } from 'node:net'
 
+/** Length of a buffer for input: the most that Node reads at once. */
+export const INPUT_BYTES = 64 * 1024
+
 interface WithHandle {
   _handle?: { readonly useUserBuffer?: unknown } | null
 }
@@ -16,7 +19,8 @@ export function fixedBufferSocket(accepted: Socket, onread: OnReadOpts): Socket 
   // Sockets of TLS have a subclass, and a handle that belongs to it.
   if (accepted.constructor !== Socket || typeof handle?.useUserBuffer !== 'function') return undefined
   owner._handle = null
-  const socket = new Socket({ handle, onread } as ConstructorParameters<typeof Socket>[0])
+  const { allowHalfOpen } = accepted
+  const socket = new Socket({ handle, onread, allowHalfOpen } as ConstructorParameters<typeof Socket>[0])
   socket.on('close', () => accepted.destroy())
   return socket
 }
