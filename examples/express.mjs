@@ -7,6 +7,7 @@
 import express from 'express'
 import { fixedWindow, parseRule } from 'sluice'
 import { expressLimiter } from 'sluice/express'
+import { chargeByResponse } from 'sluice/requests'
 
 const app = express()
 app.use(expressLimiter({ rules: parseRule('5/second; 100/minute'), skip: (req) => req.path === '/health' }))
@@ -18,7 +19,7 @@ const guesses = expressLimiter({
     fixedWindow({ limit: 20, window: '15m', name: 'from one address', per: 'address' }),
   ],
   key: (/** @type {Request} */ req, { address }) => ({ account: req.body.account, address: address.key }),
-  charge: (status) => status === 401,
+  charge: chargeByResponse((status) => status === 401),
 })
 
 app.get('/', (_req, res) => void res.send('hello\n'))

@@ -6,6 +6,7 @@ import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { fixedWindow } from 'sluice'
 import { honoLimiter } from 'sluice/hono'
+import { rulesByRequest } from 'sluice/requests'
 
 const users = new Map([
   ['ada', 'pro'],
@@ -21,7 +22,7 @@ const app = new Hono()
 app.use(
   honoLimiter({
     key: (c, { address }) => c.req.header('x-user') ?? address.key,
-    rules: (c) => plans[users.get(c.req.header('x-user') ?? '') ?? 'free'],
+    rules: rulesByRequest((c) => plans[users.get(c.req.header('x-user') ?? '') ?? 'free']),
   }),
 )
 app.get('/', (c) => c.text('hello\n'))

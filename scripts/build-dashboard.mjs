@@ -39,12 +39,16 @@ export async function buildDashboard() {
   const outDir = `${PAGES_FOLDER}.${process.pid}`
   await build({ configFile: VITE_CONFIG, logLevel: 'warn', build: { outDir } })
   writeFileSync(join(outDir, STAMP), made)
+  const old = `${outDir}.old`
   try {
-    rmSync(PAGES_FOLDER, { recursive: true, force: true })
+    // The old pages are moved away as a whole. To delete them in place would delete files of another process that moves its result there.
+    if (existsSync(PAGES_FOLDER)) renameSync(PAGES_FOLDER, old)
     renameSync(outDir, PAGES_FOLDER)
   } catch (error) {
     rmSync(outDir, { recursive: true, force: true })
     if (!isBuiltFrom(made)) throw error
+  } finally {
+    rmSync(old, { recursive: true, force: true })
   }
 }
 

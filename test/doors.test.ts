@@ -67,6 +67,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   'sluice/nest': ['RateLimit', 'nestLimiter'],
   'sluice/streams': ['anthropicUsage', 'meter', 'openaiUsage'],
   'sluice/tracing': ['traced'],
+  'sluice/requests': ['chargeByResponse', 'rulesByRequest'],
   'sluice/reserving': ['reportUsage', 'reserving'],
   'sluice/engines': [
     'MOVED',

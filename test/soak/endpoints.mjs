@@ -2,7 +2,7 @@
 
 /** @import { Answer, Asker } from './asker.mjs' */
 
-/** @typedef {{ allowed: boolean, limit?: number | undefined, remain: number }} Decided */
+/** @typedef {{ allowed: boolean, limit?: number | undefined, remain: number, policy?: string | undefined }} Decided */
 
 /**
  * `most` is the largest number of checks in one request. They are decided in order. `takesCost` is false if every check costs
@@ -10,15 +10,15 @@
  * @typedef {{ name: string, most: number, takesCost: boolean, ask: (asker: Asker, key: string, check: Check) => Promise<Answer>, read: (answer: Answer) => Decided[] | undefined }} Endpoint
  */
 
-/** @typedef {{ client: string, route: string, costs: readonly number[] }} Check */
+/** @typedef {{ client: string, route: string, costs: readonly number[], attributes?: Record<string, string> }} Check */
 
 /** @type {Endpoint} */
-const single = {
+export const single = {
   name: 'check',
   most: 1,
   takesCost: true,
-  ask: (asker, key, { client, route, costs: [cost] }) =>
-    asker.ask('POST', '/v1/check', { key, body: { client_id: client, route, cost } }),
+  ask: (asker, key, { client, route, costs: [cost], attributes }) =>
+    asker.ask('POST', '/v1/check', { key, body: { client_id: client, route, cost, attributes } }),
   read: ({ status, body }) => (status === 200 ? [decided(body.data)] : undefined),
 }
 
@@ -27,8 +27,11 @@ export const batch = {
   name: 'batch',
   most: 5,
   takesCost: true,
-  ask: (asker, key, { client, route, costs }) =>
-    asker.ask('POST', '/v1/check/batch', { key, body: { checks: costs.map((cost) => ({ client_id: client, route, cost })) } }),
+  ask: (asker, key, { client, route, costs, attributes }) =>
+    asker.ask('POST', '/v1/check/batch', {
+      key,
+      body: { checks: costs.map((cost) => ({ client_id: client, route, cost, attributes })) },
+    }),
   read: ({ status, body }) => {
     if (status !== 200) return undefined
     const { results } = body.data
@@ -63,7 +66,7 @@ const older = {
 /** @type {readonly Endpoint[]} */
 export const ENDPOINTS = [single, single, batch, authorize, older]
 
-/** @param {{ status: string, limit: number, remain: number }} data */
-export function decided({ status, limit, remain }) {
-  return { allowed: status === 'Allow', limit, remain }
+/** @param {{ status: string, limit: number, remain: number, policy?: string }} data */
+export function decided({ status, limit, remain, policy }) {
+  return { allowed: status === 'Allow', limit, remain, policy }
 }

@@ -24,36 +24,36 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 /** @type {Readonly<Record<FaultName, Fault>>} */
 export const FAULTS = {
-  'redis-stopped': {
-    what: 'Redis stands still (SIGSTOP) and goes on',
+  'store-stopped': {
+    what: 'the store stands still (SIGSTOP) and goes on',
     standIns: 2,
     forgets: 0,
     async inject({ soak: { fleet } }, { lengthMs }) {
-      fleet.redis.signal('SIGSTOP')
+      fleet.store.signal('SIGSTOP')
       await pause(lengthMs)
-      fleet.redis.signal('SIGCONT')
+      fleet.store.signal('SIGCONT')
     },
   },
-  'redis-killed': {
-    what: 'Redis is killed and starts again from its append-only file',
+  'store-killed': {
+    what: 'the store is killed and starts again from its files',
     standIns: 2,
     forgets: 0,
     async inject({ soak: { fleet } }, { lengthMs }) {
-      await fleet.redis.kill()
+      await fleet.store.kill()
       await pause(lengthMs)
-      await fleet.redis.start()
+      await fleet.store.start()
     },
   },
-  'redis-emptied': {
-    what: 'Redis is emptied (FLUSHALL); then `sluice records restore`',
+  'store-emptied': {
+    what: 'the store is emptied; then `sluice records restore`',
     standIns: 0,
     forgets: 1,
     async inject({ soak, faultKeys, records }, { lengthMs, target }) {
       const { fleet, phases } = soak
       faultKeys.forget()
-      await fleet.redis.cli('FLUSHALL')
+      await fleet.store.empty()
       await pause(lengthMs)
-      await records.verify('while Redis is empty', { isCutOff: true })
+      await records.verify('while the store is empty', { isCutOff: true })
       const wanted = fleet.instance(target)
       const others = fleet.instances.filter((instance) => instance !== wanted)
       const said = []

@@ -1,22 +1,17 @@
-// The servers of a soak: one Redis that writes every command to its file, and two instances of the built service.
+// The servers of a soak: one shared store, and two instances of the built service.
 
-import { freePort, RedisServer, until } from '../servers/redis-server.mjs'
+import { until } from '../servers/redis-server.mjs'
 import { SluiceService, sluice } from '../servers/sluice-service.mjs'
 import { Asker } from './asker.mjs'
 
 /** @import { Random } from '../../packages/sluice/dist/testing/random.js' */
+/** @import { SoakStore } from './stores.mjs' */
 
-/** Deadline of Redis, long enough for a busy machine. */
+/** Deadline of the store, long enough for a busy machine. */
 const FAILURE_TIMEOUT_MS = 500
 
 const STARTS = 3
 const STOPS_WITHIN_MS = 30_000
-
-/**
- * Redis writes each command to its file before it answers. Only the process is killed, not the machine, so no answered
- * command is lost, even without a sync to the disk.
- */
-const PERSISTENT = ['--appendonly', 'yes', '--appendfsync', 'no']
 
 /** One instance. After each restart it has a new process and a new `Asker`. */
 export class Instance {
@@ -25,15 +20,12 @@ export class Instance {
 
   /**
    * @param {string} name
-   * @param {number} redisPort
+   * @param {string} storeUrl
    */
-  constructor(name, redisPort) {
+  constructor(name, storeUrl) {
     this.name = name
     this.service = new SluiceService({
-      args: [
-        ...['--store', `redis://127.0.0.1:${redisPort}`, '--failure-timeout-ms', String(FAILURE_TIMEOUT_MS)],
-        ...['--log-level', 'warn'],
-      ],
+      args: [...['--store', storeUrl, '--failure-timeout-ms', String(FAILURE_TIMEOUT_MS)], ...['--log-level', 'warn']],
     })
     this.asker = new Asker(name, 'http://127.0.0.1:1')
   }
@@ -80,9 +72,9 @@ export class Fleet {
   instances = []
   adminKey = ''
 
-  /** @param {RedisServer} redis */
-  constructor(redis) {
-    this.redis = redis
+  /** @param {SoakStore} store */
+  constructor(store) {
+    this.store = store
   }
 
   /** An instance that accepts requests. @param {Random} random */
@@ -113,20 +105,20 @@ export class Fleet {
       asker.close()
       await service.remove()
     }
-    await this.redis.stop()
+    await this.store.stop()
   }
 }
 
-export async function startFleet() {
-  const redis = new RedisServer(await freePort(), PERSISTENT)
-  const fleet = new Fleet(redis)
+/** @param {SoakStore} store */
+export async function startFleet(store) {
+  const fleet = new Fleet(store)
   // Kills all processes even if the soak fails.
   process.once('exit', () => {
     for (const { service } of fleet.instances) service.process?.kill('SIGKILL')
   })
   try {
-    await redis.start()
-    fleet.instances = ['a', 'b'].map((name) => new Instance(name, redis.port))
+    await store.start()
+    fleet.instances = ['a', 'b'].map((name) => new Instance(name, store.url))
     // Starts one after the other, because the first creates the admin key.
     for (const instance of fleet.instances) await instance.start()
     fleet.adminKey = fleet.instances[0].service.key

@@ -1,4 +1,4 @@
-// Memory of Redis and of each instance over time, and a test of its growth.
+// Memory of the store and of each instance over time, and a test of its growth.
 
 import { readFileSync } from 'node:fs'
 
@@ -16,7 +16,7 @@ const FEWEST_SAMPLES = 120
 /** Largest growth of a process in a soak of any length. */
 export const MOST_GROWTH_BYTES = 200 * 2 ** 20
 
-/** Samples of one process. Redis keeps its entry after a restart, because it keeps its data. @typedef {{ id: number | string, rss: number[], used: number[] }} ProcessMemory */
+/** Samples of one process. A store keeps its entry after a restart, because it keeps its data. @typedef {{ id: number | string, rss: number[], used: number[] }} ProcessMemory */
 
 export class MemoryWatch {
   /** The processes of each server, by its name, in order of their start. @type {Map<string, ProcessMemory[]>} */
@@ -36,7 +36,7 @@ export class MemoryWatch {
   }
 
   /**
-   * Adds a value that a process reports: the heap of an instance, the data of Redis.
+   * Adds a value that a process reports: the heap of an instance, the data of the store.
    * @param {string} name
    * @param {number} bytes
    */
@@ -49,8 +49,8 @@ export class MemoryWatch {
   }
 
   #sample() {
-    const { redis, instances } = this.fleet
-    this.#note('redis', redis.process?.pid, 'redis')
+    const { store, instances } = this.fleet
+    this.#note('store', store.pids()[0], 'store')
     for (const { name, pid } of instances) this.#note(name, pid)
   }
 

@@ -187,6 +187,24 @@ function sum(entries) {
 const ROUNDING = 1e-6
 
 /**
+ * True if a rule with this model may have room for the cost.
+ * @param {Model} model
+ * @param {number} cost
+ */
+export function couldAllow(model, cost) {
+  return model.low + cost <= model.limit + ROUNDING
+}
+
+/**
+ * True if a rule with this model may have no room for the cost.
+ * @param {Model} model
+ * @param {number} cost
+ */
+export function couldDeny(model, cost) {
+  return model.high + cost > model.limit - ROUNDING
+}
+
+/**
  * Compares the answer to a check with the model, and applies it to the model. Returns a complaint, or undefined.
  * The caller has advanced the model to the time of the call.
  * @param {Model} model
@@ -196,10 +214,10 @@ const ROUNDING = 1e-6
  */
 export function judge(model, cost, span, { allowed, limit = model.limit, remain }) {
   if (limit !== model.limit) return `the limit is reported as ${limit}, not ${model.limit}`
-  if (allowed && model.low + cost > model.limit + ROUNDING) {
+  if (allowed && !couldAllow(model, cost)) {
     return `${cost} allowed with at least ${model.low} of ${model.limit} used`
   }
-  if (!allowed && model.high + cost <= model.limit - ROUNDING) {
+  if (!allowed && !couldDeny(model, cost)) {
     return `${cost} denied with at most ${model.high} of ${model.limit} used`
   }
   if (allowed) {

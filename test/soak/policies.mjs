@@ -69,4 +69,39 @@ export const IDLE = [
 /** The policy for the use of rotated keys. */
 export const KEY_USE = { name: 'key-use', rule: { algorithm: 'fixed-window', limit: 1_000_000, window: '1m' } }
 
+/** Clients of layers have names that begin so. */
+export const LAYERED_CLIENTS = 'layered-'
+
+/**
+ * Three policies that decide together about each request of such a client: one for its organisation, one for its plan in this
+ * organisation, and the most specific one for the client.
+ * @type {readonly { name: string, policy: Record<string, unknown>, makeModel: () => Model }[]}
+ */
+export const LAYERS = [
+  {
+    name: 'layer-org',
+    policy: {
+      ...{ client: `${LAYERED_CLIENTS}*`, applies: 'always', per: 'org' },
+      rules: [{ algorithm: 'fixed-window', limit: 90, window: '3s' }],
+    },
+    makeModel: () => new WindowModel({ limit: 90, windowMs: 3000, anchor: 'first-hit' }),
+  },
+  {
+    name: 'layer-plan',
+    policy: {
+      ...{ client: `${LAYERED_CLIENTS}*`, applies: 'always', where: { plan: 'free' }, per: ['org', 'plan'] },
+      rules: [{ algorithm: 'token-bucket', capacity: 60, refill: 15, every: '1s' }],
+    },
+    makeModel: () => new BucketModel({ limit: 60, perMs: 15 / 1000 }),
+  },
+  {
+    name: 'layer-client',
+    policy: {
+      ...{ client: `${LAYERED_CLIENTS}*`, scope: 'policy' },
+      rules: [{ algorithm: 'sliding-log', limit: 50, window: '2s' }],
+    },
+    makeModel: () => new LogModel({ limit: 50, windowMs: 2000 }),
+  },
+]
+
 export const EVERY_POLICY = [...WALKED, ...FLOODED, ...FAULT_KEYS, ...IDLE, KEY_USE]

@@ -1,7 +1,7 @@
 // Policies that change all the time. Each policy has one writer, so that its last acknowledged version is known.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import { EVERY_POLICY } from './policies.mjs'
+import { EVERY_POLICY, LAYERS } from './policies.mjs'
 import { SerialQueue } from './serial-queue.mjs'
 import { explain } from './soak-context.mjs'
 import { spreads, untilNone } from './spread.mjs'
@@ -125,7 +125,7 @@ export class PolicyChanges {
     for (const policy of this.#policies) policy.seen = []
     for (const { asker } of this.soak.fleet.instances) {
       const there = await this.#policiesOn(asker)
-      for (const { name } of EVERY_POLICY) {
+      for (const { name } of [...EVERY_POLICY, ...LAYERS]) {
         if (!there.has(name)) missing.push({ text: `policy ${name} is gone on ${asker.name}`, isEverywhere: true })
       }
       for (const policy of this.#policies) {

@@ -1,7 +1,7 @@
 // Acknowledged changes of policies and keys. Each must be in force on both instances within a second, and stay.
 
 import { KeyRotation } from './key-rotation.mjs'
-import { EVERY_POLICY } from './policies.mjs'
+import { EVERY_POLICY, LAYERS } from './policies.mjs'
 import { PolicyChanges } from './policy-changes.mjs'
 
 /** @import { Random } from '../../packages/sluice/dist/testing/random.js' */
@@ -21,9 +21,9 @@ export class Records {
   /** Creates the policies of the traffic. */
   async makePolicies() {
     const { fleet } = this.soak
-    for (const { name, rule } of EVERY_POLICY) {
-      const path = `/v1/policies/${name}`
-      const { answer } = await this.soak.ask(fleet.instances[0].asker, 'PUT', path, { client: `${name}-*`, rules: [rule] })
+    const plain = EVERY_POLICY.map(({ name, rule }) => ({ name, policy: { client: `${name}-*`, rules: [rule] } }))
+    for (const { name, policy } of [...plain, ...LAYERS]) {
+      const { answer } = await this.soak.ask(fleet.instances[0].asker, 'PUT', `/v1/policies/${name}`, policy)
       if (answer.status !== 201) throw new Error(`policy ${name} could not be made: ${JSON.stringify(answer.body)}`)
     }
   }

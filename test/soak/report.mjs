@@ -15,13 +15,13 @@ const ANSWERS_WITHIN_MS = 1000
 
 /**
  * @param {Outcome} outcome
- * @param {{ minutes: number, seed: number, faults: readonly string[] }} request
+ * @param {{ minutes: number, seed: number, store: string, faults: readonly string[] }} request
  */
-export function report(outcome, { minutes, seed, faults }) {
+export function report(outcome, { minutes, seed, store, faults }) {
   const { soak } = outcome
   const rows = [...trafficRows(outcome), ...faultRows(outcome), ...memoryRows(outcome)]
   const table = tableAsText({
-    title: `Soak of ${minutesAsText(minutes)}, seed ${seed}`,
+    title: `Soak of ${minutesAsText(minutes)} on ${store}, seed ${seed}`,
     columns: ['what', 'value', 'bound', 'result'],
     rows: rows.map((row) => [row.what, row.value, row.bound ?? '', resultOf(row)]),
   })
@@ -30,7 +30,7 @@ export function report(outcome, { minutes, seed, faults }) {
   const complaints = [...printed, ...(more > 0 ? [`and ${more} more`] : [])]
   const isPassed = rows.every(({ isWrong }) => isWrong !== true)
   const only = faults.length === FAULT_NAMES.length ? '' : faults.map((name) => ` --only ${name}`).join('')
-  const again = `npm run soak -- --minutes ${minutes} --seed ${seed}${only}`
+  const again = `npm run soak -- --store ${store} --minutes ${minutes} --seed ${seed}${only}`
   const last = isPassed ? 'passed' : `failed: ${again} has the same schedule`
   return { isPassed, text: ['', table, ...complaints, last].join('\n') }
 }
@@ -73,14 +73,14 @@ function faultRows({ soakRun }) {
 }
 
 /** @param {Outcome} outcome @returns {Row[]} */
-function memoryRows({ memory }) {
-  return ['redis', 'a', 'b'].flatMap((name) => {
+function memoryRows({ memory, soak }) {
+  return ['store', 'a', 'b'].flatMap((name) => {
     const processes = memory.processes(name)
-    const of = name === 'redis' ? 'redis' : `instance ${name}`
+    const of = name === 'store' ? soak.fleet.store.name : `instance ${name}`
     const first = processes[0]
     const last = processes[processes.length - 1]
     if (last === undefined) return []
-    const used = name === 'redis' ? 'data' : 'heap'
+    const used = name === 'store' ? 'data' : 'heap'
     return [
       { what: `${of}: resident at start, end, MB`, value: startAndEnd(first.rss, last.rss), ...levelsOff(processes, 'rss') },
       { what: `${of}: ${used} at start, end, MB`, value: startAndEnd(first.used, last.used), ...levelsOff(processes, 'used') },

@@ -6,6 +6,7 @@ import { FaultKeys } from './fault-keys.mjs'
 import { FAULTS } from './faults.mjs'
 import { startFleet } from './fleet.mjs'
 import { Flood } from './flood.mjs'
+import { walkInLayers } from './layered-walkers.mjs'
 import { MemoryWatch } from './memory.mjs'
 import { Phases } from './phases.mjs'
 import { Records } from './records.mjs'
@@ -14,11 +15,13 @@ import { makeSchedule } from './schedule.mjs'
 import { callsWithoutStore, watchMemory } from './server-metrics.mjs'
 import { Soak } from './soak-context.mjs'
 import { Starvation } from './starvation.mjs'
+import { STORES } from './stores.mjs'
 import { walk } from './walkers.mjs'
 
 /** @import { FaultName, Planned } from './schedule.mjs' */
 
 const WALKERS = 16
+const LAYERED_WALKERS = 6
 
 /** Time of traffic on fault keys after the recovery, before they are judged. */
 const AFTER_RECOVERY_MS = 1000
@@ -29,12 +32,12 @@ const SLOW_MS = 100
 /** Progress listener, called twice a second. @typedef {(soak: Soak, at: { fault: number, faults: number }) => void} OnProgress */
 
 /**
- * @param {{ minutes: number, seed: number, faults: readonly FaultName[], onProgress: OnProgress, signal: AbortSignal }} options
+ * @param {{ minutes: number, seed: number, store: string, faults: readonly FaultName[], onProgress: OnProgress, signal: AbortSignal }} options
  */
-export async function runSoak({ minutes, seed, faults, onProgress, signal }) {
+export async function runSoak({ minutes, seed, store, faults, onProgress, signal }) {
   const schedule = makeSchedule(randomFrom(seed)('schedule'), minutes, faults)
-  const fleet = await startFleet()
-  const starvation = new Starvation(() => [fleet.redis.process?.pid, ...fleet.instances.map(({ pid }) => pid)])
+  const fleet = await startFleet(await STORES[store]())
+  const starvation = new Starvation(() => [...fleet.store.pids(), ...fleet.instances.map(({ pid }) => pid)])
   const soak = new Soak(fleet, new Phases(), (tookMs) => (tookMs < SLOW_MS ? 0 : starvation.stolenOfLast(tookMs)))
   const soakRun = new SoakRun(soak, starvation, randomFrom(seed))
   const memory = new MemoryWatch(fleet)
@@ -127,6 +130,7 @@ class SoakRun {
       records.keys.run(),
       records.keys.use(),
       ...Array.from({ length: WALKERS }, (_, i) => walk(soak, this.randomFor(`walker ${i}`))),
+      ...Array.from({ length: LAYERED_WALKERS }, (_, i) => walkInLayers(soak, this.randomFor(`layered walker ${i}`))),
     ]
   }
 

@@ -2,11 +2,11 @@
 
 /** @import { Random } from '../../packages/sluice/dist/testing/random.js' */
 
-/** @typedef {'redis-stopped' | 'redis-killed' | 'redis-emptied' | 'instance-killed' | 'instance-drained'} FaultName */
+/** @typedef {'store-stopped' | 'store-killed' | 'store-emptied' | 'instance-killed' | 'instance-drained'} FaultName */
 /** @typedef {{ name: FaultName, target: 'a' | 'b', calmMs: number, lengthMs: number }} Planned */
 
 /** @type {readonly FaultName[]} */
-export const FAULT_NAMES = ['redis-stopped', 'redis-killed', 'redis-emptied', 'instance-killed', 'instance-drained']
+export const FAULT_NAMES = ['store-stopped', 'store-killed', 'store-emptied', 'instance-killed', 'instance-drained']
 
 const SHORTEST_CALM_MS = 3000
 const LONGEST_CALM_MS = 7000

@@ -40,8 +40,7 @@ export function watchMemory(soak, memory) {
     for (const { name, asker } of fleet.instances) {
       memory.addUsed(name, (await metrics(soak, asker))?.get('sluice_process_heap_bytes') ?? Number.NaN)
     }
-    const info = await fleet.redis.cli('INFO', 'memory').catch(() => '')
-    memory.addUsed('redis', Number(/^used_memory:(\d+)/m.exec(info)?.[1]))
+    memory.addUsed('store', await fleet.store.dataBytes().catch(() => Number.NaN))
   }, EVERY_MS)
   return () => clearInterval(timer)
 }

@@ -6,19 +6,21 @@ import { FAULTS } from './faults.mjs'
 import { minutesAsText, report } from './report.mjs'
 import { runSoak } from './run-soak.mjs'
 import { FAULT_NAMES } from './schedule.mjs'
+import { STORES } from './stores.mjs'
 
 /** @import { Soak } from './soak-context.mjs' */
 
 const MOST_MINUTES = 1440
 const LINE_EVERY_MS = 5000
 
-const HELP = `Usage: npm run soak [-- [--minutes <n>] [--seed <n>] [--only <fault>]...]
+const HELP = `Usage: npm run soak [-- [--store <name>] [--minutes <n>] [--seed <n>] [--only <fault>]...]
 
-Runs two instances of the built service on a real Redis, under mixed traffic, a flood of new clients, policy changes and key
+Runs two instances of the built service on a real Redis or PostgreSQL, under mixed traffic with attributes and layers, a flood of new clients, policy changes and key
 rotations, and injects faults in turn. Every answer is compared with a model of the rules. It fails on a wrong answer,
 on an acknowledged change that is lost, and on memory that does not level off.
 
 Options
+  --store <name>  ${Object.keys(STORES).join(' or ')}; redis by default
   --minutes <n>   how long, 1 to ${MOST_MINUTES}; 10 by default
   --seed <n>      repeats the schedule of another run
   --only <fault>  no other fault; may be given more than once
@@ -39,7 +41,10 @@ function readCommandLine(argv) {
       throw new UsageError(`there is no fault '${name}', only: ${FAULT_NAMES.join(', ')}`)
     }
   }
+  const { store = 'redis' } = values
+  if (!Object.hasOwn(STORES, store)) throw new UsageError(`there is no store '${store}', only: ${Object.keys(STORES).join(', ')}`)
   return {
+    store,
     help: values.help ?? false,
     faults: FAULT_NAMES.filter((name) => values.only?.includes(name) ?? true),
     minutes: readNumber('--minutes', values.minutes ?? '10', 1, MOST_MINUTES),
@@ -51,6 +56,7 @@ function readCommandLine(argv) {
 function parseStrictly(args) {
   try {
     const options = /** @type {const} */ ({
+      store: { type: 'string' },
       minutes: { type: 'string' },
       seed: { type: 'string' },
       only: { type: 'string', multiple: true },
@@ -92,7 +98,7 @@ function showProgress(stream = process.stderr) {
 async function main() {
   const request = readCommandLine(process.argv.slice(2))
   if (request.help) return console.log(HELP)
-  console.log(`soak of ${minutesAsText(request.minutes)}, seed ${request.seed}`)
+  console.log(`soak of ${minutesAsText(request.minutes)} on ${request.store}, seed ${request.seed}`)
   const stopping = new AbortController()
   for (const name of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.once(name, () => stopping.abort())
   const outcome = await runSoak({ ...request, onProgress: showProgress(), signal: stopping.signal })

@@ -4,6 +4,7 @@ import { createLimiter, fixedWindow, gcra, type Limiter, memoryStore, type Rule,
 import { fakeClock } from 'sluice/testing'
 import { describe, expect, test } from 'vitest'
 import { type Random, seededRandom } from '../../packages/sluice/src/testing/random.ts'
+import { judgeLayers } from './layers-model.mjs'
 import { keepsGrowing, MOST_GROWTH_BYTES } from './memory.mjs'
 import { BucketModel, holdRemain, judge, LogModel, type Model, WindowModel } from './models.mjs'
 import { Phases } from './phases.mjs'
@@ -117,6 +118,66 @@ describe.each(WALKED)('the model of $of', (walked) => {
   })
 })
 
+describe('the model of layers', () => {
+  const org = fixedWindow({ limit: 90, window: 3000, name: 'org', per: 'org' })
+  const client = slidingLog({ limit: 50, window: 2000, name: 'client', per: 'client' })
+  type Layered = Limiter<'sync', { org: string; client: string }>
+  const hitAll = (both: Layered, subject: { org: string; client: string }, cost: number) => both.hit(subject, { cost })
+
+  /** Walks three clients of many organisations. Returns the first complaint. `hit` stands for the service. */
+  function firstComplaintOfLayers(random: Random, hit = hitAll): string | undefined {
+    const clock = fakeClock(1_763_193_637_123)
+    const both: Layered = createLimiter({ rules: [org, client], store: memoryStore({ clock }) })
+    for (let nth = 0; nth < CLIENTS; nth++) {
+      const ofOrg = new WindowModel({ limit: 90, windowMs: 3000, anchor: 'first-hit' })
+      const ofClients = [0, 1, 2].map(() => new LogModel({ limit: 50, windowMs: 2000 }))
+      for (let step = 0; step < STEPS; step++) {
+        clock.advance(random.whole(0, 30))
+        const i = random.whole(0, 2)
+        const cost = random.pick([1, 1, 1, 2, 5])
+        const fromMs = clock.now()
+        clock.advance(random.whole(0, 4))
+        const { allowed, limit, remaining, rule } = hit(both, { org: `${nth}`, client: `${nth}-${i}` }, cost)
+        clock.advance(random.whole(0, 4))
+        const span = { fromMs, toMs: clock.now() }
+        const layers = new Map<string, Model>([
+          ['org', ofOrg],
+          ['client', ofClients[i]],
+        ])
+        if (![...layers.values()].every((model) => model.advance(span))) break
+        const complaint = judgeLayers(layers, cost, span, { allowed, limit, remain: remaining, policy: rule })
+        if (complaint !== undefined) return `SEED=${random.seed}, organisation ${nth}, step ${step}: ${complaint}`
+      }
+    }
+    return undefined
+  }
+
+  test('has no complaint about one decision over two rules', () => {
+    expect(firstComplaintOfLayers(seededRandom())).toBeUndefined()
+  })
+
+  test('finds a layer that is charged although another one denies', () => {
+    const charging = (both: Layered, subject: { org: string; client: string }, cost: number) => {
+      const decision = both.hit(subject, { cost })
+      if (!decision.allowed) both.inc(subject, cost, { rule: decision.rule === 'org' ? 'client' : 'org' })
+      return decision
+    }
+    expect(firstComplaintOfLayers(seededRandom(), charging)).toMatch(/left|denied/)
+  })
+
+  test('finds a layer that is left out', () => {
+    const leaving = (both: Layered, subject: { org: string; client: string }, cost: number) =>
+      both.hit(subject, { cost: { client: cost } })
+    expect(firstComplaintOfLayers(seededRandom(), leaving)).toMatch(/left|allowed/)
+  })
+
+  test('finds an answer of a policy that does not apply', () => {
+    expect(judgeLayers(new Map(), 1, { fromMs: 0, toMs: 1 }, { allowed: true, limit: 5, remain: 4, policy: 'other' })).toMatch(
+      /other/,
+    )
+  })
+})
+
 describe('the schedule', () => {
   test('comes again with its seed, and another one with another', () => {
     const of = (seed: number) => JSON.stringify(makeSchedule(seededRandom(seed), 10))
@@ -173,7 +234,7 @@ describe('complaints of a calm', () => {
     const phases = new Phases()
     phases.beginCalm()
     phases.complainOfCalm('answer', 'wrong')
-    phases.endCalm('redis-killed', calm)
+    phases.endCalm('store-killed', calm)
     return phases.wrong.answer
   }
 
@@ -195,7 +256,7 @@ describe('the soak command', () => {
   const open = (...args: string[]) => spawnSync(process.execPath, [program, ...args], { encoding: 'utf8' })
 
   test('explains itself', () => {
-    expect(open('--help')).toMatchObject({ status: 0, stdout: expect.stringMatching(/npm run soak[\s\S]*redis-emptied/) })
+    expect(open('--help')).toMatchObject({ status: 0, stdout: expect.stringMatching(/npm run soak[\s\S]*store-emptied/) })
   })
 
   test.each([
@@ -203,6 +264,7 @@ describe('the soak command', () => {
     [['--minutes', 'ten'], 'ten'],
     [['--seed', '-1'], '--seed'],
     [['--only', 'earthquake'], 'earthquake'],
+    [['--store', 'punch-cards'], 'punch-cards'],
     [['--fast'], '--fast'],
   ])('refuses %s, with exit code 2 and a reason', (args, reason) => {
     expect(open(...args)).toMatchObject({ status: 2, stderr: expect.stringContaining(reason) })

@@ -45,7 +45,8 @@ export function holdCounter({ clientId, route, attributes }: Counter): void {
 }
 
 function holdAttributes(attributes: Attributes): void {
-  if (typeof attributes !== 'object' || attributes === null || Array.isArray(attributes)) {
+  // An object that writes itself, such as a Date, would be sent as something else.
+  if (typeof attributes !== 'object' || attributes === null || Array.isArray(attributes) || 'toJSON' in attributes) {
     refuse('attributes must be an object of texts by name')
   }
   const entries = Object.entries(attributes)

@@ -35,6 +35,9 @@ export interface ClientErrorDetails {
 /** Codes of failures of the service or the network. */
 const OUTAGES: ReadonlySet<string> = new Set<ClientErrorCode>(['ERR_UNREACHABLE', 'ERR_DEADLINE', 'ERR_LOST', 'ERR_NOT_ASKED'])
 
+/** Statuses with which a proxy says that it is too busy or too slow. The service has reasons of its own for them, and names those. */
+const BUSY_PROXY: ReadonlySet<number> = new Set([408, 429])
+
 export class ClientError extends Error {
   override readonly name = 'ClientError'
   /** For programs: a code of the client, or a code of the service such as ERR_INPUT. */
@@ -56,6 +59,7 @@ export class ClientError extends Error {
 
   /** True if the service or the network failed, and not the request. Use it to decide about a fallback. */
   get isOutage(): boolean {
-    return this.status >= 500 || OUTAGES.has(this.code)
+    const isOfProxy = this.code === 'ERR_ANSWER' && BUSY_PROXY.has(this.status)
+    return this.status >= 500 || OUTAGES.has(this.code) || isOfProxy
   }
 }

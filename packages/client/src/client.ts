@@ -4,7 +4,7 @@
 import * as answers from './answers.ts'
 import { Caller } from './caller.ts'
 import { CheckBatch, type EndOfTurn, utf8Bytes } from './check-batch.ts'
-import { type CheckRequest, type Counter, checkJson } from './check-json.ts'
+import { type CheckRequest, type Counter, checkJson, holdCounter } from './check-json.ts'
 import { ClientError } from './client-error.ts'
 import { type ClientHold, ClientHolds, type OpenedHold, type ReserveRequest, type RunResult } from './client-hold.ts'
 import type { CheckedOptions } from './client-options.ts'
@@ -60,6 +60,8 @@ export interface Client {
     /** Adds or replaces the policy with this name. */
     put(policy: answers.PolicySpec, expected?: ExpectedPolicy): Promise<answers.ListedPolicy>
     delete(name: string, expected?: Pick<ExpectedPolicy, 'ifMatch'>): Promise<answers.ListedPolicy>
+    /** Reads what a policy in shadow mode would have denied, with at most `limit` clients. */
+    shadow(name: string, options?: { readonly limit?: number }): Promise<answers.ShadowReport>
   }
   readonly keys: {
     list(): Promise<answers.KeyFacts[]>
@@ -142,19 +144,22 @@ export function clientOver(connection: Connection, options: CheckedOptions, endO
     reserve: (request) => holds.reserve(request),
     run: (request, work) => holds.run(request, work),
     openHold: (token) => holds.open(token),
-    usage: ({ clientId, route, attributes, cost }) => {
+    usage: async (counter) => {
+      holdCounter(counter)
+      const { clientId, route, attributes, cost } = counter
       const query = { client_id: clientId, route, cost, attributes: attributes && JSON.stringify(attributes) }
       return caller.ask('getUsage', { query }, answers.usage)
     },
-    reset: ({ clientId, ...body }) => caller.ask('resetCounter', { body: { client_id: clientId, ...body } }, answers.counted),
-    refund: ({ clientId, ...body }) => caller.ask('refund', { body: { client_id: clientId, ...body } }, answers.counted),
-    set: ({ clientId, ...body }) => caller.ask('setCounter', { body: { client_id: clientId, ...body } }, answers.counted),
+    reset: async (counter) => caller.ask('resetCounter', { body: counterBody(counter) }, answers.counted),
+    refund: async (counter) => caller.ask('refund', { body: counterBody(counter) }, answers.counted),
+    set: async (counter) => caller.ask('setCounter', { body: counterBody(counter) }, answers.counted),
     policies: {
       list: (query = {}) => caller.ask('listPolicies', { query }, answers.policyPage),
       get: (name) => caller.ask('getPolicy', { path: { name } }, asIs),
       put: (policy, expected) =>
         caller.ask('putPolicy', { path: { name: policy.name }, body: policy, header: headersOf(expected) }, asIs),
       delete: (name, expected) => caller.ask('deletePolicy', { path: { name }, header: headersOf(expected) }, asIs),
+      shadow: (name, query = {}) => caller.ask('getShadowReport', { path: { name }, query }, answers.shadowReport),
     },
     keys: {
       list: () => caller.ask('listKeys', {}, ({ keys }) => keys.map(answers.keyFacts)),
@@ -177,6 +182,13 @@ export function clientOver(connection: Connection, options: CheckedOptions, endO
     health: () => caller.askReadiness(answers.health),
     close: () => transport.close(),
   }
+}
+
+/** Returns the body of a change of counters. Throws ERR_OPTION. */
+function counterBody<C extends Counter>(counter: C): Omit<C, 'clientId'> & { readonly client_id: string } {
+  holdCounter(counter)
+  const { clientId: client_id, ...others } = counter
+  return { client_id, ...others }
 }
 
 function headersOf({ ifMatch, ifNoneMatch }: ExpectedPolicy = {}) {

@@ -150,6 +150,7 @@ describe.each(Object.keys(DOORS) as (keyof typeof DOORS)[])('%s', (door) => {
       [{ clientId: 'a', route: 'b'.repeat(2049) }, 'route must have 1 to 2048 characters, got 2049'],
       [{ clientId: 7 as never, route: '/' }, 'clientId must be text, got number'],
       [{ clientId: 'a', route: '/', attributes: [] as never }, 'attributes must be an object of texts by name'],
+      [{ clientId: 'a', route: '/', attributes: new Date(0) as never }, 'attributes must be an object of texts by name'],
       [
         { clientId: 'a', route: '/', attributes: { client: 'b' } },
         'attributes has the name "client", which attributes cannot have',
@@ -176,6 +177,24 @@ describe.each(Object.keys(DOORS) as (keyof typeof DOORS)[])('%s', (door) => {
       expect(decided).toMatchObject({ status: 'fulfilled', value: { allowed: true } })
       expect(asked.map(({ path, body }) => [path, body.client_id])).toEqual([['/v1/check', '1']])
     })
+  })
+
+  test('changes and reads of counters refuse what a check refuses, and send nothing', async () => {
+    const { asked, url } = await serverThat(decides)
+    const client = clientOf({ url })
+    const bad = { clientId: '\ud800', route: '/' }
+    const worse = { clientId: 'a', route: '/', attributes: { Plan: 'free' } }
+    for (const counter of [bad, worse]) {
+      const calls = [
+        () => client.usage(counter),
+        () => client.refund(counter),
+        () => client.reset(counter),
+        () => client.set({ ...counter, used: 1 }),
+        () => client.reserve(counter),
+      ]
+      for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'ERR_OPTION' })
+    }
+    expect(asked).toEqual([])
   })
 
   describe('a service that fails', () => {
@@ -241,6 +260,12 @@ describe.each(Object.keys(DOORS) as (keyof typeof DOORS)[])('%s', (door) => {
       expect(decision.error).toBeInstanceOf(ClientError)
     })
 
+    test.each([408, 429, 502, 504])('a proxy that answers %i itself is an outage', async (status) => {
+      const { url } = await serverThat((_, response) => response.writeHead(status).end('<html>busy</html>'))
+      const decision = await clientOf({ url, failure: { then: 'allow' } }).check({ clientId: '1', route: '/' })
+      expect(decision).toMatchObject({ allowed: true, source: 'fallback', error: { code: 'ERR_ANSWER', status } })
+    })
+
     test('a check in a batch that could not be decided fails alone', async () => {
       const { url } = await serverThat((_, response) => {
         const allowed = { status: 'Allow', limit: 1, remain: 0, reset_in_second: 1 }
@@ -290,6 +315,19 @@ describe.each(Object.keys(DOORS) as (keyof typeof DOORS)[])('%s', (door) => {
     await expect(client.check({ clientId: '1', route: '/' })).rejects.toMatchObject({ name: 'ClientError', code: 'ERR_ANSWER' })
     await expect(client.usage({ clientId: '1', route: '/' })).rejects.toMatchObject({ code: 'ERR_ANSWER', mayHaveHappened: true })
   })
+
+  test.each([null, 'Allow', 5, [], { results: [null, 7] }, undefined])(
+    'an answer with the data %j is such an answer',
+    async (data) => {
+      const { url } = await serverThat((_, response) => send(response, 200, success(data)))
+      const client = clientOf({ url, failure: { then: 'allow' } })
+      const wrong = { name: 'ClientError', code: 'ERR_ANSWER', mayHaveHappened: true }
+      await expect(client.check({ clientId: '1', route: '/' })).rejects.toMatchObject(wrong)
+      const both = await Promise.allSettled(['1', '2'].map((clientId) => client.check({ clientId, route: '/' })))
+      expect(both).toMatchObject([{ reason: wrong }, { reason: wrong }])
+      await expect(client.reserve({ clientId: '1', route: '/' })).rejects.toMatchObject(wrong)
+    },
+  )
 
   test('a path in the URL precedes the API paths, and names are sent unchanged', async () => {
     const { asked, url } = await serverThat((_, response) => send(response, 200, success({ name: 'a', source: 'api' })))

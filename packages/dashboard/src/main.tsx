@@ -4,6 +4,7 @@ import { render } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { askSession, session } from './api/session.ts'
 import { Clients } from './pages/clients/clients.tsx'
+import { Fleet } from './pages/fleet/fleet.tsx'
 import { Keys } from './pages/keys/keys.tsx'
 import { Live } from './pages/live/live.tsx'
 import { Overview } from './pages/overview/overview.tsx'
@@ -40,6 +41,7 @@ function Page({ here }: { readonly here: string }) {
   if (here === '/live') return <Live />
   if (here === '/clients') return <Clients />
   if (here === '/policies') return <Policies />
+  if (here === '/fleet') return <Fleet />
   if (here === '/keys') return <Keys />
   if (here === '/playground') return <Playground origin={location.origin} />
   return <Overview />

@@ -53,7 +53,9 @@ const pageOf = (client: string) => `/clients?client=${encodeURIComponent(client)
 /** Each page, and a text that appears once the page is drawn. */
 const PAGES: readonly (readonly [name: string, path: string, text: string])[] = [
   ['overview', '/', 'Denied over time'],
+  ['overview of a month', '/?seconds=2678400', 'The last day is still running'],
   ['live', '/live', 'is used up'],
+  ['fleet', '/fleet', 'this one'],
   ['clients', '/clients', CLIENT],
   ['one client', pageOf(CLIENT), 'of 5 used'],
   ['one client, counted over all routes', pageOf(CLIENTS[1]), 'of 2 used'],
@@ -61,6 +63,7 @@ const PAGES: readonly (readonly [name: string, path: string, text: string])[] = 
   ['one policy', `/policies?name=${POLICY}`, 'Added by'],
   ['new policy', '/policies?new=1', 'What it would do'],
   ['keys and audit', '/keys', 'counter.reset'],
+  ['search in the audit log', `/keys?search=key.&target=${longest('target-', 256)}`, 'Only entries about'],
   ['playground', '/playground', 'most in any 10 s'],
   ['no such page', '/mistyped', 'There is no such page'],
 ]
@@ -186,6 +189,27 @@ describe.each(['wide', 'narrow'] as const)('with a %s font', (font: ForcedFont) 
     expect(await brokenWords(page, row)).toEqual([])
   })
 
+  test('the fleet in every state, with the longest names: nothing sticks out', async () => {
+    const [own, fleet] = await open()
+    await signIn(fleet, service)
+    // Instances of other machines cannot run here, so their reports are added to the answer.
+    await fleet.route('**/v1/fleet', async (route) => {
+      const response = await route.fetch()
+      const { meta, data } = await response.json()
+      const [self] = data.instances
+      const others = ['starting', 'ready', 'draining', 'stopped', 'gone'].map((state, i) => ({
+        ...self,
+        ...{ id: longest(`${state}-`, 73), self: false, state, version: '10.11.12-beta.13', seen_ms_ago: 599_000 },
+        ...{ started_at: new Date(Date.now() - 99.5 * 86_400_000).toISOString(), allowed: 10 ** (i + 8), per_second: 123_456.7 },
+      }))
+      await route.fulfill({ response, json: { meta, data: { ...data, up: 4, instances: [self, ...others] } } })
+    })
+    await fleet.goto(`${service.address}/fleet`)
+    await fleet.getByText('1 instance is gone').waitFor()
+    await atEveryWidth((width) => expectWellLaidOut(fleet, `fleet at ${width}`), fleet)
+    await own.close()
+  })
+
   // Several pages at once take long on a busy machine.
   test('the overview follows what happens, and nothing moves while it does', async () => {
     const brief = await startLiveService({ keysRequired: 'false' })
@@ -230,8 +254,9 @@ describe.each(['wide', 'narrow'] as const)('with a %s font', (font: ForcedFont) 
   }, 120_000)
 
   test('the chart shows whole labels, several of them, and no scale that is not true', async () => {
-    const times = async () => [...new Set((await drawn()).filter(({ text }) => /^\d\d:\d\d/.test(text)).map(({ text }) => text))]
-    for (const seconds of [300, 3600]) {
+    const isTime = (text: string) => /^\d\d:\d\d|^\d+ [A-Z]/.test(text)
+    const times = async () => [...new Set((await drawn()).filter(({ text }) => isTime(text)).map(({ text }) => text))]
+    for (const seconds of [300, 3600, 86_400, 604_800, 2_678_400]) {
       for (const width of [1280, 360]) {
         await page.setViewportSize({ width, height: 800 })
         await page.goto(`${service.address}/?seconds=${seconds}`)
@@ -242,8 +267,8 @@ describe.each(['wide', 'narrow'] as const)('with a %s font', (font: ForcedFont) 
     await page.setViewportSize({ width: 1280, height: 800 })
     const quiet = await startLiveService({ keysRequired: 'false' })
     await page.goto(quiet.address)
-    await page.getByText('No check in this time.').waitFor()
-    const scale = async () => (await drawn()).map(({ text }) => text).filter((text) => text !== '' && !text.includes(':'))
+    await page.getByText('No check since the start.').waitFor()
+    const scale = async () => (await drawn()).map(({ text }) => text).filter((text) => text !== '' && !isTime(text))
     await expect.poll(scale, { timeout: 5000 }).toContain('0')
     expect((await drawn()).map(({ text }) => text)).not.toContain('1')
     await quiet.stop()

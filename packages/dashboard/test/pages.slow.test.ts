@@ -1,8 +1,10 @@
 // Every page and flow of the dashboard, in a real browser against a live service with real checks.
 
-import { writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { buildDashboard } from '../../../scripts/build-dashboard.mjs'
@@ -107,13 +109,53 @@ describe('overview', () => {
     const { denied } = policies.find(({ name }: { name: string }) => name === 'orders')
     expect(await row.getByRole('cell').nth(2).textContent()).toBe(String(denied))
     await admin.getByText('Store: memory').waitFor()
-    await admin.getByRole('radio', { name: '1 h' }).check()
+    await admin.getByRole('radio', { name: 'Hour' }).check()
     expect(
       await admin
         .getByRole('img', { name: /Decisions over time/ })
         .locator('canvas')
         .count(),
     ).toBe(1)
+  })
+
+  test.each([
+    ['Day', 'Decisions each hour', 24],
+    ['Week', 'Decisions each hour', 168],
+    ['Month', 'Decisions each day', 744],
+  ])('a %s is a choice away, with the numbers of the service', async (span, title, hours) => {
+    await go(admin, 'Overview')
+    await admin.getByRole('radio', { name: span }).check()
+    await admin.getByRole('heading', { name: title }).waitFor()
+    await admin.getByText(/The last (hour|day) is still running\. This instance counts since .*, its start\./).waitFor()
+    const { denied } = await service.call('GET', `/v1/history?hours=${hours}`)
+    const sum = denied.reduce((total: number, count: number) => total + count, 0)
+    await admin.getByRole('img', { name: new RegExp(`Decisions over time: .*\\b${sum} denied`) }).waitFor()
+    const row = admin.getByRole('region', { name: 'Policies that deny most' }).getByRole('row', { name: 'orders' })
+    await row.getByRole('img', { name: 'Denied by orders over time' }).locator('path').waitFor()
+    // The choice is part of the address, so that it can be sent to somebody.
+    await admin.reload()
+    await soon(() => admin.getByRole('radio', { name: span }).isChecked()).toBe(true)
+  })
+
+  test('a service without a check shows how to make the first one, by the keyboard too', async () => {
+    const fresh = await startLiveService()
+    const [page] = await openPage(browser, fresh.address, { permissions: ['clipboard-read', 'clipboard-write'] })
+    await signIn(page, fresh.key)
+    await page.getByText('No check since the start.').waitFor()
+    await expectAccessibleInBoth(page)
+    await page.getByRole('button', { name: 'Copy the command' }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByText('Copied').first().waitFor()
+    const command = await page.evaluate(() => navigator.clipboard.readText())
+    expect(command).toContain(`curl ${fresh.address}/v1/check -H "Api-Key: $SLUICE_API_KEY"`)
+    const { stdout } = await promisify(execFile)('sh', ['-c', `${command} -s`], {
+      env: { ...process.env, SLUICE_API_KEY: fresh.key },
+    })
+    expect(JSON.parse(stdout).data).toMatchObject({ status: 'Allow' })
+    await page.getByText('All is well').waitFor()
+    await soon(() => page.getByText('No check since the start.').count()).toBe(0)
+    await page.context().close()
+    await fresh.stop()
   })
 
   test('says that the store is down, and who answers instead', async () => {
@@ -290,6 +332,31 @@ describe('clients', () => {
     await soon(() => admin.getByLabel('Client', { exact: true }).inputValue()).toBe('mallory')
   })
 
+  test('its checks over the last hour are drawn, with the numbers of the service', async () => {
+    await service.check('rater', '/v1/orders', 9)
+    await admin.goto(`${service.address}/clients?client=rater`)
+    const rate = admin.getByRole('region', { name: 'Checks over time' })
+    await rate.getByText('5 checks allowed and 4 denied by this instance.').waitFor()
+    await rate.getByRole('img', { name: 'Decisions over time: 0 errors, 4 denied, 0 shadow-denied, 5 allowed' }).waitFor()
+    await service.check('rater', '/v1/orders', 2)
+    await rate.getByText('5 checks allowed and 6 denied by this instance.').waitFor()
+    await admin.goto(`${service.address}/clients?client=never-seen`)
+    await rate.getByText('No check of this client in the last hour.').waitFor()
+    expect(await rate.getByText('may be missing').count()).toBe(0)
+  })
+
+  test('a client that is lost among many is told to be so', async () => {
+    const crowded = await startLiveService({ keysRequired: 'false' })
+    const clients = Array.from({ length: 900 }, (_, i) => ({ client_id: `client-${i}`, route: '/' }))
+    for (let round = 0; round < 3; round++) await crowded.call('POST', '/v1/check/batch', { checks: clients })
+    const [page] = await openPage(browser, `${crowded.address}/clients?client=client-899`)
+    const { allowed_missing_at_most } = await crowded.call('GET', '/v1/activity?client_id=client-899')
+    expect(allowed_missing_at_most).toBeGreaterThan(0)
+    await page.getByText(`up to ${allowed_missing_at_most} allowed and 0 denied checks of this one may be missing here`).waitFor()
+    await page.context().close()
+    await crowded.stop()
+  })
+
   test('a client with a name made of HTML is a name', async () => {
     await go(admin, 'Clients')
     await admin.getByRole('region', { name: 'Denied most' }).getByRole('link', { name: HOSTILE }).click()
@@ -403,6 +470,33 @@ describe('policies', () => {
     await soon(() => admin.getByRole('link', { name: 'exports' }).count()).toBe(0)
   })
 
+  test('the list has the checks of each policy in the last hour or month, and who saw none', async () => {
+    await service.call('PUT', '/v1/policies/idle', { client: 'nobody', rules: '1/day' })
+    await go(admin, 'Policies')
+    const row = (name: string) => admin.getByRole('row', { name: new RegExp(`^${name} `) })
+    const { policies } = await service.call('GET', '/v1/stats')
+    const { allowed, denied } = policies.find(({ name }: { name: string }) => name === 'orders')
+    const share = `${allowed + denied}${Math.round((denied / (allowed + denied)) * 100)}% denied`
+    for (const span of ['last month', 'last hour']) {
+      await admin.getByRole('radio', { name: span }).check()
+      await soon(() => row('orders').getByRole('cell').nth(4).textContent()).toBe(share)
+      await row('idle').getByText('no checks').waitFor()
+    }
+    await service.call('DELETE', '/v1/policies/idle')
+  })
+
+  test('above a hundred policies the list says that some are not counted', async () => {
+    const many = await startLiveService({ keysRequired: 'false' })
+    const names = Array.from({ length: 103 }, (_, i) => `p${String(i).padStart(3, '0')}`)
+    for (const name of names) await many.call('PUT', `/v1/policies/${name}`, { client: name, rules: '9/day' })
+    await many.call('POST', '/v1/check/batch', { checks: names.map((client_id) => ({ client_id, route: '/' })) })
+    const [page] = await openPage(browser, `${many.address}/policies?search=p10`)
+    await page.getByText('More than 100 policies were in use at once').waitFor()
+    await page.getByText('not counted').first().waitFor()
+    await page.context().close()
+    await many.stop()
+  })
+
   test('a layer is typed: conditions, keys, an end; it stands in the list', async () => {
     await admin.goto(`${service.address}/policies?new=1`)
     await admin.getByLabel('Name', { exact: true }).fill('free-plan')
@@ -452,6 +546,25 @@ describe('policies', () => {
     await go(admin, 'Policies')
     await admin.getByText('3 every calendar month from 15, Europe/Berlin').waitFor()
     await service.call('DELETE', '/v1/policies/reports')
+  })
+
+  test('a rule of limit 0 is saved: it denies every request, and says so before', async () => {
+    await admin.goto(`${service.address}/policies?new=1`)
+    await admin.getByLabel('Name', { exact: true }).fill('closed')
+    await admin.getByRole('textbox', { name: 'Route' }).fill('/v1/closed')
+    await admin.getByLabel('Algorithm of rule 1').selectOption('fixed-window')
+    await admin.getByLabel('Limit').fill('0')
+    await admin.getByText('A limit of 0 denies every request that this policy matches.').waitFor()
+    await review().click()
+    await dialog().getByText('limit: 0').waitFor()
+    await dialog().getByRole('button', { name: 'Save' }).click()
+    await admin.getByRole('heading', { level: 1, name: 'closed' }).waitFor()
+    const answer = await service.call('POST', '/v1/check', { client_id: 'acme', route: '/v1/closed' })
+    expect(answer).toMatchObject({ status: 'Deny', policy: 'closed' })
+    await admin.goto(`${service.address}/clients?client=acme&route=/v1/closed`)
+    const usage = admin.getByRole('listitem').filter({ has: admin.getByRole('heading', { name: '/v1/closed' }) })
+    await usage.getByText('denied', { exact: true }).waitFor()
+    await service.call('DELETE', '/v1/policies/closed')
   })
 
   test('ten thousand are listed and searched as quickly as ten, and those of a file cannot be changed here', async () => {
@@ -593,6 +706,102 @@ describe('keys and audit', () => {
   })
 })
 
+describe('audit log', () => {
+  const audit = () => admin.getByRole('region', { name: 'Audit log' })
+  const rows = async () => (await audit().getByRole('row').count()) - 1
+
+  test('is searched by action, target and names of keys, and narrowed to one target', async () => {
+    const { secret, key } = await service.call('POST', '/v1/keys', { name: 'Deploy bot', scopes: ['admin'] })
+    const put = (name: string) =>
+      fetch(`${service.address}/v1/policies/${name}`, {
+        method: 'PUT',
+        headers: { 'api-key': secret, 'content-type': 'application/json' },
+        body: JSON.stringify({ client: name, rules: '1/day' }),
+      })
+    await put('searched-one')
+    await put('searched-two')
+    await service.call('DELETE', '/v1/policies/searched-one')
+    await go(admin, 'Keys and audit')
+    await admin.getByRole('searchbox').fill('deploy BOT')
+    // Two changes by the key, and the one that made it.
+    await soon(rows).toBe(3)
+    await audit().getByText('key.create').waitFor()
+    await audit().getByText('entries searched').waitFor()
+    await admin.getByRole('searchbox').fill('searched-')
+    await soon(rows).toBe(3)
+    await audit().getByRole('button', { name: 'Only entries about searched-one' }).first().focus()
+    await admin.keyboard.press('Enter')
+    await audit().getByText('Only entries about').first().waitFor()
+    await soon(rows).toBe(2)
+    await expectAccessibleInBoth(admin)
+    await admin.reload()
+    await soon(rows).toBe(2)
+    await audit().getByRole('button', { name: 'Show all' }).click()
+    await soon(rows).toBe(3)
+    await admin.getByRole('searchbox').fill('nobody was here')
+    await audit().getByText('None of these entries fits.').waitFor()
+    await admin.getByRole('searchbox').fill('')
+    await soon(rows).toBeGreaterThan(3)
+    await service.call('DELETE', '/v1/policies/searched-two')
+    await service.call('DELETE', `/v1/keys/${key.id}`)
+  })
+
+  test('is read page by page, also while it is searched', async () => {
+    const long = await startLiveService({ keysRequired: 'false' })
+    await long.call('PUT', '/v1/policies/first', { client: 'a', rules: '1/day' })
+    for (let i = 0; i < 60; i++) await long.call('POST', '/v1/reset', { client_id: `paged-${i}`, route: '/' })
+    const [page] = await openPage(browser, `${long.address}/keys`)
+    const listed = async () => (await page.getByRole('region', { name: 'Audit log' }).getByRole('row').count()) - 1
+    await soon(listed).toBe(50)
+    await page.getByRole('button', { name: 'Show older' }).click()
+    await page.getByText('policy.put').waitFor()
+    await page.getByRole('searchbox').fill('PAGED')
+    await page.getByRole('button', { name: 'Search older entries' }).click()
+    await soon(listed).toBe(60)
+    expect(await page.getByText('policy.put').count()).toBe(0)
+    await page.context().close()
+    await long.stop()
+  })
+})
+
+describe('fleet', () => {
+  test('an instance alone is shown as one, and why', async () => {
+    await go(admin, 'Fleet')
+    await admin.getByText('One instance is up').waitFor()
+    await admin.getByText('Its store is its own memory, so there is no other.').waitFor()
+    const rows = admin.getByRole('region', { name: 'Instances' }).getByRole('row')
+    await soon(() => rows.count()).toBe(2)
+    const { instances } = await service.call('GET', '/v1/fleet')
+    await rows.nth(1).getByText(instances[0].id).waitFor()
+    await rows.nth(1).getByText('this one').waitFor()
+  })
+
+  test('instances on one database are shown together, and one that stops is said to', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-fleet-'))
+    const store = `sqlite:${join(folder, 'shared.db')}`
+    const one = await startLiveService({ store, keysRequired: 'false' })
+    const two = await startLiveService({ store, keysRequired: 'false' })
+    await one.check('ada', '/', 20)
+    await two.check('ada', '/', 30)
+    const [page, problems] = await openPage(browser, `${one.address}/fleet`)
+    await page.getByText('2 instances are up').waitFor({ timeout: 30_000 })
+    const figure = (title: string) => page.locator('.figure', { has: page.getByText(title, { exact: true }) }).locator('dd')
+    await expect.poll(() => figure('Checks').textContent(), { timeout: 30_000 }).toBe('50')
+    expect(await figure('Instances up').textContent()).toBe('2')
+    await page.getByRole('region', { name: 'Busiest policies' }).getByRole('row', { name: 'default 50' }).waitFor()
+    await expectAccessibleInBoth(page)
+    await two.stop()
+    const instances = page.getByRole('region', { name: 'Instances' })
+    await instances.getByText('stopped').waitFor({ timeout: 30_000 })
+    await page.getByText('No other instance uses its store.').waitFor()
+    await soon(() => figure('Checks').textContent()).toBe('20')
+    expect(problems).toEqual([])
+    await page.context().close()
+    await one.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }, 120_000)
+})
+
 test('a read key can look and not touch', async () => {
   const [page, wrong] = await openPage(browser, service.address)
   await signIn(page, await service.newKey('viewer', 'read'))
@@ -629,13 +838,16 @@ test('the keyboard goes everywhere', async () => {
 
 const PAGES = [
   ['/', 'Clients limited most'],
+  ['/?seconds=2678400', 'The last day is still running'],
   ['/live', 'acme'],
+  ['/fleet', 'this one'],
   ['/clients', 'acme'],
   ['/clients?client=acme&route=/v1/orders', 'of 5 used'],
   ['/policies', 'trial'],
   ['/policies?name=orders', 'Added by'],
   ['/policies?new=1', 'What it would do'],
   ['/keys', 'key.create'],
+  ['/keys?search=key.&of=changes', 'searched'],
   ['/playground', 'most in any 10 s'],
 ] as const
 

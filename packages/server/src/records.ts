@@ -33,6 +33,8 @@ export interface ChangeNote {
   readonly entry: AuditedChange
   /** True if the entry was stored with the change. Otherwise it has to be stored afterwards. */
   isStored: boolean
+  /** The time of the entry, if the records remember it with the change: see journal.ts. */
+  time?: string
 }
 
 /** A change that was validated against the present records. */
@@ -59,7 +61,7 @@ export interface CommitOptions {
    * is rejected.
    */
   readonly refusal?: () => ServerError | undefined
-  /** Stored in the same transaction, if the records can do that. */
+  /** Stored in the same transaction, or remembered with the changes. */
   readonly note?: ChangeNote
   /**
    * Called once the changes are committed, before later changes of others are applied. If the answer was lost and the changes are

@@ -179,6 +179,7 @@ describe('scopes', () => {
       ['GET', '/v1/policies/default', undefined],
       ['GET', '/v1/stats', undefined],
       ['GET', '/v1/top', undefined],
+      ['GET', '/v1/activity?client_id=ada', undefined],
       ['GET', '/metrics', undefined],
     ],
     admin: [
@@ -313,7 +314,11 @@ test('the audit log is searched in actions, targets and names of keys, which sta
   await call('DELETE', `/v1/keys/${key.id}`)
   const found = async (search: string) => (await call('GET', `/v1/audit?search=${encodeURIComponent(search)}`)).body.data
   expect(await found('deploy BOT')).toMatchObject({
-    entries: [{ actor: key.id, actorName: 'Deploy bot', action: 'policy.put', target: 'gold' }],
+    entries: [
+      { action: 'key.revoke', target: key.id },
+      { actor: key.id, actorName: 'Deploy bot', action: 'policy.put', target: 'gold' },
+      { action: 'key.create', target: key.id },
+    ],
     next: null,
     looked_at: 5,
   })

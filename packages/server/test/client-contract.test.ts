@@ -5,11 +5,11 @@ import { expect, test } from 'vitest'
 import { clientContract } from '../scripts/client-contract.mjs'
 import { SERVER_ERROR_CODES } from '../src/contract/error-codes.ts'
 import { LIMITS } from '../src/contract/limits.ts'
-import { ATTRIBUTE_NAME } from '../src/policies/policy-schema.ts'
+import { ATTRIBUTE_NAME, NAME } from '../src/policies/policy-schema.ts'
 
 const FOLDER = new URL('../../client/src/contract/', import.meta.url)
 const document = JSON.parse(readFileSync(new URL('../openapi.json', import.meta.url), 'utf8'))
-const patterns = { attributeName: ATTRIBUTE_NAME }
+const patterns = { name: NAME, attributeName: ATTRIBUTE_NAME }
 const written = clientContract({ document, limits: LIMITS, patterns, codes: SERVER_ERROR_CODES })
 
 test.each(Object.entries(written))('%s is up to date (if not: npm run derive)', (file, source) => {
@@ -17,7 +17,7 @@ test.each(Object.entries(written))('%s is up to date (if not: npm run derive)', 
 })
 
 test('the folder has these files, and what is written by hand', () => {
-  expect(readdirSync(FOLDER).sort()).toEqual([...Object.keys(written), 'address.ts', 'index.ts'].sort())
+  expect(readdirSync(FOLDER).sort()).toEqual([...Object.keys(written), 'address.ts', 'block-name.ts', 'index.ts'].sort())
 })
 
 test('every operation and every named shape is part of it', () => {

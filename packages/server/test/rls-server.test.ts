@@ -1,6 +1,5 @@
 // The gRPC server of the RLS door: addresses, certificates, health, reflection, bounds, stops and failures of the store.
 
-import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -10,10 +9,12 @@ import descriptor from 'protobufjs/ext/descriptor/index.js'
 import { expect, onTestFinished, test } from 'vitest'
 import { startRedis, until } from '../../../test/servers/redis-server.mjs'
 import { loadConfig } from '../src/config/config.ts'
+import { MOST_ENTRIES } from '../src/doors/rls/descriptor-facts.ts'
 import { MOST_OVERRIDES, OverridePolicies } from '../src/doors/rls/override-policies.ts'
-import { loadProtocol } from '../src/doors/rls/protocol.ts'
+import { loadProtocol, MALFORMED } from '../src/doors/rls/protocol.ts'
+import { MOST_DESCRIPTORS } from '../src/doors/rls/rate-limit-calls.ts'
 import { MOST_STREAMS } from '../src/doors/rls/rls-server.ts'
-import { certificate } from './certificate.ts'
+import { certificate, clientCertificate } from './certificate.ts'
 import { entriesOf, failureOf, RlsClient, rlsAddress } from './rls-client.ts'
 import { startService } from './running-service.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -52,18 +53,6 @@ test('with a certificate it speaks TLS, and new connections get a renewed one', 
   expect(await client(second.cert).hit({ a: 'b' })).toMatchObject({ overall_code: OK })
   expect(await old.hit({ a: 'b' })).toMatchObject({ overall_code: OK })
 })
-
-/** Makes an authority, and a certificate that it signs. */
-function clientCertificate(): { readonly ca: string; readonly cert: string; readonly key: string } {
-  const authority = certificate('DNS:authority')
-  const folder = temporaryFolder()
-  const [request, key, cert] = ['request.pem', 'key.pem', 'cert.pem'].map((name) => join(folder, name))
-  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-  execFileSync('openssl', ['req', ...kind, '-keyout', key, '-out', request, '-subj', '/CN=envoy'], { stdio: 'ignore' })
-  const signed = ['-CA', authority.cert, '-CAkey', authority.key, '-CAcreateserial', '-days', '2']
-  execFileSync('openssl', ['x509', '-req', '-in', request, '-out', cert, ...signed], { stdio: 'ignore' })
-  return { ca: authority.cert, cert, key }
-}
 
 test('with rlsClientCa a client certificate is needed, and no key', async () => {
   const own = certificate()
@@ -219,6 +208,28 @@ test('bytes that are not gRPC end their connection, and nothing else', async () 
     expect(await failureOf(bad(message))).toMatchObject({ code: status.INVALID_ARGUMENT })
   }
   expect(await rls.hit({ a: 'b' })).toMatchObject({ overall_code: OK })
+})
+
+const DESCRIPTOR = '12 00'
+const ENTRY = '0a 00'
+const OVERRIDDEN = '08 01'
+
+test.each([
+  ['descriptors', DESCRIPTOR.repeat(500_000)],
+  ['entries of a descriptor', `12 c0 84 3d ${ENTRY.repeat(500_000)}`],
+  ['fields of a limit', `12 c4 84 3d 12 c0 84 3d ${OVERRIDDEN.repeat(500_000)}`],
+  ['domains', ENTRY.repeat(500_000)],
+])('a message with too many %s is not decoded, because that would take long', (_, hex) => {
+  const { requestDeserialize } = loadProtocol().rateLimit.ShouldRateLimit
+  expect(requestDeserialize(Buffer.from(hex.replaceAll(' ', ''), 'hex'))).toBe(MALFORMED)
+})
+
+test('the largest request is decoded', () => {
+  const { requestDeserialize, requestSerialize } = loadProtocol().rateLimit.ShouldRateLimit
+  const entries = Array.from({ length: MOST_ENTRIES }, (_, i) => ({ key: `key-${i}`, value: 'x'.repeat(900) }))
+  const descriptor = { entries, limit: { requests_per_unit: 1, unit: 2 }, hits_addend: { value: 7 }, is_negative_hits: true }
+  const request = { domain: 'edge', descriptors: Array.from({ length: MOST_DESCRIPTORS }, () => descriptor), hits_addend: 1 }
+  expect(requestDeserialize(requestSerialize(request))).toMatchObject({ descriptors: { length: MOST_DESCRIPTORS } })
 })
 
 test('a connection may have a bounded number of streams', async () => {

@@ -36,6 +36,7 @@ describe('GET /v1/stats', () => {
         { name: 'off', allowed: 1, denied: 0, shadow_denied: 0, errors: 0 },
         { name: 'default', allowed: 1, denied: 0, shadow_denied: 0, errors: 0 },
       ],
+      policies_complete: true,
       since_start: { started_at: '2027-01-15T08:00:19.000Z', allowed: 5, denied: 4, shadow_denied: 2, errors: 0 },
     })
     const tight = (await service.call('GET', '/v1/stats?seconds=3&policy=tight')).body.data
@@ -51,7 +52,9 @@ describe('GET /v1/stats', () => {
       await call('PUT', `/v1/policies/p${i}`, { client: `c${i}`, rules: '5/hour' })
       await call('POST', '/v1/check', { client_id: `c${i}`, route: '/a' })
     }
-    const { policies, allowed } = (await call('GET', '/v1/stats?seconds=1')).body.data
+    const { policies, policies_complete, allowed } = (await call('GET', '/v1/stats?seconds=1')).body.data
+    expect(policies_complete).toBe(false)
+    expect((await call('GET', '/v1/history')).body.data.policies_complete).toBe(false)
     expect(policies).toHaveLength(101)
     expect(policies.find(({ name }: { name: string }) => name === 'other')).toMatchObject({ allowed: 5 })
     expect(allowed).toEqual([105])
@@ -78,6 +81,24 @@ test('GET /v1/top has the busiest clients, with the error of each count', async 
   const allowed = (await service.call('GET', '/v1/top?by=allowed&limit=1')).body.data
   const watched = { client_id: 'watched', count: 3, error: 0, minutes: lately(3) }
   expect(allowed).toEqual({ by: 'allowed', clients: [watched], unlisted_at_most: 2 })
+})
+
+test('GET /v1/activity has the last hour of one client by the minute', async () => {
+  const service = await startService()
+  await traffic(service)
+  const read = async (client_id: string) => (await service.call('GET', `/v1/activity?client_id=${client_id}`)).body.data
+  const lately = (...counts: number[]) => [...new Array(60 - counts.length).fill(0), ...counts]
+  const first = Date.parse('2027-01-15T07:01:00Z') / 1000
+  const ada = { client_id: 'tight-ada', from: first, minutes: 60, allowed: lately(2), denied: lately(3) }
+  const exact = { allowed_missing_at_most: 0, denied_missing_at_most: 0, started_at: new Date(START).toISOString() }
+  expect(await read('tight-ada')).toEqual({ ...ada, ...exact })
+  expect(await read('watched')).toMatchObject({ allowed: lately(3), denied: lately() })
+  expect(await read('nobody')).toMatchObject({ allowed: lately(), denied: lately(), ...exact })
+  advance(120_000)
+  await service.call('POST', '/v1/check', { client_id: 'tight-ada', route: '/a' })
+  expect(await read('tight-ada')).toMatchObject({ from: first + 120, allowed: lately(2, 0, 0), denied: lately(3, 0, 1) })
+  for (const query of ['', '?client_id=', `?client_id=${'x'.repeat(257)}`, '?client_id=a&hours=1'])
+    expect((await service.call('GET', `/v1/activity${query}`)).status).toBe(400)
 })
 
 describe('GET /v1/events', () => {

@@ -5,6 +5,7 @@
 export const LIMITS = {
   longestClientId: 256,
   longestRoute: 2048,
+  longestName: 64,
   mostAttributes: 16,
   longestValue: 256,
   longestAttributes: 8192,
@@ -25,6 +26,7 @@ export const LIMITS = {
 
 /** Regular expressions of texts that the service checks. */
 export const PATTERNS = {
+  name: '^[A-Za-z0-9][A-Za-z0-9._:-]*$',
   attributeName: '^(?!(?:client|route)$)[a-z][a-z0-9_.-]{0,63}$',
 } as const
 

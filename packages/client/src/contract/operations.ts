@@ -40,6 +40,7 @@ import type {
   Stats,
   History,
   Top,
+  Activity,
   Fleet,
   Session,
   Status,
@@ -80,6 +81,7 @@ export const ROUTES = {
   getStats: ['GET', '/v1/stats'],
   getHistory: ['GET', '/v1/history'],
   getTop: ['GET', '/v1/top'],
+  getActivity: ['GET', '/v1/activity'],
   getFleet: ['GET', '/v1/fleet'],
   watchEvents: ['GET', '/v1/events'],
   getMetrics: ['GET', '/metrics'],
@@ -328,7 +330,7 @@ export interface Operations {
       readonly before?: string | undefined
       /** Only entries about this target: the name of a policy, the id of a key, or a client and a route separated by a space. */
       readonly target?: string | undefined
-      /** Only entries with this text in the action, the target or the actor's id or name, ignoring case. */
+      /** Only entries with this text in the action, the target or the actor's id or name, or in the present name of a key that is the target, ignoring case. */
       readonly search?: string | undefined
       /** Entries at most; 100 by default. */
       readonly limit?: number | undefined
@@ -373,6 +375,14 @@ export interface Operations {
       readonly limit?: number | undefined
     }
     readonly data: Top
+  }
+  /** See the last hour of one client, minute by minute */
+  readonly getActivity: {
+    readonly query: {
+      /** The client. */
+      readonly client_id: string
+    }
+    readonly data: Activity
   }
   /** See all instances together */
   readonly getFleet: {

@@ -517,10 +517,17 @@ export type SimulatedClient = {
 export type Simulation = {
   /** The checks of this instance that were replayed. */
   readonly sample: {
+    /** The instance that answers, as in `GET /v1/fleet`. */
+    readonly instance: string
+    /** Instances that are up, of which each keeps a sample of its own. Up to some seconds old. */
+    readonly instances_up: number
+    /** Checks that this instance decided in the last hour, in the sample or not. */
+    readonly decided: number
     /** Share of the clients whose checks were kept: 1, 0.5, 0.25 and so on. */
     readonly share: number
     /** Checks of these clients that were not kept. */
     readonly missed: number
+    /** An hour ago, or the start of the instance. */
     readonly since: string
   }
   readonly requests: number
@@ -591,6 +598,21 @@ export type ShadowReport = {
   }[]
   /** Upper bound for the denials of any client that is not listed. */
   readonly unlisted_at_most: number
+  /** The instances that are up and whose counts are in the sums, the answering one first. */
+  readonly instances: readonly {
+    readonly id: string
+    /** True for the instance that answers. */
+    readonly self: boolean
+    /** Time of the first check; null if there was none. */
+    readonly since: string | null
+    readonly checks: number
+    /** Checks that it would have denied. */
+    readonly denied: number
+  }[]
+  /** Instances whose counts are not in the sums: they have another version, or more policies in shadow mode than a report has. */
+  readonly uncounted_instances: number
+  /** The reason why the counts of other instances are not known now; null if they are. */
+  readonly problem: string | null
 }
 
 export type Key = {
@@ -740,6 +762,8 @@ export type Stats = {
     readonly shadow_denied: number
     readonly errors: number
   }[]
+  /** True if every check of this time is counted under the name of its policy. False if more than 100 policies were in use: checks may be under `other`, or belong to a policy that is not listed any more. */
+  readonly policies_complete: boolean
   readonly since_start: {
     readonly started_at: string
     readonly allowed: number
@@ -770,6 +794,8 @@ export type History = {
     readonly shadow_denied: number
     readonly errors: number
   }[]
+  /** True if every check of this time is counted under the name of its policy. False if more than 100 policies were in use: checks may be under `other`, or belong to a policy that is not listed any more. */
+  readonly policies_complete: boolean
   readonly started_at: string
 }
 
@@ -786,6 +812,23 @@ export type Top = {
   }[]
   /** Upper bound for the count of any client that is not listed. */
   readonly unlisted_at_most: number
+}
+
+export type Activity = {
+  readonly client_id: string
+  /** The start of the first minute, in seconds since the epoch. */
+  readonly from: number
+  /** Length of the series in minutes. */
+  readonly minutes: number
+  /** One count for each minute, oldest first. */
+  readonly allowed: readonly number[]
+  /** One count for each minute, oldest first. */
+  readonly denied: readonly number[]
+  /** Upper bound of allowed checks that no minute has. */
+  readonly allowed_missing_at_most: number
+  /** Upper bound of denied checks that no minute has. */
+  readonly denied_missing_at_most: number
+  readonly started_at: string
 }
 
 export type Fleet = {

@@ -1,12 +1,15 @@
 // The shapes of the service's answers that the pages read. They come from the contract of the service.
 
-import type { OpenHolds, Policy, SessionKey, Stats } from 'sluice-client/contract'
+import type { Fleet, OpenHolds, Policy, SessionKey, Stats } from 'sluice-client/contract'
 
 export type {
+  Activity,
   AuditEntry,
   AuditPage,
   CheckEvent,
+  Fleet,
   Histogram,
+  History,
   Key,
   KeyWithSecret,
   Policy,
@@ -14,6 +17,9 @@ export type {
   RuleUsage,
   Session as SessionAnswer,
   SessionKey,
+  ShadowReport,
+  SimulatedClient,
+  Simulation,
   Stats,
   Status,
   Top,
@@ -26,6 +32,17 @@ export const OUTCOMES = ['allowed', 'denied', 'shadow_denied', 'errors'] as cons
 export type Outcome = (typeof OUTCOMES)[number]
 
 export type Counts = Readonly<Record<Outcome, number>>
+
+/** All checks together. */
+export function checksOf({ allowed, denied, shadow_denied, errors }: Counts): number {
+  return allowed + denied + shadow_denied + errors
+}
+
+/** The counts of one policy over some time. */
+export type PolicyCounts = Stats['policies'][number]
+
+/** An instance of the fleet. */
+export type Instance = Fleet['instances'][number]
 
 export type PolicyMode = Policy['mode']
 

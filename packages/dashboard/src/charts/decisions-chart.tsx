@@ -1,5 +1,6 @@
 // Decisions over time as a stack. Denied checks stand at the bottom, where a small number is visible, allowed checks on top.
 
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
@@ -8,6 +9,8 @@ import { useElementWidth } from '../controls/element-width.ts'
 import { theme } from '../theme/theme.ts'
 import { shortCount } from '../words/count-text.ts'
 import { type Buckets, sum } from './buckets.ts'
+import './charts.css'
+import { labelSpace, labelWidths, TIME_STEPS, timeLabel } from './time-labels.ts'
 
 /** The outcomes in stacking order, from the bottom up. */
 export const STACK: readonly (readonly [outcome: Outcome, title: string, colour: string])[] = [
@@ -19,14 +22,19 @@ export const STACK: readonly (readonly [outcome: Outcome, title: string, colour:
 
 const HEIGHT = 240
 
-/** Possible steps between labels of the time axis, in seconds. Small enough for a phone. */
-const TIME_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1200, 1800, 3600]
-const LONGEST_STEP_BELOW_A_MINUTE = 30
+export interface DecisionsChartProps {
+  readonly buckets: Buckets
+  /** In pixels. */
+  readonly height?: number
+  /** Shown in the middle if there is no check. */
+  readonly empty?: ComponentChildren
+}
 
-/** Gap between two labels, in pixels. */
-const LABEL_GAP = 12
-
-export function DecisionsChart({ buckets }: { readonly buckets: Buckets }) {
+export function DecisionsChart({
+  buckets,
+  height = HEIGHT,
+  empty = <p class="soft">No check in this time.</p>,
+}: DecisionsChartProps) {
   const frame = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | undefined>(undefined)
   const width = useElementWidth(frame)
@@ -35,12 +43,12 @@ export function DecisionsChart({ buckets }: { readonly buckets: Buckets }) {
 
   useEffect(() => {
     if (frame.current === null || width === 0) return
-    plot.current = new uPlot(options(frame.current, width), stacked(buckets), frame.current)
+    plot.current = new uPlot(options(frame.current, width, height), stacked(buckets), frame.current)
     return () => plot.current?.destroy()
-  }, [width > 0, chosen, scheme])
+  }, [width > 0, height, chosen, scheme])
 
   useEffect(() => {
-    if (width > 0) plot.current?.setSize({ width, height: HEIGHT })
+    if (width > 0) plot.current?.setSize({ width, height })
   }, [width])
 
   useEffect(() => plot.current?.setData(stacked(buckets)), [buckets])
@@ -48,32 +56,36 @@ export function DecisionsChart({ buckets }: { readonly buckets: Buckets }) {
   const isEmpty = STACK.every(([outcome]) => sum(buckets[outcome]) === 0)
   const spoken = STACK.map(([outcome, title]) => `${sum(buckets[outcome])} ${title}`).join(', ')
   return (
-    <div class="decisions-chart" ref={frame} role="img" aria-label={`Decisions over time: ${spoken}`} style={{ height: HEIGHT }}>
-      {isEmpty && <p class="chart-empty soft">No check in this time.</p>}
+    <div class="chart-frame" style={{ height }}>
+      <div class="decisions-chart" ref={frame} role="img" aria-label={`Decisions over time: ${spoken}`} style={{ height }} />
+      {isEmpty && <div class="chart-empty">{empty}</div>}
     </div>
   )
 }
 
-/** Adds up the counts from the bottom. The highest sum is drawn first, so that lower ones cover it. */
-function stacked(buckets: Buckets): uPlot.AlignedData {
+/**
+ * Adds up the counts from the bottom. The highest sum is drawn first, so that lower ones cover it. A step is drawn up to the next time, so
+ * the end of the last step is added.
+ */
+function stacked({ times, stepSeconds, unitSeconds, ...buckets }: Buckets): uPlot.AlignedData {
   const rising: number[][] = []
   for (const [outcome] of STACK) {
     const below = rising.at(-1)
     rising.push(buckets[outcome].map((count, i) => count + (below?.[i] ?? 0)))
   }
-  const perSecond = rising.map((counts) => counts.map((count) => count / buckets.stepSeconds))
-  return [buckets.times as number[], ...perSecond.toReversed()]
+  const rates = rising.map((counts) => withEnd(counts.map((count) => (count * unitSeconds) / stepSeconds)))
+  return [withEnd(times, stepSeconds), ...rates.toReversed()]
 }
 
-function options(frame: Element, width: number): uPlot.Options {
+/** Adds the last value once more, larger by `step`. */
+function withEnd(values: readonly number[], step = 0): number[] {
+  return [...values, ...values.slice(-1).map((last) => last + step)]
+}
+
+function options(frame: Element, width: number, height: number): uPlot.Options {
   const colour = colourReader(frame)
   const font = `12px ${getComputedStyle(frame).fontFamily}`
-  const [shortWidth, longWidth] = ['00:00', '00:00:00'].map((text) => textWidth(text, font))
-  /** Distance between labels. Labels of whole minutes are shorter and need less. */
-  const space = (_plot: uPlot, _axis: number, from: number, to: number, pixels: number): number => {
-    const short = shortWidth + LABEL_GAP
-    return ((to - from) / pixels) * short > LONGEST_STEP_BELOW_A_MINUTE ? short : longWidth + LABEL_GAP
-  }
+  const widths = labelWidths((text) => textWidth(text, font))
   const axis = {
     stroke: colour('--ink-soft'),
     grid: { stroke: colour('--line'), width: 1 },
@@ -82,14 +94,20 @@ function options(frame: Element, width: number): uPlot.Options {
   }
   return {
     width,
-    height: HEIGHT,
+    height,
     // The last label is centred on its tick, which may be the end of the axis.
-    padding: [8, Math.ceil(longWidth / 2) + 2, 0, 0],
+    padding: [8, Math.ceil(Math.max(widths.seconds, widths.day) / 2) + 2, 0, 0],
     legend: { show: false },
     cursor: { show: false },
     scales: { y: { range: (_plot, _least, most) => [0, Math.max(1, most * 1.1)] } },
     axes: [
-      { ...axis, size: 32, space, incrs: TIME_STEPS, values: (_plot, times) => times.map(clockLabel) },
+      {
+        ...axis,
+        size: 32,
+        space: (_plot, _axis, from, to, pixels) => labelSpace(widths, to - from, pixels),
+        incrs: TIME_STEPS,
+        values: ({ scales: { x } }, times) => times.map((time) => timeLabel(time, (x.max ?? 0) - (x.min ?? 0))),
+      },
       { ...axis, size: Math.ceil(textWidth('88.8K', font)) + 14, values: rateLabels },
     ],
     series: [
@@ -128,14 +146,6 @@ function colourReader(frame: Element): (token: string) => string {
     probe.remove()
     return color
   }
-}
-
-function clockLabel(seconds: number): string {
-  const date = new Date(seconds * 1000)
-  const [hours, minutes, rest] = [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) =>
-    String(part).padStart(2, '0'),
-  )
-  return rest === '00' ? `${hours}:${minutes}` : `${hours}:${minutes}:${rest}`
 }
 
 /** Changes when the system switches between light and dark, so that the chart is drawn again. */

@@ -20,6 +20,7 @@ const PLACES: readonly Place[] = [
   { path: '/live', title: 'Live', icon: 'live' },
   { path: '/clients', title: 'Clients', icon: 'clients' },
   { path: '/policies', title: 'Policies', icon: 'policies' },
+  { path: '/fleet', title: 'Fleet', icon: 'fleet' },
   { path: '/keys', title: 'Keys and audit', icon: 'keys' },
   { path: '/playground', title: 'Playground', icon: 'playground' },
 ]

@@ -13,6 +13,12 @@ export function shortCount(count: number): string {
   return count < 10_000 ? WHOLE.format(count) : SHORT.format(count)
 }
 
+/** A number of checks a second: '0', '0.2', '12.5', '1,234'. A small rate is never shown as none. */
+export function rateText(rate: number): string {
+  if (rate > 0 && rate < 0.1) return '< 0.1'
+  return rate < 100 ? String(Number(rate.toFixed(1))) : shortCount(Math.round(rate))
+}
+
 /** A share: '0%', '< 1%', '12%'. */
 export function shareText(part: number, whole: number): string {
   if (part === 0 || whole === 0) return '0%'

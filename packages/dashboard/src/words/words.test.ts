@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { spokenDuration } from '../forms/duration-text.ts'
-import { howMany, shareText, shortCount } from './count-text.ts'
+import { howMany, rateText, shareText, shortCount } from './count-text.ts'
 import { agoText, waitText } from './time-text.ts'
 
 test('counts are short where they are long', () => {
@@ -12,7 +12,8 @@ test('counts are short where they are long', () => {
   ])
 })
 
-test('a share is never shown as none when there is some', () => {
+test('a share or a rate is never shown as none when there is some', () => {
+  expect([0, 0.01, 0.25, 12.34, 123.4, 45_678].map(rateText)).toEqual(['0', '< 0.1', '0.3', '12.3', '123', '45.7K'])
   expect([shareText(0, 10), shareText(1, 1000), shareText(1, 3), shareText(0, 0)]).toEqual(['0%', '< 1%', '33%', '0%'])
 })
 

@@ -20,6 +20,8 @@ export interface AuditReadOptions {
   readonly target?: string
   /** Only entries with this text in the action, the target or the actor's id or name, ignoring case. */
   readonly search?: string
+  /** Targets that match a search as well: the ids of keys whose name has the text. */
+  readonly searchedTargets?: ReadonlySet<string>
 }
 
 export interface AuditPage {

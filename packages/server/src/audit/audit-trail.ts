@@ -6,7 +6,8 @@ import type { AuditLogName, AuditPage, AuditReadOptions } from './audit-entry.ts
 
 /** A log in a folder or in a database. */
 export interface Log {
-  append(entry: AuditedChange): Promise<void>
+  /** Adds an entry, with the current time unless a time is given. */
+  append(entry: AuditedChange, time?: string): Promise<void>
   read(options?: AuditReadOptions): Promise<AuditPage>
   close(): Promise<void>
 }
@@ -23,14 +24,14 @@ export class AuditTrail {
     this.#logs = logs
   }
 
-  /** Adds an entry with the current time. Resolves when it is on disk or in the database. */
-  append(entry: AuditedChange): Promise<void> {
-    return this.#logs[entry.action.startsWith('session.') ? 'sign-ins' : 'changes'].append(entry)
+  /** Adds an entry, with the current time unless a time is given. Resolves when it is on disk or in the database. */
+  append(entry: AuditedChange, time?: string): Promise<void> {
+    return this.#logs[entry.action.startsWith('session.') ? 'sign-ins' : 'changes'].append(entry, time)
   }
 
   /** Adds the entry of a change that has been made, unless it was stored with the change. */
-  async appendNote({ entry, isStored }: ChangeNote): Promise<void> {
-    if (!isStored) await this.append(entry)
+  async appendNote({ entry, isStored, time }: ChangeNote): Promise<void> {
+    if (!isStored) await this.append(entry, time)
   }
 
   read({ of = 'changes', ...options }: AuditReadOptions & { readonly of?: AuditLogName } = {}): Promise<AuditPage> {

@@ -88,6 +88,22 @@ describe.each(DATABASE_NAMES)('%s', (name) => {
     expect(second).toMatchObject({ next: undefined, lookedAt: 3 })
   })
 
+  test('a change and its entry are stored together, or neither is, however often the change is sent', async () => {
+    const { records, audit } = await openConnected(database)
+    const change = { kind: 'policy', id: 'acme', value: { text: 'a\0\ud800' } } as const
+    const first = { last: 0, mark: '', origin: '' }
+    const request = { seen: first, mark: 'm1', origin: 'o', counts: { policy: 0, key: 0 }, changes: [change], entry: entry(1) }
+    const position = await records.commit(request)
+    expect(position).toMatchObject({ last: 1, mark: 'm1' })
+    // The same request again, as after a lost answer, and the request of an instance that has not seen the first one.
+    expect(await records.commit(request)).toBeUndefined()
+    expect(await records.commit({ ...request, mark: 'm2', entry: entry(2) })).toBeUndefined()
+    expect((await audit.read()).entries).toEqual([{ time: expect.any(String), ...entry(1) }])
+    const { entry: _, ...quiet } = request
+    expect(await records.commit({ ...quiet, mark: 'm3', seen: position as typeof first })).toMatchObject({ last: 2 })
+    expect((await audit.read()).entries).toHaveLength(1)
+  })
+
   test('entries of several instances at the same moment are all there', async () => {
     const trails = [(await openConnected(database)).audit, (await openConnected(database)).audit]
     await Promise.all(Array.from({ length: 40 }, (_, i) => trails[i % 2].append(entry(i))))

@@ -7,14 +7,16 @@ import { type AuditEntry, type AuditPage, type AuditReadOptions, MOST_LOOKED_AT,
 export class PageReader {
   readonly #target: string | undefined
   readonly #search: string | undefined
+  readonly #searchedTargets: ReadonlySet<string>
   readonly #most: number
   readonly #entries: AuditEntry[] = []
   #next: string | undefined
   #lookedAt = 0
 
-  constructor({ limit = 100, target, search, before }: AuditReadOptions) {
+  constructor({ limit = 100, target, search, searchedTargets = new Set(), before }: AuditReadOptions) {
     this.#target = target
     this.#search = search?.toLowerCase()
+    this.#searchedTargets = searchedTargets
     this.#most = Math.min(limit, MOST_READ)
     this.#next = before
   }
@@ -50,7 +52,8 @@ export class PageReader {
   #matches({ action, target, actor, actorName = '' }: AuditEntry): boolean {
     if (this.#target !== undefined && this.#target !== target) return false
     const search = this.#search
-    return search === undefined || [action, target, actor, actorName].some((text) => String(text).toLowerCase().includes(search))
+    if (search === undefined || this.#searchedTargets.has(target)) return true
+    return [action, target, actor, actorName].some((text) => String(text).toLowerCase().includes(search))
   }
 }
 

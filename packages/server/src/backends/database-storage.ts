@@ -31,7 +31,6 @@ export async function databaseStorage(options: StorageOptions, address: Database
     ...events,
     database: database.records,
     onChange: () => scheduleCopy(),
-    onOwedNote: (note) => audit.appendNote(note),
   })
   const known = () => records.known
   let copy: RecordsCopy | undefined

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { collect, durationMs, timeFrom, wholeNumber } from './arguments.ts'
+import { attribute, collect, durationMs, timeFrom, wholeNumber } from './arguments.ts'
 
 test('whole numbers', () => {
   expect(wholeNumber(1)('12')).toBe(12)
@@ -19,7 +19,17 @@ test('durations and times', () => {
   for (const past of ['0s', '1970-01-01T00:16:40Z', '1970-01-01T00:00:00Z']) {
     expect(() => read(past), past).toThrow('It must be in the future.')
   }
-  expect(() => read('soon')).toThrow('It must be a time such as')
+  for (const bad of ['soon', 'tomorrow 2050', '2050', '2027-02-30', '2027-02-30T00:00:00Z', '2027-01-31T25:00Z', '31.01.2027']) {
+    expect(() => read(bad), bad).toThrow('It must be a time such as')
+  }
+})
+
+test('attributes are named once', () => {
+  const read = (...texts: string[]) =>
+    texts.reduce((before: Readonly<Record<string, string>> = {}, text) => attribute(text, before), {})
+  expect(read('plan=free', 'org=a=b', 'constructor=')).toEqual({ plan: 'free', org: 'a=b', constructor: '' })
+  expect(() => read('plan=free', 'plan=pro')).toThrow('It names plan a second time.')
+  for (const bad of ['plan', '=free', '']) expect(() => read(bad), bad).toThrow('It must be a name and a value')
 })
 
 test('options that may be repeated', () => {

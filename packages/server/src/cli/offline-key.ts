@@ -57,7 +57,7 @@ async function createInFolder(path: string, wanted: WantedKey): Promise<NewKey> 
   ])
   const folder = await DataFolder.open(path)
   try {
-    const audit = await openFolderAudit(folder.path)
+    const audit = await openFolderAudit(folder.path, folder.records.lastEntries)
     try {
       return await create(folder.records, audit, wanted)
     } finally {

@@ -54,7 +54,8 @@ export const AuditQuery = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: 256,
-        description: "Only entries with this text in the action, the target or the actor's id or name, ignoring case.",
+        description:
+          "Only entries with this text in the action, the target or the actor's id or name, or in the present name of a key that is the target, ignoring case.",
       }),
     ),
     limit: Type.Optional(

@@ -3,12 +3,18 @@
 import Type from 'typebox'
 import { BACKEND_KINDS } from '../service.ts'
 import { RING_HOURS, RING_SECONDS } from '../stats/second-ring.ts'
+import { LIMITS } from './limits.ts'
 import { RecordsState, RecordsView } from './record-schemas.ts'
 import { named, strict, Time, Whole } from './schemas.ts'
 
 const Series = Type.Array(Whole, { description: 'One count for each second, oldest first.' })
 
 const counts = { allowed: Whole, denied: Whole, shadow_denied: Whole, errors: Whole }
+
+const Complete = Type.Boolean({
+  description:
+    'True if every check of this time is counted under the name of its policy. False if more than 100 policies were in use: checks may be under `other`, or belong to a policy that is not listed any more.',
+})
 
 export const StatsView = Type.Object(
   {
@@ -21,6 +27,7 @@ export const StatsView = Type.Object(
     policies: Type.Array(Type.Object({ name: Type.String(), ...counts }), {
       description: 'Sums over the same seconds, busiest first.',
     }),
+    policies_complete: Complete,
     since_start: Type.Object({ started_at: Time, ...counts }),
   },
   named('Stats'),
@@ -31,7 +38,7 @@ export const StatsQuery = Type.Object(
     seconds: Type.Optional(
       Type.Integer({ minimum: 1, maximum: RING_SECONDS, description: `Seconds to go back; ${RING_SECONDS} by default.` }),
     ),
-    policy: Type.Optional(Type.String({ maxLength: 64, description: 'Only this policy.' })),
+    policy: Type.Optional(Type.String({ maxLength: LIMITS.longestName, description: 'Only this policy.' })),
   },
   strict,
 )
@@ -49,6 +56,7 @@ export const HistoryView = Type.Object(
     policies: Type.Array(Type.Object({ name: Type.String(), ...counts }), {
       description: 'Sums over the same hours, busiest first.',
     }),
+    policies_complete: Complete,
     started_at: Time,
   },
   named('History'),
@@ -59,7 +67,7 @@ export const HistoryQuery = Type.Object(
     hours: Type.Optional(
       Type.Integer({ minimum: 1, maximum: RING_HOURS, description: `Hours to go back; ${RING_HOURS} by default.` }),
     ),
-    policy: Type.Optional(Type.String({ maxLength: 64, description: 'Only this policy.' })),
+    policy: Type.Optional(Type.String({ maxLength: LIMITS.longestName, description: 'Only this policy.' })),
   },
   strict,
 )
@@ -124,6 +132,27 @@ export const TopQuery = Type.Object(
     by: Type.Optional(Type.Enum(['denied', 'allowed'], { description: 'The outcome to count; denied by default.' })),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'Clients at most; 10 by default.' })),
   },
+  strict,
+)
+
+const MinuteSeries = Type.Array(Whole, { description: 'One count for each minute, oldest first.' })
+
+export const ActivityView = Type.Object(
+  {
+    client_id: Type.String(),
+    from: Type.Integer({ description: 'The start of the first minute, in seconds since the epoch.' }),
+    minutes: Type.Integer({ description: 'Length of the series in minutes.' }),
+    allowed: MinuteSeries,
+    denied: MinuteSeries,
+    allowed_missing_at_most: Type.Integer({ minimum: 0, description: 'Upper bound of allowed checks that no minute has.' }),
+    denied_missing_at_most: Type.Integer({ minimum: 0, description: 'Upper bound of denied checks that no minute has.' }),
+    started_at: Time,
+  },
+  named('Activity'),
+)
+
+export const ActivityQuery = Type.Object(
+  { client_id: Type.String({ minLength: 1, maxLength: LIMITS.longestClientId, description: 'The client.' }) },
   strict,
 )
 

@@ -4,6 +4,8 @@
 export const LIMITS = {
   longestClientId: 256,
   longestRoute: 2048,
+  /** The name of a policy or a rule. */
+  longestName: 64,
   /** Attributes of one request, and conditions of one policy. */
   mostAttributes: 16,
   /** The value of an attribute. */

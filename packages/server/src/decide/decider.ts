@@ -93,22 +93,23 @@ export class Decider {
   checkPath(request: CheckRequest, startMs = performance.now()): CheckResult | Promise<CheckResult> {
     const { clientId, route, attributes } = request
     const policy = this.#policies.find(clientId, route, attributes)
-    const check = policy.source === 'built-in' ? { ...request, countedRoute: ALL_ROUTES } : request
-    return this.#decide(policy, check, startMs)
+    const countedRoute = policy.source === 'built-in' ? { countedRoute: ALL_ROUTES } : {}
+    return this.#decide(policy, { ...request, ...countedRoute, form: 'path' }, startMs)
   }
 
   /** Like `check`, without the built-in policy. Returns undefined if nobody wrote a policy that applies. */
   checkWritten(request: CheckRequest, startMs = performance.now()): CheckResult | undefined | Promise<CheckResult> {
     const { clientId, route, attributes } = request
+    const check: CheckedRequest = { ...request, form: 'descriptor' }
     const policy = this.#policies.find(clientId, route, attributes)
-    if (policy.source !== 'built-in') return this.#decide(policy, request, startMs)
+    if (policy.source !== 'built-in') return this.#decide(policy, check, startMs)
     const [primary, ...layers] = this.#policies.layersFor(clientId, route, attributes)
-    return primary && this.#layered.check(this.#sets.setFor(primary, layers), request, startMs)
+    return primary && this.#layered.check(this.#sets.setFor(primary, layers), check, startMs)
   }
 
   /** Like `check`, under nothing but a plain policy that comes with the request and is not in the book. */
   checkUnder(policy: Policy, request: CheckRequest, startMs = performance.now()): CheckResult | Promise<CheckResult> {
-    return this.#decideAlone(policy, request, startMs)
+    return this.#decideAlone(policy, { ...request, form: 'own-limit' }, startMs)
   }
 
   /** Gives `refunded` units back, and returns the decision that a check would get then. Otherwise like `checkWritten`. */

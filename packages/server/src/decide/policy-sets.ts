@@ -1,7 +1,8 @@
 // The policies that apply to one request, sorted by what they do, with their limiters. Sets in use are cached.
-// Invariant: the cache is bounded, and dropping a set loses no count; see limiter-maker.ts.
+// Invariant: the cache is bounded, and dropping a set loses no count; see limiter-maker.ts. A dropped set is not closed: checks under way
+// and holds of the fallback go on with its limiters.
 
-import type { Policy } from '../policies/policy.ts'
+import { isBlock, type Policy } from '../policies/policy.ts'
 import { JointLimiter, labelledRules } from './joint-limiter.ts'
 import type { LimiterMaker } from './limiter-maker.ts'
 
@@ -11,12 +12,17 @@ export interface ShadowPolicy {
   readonly joint: JointLimiter | undefined
 }
 
-/** Maximum number of sets. Each takes about 3 kB and 1 kB for each rule. */
+/** Maximum number of sets. Each takes about 3 kB, and its rules. */
 export const MOST_SETS = 10_000
+
+/** Maximum number of rules in all sets. Each takes about 1 kB, and up to 3 kB if its counter is also read and given back. */
+export const MOST_SET_RULES = 30_000
 
 export class PolicySet {
   /** The most specific policy first, then those that always apply, by name. */
   readonly policies: readonly Policy[]
+  /** Number of rules of all policies. */
+  readonly ruleCount: number
   /** The policy that denies everything and expires last. */
   readonly block: Policy | undefined
   /** All rules of the enforced policies: one decision. */
@@ -29,6 +35,7 @@ export class PolicySet {
 
   constructor(policies: readonly Policy[], maker: LimiterMaker) {
     this.policies = policies
+    this.ruleCount = policies.reduce((sum, { rules }) => sum + rules.length, 0)
     this.#maker = maker
     const blocks = policies.filter(isBlock)
     this.block = blocks.length === 0 ? undefined : blocks.reduce((a, b) => (b.expiresAtMs > a.expiresAtMs ? b : a))
@@ -61,28 +68,36 @@ export class PolicySet {
     return rules.length === 0 ? undefined : new JointLimiter(rules, this.#maker)
   }
 
-  close(): void {
-    for (const joint of [this.enforced, this.#counting, this.#charged, ...this.shadows.map(({ joint }) => joint)]) joint?.close()
-  }
-
   #join(policies: readonly Policy[]): JointLimiter | undefined {
     const rules = policies.flatMap(labelledRules)
     return rules.length === 0 ? undefined : new JointLimiter(rules, this.#maker)
   }
 }
 
+export interface SetBounds {
+  readonly mostSets: number
+  readonly mostRules: number
+}
+
 export class PolicySets {
   readonly #maker: LimiterMaker
-  readonly #most: number
+  readonly #bounds: SetBounds
+  /** By the names of the policies, the oldest first. */
   readonly #sets = new Map<string, PolicySet>()
+  #ruleCount = 0
 
-  constructor(maker: LimiterMaker, most = MOST_SETS) {
+  constructor(maker: LimiterMaker, bounds: SetBounds = { mostSets: MOST_SETS, mostRules: MOST_SET_RULES }) {
     this.#maker = maker
-    this.#most = most
+    this.#bounds = bounds
   }
 
   get size(): number {
     return this.#sets.size
+  }
+
+  /** Number of rules in all sets. */
+  get ruleCount(): number {
+    return this.#ruleCount
   }
 
   setFor(primary: Policy, layers: readonly Policy[]): PolicySet {
@@ -90,24 +105,27 @@ export class PolicySets {
     for (const { name } of layers) id += `/${name}`
     const known = this.#sets.get(id)
     if (known !== undefined && isOf(known, primary, layers)) return known
-    known?.close()
-    this.#sets.delete(id)
-    if (this.#sets.size >= this.#most) this.#dropOldest()
+    if (known !== undefined) this.#drop(id, known)
     const made = new PolicySet([primary, ...layers], this.#maker)
+    this.#makeSpace(made.ruleCount)
     this.#sets.set(id, made)
+    this.#ruleCount += made.ruleCount
     return made
   }
 
-  #dropOldest(): void {
-    const [[id, set]] = this.#sets
-    this.#sets.delete(id)
-    set.close()
+  /** Drops the oldest sets, until one more with so many rules fits. */
+  #makeSpace(ruleCount: number): void {
+    const { mostSets, mostRules } = this.#bounds
+    for (const [id, set] of this.#sets) {
+      if (this.#sets.size < mostSets && this.#ruleCount + ruleCount <= mostRules) return
+      this.#drop(id, set)
+    }
   }
-}
 
-/** True if the policy denies every request. */
-function isBlock({ mode, closedBy }: Policy): boolean {
-  return mode === 'deny' || (mode === 'enforce' && closedBy !== undefined)
+  #drop(id: string, { ruleCount }: PolicySet): void {
+    this.#sets.delete(id)
+    this.#ruleCount -= ruleCount
+  }
 }
 
 /** True if the set has these policies, and not earlier ones of the same names. */

@@ -82,7 +82,7 @@ export class Throttles {
     run.decided += 1
     if (reason === REASON.within) run.within += 1
     else stats.count(policyStats, reason, run.atMs, 1)
-    stats.describe(policyStats, RULE, reason, { clientId, route: RULE, cost }, decision, run.atMs)
+    stats.describe(policyStats, RULE, reason, { clientId, route: RULE, cost, form: 'own-limit' }, decision, run.atMs)
   }
 
   /** Records a check that the store answered later. */
@@ -90,7 +90,7 @@ export class Throttles {
     const { stats, answered, reasonOf } = this.#options
     answered(decision, startMs)
     stats.checkSeconds.observe((performance.now() - startMs) / 1000)
-    stats.record(this.#stats(), RULE, reasonOf(decision), { clientId, route: RULE, cost }, decision)
+    stats.record(this.#stats(), RULE, reasonOf(decision), { clientId, route: RULE, cost, form: 'own-limit' }, decision)
   }
 
   /** Records a check that could not be decided. */

@@ -43,6 +43,10 @@ export class ExpiryQueue {
     return undefined
   }
 
+  clear(): void {
+    this.#heap.length = 0
+  }
+
   #dropStale(): void {
     const current = this.#heap.filter(this.#isCurrent)
     this.#heap.length = 0

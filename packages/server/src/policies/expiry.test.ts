@@ -92,6 +92,36 @@ describe('an expired policy', () => {
     expect(found()).toBe('second')
   })
 
+  test('is in force again if the clock steps back to before its time', () => {
+    const { book, make, put, found, sleep } = setUp()
+    book.replaceFilePolicies([make({ name: 'of-file', route: '/a', expires_at: at(90) }, 'file')])
+    put({ name: 'block', client: 'ada', applies: 'always', mode: 'deny', expires_at: at(60) })
+    put({ name: 'own', client: 'ada', expires_at: at(120) })
+    const inForce = () => [found(), ...book.layersFor('ada', '/a').map(({ name }) => name)]
+    const forward: string[][] = []
+    for (const seconds of [0, 3600, -3600, 60, 0, -1, 1, 60, -60, 30, 3600, -3601]) {
+      sleep(seconds)
+      forward.push(inForce())
+    }
+    expect(forward).toEqual([
+      ['own', 'block'],
+      ['default'],
+      ['own', 'block'],
+      ['own'],
+      ['own'],
+      ['own', 'block'],
+      ['own'],
+      ['default'],
+      ['own'],
+      ['own'],
+      ['default'],
+      ['own'],
+    ])
+    book.delete('own')
+    expect(found()).toBe('of-file')
+    expect(book.list().policies.map(({ name }) => name)).toEqual(['block', 'default', 'of-file'])
+  })
+
   test('is written with an offset, and never as a day that no calendar has', () => {
     const { make } = setUp()
     expect(make({ name: 'own', client: 'ada', expires_at: '2027-01-15T09:00:00+01:00' }).expiresAtMs).toBe(START)

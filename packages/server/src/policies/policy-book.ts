@@ -1,13 +1,15 @@
 // All policies, and the choice of policies for a request. Policies of the file override those of the API, which override the default.
 // Invariant: no two policies share a name. No two policies in force that apply as the most specific share patterns and conditions. The
 // one called `default` covers everything. A policy of the API that the file overrides is kept, hidden, until the file no longer
-// overrides it. An expired policy is listed, and not in force: each search first takes out policies whose time has come.
+// overrides it. An expired policy is listed, and not in force: each search first takes out policies whose time has come. If the clock steps
+// back, it puts them in force again.
 
 import { LIMITS } from '../contract/limits.ts'
 import { ServerError } from '../errors.ts'
 import { show } from '../input/near-word.ts'
 import { ExpiryQueue } from './expiry-queue.ts'
-import { builtInDefault, DEFAULT_POLICY, type Policy } from './policy.ts'
+import { tooManyLayers } from './layer-count.ts'
+import { builtInDefault, DEFAULT_POLICY, isBlock, type Policy } from './policy.ts'
 import { PolicyIndex } from './policy-index.ts'
 import type { Attributes } from './request-facts.ts'
 
@@ -50,6 +52,8 @@ export class PolicyBook {
   #names: string[] = []
   readonly #expiries = new ExpiryQueue((policy) => this.#isKept(policy))
   #nextExpiryMs = Number.POSITIVE_INFINITY
+  /** The latest expiry of the policies that were taken out of force. */
+  #latestTakenMs = Number.NEGATIVE_INFINITY
   readonly #now: () => number
 
   constructor(now: () => number = () => Date.now()) {
@@ -63,14 +67,41 @@ export class PolicyBook {
     return this.#index.find(clientId, route, attributes) ?? builtInDefault
   }
 
-  /** Returns the policies that apply to a request beside the most specific one, sorted by name. Throws ERR_LAYERS if there are too many. */
+  /**
+   * Returns the policies that apply to a request beside the most specific one, sorted by name. If there are too many, returns those that
+   * deny everything, because the others are not asked then. Throws ERR_LAYERS if there is none.
+   */
   layersFor(clientId: string, route: string, attributes?: Attributes): readonly Policy[] {
     this.#expire()
     if (this.#layers.size === 0) return NO_LAYERS
     const layers = this.#layers.all(clientId, route, attributes)
     if (layers.length <= LIMITS.mostLayers) return layers
+    const blocks = layers.filter(isBlock)
+    if (blocks.length > 0) return blocks
     const message = `${layers.length} policies with applies: always match this request, and ${LIMITS.mostLayers} are the maximum`
     throw new ServerError('ERR_LAYERS', message)
+  }
+
+  /** Returns all policies in force that match a request, whichever of them decide it. The built-in one is not among them. */
+  matching(clientId: string, route: string, attributes?: Attributes): readonly Policy[] {
+    this.#expire()
+    const found = this.#index.all(clientId, route, attributes)
+    return this.#layers.size === 0 ? found : [...found, ...this.#layers.all(clientId, route, attributes)]
+  }
+
+  /** Returns the policy in force that nothing but its name tells from `policy`. */
+  alike(policy: Policy): Policy | undefined {
+    this.#expire()
+    return policy.applies === 'always' ? undefined : this.#index.get(policy)[0]
+  }
+
+  /** Returns the listed policies that were in force at a time and have expired since. */
+  expiredSince(sinceMs: number): readonly Policy[] {
+    const expired: Policy[] = []
+    for (const policy of this.#listed.values()) {
+      if (policy.expiresAtMs > sinceMs && this.isExpired(policy)) expired.push(policy)
+    }
+    return expired
   }
 
   get(name: string): Policy | undefined {
@@ -102,6 +133,11 @@ export class PolicyBook {
     return [...this.#fromApi.values()].filter((policy) => this.#listed.get(policy.name) !== policy)
   }
 
+  /** Returns all listed policies, sorted by name. */
+  all(): readonly Policy[] {
+    return this.#names.map((name) => this.#listed.get(name) as Policy)
+  }
+
   list({ search = '', after = '', limit = 100 }: PolicyListOptions = {}): PolicyPage {
     const wanted = search.toLowerCase()
     const policies: Policy[] = []
@@ -131,6 +167,8 @@ export class PolicyBook {
         `the policy ${show(other.name)} has client ${show(client)} and route ${show(route)}${conditions} already: change that one`,
       )
     }
+    const tooMany = tooManyLayers(policy, this.#layers)
+    if (tooMany !== undefined) throw new ServerError('ERR_LAYERS', tooMany)
     const before = this.#listed.get(name)
     if (before === undefined && this.#fromApi.size >= MOST_POLICIES) {
       throw new ServerError('ERR_FULL', `there are ${MOST_POLICIES} policies, which is the maximum`)
@@ -245,16 +283,26 @@ export class PolicyBook {
 
   /** Takes policies out of force whose time is over. Each is taken once, so a search rarely does more than one comparison. */
   #expire(): void {
-    if (this.#nextExpiryMs === Number.POSITIVE_INFINITY) return
+    if (this.#nextExpiryMs === Number.POSITIVE_INFINITY && this.#latestTakenMs === Number.NEGATIVE_INFINITY) return
     const nowMs = this.#now()
+    if (nowMs < this.#latestTakenMs) this.#restoreExpired()
     if (nowMs < this.#nextExpiryMs) return
     for (let policy = this.#expiries.take(nowMs); policy !== undefined; policy = this.#expiries.take(nowMs)) {
+      this.#latestTakenMs = policy.expiresAtMs
       this.#apiIndex.delete(policy)
       this.#indexOf(policy).delete(policy)
       const hidden = this.#apiIndex.get(policy)[0]
       if (hidden !== undefined && !this.#listed.has(hidden.name)) this.#list(hidden)
     }
     this.#nextExpiryMs = this.#expiries.nextMs
+  }
+
+  /** Starts anew after the clock has stepped back to before an expiry. Otherwise a block would be listed, and deny nothing. */
+  #restoreExpired(): void {
+    this.#latestTakenMs = Number.NEGATIVE_INFINITY
+    this.#expiries.clear()
+    for (const policy of this.#fromFile.values()) this.#expiries.add(policy)
+    this.replaceApiPolicies([...this.#fromApi.values()])
   }
 
   #refuseFromFile(name: string): void {

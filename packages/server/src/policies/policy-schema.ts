@@ -7,12 +7,14 @@ import { LIMITS } from '../contract/limits.ts'
 
 export type { RuleSpec } from 'sluice/rules'
 
-/** A name is used in headers, metrics and paths. Its characters are safe in all of them. */
+/** Pattern of the name of a policy or a rule. A name is used in headers, metrics and paths. Its characters are safe in all of them. */
+export const NAME = '^[A-Za-z0-9][A-Za-z0-9._:-]*$'
+
 const Name = Type.String({
-  title: 'a name of 1 to 64 letters, digits and . _ : - that begins with a letter or digit',
+  title: `a name of 1 to ${LIMITS.longestName} letters, digits and . _ : - that begins with a letter or digit`,
   minLength: 1,
-  maxLength: 64,
-  pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]*$',
+  maxLength: LIMITS.longestName,
+  pattern: NAME,
 })
 
 const DURATIONS = [

@@ -14,7 +14,7 @@ export function timeOf(written: string | undefined, at: string, problems: Proble
 }
 
 /** False for days such as 30 February, which `Date` takes for a day of March. */
-function isDay(day: string): boolean {
+export function isDay(day: string): boolean {
   const time = new Date(`${day}T00:00:00Z`)
   return !Number.isNaN(time.getTime()) && time.toISOString().startsWith(day)
 }

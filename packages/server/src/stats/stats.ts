@@ -8,18 +8,25 @@ import { DURATION_BOUNDS, Histogram, UTILIZATION_BOUNDS } from './histogram.ts'
 import { OUTCOMES, PolicyStats, REASON, REASON_NAMES, type Reason } from './policy-stats.ts'
 import { RecentChecks } from './recent-checks.ts'
 import { RING_SECONDS } from './second-ring.ts'
-import { ShadowReports } from './shadow-counts.ts'
+import { type NamedPolicy, ShadowReports } from './shadow-counts.ts'
 import { TopClients } from './top-clients.ts'
 import { isUncounted } from './uncounted.ts'
 
-/** Name of the combined statistics of policies above the maximum. */
+/** Name of the combined statistics of policies above the maximum. A policy of this name is counted there, so that no name comes twice. */
 export const OTHER = 'other'
 
 /** Maximum number of policies with statistics of their own. Each takes 58 kB for the last hour, and 12 kB for the last month. */
 const MOST_POLICIES = 100
 
+/**
+ * The way in which a check finds its policies, if it differs from `POST /v1/check`. `path`: the built-in policy counts all routes together.
+ * `descriptor`: the built-in policy does not apply. `own-limit`: the limit came with the call, and no policy applies.
+ */
+export type CheckForm = 'path' | 'descriptor' | 'own-limit'
+
 /** A request that was decided. */
 export interface CheckedRequest {
+  readonly form?: CheckForm | undefined
   readonly clientId: string
   readonly route: string
   /** The route that the check was counted under, if it differs. */
@@ -51,6 +58,10 @@ export class Stats {
   /** Time of the last read of the configuration file, and its success; undefined if there is no file. */
   config: { readonly atMs: number; readonly isUsed: boolean } | undefined
   readonly #policies = new Map<string, PolicyStats>()
+  /** The last second with a check of a policy whose statistics were replaced. */
+  #lastReplaced = 0
+  /** True once policies above the maximum are counted together. A policy of that name alone is counted under its own name. */
+  #isShared = false
   readonly #now: () => number
 
   constructor(now: () => number = Date.now) {
@@ -81,11 +92,20 @@ export class Stats {
     return this.other.ring.latest === 0 ? policyStats : [...policyStats, this.other]
   }
 
+  /** True if every check since this second is counted under the name of its policy. False if more policies than the maximum were in use. */
+  isCompleteSince(second: number): boolean {
+    const lastShared = this.#isShared ? this.other.ring.latest : 0
+    return Math.max(lastShared, this.#lastReplaced) < second
+  }
+
   /** Returns the statistics of a policy. At the maximum, replaces a policy without checks for an hour; if there is none, returns `other`. */
   statsOf(policy: string): PolicyStats {
-    const known = this.#policies.get(policy)
+    const known = policy === OTHER ? this.other : this.#policies.get(policy)
     if (known !== undefined) return known
-    if (this.#policies.size >= MOST_POLICIES && !this.#dropSilent()) return this.other
+    if (this.#policies.size >= MOST_POLICIES && !this.#dropSilent()) {
+      this.#isShared = true
+      return this.other
+    }
     const policyStats = new PolicyStats(policy, this.#second())
     this.#policies.set(policy, policyStats)
     return policyStats
@@ -115,7 +135,8 @@ export class Stats {
     nowMs: number,
   ): void {
     const { clientId, route, countedRoute, cost } = check
-    this.recent.add(check, nowMs)
+    // Policies change nothing for a check with its own limit.
+    if (check.form !== 'own-limit') this.recent.add(check, nowMs)
     if (decision.source === 'fallback') this.fallbacks += 1
     const isDenied = OUTCOMES[reason] === 'deny'
     if (isDenied) {
@@ -137,7 +158,7 @@ export class Stats {
   }
 
   /** Counts a check for the report of a policy in shadow mode. `rule` is the one that would have denied; undefined if none would. */
-  recordShadow(policy: object, clientId: string, rule: string | undefined): void {
+  recordShadow(policy: NamedPolicy, clientId: string, rule: string | undefined): void {
     this.shadows.add(policy, clientId, rule, this.#now())
   }
 
@@ -160,6 +181,7 @@ export class Stats {
     for (const policyStats of this.#policies.values()) {
       if (policyStats.latest > hourAgo) continue
       policyStats.isCurrent = false
+      this.#lastReplaced = Math.max(this.#lastReplaced, policyStats.ring.latest)
       this.#policies.delete(policyStats.name)
       return true
     }

@@ -69,3 +69,33 @@ test('the stated error holds over several slices under a flood of clients', () =
   }
   expect(clients[0].client_id).toBe('regular')
 })
+
+test('one client has a whole hour of minutes at any time, and nothing is missing while few clients come', () => {
+  for (const later of [0, 4, 9]) {
+    const top = new TopClients()
+    for (let minute = 0; minute <= 80 + later; minute++) {
+      for (let i = 0; i < minute; i++) top.add('ada', T + minute * MINUTE)
+      top.add('bob', T + minute * MINUTE)
+    }
+    const minutes = Array.from({ length: 60 }, (_, i) => i + 21 + later)
+    expect(top.readClient('ada', T + (80 + later) * MINUTE + 1)).toEqual({ minutes, missingAtMost: 0 })
+    expect(top.readClient('nobody', T + 80 * MINUTE)).toEqual({ minutes: new Array(60).fill(0), missingAtMost: 0 })
+    expect(top.readClient('ada', T + 300 * MINUTE)).toEqual({ minutes: new Array(60).fill(0), missingAtMost: 0 })
+  }
+})
+
+test('under a flood of clients the minutes of one are never too high, and the missing checks are bounded', () => {
+  const top = new TopClients(16)
+  const truth = new Map<string, number>()
+  for (let i = 0; i < 5000; i++) {
+    const client = i % 3 === 0 ? 'regular' : i % 40 === 1 ? 'rare' : `passer-by-${i}`
+    top.add(client, T + i * 500)
+    truth.set(client, (truth.get(client) ?? 0) + 1)
+  }
+  for (const [client, count] of truth) {
+    const { minutes, missingAtMost } = top.readClient(client, T + 5000 * 500)
+    const seen = minutes.reduce((sum, each) => sum + each)
+    expect(seen).toBeLessThanOrEqual(count)
+    expect(seen + missingAtMost).toBeGreaterThanOrEqual(count)
+  }
+})

@@ -1,4 +1,4 @@
-// The clients with the most checks in the last hour: one sketch for each ten minutes, summed on demand.
+// The clients with the most checks in the last hour, and the minutes of one client: one sketch for each ten minutes, summed on demand.
 // Invariant: the stated error holds for the sum. A client that a full sketch does not keep may have occurred as often as that
 // sketch's `least`, so this is added to its count and to its error.
 
@@ -20,10 +20,24 @@ export interface Top {
   readonly unlisted_at_most: number
 }
 
-const MINUTE_MS = 60_000
+/** The checks of one client over time. */
+export interface ClientMinutes {
+  /** Checks of each minute of the last hour, oldest first. The last minute is still running. */
+  readonly minutes: readonly number[]
+  /** Upper bound of checks that no minute has. */
+  readonly missingAtMost: number
+}
+
+export const MINUTE_MS = 60_000
 const SLICE_MINUTES = 10
 const SLICE_MS = SLICE_MINUTES * MINUTE_MS
 const SLICES = 6
+
+/** Minutes of a client that are read. */
+export const READ_MINUTES = SLICES * SLICE_MINUTES
+
+/** A whole hour by the minute begins in the slice before those of the hour. */
+const KEPT_SLICES = SLICES + 1
 
 /** Clients kept for each ten minutes. A count is too high by at most a 512th of the checks of that time. */
 const KEPT = 512
@@ -47,7 +61,7 @@ export class TopClients {
     if (slice === undefined || nowMs >= slice.startMs + SLICE_MS) {
       slice = { startMs: nowMs - (nowMs % SLICE_MS), sketch: new SpaceSaving(this.#kept, SLICE_MINUTES) }
       this.#slices.push(slice)
-      if (this.#slices.length > SLICES) this.#slices.shift()
+      if (this.#slices.length > KEPT_SLICES) this.#slices.shift()
     }
     // If the clock steps back to before the slice, the first minute of the slice is used.
     slice.sketch.add(clientId, Math.max(0, Math.floor((nowMs - slice.startMs) / MINUTE_MS)))
@@ -74,10 +88,17 @@ export class TopClients {
     const listed = sorted.slice(0, most).map((client) => ({ ...client, minutes: minutesOf(client.client_id, slices, nowMs) }))
     return { clients: listed, unlisted_at_most: Math.max(least, sorted[most]?.count ?? 0) }
   }
+
+  /** Returns the minutes of one client. A client that comes rarely while more than KEPT others come is not in all of them. */
+  readClient(clientId: string, nowMs: number): ClientMinutes {
+    const slices = this.#slices.filter(({ startMs }) => startMs > nowMs - KEPT_SLICES * SLICE_MS)
+    const missingAtMost = slices.reduce((sum, { sketch }) => sum + (sketch.get(clientId)?.error ?? sketch.least), 0)
+    return { minutes: minutesOf(clientId, slices, nowMs), missingAtMost }
+  }
 }
 
 function minutesOf(clientId: string, slices: readonly Slice[], nowMs: number): number[] {
-  const minutes = new Array<number>(SLICES * SLICE_MINUTES).fill(0)
+  const minutes = new Array<number>(READ_MINUTES).fill(0)
   const first = Math.floor(nowMs / MINUTE_MS) - minutes.length + 1
   for (const { startMs, sketch } of slices) {
     sketch.get(clientId)?.bySteps.forEach((count, step) => {

@@ -6,7 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { pino } from 'pino'
 import type { Decision } from 'sluice'
 import { expect, onTestFinished, test } from 'vitest'
-import { IDLE_MS, INCOMPLETE_MS, MOST_DUE, SWEEP_MS, UNAUTHENTICATED_MS } from '../../src/doors/resp/limits.ts'
+import { IDLE_MS, INCOMPLETE_MS, MOST_DUE, MOST_REPLY_BYTES, SWEEP_MS, UNAUTHENTICATED_MS } from '../../src/doors/resp/limits.ts'
 import { RespServer } from '../../src/doors/resp/resp-server.ts'
 import { FailedKeys } from '../../src/keys/failed-keys.ts'
 import type { Service } from '../../src/service.ts'
@@ -181,4 +181,46 @@ test('where keys are required, a connection without one ends soon', async () => 
   pass(UNAUTHENTICATED_MS + SWEEP_MS)
   await without.end()
   await withKey.ask(command('PING'), '+PONG\r\n')
+})
+
+test('commands that need no key do not make the time without one longer', async () => {
+  const { open, pass } = await setUp({ keysRequired: true })
+  const bare = await open()
+  for (let i = 0; i < 3; i++) {
+    await bare.ask(command('RESET'), '+RESET\r\n')
+    pass(UNAUTHENTICATED_MS / 3)
+  }
+  await bare.ask(command('RESET'), '+RESET\r\n')
+  pass(SWEEP_MS)
+  expect(await bare.end()).toBe('')
+})
+
+test('nothing is kept of the bytes after QUIT', async () => {
+  const { asked, door, open, until } = await setUp()
+  const bare = await open()
+  bare.send(`${throttle('a')}${command('QUIT')}`)
+  await until(() => asked.length === 1)
+  const more = 2 ** 20
+  bare.send('x'.repeat(more))
+  await until(() => bare.socket.writableLength === 0)
+  for (let i = 0; i < 50; i++) await turn()
+  expect(door.keptBytes).toBe('+OK\r\n'.length)
+  asked[0].answer(5)
+  expect(await bare.end()).toBe(`${reply(5)}+OK\r\n`)
+})
+
+test('replies that wait for an earlier one are bounded in bytes', async () => {
+  const { asked, door, open, until } = await setUp()
+  const bare = await open()
+  const message = 'x'.repeat(50_000)
+  const echoes = 40
+  bare.send(`${throttle('a')}${command('ECHO', message).repeat(echoes)}`)
+  await until(() => door.stats.commands > 1)
+  for (let i = 0; i < 50; i++) await turn()
+  // Replies, one more reply, and what is read of the next commands at once.
+  expect(door.keptBytes).toBeLessThan(MOST_REPLY_BYTES + message.length + 4 * 65_536)
+  expect(door.stats.commands).toBeLessThan(10)
+  asked[0].answer(5)
+  await bare.expect(reply(5) + `$${message.length}\r\n${message}\r\n`.repeat(echoes))
+  expect(door.keptBytes).toBe(0)
 })

@@ -24,8 +24,8 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES
 
-/** Ends of the codes of errors whose cause may go away by itself. The same call may succeed later. */
-const TRANSIENT = /(STORE_REFUSED|STORE_UNKNOWN|WAIT_TIMEOUT|WAIT_FULL|HOLDS)$/
+/** Matches the codes of errors whose cause may go away by itself: refused and unknown, timeout and full. The same call may succeed later. */
+const TRANSIENT = /STORE_[RU]|WAIT_[TF]|HOLDS/
 
 /** Details of an error, for programs. Messages are for people. */
 export interface ErrorDetails {
@@ -60,9 +60,7 @@ export class SluiceError extends Error {
   /** `instanceof SluiceError` looks for the mark, so it also recognises errors of another copy of the package. */
   static override [Symbol.hasInstance](thing: unknown): boolean {
     // biome-ignore lint/complexity/noThisInStatic: in a class that extends this one, `this` is that class.
-    const asked = this as unknown
-    if (asked !== SluiceError) return Function.prototype[Symbol.hasInstance].call(asked, thing)
-    return typeof thing === 'object' && thing !== null && BRAND in thing
+    return this === SluiceError ? Object(thing)[BRAND] === true : super[Symbol.hasInstance](thing)
   }
 
   get [BRAND](): true {

@@ -2,6 +2,7 @@
 
 import type { LogBudget } from './log-budget.ts'
 import type { Rule } from './rule.ts'
+import type { States } from './step.ts'
 
 /** Cells in the row of a log: the time when the state ends, and the log's handle. */
 export const LOG_ROW_WIDTH = 2
@@ -89,20 +90,25 @@ export interface LogState extends LogOwner {
   at: number
 }
 
-/** The logs of a memory store. States of rules without a log are ignored, except by `locate`. */
+/** The rows of a tally's call. They are the states of rules without a log. */
+export interface RowStates extends States {
+  /** The row of each charge. */
+  readonly asked: readonly LogState[]
+  /** Runs `evict`, and protects the rows of the call meanwhile. Rows may move. */
+  pinned(evict: () => void): void
+}
+
+/** The states of a tally's call, of which some are logs. */
+export interface LogStates extends States {
+  /** Makes space for one more entry in the log of a charge, or frees space that it needs no more. */
+  fit(i: number, nowMs: number): void
+}
+
+/** The logs of a memory store. */
 export interface RowLogs {
   readonly arena: LogArena
-  /** Makes space for the bytes of new logs, by evicting others. */
-  makeSpace(states: readonly LogState[], logs: number, nowMs: number): void
-  /** Makes an empty log for a row that was just claimed. */
-  allocate(state: LogState): void
-  /**
-   * Makes space for one more entry in each log, or frees space that a log needs no more. To evict other logs it calls `pinned`,
-   * which protects the rows of the call and finds them again.
-   */
-  fit(states: readonly LogState[], nowMs: number, pinned: (evict: () => void) => void): void
-  /** Points `cells` and `at` at the log. */
-  locate(state: LogState): void
+  /** Returns the states of a tally some of whose rules keep logs. */
+  statesOf(rows: RowStates): LogStates
 }
 
 /** The two halves of the fingerprint of the row that a log belongs to. */

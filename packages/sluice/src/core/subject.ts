@@ -79,15 +79,10 @@ export class Subjects {
       return subject
     }
     if (typeof subject !== 'object' || subject === null || Array.isArray(subject)) {
-      const wanted = this.#names.length === 0 ? 'an object without names' : `an object with ${this.#names.join(', ')}`
-      throw mustBe('ERR_KEY', 'subject', wanted, subject)
+      throw mustBe('ERR_KEY', 'subject', `an object with ${this.#names.join(', ') || 'no names'}`, subject)
     }
     const keys = { ...subject }
-    for (const name of this.#names) {
-      const value: unknown = Object.hasOwn(keys, name) ? keys[name] : undefined
-      if (typeof value === 'string' && value.length > 0) continue
-      throw mustBe('ERR_KEY', name, 'a string of at least one character', value)
-    }
+    for (const name of this.#names) checkKey(Object.hasOwn(keys, name) ? keys[name] : undefined, name)
     const unknown = Object.keys(keys).find((name) => !this.#names.includes(name))
     if (unknown === undefined) return keys
     const message = `no rule counts by ${show(unknown)}: they count by ${this.#names.join(', ') || 'nothing'}`
@@ -119,7 +114,7 @@ export function costsByRule(rules: readonly Rule[], cost: unknown, least: 0 | 1 
  * Returns the key of a rule. Invariant: subjects with different values for the names in `per` have different keys. The names
  * themselves are not in the key: `stateName` has them.
  */
-function keyOf({ per }: Rule, subject: Subject): string {
+export function keyOf({ per }: Rule, subject: Subject): string {
   if (per === undefined) return subject as string
   const values = subject as Readonly<Record<string, string>>
   if (per.length === 0) return EVERYBODY

@@ -34,9 +34,10 @@ export function readToken(token: string, rules: readonly Rule[]): HeldFacts {
     if (part !== undefined) charges.push({ rule, key: part[1], amount: part[2], least: part[2] })
   })
   const granted = charges.map(({ amount }) => amount)
+  const leftOut = held.flatMap(([name]) => (rules.some((rule) => rule.name === name) ? [] : [name]))
   if (charges.length === 0) throw new SluiceError('ERR_HOLD', 'none of the limiter\u2019s rules has this hold')
   const terms = { id, ttlMs: 0, isCharged: true, most: 0 }
-  return { terms, charges, granted, expiresAt, allowed: true, isCounted: true, decision: undefined }
+  return { terms, charges, granted, leftOut, expiresAt, allowed: true, isCounted: true, decision: undefined }
 }
 
 function partsOf(token: string): Parts {

@@ -20,6 +20,8 @@ export interface HeldFacts {
   readonly charges: readonly Charge[]
   /** Units that each charge holds. */
   readonly granted: readonly number[]
+  /** Names of held rules that this limiter does not have. What was used of them may be told, and is not charged. */
+  readonly leftOut?: readonly string[]
   readonly allowed: boolean
   /** False if a fallback decided that counts nothing. Then nothing is held, and there is nothing to end. */
   readonly isCounted: boolean
@@ -172,13 +174,15 @@ export class OpenHold<T extends Timing> implements EndingHold<T> {
   /** Returns the units of each named rule, by its index. */
   #unitsByRule(used: Readonly<Record<string, number>>): ReadonlyMap<number, number> {
     const { rules } = this.#context.limiter
-    const held = this.#facts.charges.filter(({ least }) => least !== undefined)
+    const { charges, leftOut = [] } = this.#facts
+    const held = charges.filter(({ least }) => least !== undefined)
+    const known = Object.fromEntries(Object.entries(used).filter(([name]) => !leftOut.includes(name)))
     const costs = costsByRule(
       held.map(({ rule }): Rule => rules[rule]),
-      used,
+      known,
       0,
     )
-    return new Map(held.map(({ rule }, i) => [rule, Object.hasOwn(used, rules[rule].name) ? costs[i] : -1]))
+    return new Map(held.map(({ rule }, i) => [rule, Object.hasOwn(known, rules[rule].name) ? costs[i] : -1]))
   }
 }
 

@@ -9,6 +9,7 @@ import { memoryStore } from '../stores/memory/memory-store.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
 import type { GateOptions } from './gate/options.ts'
 import { type NestGuard, type NestRequest, nestLimiter, RateLimit } from './nest.ts'
+import { chargeByResponse } from './requests.ts'
 
 const rule = (name: string, limit: number) => fixedWindow({ limit, window: '1m', name })
 
@@ -95,7 +96,7 @@ test('what is not HTTP passes', () => {
 })
 
 test('on Fastify the guard writes to the reply', async () => {
-  const guard = nestLimiter({ ...usual(), charge: 'failed-response' })
+  const guard = nestLimiter({ ...usual(), charge: chargeByResponse('failed-response') })
   const app = fastify()
   app.get('/:status', async (request, reply) => {
     const context = {

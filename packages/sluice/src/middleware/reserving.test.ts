@@ -19,6 +19,7 @@ import type { AnyOptions } from './gate/options.ts'
 import { koaLimiter } from './koa.ts'
 import { nestLimiter } from './nest.ts'
 import { nodeLimiter } from './node.ts'
+import { chargeByResponse } from './requests.ts'
 import { reportUsage, reserving } from './reserving.ts'
 
 const PLACES = concurrency({ limit: 2, ttl: '30s', name: 'places' })
@@ -63,7 +64,7 @@ describe('options that cannot work are refused', () => {
     ['more than the limit', { rules: UNITS, reserve: reserving({ hold: 1001 }) }, 'units', 'denies every request'],
     [
       'charge and reserve',
-      { rules: PLACES, reserve: reserving(), charge: 'failed-response' },
+      { rules: PLACES, reserve: reserving(), charge: chargeByResponse('failed-response') },
       'charge',
       'takes charge or reserve',
     ],

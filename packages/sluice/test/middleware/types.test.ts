@@ -23,6 +23,7 @@ import { honoLimiter } from '../../src/middleware/hono.ts'
 import { koaLimiter } from '../../src/middleware/koa.ts'
 import { nestLimiter, RateLimit } from '../../src/middleware/nest.ts'
 import { nodeLimiter } from '../../src/middleware/node.ts'
+import { chargeByResponse, rulesByRequest } from '../../src/middleware/requests.ts'
 import { reserving } from '../../src/middleware/reserving.ts'
 
 declare module 'fastify' {
@@ -142,7 +143,7 @@ test('options that do not belong together are found by the compiler where they c
   // @ts-expect-error: no such mode.
   void (() => koaLimiter({ rules, mode: 'dry' }))
   // @ts-expect-error: a status is not a boolean.
-  void (() => nodeLimiter({ rules, charge: (status) => status }))
+  void (() => nodeLimiter({ rules, charge: chargeByResponse((status) => status) }))
 })
 
 describe('the key', () => {
@@ -161,13 +162,13 @@ describe('the key', () => {
     expressLimiter({ rules: [perUser, perOrg, perNothing], key: () => ({ user: 'ada', org: 'acme' }) })
     expressLimiter({ rules: [perUser, perOrg], key: async (req) => ({ user: req.path, org: 'acme' }) })
     expressLimiter({ rules: [perUser, perOrg], key: (req: ExpressRequest) => ({ user: req.ip ?? '', org: 'acme' }) })
-    expressLimiter({ rules: () => [perUser, perOrg], key: () => ({ user: 'ada', org: 'acme' }) })
-    expressLimiter({ rules: async () => perUser, key: () => ({ user: 'ada' }) })
+    expressLimiter({ rules: rulesByRequest(() => [perUser, perOrg]), key: () => ({ user: 'ada', org: 'acme' }) })
+    expressLimiter({ rules: rulesByRequest(async () => perUser), key: () => ({ user: 'ada' }) })
     expressLimiter({ rules: perNothing })
     // @ts-expect-error: Property 'org' is missing.
     expressLimiter({ rules: [perUser, perOrg], key: () => ({ user: 'ada' }) })
     // @ts-expect-error: Property 'org' is missing.
-    expressLimiter({ rules: () => [perUser, perOrg], key: async () => ({ user: 'ada' }) })
+    expressLimiter({ rules: rulesByRequest(() => [perUser, perOrg]), key: async () => ({ user: 'ada' }) })
     // @ts-expect-error: not a string.
     expressLimiter({ rules: perUser, key: () => 'ada' })
     // @ts-expect-error: a value that is no string.

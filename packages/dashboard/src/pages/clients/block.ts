@@ -1,5 +1,6 @@
 // A block of a client: a policy that always applies and denies, named by its client as the command line names it.
 
+import { blockName } from 'sluice-client/contract'
 import type { Policy, PolicySpec } from '../../api/answers.ts'
 
 export interface BlockChoice {
@@ -8,9 +9,6 @@ export interface BlockChoice {
   readonly reason: string
   readonly showsReason: boolean
 }
-
-/** Clients that stand in the name of a policy as they are. */
-const PLAIN = /^[A-Za-z0-9._:-]{1,58}$/
 
 export async function blockOf(clientId: string, { expiresAt, reason, showsReason }: BlockChoice): Promise<Partial<PolicySpec>> {
   return {
@@ -30,13 +28,4 @@ export function blockAmong(policies: readonly Policy[], clientId: string): Polic
     ({ client, mode, applies, where, expired }) =>
       client === clientId && mode === 'deny' && applies === 'always' && where === undefined && !expired,
   )
-}
-
-/** A client whose characters do not fit a name is named by a hash. */
-async function blockName(clientId: string): Promise<string> {
-  if (PLAIN.test(clientId) && !clientId.startsWith('sha256:')) return `block:${clientId}`
-  if (crypto.subtle === undefined) throw new Error('The name of this client needs a hash, which browsers offer over HTTPS only.')
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(clientId)))
-  const hex = [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('')
-  return `block:sha256:${hex.slice(0, 32)}`
 }

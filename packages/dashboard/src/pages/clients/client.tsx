@@ -15,6 +15,7 @@ import { OutcomeChip } from '../live/outcome-chip.tsx'
 import { whyText } from '../live/why-text.ts'
 import { blockAmong } from './block.ts'
 import { BlockDialog, UnblockDialog } from './block-dialogs.tsx'
+import { ClientRate } from './client-rate.tsx'
 import { distinct, routesOfPolicies, type SharedBy, together, withShared } from './client-routes.ts'
 import { OpenHolds } from './open-holds.tsx'
 import { RouteUsage } from './route-usage.tsx'
@@ -102,6 +103,7 @@ export function Client({ clientId }: { readonly clientId: string }) {
         </p>
       )}
       <AskFailed of={[policies, blocks]} />
+      <ClientRate clientId={clientId} />
       <div class="client-columns">
         <div>
           <section aria-label="Usage by route">

@@ -5,7 +5,7 @@ import { fullCount } from '../../words/count-text.ts'
 import { waitText } from '../../words/time-text.ts'
 
 export function RuleBar({ rule: { name, limit, used, reset_in_second, retry_after_ms } }: { readonly rule: RuleUsage }) {
-  const share = Math.min(1, used / limit)
+  const share = limit === 0 ? 1 : Math.min(1, used / limit)
   const tone = retry_after_ms !== 0 ? 'full' : share >= 0.8 ? 'near' : ''
   const reset = reset_in_second === 0 ? 'nothing counted' : `fresh in ${waitText(reset_in_second)}`
   const retry = retry_after_ms === 0 || retry_after_ms === null ? '' : `next passes in ${waitText(retry_after_ms / 1000)}, `

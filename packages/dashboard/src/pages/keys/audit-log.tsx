@@ -1,15 +1,22 @@
 // The audit log, newest first: changes with values before and after, or sign-ins.
 
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { AuditEntry, AuditPage, Key } from '../../api/answers.ts'
 import { call } from '../../api/call.ts'
 import { usePolled } from '../../api/polled.ts'
 import { AskFailed } from '../../controls/ask-failed.tsx'
+import { Icon } from '../../controls/icon.tsx'
+import { SearchField } from '../../controls/search-field.tsx'
 import { Segments } from '../../controls/segments.tsx'
+import { putQuery, queryValue } from '../../shell/address.ts'
+import { howMany } from '../../words/count-text.ts'
 import { fullTime } from '../../words/time-text.ts'
 import { actorName, targetName } from './actor-name.ts'
 
 const PAGE = 50
+
+/** Time without typing after which a search is sent. Each search reads thousands of entries. */
+const SETTLED_MS = 300
 
 const PARTS = [
   ['changes', 'Changes'],
@@ -18,33 +25,60 @@ const PARTS = [
 
 type Part = (typeof PARTS)[number][0]
 
+/** The entries that are asked for. Empty texts ask for all. */
+interface Filter {
+  readonly of: Part
+  readonly search: string
+  readonly target: string
+}
+
 export function AuditLog() {
-  const [part, setPart] = useState<Part>('changes')
+  const filter: Filter = {
+    of: queryValue('of') === 'sign-ins' ? 'sign-ins' : 'changes',
+    search: queryValue('search'),
+    target: queryValue('target'),
+  }
+  const [typed, setTyped] = useState(filter.search)
+  useEffect(() => {
+    const timer = setTimeout(() => putQuery('search', typed.trim()), SETTLED_MS)
+    return () => clearTimeout(timer)
+  }, [typed])
   return (
     <section class="card audit" aria-label="Audit log">
-      <div class="row">
-        <h2>Audit log</h2>
-        <Segments label="Entries" choices={PARTS} value={part} onChoose={setPart} />
+      <h2>Audit log</h2>
+      <div class="filters">
+        <SearchField label="Action, target or name of a key" value={typed} onInput={setTyped} />
+        <Segments
+          label="Entries"
+          choices={PARTS}
+          value={filter.of}
+          onChoose={(of) => putQuery('of', of === 'changes' ? '' : of)}
+        />
       </div>
-      <Entries key={part} of={part} />
+      <Entries key={JSON.stringify(filter)} filter={filter} />
     </section>
   )
 }
 
-function Entries({ of }: { readonly of: Part }) {
-  const first = usePolled('readAudit', { query: { of, limit: PAGE } }, 10_000)
+function Entries({ filter }: { readonly filter: Filter }) {
+  const { of, search, target } = filter
+  const query = { of, limit: PAGE, ...(search !== '' && { search }), ...(target !== '' && { target }) }
+  const first = usePolled('readAudit', { query }, 10_000)
   const keys = usePolled('listKeys', {}, 60_000)
   const [older, setOlder] = useState<readonly AuditPage[]>([])
   const pages = first.data === undefined ? [] : [first.data, ...older]
   const next = pages.at(-1)?.next
   const load = async () => {
-    const page = await call('readAudit', { query: { of, limit: PAGE, before: next ?? undefined } })
+    const page = await call('readAudit', { query: { ...query, before: next ?? undefined } })
     setOlder((before) => [...before, page])
   }
   const entries = distinct(pages.flatMap((page) => page.entries))
+  const isFiltered = search !== '' || target !== ''
+  const lookedAt = pages.reduce((sum, page) => sum + page.looked_at, 0)
   return (
     <>
       <AskFailed of={[first]} />
+      {target !== '' && <OnlyTarget filter={filter} entry={entries[0]} keys={keys.data?.keys} />}
       <div class="stacking">
         <table class="plain stacks fixed-columns">
           <colgroup>
@@ -53,6 +87,7 @@ function Entries({ of }: { readonly of: Part }) {
             <col class="action-name-column" />
             <col />
             <col class="address-column" />
+            <col class="only-column" />
           </colgroup>
           <thead>
             <tr>
@@ -61,6 +96,9 @@ function Entries({ of }: { readonly of: Part }) {
               <th scope="col">Did</th>
               <th scope="col">What</th>
               <th scope="col">From</th>
+              <th scope="col">
+                <span class="unseen">Actions</span>
+              </th>
             </tr>
           </thead>
           <tbody>
@@ -70,12 +108,42 @@ function Entries({ of }: { readonly of: Part }) {
           </tbody>
         </table>
       </div>
-      {next && (
-        <button type="button" class="button" onClick={load}>
-          Show older
-        </button>
+      {first.data !== undefined && entries.length === 0 && (
+        <p class="soft">{isFiltered ? 'None of these entries fits.' : 'Nothing was written down yet.'}</p>
+      )}
+      {(next || (isFiltered && first.data !== undefined)) && (
+        <div class="row">
+          {next && (
+            <button type="button" class="button" onClick={load}>
+              {isFiltered ? 'Search older entries' : 'Show older'}
+            </button>
+          )}
+          {isFiltered && <span class="small soft">{howMany(lookedAt, 'entry', 'entries')} searched</span>}
+        </div>
       )}
     </>
+  )
+}
+
+interface OnlyTargetProps {
+  readonly filter: Filter
+  /** An entry about the target, whose name is shown. */
+  readonly entry: AuditEntry | undefined
+  readonly keys: readonly Key[] | undefined
+}
+
+/** Names the target that the list is restricted to, and ends that. */
+function OnlyTarget({ filter: { target }, entry, keys }: OnlyTargetProps) {
+  const name = entry === undefined ? target : targetName(entry, keys)
+  return (
+    <p class="row only-target">
+      <span class="clip" title={`Only entries about ${titleOf(name, target)}`}>
+        Only entries about <strong>{name}</strong>
+      </span>
+      <button type="button" class="button slim" onClick={() => putQuery('target', '')}>
+        <Icon name="cross" /> Show all
+      </button>
+    </p>
   )
 }
 
@@ -117,6 +185,17 @@ function EntryRow({ entry, keys }: { readonly entry: AuditEntry; readonly keys: 
             {address}
           </span>
         )}
+      </td>
+      <td class="number">
+        <button
+          type="button"
+          class="button quiet slim icon-only"
+          aria-label={`Only entries about ${what}`}
+          title="Only entries about this"
+          onClick={() => putQuery('target', entry.target)}
+        >
+          <Icon name="search" />
+        </button>
       </td>
     </tr>
   )

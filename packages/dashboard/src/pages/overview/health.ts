@@ -1,14 +1,12 @@
 // One sentence on the health of the service, from the last minute and the condition of the store.
 // Invariant: if several things are wrong, the sentence names the worst.
 
-import type { Counts, Stats, Status, Top } from '../../api/answers.ts'
+import { type Counts, checksOf, type Stats, type Status, type Top } from '../../api/answers.ts'
 import { sum } from '../../charts/buckets.ts'
+import type { Summary } from '../../controls/summary.ts'
 import { fullCount, howMany, shareText } from '../../words/count-text.ts'
 
-export interface HealthSummary {
-  readonly tone: 'good' | 'warn' | 'bad'
-  readonly title: string
-  readonly text: string
+export interface HealthSummary extends Summary {
   /** The most affected clients. */
   readonly clients: readonly string[]
 }
@@ -39,7 +37,7 @@ const STAND_INS: Readonly<Record<Status['store']['failure_mode'], string>> = {
 
 export function healthSummary(stats: Stats, status: Status, denied: Top): HealthSummary {
   const counts = lastMinute(stats)
-  const all = counts.allowed + counts.denied + counts.shadow_denied + counts.errors
+  const all = checksOf(counts)
   const checks = howMany(all, 'check')
   const { store } = status
   if (!store.up) {

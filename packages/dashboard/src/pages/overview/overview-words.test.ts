@@ -17,6 +17,7 @@ function statsOf(counts: { allowed?: number; denied?: number; errors?: number })
     shadow_denied: nothing,
     errors: series(counts.errors),
     policies: [],
+    policies_complete: true,
     since_start,
   }
 }

@@ -8,12 +8,14 @@ import { isAdmin } from '../../api/session.ts'
 import { AskFailed } from '../../controls/ask-failed.tsx'
 import { Icon } from '../../controls/icon.tsx'
 import { SearchField } from '../../controls/search-field.tsx'
+import { Segments } from '../../controls/segments.tsx'
 import { putQuery, queryValue } from '../../shell/address.ts'
 import { howMany } from '../../words/count-text.ts'
 import { fullTime } from '../../words/time-text.ts'
 import { ModeDialog } from './mode-dialog.tsx'
 import './policies.css'
 import { PolicyEditor } from './policy-editor.tsx'
+import { HITS_SPANS, HitsCell, type HitsSpan, type PolicyHits, usePolicyHits } from './policy-hits.tsx'
 import { ruleSummary } from './rule-summary.ts'
 
 const MODE_CHIPS: Readonly<Record<Policy['mode'], string>> = { enforce: 'accent', shadow: 'shadow', off: '', deny: 'bad' }
@@ -46,6 +48,8 @@ function OnePolicy({ name }: { readonly name: string }) {
 
 function PolicyList() {
   const search = queryValue('search')
+  const span: HitsSpan = queryValue('span') === 'month' ? 'month' : 'hour'
+  const hits = usePolicyHits(span)
   const first = usePolled('listPolicies', { query: { search: search || undefined, limit: PAGE } }, EVERY_MS)
   const [more, setMore] = useState<{ readonly search: string; readonly pages: readonly PolicyPage[] }>({ search, pages: [] })
   const [switching, setSwitching] = useState<Policy>()
@@ -73,6 +77,10 @@ function PolicyList() {
       <div class="filters">
         <SearchField label="Name, client or route" value={search} onInput={(value) => putQuery('search', value)} />
         <span class="small soft">{first.data === undefined ? '' : howMany(first.data.total, 'policy', 'policies')}</span>
+        <span class="row hits-span">
+          <span class="small soft">Checks in the</span>
+          <Segments label="Checks in the" choices={HITS_SPANS} value={span} onChoose={(chosen) => putQuery('span', chosen)} />
+        </span>
       </div>
       <AskFailed of={[first]} />
       <section class="card policy-list stacking" aria-label="Policies">
@@ -85,6 +93,7 @@ function PolicyList() {
               <col class="client-column" />
               <col class="route-column" />
               <col />
+              <col class="hits-column" />
               <col class="mode-column" />
               {isAdmin.value && <col class="action-column" />}
             </colgroup>
@@ -94,6 +103,7 @@ function PolicyList() {
                 <th scope="col">Client</th>
                 <th scope="col">Route</th>
                 <th scope="col">Rules</th>
+                <th scope="col">Checks</th>
                 <th scope="col">Mode</th>
                 {isAdmin.value && (
                   <th scope="col">
@@ -104,7 +114,7 @@ function PolicyList() {
             </thead>
             <tbody>
               {policies.map((policy) => (
-                <PolicyRow key={policy.name} policy={policy} onSwitch={() => setSwitching(policy)} />
+                <PolicyRow key={policy.name} policy={policy} hits={hits} onSwitch={() => setSwitching(policy)} />
               ))}
             </tbody>
           </table>
@@ -114,6 +124,11 @@ function PolicyList() {
             Show more
           </button>
         )}
+        <p class="small soft">
+          Checks are those that this instance decided.
+          {hits?.isComplete === false &&
+            ' More than 100 policies were in use at once: some of their checks are counted together, and are not in this list.'}
+        </p>
       </section>
       {switching !== undefined && (
         <ModeDialog
@@ -128,7 +143,13 @@ function PolicyList() {
   )
 }
 
-function PolicyRow({ policy, onSwitch }: { readonly policy: Policy; readonly onSwitch: () => void }) {
+interface PolicyRowProps {
+  readonly policy: Policy
+  readonly hits: PolicyHits | undefined
+  readonly onSwitch: () => void
+}
+
+function PolicyRow({ policy, hits, onSwitch }: PolicyRowProps) {
   const { name, client, route, where = {}, rules = [], mode, source, expires_at, expired } = policy
   const conditions = Object.entries(where).map(([attribute, pattern]) => `${attribute}: ${pattern}`)
   return (
@@ -156,6 +177,9 @@ function PolicyRow({ policy, onSwitch }: { readonly policy: Policy; readonly onS
         {conditions.length > 0 && <p class="soft">if {conditions.join(', ')}</p>}
         {policy.applies === 'always' && <p class="soft">always applies</p>}
         {expires_at !== undefined && <p class="soft">{expired ? 'expired' : `until ${fullTime(expires_at)}`}</p>}
+      </td>
+      <td data-label="Checks">
+        <HitsCell name={name} hits={hits} />
       </td>
       <td data-label="Mode">
         <span class={`chip ${MODE_CHIPS[mode]}`}>{mode}</span>

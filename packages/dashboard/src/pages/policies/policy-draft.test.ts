@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import type { PolicySpec } from '../../api/answers.ts'
 import { runRule } from '../../lanes/run-rule.ts'
+import { newRule } from '../../rules/rule-form.ts'
 import { lineDiff } from './line-diff.ts'
 import { draftOf, NEW_POLICY, perText, readEntries, readPer, specOf } from './policy-draft.ts'
 import { policyLines } from './policy-yaml.ts'
@@ -83,11 +84,29 @@ describe('a policy that is typed', () => {
   test('shows the error of one rule, and keeps the others valid', () => {
     const [first, second] = readEntries([
       { kind: 'notation', text: '100 per fortnight' },
-      { kind: 'options', name: '', draft: { algorithm: 'sliding-log', options: { limit: '0', window: '1m' } } },
+      { kind: 'options', name: '', draft: { algorithm: 'sliding-log', options: { limit: 'lots', window: '1m' } } },
     ])
     expect(first.problem).toMatch(/fortnight/)
     expect(second).toMatchObject({ wrong: 'limit', rules: [] })
     expect(readEntries(NEW_POLICY.rules)[0].problem).toBeUndefined()
+  })
+
+  test('may have a rule of limit 0, as in the service: it is saved as it is, and leaves nothing to count', () => {
+    const closed = { kind: 'options', name: '', draft: newRule('fixed-window', { limit: '0', window: '1m' }) } as const
+    const rules = [{ kind: 'notation', text: '5/second' }, closed] as const
+    expect(readEntries(rules)).toMatchObject([
+      { rules: [], isClosed: false, problem: undefined },
+      { rules: [], isClosed: true, problem: undefined },
+    ])
+    expect(specOf({ ...NEW_POLICY, rules }).rules).toEqual(['5/second', { algorithm: 'fixed-window', limit: 0, window: '1m' }])
+    expect(readEntries([{ kind: 'notation', text: '5/second; 0/minute' }])[0]).toMatchObject({
+      isClosed: true,
+      problem: undefined,
+    })
+    const wrong = { ...closed, draft: newRule('fixed-window', { limit: '0', window: 'soon' }) }
+    expect(readEntries([wrong])[0]).toMatchObject({ wrong: 'window', isClosed: false })
+    for (const text of ['0/fortnight', '0/second burst 5'])
+      expect(readEntries([{ kind: 'notation', text }])[0].problem).toBeDefined()
   })
 })
 

@@ -2,6 +2,7 @@
 // Invariant: a policy that is opened and not edited converts back to the same policy.
 
 import { parseRule, type Rule, SluiceError } from 'sluice'
+import { readNotation } from 'sluice/rules'
 import type { OptionValue, PolicyMode, PolicyRule, PolicySpec } from '../../api/answers.ts'
 import { ALGORITHMS, isAlgorithm } from '../../rules/algorithm-forms.ts'
 import { makeRule, newRule, type RuleDraft, readRule } from '../../rules/rule-form.ts'
@@ -121,31 +122,43 @@ function ruleOf(entry: RuleEntry): PolicyRule {
 
 /** The rules of one entry, made by the library and named by position as the service does, or the error of the library. */
 export interface ReadEntry {
+  /** Rules that count. Empty if a rule of the policy has the limit 0, because then nothing is counted. */
   readonly rules: readonly Rule[]
+  /** True if a rule of this entry has the limit 0. It denies every request. */
+  readonly isClosed: boolean
   readonly problem: string | undefined
   readonly wrong: string | undefined
 }
 
+/** The library has no rule of limit 0. Like the service, this makes it with another limit, which finds all other mistakes. */
 function readEntry(entry: RuleEntry, place: number): ReadEntry {
   if (entry.kind === 'options') {
-    const { spec, problem, wrong } = readRule(entry.draft)
-    if (problem !== undefined) return { rules: [], problem, wrong }
-    return { rules: [makeRule(spec, entry.name || `rule-${place}`)], problem: undefined, wrong: undefined }
+    const isClosed = /^0+$/.test(entry.draft.options.limit?.trim() ?? '')
+    const draft = isClosed ? { ...entry.draft, options: { ...entry.draft.options, limit: '1' } } : entry.draft
+    const { spec, problem, wrong } = readRule(draft)
+    if (problem !== undefined) return { rules: [], isClosed: false, problem, wrong }
+    return { rules: [makeRule(spec, entry.name || `rule-${place}`)], isClosed, problem: undefined, wrong: undefined }
   }
   try {
-    const named = (within: number) => `rule-${place + within}`
-    return { rules: [parseRule(entry.text, { name: named })].flat(), problem: undefined, wrong: undefined }
+    const read = readNotation(entry.text).map(({ limit, burst, text }, within) => {
+      const isClosed = limit === 0 && burst === undefined
+      const name = `rule-${place + within}`
+      return { isClosed, rule: parseRule(isClosed ? text.replace(/\d+/, '1') : text, { name }) as Rule }
+    })
+    const isClosed = read.some((each) => each.isClosed)
+    return { rules: read.map(({ rule }) => rule), isClosed, problem: undefined, wrong: undefined }
   } catch (error) {
     if (!(error instanceof SluiceError)) throw error
-    return { rules: [], problem: error.message, wrong: undefined }
+    return { rules: [], isClosed: false, problem: error.message, wrong: undefined }
   }
 }
 
 export function readEntries(entries: readonly RuleEntry[]): readonly ReadEntry[] {
   let place = 1
-  return entries.map((entry) => {
-    const read = readEntry(entry, place)
-    place += Math.max(1, read.rules.length)
-    return read
+  const read = entries.map((entry) => {
+    const each = readEntry(entry, place)
+    place += Math.max(1, each.rules.length)
+    return each
   })
+  return read.some(({ isClosed }) => isClosed) ? read.map((each) => ({ ...each, rules: [] })) : read
 }

@@ -5,7 +5,7 @@ import { Icon } from '../../controls/icon.tsx'
 import { ALGORITHM_NAMES, ALGORITHMS, type Algorithm } from '../../rules/algorithm-forms.ts'
 import { newRule, withAlgorithm } from '../../rules/rule-form.ts'
 import { RuleOptions } from '../../rules/rule-options.tsx'
-import type { RuleEntry } from './policy-draft.ts'
+import { type RuleEntry, readEntries } from './policy-draft.ts'
 
 export interface RuleEntryFormProps {
   readonly entry: RuleEntry
@@ -79,6 +79,7 @@ export function RuleEntryForm({ entry, number, problem, wrong, onChange, onRemov
           </div>
         </RuleOptions>
       )}
+      {readEntries([entry])[0].isClosed && <p class="small soft">A limit of 0 denies every request that this policy matches.</p>}
       {problem !== undefined && (
         <p class="problem" id={problemId} role="alert">
           {problem}

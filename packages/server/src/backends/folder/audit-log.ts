@@ -4,7 +4,8 @@
 
 import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { AuditPage, AuditReadOptions } from '../../audit/audit-entry.ts'
+import { isDeepStrictEqual } from 'node:util'
+import type { AuditEntry, AuditPage, AuditReadOptions } from '../../audit/audit-entry.ts'
 import { PageReader, readEntry } from '../../audit/page-reader.ts'
 import { AppendFile, syncFolder } from '../../files/append-file.ts'
 import { firstLine } from '../../files/first-line.ts'
@@ -70,10 +71,15 @@ export class AuditLog {
     return log
   }
 
-  /** Adds an entry with the current time. Resolves when it is on disk. */
-  append(entry: AuditedChange): Promise<void> {
-    const time = new Date(this.#now()).toISOString()
+  /** Adds an entry, with the current time unless a time is given. Resolves when it is on disk. */
+  append(entry: AuditedChange, time = new Date(this.#now()).toISOString()): Promise<void> {
     return this.#entries.add(`${JSON.stringify({ time, ...entry })}\n`)
+  }
+
+  /** Adds an entry, unless it is among the newest ones. */
+  async addMissing({ time, ...entry }: AuditEntry): Promise<void> {
+    const { entries } = await this.read()
+    if (!entries.some((each) => isDeepStrictEqual(each, { time, ...entry }))) await this.append(entry, time)
   }
 
   async read(options: AuditReadOptions = {}): Promise<AuditPage> {

@@ -15,7 +15,7 @@ export async function folderStorage({ config, logger }: StorageOptions): Promise
     const opened = await folder.openCounters({ maxKeys: config.maxKeys })
     if (opened.problem !== undefined) logger.warn(opened.problem)
     store = opened.store
-    audit = await openFolderAudit(folder.path)
+    audit = await openFolderAudit(folder.path, folder.records.lastEntries)
   } catch (error) {
     await folder.close()
     throw error

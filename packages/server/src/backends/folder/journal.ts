@@ -1,17 +1,19 @@
 // Records in a folder. Every change is appended to a journal before it is acknowledged. From time to time all records are written to
 // a snapshot, and the journal starts empty.
 // Invariant: the folder can be read after a kill at any moment. A group of commits is one line, so it is complete or absent.
-// Groups are numbered, and the snapshot has the number of its last group, so older groups in the journal are skipped.
+// Groups are numbered, and the snapshot has the number of its last group, so older groups in the journal are skipped. A group has the
+// entries of the audit log about its changes. They are written to that log after the group, so those of the last group may be missing there.
 
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { AuditEntry } from '../../audit/audit-entry.ts'
 import { ServerError } from '../../errors.ts'
 import { AppendFile, syncFolder } from '../../files/append-file.ts'
 import { readLines, sealLine } from '../../files/checked-lines.ts'
 import { refuseNewer } from '../../files/file-version.ts'
 import { GroupCommit } from '../../files/group-commit.ts'
 import { draftOf, replaceFile } from '../../files/replace-file.ts'
-import type { Change, CommitOptions, RecordKind, Records } from '../../records.ts'
+import type { Change, ChangeNote, CommitOptions, RecordKind, Records } from '../../records.ts'
 
 const JOURNAL = 'journal.jsonl'
 const SNAPSHOT = 'snapshot.jsonl'
@@ -36,6 +38,12 @@ interface Line {
   readonly version?: number
   readonly n: number
   readonly changes: readonly Change[]
+  readonly entries?: readonly AuditEntry[]
+}
+
+interface Commit {
+  readonly changes: readonly Change[]
+  readonly entry: AuditEntry | undefined
 }
 
 type Tables = ReadonlyMap<RecordKind, Map<string, unknown>>
@@ -43,12 +51,14 @@ type Tables = ReadonlyMap<RecordKind, Map<string, unknown>>
 export class Journal implements Records {
   /** Repairs that were made when it was opened, for people. */
   readonly notices: readonly string[]
+  /** The entries of the last group, when it was opened. */
+  readonly lastEntries: readonly AuditEntry[]
   readonly #folder: string
   readonly #file: AppendFile
   readonly #tables: Tables
   readonly #isOurs: () => Promise<boolean>
   readonly #compactAtBytes: number
-  readonly #commits = new GroupCommit<readonly Change[]>((group) => this.#write(group.flat()))
+  readonly #commits = new GroupCommit<Commit>((group) => this.#write(group))
   #n: number
   #compactNextAt: number
   #isClosed = false
@@ -59,6 +69,7 @@ export class Journal implements Records {
     this.#tables = found.tables
     this.#n = found.n
     this.notices = found.notices
+    this.lastEntries = found.lastEntries
     this.#isOurs = options.isOurs ?? (async () => true)
     this.#compactAtBytes = options.compactAtBytes ?? COMPACT_AT_BYTES
     this.#compactNextAt = Math.max(this.#compactAtBytes, found.snapshotBytes)
@@ -83,12 +94,12 @@ export class Journal implements Records {
     return tableOf(this.#tables, kind)
   }
 
-  async commit(changes: readonly Change[], { refusal, applied }: CommitOptions = {}): Promise<void> {
+  async commit(changes: readonly Change[], { refusal, applied, note }: CommitOptions = {}): Promise<void> {
     if (this.#isClosed) throw new ServerError('ERR_DATA_WRITE', `${this.#folder} has been closed`)
     // No other process changes the folder, so all earlier changes are known.
     const refused = refusal?.()
     if (refused !== undefined) throw refused
-    if (changes.length > 0) await this.#commits.add(changes)
+    if (changes.length > 0) await this.#commits.add({ changes, entry: note && datedEntry(note) })
     applied?.()
   }
 
@@ -104,7 +115,9 @@ export class Journal implements Records {
     await this.#file.close()
   }
 
-  async #write(changes: readonly Change[]): Promise<void> {
+  async #write(group: readonly Commit[]): Promise<void> {
+    const changes = group.flatMap((commit) => commit.changes)
+    const entries = group.flatMap(({ entry }) => entry ?? [])
     if (!(await this.#isOurs())) {
       throw new ServerError(
         'ERR_DATA_WRITE',
@@ -112,7 +125,8 @@ export class Journal implements Records {
       )
     }
     if (this.#file.length >= this.#compactNextAt) await this.#tryToCompact()
-    await this.#file.append(sealLine({ version: VERSION, n: this.#n + 1, changes } satisfies Line))
+    const line: Line = { version: VERSION, n: this.#n + 1, changes, ...(entries.length > 0 && { entries }) }
+    await this.#file.append(sealLine(line))
     this.#n += 1
     for (const change of changes) apply(this.#tables, change)
   }
@@ -143,6 +157,7 @@ interface Found {
   n: number
   snapshotBytes: number
   readonly notices: string[]
+  lastEntries: readonly AuditEntry[]
 }
 
 async function readSnapshot(path: string): Promise<Found> {
@@ -150,7 +165,7 @@ async function readSnapshot(path: string): Promise<Found> {
     ['policy', new Map()],
     ['key', new Map()],
   ])
-  const found: Found = { tables, n: 0, snapshotBytes: 0, notices: [] }
+  const found: Found = { tables, n: 0, snapshotBytes: 0, notices: [], lastEntries: [] }
   const bytes = await readIfThere(path)
   if (bytes === undefined) return found
   const { values, badLine } = readLines(bytes)
@@ -169,8 +184,9 @@ async function replay(file: AppendFile, found: Found): Promise<void> {
   const { path } = file
   const { values, goodBytes, badLine, isDamaged } = readLines(await readFile(path))
   for (const value of values) {
-    const { version, n, changes } = value as unknown as Line
+    const { version, n, changes, entries = [] } = value as unknown as Line
     refuseNewer(path, version, VERSION)
+    found.lastEntries = entries
     if (n <= found.n) continue
     if (n !== found.n + 1) throw damaged(path, `change ${found.n + 1} is missing: after ${found.n} comes ${n}`)
     for (const change of changes) apply(found.tables, change)
@@ -183,6 +199,12 @@ async function replay(file: AppendFile, found: Found): Promise<void> {
     `${path}: dropped ${file.length - goodBytes} bytes after line ${badLine - 1}: a change that was never acknowledged, as its process ended while writing it`,
   )
   await file.truncate(goodBytes)
+}
+
+/** Returns the entry of a change with the current time, which is noted for the audit log. */
+function datedEntry(note: ChangeNote): AuditEntry {
+  note.time = new Date().toISOString()
+  return { time: note.time, ...note.entry }
 }
 
 function apply(tables: Tables, { kind, id, value }: Change): void {

@@ -82,11 +82,10 @@ export interface RecordsDatabase {
   readonly title: string
   /** Describes a failure, as the start of a sentence: "Redis refuses" is not "Redis does not answer". */
   troubleOf(error: unknown): string
-  /** True if `commit` stores the entry of the audit log in the same transaction. False if it does not store the entry. */
-  readonly storesEntries: boolean
   /**
-   * Returns the new position, or undefined if there are unseen changes, records are missing, or changes were lost. Throws
-   * ERR_DATA_UNKNOWN if it may have been made, and ERR_DATA_WRITE if it was not.
+   * Makes the changes and stores their entry of the audit log, both or neither. Returns the new position, or undefined if there are
+   * unseen changes, records are missing, or changes were lost. Throws ERR_DATA_UNKNOWN if it may have been made, and ERR_DATA_WRITE if
+   * it was not.
    */
   commit(request: CommitRequest): Promise<Position | undefined>
   load(): Promise<FoundRecords>

@@ -34,8 +34,6 @@ export interface SharedRecordsOptions extends LocalRecordsOptions {
   readonly onPoll?: (error: ServerError | undefined) => void
   /** Called with the loss when changes were lost, and with undefined when the database has everything again. */
   readonly onLoss?: (loss: Loss | undefined) => void
-  /** Called when an owed revocation was committed, to store its entry of the audit log if the database has not. */
-  readonly onOwedNote?: (note: ChangeNote) => Promise<void>
 }
 
 export class SharedRecords implements Records {
@@ -228,7 +226,7 @@ export class SharedRecords implements Records {
         this.#local.moveTo(position, new Map([[mark, position.last]]))
         for (const change of changes) this.#local.set(change)
         applied?.()
-        if (note !== undefined) note.isStored = this.#database.storesEntries
+        if (note !== undefined) note.isStored = true
         return undefined
       }
       const missed = await this.#catchUp().catch((error: unknown) => {
@@ -236,7 +234,7 @@ export class SharedRecords implements Records {
       })
       // The change was made, and only its answer was lost. `catchUp` has applied it.
       if (this.known?.marks.has(mark)) {
-        if (note !== undefined) note.isStored = this.#database.storesEntries
+        if (note !== undefined) note.isStored = true
         return undefined
       }
       // The change was validated against outdated data.
@@ -275,8 +273,6 @@ export class SharedRecords implements Records {
       if (refused !== undefined) continue
       this.#local.apply([owed.change])
       written.push(owed)
-      // The revocation is made, so a failure is not one of the commit.
-      if (owed.note !== undefined) await this.#options.onOwedNote?.(owed.note).catch(() => {})
     }
     return written
   }

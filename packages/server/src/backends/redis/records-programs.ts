@@ -5,6 +5,9 @@ const NAMES = ['policies', 'keys', 'changes', 'marks', 'origin', 'lost', 'restor
 /** KEYS[1] to KEYS[8] of every program. All are in one slot of a cluster. */
 export const RECORD_KEYS: readonly string[] = NAMES.map((name) => `sluice:{records}:${name}`)
 
+/** KEYS[9] of a commit: the stream of the audit log. */
+export const CHANGES_LOG = 'sluice:{records}:audit'
+
 /**
  * Reads the state of the records. `last` is the number of the last change: the first part of the stream's last id, or 0 if there is no
  * change. `mark` is the mark of the last commit. `origin` is a random text of the first commit. `lost` is the notice of an instance that
@@ -27,14 +30,19 @@ local lost = redis.call('GET', KEYS[6]) or ''
 
 /**
  * Commits changes. ARGV: last change and mark seen, the new mark, an origin, numbers of changes and marks to keep, expected numbers of
- * policies and keys, then kind ('1' policy, '2' key), id and value ('' to delete) of each change. Returns { last change, origin };
- * { -1 } if there are unseen changes or records are missing; { -2 } if changes were lost.
+ * policies and keys, the entry of the audit log ('' for none), the number of entries to keep and their time in ms, then kind ('1' policy,
+ * '2' key), id and value ('' to delete) of each change. Returns { last change, origin }; { -1 } if there are unseen changes or records
+ * are missing; { -2 } if changes were lost. The entry comes first: if Redis has no memory for it, nothing is written.
  */
 export const COMMIT = `${STATE}
 if lost ~= '' then return { -2, lost } end
 if last ~= tonumber(ARGV[1]) or mark ~= ARGV[2] then return { -1, '' } end
 if policies < tonumber(ARGV[7]) or keys < tonumber(ARGV[8]) then return { -1, '' } end
-for i = 9, #ARGV, 3 do
+if ARGV[9] ~= '' then
+  local entry = redis.call('XADD', KEYS[9], 'MAXLEN', '~', ARGV[10], '*', 'entry', ARGV[9])
+  redis.pcall('XTRIM', KEYS[9], 'MINID', '~', string.format('%.0f-0', math.max(0, tonumber(string.match(entry, '^%d+')) - tonumber(ARGV[11]))))
+end
+for i = 12, #ARGV, 3 do
   local kind, id, value = ARGV[i], ARGV[i + 1], ARGV[i + 2]
   if value == '' then redis.call('HDEL', KEYS[tonumber(kind)], id) else redis.call('HSET', KEYS[tonumber(kind)], id, value) end
   last = last + 1

@@ -1,4 +1,5 @@
-// One audit log in Redis for all instances: a stream. The oldest entries are removed when there are too many or they are too old.
+// One audit log in Redis for all instances: a stream. The oldest entries are removed when there are too many or they are too old. The
+// entry of a change of records is added by its commit; see records-programs.ts.
 
 import type { SendCommand } from 'sluice/redis'
 import { type AuditLogName, type AuditPage, type AuditReadOptions, KEPT_ENTRIES } from '../../audit/audit-entry.ts'
@@ -7,15 +8,21 @@ import { PageReader } from '../../audit/page-reader.ts'
 import { messageOf, ServerError } from '../../errors.ts'
 import { show } from '../../input/near-word.ts'
 import type { AuditedChange } from '../../records.ts'
+import { CHANGES_LOG } from './records-programs.ts'
 
 const STREAMS: Readonly<Record<AuditLogName, string>> = {
-  changes: 'sluice:{records}:audit',
+  changes: CHANGES_LOG,
   'sign-ins': 'sluice:{records}:audit-sign-ins',
 }
 
 const CURSOR = /^\d{1,15}-\d{1,15}$/
 
 type StreamEntry = readonly [id: string, fields: readonly [name: string, value: string]]
+
+/** Returns the text of an entry with the current time. */
+export function writtenEntry(entry: AuditedChange): string {
+  return JSON.stringify({ time: new Date().toISOString(), ...entry })
+}
 
 /** Both logs of the audit in Redis. */
 export function redisAuditTrail(send: SendCommand): AuditTrail {
@@ -33,8 +40,7 @@ export class RedisAuditLog {
 
   /** Adds an entry with the current time. Resolves when Redis has it. */
   async append(entry: AuditedChange): Promise<void> {
-    const written = JSON.stringify({ time: new Date().toISOString(), ...entry })
-    const id = await this.#ask('XADD', 'MAXLEN', '~', String(KEPT_ENTRIES[this.#log]), '*', 'entry', written)
+    const id = await this.#ask('XADD', 'MAXLEN', '~', String(KEPT_ENTRIES[this.#log]), '*', 'entry', writtenEntry(entry))
     // The id contains the time of Redis' clock. An instance whose clock is ahead must not remove entries too early.
     const oldestMs = Math.max(0, Number.parseInt(String(id), 10) - KEEP_DAYS[this.#log] * DAY_MS)
     // The entry is already stored, so a failure is ignored. Redis removes whole nodes; the rest is removed with a later entry.

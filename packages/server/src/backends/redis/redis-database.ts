@@ -2,11 +2,14 @@
 // reading all records.
 
 import type { SendCommand } from 'sluice/redis'
+import { KEPT_ENTRIES } from '../../audit/audit-entry.ts'
+import { DAY_MS, KEEP_DAYS } from '../../audit/audit-trail.ts'
 import type { Change } from '../../records.ts'
 import { KINDS } from '../records/found-records.ts'
 import { KEPT_CHANGES, KEPT_MARKS, type RecordsDatabase } from '../records/records-database.ts'
 import { type FollowReply, loadRecords, loadWithChanges } from './load-records.ts'
 import {
+  CHANGES_LOG,
   CLAIM,
   COMMIT,
   FINISH,
@@ -21,18 +24,22 @@ import {
 } from './records-programs.ts'
 import { type Flat, pairsOf, readMarks, readNumbered } from './records-replies.ts'
 import { askRedis, orUnknown, redisTrouble } from './redis-answers.ts'
+import { writtenEntry } from './redis-audit-log.ts'
 
 export function redisDatabase(send: SendCommand): RecordsDatabase {
   const ask = (command: readonly string[]): Promise<unknown> => askRedis(send, RECORD_KEYS[0], command)
-  const run = (program: string, ...args: (string | number)[]): Promise<unknown> =>
-    ask(['EVAL', program, String(RECORD_KEYS.length), ...RECORD_KEYS, ...args.map(String)])
+  const runOn = (keys: readonly string[], program: string, args: readonly (string | number)[]): Promise<unknown> =>
+    ask(['EVAL', program, String(keys.length), ...keys, ...args.map(String)])
+  const run = (program: string, ...args: (string | number)[]): Promise<unknown> => runOn(RECORD_KEYS, program, args)
   return {
     title: 'Redis',
-    storesEntries: false,
     troubleOf: redisTrouble,
-    async commit({ seen, mark, origin, counts, changes }) {
+    async commit({ seen, mark, origin, counts, changes, entry }) {
       const facts = [seen.last, seen.mark, mark, origin, KEPT_CHANGES, KEPT_MARKS, counts.policy, counts.key]
-      const [last, found] = (await run(COMMIT, ...facts, ...writtenChanges(changes)).catch(orUnknown)) as [number, string]
+      const log = [entry === undefined ? '' : writtenEntry(entry), KEPT_ENTRIES.changes, KEEP_DAYS.changes * DAY_MS]
+      const args = [...facts, ...log, ...writtenChanges(changes)]
+      const made = await runOn([...RECORD_KEYS, CHANGES_LOG], COMMIT, args).catch(orUnknown)
+      const [last, found] = made as [number, string]
       return last < 0 ? undefined : { last, mark, origin: found }
     },
     load: () => loadRecords({ ask, run }),

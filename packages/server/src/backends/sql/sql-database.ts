@@ -36,7 +36,6 @@ const COUNTED_OFTEN = 10_000
 const COUNT_EVERY_MS = 60_000
 
 export class SqlDatabase implements RecordsDatabase {
-  readonly storesEntries = true
   readonly #driver: SqlDriver
   readonly #nowMs: string
   /** Result and time of the last count of all records. */

@@ -1,8 +1,8 @@
 // sluice policies block, unblock: denies everything to a client, and ends that.
 // A block is a policy that always applies and denies. Its name is made of the client, so that one client has one block.
 
-import { createHash } from 'node:crypto'
 import { Command } from 'commander'
+import { blockName } from 'sluice-client/contract'
 import { ClientError, type PolicySpec } from 'sluice-client/node'
 import { timeFrom } from '../arguments.ts'
 import { asksService, type ConnectionOptions, withClient } from '../connection.ts'
@@ -43,7 +43,7 @@ Examples:
     if (client === '*')
       throw new UsageError('block names clients: to deny everything to all of them, set the mode of a policy to deny')
     const spec: PolicySpec = {
-      name: blockName(client),
+      name: await blockName(client),
       client,
       applies: 'always',
       mode: 'deny',
@@ -66,9 +66,10 @@ export function unblockCommand(terminal: Terminal): Command {
     .addHelpText('after', '\nExamples:\n  $ sluice policies unblock mallory')
   asksService(command, terminal.env)
   return command.action(async (client: string, options: ConnectionOptions) => {
+    const name = await blockName(client)
     const policy = await withClient(options, terminal, async (service) => {
       try {
-        return await service.policies.delete(blockName(client))
+        return await service.policies.delete(name)
       } catch (error) {
         if (!(error instanceof ClientError) || error.code !== 'ERR_POLICY_UNKNOWN') throw error
         throw new UsageError(`${client} is not blocked by sluice policies block`)
@@ -77,13 +78,4 @@ export function unblockCommand(terminal: Terminal): Command {
     if (options.json) printJson(terminal.stdout, policy)
     else print(terminal.stdout, `${client} is not blocked any more`)
   })
-}
-
-/** The characters of a policy's name, and its longest one. */
-const FITS = /^[A-Za-z0-9._:-]{1,58}$/
-
-/** Returns the name of the policy that blocks a client. A client whose characters do not fit a name is named by a hash. */
-export function blockName(client: string): string {
-  const isPlain = FITS.test(client) && !client.startsWith('sha256:')
-  return `block:${isPlain ? client : `sha256:${createHash('sha256').update(client).digest('hex').slice(0, 32)}`}`
 }

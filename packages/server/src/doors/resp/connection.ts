@@ -4,7 +4,7 @@
 // | ------- | ------ | ------------------------------------------------------------------------------------------------- |
 // | reading | flows  | `full`, if too many replies are due or the client does not read them; `leaving`, at QUIT or a protocol error |
 // | full    | paused | `reading`, as soon as replies were sent                                                           |
-// | leaving | paused | `gone`, as soon as all due replies were sent                                                      |
+// | leaving | flows, nothing is kept | `gone`, as soon as all due replies were sent                                      |
 // | gone    |        | the connection has ended, or ends as soon as the last bytes are written                           |
 //
 // Invariant: each command gets one reply, in the order of the commands. Input and output are bounded, see limits.ts.
@@ -46,6 +46,8 @@ export class Connection {
   #hasEnded = false
   /** The sweep after which the connection became idle, or the incomplete command began. */
   #sinceSweep: number
+  /** Consecutive sweeps in which the session had no key. Commands that need none do not make this time longer. */
+  #sweepsWithoutKey = 0
 
   constructor(server: RespServer, accepted: Socket, id: number) {
     const quick = fixedBufferSocket(accepted, { buffer: server.input, callback: this.#onInput })
@@ -66,8 +68,15 @@ export class Connection {
     return this.#due.count === 0 && this.#rest.length === 0 && this.#socket.writableLength === 0
   }
 
+  /** Bytes that were read and have not run, and bytes of replies that wait for an earlier one. */
+  get keptBytes(): number {
+    return this.#rest.length + this.#piecesLength + this.#due.bytes
+  }
+
   /** Bounds the time of a command, the time between two commands, and the time without a key. */
   sweep(): void {
+    this.#sweepsWithoutKey = this.#session.key === undefined ? this.#sweepsWithoutKey + 1 : 0
+    if (this.#sweepsWithoutKey * SWEEP_MS > UNAUTHENTICATED_MS) this.#socket.destroy()
     // A client that waits for the store is not late. One that does not read its replies is.
     if (this.#due.count > 0) return
     const ageMs = (this.#server.sweeps - this.#sinceSweep) * SWEEP_MS
@@ -75,8 +84,7 @@ export class Connection {
   }
 
   #patienceMs(): number {
-    if (this.#rest.length > 0 || this.#state !== 'reading') return INCOMPLETE_MS
-    return this.#session.key === undefined ? UNAUTHENTICATED_MS : IDLE_MS
+    return this.#rest.length > 0 || this.#state !== 'reading' ? INCOMPLETE_MS : IDLE_MS
   }
 
   /** Ends the connection as soon as what was read is answered. */
@@ -99,7 +107,7 @@ export class Connection {
 
   /** Takes the bytes of a chunk, which are valid until this returns. */
   #take(chunk: Buffer, length: number): void {
-    // A client that was told to leave is not heard any more.
+    // Nothing is run any more. The bytes are read nevertheless, because unread ones would make the system drop the last replies.
     if (this.#state === 'leaving' || this.#state === 'gone') return
     if (this.#rest.length === 0) {
       this.#sinceSweep = this.#server.sweeps
@@ -137,7 +145,7 @@ export class Connection {
       at = next
       if (parser.count > 0) this.#runCommand()
       if (session.isLeaving) this.#state = 'leaving'
-      else if (reply.length >= MOST_REPLY_BYTES || this.#due.count >= MOST_DUE) this.#send()
+      else if (reply.length >= MOST_REPLY_BYTES || this.#areTooManyDue()) this.#send()
     }
     session.end()
     if (next === BROKEN) this.#refuse(parser.problem)
@@ -170,7 +178,7 @@ export class Connection {
     const { reply } = this.#server
     reply.protocol = protocol
     write(reply)
-    due.bytes = reply.take()
+    this.#due.settle(due, reply.take())
     // All replies of a turn are one write.
     if (this.#isFlushScheduled) return
     this.#isFlushScheduled = true
@@ -198,7 +206,11 @@ export class Connection {
   }
 
   #isFull(): boolean {
-    return this.#due.count >= MOST_DUE || this.#socket.writableNeedDrain
+    return this.#areTooManyDue() || this.#socket.writableNeedDrain
+  }
+
+  #areTooManyDue(): boolean {
+    return this.#due.count >= MOST_DUE || this.#due.bytes >= MOST_REPLY_BYTES
   }
 
   /** Answers a protocol error. Nothing that follows can be understood, so the connection ends. */

@@ -9,6 +9,8 @@ export interface DueReply {
 
 export class DueReplies {
   #due: DueReply[] = []
+  /** Bytes of the replies that are known. */
+  bytes = 0
 
   get count(): number {
     return this.#due.length
@@ -18,7 +20,14 @@ export class DueReplies {
   add(bytes: Buffer | undefined): DueReply {
     const due = { bytes }
     this.#due.push(due)
+    if (bytes !== undefined) this.bytes += bytes.length
     return due
+  }
+
+  /** Notes a reply that was not known before. */
+  settle(due: DueReply, bytes: Buffer): void {
+    due.bytes = bytes
+    this.bytes += bytes.length
   }
 
   /** Returns the bytes of the first replies, up to one that is not known; undefined if the first is not known. */
@@ -29,6 +38,8 @@ export class DueReplies {
     if (count === 0) return undefined
     const known = unknown < 0 ? due : due.splice(0, count)
     if (unknown < 0) this.#due = []
-    return Buffer.concat(known.map(({ bytes }) => bytes as Buffer))
+    const taken = Buffer.concat(known.map(({ bytes }) => bytes as Buffer))
+    this.bytes -= taken.length
+    return taken
   }
 }

@@ -63,6 +63,13 @@ export class RespServer {
     return this.#address(remoteAddress, {}).key
   }
 
+  /** Bytes that connections keep, besides what was written to their sockets. */
+  get keptBytes(): number {
+    let bytes = 0
+    for (const connection of this.#connections) bytes += connection.keptBytes
+    return bytes
+  }
+
   /** Runs every SWEEP_MS. */
   sweep(): void {
     this.sweeps += 1

@@ -10,7 +10,7 @@ const SERVING_STATUS = { SERVING: 1, NOT_SERVING: 2, SERVICE_UNKNOWN: 3 } as con
 /** Names that health is known of. The reference server is asked for `ratelimit`. */
 const KNOWN: readonly string[] = ['', 'ratelimit', SERVICES.rateLimit]
 
-export const MOST_WATCHERS = 1000
+const MOST_WATCHERS = 1000
 
 /** Time between two looks at the state, for watchers. The state also changes without the door: when the service becomes ready. */
 const LOOK_EVERY_MS = 250
@@ -27,12 +27,15 @@ type Watcher = ServerWritableStream<Question, Answer>
 
 export class Health {
   readonly #status: ServiceStatus
-  readonly #watchers = new Set<Watcher>()
+  readonly #most: number
+  /** Watchers, and true for those of a known name. */
+  readonly #watchers = new Map<Watcher, boolean>()
   #told: number
   #timer: NodeJS.Timeout | undefined
 
-  constructor(serviceStatus: ServiceStatus) {
+  constructor(serviceStatus: ServiceStatus, mostWatchers = MOST_WATCHERS) {
     this.#status = serviceStatus
+    this.#most = mostWatchers
     this.#told = this.#current()
   }
 
@@ -43,17 +46,14 @@ export class Health {
       else callback({ code: status.NOT_FOUND, details: 'no service has this name' })
     },
     Watch: (call: Watcher): void => {
-      if (this.#watchers.size >= MOST_WATCHERS) {
+      if (this.#watchers.size >= this.#most) {
         call.emit('error', { code: status.RESOURCE_EXHAUSTED, details: 'too many callers watch already' })
         return
       }
-      if (!KNOWN.includes(call.request.service)) {
-        call.write({ status: SERVING_STATUS.SERVICE_UNKNOWN })
-        return
-      }
+      const isKnown = KNOWN.includes(call.request.service)
       this.tell()
-      call.write({ status: this.#told })
-      this.#watchers.add(call)
+      call.write({ status: isKnown ? this.#told : SERVING_STATUS.SERVICE_UNKNOWN })
+      this.#watchers.set(call, isKnown)
       call.on('cancelled', () => this.#forget(call))
       this.#timer ??= setInterval(() => this.tell(), LOOK_EVERY_MS).unref()
     },
@@ -64,12 +64,12 @@ export class Health {
     const current = this.#current()
     if (current === this.#told) return
     this.#told = current
-    for (const watcher of this.#watchers) watcher.write({ status: current })
+    for (const [watcher, isKnown] of this.#watchers) if (isKnown) watcher.write({ status: current })
   }
 
   /** Ends the streams of all watchers, so that they do not delay a stop. */
   close(): void {
-    for (const watcher of this.#watchers) watcher.end()
+    for (const watcher of this.#watchers.keys()) watcher.end()
     this.#watchers.clear()
     clearInterval(this.#timer)
   }

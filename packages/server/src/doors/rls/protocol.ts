@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js'
 import protobuf, { type Root, type Type } from 'protobufjs'
+import { hasTooManyFields } from './message-fields.ts'
 import { writeResponse } from './response-writer.ts'
 
 export const CODE = { OK: 1, OVER_LIMIT: 2 } as const
@@ -92,7 +93,7 @@ function definitionOf(root: Root, name: string): ServiceDefinition {
     const [request, response] = [root.lookupType(requestType), root.lookupType(responseType)]
     const types = {
       requestSerialize: writerOf(request),
-      requestDeserialize: lenient(readerOf(request)),
+      requestDeserialize: lenient(request),
       responseSerialize: writerOf(response),
       responseDeserialize: readerOf(response),
     }
@@ -108,13 +109,13 @@ function writerOf(type: Type): (message: object) => Buffer {
   return (message) => type.encode(message).finish() as Buffer
 }
 
-/** Stands for a message that cannot be read. grpc-js would answer INTERNAL, as if the service were at fault. */
+/** Stands for a message that cannot be read, or has too many fields. grpc-js would answer INTERNAL, as if the service were at fault. */
 export const MALFORMED: object = Object.freeze({})
 
-function lenient(read: (bytes: Buffer) => object): (bytes: Buffer) => object {
+function lenient(type: Type): (bytes: Buffer) => object {
   return (bytes) => {
     try {
-      return read(bytes)
+      return hasTooManyFields(type, bytes) ? MALFORMED : type.decode(bytes)
     } catch {
       return MALFORMED
     }

@@ -1,4 +1,6 @@
 // Server reflection of gRPC, version 1: tools such as grpcurl ask it for the services and their messages.
+// Invariant: it needs no key, so its memory is bounded. No question is read before the caller has read earlier answers, and the number of
+// callers is bounded.
 
 import { type ServerDuplexStream, status } from '@grpc/grpc-js'
 import type { Root } from 'protobufjs'
@@ -21,13 +23,18 @@ interface Described {
   toDescriptor(edition: string): { readonly file: readonly IFileDescriptorProto[] }
 }
 
-type Reflect = (call: ServerDuplexStream<Question, object>) => void
+type ReflectCall = ServerDuplexStream<Question, object>
+type Reflect = (call: ReflectCall) => void
+
+/** Callers at once. Tools ask for a moment. */
+export const MOST_REFLECTING = 100
 
 /** Returns the handler for the loaded files. */
 export function reflection(root: Root): { readonly ServerReflectionInfo: Reflect } {
   const { file: files } = (root as unknown as Described).toDescriptor('proto3')
   const described = completed(files)
   const byName = new Map(described.map((file) => [file.name ?? '', file]))
+  const encoded = new Map(described.map((file) => [file, FileDescriptorProto.encode(FileDescriptorProto.create(file)).finish()]))
   const bySymbol = new Map(described.flatMap((file) => symbolsOf(file).map((symbol) => [symbol, file] as const)))
   const answer = (question: Question): object => {
     if (Object.hasOwn(question, 'list_services')) {
@@ -40,17 +47,23 @@ export function reflection(root: Root): { readonly ServerReflectionInfo: Reflect
     const file = isByName ? byName.get(question.file_by_filename) : bySymbol.get(question.file_containing_symbol)
     if (file === undefined) return failed(status.NOT_FOUND, 'there is no such file or symbol')
     const found = [...withNeeded(file, byName)]
-    return {
-      file_descriptor_response: {
-        file_descriptor_proto: found.map((each) => FileDescriptorProto.encode(FileDescriptorProto.create(each)).finish()),
-      },
-    }
+    return { file_descriptor_response: { file_descriptor_proto: found.map((each) => encoded.get(each)) } }
   }
+  const open = new Set<ReflectCall>()
   return {
     ServerReflectionInfo: (call) => {
+      if (open.size >= MOST_REFLECTING) {
+        call.emit('error', { code: status.RESOURCE_EXHAUSTED, details: 'too many callers use reflection already' })
+        return
+      }
+      open.add(call)
+      call.on('close', () => open.delete(call))
+      call.on('cancelled', () => open.delete(call))
       call.on('data', (question: Question): void => {
-        call.write({ valid_host: question.host, original_request: question, ...answer(question) })
+        const isRead = call.write({ valid_host: question.host, original_request: question, ...answer(question) })
+        if (!isRead) call.pause()
       })
+      call.on('drain', () => call.resume())
       call.on('end', () => call.end())
     },
   }

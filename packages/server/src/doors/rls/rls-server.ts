@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net'
 import { type ConnectionInjector, Server, ServerCredentials } from '@grpc/grpc-js'
 import type { Service } from '../../service.ts'
+import { CallGuard, type CallGuardOptions } from './call-guard.ts'
 import { Callers } from './callers.ts'
 import { Health } from './health.ts'
 import { loadProtocol } from './protocol.ts'
@@ -30,20 +31,25 @@ const IDLE_MS = 2 * 3_600_000
 /** Time that open streams have when a connection has reached its age. */
 const AGE_GRACE_MS = 10_000
 
-export interface RlsServerOptions {
+export interface RlsServerOptions extends Pick<CallGuardOptions, 'closePeer' | 'mostIncomplete'> {
   readonly service: Service
   readonly allOrNothing: boolean
   readonly hasClientCertificates: boolean
   readonly connectionAgeMs: number
+  readonly mostWatchers?: number
 }
 
 export class RlsServer {
   readonly #server: Server
   readonly #health: Health
   readonly #connections: ConnectionInjector
+  readonly guard: CallGuard
 
-  constructor({ service, allOrNothing, hasClientCertificates, connectionAgeMs }: RlsServerOptions) {
+  constructor({ service, allOrNothing, hasClientCertificates, connectionAgeMs, mostWatchers, ...guarded }: RlsServerOptions) {
     const protocol = loadProtocol()
+    const callers = new Callers(service, hasClientCertificates)
+    const { path } = protocol.rateLimit.ShouldRateLimit
+    this.guard = new CallGuard({ callers, path, logger: service.logger, ...guarded })
     this.#server = new Server({
       'grpc.max_receive_message_length': MOST_BYTES,
       'grpc.max_concurrent_streams': MOST_STREAMS,
@@ -54,11 +60,11 @@ export class RlsServer {
       'grpc.max_connection_age_ms': connectionAgeMs,
       'grpc.max_connection_age_grace_ms': AGE_GRACE_MS,
       'grpc.enable_channelz': 0,
+      interceptors: [this.guard.intercept],
     })
-    const callers = new Callers(service, hasClientCertificates)
     const calls = new RateLimitCalls(service.decider, allOrNothing)
-    this.#health = new Health(service.status)
-    this.#server.addService(protocol.rateLimit, { ShouldRateLimit: shouldRateLimit({ service, callers, calls }) })
+    this.#health = new Health(service.status, mostWatchers)
+    this.#server.addService(protocol.rateLimit, { ShouldRateLimit: shouldRateLimit({ service, calls }) })
     this.#server.addService(protocol.health, this.#health.handlers)
     this.#server.addService(protocol.reflection, { ...reflection(protocol.root) })
     // The listener speaks TLS.
@@ -74,6 +80,7 @@ export class RlsServer {
   /** Answers open calls for at most `withinMs`, then closes all connections. */
   async close(withinMs: number): Promise<void> {
     this.#health.close()
+    this.guard.close()
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, withinMs)
       this.#server.tryShutdown(() => {

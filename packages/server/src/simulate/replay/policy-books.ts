@@ -1,7 +1,6 @@
 // Policy books for a simulation: the proposed policies alone, or over the ones in force, as an import would leave them.
 
 import type { Clock } from 'sluice'
-import { LIMITS } from '../../contract/limits.ts'
 import { isOfClient } from '../../decide/joint-limiter.ts'
 import { type Policy, readPolicy } from '../../policies/policy.ts'
 import { PolicyBook } from '../../policies/policy-book.ts'
@@ -20,18 +19,6 @@ export function bookOf(specs: readonly unknown[], clock: Clock): PolicyBook {
 /** Returns the specs with every policy in the mode shadow set to enforce. */
 export function enforced<S extends { readonly mode?: string | undefined }>(specs: readonly S[]): S[] {
   return specs.map((spec) => (spec.mode === 'shadow' ? { ...spec, mode: 'enforce' } : spec))
-}
-
-/** Returns all policies in force, sorted by name. */
-export function policiesOf(book: PolicyBook): Policy[] {
-  const policies: Policy[] = []
-  let after: string | undefined
-  do {
-    const page = book.list({ limit: LIMITS.mostListed, ...(after !== undefined && { after }) })
-    policies.push(...page.policies)
-    after = page.next
-  } while (after !== undefined)
-  return policies
 }
 
 /** A book with the same patterns and limits that nobody reaches. */

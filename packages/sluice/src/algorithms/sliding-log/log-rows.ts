@@ -7,12 +7,14 @@ import {
   LIGHT,
   LOG_HANDLE,
   type LogHost,
-  type LogRule,
   type LogState,
+  type LogStates,
   type LogVictim,
   type RowLogs,
+  type RowStates,
 } from '../../core/rule-log.ts'
 import { LogBlocks } from './log-blocks.ts'
+import { isLog, LogsOfCall, type RowOfLog } from './logs-of-call.ts'
 
 /** Number of searches for the bytes of a new log. */
 const SEARCHES_A_LOG = 8
@@ -32,6 +34,11 @@ export class LogRows implements RowLogs {
     })
   }
 
+  statesOf(rows: RowStates): LogStates {
+    return new LogsOfCall(rows, this)
+  }
+
+  /** Makes space for the bytes of new logs, by evicting others. */
   makeSpace(states: readonly LogState[], logs: number, nowMs: number): void {
     const log = states.find(isLog)
     if (log === undefined) return
@@ -41,18 +48,17 @@ export class LogRows implements RowLogs {
     }
   }
 
-  allocate(state: LogState): void {
-    if (isLog(state)) keepHandle(state, this.arena.allocate(state.rule, state))
+  /** Makes an empty log for a row, unless it has one. */
+  allocate(state: RowOfLog): void {
+    if (handleOf(state) === 0) keepHandle(state, this.arena.allocate(state.rule, state))
   }
 
-  fit(states: readonly LogState[], nowMs: number, pinned: (evict: () => void) => void): void {
-    for (const state of states) {
-      if (!isLog(state) || state.row < 0) continue
-      const lacking = this.arena.lackingToFit(state.rule, handleOf(state))
-      // A log that has grown is not evicted for another one to grow. Otherwise growing logs would evict each other all the time.
-      if (lacking > 0) pinned(() => this.#evict(nowMs, lacking, this.arena.smallestBytes(state.rule)))
-      keepHandle(state, this.arena.fit(state.rule, handleOf(state), state))
-    }
+  /** Makes space for one more entry, or frees space that the log needs no more. To evict other logs, it pins the rows of the call. */
+  fit(state: RowOfLog, nowMs: number, rows: RowStates): void {
+    const lacking = this.arena.lackingToFit(state.rule, handleOf(state))
+    // A log that has grown is not evicted for another one to grow. Otherwise growing logs would evict each other all the time.
+    if (lacking > 0) rows.pinned(() => this.#evict(nowMs, lacking, this.arena.smallestBytes(state.rule)))
+    keepHandle(state, this.arena.fit(state.rule, handleOf(state), state))
   }
 
   /**
@@ -73,15 +79,12 @@ export class LogRows implements RowLogs {
     this.#host.evictLogs(nowMs, choose, mostLight !== undefined)
   }
 
+  /** Points `cells` and `at` at the log. */
   locate(state: LogState): void {
     const handle = handleOf(state)
     state.cells = this.arena.cells(handle)
     state.at = this.arena.at(handle)
   }
-}
-
-function isLog(state: LogState): state is LogState & { readonly rule: LogRule } {
-  return state.rule.log !== undefined
 }
 
 function handleOf({ rows, row }: Pick<LogVictim, 'rows' | 'row'>): number {

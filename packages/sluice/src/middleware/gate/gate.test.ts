@@ -10,14 +10,15 @@ import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { failingStore } from '../../testing/failing-store.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { fetchLimiter } from '../fetch.ts'
+import { chargeByResponse, rulesByRequest } from '../requests.ts'
 
 describe('values that are there at once', () => {
   test('a limiter in memory makes no promise, allowed or denied', () => {
     const { ask } = limitedHandler({
-      rules: () => parseRule('1/minute'),
+      rules: rulesByRequest(() => parseRule('1/minute')),
       key: () => 'ada',
       cost: () => 1,
-      charge: 'failed-response',
+      charge: chargeByResponse('failed-response'),
       onDenied: () => {},
     })
     for (let i = 0; i < 3; i++) expect(ask()).toBeInstanceOf(Response)
@@ -34,12 +35,12 @@ describe('plans', () => {
   const plan = (limit: number) => fixedWindow({ limit, window: '1m', name: 'plan' })
 
   test('rules that are made anew for each request are one plan', async () => {
-    const { ask } = limitedHandler({ rules: () => [plan(2), parseRule('9/hour')] })
+    const { ask } = limitedHandler({ rules: rulesByRequest(() => [plan(2), parseRule('9/hour')]) })
     expect([(await ask()).status, (await ask()).status, (await ask()).status]).toEqual([200, 200, 429])
   })
 
   test('rules that differ in a number are two, and share what is used under the same name', async () => {
-    const { field } = limitedHandler({ rules: ({ headers }) => plan(Number(headers.get('limit'))) })
+    const { field } = limitedHandler({ rules: rulesByRequest(({ headers }) => plan(Number(headers.get('limit')))) })
     expect(await field({ limit: '5' })).toBe('"plan";r=4;t=60')
     expect(await field({ limit: '100' })).toBe('"plan";r=98;t=60')
   })
@@ -47,14 +48,14 @@ describe('plans', () => {
   test('rules that differ in what they count by are two', async () => {
     const rules = ({ headers }: Request) =>
       fixedWindow({ limit: 5, window: '1m', name: 'plan', per: headers.get('per') === 'nobody' ? [] : 'address' })
-    const { field } = limitedHandler({ rules })
+    const { field } = limitedHandler({ rules: rulesByRequest(rules) })
     expect(await field()).toBe('"plan";r=4;t=60')
     expect(await field({ per: 'nobody' })).toBe('"plan";r=4;t=60')
   })
 
   test('a thousand plans are kept, and those beyond lose no count', async () => {
     const { field } = limitedHandler({
-      rules: ({ headers }) => fixedWindow({ limit: Number(headers.get('limit')), window: '1m' }),
+      rules: rulesByRequest(({ headers }) => fixedWindow({ limit: Number(headers.get('limit')), window: '1m' })),
     })
     for (let limit = 2; limit <= 1500; limit++) await field({ limit: `${limit}` })
     expect(await field({ limit: '2' })).toBe('"fixed-window:2/1m";r=0;t=60')
@@ -65,11 +66,11 @@ describe('plans', () => {
     ['notation', '5/minute', 'parseRule() or others, got "5/minute"'],
     ['a list with null', [null], 'got null'],
   ])('%s instead of rules is an error of the request', (_, rules, message) => {
-    expect(() => limitedHandler({ rules: () => rules as never }).ask()).toThrow(message)
+    expect(() => limitedHandler({ rules: rulesByRequest(() => rules as never) }).ask()).toThrow(message)
   })
 
   test('rules that count by more than the address need key', () => {
-    const { ask } = limitedHandler({ rules: () => fixedWindow({ limit: 1, window: '1m', per: 'user' }) })
+    const { ask } = limitedHandler({ rules: rulesByRequest(() => fixedWindow({ limit: 1, window: '1m', per: 'user' })) })
     expect(() => ask()).toThrow('fetchLimiter needs key to return { user }')
   })
 })
@@ -200,9 +201,9 @@ test('a charge function that throws keeps the charge, is reported once, and spoi
   const warnings: string[] = []
   const { ask } = limitedHandler({
     rules: parseRule('5/minute'),
-    charge: () => {
+    charge: chargeByResponse(() => {
       throw new TypeError('no user')
-    },
+    }),
     warn: ({ code, message }) => warnings.push(`${code}: ${message}`),
   })
   for (const left of [4, 3]) expect((await ask()).headers.get('RateLimit')).toContain(`r=${left};`)

@@ -9,6 +9,7 @@
 
 import { checkCost } from '../../core/cost.ts'
 import type { Decision } from '../../core/decision.ts'
+import { SluiceError } from '../../core/errors.ts'
 import type { Cost, Subject } from '../../core/subject.ts'
 import { peerAddress, USUAL_HEADERS, USUAL_IPV6_PREFIX } from '../../http/peer-address.ts'
 import type { ImportedStyle } from '../../http/rate-limit-fields.ts'
@@ -20,17 +21,12 @@ import { checkStaticCost, costOf, costsOf } from './costs.ts'
 import { ADDRESS, type GateLimiter } from './gate-limiter.ts'
 import { type LimiterSource, limiterSource } from './limiter-source.ts'
 import { andThen, type MaybePromise, tryThen } from './maybe-promise.ts'
-import { missingAddress } from './missing-address.ts'
 import { type AnyOptions, checkGateOptions } from './options.ts'
 import { freshPolicies, freshRules, isTightest } from './other-limiters.ts'
-import { refund } from './refund.ts'
 import { type AddressOf, type DecidedContext, type DeniedContext, GateContext } from './request-context.ts'
 import type { Asked } from './reserve.ts'
 
 const POLICY_FIELD = 'RateLimit-Policy'
-
-/** The lowest status of a failure. */
-const FIRST_FAILURE = 400
 
 /** Codes of errors that the application causes, not the store. */
 const INPUT_ERRORS: readonly unknown[] = ['ERR_KEY', 'ERR_COST', 'ERR_RULE_NAME']
@@ -45,15 +41,13 @@ export class Gate<R extends object, S> {
   readonly #adapter: Adapter<R, S>
   readonly #limiters: LimiterSource
   readonly #addressOf: AddressOf<R>
-  readonly #isChargedLater: boolean
   /** Names of fields that are lists. */
   readonly #lists: readonly string[]
   #mayWarn = true
-  #hasWarnedOfCharge = false
 
   constructor(door: string, options: AnyOptions<R>, adapter: Adapter<R, S>) {
     checkGateOptions(door, options)
-    const { headers = DEFAULT_STYLE, charge = 'request', cost = 1, reserve } = options
+    const { headers = DEFAULT_STYLE, cost = 1, reserve } = options
     const styles = checkStyles(headers)
     this.#door = door
     this.#options = options
@@ -67,7 +61,6 @@ export class Gate<R extends object, S> {
       checkStaticCost(door, this.#limiters.limiter.rules, cost)
     }
     this.#addressOf = addressReader(door, options, adapter)
-    this.#isChargedLater = charge !== 'request'
   }
 
   /** Decides about a request. It passes if the returned context has no denial. */
@@ -108,30 +101,13 @@ export class Gate<R extends object, S> {
 
   /** True if the response decides about the charge. Then `refundIfFree` must be called with its status. */
   mayRefund({ charged }: GateContext<R>): boolean {
-    return this.#isChargedLater && charged !== undefined
+    return this.#options.charge !== undefined && charged !== undefined
   }
 
   /** Refunds a request if its response, with this status, is not charged. */
-  refundIfFree({ charged, request }: GateContext<R>, status: number): void {
-    const { charge } = this.#options
-    const isCharged =
-      typeof charge === 'function'
-        ? this.#isCharged(() => charge(status, request))
-        : (charge === 'failed-response') === status >= FIRST_FAILURE
-    if (charged !== undefined && !isCharged) refund(charged)
-  }
-
-  /** Returns the result of `charge`. The response has been sent, so no caller can handle an error: after one, the charge stays. */
-  #isCharged(ask: () => boolean): boolean {
-    try {
-      return ask()
-    } catch (error) {
-      const { warn = warnProcess } = this.#options
-      if (!this.#hasWarnedOfCharge)
-        warn({ code: 'WARN_CHARGE_FAILED', message: `charge of ${this.#door} threw ${error}: the charge stays` })
-      this.#hasWarnedOfCharge = true
-      return true
-    }
+  refundIfFree({ charged }: GateContext<R>, status: number): void {
+    const { charge, warn = warnProcess } = this.#options
+    if (charged !== undefined) charge?.settle(charged, status, { door: this.#door, warn })
   }
 
   /** Looks up the client's address in the lists. If it is in none, finds the limiter, and then the key and the cost. */
@@ -165,7 +141,7 @@ export class Gate<R extends object, S> {
 
   /** Looks up the key in the lists. If it is in none, hits the limiter, on the rules that no earlier gate has charged. */
   #count(context: GateContext<R>, prepared: GateLimiter, subject: Subject, cost: Cost | undefined): MaybePromise<GateContext<R>> {
-    const { allow, block, mode, reserve } = this.#options
+    const { allow, block, mode, reserve, charge } = this.#options
     if (block?.hasKey(subject)) return this.#deny(context, () => block.denial)
     if (allow?.hasKey(subject)) return context
     const { limiter } = prepared
@@ -179,7 +155,7 @@ export class Gate<R extends object, S> {
       }
     }
     // The clock is read before the hit. If the store is slow, the charge seems older than it is, and may not be refunded.
-    if (this.#isChargedLater) context.hitAtMs = limiter.clock.now()
+    if (charge !== undefined) context.hitAtMs = limiter.clock.now()
     const options = context.cost === undefined ? undefined : { cost: context.cost }
     const conclude = (decision: Decision) => this.#conclude(context, decision)
     // A limiter ignores the context.
@@ -246,7 +222,10 @@ function addressReader<R extends object>(door: string, options: AnyOptions<R>, a
   const read = address ?? peerAddress({ ipv6Prefix: USUAL_IPV6_PREFIX, suspicious: USUAL_HEADERS, warn })
   return (request, rest) => {
     const found = peer === undefined ? adapter.peer(request, rest) : peer(request, ...rest)
-    if (found === false) throw missingAddress(door, options)
+    if (found === false) {
+      const message = `${door} cannot find the address of a request in this runtime: set peer, or a key and lists that need no address`
+      throw new SluiceError('ERR_OPTION', message, { option: 'peer' })
+    }
     return read(found, adapter.headers(request, rest))
   }
 }

@@ -7,9 +7,9 @@ import type { Subject } from '../../core/subject.ts'
 import { createLimiter } from '../../create-limiter.ts'
 import type { AnyStyle } from '../../http/responder.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
+import type { Rules, RulesByRequest } from './by-request.ts'
 import { GateLimiter } from './gate-limiter.ts'
-import { LimiterCache, type Rules } from './limiter-cache.ts'
-import { andThen, type MaybePromise } from './maybe-promise.ts'
+import type { MaybePromise } from './maybe-promise.ts'
 import type { AnyOptions } from './options.ts'
 import type { GateContext } from './request-context.ts'
 
@@ -31,7 +31,5 @@ export function limiterSource<R>(door: string, options: AnyOptions<R>, styles: r
   const holds = reserve?.holds as HoldsOption
   const make = (rules: Rules): GateLimiter =>
     prepare(createLimiter({ rules, store, failure, retryWithinMs, holds }) as AnyLimiter, store)
-  if (typeof rules !== 'function') return make(rules as Rules)
-  const cache = new LimiterCache(make)
-  return (context) => andThen(rules(context.request, context), (rules) => cache.obtain(rules))
+  return (rules as RulesByRequest<R>).limiters?.(make) ?? make(rules as Rules)
 }

@@ -5,6 +5,7 @@ import { createLimiter } from '../../create-limiter.ts'
 import { legacyStyle } from '../../http/earlier-styles.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { fetchLimiter } from '../fetch.ts'
+import { rulesByRequest } from '../requests.ts'
 
 const rules = parseRule('5/minute')
 const limiter = createLimiter({ rules })
@@ -40,10 +41,15 @@ describe('options that cannot work are refused when the middleware is made', () 
       'cost',
       'needs cost to be a whole number, an object by rule name, or a function',
     ],
-    ['a list of costs, for plans', { rules: () => rules, cost: [1] }, 'cost', 'needs cost to be a whole number, an object'],
+    [
+      'a list of costs, for plans',
+      { rules: rulesByRequest(() => rules), cost: [1] },
+      'cost',
+      'needs cost to be a whole number, an object',
+    ],
     [
       'an object of a class as cost, for plans',
-      { rules: () => rules, cost: new Date() },
+      { rules: rulesByRequest(() => rules), cost: new Date() },
       'cost',
       'cost must be a plain object of costs by rule name',
     ],
@@ -64,14 +70,20 @@ describe('options that cannot work are refused when the middleware is made', () 
     ['a cost above one limit', { rules, cost: { [rules.name]: 6 } }, rules.name, 'the cost 6 is above 5'],
     ['an unknown mode', { rules, mode: 'dry' }, 'mode', 'fetchLimiter needs mode to be enforce or shadow, got "dry"'],
     [
-      'an unknown charge',
-      { rules, charge: 'never' },
+      'a charge of 0.1',
+      { rules, charge: 'failed-response' },
       'charge',
-      'needs charge to be request, failed-response, successful-response or a function',
+      'needs charge to be what chargeByResponse() of sluice/requests makes, got "failed-response"',
+    ],
+    [
+      'a function for rules',
+      { rules: () => rules },
+      'rules',
+      'needs rules to be rules, or what rulesByRequest() of sluice/requests makes, got a function',
     ],
     ['a shadow without a listener', { rules, mode: 'shadow' }, 'onShadowDenied', "needs onShadowDenied in mode 'shadow'"],
     ['unknown headers', { rules, headers: 'draft-9' }, 'headers', 'headers must be'],
-    ['unknown headers, for plans', { rules: () => rules, headers: 'draft-9' }, 'headers', 'headers must be'],
+    ['unknown headers, for plans', { rules: rulesByRequest(() => rules), headers: 'draft-9' }, 'headers', 'headers must be'],
     [
       'a list that is an object',
       { rules, block: { keys: ['x'] } },
@@ -99,7 +111,7 @@ describe('options that cannot work are refused when the middleware is made', () 
 
   test('a cost that some request can pay is accepted: the whole limit, and a name that only some plans have', () => {
     expect(() => fetchLimiter({ rules, cost: 5 })).not.toThrow()
-    expect(() => fetchLimiter({ rules: () => rules, cost: { other: 1 } })).not.toThrow()
+    expect(() => fetchLimiter({ rules: rulesByRequest(() => rules), cost: { other: 1 } })).not.toThrow()
   })
 
   test.each([undefined, null, [], 'x'])('%j instead of options', (options) => {

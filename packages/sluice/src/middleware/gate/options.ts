@@ -13,14 +13,11 @@ import type { ClientList } from '../../http/client-list.ts'
 import type { AddressWarning, ReadClientAddress } from '../../http/peer-address.ts'
 import type { ResponderOptions } from '../../http/responder.ts'
 import type { Warning } from '../../http/warning.ts'
+import type { ChargeByResponse, Rules, RulesByRequest } from './by-request.ts'
 import type { DenialChange } from './changed-denial.ts'
-import type { Rules } from './limiter-cache.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import type { DecidedContext, DeniedContext, RequestContext, ShadowContext } from './request-context.ts'
 import type { Reserve } from './reserve.ts'
-
-/** Condition for charging a request: always, or depending on its response. */
-export type ChargeWhen<R> = 'request' | 'failed-response' | 'successful-response' | ((status: number, request: R) => boolean)
 
 export type GateWarning = AddressWarning | Warning<'WARN_MOUNTED_TWICE' | 'WARN_CHARGE_FAILED' | 'WARN_SETTLE_FAILED'>
 
@@ -28,8 +25,8 @@ export type GateWarning = AddressWarning | Warning<'WARN_MOUNTED_TWICE' | 'WARN_
 export interface GateOptions<R, T extends Rule = Rule, S extends Subject = SubjectOf<T>> {
   // Callbacks are declared as methods, so that a callback with the framework's own type of request is accepted.
 
-  /** The rules; or a function from a request to its rules, for plans. Either `rules` or `limiter` is required. */
-  readonly rules?: Rules<T> | ((request: R, context: RequestContext<R>) => MaybePromise<Rules<T>>)
+  /** The rules; for plans, `rulesByRequest()` of `sluice/requests`. Either `rules` or `limiter` is required. */
+  readonly rules?: Rules<T> | RulesByRequest<R, T>
   /** A limiter that was made elsewhere. */
   readonly limiter?: Limiter<Timing, S>
   /** The store for `rules`. Default: a memory store of its own. */
@@ -56,8 +53,8 @@ export interface GateOptions<R, T extends Rule = Rule, S extends Subject = Subje
   readonly block?: ClientList
   /** Styles of the rate limit fields. Default: `'draft-11'`. */
   readonly headers?: ResponderOptions['headers']
-  /** Condition for charging a request. Default: `'request'`. */
-  readonly charge?: ChargeWhen<R>
+  /** Condition for charging a request: `chargeByResponse()` of `sluice/requests`. Default: every request is charged. */
+  readonly charge?: ChargeByResponse<R>
   /** Holds units for a request, and settles them with its response: `reserving()` of `sluice/reserving`. */
   readonly reserve?: Reserve<R>
   /** `'shadow'` counts and reports, and lets everybody through. Default: `'enforce'`. */
@@ -85,8 +82,6 @@ export type AnyOptions<R> = GateOptions<R, Rule, Subject>
 
 /** Options of one route of an application. `false`: the route is not limited. */
 export type RouteOptions<R> = AnyOptions<R> | false
-
-const CHARGES = ['request', 'failed-response', 'successful-response']
 
 const FUNCTIONS = ['key', 'skip', 'onDecision', 'onDenied', 'onShadowDenied', 'peer', 'warn'] as const
 
@@ -119,12 +114,13 @@ export function checkGateOptions<R>(door: string, options: AnyOptions<R>): void 
     if (value !== undefined && !isRight) refuse(option, `needs ${option} to be ${expected}, got ${show(value)}`)
   }
   checkOptions(door, options, OPTIONS)
-  const { limiter, rules, store, failure, retryWithinMs, cost, charge, mode } = options
+  const { limiter, rules, store, failure, retryWithinMs, cost, mode } = options
   for (const name of FUNCTIONS) demand(name, typeof options[name] === 'function', 'a function')
   for (const name of LISTS) demand(name, options[name]?.denial, 'what clientList() of sluice/http makes')
   demand('address', typeof options.address === 'function', 'what clientAddress() of sluice/http makes')
   demand('limiter', limiter?.hit, 'what createLimiter() makes')
-  demand('charge', typeof charge === 'function' || CHARGES.includes(charge as string), `${CHARGES.join(', ')} or a function`)
+  demand('rules', typeof rules !== 'function', 'rules, or what rulesByRequest() of sluice/requests makes')
+  demand('charge', options.charge?.settle, 'what chargeByResponse() of sluice/requests makes')
   demand('reserve', options.reserve?.check, 'what reserving() makes')
   demand('mode', mode === 'enforce' || mode === 'shadow', 'enforce or shadow')
   if (!limiter === !rules) refuse('rules', `needs either limiter or rules, and has ${limiter ? 'both' : 'neither'}`)

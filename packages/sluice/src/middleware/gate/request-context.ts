@@ -46,7 +46,7 @@ interface Holder {
 }
 
 /** A context whose hit was allowed. */
-export type Charged = Pick<GateContext, 'cost' | 'hitAtMs'> & {
+export type Charged = Pick<GateContext, 'request' | 'cost' | 'hitAtMs'> & {
   readonly limiter: GateLimiter
   readonly key: Subject
   readonly decision: Decision

@@ -10,6 +10,7 @@ import { legacyStyle } from '../../http/earlier-styles.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { fetchLimiter } from '../fetch.ts'
+import { chargeByResponse } from '../requests.ts'
 
 const rules = [
   tokenBucket({ capacity: 5, refill: 1, every: '1m', name: 'guesses', per: 'address' }),
@@ -133,7 +134,11 @@ describe('costs by rule', () => {
   })
 
   test('are given back rule by rule if the response is not charged', async () => {
-    const { field, clock } = limitedHandler({ ...costly, cost: { guesses: 3, account: 2 }, charge: 'failed-response' })
+    const { field, clock } = limitedHandler({
+      ...costly,
+      cost: { guesses: 3, account: 2 },
+      charge: chargeByResponse('failed-response'),
+    })
     for (let i = 0; i < 3; i++) expect(await field({ account: 'ada' })).toBe('"guesses";r=2;t=180, "account";r=0;t=3600')
     clock.advance(1)
     expect(await field({ account: 'ada' })).toBe('"guesses";r=2;t=180, "account";r=0;t=3600')

@@ -21,7 +21,7 @@ export function dumpStore(store: MemoryStore): Uint8Array {
     })
   }
   store.seedKeys()
-  return writeDump(store.keyHash.seed, store, store.clock.now())
+  return writeDump(store.keyHash.seed as Int32Array, store, store.clock.now())
 }
 
 /**

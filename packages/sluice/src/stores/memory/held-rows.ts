@@ -8,6 +8,7 @@ import { copyOf } from '../../core/copied-states.ts'
 import { endExpired, type HeldStates, heldStep } from '../../core/held-step.ts'
 import { type Holds, joinHolds, LoadedHolds } from '../../core/holds.ts'
 import { type Rule, stateName } from '../../core/rule.ts'
+import type { LogStates } from '../../core/rule-log.ts'
 import type { State } from '../../core/step.ts'
 import type { Store } from '../../core/store.ts'
 import { HoldTable, RowHolds } from './hold-table.ts'
@@ -158,7 +159,7 @@ class HeldRows implements HeldStates {
       const end = rows.at(row)
       if (rows.cells[end] < 0) rows.cells[end] = flaggedEnd(rows.cells[end])
     }
-    return this.#tally.load(i)
+    return this.#tally.states.load(i)
   }
 
   holds(i: number): Holds {
@@ -198,7 +199,7 @@ class HeldRows implements HeldStates {
   }
 
   prepare(all: boolean, nowMs: number): void {
-    this.#tally.prepare(all, nowMs)
+    this.#tally.states.prepare(all, nowMs)
   }
 
   prepared(i: number): State {
@@ -206,12 +207,12 @@ class HeldRows implements HeldStates {
   }
 
   makeRoom(i: number, nowMs: number): void {
-    const location = this.#tally.asked[i]
-    if (location.row >= 0 && location.rule.log !== undefined) this.#tally.fit(location, nowMs)
+    const { row, rule } = this.#tally.asked[i]
+    if (row >= 0 && rule.log !== undefined) (this.#tally.states as LogStates).fit(i, nowMs)
   }
 
   save(i: number, used: number): void {
-    this.#tally.save(i, used)
+    this.#tally.states.save(i, used)
     this.#flag(this.#tally.asked[i])
   }
 

@@ -5,8 +5,11 @@
 export class KeyHash {
   /** The lower half of the last fingerprint. Both halves are signed 32-bit numbers. */
   lo = 0
-  /** False before `setSeed`. Fingerprints made before it must not be used. */
-  isSeeded = false
+  /**
+   * The seed: two 32-bit words. It is a secret: with it, colliding keys can be constructed. Undefined before `setSeed`. Fingerprints
+   * made before it must not be used.
+   */
+  seed: Int32Array | undefined = undefined
   #k0 = 0
   #k1 = 0
   /** The upper half of the last fingerprint. */
@@ -20,16 +23,11 @@ export class KeyHash {
   #hotHi = 0
   #hotLo = 0
 
-  /** The seed: two 32-bit words. It is a secret: with it, colliding keys can be constructed. */
-  get seed(): Int32Array {
-    return Int32Array.of(this.#k0, this.#k1)
-  }
-
   /** Sets the seed. Default: random. */
   setSeed(seed: Int32Array = crypto.getRandomValues(new Int32Array(2))): void {
     this.#k0 = seed[0]
     this.#k1 = seed[1]
-    this.isSeeded = true
+    this.seed = seed
     this.#hot = ''
   }
 

@@ -143,7 +143,7 @@ export class MemoryState implements MemoryStore, LogHost {
 
   /** Sets a random seed for the keys. This happens at the first call, because some runtimes have no random numbers before it. */
   seedKeys(): void {
-    if (!this.keyHash.isSeeded) this.keyHash.setSeed()
+    if (this.keyHash.seed === undefined) this.keyHash.setSeed()
   }
 
   /** Returns the fingerprint of a rule. It is combined with every key's fingerprint, so that no two rules share a row. */

@@ -4,15 +4,12 @@
 import type { Call, Charge, Figures } from '../../core/call.ts'
 import { type Decision, decide } from '../../core/decision.ts'
 import type { Rule } from '../../core/rule.ts'
-import type { LogRule, RowLogs } from '../../core/rule-log.ts'
+import type { LogStates, RowStates } from '../../core/rule-log.ts'
 import { type State, type States, step } from '../../core/step.ts'
 import type { Tally } from '../../core/store.ts'
 import type { MemoryState } from './memory-store.ts'
 import { PINNED, pressurePerUnit, type Rows } from './rows.ts'
 import type { Table } from './table.ts'
-
-/** Cells for entries in the scratch log. Few are enough, because a call on a key without a row spends once. */
-const SCRATCH_CELLS = 8
 
 /** Location of one rule's state for the present key. The object is reused: a hit makes no object except its decision. */
 export interface Location {
@@ -27,7 +24,7 @@ export interface Location {
   rows: Rows
   /** The key's row in `rows`; negative if it has none. */
   row: number
-  /** The cells of the state start at `at`: in the row, or for a log in its block. */
+  /** The cells of the state start at `at`. */
   cells: Float64Array
   at: number
 }
@@ -35,11 +32,11 @@ export interface Location {
 /** A charge whose object is reused from hit to hit. */
 type ReusedCharge = { -readonly [K in keyof Charge]: Charge[K] }
 
-export class MemoryTally implements Tally<'sync'>, States {
+export class MemoryTally implements Tally<'sync'>, RowStates {
   readonly countsDenied: boolean
   readonly #state: MemoryState
-  /** Set if one of the rules keeps logs. */
-  readonly #logs: RowLogs | undefined
+  /** The rows together with their logs, if one of the rules keeps logs. */
+  readonly #logs: LogStates | undefined
   readonly #rules: readonly Rule[]
   /** One for each rule. */
   readonly locations: readonly Location[]
@@ -62,12 +59,12 @@ export class MemoryTally implements Tally<'sync'>, States {
   constructor(state: MemoryState, rules: readonly Rule[]) {
     this.countsDenied = rules.some(({ countsDenied }) => countsDenied)
     this.#state = state
-    const log = rules.find((rule) => rule.log !== undefined)
-    this.#logs = log && state.openLogs((log as LogRule).log.open)
+    const log = rules.find((rule) => rule.log !== undefined)?.log
+    this.#logs = log && state.openLogs(log.open).statesOf(this)
     this.#rules = rules
     this.locations = rules.map((rule) => location(state, rule))
     this.#tables = tablesOf(this.locations)
-    this.#scratch = new Float64Array(Math.max(...rules.map((rule) => rule.width)) + SCRATCH_CELLS)
+    this.#scratch = new Float64Array(Math.max(...rules.map((rule) => rule.width)))
     this.#hit = { operation: 'hit', charges: rules.map((_, rule) => ({ rule, key: '', amount: 0 })) }
   }
 
@@ -91,21 +88,35 @@ export class MemoryTally implements Tally<'sync'>, States {
     this.find(charges)
     const { holds } = this.#state
     const hasHolds = holds !== undefined && (call.hold !== undefined || this.#haveHolds)
-    return hasHolds ? holds.ask(call, this, nowMs) : step(call, this, nowMs)
+    if (hasHolds) return holds.ask(call, this, nowMs)
+    // Two calls, so that V8 compiles the first one together with this tally.
+    return this.#logs === undefined ? step(call, this, nowMs) : step(call, this.#logs, nowMs)
+  }
+
+  /** The states for holds: those of the rows, and of their logs. */
+  get states(): States {
+    return this.#logs ?? this
   }
 
   load(i: number): Location {
     const location = this.asked[i]
-    if (location.row < 0) this.#lookAtBlank(location)
-    else this.#locate(location)
+    const { rows, row } = location
+    if (row < 0) {
+      // A key that was never hit has no row. Changes of its state are not kept.
+      location.cells = this.#scratch.fill(0)
+      location.at = 0
+    } else {
+      location.cells = rows.cells
+      location.at = rows.at(row)
+    }
     return location
   }
 
-  /** Returns a settled copy, or a log itself. */
+  /** Returns a settled copy. */
   view(i: number, nowMs: number): State {
     const location = this.load(i)
     const { rule, cells, at, row } = location
-    if (row < 0 || rule.log !== undefined) return location
+    if (row < 0) return location
     for (let cell = 0; cell < rule.width; cell++) this.#scratch[cell] = cells[at + cell]
     rule.settle(this.#scratch, 0, nowMs)
     location.cells = this.#scratch
@@ -117,27 +128,19 @@ export class MemoryTally implements Tally<'sync'>, States {
     return this.asked[i].row >= 0
   }
 
-  /** Makes space in a log for one more entry. */
-  fit(location: Location, nowMs: number): void {
-    this.#logs?.fit([location], nowMs, this.#pinned)
-  }
-
   /**
-   * Claims missing rows (all, or only those of rules that count denied hits), and space for one more entry in logs. Rows may
-   * move. Other rows may be evicted, but never those of the call.
+   * Claims missing rows: all, or only those of rules that count denied hits. Rows may move. Other rows may be evicted, but never
+   * those of the call.
    */
   prepare(all: boolean, nowMs: number): void {
-    if (this.#isWhole && this.#logs === undefined) return
-    let lacking = 0
-    for (const { row, rule } of this.asked) if (row < 0 && (all || rule.countsDenied)) lacking += 1
+    if (this.#isWhole) return
+    const lacking = this.asked.filter(({ row, rule }) => row < 0 && (all || rule.countsDenied)).length
     if (lacking > 0) this.#claim(nowMs, all, lacking)
-    this.#logs?.fit(this.asked, nowMs, this.#pinned)
-    for (const location of this.asked) if (location.row >= 0) this.#locate(location)
+    for (let i = 0; i < this.asked.length; i++) if (this.isKept(i)) this.load(i)
   }
 
-  /** Runs `evict`, and protects the rows of the call meanwhile. One function for all calls, so that a hit makes no object. */
-  readonly #pinned = (evict: () => void): void => {
-    pin(this.asked)
+  pinned(evict: () => void): void {
+    for (const { rows, row } of this.asked) if (row >= 0) rows.pressure[row] = PINNED
     evict()
     this.find()
   }
@@ -147,11 +150,8 @@ export class MemoryTally implements Tally<'sync'>, States {
   }
 
   save(i: number, used: number): void {
-    const { rule, rows, row, cells, at, pressurePerUnit } = this.asked[i]
-    if (row < 0) return
-    // The row of a log also holds the end of the log.
-    if (rule.log !== undefined) rows.cells[rows.at(row)] = cells[at]
-    rows.setPressure(row, used, pressurePerUnit)
+    const { rows, row, pressurePerUnit } = this.asked[i]
+    if (row >= 0) rows.setPressure(row, used, pressurePerUnit)
   }
 
   drop(i: number): void {
@@ -184,52 +184,27 @@ export class MemoryTally implements Tally<'sync'>, States {
 
   #claim(nowMs: number, all: boolean, lacking: number): void {
     const asked = this.asked
-    pin(asked)
     const tables = asked === this.locations ? this.#tables : tablesOf(asked)
-    this.#state.keepSwept(nowMs)
-    for (const table of tables) this.#state.makeSpace(table, lacking, nowMs)
-    this.#logs?.makeSpace(asked, lacking, nowMs)
-    for (const table of tables) table.prepare(lacking, nowMs)
-    this.find()
+    this.pinned(() => {
+      this.#state.keepSwept(nowMs)
+      for (const table of tables) this.#state.makeSpace(table, lacking, nowMs)
+      for (const table of tables) table.prepare(lacking, nowMs)
+    })
     for (const location of asked) {
       const { table, rule, lo, hi } = location
       if (location.row >= 0 || !(all || rule.countsDenied)) continue
       location.row = this.#state.claim(table, lo, hi)
       location.rows = table.rowsFor(hi)
-      // A new row has no end yet. If it were not pinned, it would count as expired while space is made for other logs.
+      // A new row has no end yet. If it were not pinned, it would count as expired while space is made for logs.
       location.rows.pressure[location.row] = PINNED
-      this.#logs?.allocate(location)
     }
     this.find()
-  }
-
-  /** Points `cells` at the state: in the row, or for a log in its block. */
-  #locate(location: Location): void {
-    const { rows, row } = location
-    if (location.rule.log !== undefined) return this.#logs?.locate(location)
-    location.cells = rows.cells
-    location.at = rows.at(row)
-  }
-
-  /** Points `cells` at the state of a key that was never hit, in scratch memory. Changes of it are not kept. */
-  #lookAtBlank(location: Location): void {
-    const { width, log } = location.rule
-    const scratch = this.#scratch
-    scratch.fill(0)
-    log?.frame(scratch, 0, scratch, 0, width + SCRATCH_CELLS)
-    location.cells = scratch
-    location.at = 0
   }
 }
 
 /** Returns the tables of states, each once. */
 function tablesOf(locations: readonly Location[]): readonly Table[] {
   return [...new Set(locations.map(({ table }) => table))]
-}
-
-/** Protects the call's own rows from eviction, until `save` writes their pressure. */
-function pin(locations: readonly Location[]): void {
-  for (const { rows, row } of locations) if (row >= 0) rows.pressure[row] = PINNED
 }
 
 function location(state: MemoryState, rule: Rule): Location {

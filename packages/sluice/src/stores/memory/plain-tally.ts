@@ -58,7 +58,7 @@ export class PlainTally extends MemoryTally {
     const { rule, table } = this.#location
     const { limit, countsDenied } = rule
     if (cost > limit && !countsDenied) return super.hit(key, cost)
-    if (this.#keyHash.isSeeded) {
+    if (this.#keyHash.seed !== undefined) {
       this.#state.keepSwept(nowMs)
       this.#state.makeSpace(table, 1, nowMs)
       table.prepare(1, nowMs)

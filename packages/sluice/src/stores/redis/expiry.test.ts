@@ -13,7 +13,8 @@ import { redisStore } from './redis-store.ts'
 
 const server = realRedis()
 const redis = beforeTests(
-  async () => new Redis(server.it.port),
+  // With pipelines of its own the client resends commands, so that there is a note.
+  async () => new Redis(server.it.port, { enableAutoPipelining: true }),
   (client) => client.disconnect(),
 )
 

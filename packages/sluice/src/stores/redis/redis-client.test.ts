@@ -62,12 +62,13 @@ describe('the kind of a client is recognised', () => {
   const lazy = { lazyConnect: true } as const
   const sentinels = [{ host, port: 1 }]
   test.each<[string, RedisClient, object]>([
-    ['ioredis', new Redis(lazy), { isCluster: false, resends: true, keyPrefix: '' }],
+    ['ioredis', new Redis(lazy), { isCluster: false, resends: false, keyPrefix: '' }],
     ['ioredis with a prefix', new Redis({ ...lazy, keyPrefix: 'app:' }), { keyPrefix: 'app:' }],
+    ['ioredis with pipelines of its own', new Redis({ ...lazy, enableAutoPipelining: true }), { resends: true }],
     ['ioredis that does not resend', new Redis({ ...lazy, autoResendUnfulfilledCommands: false }), { resends: false }],
-    ['ioredis with a Sentinel', new Redis({ ...lazy, sentinels, name: 'main' }), { isCluster: false, resends: true }],
+    ['ioredis with a Sentinel', new Redis({ ...lazy, sentinels, name: 'main' }), { isCluster: false, resends: false }],
     ['an ioredis cluster', new Cluster(sentinels, lazy), { isCluster: true, resends: true }],
-    ['iovalkey', new iovalkey.Redis(lazy), { isCluster: false, resends: true }],
+    ['iovalkey', new iovalkey.Redis(lazy), { isCluster: false, resends: false }],
     ['an iovalkey cluster', new iovalkey.Cluster(sentinels, lazy), { isCluster: true, resends: true }],
     ['node-redis', createClient(), { isCluster: false, resends: false }],
     ['a pool of node-redis', createClientPool(), { isCluster: false, resends: false }],

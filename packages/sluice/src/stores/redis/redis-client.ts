@@ -3,6 +3,7 @@
 import { SluiceError, show } from '../../core/errors.ts'
 import { type BunRedisClient, bun, isBun } from './bun-client.ts'
 import { type IoredisNode, ioredisNodes } from './ioredis-nodes.ts'
+import { writingOnce } from './ioredis-once.ts'
 import { isUpstash, type UpstashClient, upstash } from './upstash-client.ts'
 import { isUpstashRest, type UpstashRest, upstashRest } from './upstash-rest.ts'
 
@@ -127,13 +128,16 @@ function ioredis(client: IoredisClient): Connection {
     autoResendUnfulfilledCommands?: boolean
     keyPrefix?: string
   }
+  // A cluster sends a command again to the right node, too, and must.
+  const once = isCluster ? undefined : writingOnce(client)
+  const sender = once ?? client
   return {
-    send: (_key, command) => client.call(...(command as [string, ...string[]])),
+    send: (_key, command) => sender.call(...(command as [string, ...string[]])),
     // A client with the status 'wait' connects with its first command.
     isReady: () => client.status === 'ready' || client.status === 'wait',
     isCluster,
     // A cluster resends if a node has gone, with any options.
-    resends: isCluster || autoResendUnfulfilledCommands,
+    resends: isCluster || (autoResendUnfulfilledCommands && once === undefined),
     keyPrefix,
     ...(isCluster && { nodes: ioredisNodes(client) }),
   }

@@ -97,21 +97,25 @@ const startupNodes = () => [{ host, port: cluster.it.primaries[1].port }]
 const sentinels = () => [{ host, port: watched.it.sentinel.port }]
 const url = () => `redis://${host}:${proxy.it.port}`
 
+/** With pipelines of its own, ioredis does not let a command be written only once. */
+const pipelining = () => new Redis(proxy.it.port, { enableAutoPipelining: true })
+
 type Row = readonly [string, Setting, Connect, RedisStoreOptions?]
 
 const RESENDING: readonly Row[] = [
-  ['ioredis', single, () => new Redis(proxy.it.port)],
-  ['iovalkey', single, () => new iovalkey.Redis(proxy.it.port)],
+  ['ioredis with pipelines of its own', single, pipelining],
   [
     'an ioredis cluster that connects to a lost node again',
     inCluster,
     () => new Cluster(startupNodes(), { natMap: natMap(), clusterNodeRetryStrategy: () => 50 }),
   ],
-  ['ioredis with a Sentinel', bySentinel, () => new Redis({ sentinels: sentinels(), name: 'main' })],
   ['node-redis with a Sentinel', bySentinel, () => createSentinel({ sentinelRootNodes: sentinels(), name: 'main' }).connect()],
 ]
 
 const NOT_RESENDING: readonly Row[] = [
+  ['ioredis', single, () => new Redis(proxy.it.port)],
+  ['iovalkey', single, () => new iovalkey.Redis(proxy.it.port)],
+  ['ioredis with a Sentinel', bySentinel, () => new Redis({ sentinels: sentinels(), name: 'main' })],
   ['ioredis with a connection of the store', single, () => new Redis(proxy.it.port), { ownConnection: true }],
   ['iovalkey with a connection of the store', single, () => new iovalkey.Redis(proxy.it.port), { ownConnection: true }],
   ['an ioredis cluster', inCluster, () => new Cluster(startupNodes(), { natMap: natMap() })],
@@ -196,7 +200,7 @@ describe('a lost answer', () => {
   })
 
   test('the command counts once even if the program is lost before it is sent again, as after a failover', async () => {
-    const client = new Redis(proxy.it.port)
+    const client = pipelining()
     closeAfterTest(client)
     const limiter = limiterOn(client)
     await limiter.peek('ada')
@@ -208,7 +212,7 @@ describe('a lost answer', () => {
   })
 
   test('of many commands under way, those that were executed fail, the others are executed, and each counts once', async () => {
-    const client = new Redis(proxy.it.port)
+    const client = pipelining()
     closeAfterTest(client)
     const limiter = limiterOn(client)
     await limiter.peek('ada')
@@ -225,6 +229,35 @@ describe('a lost answer', () => {
     expect((await executed).map(({ status }) => status)).toEqual(Array(40).fill('rejected'))
     expect((await notExecuted).map(({ status }) => status)).toEqual(Array(40).fill('fulfilled'))
     expect(await limiter.get('ada')).toBe(80)
+  })
+
+  test('of a command that is written once, other commands of the client are sent again and get their own answers', async () => {
+    const client = new Redis(proxy.it.port)
+    closeAfterTest(client)
+    const limiter = limiterOn(client)
+    const name = freshPrefix()
+    await limiter.peek('ada')
+    await server.it.cli('CONFIG', 'RESETSTAT')
+    proxy.it.conditions = { loseUp: true, loseDown: true }
+    const own = Array.from({ length: 3 }, (_, i) => [
+      client.echo(`${name} before ${i}`),
+      limiter.hit('ada'),
+      client.echo(`${name} after ${i}`),
+    ])
+    const settled = Promise.allSettled(own.flat())
+    await new Promise(setImmediate)
+    proxy.it.conditions = {}
+    proxy.it.reset()
+    for (const [i, outcome] of (await settled).entries()) {
+      if (i % 3 === 1) expect(outcome).toMatchObject({ reason: { code: 'ERR_STORE_UNKNOWN' } })
+      else
+        expect(outcome).toEqual({
+          status: 'fulfilled',
+          value: `${name} ${i % 3 === 0 ? 'before' : 'after'} ${Math.floor(i / 3)}`,
+        })
+    }
+    expect(await runsOn(server.it)).toBe(0)
+    expect(await limiter.hit('ada')).toMatchObject({ remaining: 99, source: 'store' })
   })
 })
 

@@ -51,20 +51,19 @@ local function partsOf(short, value)
   return before, sub(value, before + 1, holdsEnd), units, firstEnd, lastEnd
 end
 
--- The parts of a reserve that are the same for all keys.
-local function restOf(terms, windowMs)
+-- The parts of a reserve that are the same for all keys and rules. Calls on different rules may share their terms.
+local function restOf(terms)
   local amount, expiresAt, isCharged = terms[1], nowMs + terms[3], terms[4] == 1
-  local rest = { held = isCharged and amount or -amount, expiresAt = expiresAt, tails = {} }
-  rest.lastEnd = isCharged and expiresAt + 2 * windowMs or expiresAt
+  local rest = { held = isCharged and amount or -amount, expiresAt = expiresAt, isCharged = isCharged, tails = {} }
   rest.form = '%d,0,%d' .. string.format(',%d,%d,1', amount, nowMs)
   terms.rest = rest
   return rest
 end
 
 local function reserveShortly(short, name, value, terms, id, looksForExpiry)
-  local rest = terms.rest or restOf(terms, short[3])
-  local stateBytes, bytes, amount, firstEnd, lastEnd = value, '', terms[1], rest.expiresAt, rest.lastEnd
-  local units = amount
+  local rest, windowMs = terms.rest or restOf(terms), short[3]
+  local stateBytes, bytes, amount, firstEnd = value, '', terms[1], rest.expiresAt
+  local units, lastEnd = amount, rest.isCharged and firstEnd + 2 * windowMs or firstEnd
   if value and #value ~= short.bytes then
     local before, bytesBefore, unitsBefore, first, last = partsOf(short, value)
     if not before then return end
@@ -75,7 +74,6 @@ local function reserveShortly(short, name, value, terms, id, looksForExpiry)
     if last > lastEnd then lastEnd = last end
   end
   if terms[2] < 0 then return end
-  local windowMs = short[3]
   local used, endsAt, _, endBefore, waitMs = short[1](nowMs, stateBytes, units, short[2], windowMs, short[4], short[5], short[6])
   if not used or waitMs then return end
   -- The end before is 0 if the state has ended.

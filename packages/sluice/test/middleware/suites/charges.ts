@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest'
 import { parseRule } from '../../../src/algorithms/parse-rule.ts'
 import { createLimiter } from '../../../src/create-limiter.ts'
+import { chargeByResponse } from '../../../src/middleware/requests.ts'
 import type { Application, Asked, Framework } from '../frameworks/framework.ts'
 import { ask, RawConnection, type Reply } from '../raw-client.ts'
 import { serving, statuses, times } from '../serving.ts'
@@ -20,7 +21,7 @@ export function chargeSuite(framework: Framework): void {
     ['successful-response', '4443', '/404', '/200'],
     [(status: number) => status === 401, '4443', '/403', '/401'],
   ] as const)('%s', async (charge, expected, free, charged) => {
-    const { ask } = await serve({ rules: parseRule('5/minute'), charge }, { handle: statusInPath })
+    const { ask } = await serve({ rules: parseRule('5/minute'), charge: chargeByResponse(charge) }, { handle: statusInPath })
     const replies = [
       await ask({ path: free }),
       await ask({ path: free }),
@@ -33,7 +34,7 @@ export function chargeSuite(framework: Framework): void {
 
   test('a handler that fails has made a failed response', async () => {
     const { ask } = await serve(
-      { rules: parseRule('5/minute'), charge: 'successful-response' },
+      { rules: parseRule('5/minute'), charge: chargeByResponse('successful-response') },
       {
         handle: async ({ path }) => {
           if (path === '/oops') throw new Error('oops')
@@ -47,7 +48,7 @@ export function chargeSuite(framework: Framework): void {
 
   test('requests under way count until their response: no more than the limit at once', async () => {
     const gate = holdingHandler()
-    const { port } = await serve({ rules: parseRule('5/minute'), charge: 'failed-response' }, gate)
+    const { port } = await serve({ rules: parseRule('5/minute'), charge: chargeByResponse('failed-response') }, gate)
     const connections = await Promise.all(times(8, () => RawConnection.open(port)))
     const replies = connections.map((connection) => connection.send({}))
     let denied = 0
@@ -63,7 +64,7 @@ export function chargeSuite(framework: Framework): void {
   test('a client that disconnects before the response is charged', async () => {
     const gate = holdingHandler()
     const limiter = createLimiter({ rules: parseRule('5/minute') })
-    const { port, ask } = await serve({ limiter, charge: 'failed-response' }, gate)
+    const { port, ask } = await serve({ limiter, charge: chargeByResponse('failed-response') }, gate)
     const connection = await RawConnection.open(port)
     connection.write({})
     await gate.holds(1)

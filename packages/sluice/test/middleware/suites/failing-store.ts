@@ -7,6 +7,7 @@ import { startProxy, type TcpProxy } from '../../../../../test/servers/tcp-proxy
 import { parseRule } from '../../../src/algorithms/parse-rule.ts'
 import type { Store } from '../../../src/core/store.ts'
 import { inPlaceStore } from '../../../src/engines/in-place.ts'
+import { chargeByResponse } from '../../../src/middleware/requests.ts'
 import { redisStore } from '../../../src/stores/redis/redis-store.ts'
 import type { Framework, Options } from '../frameworks/framework.ts'
 import { serving, statuses } from '../serving.ts'
@@ -69,7 +70,7 @@ export function failingStoreSuite(framework: Framework): void {
   })
 
   test("then 'local': requests that are not charged stay free", async () => {
-    const { after } = await outage({ failure: { ...failure, then: 'local' }, charge: 'failed-response' })
+    const { after } = await outage({ failure: { ...failure, then: 'local' }, charge: chargeByResponse('failed-response') })
     expect(statuses(after)).toEqual([200, 200, 200])
     expect(after[2].headers.ratelimit).toMatch(/^"fixed-window:2\/1m";r=1;/)
   })

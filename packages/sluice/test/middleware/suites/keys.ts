@@ -5,6 +5,7 @@ import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.t
 import { parseRule } from '../../../src/algorithms/parse-rule.ts'
 import { clientAddress } from '../../../src/http/client-address.ts'
 import { clientList } from '../../../src/http/client-list.ts'
+import { rulesByRequest } from '../../../src/middleware/requests.ts'
 import type { Framework } from '../frameworks/framework.ts'
 import { serving, statuses } from '../serving.ts'
 
@@ -51,8 +52,9 @@ export function keySuite(framework: Framework): void {
 
   test('rules that depend on the request are plans, each with its own limit', async () => {
     const { ask } = await serve({
-      rules: (request) =>
+      rules: rulesByRequest((request) =>
         fixedWindow({ limit: framework.asked(request).header('x-plan') === 'pro' ? 4 : 2, window: '1m', name: 'plan' }),
+      ),
     })
     const on = async (plan: string) => (await ask({ headers: { 'X-Plan': plan } })).headers.ratelimit
     expect([await on('free'), await on('free'), await on('free'), await on('pro'), await on('pro')]).toEqual([

@@ -9,7 +9,7 @@ import { type PageFile, readPageFiles } from './page-files.ts'
 /** The folder is part of the built service; see the dashboard's package. */
 const FOLDER = fileURLToPath(new URL('../../../../dist/dashboard', import.meta.url))
 
-const PAGES = ['/', '/clients', '/policies', '/live', '/keys', '/playground', '/sign-in']
+const PAGES = ['/', '/clients', '/policies', '/live', '/fleet', '/keys', '/playground', '/sign-in']
 
 export class BuiltPages {
   readonly #files = readPageFiles(FOLDER)

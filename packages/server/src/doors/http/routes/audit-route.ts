@@ -2,6 +2,7 @@
 
 import { AuditPage, AuditQuery } from '../../../contract/audit-schemas.ts'
 import { envelope } from '../../../contract/schemas.ts'
+import type { Service } from '../../../service.ts'
 import { success } from '../plumbing/envelope.ts'
 import { type App, described, type RouteContext } from '../plumbing/route-options.ts'
 
@@ -25,8 +26,15 @@ export function auditRoute(app: App, { service, authentication }: RouteContext):
       },
     },
     async ({ query }) => {
-      const { entries, next = null, lookedAt } = await service.audit.read(query)
+      const { search } = query
+      const searched = search === undefined ? {} : { searchedTargets: idsOfKeys(service, search.toLowerCase()) }
+      const { entries, next = null, lookedAt } = await service.audit.read({ ...query, ...searched })
       return success({ entries, next, looked_at: lookedAt })
     },
   )
+}
+
+/** Returns the ids of keys with a text in their name. Entries about keys have only the id of the key. */
+function idsOfKeys({ keys }: Pick<Service, 'keys'>, text: string): ReadonlySet<string> {
+  return new Set(keys.list().flatMap(({ id, name }) => (name.toLowerCase().includes(text) ? id : [])))
 }

@@ -1,11 +1,8 @@
 // A cache of limiters by their rules, for rules that depend on the request.
 // Invariant: at most MOST_LIMITERS limiters are kept.
 
-import type { Rule } from '../../core/rule.ts'
-import type { GateLimiter } from './gate-limiter.ts'
-
-/** One rule, or several: one decision over all of them. */
-export type Rules<T extends Rule = Rule> = T | readonly T[]
+import type { Rules } from '../gate/by-request.ts'
+import type { GateLimiter } from '../gate/gate-limiter.ts'
 
 /** Maximum number of limiters. No application has so many plans: only rules that are made from requests can be more. */
 const MOST_LIMITERS = 1000

@@ -10,9 +10,9 @@ import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { everyRule } from '../../testing/example-rules.ts'
 import { failingStore } from '../../testing/failing-store.ts'
 import { type FakeClock, fakeClock } from '../../testing/fake-clock.ts'
-import { GateLimiter } from './gate-limiter.ts'
+import { GateLimiter } from '../gate/gate-limiter.ts'
+import type { Charged } from '../gate/request-context.ts'
 import { refund } from './refund.ts'
-import type { Charged } from './request-context.ts'
 
 /** A request that was charged. */
 interface Request {
@@ -24,7 +24,14 @@ function setUp(rules: Rule | readonly Rule[], clock: FakeClock = fakeClock()) {
   const limiter = createLimiter({ rules, store: memoryStore({ clock }) })
   const prepared = new GateLimiter({ limiter, keptIn: limiter, styles: [] })
   const hit = (cost: Cost = 1): Request => {
-    const charged: Charged = { limiter: prepared, key: 'ada', cost, hitAtMs: clock.now(), decision: limiter.hit('ada', { cost }) }
+    const charged: Charged = {
+      request: {},
+      limiter: prepared,
+      key: 'ada',
+      cost,
+      hitAtMs: clock.now(),
+      decision: limiter.hit('ada', { cost }),
+    }
     return { charged, refund: () => refund(charged) }
   }
   return { clock, limiter, hit }
@@ -124,7 +131,7 @@ describe('over a store that fails', () => {
     const prepared = new GateLimiter({ limiter, keptIn: limiter, styles: [] })
     const hit = async (): Promise<Charged> => {
       const hitAtMs = clock.now()
-      return { limiter: prepared, key: 'ada', cost: undefined, hitAtMs, decision: await limiter.hit('ada') }
+      return { request: {}, limiter: prepared, key: 'ada', cost: undefined, hitAtMs, decision: await limiter.hit('ada') }
     }
     const counts = async () => {
       store.plan = 'answer'

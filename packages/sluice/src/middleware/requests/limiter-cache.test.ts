@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { calendarWindow } from '../../algorithms/calendar-window/calendar-window.ts'
 import { fixedWindow } from '../../algorithms/fixed-window/fixed-window.ts'
-import type { GateLimiter } from './gate-limiter.ts'
+import type { GateLimiter } from '../gate/gate-limiter.ts'
 import { LimiterCache } from './limiter-cache.ts'
 
 const rule = (limit: number) => fixedWindow({ limit, window: '1m', name: 'plan' })

@@ -5,9 +5,9 @@
 
 import type { RuleStatus } from '../../core/decision.ts'
 import type { Rule } from '../../core/rule.ts'
-import { costsOf } from './costs.ts'
-import { tryThen } from './maybe-promise.ts'
-import type { Charged } from './request-context.ts'
+import { costsOf } from '../gate/costs.ts'
+import { tryThen } from '../gate/maybe-promise.ts'
+import type { Charged } from '../gate/request-context.ts'
 
 /** Gives a request's units back, in one call, on each rule on which they still count. */
 export function refund({ decision, limiter: { limiter }, key, cost, hitAtMs }: Charged): void {
