@@ -7,6 +7,7 @@ import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js'
 import protobuf, { type Root, type Type } from 'protobufjs'
 import { hasTooManyFields } from './message-fields.ts'
 import { writeResponse } from './response-writer.ts'
+import { TextReader } from './text-reader.ts'
 
 export const CODE = { OK: 1, OVER_LIMIT: 2 } as const
 
@@ -115,7 +116,7 @@ export const MALFORMED: object = Object.freeze({})
 function lenient(type: Type): (bytes: Buffer) => object {
   return (bytes) => {
     try {
-      return hasTooManyFields(type, bytes) ? MALFORMED : type.decode(bytes)
+      return hasTooManyFields(type, bytes) ? MALFORMED : type.decode(new TextReader(bytes))
     } catch {
       return MALFORMED
     }

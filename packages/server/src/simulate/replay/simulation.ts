@@ -36,7 +36,7 @@ export interface SimulationOptions {
    */
   readonly formsVary?: boolean
   /** Called with every decision under the proposed policies; undefined if it was not decided. */
-  readonly onDecision?: (entry: LogEntry, result: CheckResult | undefined) => void
+  readonly onDecision?: ((entry: LogEntry, result: CheckResult | undefined) => void) | undefined
 }
 
 export const DEFAULT_MAX_CLIENTS = 100_000
