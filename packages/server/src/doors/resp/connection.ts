@@ -137,6 +137,7 @@ export class Connection {
     let at = 0
     let next = 0
     session.begin()
+    parser.begin()
     reply.protocol = session.protocol
     while (at < end && this.#state === 'reading') {
       parser.longestCommand = session.key === undefined ? LONGEST_FIRST_COMMAND : LONGEST_COMMAND

@@ -13,7 +13,7 @@ export const MOST_ENTRIES = 15
 /** Operators write keys, in the configuration of a proxy. */
 export const LONGEST_KEY = 256
 
-/** What descriptors with the same domain and keys have in common. */
+/** The facts that all descriptors with the same domain and keys share. */
 interface Shape {
   readonly domain: string
   readonly keys: readonly string[]

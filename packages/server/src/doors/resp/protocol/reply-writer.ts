@@ -131,7 +131,11 @@ export class ReplyWriter {
       rest = -rest
     }
     if (rest < 10) bytes[at++] = ZERO + rest
-    else {
+    else if (rest < 100) {
+      const tens = (rest / 10) | 0
+      bytes[at++] = ZERO + tens
+      bytes[at++] = ZERO + rest - tens * 10
+    } else {
       let digits = 1
       for (let power = 10; power <= rest; power *= 10) digits += 1
       at += digits
