@@ -416,6 +416,15 @@ describe('the token of a hold', () => {
     expect(used()).toBe(11)
   })
 
+  test('a settle with an object that is not plain is refused, and the hold stays open', () => {
+    const { limiter } = budget()
+    const [name] = limiter.rules.map((rule) => rule.name)
+    const { token } = limiter.reserve('ada', { hold: 4 })
+    for (const used of [new Map([[name, 1]]), Promise.resolve(1), Object.create({ [name]: 1 })])
+      expect(codeOf(() => limiter.openHold(token).settle(used as never))).toBe('ERR_COST')
+    limiter.openHold(token).settle({ [name]: 1 })
+  })
+
   test('a text that names a rule twice is refused, and ends nothing', () => {
     const { limiter } = budget()
     const [version, id, expiresAt, [charge]] = JSON.parse(limiter.reserve('ada', { hold: 4 }).token)

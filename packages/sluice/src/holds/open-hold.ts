@@ -1,7 +1,7 @@
 // The result of `reserve`: a hold that can be settled, cancelled and extended, or a denial.
 
 import type { Call, Charge, Figures, HoldTerms, Operation } from '../core/call.ts'
-import { checkCost } from '../core/cost.ts'
+import { checkCost, checkCosts } from '../core/cost.ts'
 import type { Decision } from '../core/decision.ts'
 import { type Duration, durationMs } from '../core/duration.ts'
 import { mustBe, SluiceError } from '../core/errors.ts'
@@ -176,6 +176,8 @@ export class OpenHold<T extends Timing> implements EndingHold<T> {
     const { rules } = this.#context.limiter
     const { charges, leftOut = [] } = this.#facts
     const held = charges.filter(({ least }) => least !== undefined)
+    // Before it is copied: the copy of a map or of a promise is an empty object, and all held units would be charged.
+    checkCosts(used)
     const known = Object.fromEntries(Object.entries(used).filter(([name]) => !leftOut.includes(name)))
     const costs = costsByRule(
       held.map(({ rule }): Rule => rules[rule]),
