@@ -83,7 +83,7 @@ describe('before a policy is saved', () => {
     await page.keyboard.press('Escape')
     await page.getByLabel('Limit').fill('40')
     await lastHour(page).getByText('All 72 checks would be answered as they are now.').waitFor()
-    expect(await lastHour(page).locator('.smallest .fits').count()).toBe(3)
+    expect(await lastHour(page).locator('.smallest .fits').getByText('is reached').count()).toBe(3)
     // Nothing was changed, and nothing was counted.
     expect((await service.call('GET', '/v1/policies/orders')).rules[0].limit).toBe(100)
     expect((await service.call('GET', '/v1/usage?client_id=acme&route=/v1/orders')).rules[0].used).toBe(40)

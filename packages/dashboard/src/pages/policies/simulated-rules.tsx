@@ -68,7 +68,15 @@ function SmallestLimits({ rule: { limit, smallest_limits: smallest } }: { readon
         {limits.map(([share, least]) => (
           <div key={share} class={least <= limit ? 'fits' : ''}>
             <dt>{share}</dt>
-            <dd>{fullCount(least)}</dd>
+            <dd>
+              {fullCount(least)}
+              {least <= limit && (
+                <>
+                  <span aria-hidden="true"> ✓</span>
+                  <span class="unseen"> is reached</span>
+                </>
+              )}
+            </dd>
           </div>
         ))}
       </dl>
