@@ -53,7 +53,9 @@ test.skipIf(findEnvoy() === undefined)('Envoy asks over TLS, with a client certi
     ['/etc/envoy/ca.pem', own.cert],
   ]
   const tls = files.reduce((text, [from, to]) => withText(text, from, to), configurationOfGuide('envoy-tls'))
-  const get = await startEnvoy({ rlsPort, key: 'no key', change: (configuration) => configuration + tls })
+  // The cluster is the last part of the configuration.
+  const ofCluster = tls.replace(/^(?=.)/gm, '      ')
+  const get = await startEnvoy({ rlsPort, key: 'no key', change: (configuration) => configuration + ofCluster })
   await limited(get)
   expect((await get()).headers.get('ratelimit-policy')).toBe('"per-address";q=5;w=60')
 })

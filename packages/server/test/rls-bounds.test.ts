@@ -92,12 +92,15 @@ test('a caller without a key is refused by its headers, before a message is read
 })
 
 /** A door whose sweeps the test makes. */
-async function startGuarded(bounds: Pick<RlsServerOptions, 'mostIncomplete' | 'mostWatchers'> = {}) {
+async function startGuarded({
+  mostConnections,
+  ...bounds
+}: Pick<RlsServerOptions, 'mostIncomplete' | 'mostWatchers'> & { readonly mostConnections?: number } = {}) {
   const service = { status: { state: 'ready' }, keysRequired: false, logger: pino({ level: 'silent' }) } as unknown as Service
   const options = { service, allOrNothing: false, hasClientCertificates: false, connectionAgeMs: 3_600_000 }
   const closePeer = (peer: string): void => listener.closePeer(peer)
   const server = new RlsServer({ ...options, ...bounds, closePeer })
-  const listener = new RlsListener(undefined, server.take)
+  const listener = new RlsListener(undefined, server.take, mostConnections)
   const port = await listener.listen({ host: '127.0.0.1', port: 0 })
   onTestFinished(async () => {
     listener.stop()
@@ -157,6 +160,21 @@ test('incomplete calls are bounded in number: the oldest goes first', async () =
   pass(2 * SWEEP_MS)
   await until('the end of the oldest', async () => sessions[0].closed)
   expect([guard.incomplete, sessions[1].closed, sessions[2].closed]).toEqual([2, false, false])
+})
+
+test('connections are bounded in number, and a place is free again when one ends', async () => {
+  const { address } = await startGuarded({ mostConnections: 2 })
+  const health = async (session: ClientHttp2Session): Promise<number | 'closed'> => {
+    const stream = begin(session, PATHS.check)
+    stream.end(framed(Buffer.alloc(0)))
+    return statusOf(stream)
+  }
+  const [first, second] = [openConnection(address), openConnection(address)]
+  expect([await health(first), await health(second)]).toEqual([status.OK, status.OK])
+  expect(await health(openConnection(address))).toBe('closed')
+  first.destroy()
+  await until('a free place', async () => (await health(openConnection(address))) === status.OK)
+  expect(await health(second)).toBe(status.OK)
 })
 
 test('reflection reads no question before earlier answers were read', async () => {

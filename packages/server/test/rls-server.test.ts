@@ -224,6 +224,18 @@ test.each([
   expect(requestDeserialize(Buffer.from(hex.replaceAll(' ', ''), 'hex'))).toBe(MALFORMED)
 })
 
+test('values that are not UTF-8 stay different, and others are as they were sent', () => {
+  const { requestDeserialize } = loadProtocol().rateLimit.ShouldRateLimit
+  const decoded = (value: string): string => {
+    const entry = Buffer.concat([Buffer.from([0x12, value.length / 2]), Buffer.from(value, 'hex')])
+    const descriptor = Buffer.concat([Buffer.from([0x0a, entry.length]), entry])
+    return requestDeserialize(Buffer.concat([Buffer.from([0x12, descriptor.length]), descriptor])).descriptors[0].entries[0].value
+  }
+  const invalid = ['ff', 'fe', 'c080', 'eda080', '61ff', '61fe', 'efbfbdff'].map(decoded)
+  expect(new Set([...invalid, '\ufffd', 'a\ufffd', '\ufffd\ufffd']).size).toBe(invalid.length + 3)
+  expect(['61', 'c3a9', 'efbfbd', 'f09f9880', ''].map(decoded)).toEqual(['a', 'é', '\ufffd', '😀', ''])
+})
+
 test('the largest request is decoded', () => {
   const { requestDeserialize, requestSerialize } = loadProtocol().rateLimit.ShouldRateLimit
   const entries = Array.from({ length: MOST_ENTRIES }, (_, i) => ({ key: `key-${i}`, value: 'x'.repeat(900) }))

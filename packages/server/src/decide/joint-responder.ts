@@ -25,12 +25,15 @@ function speakingResponder(rules: readonly Rule[]): Responder {
     byRule.set(name, known)
     return known
   }
+  /** Made with the first denial. */
+  let ofAll: Responder | undefined
   const headers: Responder['headers'] = (decision, partitionKey) => responderOf(decision).headers(decision, partitionKey)
   return {
     headers,
     denial: (decision, partitionKey) => {
       // The body names every rule that denies.
-      const { status, body, headers: all } = createResponder({ rules }).denial(decision, partitionKey)
+      ofAll ??= createResponder({ rules })
+      const { status, body, headers: all } = ofAll.denial(decision, partitionKey)
       return { status, body, headers: { ...headers(decision, partitionKey), 'Content-Type': all['Content-Type'] } }
     },
   }

@@ -94,7 +94,7 @@ export class RecentChecks {
   }
 
   #sliceAt(nowMs: number): Slice {
-    const last = this.#slices.at(-1)
+    const last: Slice | undefined = this.#slices[this.#slices.length - 1]
     // If the clock steps back, the last slice is used.
     if (last !== undefined && nowMs < last.startMs + SLICE_MS) return last
     const halvings = Math.max(0, (last?.halvings ?? 0) - 1)
@@ -126,7 +126,7 @@ export class RecentChecks {
     for (let i = 0; i < clientId.length; i++) hash = (Math.imul(hash, 31) + clientId.charCodeAt(i)) | 0
     hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
     hash ^= hash >>> 13
-    return (hash & (2 ** halvings - 1)) === 0
+    return (hash & ((1 << halvings) - 1)) === 0
   }
 }
 

@@ -3,7 +3,7 @@
 
 import { SpaceSaving } from './space-saving.ts'
 
-/** Maximum number of policies with counts. Each takes about 100 kB. */
+/** Maximum number of policies with counts. Each takes about 120 kB. */
 export const MOST_POLICIES = 100
 
 /** Denied clients that are kept for each policy. A count is too high by at most a 512th of the denials. */

@@ -33,8 +33,6 @@ export interface CheckedRequest {
   readonly countedRoute?: string
   readonly attributes?: Readonly<Record<string, string>> | undefined
   readonly cost: number
-  /** Time of the check. Default: now. */
-  readonly atMs?: number | undefined
 }
 
 export class Stats {
@@ -115,9 +113,28 @@ export class Stats {
 
   /** Counts one check. `decision` is the decision of the rules, before the policy's mode is applied. */
   record(policyStats: PolicyStats, policy: string, reason: Reason, check: CheckedRequest, decision: Decision): void {
-    const { clientId, route, countedRoute, cost, atMs: nowMs = this.#now() } = check
+    const nowMs = this.#now()
+    this.count(policyStats, reason, nowMs, 1)
+    this.describe(policyStats, policy, reason, check, decision, nowMs)
+  }
+
+  /** Counts `times` checks of one moment by their reason. Each of them also needs `describe`. */
+  count(policyStats: PolicyStats, reason: Reason, nowMs: number, times: number): void {
     const second = Math.floor(nowMs / 1000)
-    this.#count(policyStats, second, reason)
+    policyStats.count(second, reason, times)
+    this.total.count(second, reason, times)
+  }
+
+  /** Records a check for everything that depends on more than its reason: clients, samples, use of limits, events. */
+  describe(
+    policyStats: PolicyStats,
+    policy: string,
+    reason: Reason,
+    check: CheckedRequest,
+    decision: Decision,
+    nowMs: number,
+  ): void {
+    const { clientId, route, countedRoute, cost } = check
     // Policies change nothing for a check with its own limit.
     if (check.form !== 'own-limit') this.recent.add(check, nowMs)
     if (decision.source === 'fallback') this.fallbacks += 1
@@ -131,7 +148,7 @@ export class Stats {
     if (reason !== REASON.off && decision.limit > 0 && !isUncounted(decision))
       this.utilization.observe((decision.limit - decision.remaining) / decision.limit)
     const isNews = isDenied || reason === REASON.shadow
-    if (this.events.samples(second, isNews)) {
+    if (this.events.samples(Math.floor(nowMs / 1000), isNews)) {
       const time = new Date(nowMs).toISOString()
       const counted = countedRoute === undefined ? {} : { counted_route: countedRoute }
       const checked = { time, client_id: clientId, route, ...counted, cost, policy }
@@ -152,16 +169,11 @@ export class Stats {
 
   /** Counts a check that could not be decided. */
   recordError(policyStats: PolicyStats): void {
-    this.#count(policyStats, this.#second(), REASON.store)
+    this.count(policyStats, REASON.store, this.#now(), 1)
   }
 
   #second(): number {
     return Math.floor(this.#now() / 1000)
-  }
-
-  #count(policyStats: PolicyStats, second: number, reason: Reason): void {
-    policyStats.count(second, reason)
-    this.total.count(second, reason)
   }
 
   #dropSilent(): boolean {

@@ -8,7 +8,7 @@ import type { HeldFacts } from './open-hold.ts'
 
 const VERSION = 1
 
-/** The longest token. A hold has a charge for each rule, and keys are bounded. */
+/** The longest token that is read. A hold has a charge for each rule, with its key. */
 const LONGEST = 2 ** 20
 
 /** The parts of a token, as JSON. Rules are named, because another process may have them in another order. */

@@ -20,7 +20,7 @@ export interface HeldFacts {
   readonly charges: readonly Charge[]
   /** Units that each charge holds. */
   readonly granted: readonly number[]
-  /** Names of held rules that this limiter does not have. What was used of them may be told, and is not charged. */
+  /** Names of held rules that this limiter does not have. A settle may name them, and charges nothing for them. */
   readonly leftOut?: readonly string[]
   readonly allowed: boolean
   /** False if a fallback decided that counts nothing. Then nothing is held, and there is nothing to end. */

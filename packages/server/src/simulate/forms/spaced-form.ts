@@ -1,4 +1,5 @@
-// Lines with spaces between fields, some in quotes or brackets: common and combined of Apache and nginx, and Envoy's default.
+// Lines with spaces between fields, some in quotes or brackets: common and combined of Apache and nginx, and the defaults
+// of Envoy and Istio.
 // A field that is in the line and has no name is called by its column, such as #10. Columns are counted from 1.
 
 import { areEqual, type LogBytes, logBytes, textOf } from './log-bytes.ts'

@@ -1,6 +1,7 @@
 // A counter array: the counters of all clients under one policy with one rule, by the number of the client. Nothing is hashed, and a
 // decision makes no object.
-// Invariant: the rule decides, in place, as a store runs it. A counter array has the counters of whole keys: no other limiter counts under them.
+// Invariant: the rule decides, in place, as a store runs it. A counter array has the counters of whole keys: no other limiter counts under
+// them.
 
 import type { Rule } from 'sluice'
 import type { Policy } from '../../policies/policy.ts'

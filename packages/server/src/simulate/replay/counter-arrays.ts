@@ -1,13 +1,13 @@
 // The counter arrays of a set of policies, and the choice of a counter array for a request.
-// Invariant: a counter array is chosen for a key always or never, because its counters are not those of the store. So there are such arrays only if the
-// policy of a client and a route is the same at all times, and arrays, clients and routes are numbered for ever.
+// Invariant: a counter array is chosen for a key always or never, because its counters are not those of the store. So there are such
+// arrays only if the policy of a client and a route is the same at all times, and arrays, clients and routes are numbered for ever.
 
 import type { Policy } from '../../policies/policy.ts'
 import type { PolicyBook } from '../../policies/policy-book.ts'
 import { ClientGroups, NO_GROUP } from './client-groups.ts'
 import { CounterArray, fitsArray } from './counter-array.ts'
 
-/** Groups of clients by number. Numbers of groups start at 0. */
+/** The group of a client that was not looked up yet. Numbers of groups start at 0. */
 const UNKNOWN_GROUP = -2
 
 export interface CounterArraysOptions<N> {
