@@ -15,6 +15,13 @@ const STEPS = [
   ['packages/server/scripts/write-openapi.mjs'],
   ['packages/server/scripts/write-client-contract.mjs'],
   ['packages/server/scripts/write-config-schema.mjs'],
+  [
+    'node_modules/@biomejs/biome/bin/biome',
+    'check',
+    '--write',
+    'packages/server/openapi.json',
+    'packages/server/config.schema.json',
+  ],
   ['scripts/build-dashboard.mjs'],
 ]
 

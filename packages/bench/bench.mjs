@@ -26,6 +26,9 @@ const BENCHES = {
   http: { rounds: 11, load: () => import('./http/http.mjs') },
 }
 
+/** Benches with the option `--only`. */
+const WITH_ONLY = ['memory', 'service']
+
 const HELP = `npm run bench -- <name> [options]
 
 Benches
@@ -44,7 +47,7 @@ Options
   --rounds N         interleaved rounds, of which medians are taken (http: 11, others: 5, with --quick: 1)
   --quick            short measurements, to see that all is well (about a minute)
   --full             also what takes long: 10 M keys (memory)
-  --only TASK        one task of the memory bench, such as flood, with its bars
+  --only TASK        one task of the memory or the service bench, such as flood or RESP, with its bars
   --markdown FILE    write the report into FILE too, in place of this bench's last one there
   --help             this text
 
@@ -59,7 +62,7 @@ function readCommandLine(argv) {
   if (help) return { help }
   const bench = readBench(positionals)
   const rounds = values.rounds === undefined ? usualRounds(bench, quick) : readRounds(values.rounds)
-  if (only !== undefined && bench !== 'memory') throw new UsageError('--only is for the memory bench')
+  if (only !== undefined && !WITH_ONLY.includes(bench)) throw new UsageError(`--only is for ${WITH_ONLY.join(' and ')}`)
   return {
     help,
     bench,

@@ -105,11 +105,13 @@ const server: PackageDesign = {
     'doors/door.ts': ['config', 'service.ts'],
     'doors/address-in-use.ts': ['config'],
     'doors/stale-socket.ts': ['errors.ts'],
+    'doors/fixed-buffer-socket.ts': [],
     'doors/short-client-id.ts': ['contract/limits.ts'],
     'doors/rate-limit-headers.ts': ['decide'],
     'doors/hold-token.ts': ['errors.ts', 'input', 'keys', 'decide', 'contract'],
     'doors/http': [
       'doors/door.ts',
+      'doors/fixed-buffer-socket.ts',
       'doors/short-client-id.ts',
       'doors/rate-limit-headers.ts',
       'doors/address-in-use.ts',
@@ -134,6 +136,7 @@ const server: PackageDesign = {
     ],
     'doors/resp': [
       'doors/door.ts',
+      'doors/fixed-buffer-socket.ts',
       'doors/address-in-use.ts',
       'doors/stale-socket.ts',
       'doors/hold-token.ts',

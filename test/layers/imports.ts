@@ -18,7 +18,7 @@ export interface PackageSources {
 
 const SOURCE = /\.(ts|tsx|mjs)$/
 const NOT_BUILT = /\.test\.tsx?$|^node_modules/
-const FROM = /(?:\bfrom\s*|\bimport\s*\(?\s*)['"]([^'"\n]+)['"]/g
+const FROM = /(?:(?<!['"])\bfrom\s*|\bimport\s*\(?\s*)['"]([^'"\n]+)['"]/g
 
 /** The sources of a package; undefined if there is no such package. */
 export function readPackage(name: string): PackageSources | undefined {

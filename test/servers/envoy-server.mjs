@@ -6,12 +6,12 @@ import { findEnvoy } from '../../scripts/find-envoy.mjs'
 import { until } from './redis-server.mjs'
 import { ServerProcess } from './server-process.mjs'
 
-/** The configuration in the guide, as people copy it. */
-export function configurationOfGuide() {
+/** A configuration in the guide, as people copy it: the whole one, or what TLS adds to its last cluster. */
+export function configurationOfGuide(name = 'envoy') {
   const guide = readFileSync(new URL('../../docs/guides/envoy.md', import.meta.url), 'utf8')
-  const found = /```yaml envoy\n([\s\S]*?)```/.exec(guide)
-  if (found === null) throw new Error('the guide has no configuration of Envoy')
-  return found[1]
+  const [, found] = guide.split(`\`\`\`yaml ${name}\n`)
+  if (found === undefined) throw new Error(`the guide has no configuration ${name}`)
+  return found.slice(0, found.indexOf('```'))
 }
 
 export class EnvoyServer extends ServerProcess {

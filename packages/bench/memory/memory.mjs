@@ -1,6 +1,6 @@
 // The memory bench: sluice's memory store beside the peers' and a bare Map. One file in tasks/ is one table.
 
-import { runBench } from '../rounds/run-bench.mjs'
+import { chosenTasks, runBench } from '../rounds/run-bench.mjs'
 import { memoryBars } from './bars.mjs'
 import { loadContestants } from './contestants.mjs'
 import * as bytesAKey from './tasks/bytes-a-key.mjs'
@@ -25,14 +25,13 @@ const TASKS = [hitRate, bytesAKey, worstHit, flood, meters, everyRule, severalRu
 
 /** @param {Options} options */
 export async function run(options) {
-  const { quick, full, only } = options
-  const chosen = TASKS.filter(({ name }) => only === undefined || name === only)
-  if (chosen.length === 0) throw new Error(`there is no task '${only}', only: ${TASKS.map(({ name }) => name).join(', ')}`)
+  const { quick, full } = options
+  const tasks = chosenTasks(TASKS, options)
   /** @type {Plan} */
   const plan = {
     contestants: await loadContestants(),
     timing: quick ? { warmUpMs: 150, timedMs: 250 } : { warmUpMs: 250, timedMs: 800 },
     full,
   }
-  return runBench({ name: 'memory', title: 'Memory', plan, tasks: chosen, bars: memoryBars }, options)
+  return runBench({ name: 'memory', title: 'Memory', plan, tasks, bars: memoryBars }, options)
 }

@@ -63,6 +63,18 @@ export async function runBench({ name, title, plan, tasks, bars }, { command, ro
   }
 }
 
+/**
+ * The tasks of a run: all of them, or the one that `--only` names.
+ * @template {{ name: string }} Task
+ * @param {readonly Task[]} tasks
+ * @param {Pick<Options, 'only'>} options
+ */
+export function chosenTasks(tasks, { only }) {
+  const chosen = tasks.filter(({ name }) => only === undefined || name === only)
+  if (chosen.length === 0) throw new Error(`there is no task '${only}', only: ${tasks.map(({ name }) => name).join(', ')}`)
+  return chosen
+}
+
 /** @param {number} rounds */
 function describeMethod(rounds) {
   const numbers = rounds === 1 ? 'One round' : `Medians of ${rounds} interleaved rounds`

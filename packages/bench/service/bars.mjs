@@ -17,29 +17,54 @@ import * as single from './tasks/single.mjs'
  * @returns {Bar[]}
  */
 export function serviceBars(_plan, results) {
-  const decisions = 'decisionsPerSecond'
-  const toFloor = results.medianRatio(
-    [single.name, single.GROUP, 'service', decisions],
-    [single.name, single.GROUP, 'bare http', decisions],
-  )
-  const toSingle = results.medianRatio([batch.name, batch.GROUP, '1000', decisions], [batch.name, batch.GROUP, '1', decisions])
-  const toEmpty = results.medianRatio([rls.name, rls.GROUP, 'service', decisions], [rls.name, rls.GROUP, 'empty gRPC', decisions])
-  const cpu = 'cpuMicrosADecision'
-  const toFew = results.medianRatio([layers.name, layers.GROUP, '10000', cpu], [layers.name, layers.GROUP, '10', cpu])
-  const toRedis = resp.DEPTHS.map((depth) => {
-    const group = resp.groupOf(depth)
-    const ratio = results.medianRatio(
-      [resp.name, group, resp.THROTTLE, 'commandsPerSecond'],
-      [resp.name, group, resp.INCR, 'commandsPerSecond'],
-    )
-    const work = `CL.THROTTLE, ${depth === 1 ? 'one at a time' : `${depth} pipelined`}, memory`
-    return atLeast(0.6, ratio, { work, unit: '×', of: " redis-server's own INCR" })
-  })
-  return [
-    atLeast(1.5, toFloor, { work: 'POST /v1/check, memory', unit: '×', of: ' a bare node:http server' }),
-    atLeast(10, toSingle, { work: 'batches of 1,000, memory', unit: '×', of: ' single checks, in decisions a second' }),
-    ...toRedis,
-    atLeast(0.8, toEmpty, { work: 'Envoy RLS, memory', unit: '×', of: ' an empty gRPC service' }),
-    atMost(1.15, toFew, { work: 'a check with layers, 10,000 policies', unit: '×', of: ' the CPU time with 10' }),
-  ]
+  const bars = {
+    [single.name]: () => [singleBar(results)],
+    [batch.name]: () => [batchBar(results)],
+    [resp.name]: () => resp.DEPTHS.map((depth) => respBar(results, depth)),
+    [rls.name]: () => [rlsBar(results)],
+    [layers.name]: () => [layersBar(results)],
+  }
+  return Object.entries(bars).flatMap(([task, barsOfTask]) => (results.tasks.has(task) ? barsOfTask() : []))
+}
+
+const DECISIONS = 'decisionsPerSecond'
+const COMMANDS = 'commandsPerSecond'
+const CPU = 'cpuMicrosADecision'
+
+/** @param {Results} results */
+function singleBar(results) {
+  const { name, GROUP } = single
+  const ratio = results.medianRatio([name, GROUP, 'service', DECISIONS], [name, GROUP, 'bare http', DECISIONS])
+  return atLeast(1.5, ratio, { work: 'POST /v1/check, memory', unit: '×', of: ' a bare node:http server' })
+}
+
+/** @param {Results} results */
+function batchBar(results) {
+  const { name, GROUP } = batch
+  const ratio = results.medianRatio([name, GROUP, '1000', DECISIONS], [name, GROUP, '1', DECISIONS])
+  return atLeast(10, ratio, { work: 'batches of 1,000, memory', unit: '×', of: ' single checks, in decisions a second' })
+}
+
+/**
+ * @param {Results} results
+ * @param {number} depth
+ */
+function respBar(results, depth) {
+  const { name, groupOf, THROTTLE, INCR } = resp
+  const ratio = results.medianRatio([name, groupOf(depth), THROTTLE, COMMANDS], [name, groupOf(depth), INCR, COMMANDS])
+  return atLeast(0.6, ratio, { work: `CL.THROTTLE, ${groupOf(depth)}, memory`, unit: '×', of: " redis-server's own INCR" })
+}
+
+/** @param {Results} results */
+function rlsBar(results) {
+  const { name, GROUP } = rls
+  const ratio = results.medianRatio([name, GROUP, 'service', DECISIONS], [name, GROUP, 'empty gRPC', DECISIONS])
+  return atLeast(0.8, ratio, { work: 'Envoy RLS, memory', unit: '×', of: ' an empty gRPC service' })
+}
+
+/** @param {Results} results */
+function layersBar(results) {
+  const { name, GROUP } = layers
+  const ratio = results.medianRatio([name, GROUP, '10000', CPU], [name, GROUP, '10', CPU])
+  return atMost(1.15, ratio, { work: 'a check with layers, 10,000 policies', unit: '×', of: ' the CPU time with 10' })
 }

@@ -1,7 +1,7 @@
 // The service bench: `POST /v1/check` over real sockets beside a bare node:http server that parses the same JSON and sends
 // the same bytes, batches, the service on Redis, and its other doors. One file in tasks/ is one table.
 
-import { runBench } from '../rounds/run-bench.mjs'
+import { chosenTasks, runBench } from '../rounds/run-bench.mjs'
 import { serviceBars } from './bars.mjs'
 import { CONTESTANTS } from './servers.mjs'
 import * as batch from './tasks/batch.mjs'
@@ -23,10 +23,11 @@ const TASKS = [single, batch, layers, resp, rls]
 
 /** @param {Options} options */
 export async function run(options) {
+  const tasks = chosenTasks(TASKS, options)
   /** @type {Plan} */
   const plan = {
     contestants: CONTESTANTS,
     timing: options.quick ? { warmUpMs: 800, timedMs: 1000 } : { warmUpMs: 1500, timedMs: 3000 },
   }
-  return runBench({ name: 'service', title: 'Service', plan, tasks: TASKS, bars: serviceBars }, options)
+  return runBench({ name: 'service', title: 'Service', plan, tasks, bars: serviceBars }, options)
 }

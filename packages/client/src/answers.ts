@@ -122,6 +122,28 @@ export interface Top extends Pick<contract.Top, 'by'> {
   readonly unlistedAtMost: number
 }
 
+type ShadowClient = contract.ShadowReport['clients'][number]
+type ShadowInstance = contract.ShadowReport['instances'][number]
+
+/** Checks that a policy in shadow mode would have denied, on all instances together. */
+export interface ShadowReport extends Pick<contract.ShadowReport, 'policy' | 'etag' | 'checks' | 'denied' | 'rules'> {
+  /** Time of the first check. */
+  readonly since: Date | undefined
+  /** The clients that it would have denied most. `denied` is too high by at most `error`. */
+  readonly clients: readonly (Omit<ShadowClient, 'client_id'> & { readonly clientId: string })[]
+  /** Upper bound for the denials of any client that is not listed. */
+  readonly unlistedAtMost: number
+  /** The instances whose counts are in the sums, the answering one first. */
+  readonly instances: readonly (Omit<ShadowInstance, 'self' | 'since'> & {
+    readonly isSelf: boolean
+    readonly since: Date | undefined
+  })[]
+  /** Number of instances whose counts are not in the sums. */
+  readonly uncountedInstances: number
+  /** The reason why the counts of other instances are not known now. */
+  readonly problem: string | undefined
+}
+
 export interface Health extends contract.Readiness {
   /** True if the service accepts requests. */
   readonly isReady: boolean
@@ -239,6 +261,18 @@ export function stats({ from, allowed, denied, shadow_denied, errors, policies, 
 
 export function top({ by, clients, unlisted_at_most: unlistedAtMost }: contract.Top): Top {
   return { by, clients: clients.map(({ client_id: clientId, ...numbers }) => ({ clientId, ...numbers })), unlistedAtMost }
+}
+
+export function shadowReport(report: contract.ShadowReport): ShadowReport {
+  const { policy, etag, since, checks, denied, rules, clients, instances } = report
+  return {
+    ...{ policy, etag, since: orUndefined(since), checks, denied, rules },
+    clients: clients.map(({ client_id: clientId, ...numbers }) => ({ clientId, ...numbers })),
+    unlistedAtMost: report.unlisted_at_most,
+    instances: instances.map(({ self: isSelf, since: first, ...others }) => ({ ...others, isSelf, since: orUndefined(first) })),
+    uncountedInstances: report.uncounted_instances,
+    problem: report.problem ?? undefined,
+  }
 }
 
 export function health({ state, store, records = 'kept' }: contract.Readiness): Health {

@@ -60,6 +60,8 @@ export interface Client {
     /** Adds or replaces the policy with this name. */
     put(policy: answers.PolicySpec, expected?: ExpectedPolicy): Promise<answers.ListedPolicy>
     delete(name: string, expected?: Pick<ExpectedPolicy, 'ifMatch'>): Promise<answers.ListedPolicy>
+    /** Reads what a policy in shadow mode would have denied, with at most `limit` clients. */
+    shadow(name: string, options?: { readonly limit?: number }): Promise<answers.ShadowReport>
   }
   readonly keys: {
     list(): Promise<answers.KeyFacts[]>
@@ -157,6 +159,7 @@ export function clientOver(connection: Connection, options: CheckedOptions, endO
       put: (policy, expected) =>
         caller.ask('putPolicy', { path: { name: policy.name }, body: policy, header: headersOf(expected) }, asIs),
       delete: (name, expected) => caller.ask('deletePolicy', { path: { name }, header: headersOf(expected) }, asIs),
+      shadow: (name, query = {}) => caller.ask('getShadowReport', { path: { name }, query }, answers.shadowReport),
     },
     keys: {
       list: () => caller.ask('listKeys', {}, ({ keys }) => keys.map(answers.keyFacts)),

@@ -17,6 +17,7 @@ export type {
   Rule,
   RuleUsage,
   Scope,
+  ShadowReport,
   Stats,
   StoreFallback,
   Top,

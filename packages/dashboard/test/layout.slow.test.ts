@@ -189,6 +189,27 @@ describe.each(['wide', 'narrow'] as const)('with a %s font', (font: ForcedFont) 
     expect(await brokenWords(page, row)).toEqual([])
   })
 
+  test('the fleet in every state, with the longest names: nothing sticks out', async () => {
+    const [own, fleet] = await open()
+    await signIn(fleet, service)
+    // Instances of other machines cannot run here, so their reports are added to the answer.
+    await fleet.route('**/v1/fleet', async (route) => {
+      const response = await route.fetch()
+      const { meta, data } = await response.json()
+      const [self] = data.instances
+      const others = ['starting', 'ready', 'draining', 'stopped', 'gone'].map((state, i) => ({
+        ...self,
+        ...{ id: longest(`${state}-`, 73), self: false, state, version: '10.11.12-beta.13', seen_ms_ago: 599_000 },
+        ...{ started_at: new Date(Date.now() - 99.5 * 86_400_000).toISOString(), allowed: 10 ** (i + 8), per_second: 123_456.7 },
+      }))
+      await route.fulfill({ response, json: { meta, data: { ...data, up: 4, instances: [self, ...others] } } })
+    })
+    await fleet.goto(`${service.address}/fleet`)
+    await fleet.getByText('1 instance is gone').waitFor()
+    await atEveryWidth((width) => expectWellLaidOut(fleet, `fleet at ${width}`), fleet)
+    await own.close()
+  })
+
   // Several pages at once take long on a busy machine.
   test('the overview follows what happens, and nothing moves while it does', async () => {
     const brief = await startLiveService({ keysRequired: 'false' })

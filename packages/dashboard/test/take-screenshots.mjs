@@ -160,9 +160,21 @@ async function takePictures() {
   await page.emulateMedia({ colorScheme: 'light' })
   await page.goto(`${service.address}/policies?name=orders`)
   await page.getByLabel('Capacity').fill('40')
-  await page.getByText('After the change').waitFor()
+  await page.getByRole('img', { name: /^After the change:/ }).waitFor()
   await page.getByText('Added by').waitFor()
+  const lastHour = page.getByRole('region', { name: "The last hour's traffic" })
+  // The sample may lack the client that floods. Then nothing changes, and the pictures are taken again.
+  await lastHour.getByText(/would be (newly|answered)/).waitFor()
   await page.screenshot({ path: join(IMAGES, 'policy.png') })
+  await page.getByLabel('Capacity').fill('10')
+  await lastHour.getByText('token bucket of 10').waitFor()
+  await lastHour.screenshot({ path: join(IMAGES, 'last-hour.png') })
+
+  await page.goto(`${service.address}/policies?name=free-plan`)
+  await page.getByText('would have denied').first().waitFor()
+  await page.getByRole('button', { name: 'Replay' }).click()
+  await page.getByText('As if it were enforced').waitFor()
+  await page.screenshot({ path: join(IMAGES, 'shadow.png') })
 
   const server = await preview({ configFile: VITE_CONFIG, logLevel: 'error', preview: { host: '127.0.0.1', port: 4900 } })
   const alone = await browser.newPage({ viewport: { width: 1280, height: 1020 } })

@@ -15,9 +15,12 @@ import { openDoors, reloadTls } from './doors/open-doors.ts'
 import { ServerError } from './errors.ts'
 import { makeFirstKey, printKey } from './first-key.ts'
 import { Fleet } from './fleet/fleet.ts'
+import type { ShadowedPolicy } from './fleet/published-shadows.ts'
 import { FailedKeys } from './keys/failed-keys.ts'
 import { KeyRing } from './keys/key-ring.ts'
 import { type Logger, makeLogger } from './log/logger.ts'
+import type { PolicyBook } from './policies/policy-book.ts'
+import { etagOf } from './policies/policy-etag.ts'
 import { PolicyKeeper } from './policies/policy-keeper.ts'
 import type { Service, ServiceStatus } from './service.ts'
 import { Stats } from './stats/stats.ts'
@@ -101,6 +104,7 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
       stats,
       version: VERSION,
       stateOf: () => status.state,
+      shadowed: () => shadowedPolicies(stats, policies.book),
       onProblem: (error) =>
         error === undefined
           ? logger.info('the report of this instance is published again')
@@ -228,4 +232,12 @@ function watchFile(file: ConfigFile, { book }: PolicyKeeper, stats: Stats, logge
     else logger.error({ problem: event.message }, 'the configuration file cannot be used: the previous policies stay in force')
   }
   return new WatchedFile({ file, book, onEvent })
+}
+
+/** Returns the policies in shadow mode that have counts, without those that were changed since. */
+function* shadowedPolicies({ shadows }: Stats, book: PolicyBook): Generator<ShadowedPolicy> {
+  for (const [{ name }, counts] of shadows.entries()) {
+    const policy = book.get(name)
+    if (policy !== undefined && shadows.get(policy) === counts) yield { name, etag: etagOf(policy), counts }
+  }
 }

@@ -45,7 +45,7 @@ export interface Service {
   readonly desk: Desk
   readonly audit: Pick<AuditTrail, 'read'>
   /** Statistics of all instances that share the database. */
-  readonly fleet: Pick<Fleet, 'view'>
+  readonly fleet: Pick<Fleet, 'view' | 'id' | 'up'>
   readonly logger: Logger
   /** True if requests need an API key. */
   readonly keysRequired: boolean

@@ -253,6 +253,36 @@ describe('policies', () => {
     expect(await sluice(['policies', 'get', 'gold'])).toEqual({ code: 4, stdout: '', stderr: 'no policy is called "gold"\n' })
   })
 
+  test('the report of a policy in shadow mode has checks, rules and clients', async () => {
+    await printed('policies', 'set', 'trial', '--route', '/trial', '--rule', '2/minute', '--mode', 'shadow')
+    expect(await printed('policies', 'shadow', 'trial')).toBe('trial has decided no check yet.\n')
+    for (const client of ['ada', 'ada', 'ada', 'ada', 'bob']) {
+      await service.call('POST', '/v1/check', { client_id: client, route: '/trial' })
+    }
+    expect(await printed('policies', 'shadow', 'trial')).toBe(
+      [
+        'trial has decided 5 checks since 2027-01-15T08:00:19.000Z, and would have denied 2.',
+        '',
+        'rule    would have denied',
+        'rule-1                  2',
+        '',
+        'client  would have denied',
+        'ada                     2',
+        '',
+      ].join('\n'),
+    )
+    expect(JSON.parse(await printed('policies', 'shadow', 'trial', '--json'))).toMatchObject({
+      ...{ policy: 'trial', checks: 5, denied: 2, uncountedInstances: 0 },
+      clients: [{ clientId: 'ada', denied: 2, error: 0 }],
+      instances: [{ isSelf: true, checks: 5, denied: 2 }],
+    })
+    await printed('policies', 'set', 'trial', '--mode', 'enforce')
+    expect(await sluice(['policies', 'shadow', 'trial'])).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('shadow mode'),
+    })
+  })
+
   test('exported policies can be imported, and used with --config', async () => {
     const policies = Array.from(
       { length: 30 },

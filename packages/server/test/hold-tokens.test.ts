@@ -230,3 +230,36 @@ describe('over HTTP', () => {
     expect((await settle(token, { 'api-key': '' })).status).toBe(401)
   })
 })
+
+describe('the longest tokens', () => {
+  test.each([
+    ['that the library cannot name', 16],
+    ['that no request can carry', 9],
+  ])('a hold %s is refused, and nothing is held', async (_, layers) => {
+    const { call } = await startService()
+    const names = Array.from({ length: 14 }, (_, i) => `a${i}`.padEnd(64, 'n'))
+    const rules = Array.from({ length: 16 }, (_, i) => ({
+      algorithm: 'fixed-window',
+      limit: 9,
+      window: '1h',
+      name: `${i}`.padEnd(64, 'r'),
+    }))
+    for (let i = 0; i < layers; i++) {
+      await call('PUT', `/v1/policies/${`${i}`.padEnd(64, 'l')}`, { applies: 'always', per: names, rules })
+    }
+    const attributes = Object.fromEntries(names.map((name, i) => [name, String.fromCharCode(97 + i).repeat(256)]))
+    const facts = { client_id: 'ada', route: '/a', attributes }
+    const { status, body } = await call('POST', '/v1/reserve', { ...facts, hold: 5 })
+    expect([status, body.meta.error, body.meta.message]).toEqual([
+      400,
+      'ERR_INPUT',
+      expect.stringContaining('the token would be too long'),
+    ])
+    const usage = await call(
+      'GET',
+      `/v1/usage?client_id=ada&route=/a&attributes=${encodeURIComponent(JSON.stringify(attributes))}`,
+    )
+    expect(usage.body.data.holds.open).toBe(0)
+    expect(new Set(usage.body.data.rules.map(({ used }: { used: number }) => used))).toEqual(new Set([0]))
+  })
+})

@@ -326,6 +326,19 @@ describe('policies', () => {
     expect((await post('/v1/settle', { token: second.token })).body.meta.error).toBe('ERR_HOLD')
   })
 
+  test('a layer that was deleted meanwhile may be named: the rest is settled', async () => {
+    const { call, post } = await withPolicy(BUDGET)
+    const layer = { ...BUDGET, client: '*', applies: 'always', per: 'org' }
+    await call('PUT', '/v1/policies/org', layer)
+    const facts = { client_id: 'ada', route: '/a', attributes: { org: 'acme' } }
+    const { token, granted } = (await post('/v1/reserve', { ...facts, hold: 60 })).body.data
+    expect(granted).toEqual({ tokens: 60, 'org/tokens': 60 })
+    await call('DELETE', '/v1/policies/org')
+    expect((await post('/v1/settle', { token, used: { tokens: 5, 'org/none': 5 } })).status).toBe(400)
+    const { status, body } = await post('/v1/settle', { token, used: { tokens: 5, 'org/tokens': 7 } })
+    expect([status, body.data]).toMatchObject([200, { used: { tokens: 5 } }])
+  })
+
   test('a rule of another algorithm has another state, so a hold that names it is refused and expires', async () => {
     const { call, post, reserve, used } = await withPolicy(LLM)
     const { token } = await reserve({ hold: { tokens: 100 } })

@@ -75,6 +75,8 @@ describe('attributes', () => {
     const { call } = await startService()
     const { status, body } = await call('GET', '/v1/usage?client_id=ada&route=/a&attributes=plan')
     expect([status, body.meta.message]).toEqual([400, 'the query: attributes must be an object in JSON, got "plan"'])
+    const half = await call('GET', `/v1/usage?client_id=ada&route=/a&attributes=${encodeURIComponent('{"plan":"\\ud800"}')}`)
+    expect([half.status, half.body.meta.message]).toEqual([400, 'the query: attributes has half a character: \\ud800 to \\udfff'])
   })
 
   test('are decided alike by both ways, with layers, reasons and blocks', async () => {
@@ -240,6 +242,10 @@ describe('a block from the command line', () => {
     expect(await sluice(service, 'policies', 'block', 'mallory')).toMatchObject({ code: 0 })
     expect(await check()).toMatchObject({ status: 'Deny', retryable: false, retry_after_ms: null })
     expect(await check()).not.toHaveProperty('reason')
+    const enforced = await sluice(service, 'policies', 'set', 'block:mallory', '--mode', 'enforce')
+    expect(enforced.stderr).toContain(
+      'the policy block:mallory denies everything and has no rules: with another mode it needs --rule',
+    )
     expect((await sluice(service, 'policies', 'unblock', 'mallory')).stdout).toBe('mallory is not blocked any more\n')
     expect(await check()).toMatchObject({ status: 'Allow' })
     const again = await sluice(service, 'policies', 'unblock', 'mallory')

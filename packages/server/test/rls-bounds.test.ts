@@ -1,16 +1,19 @@
 // Callers of the RLS door that need no key, send too little, read too little or are too many.
 
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2'
-import { status } from '@grpc/grpc-js'
+import { Metadata, status } from '@grpc/grpc-js'
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import { until } from '../../../test/servers/redis-server.mjs'
 import { INCOMPLETE_MS, SWEEP_MS } from '../src/doors/rls/call-guard.ts'
+import { Callers } from '../src/doors/rls/callers.ts'
 import { loadProtocol, SERVICES } from '../src/doors/rls/protocol.ts'
 import { MOST_REFLECTING } from '../src/doors/rls/reflection.ts'
 import { RlsListener } from '../src/doors/rls/rls-listener.ts'
 import { RlsServer, type RlsServerOptions } from '../src/doors/rls/rls-server.ts'
+import { FailedKeys, TOO_MANY_FAILURES } from '../src/keys/failed-keys.ts'
 import type { Service } from '../src/service.ts'
+import { Stats } from '../src/stats/stats.ts'
 import { RlsClient, rlsAddress } from './rls-client.ts'
 import { startService } from './running-service.ts'
 
@@ -62,6 +65,25 @@ function framed(message: Buffer, length = message.length): Buffer {
   return Buffer.concat([head, message])
 }
 
+test.each([
+  ['addresses of one IPv6 network', (i: number) => `2001:db8::${i.toString(16)}:5000`],
+  ['two spellings of an address', (i: number) => `${i % 2 === 0 ? '::ffff:' : ''}192.0.2.1:${i}`],
+])('%s are counted together when keys fail', (_, peerOf) => {
+  const stats = new Stats()
+  const keys = { verify: () => undefined }
+  const service = {
+    status: { state: 'ready' },
+    keysRequired: true,
+    keys,
+    failedKeys: new FailedKeys(stats),
+  } as unknown as Service
+  const callers = new Callers(service, false)
+  const admit = (i: number) => () => callers.admit({ metadata: new Metadata(), getPeer: () => peerOf(i) })
+  expect(admit(1)).toThrow('an API key is missing')
+  for (let i = 2; i < 40 && stats.limitedAuthentications === 0; i++) expect(admit(i)).toThrow()
+  expect(admit(40)).toThrow(TOO_MANY_FAILURES)
+})
+
 test('a caller without a key is refused by its headers, before a message is read', async () => {
   const service = await startService({ flags: { rls: '127.0.0.1:0' } })
   const stream = begin(openConnection(rlsAddress(service)), PATHS.ask)
@@ -70,12 +92,15 @@ test('a caller without a key is refused by its headers, before a message is read
 })
 
 /** A door whose sweeps the test makes. */
-async function startGuarded(bounds: Pick<RlsServerOptions, 'mostIncomplete' | 'mostWatchers'> = {}) {
+async function startGuarded({
+  mostConnections,
+  ...bounds
+}: Pick<RlsServerOptions, 'mostIncomplete' | 'mostWatchers'> & { readonly mostConnections?: number } = {}) {
   const service = { status: { state: 'ready' }, keysRequired: false, logger: pino({ level: 'silent' }) } as unknown as Service
   const options = { service, allOrNothing: false, hasClientCertificates: false, connectionAgeMs: 3_600_000 }
   const closePeer = (peer: string): void => listener.closePeer(peer)
   const server = new RlsServer({ ...options, ...bounds, closePeer })
-  const listener = new RlsListener(undefined, server.take)
+  const listener = new RlsListener(undefined, server.take, mostConnections)
   const port = await listener.listen({ host: '127.0.0.1', port: 0 })
   onTestFinished(async () => {
     listener.stop()
@@ -135,6 +160,21 @@ test('incomplete calls are bounded in number: the oldest goes first', async () =
   pass(2 * SWEEP_MS)
   await until('the end of the oldest', async () => sessions[0].closed)
   expect([guard.incomplete, sessions[1].closed, sessions[2].closed]).toEqual([2, false, false])
+})
+
+test('connections are bounded in number, and a place is free again when one ends', async () => {
+  const { address } = await startGuarded({ mostConnections: 2 })
+  const health = async (session: ClientHttp2Session): Promise<number | 'closed'> => {
+    const stream = begin(session, PATHS.check)
+    stream.end(framed(Buffer.alloc(0)))
+    return statusOf(stream)
+  }
+  const [first, second] = [openConnection(address), openConnection(address)]
+  expect([await health(first), await health(second)]).toEqual([status.OK, status.OK])
+  expect(await health(openConnection(address))).toBe('closed')
+  first.destroy()
+  await until('a free place', async () => (await health(openConnection(address))) === status.OK)
+  expect(await health(second)).toBe(status.OK)
 })
 
 test('reflection reads no question before earlier answers were read', async () => {

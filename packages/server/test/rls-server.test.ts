@@ -1,6 +1,5 @@
 // The gRPC server of the RLS door: addresses, certificates, health, reflection, bounds, stops and failures of the store.
 
-import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -15,7 +14,7 @@ import { MOST_OVERRIDES, OverridePolicies } from '../src/doors/rls/override-poli
 import { loadProtocol, MALFORMED } from '../src/doors/rls/protocol.ts'
 import { MOST_DESCRIPTORS } from '../src/doors/rls/rate-limit-calls.ts'
 import { MOST_STREAMS } from '../src/doors/rls/rls-server.ts'
-import { certificate } from './certificate.ts'
+import { certificate, clientCertificate } from './certificate.ts'
 import { entriesOf, failureOf, RlsClient, rlsAddress } from './rls-client.ts'
 import { startService } from './running-service.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -54,18 +53,6 @@ test('with a certificate it speaks TLS, and new connections get a renewed one', 
   expect(await client(second.cert).hit({ a: 'b' })).toMatchObject({ overall_code: OK })
   expect(await old.hit({ a: 'b' })).toMatchObject({ overall_code: OK })
 })
-
-/** Makes an authority, and a certificate that it signs. */
-function clientCertificate(): { readonly ca: string; readonly cert: string; readonly key: string } {
-  const authority = certificate('DNS:authority')
-  const folder = temporaryFolder()
-  const [request, key, cert] = ['request.pem', 'key.pem', 'cert.pem'].map((name) => join(folder, name))
-  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-  execFileSync('openssl', ['req', ...kind, '-keyout', key, '-out', request, '-subj', '/CN=envoy'], { stdio: 'ignore' })
-  const signed = ['-CA', authority.cert, '-CAkey', authority.key, '-CAcreateserial', '-days', '2']
-  execFileSync('openssl', ['x509', '-req', '-in', request, '-out', cert, ...signed], { stdio: 'ignore' })
-  return { ca: authority.cert, cert, key }
-}
 
 test('with rlsClientCa a client certificate is needed, and no key', async () => {
   const own = certificate()
@@ -235,6 +222,18 @@ test.each([
 ])('a message with too many %s is not decoded, because that would take long', (_, hex) => {
   const { requestDeserialize } = loadProtocol().rateLimit.ShouldRateLimit
   expect(requestDeserialize(Buffer.from(hex.replaceAll(' ', ''), 'hex'))).toBe(MALFORMED)
+})
+
+test('values that are not UTF-8 stay different, and others are as they were sent', () => {
+  const { requestDeserialize } = loadProtocol().rateLimit.ShouldRateLimit
+  const decoded = (value: string): string => {
+    const entry = Buffer.concat([Buffer.from([0x12, value.length / 2]), Buffer.from(value, 'hex')])
+    const descriptor = Buffer.concat([Buffer.from([0x0a, entry.length]), entry])
+    return requestDeserialize(Buffer.concat([Buffer.from([0x12, descriptor.length]), descriptor])).descriptors[0].entries[0].value
+  }
+  const invalid = ['ff', 'fe', 'c080', 'eda080', '61ff', '61fe', 'efbfbdff'].map(decoded)
+  expect(new Set([...invalid, '\ufffd', 'a\ufffd', '\ufffd\ufffd']).size).toBe(invalid.length + 3)
+  expect(['61', 'c3a9', 'efbfbd', 'f09f9880', ''].map(decoded)).toEqual(['a', 'é', '\ufffd', '😀', ''])
 })
 
 test('the largest request is decoded', () => {

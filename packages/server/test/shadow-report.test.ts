@@ -1,7 +1,10 @@
 // GET /v1/policies/{name}/shadow: what a policy in shadow mode would have denied.
 
+import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
+import { until } from '../../../test/servers/redis-server.mjs'
 import { advance, startService, type TestService } from './running-service.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 let service: TestService
 beforeEach(async () => {
@@ -33,8 +36,36 @@ test('it has checks, denials by rule and the clients, since the first check', as
       { name: 'rule-2', denied: 2 },
     ],
     clients: [{ client_id: 'ada', denied: 4, error: 0 }],
+    instances: [{ self: true, since: '2027-01-15T08:00:19.000Z', checks: 8, denied: 4 }],
+    ...{ uncounted_instances: 0, problem: null },
   })
 })
+
+test('on a shared database it has the sums of all instances, and what each of them counted', async () => {
+  const flags = { store: `sqlite:${join(temporaryFolder(), 'shared.db')}` }
+  const one = await startService({ flags })
+  await one.call('PUT', '/v1/policies/a', { route: '/a', rules: '2/minute', mode: 'shadow' })
+  const two = await startService({ flags, key: one.key })
+  await until('the policy', async () => (await two.call('GET', '/v1/policies/a')).status === 200)
+  for (const [instance, times] of [
+    [one, 3],
+    [two, 4],
+  ] as const) {
+    for (let i = 0; i < times; i++) await instance.call('POST', '/v1/check', { client_id: 'ada', route: '/a' })
+  }
+  const reportOf = async ({ call }: TestService) => (await call('GET', '/v1/policies/a/shadow')).body.data
+  for (const instance of [one, two]) {
+    // An instance publishes its counts every five seconds.
+    await until('the sums', async () => (await reportOf(instance)).checks === 7, 20_000)
+    const own = instance === one ? { checks: 3, denied: 1 } : { checks: 4, denied: 4 }
+    expect(await reportOf(instance)).toMatchObject({
+      ...{ checks: 7, denied: 5, uncounted_instances: 0, problem: null, unlisted_at_most: 0 },
+      rules: [{ name: 'rule-1', denied: 5 }],
+      clients: [{ client_id: 'ada', denied: 5, error: 0 }],
+      instances: [{ self: true, ...own }, { self: false }],
+    })
+  }
+}, 60_000)
 
 test('a changed policy begins anew', async () => {
   await put('a', { route: '/a', rules: '1/minute', mode: 'shadow' })

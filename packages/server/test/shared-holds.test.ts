@@ -102,6 +102,17 @@ describe.each(DATABASE_NAMES)('on %s', (name) => {
     expect(await stampede.used(a)).toEqual([5, 5])
     await Promise.all(held.map(({ token }, i) => end('settle', both[(i + 1) % 2], token, { used: 0 })))
     expect(await stampede.used(b)).toEqual([0, 0])
+
+    // A policy in shadow mode holds beside the enforced one, and any instance ends both.
+    const trial = { ...BUDGET, applies: 'always', client: 'shadowed', mode: 'shadow' }
+    await a.call('PUT', '/v1/policies/trial', trial)
+    await until('both to know the trial', async () => (await b.call('GET', '/v1/policies/trial')).status === 200)
+    const shadowed = callsOf('shadowed')
+    const followed = [await shadowed.reserve(a), await shadowed.reserve(b)]
+    expect(await shadowed.used(b)).toEqual([40, 2, 40, 2])
+    expect((await end('settle', b, followed[0].token, { used: { tokens: 7 } })).body.data.used).toEqual({ tokens: 7, places: 1 })
+    expect((await end('cancel', a, followed[1].token)).status).toBe(200)
+    expect(await shadowed.used(a)).toEqual([7, 0, 7, 0])
   })
 
   test('a hold whose instance has gone is ended by another, or expires by itself', async () => {

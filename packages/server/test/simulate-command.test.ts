@@ -8,6 +8,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { runProgram } from '../src/cli/program.ts'
 import { widthOf } from '../src/cli/text-width.ts'
+import { html } from '../src/simulate/report/html-text.ts'
 import { startService } from './running-service.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 import { writtenTo } from './written-to.ts'
@@ -213,6 +214,17 @@ describe('logs', () => {
     expect(report.other_clients.top[0]).toMatchObject({ denied_at_most: 1, error: 0 })
   })
 
+  test('that are hostile are read to their end: no line break, NUL bytes, bytes that are not UTF-8, quotes without an end', async () => {
+    const hostile = [
+      ...[Buffer.alloc(3_000_000, 'x'), Buffer.from('\n'), Buffer.alloc(1000), Buffer.from('\n"'), Buffer.alloc(70_000, '"')],
+      ...[Buffer.from('\n'), Buffer.from([0xff, 0xfe, 0xc3, 10]), Buffer.from('a - - [10/Oct/2026:13:55:01 +0000] "GET /\\\n')],
+      ...[Buffer.from(LOG), Buffer.from('caf'), Buffer.from([0xe9]), Buffer.from(line('', 9)), Buffer.alloc(2_000_000, '[')],
+    ]
+    const report = await reportOf(['--policies', policies(), '--format', 'combined', file('access.log', Buffer.concat(hostile))])
+    expect(report).toMatchObject({ requests: 8, denied: 2, clients: 4, log: { lines: 14, unreadable: 3, too_long: 3 } })
+    expect(report.log.problems.map(({ line }: { line: number }) => line)).toEqual([2, 4, 5])
+  })
+
   test('show their progress on a terminal', async () => {
     const { stderr } = await simulate(['--policies', policies(), file('access.log', LOG)], { isTTY: true })
     expect(stderr).toMatch(/ bytes, 100 %/)
@@ -275,6 +287,11 @@ describe('the HTML page', () => {
     expect(page).toContain('prefers-color-scheme: dark')
     expect(page.match(/<svg viewBox/g)?.length).toBeGreaterThanOrEqual(2)
     expect(page).toContain('newly denied')
+    expect(page).toContain(
+      '2 of 4 clients (50\u00a0%) would be denied at least once. The client ada alone has 67\u00a0% of the denials.',
+    )
+    expect(page).toContain('The rule 2/minute of the policy orders makes 100\u00a0% of them.')
+    expect(page).toContain(`Beside ${html(old)}, 3 requests of 2 clients would be denied that were allowed before.`)
   })
 })
 

@@ -1,11 +1,13 @@
 // POST /v1/simulate: the checks of the last hour under proposed policies.
 
 import { Redis } from 'ioredis'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { until } from '../../../test/servers/redis-server.mjs'
 import { LIMITS } from '../src/contract/limits.ts'
 import { readPolicy } from '../src/policies/policy.ts'
 import { PolicyBook } from '../src/policies/policy-book.ts'
 import { simulateRecent } from '../src/simulate/replay/recent-traffic.ts'
+import { Simulation } from '../src/simulate/replay/simulation.ts'
 import { entriesOf, RlsClient, rlsAddress } from './rls-client.ts'
 import { advance, START, startService, type TestService } from './running-service.ts'
 
@@ -35,7 +37,7 @@ describe('a simulation of recent traffic', () => {
     const report = await simulated({ policies: [proposed] })
     expect(report).toMatchObject({
       ...{ requests: 6, denied: 2, clients: 3, clients_denied: 1 },
-      sample: { share: 1, missed: 0 },
+      sample: { instances_up: 1, decided: 6, share: 1, missed: 0, since: new Date(START).toISOString() },
       change: { denied_before: 0, newly_denied: 2, newly_allowed: 0, clients_newly_denied: 1 },
       top_clients: [{ client_id: 'ada', requests: 4, newly_denied: 2 }],
     })
@@ -75,6 +77,33 @@ describe('a simulation of recent traffic', () => {
     const dear = await simulated({ policies: [{ name: 'a', route: '/a', rules: '4/minute' }] })
     expect(dear.change).toMatchObject({ newly_denied: 1 })
     expect((await simulated({})).requests).toBe(6)
+  })
+
+  test('names the instance whose checks it has', async () => {
+    const [{ id }] = (await service.call('GET', '/v1/fleet')).body.data.instances
+    expect((await simulated({})).sample.instance).toBe(id)
+  })
+
+  test('ends when its caller has gone, so that the next one need not wait for it', async () => {
+    const checks = Array.from({ length: 1000 }, (_, i) => ({ client_id: `c${i}`, route: '/' }))
+    for (let i = 0; i < 15; i++) await service.call('POST', '/v1/check/batch', { checks })
+    const replayed = vi.spyOn(Simulation.prototype, 'replay')
+    onTestFinished(() => replayed.mockRestore())
+    const gone = new AbortController()
+    const headers = { 'api-key': service.key, 'content-type': 'application/json' }
+    const asked = fetch(`${service.address}/v1/simulate`, { method: 'POST', headers, body: '{}', signal: gone.signal })
+    await until('the replay', async () => replayed.mock.calls.length > 0)
+    gone.abort()
+    await expect(asked).rejects.toThrow()
+    let whole = 0
+    await until('the next one', async () => {
+      const { status, body } = await service.call('POST', '/v1/simulate', {})
+      if (status === 200) whole = body.data.requests
+      return status === 200
+    })
+    const first = replayed.mock.calls.length - whole
+    expect(first).toBeGreaterThan(0)
+    expect(first).toBeLessThan(whole)
   })
 
   test('leaves out calls with a limit of their own, and the built-in policy for descriptors', async () => {
@@ -189,7 +218,7 @@ test('other work goes on meanwhile, however many rules a check has and however m
   setImmediate(count)
   const { user } = process.cpuUsage()
   const simulation = await simulateRecent({
-    sample: { checks, share: 1, missed: 0, sinceMs: START },
+    sample: { checks, share: 1, missed: 0, decided: 0, sinceMs: START },
     current: book,
     changes,
     without: [],

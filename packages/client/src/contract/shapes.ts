@@ -517,10 +517,17 @@ export type SimulatedClient = {
 export type Simulation = {
   /** The checks of this instance that were replayed. */
   readonly sample: {
+    /** The instance that answers, as in `GET /v1/fleet`. */
+    readonly instance: string
+    /** Instances that are up, of which each keeps a sample of its own. Up to some seconds old. */
+    readonly instances_up: number
+    /** Checks that this instance decided in the last hour, in the sample or not. */
+    readonly decided: number
     /** Share of the clients whose checks were kept: 1, 0.5, 0.25 and so on. */
     readonly share: number
     /** Checks of these clients that were not kept. */
     readonly missed: number
+    /** An hour ago, or the start of the instance. */
     readonly since: string
   }
   readonly requests: number
@@ -591,6 +598,21 @@ export type ShadowReport = {
   }[]
   /** Upper bound for the denials of any client that is not listed. */
   readonly unlisted_at_most: number
+  /** The instances that are up and whose counts are in the sums, the answering one first. */
+  readonly instances: readonly {
+    readonly id: string
+    /** True for the instance that answers. */
+    readonly self: boolean
+    /** Time of the first check; null if there was none. */
+    readonly since: string | null
+    readonly checks: number
+    /** Checks that it would have denied. */
+    readonly denied: number
+  }[]
+  /** Instances whose counts are not in the sums: they have another version, or more policies in shadow mode than a report has. */
+  readonly uncounted_instances: number
+  /** The reason why the counts of other instances are not known now; null if they are. */
+  readonly problem: string | null
 }
 
 export type Key = {

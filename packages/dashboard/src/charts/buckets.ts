@@ -11,7 +11,10 @@ export interface Buckets extends Readonly<Record<Outcome, readonly number[]>> {
 }
 
 /** Counts by the second. */
-export type Seconds = Pick<Stats, Outcome | 'from' | 'seconds'>
+export type Seconds = Omit<Stats, 'policies' | 'policies_complete' | 'since_start'>
+
+/** Counts by the hour. */
+export type Hours = Omit<History, 'policies' | 'policies_complete' | 'started_at'>
 
 const MINUTE = 60
 const HOUR = 3600
@@ -31,13 +34,13 @@ export function bucketed(stats: Seconds, stepSeconds: number): Buckets {
 }
 
 /** The hours of a history. The last one is still running, and is shown, so that the first hour of an instance is not empty. */
-export function hourly(history: Pick<History, Outcome | 'from' | 'hours'>): Buckets {
+export function hourly(history: Hours): Buckets {
   const times = Array.from({ length: history.hours }, (_, i) => history.from + i * HOUR)
   return { times, stepSeconds: HOUR, unitSeconds: HOUR, ...byOutcome((outcome) => history[outcome]) }
 }
 
 /** The days of a history, in the time zone of the browser. Leaves out a first day that is not whole. The last one is still running. */
-export function daily(history: Pick<History, Outcome | 'from' | 'hours'>): Buckets {
+export function daily(history: Hours): Buckets {
   const days = Array.from({ length: history.hours }, (_, i) => dayOf(history.from + i * HOUR))
   const times = [...new Set(days)].filter((day) => day >= history.from)
   const sums = (counts: readonly number[]) => times.map((day) => sum(counts, days.indexOf(day), days.lastIndexOf(day) + 1))

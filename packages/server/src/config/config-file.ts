@@ -6,7 +6,8 @@ import { extname } from 'node:path'
 import Type, { type TSchema } from 'typebox'
 import { isNode, LineCounter, parseDocument } from 'yaml'
 import { messageOf, type Problem, ServerError } from '../errors.ts'
-import { problemsIn } from '../input/check-input.ts'
+import { problemsIn, refuse, within } from '../input/check-input.ts'
+import { layerProblems } from '../policies/layer-count.ts'
 import { type Policy, readPolicies } from '../policies/policy.ts'
 import { PolicySpecSchema } from '../policies/policy-schema.ts'
 import { OPTION_NAMES, OPTIONS, type OptionName } from './options.ts'
@@ -92,7 +93,12 @@ export function parseConfigFile(
   }
   const { options, policies, lineOf } = parseContent(path, text)
   try {
-    return { options, policies: readPolicies(policies, 'file', 'policies') }
+    const read = readPolicies(policies, 'file', 'policies')
+    refuse(
+      'policies',
+      layerProblems(read, (index) => within('policies', index)),
+    )
+    return { options, policies: read }
   } catch (error) {
     if (!(error instanceof ServerError)) throw error
     throw refused(path, error.problems, lineOf)

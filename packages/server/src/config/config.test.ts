@@ -222,6 +222,10 @@ policies:
       'policies:\n  - {name: a, client: x, rules: 1/s}\n\n  - {name: a, client: y, rules: 1/s}\n',
       /:4: policies\[1\] has the name of policies\[0\]$/,
     ],
+    [
+      `policies:\n${Array.from({ length: 17 }, (_, i) => `  - {name: g${i}, applies: always, rules: 1/s}\n`).join('')}`,
+      /:2: policies\[0\]: 16 policies with applies: always join every request of "g0" already, and 16 are the maximum/,
+    ],
     ['policies:\n  - client: x\n', /:2: policies\[0\]\.name is missing: /],
     ['policies: {}\n', /:1: policies must be a list of policies, got an object$/],
     ['- 1\n', /:1: it must be .*, got a list$/],

@@ -90,14 +90,18 @@ export const IfMatch = Type.String({
 })
 export const IfNoneMatch = Type.String({ description: '`*`: add the policy only if none with this name exists.' })
 
-/** Denials that a policy in shadow mode would have made. */
+const FirstCheck = Type.Union([Time, Type.Null()], { description: 'Time of the first check; null if there was none.' })
+
+const ShadowDenied = Type.Integer({ minimum: 0, description: 'Checks that it would have denied.' })
+
+/** Denials that a policy in shadow mode would have made, on all instances together. */
 export const ShadowView = Type.Object(
   {
     policy: PolicyName,
     etag: Type.String({ description: 'That of the policy. For `If-Match`, to enforce exactly what was reported.' }),
-    since: Type.Union([Time, Type.Null()], { description: 'Time of the first check; null if there was none.' }),
+    since: FirstCheck,
     checks: Whole,
-    denied: Type.Integer({ minimum: 0, description: 'Checks that it would have denied.' }),
+    denied: ShadowDenied,
     rules: Type.Array(Type.Object({ name: Type.String(), denied: Whole }), { description: 'The rules that would have denied.' }),
     clients: Type.Array(
       Type.Object({
@@ -108,6 +112,24 @@ export const ShadowView = Type.Object(
       { description: 'The clients that it would have denied most.' },
     ),
     unlisted_at_most: Type.Integer({ minimum: 0, description: 'Upper bound for the denials of any client that is not listed.' }),
+    instances: Type.Array(
+      Type.Object({
+        id: Type.String(),
+        self: Type.Boolean({ description: 'True for the instance that answers.' }),
+        since: FirstCheck,
+        checks: Whole,
+        denied: ShadowDenied,
+      }),
+      { description: 'The instances that are up and whose counts are in the sums, the answering one first.' },
+    ),
+    uncounted_instances: Type.Integer({
+      minimum: 0,
+      description:
+        'Instances whose counts are not in the sums: they have another version, or more policies in shadow mode than a report has.',
+    }),
+    problem: Type.Union([Type.String(), Type.Null()], {
+      description: 'The reason why the counts of other instances are not known now; null if they are.',
+    }),
   },
   named('ShadowReport'),
 )

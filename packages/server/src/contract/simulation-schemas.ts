@@ -64,9 +64,21 @@ export const SimulationView = Type.Object(
   {
     sample: Type.Object(
       {
+        instance: Type.String({ description: 'The instance that answers, as in `GET /v1/fleet`.' }),
+        instances_up: Type.Integer({
+          minimum: 1,
+          description: 'Instances that are up, of which each keeps a sample of its own. Up to some seconds old.',
+        }),
+        decided: Type.Integer({
+          minimum: 0,
+          description: 'Checks that this instance decided in the last hour, in the sample or not.',
+        }),
         share: Type.Number({ description: 'Share of the clients whose checks were kept: 1, 0.5, 0.25 and so on.' }),
         missed: Type.Integer({ minimum: 0, description: 'Checks of these clients that were not kept.' }),
-        since: Time,
+        since: Type.String({
+          format: 'date-time',
+          description: 'An hour ago, or the start of the instance.',
+        }),
       },
       { description: 'The checks of this instance that were replayed.' },
     ),

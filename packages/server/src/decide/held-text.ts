@@ -1,6 +1,7 @@
 // The library's name of a hold, in a short form. The library repeats the key for each held rule, and keys repeat the texts of the
 // request, which can have thousands of characters. The service knows these texts, so marks stand for them.
-// Invariant: `fullHeld(shortHeld(held, texts), texts)` is `held`, whatever both contain.
+// Invariant: `fullHeld(shortHeld(held, texts), texts)` is `held`, whatever both contain. No text of more than LONGEST_HELD characters is made:
+// the owner of an API key can seal any token, and a mark of one character may stand for thousands.
 
 /** The first character tells if marks stand for texts. */
 const SHORT = '-'
@@ -8,6 +9,9 @@ const AS_IS = '='
 
 /** Marks are the control characters, which JSON never contains. */
 const MARKS = 32
+
+/** The longest name that the library takes. */
+export const LONGEST_HELD = 2 ** 20
 
 /** Returns the name with marks for the texts, of which there are at most 32. */
 export function shortHeld(held: string, texts: readonly string[]): string {
@@ -17,10 +21,17 @@ export function shortHeld(held: string, texts: readonly string[]): string {
   return SHORT + short
 }
 
+/** Returns an empty text, which names no hold, if the name would be too long. */
 export function fullHeld(short: string, texts: readonly string[]): string {
   let held = short.slice(1)
   if (!short.startsWith(SHORT)) return held
-  for (const { mark, written } of marked(texts)) held = held.split(mark).join(written)
+  const marks = marked(texts)
+  const lengths = new Array<number>(MARKS).fill(1)
+  for (const { mark, written } of marks) lengths[mark.charCodeAt(0)] = written.length
+  let length = 0
+  for (let i = 0; i < held.length; i++) length += lengths[held.charCodeAt(i)] ?? 1
+  if (length > LONGEST_HELD) return ''
+  for (const { mark, written } of marks) held = held.split(mark).join(written)
   return held
 }
 

@@ -3,11 +3,12 @@
 // or stops to apply to a request.
 
 import type { Cost, Limiter, Rule, Subject } from 'sluice'
-import { createResponder, type Responder } from 'sluice/http'
+import type { Responder } from 'sluice/http'
 import type { Policy } from '../policies/policy.ts'
 import type { CheckedRequest } from '../stats/stats.ts'
 import type { CheckRequest } from './check-request.ts'
 import { countedKey, keyPer, PER_OF_SCOPE } from './counted-key.ts'
+import { jointResponder } from './joint-responder.ts'
 import type { KeyedRule, LimiterMaker } from './limiter-maker.ts'
 
 /** The request of a check. `countedRoute` stands for the route under the built-in policy. */
@@ -48,7 +49,7 @@ export class JointLimiter {
     this.rules = rules
     this.policies = [...new Set(rules.map(({ policy }) => policy))]
     this.limiter = maker.makeKeyed(keyed)
-    this.responder = createResponder({ rules: this.limiter.rules })
+    this.responder = jointResponder(this.limiter.rules)
     this.heldBy = rules.find(({ rule }) => rule.isHeld)?.policy
     this.#keys = [...slots.values()].map(({ keyOf }) => keyOf)
     this.#byLabel = new Map(rules.map((each) => [each.label, each]))
@@ -80,8 +81,28 @@ export class JointLimiter {
     return Object.fromEntries(byLabel)
   }
 
+  /** Like `unitsOf`, without names of other limiters. */
+  ownUnits(units: Cost): Cost {
+    if (typeof units === 'number') return units
+    return Object.fromEntries(Object.entries(this.unitsOf(units)).filter(([label]) => this.#byLabel.has(label)))
+  }
+
+  /** Like `unitsOf`, without names that only one of the others has. */
+  unitsBeside(others: readonly JointLimiter[], units: Cost): Cost {
+    if (typeof units === 'number') return units
+    const isOfOther = (name: string): boolean => others.some((other) => other.#names(name))
+    return Object.fromEntries(
+      Object.entries(this.unitsOf(units)).filter(([label]) => this.#byLabel.has(label) || !isOfOther(label)),
+    )
+  }
+
   close(): void {
     this.limiter.close()
+  }
+
+  /** True for the name of a rule, or its label. */
+  #names(name: string): boolean {
+    return this.rules.some(({ rule, label }) => rule.name === name || label === name)
   }
 }
 

@@ -21,8 +21,8 @@ export interface KnownHold {
   readonly expiresAt: number
   /** Names the hold, as its token does. */
   readonly held: string
-  /** The hold itself, if the fallback holds the units in this process because the store failed. */
-  readonly ofFallback?: Hold
+  /** Its parts, if the fallback holds units in this process because the store failed. Undefined for a part that is in the store. */
+  readonly ofFallback?: readonly (Hold | undefined)[]
 }
 
 /** Maximum number of listed holds: in all, and of one client. One takes about 500 bytes, and up to 10 kB with the longest names. */

@@ -28,7 +28,7 @@ export interface LayeredChecksOptions {
 }
 
 /** A check that is being decided. */
-interface OpenCheck {
+export interface OpenCheck {
   readonly set: PolicySet
   readonly check: CheckedRequest
   readonly startMs: number
@@ -89,6 +89,16 @@ export class LayeredChecks {
     return resultOf(policy, decision, denied !== undefined, enforced.responder)
   }
 
+  /** Records and returns the result if no policy is enforced. */
+  resultOfShadows({ set, check, startMs }: OpenCheck, shadows: readonly PolicyDecision[]): CheckResult {
+    const news = speaking(shadows)
+    if (news === undefined) return this.free(set.primary, check, startMs)
+    recordCheck(this.#options.stats, check, startMs, { news, others: shadows })
+    const joint = set.shadows.find(({ policy }) => policy === news.policy)?.joint
+    const responder = joint?.responder ?? blockResponder(news.policy)
+    return resultOf(news.policy, news.decision, false, responder)
+  }
+
   /** Records and returns the result if no policy counts. */
   free(policy: Policy, check: CheckedRequest, startMs: number): CheckResult {
     const decision = freeDecision(policy)
@@ -109,7 +119,7 @@ export class LayeredChecks {
     const answers = set.shadows.map((shadow) => this.#askShadow(shadow, open, isAlone))
     const conclude = (decided: readonly (PolicyDecision | undefined)[]): CheckResult => {
       const shadows = decided.filter((each) => each !== undefined)
-      if (isAlone) return this.#resultOfShadows(open, shadows)
+      if (isAlone) return this.resultOfShadows(open, shadows)
       return this.resultOf(set.enforced as JointLimiter, check, passed, startMs, shadows)
     }
     return areKnown(answers) ? conclude(answers) : Promise.all(answers).then(conclude)
@@ -143,16 +153,6 @@ export class LayeredChecks {
       recordShadowError(this.#options.stats, policy)
       return undefined
     })
-  }
-
-  /** Records and returns the result if no policy is enforced. */
-  #resultOfShadows({ set, check, startMs }: OpenCheck, shadows: readonly PolicyDecision[]): CheckResult {
-    const news = speaking(shadows)
-    if (news === undefined) return this.free(set.primary, check, startMs)
-    recordCheck(this.#options.stats, check, startMs, { news, others: shadows })
-    const joint = set.shadows.find(({ policy }) => policy === news.policy)?.joint
-    const responder = joint?.responder ?? blockResponder(news.policy)
-    return resultOf(news.policy, news.decision, false, responder)
   }
 }
 

@@ -106,12 +106,77 @@ describe('layers', () => {
 
   test('more than the maximum on one request is an error, and decides nothing', () => {
     const { check, put, book } = setUp()
-    for (let i = 0; i < 16; i++) put({ ...GLOBAL, name: `g${i}` })
+    put({ ...ORG, client: 'ada' })
+    for (let i = 0; i < 15; i++) put({ ...GLOBAL, name: `g${i}` })
     expect(check().allowed).toBe(true)
     put({ ...GLOBAL, name: 'one-more' })
     expect(() => check()).toThrow(expect.objectContaining({ code: 'ERR_LAYERS' }))
+    expect(check('bob').allowed).toBe(true)
     book.delete('g3')
     expect(check().decision.rules).toHaveLength(17)
+  })
+
+  test('a layer that would make all its requests fail is refused', () => {
+    const { check, put } = setUp()
+    const refused = expect.objectContaining({ code: 'ERR_LAYERS' })
+    for (let i = 0; i < 16; i++) put({ ...GLOBAL, name: `g${i}`, ...(i % 2 === 0 && { client: 'a*', where: { org: 'ac*' } }) })
+    expect(() => put({ ...ORG, client: 'ad*', where: { org: 'acme', plan: 'free' } })).toThrow(refused)
+    expect(() => put({ ...ORG, client: 'a*', where: { org: 'ac*' } })).toThrow(refused)
+    put({ ...ORG, client: 'b*', where: { org: 'acme' } })
+    // A layer that takes the place of another, and one whose other requests can be decided.
+    const narrow = { ...GLOBAL, name: 'g0', client: 'ad*', where: { org: 'acme' } }
+    put(narrow)
+    put({ ...ORG, name: 'wider', client: 'a*', where: { org: 'a*' } })
+    expect(() => check('adx', { org: 'acme' })).toThrow(refused)
+    expect([check('bob').allowed, check('ax', { org: 'alpha' }).allowed]).toEqual([true, true])
+    // A change of its rules makes nothing worse.
+    put({ ...narrow, rules: '7/minute' })
+  })
+
+  test('a block denies, however many layers there are', () => {
+    const { check, put } = setUp()
+    for (let i = 0; i < 16; i++) put({ ...GLOBAL, name: `g${i}` })
+    put({ name: 'no', client: 'ada', applies: 'always', mode: 'deny' })
+    expect(check()).toMatchObject({ allowed: false, policy: { name: 'no' } })
+    expect(check('bob').allowed).toBe(true)
+  })
+})
+
+describe('headers of a set', () => {
+  const bytes = (headers: object) => Object.entries(headers).flat().join('').length
+
+  test('have every rule of a few layers', () => {
+    const { responder, decision } = setUp(GLOBAL, ORG, USER).check()
+    expect(responder.headers(decision)).toEqual({
+      'RateLimit-Policy': '"rule-1";q=3;w=60, "everybody/rule-1";q=100;w=60, "org/rule-1";q=5;w=60',
+      RateLimit: '"rule-1";r=2;t=60, "everybody/rule-1";r=99;t=60, "org/rule-1";r=4;t=60',
+    })
+  })
+
+  test('fit the buffers of proxies, however many rules there are', () => {
+    const { check, put } = setUp(USER)
+    for (let i = 0; i < 16; i++)
+      put({ ...GLOBAL, name: `${i}`.padEnd(64, 'x'), rules: Array.from({ length: 16 }, (_, n) => `${200 + n}/hour`) })
+    let most = 0
+    for (let n = 0; n < 4; n++) {
+      const { responder, decision, allowed } = check()
+      expect(allowed).toBe(n < 3)
+      const headers = responder.headers(decision)
+      expect(headers['RateLimit-Policy']).toBe('"rule-1";q=3;w=60')
+      expect(headers.RateLimit).toBe(`"rule-1";r=${Math.max(0, 2 - n)};t=60`)
+      most = Math.max(most, bytes(headers))
+    }
+    expect(most).toBeLessThan(100)
+    const denied = check('ada', ADA, '/a', 500)
+    const { headers, body } = denied.responder.denial(denied.decision)
+    expect(Object.keys(headers).sort()).toEqual(['Content-Type', 'RateLimit', 'RateLimit-Policy'])
+    expect(JSON.parse(body)['violated-policies']).toHaveLength(257)
+    // Just below the bound, every rule is listed.
+    const few = setUp(USER)
+    for (let i = 0; i < 16; i++) few.put({ ...GLOBAL, name: `${i}`.padEnd(58, 'x') })
+    const { responder, decision } = few.check()
+    expect(responder.headers(decision).RateLimit.split(', ')).toHaveLength(17)
+    expect(bytes(responder.headers(decision))).toBeLessThan(3100)
   })
 })
 

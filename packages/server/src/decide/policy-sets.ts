@@ -2,7 +2,7 @@
 // Invariant: the cache is bounded, and dropping a set loses no count; see limiter-maker.ts. A dropped set is not closed: checks under way
 // and holds of the fallback go on with its limiters.
 
-import type { Policy } from '../policies/policy.ts'
+import { isBlock, type Policy } from '../policies/policy.ts'
 import { JointLimiter, labelledRules } from './joint-limiter.ts'
 import type { LimiterMaker } from './limiter-maker.ts'
 
@@ -126,11 +126,6 @@ export class PolicySets {
     this.#sets.delete(id)
     this.#ruleCount -= ruleCount
   }
-}
-
-/** True if the policy denies every request. */
-function isBlock({ mode, closedBy }: Policy): boolean {
-  return mode === 'deny' || (mode === 'enforce' && closedBy !== undefined)
 }
 
 /** True if the set has these policies, and not earlier ones of the same names. */

@@ -15,8 +15,9 @@ export interface CheckRun {
   /** Start of the run, on the clock of durations and on the clock of statistics. */
   readonly startMs: number
   readonly atMs: number
-  /** Number of checks that were decided at once. */
+  /** Number of checks that were decided at once, and of those within the limit. */
   decided: number
+  within: number
 }
 
 /** A check for statistics. */
@@ -24,8 +25,6 @@ export interface ThrottledCheck {
   /** The key. */
   readonly clientId: string
   readonly cost: number
-  /** Default: now. */
-  readonly atMs?: number | undefined
 }
 
 /** Stands for the empty key, which limiters do not take. Keys have one byte in each character, so no other key is equal. */
@@ -63,8 +62,7 @@ export class Throttle implements BroughtLimit {
     if (quantity <= 0) return this.#look(counted, -quantity)
     const answer = quantity === 1 ? this.#limiter.hit(counted) : this.#limiter.hit(counted, { cost: quantity })
     if (answer instanceof Promise) return this.#later(answer, key, quantity, run)
-    run.decided += 1
-    this.#throttles.record({ clientId: key, cost: quantity, atMs: run.atMs }, answer)
+    this.#throttles.recordInRun({ clientId: key, cost: quantity }, answer, run)
     return answer
   }
 

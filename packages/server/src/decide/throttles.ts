@@ -3,7 +3,7 @@
 // shared fallback store. So limiters are dropped at a maximum, and no count is lost with them.
 
 import { type Decision, gcra } from 'sluice'
-import type { PolicyStats, Reason } from '../stats/policy-stats.ts'
+import { type PolicyStats, REASON, type Reason } from '../stats/policy-stats.ts'
 import type { Stats } from '../stats/stats.ts'
 import type { LimiterMaker } from './limiter-maker.ts'
 import { type BroughtLimit, type CheckRun, Throttle, type ThrottledCheck } from './throttle.ts'
@@ -48,12 +48,15 @@ export class Throttles {
 
   /** Begins a run of checks that arrived together. */
   beginRun(): CheckRun {
-    return { startMs: performance.now(), atMs: this.#options.stats.now(), decided: 0 }
+    return { startMs: performance.now(), atMs: this.#options.stats.now(), decided: 0, within: 0 }
   }
 
   /** Records the duration of the checks that were decided at once: each gets the same share, since the clock takes as long as a check. */
-  endRun({ startMs, decided }: CheckRun): void {
-    if (decided > 0) this.#options.stats.checkSeconds.observe((performance.now() - startMs) / 1000 / decided, decided)
+  endRun({ startMs, atMs, decided, within }: CheckRun): void {
+    if (decided === 0) return
+    const { stats } = this.#options
+    stats.checkSeconds.observe((performance.now() - startMs) / 1000 / decided, decided)
+    if (within > 0) stats.count(this.#stats(), REASON.within, atMs, within)
   }
 
   #make(name: string, limit: BroughtLimit): Throttle {
@@ -71,18 +74,23 @@ export class Throttles {
     throttle.close()
   }
 
-  /** Records a check of this moment, or of the moment of a run. */
-  record({ clientId, cost, atMs }: ThrottledCheck, decision: Decision): void {
+  /** Records a check that was decided at once. Checks within their limits are counted at the end of the run, all together. */
+  recordInRun({ clientId, cost }: ThrottledCheck, decision: Decision, run: CheckRun): void {
     const { stats, reasonOf } = this.#options
-    stats.record(this.#stats(), RULE, reasonOf(decision), { clientId, route: RULE, cost, atMs, form: 'own-limit' }, decision)
+    const policyStats = this.#stats()
+    const reason = reasonOf(decision)
+    run.decided += 1
+    if (reason === REASON.within) run.within += 1
+    else stats.count(policyStats, reason, run.atMs, 1)
+    stats.describe(policyStats, RULE, reason, { clientId, route: RULE, cost, form: 'own-limit' }, decision, run.atMs)
   }
 
   /** Records a check that the store answered later. */
-  recordLater(check: ThrottledCheck, decision: Decision, startMs: number): void {
-    const { stats, answered } = this.#options
+  recordLater({ clientId, cost }: ThrottledCheck, decision: Decision, startMs: number): void {
+    const { stats, answered, reasonOf } = this.#options
     answered(decision, startMs)
     stats.checkSeconds.observe((performance.now() - startMs) / 1000)
-    this.record(check, decision)
+    stats.record(this.#stats(), RULE, reasonOf(decision), { clientId, route: RULE, cost, form: 'own-limit' }, decision)
   }
 
   /** Records a check that could not be decided. */

@@ -13,6 +13,6 @@ export function rateLimitHeaders({ policy, decision, allowed, responder }: Decid
   if (policy.mode === 'off') return {}
   const headers = responder.headers(decision)
   // In shadow mode a check is allowed that the rules or the fallback deny.
-  if (allowed) delete headers['Retry-After']
+  if (allowed && 'Retry-After' in headers) delete headers['Retry-After']
   return headers
 }

@@ -1,11 +1,13 @@
 import { fakeClock } from 'sluice/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { until } from '../../../../test/servers/redis-server.mjs'
+import { shadowed } from '../../test/shadowed.ts'
 import { REASON } from '../stats/policy-stats.ts'
 import { Stats } from '../stats/stats.ts'
 import { Fleet } from './fleet.ts'
 import { type FleetBoard, MOST_TEXT_CHARACTERS, type PublishedText } from './fleet-board.ts'
 import { readReport, reportOf, SERIES_SECONDS } from './instance-report.ts'
+import { publishedShadows, type ShadowedPolicy } from './published-shadows.ts'
 
 /** A board in memory whose ages the test decides. */
 class TestBoard implements FleetBoard {
@@ -42,7 +44,11 @@ function statsWith(checks: Readonly<Record<string, number>>): Stats {
   return stats
 }
 
-function instance(board: FleetBoard | undefined, checks: Readonly<Record<string, number>> = {}) {
+function instance(
+  board: FleetBoard | undefined,
+  checks: Readonly<Record<string, number>> = {},
+  policies: readonly ShadowedPolicy[] = [],
+) {
   const problems: (string | undefined)[] = []
   const stats = statsWith(checks)
   const fleet = new Fleet({
@@ -50,14 +56,19 @@ function instance(board: FleetBoard | undefined, checks: Readonly<Record<string,
     stats,
     version: '1.2.3',
     stateOf: () => 'ready',
+    shadowed: () => policies,
     onProblem: (error) => problems.push(error?.message),
   })
   onTestFinished(() => fleet.close())
   return { fleet, stats, problems }
 }
 
-async function published(board: TestBoard, checks: Readonly<Record<string, number>> = {}) {
-  const made = instance(board, checks)
+async function published(
+  board: TestBoard,
+  checks: Readonly<Record<string, number>> = {},
+  policies: readonly ShadowedPolicy[] = [],
+) {
+  const made = instance(board, checks, policies)
   made.fleet.start()
   await until('its text', async () => board.texts.has(made.fleet.id))
   return made
@@ -137,10 +148,20 @@ describe('the fleet', () => {
     expect(board.reads).toBe(1)
   })
 
+  test('has the counts of policies in shadow mode, of other instances as they published them', async () => {
+    const board = new TestBoard()
+    await published(board, {}, [shadowed({ ada: 3, bob: 1 })])
+    const { fleet } = await published(board, {}, [shadowed({ ada: 2 })])
+    await until('both instances', async () => (await fleet.view()).instances.length === 2)
+    expect(fleet.up).toBe(2)
+    const { instances } = await fleet.view()
+    expect(instances.map(({ report }) => report.shadows?.policies[0]?.denied)).toEqual([2, 4])
+  })
+
   test('publishes less often in a large fleet', async () => {
     const board = new TestBoard()
     const { stats } = instance(undefined)
-    const text = JSON.stringify(reportOf(stats, { version: '1', state: 'ready', everyMs: 5000 }))
+    const text = JSON.stringify(reportOf(stats, { version: '1', state: 'ready', everyMs: 5000, shadows: undefined }))
     for (let i = 0; i < 149; i++) board.texts.set(`i${i}`, { text, ageMs: 0 })
     const { fleet } = await published(board)
     await until('the new pause', async () => (await fleet.view()).instances[0].report.everyMs === 15_000)
@@ -150,7 +171,9 @@ describe('the fleet', () => {
 describe('the text of an instance', () => {
   test('has a bounded size, whatever was checked', () => {
     const stats = statsWith(Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`${'ü'.repeat(60)}${i}`, 1])))
-    const report = reportOf(stats, { version: '1.2.3', state: 'ready', everyMs: 5000 })
+    const clients = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`${'ü'.repeat(250)}${i}`, 2]))
+    const shadows = publishedShadows(Array.from({ length: 101 }, (_, i) => shadowed(clients, { name: `${'p'.repeat(60)}${i}` })))
+    const report = reportOf(stats, { version: '1.2.3', state: 'ready', everyMs: 5000, shadows })
     const text = JSON.stringify(report)
     expect(report.policies).toHaveLength(20)
     expect(text.length).toBeLessThan(MOST_TEXT_CHARACTERS)
@@ -166,7 +189,7 @@ describe('the text of an instance', () => {
     ['a time that no date has', (text: string) => text.replace(/"startedMs":\d+/, '"startedMs":9000000000000000')],
   ])('of another form is counted as unreadable: %s', async (_, change) => {
     const board = new TestBoard()
-    const text = JSON.stringify(reportOf(statsWith({}), { version: '1', state: 'ready', everyMs: 5000 }))
+    const text = JSON.stringify(reportOf(statsWith({}), { version: '1', state: 'ready', everyMs: 5000, shadows: undefined }))
     expect(readReport(text)).toBeDefined()
     board.texts.set('other', { text: change(text), ageMs: 0 })
     expect(await instance(board).fleet.view()).toMatchObject({ up: 1, unreadable: 1 })

@@ -8,6 +8,7 @@ import type { Stats } from '../stats/stats.ts'
 import { type FleetBoard, MOST_INSTANCES, MOST_TEXT_CHARACTERS, type PublishedText } from './fleet-board.ts'
 import { type FleetInstance, type FleetView, fleetView, isUp, stateOf } from './fleet-view.ts'
 import { type InstanceReport, readReport, reportOf } from './instance-report.ts'
+import { publishedShadows, type ShadowedPolicy } from './published-shadows.ts'
 
 /** Shortest time between two texts of an instance. */
 const EVERY_MS = 5000
@@ -27,6 +28,8 @@ export interface FleetOptions {
   readonly stats: Stats
   readonly version: string
   readonly stateOf: () => InstanceReport['state']
+  /** Returns the policies in shadow mode that are in force and have counts. */
+  readonly shadowed: () => Iterable<ShadowedPolicy>
   /** Called when publishing fails, and with undefined when it works again. */
   readonly onProblem: (problem: Error | undefined) => void
 }
@@ -41,6 +44,7 @@ export class Fleet {
   readonly id = `${hostname().slice(0, 64)}-${randomBytes(4).toString('hex')}`
   readonly #options: FleetOptions
   #everyMs = EVERY_MS
+  #othersUp = 0
   #seen: Seen | undefined
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
@@ -48,6 +52,11 @@ export class Fleet {
 
   constructor(options: FleetOptions) {
     this.#options = options
+  }
+
+  /** Number of instances that were up when this one last published its report. */
+  get up(): number {
+    return this.#othersUp + 1
   }
 
   /** Publishes until it is closed. */
@@ -97,8 +106,8 @@ export class Fleet {
     try {
       await board.publish(this.id, textOf(this.#own()))
       const { instances } = await this.view()
-      const others = instances.filter((instance) => !instance.isSelf && isUp(instance)).length
-      this.#everyMs = Math.max(EVERY_MS, Math.min(others + 1, MOST_INSTANCES) * EACH_MS)
+      this.#othersUp = instances.filter((instance) => !instance.isSelf && isUp(instance)).length
+      this.#everyMs = Math.max(EVERY_MS, Math.min(this.up, MOST_INSTANCES) * EACH_MS)
       this.#report(undefined)
     } catch (error) {
       this.#report(error as Error)
@@ -109,8 +118,8 @@ export class Fleet {
   }
 
   #own(): InstanceReport {
-    const { stats, version, stateOf: state } = this.#options
-    return reportOf(stats, { version, state: state(), everyMs: this.#everyMs })
+    const { stats, version, stateOf: state, shadowed } = this.#options
+    return reportOf(stats, { version, state: state(), everyMs: this.#everyMs, shadows: publishedShadows(shadowed()) })
   }
 
   /** Reads of the same second share one answer. */
@@ -127,8 +136,9 @@ export class Fleet {
   }
 }
 
-/** Writes the report. Policies with very long names are left out, if the text would be too long. */
+/** Writes the report. If the text would be too long, because of very long names, it leaves out policies. */
 function textOf(report: InstanceReport): string {
   const text = JSON.stringify(report)
-  return text.length <= MOST_TEXT_CHARACTERS ? text : JSON.stringify({ ...report, policies: [] })
+  if (text.length <= MOST_TEXT_CHARACTERS) return text
+  return JSON.stringify({ ...report, policies: [], shadows: undefined })
 }

@@ -4,6 +4,8 @@
 import type { PolicyStats } from '../stats/policy-stats.ts'
 import { COLUMNS, type Column, RING_SECONDS } from '../stats/second-ring.ts'
 import type { Stats } from '../stats/stats.ts'
+import { isCount, isTime } from './published-numbers.ts'
+import { type PublishedShadows, readShadows } from './published-shadows.ts'
 
 /** Seconds of the published series: enough for an instance that publishes rarely to be shown without a gap. */
 export const SERIES_SECONDS = 120
@@ -13,9 +15,6 @@ const MOST_POLICIES = 20
 
 /** `stopped`: the instance has ended in order. */
 const STATES = ['starting', 'ready', 'draining', 'stopped'] as const
-
-/** The last time that a Date can have. */
-const LAST_MS = 8.64e15
 
 export type Counts = Readonly<Record<Column, number>>
 
@@ -37,9 +36,11 @@ export interface InstanceReport {
   readonly series: Readonly<Record<Column, readonly number[]>>
   /** The busiest policies of the last hour. */
   readonly policies: readonly PolicyCounts[]
+  /** Policies in shadow mode. Undefined in a report of another version. */
+  readonly shadows: PublishedShadows | undefined
 }
 
-export function reportOf(stats: Stats, facts: Pick<InstanceReport, 'version' | 'state' | 'everyMs'>): InstanceReport {
+export function reportOf(stats: Stats, facts: Pick<InstanceReport, 'version' | 'state' | 'everyMs' | 'shadows'>): InstanceReport {
   const lastSecond = Math.floor(stats.now() / 1000)
   const busiest = stats
     .policies()
@@ -71,12 +72,12 @@ export function readReport(text: string): InstanceReport | undefined {
     const isRight =
       typeof version === 'string' &&
       STATES.includes(state) &&
-      [startedMs, everyMs, lastSecond].every((time) => isCount(time) && time <= LAST_MS) &&
+      [startedMs, everyMs, lastSecond].every(isTime) &&
       isCounts(totals) &&
       COLUMNS.every((column) => isSeries(series[column])) &&
       policies.length <= MOST_POLICIES &&
       policies.every((policy) => typeof policy.name === 'string' && isCounts(policy))
-    return isRight ? report : undefined
+    return isRight ? { ...report, shadows: readShadows(report.shadows) } : undefined
   } catch {
     return undefined
   }
@@ -93,8 +94,4 @@ function isCounts(counts: Counts): boolean {
 
 function isSeries(series: readonly number[]): boolean {
   return Array.isArray(series) && series.length === SERIES_SECONDS && series.every(isCount)
-}
-
-function isCount(count: unknown): boolean {
-  return Number.isSafeInteger(count) && (count as number) >= 0
 }

@@ -8,7 +8,8 @@ import { LIMITS } from '../contract/limits.ts'
 import { ServerError } from '../errors.ts'
 import { show } from '../input/near-word.ts'
 import { ExpiryQueue } from './expiry-queue.ts'
-import { builtInDefault, DEFAULT_POLICY, type Policy } from './policy.ts'
+import { tooManyLayers } from './layer-count.ts'
+import { builtInDefault, DEFAULT_POLICY, isBlock, type Policy } from './policy.ts'
 import { PolicyIndex } from './policy-index.ts'
 import type { Attributes } from './request-facts.ts'
 
@@ -66,12 +67,17 @@ export class PolicyBook {
     return this.#index.find(clientId, route, attributes) ?? builtInDefault
   }
 
-  /** Returns the policies that apply to a request beside the most specific one, sorted by name. Throws ERR_LAYERS if there are too many. */
+  /**
+   * Returns the policies that apply to a request beside the most specific one, sorted by name. If there are too many, returns those that
+   * deny everything, because the others are not asked then. Throws ERR_LAYERS if there is none.
+   */
   layersFor(clientId: string, route: string, attributes?: Attributes): readonly Policy[] {
     this.#expire()
     if (this.#layers.size === 0) return NO_LAYERS
     const layers = this.#layers.all(clientId, route, attributes)
     if (layers.length <= LIMITS.mostLayers) return layers
+    const blocks = layers.filter(isBlock)
+    if (blocks.length > 0) return blocks
     const message = `${layers.length} policies with applies: always match this request, and ${LIMITS.mostLayers} are the maximum`
     throw new ServerError('ERR_LAYERS', message)
   }
@@ -161,6 +167,8 @@ export class PolicyBook {
         `the policy ${show(other.name)} has client ${show(client)} and route ${show(route)}${conditions} already: change that one`,
       )
     }
+    const tooMany = tooManyLayers(policy, this.#layers)
+    if (tooMany !== undefined) throw new ServerError('ERR_LAYERS', tooMany)
     const before = this.#listed.get(name)
     if (before === undefined && this.#fromApi.size >= MOST_POLICIES) {
       throw new ServerError('ERR_FULL', `there are ${MOST_POLICIES} policies, which is the maximum`)

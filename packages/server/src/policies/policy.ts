@@ -57,6 +57,11 @@ export interface Policy extends Conditional {
 /** The name of the policy for all requests that no other policy covers. */
 export const DEFAULT_POLICY = 'default'
 
+/** True if the policy denies every request. Then nothing is counted. */
+export function isBlock({ mode, closedBy }: Pick<Policy, 'mode' | 'closedBy'>): boolean {
+  return mode === 'deny' || (mode === 'enforce' && closedBy !== undefined)
+}
+
 /** Creates a policy from a spec. Throws ERR_INPUT with all problems. `at` is its place in a file. */
 export function readPolicy(spec: unknown, source: PolicySource, at = ''): Policy {
   const what = at === '' ? 'the policy' : 'policies'

@@ -23,10 +23,10 @@ export class CountRing {
     return this.#latest
   }
 
-  /** Increments `column`, an index into COLUMNS. */
-  add(step: number, column: number): void {
+  /** Adds `times` to `column`, an index into COLUMNS. */
+  add(step: number, column: number, times = 1): void {
     if (step > this.#latest) this.#advance(step)
-    this.#counts[(this.#latest % this.#length) * WIDTH + column] += 1
+    this.#counts[(this.#latest % this.#length) * WIDTH + column] += times
   }
 
   /** Returns the counts of `steps` steps, oldest first, up to and including `last`. */

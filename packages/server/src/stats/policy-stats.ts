@@ -66,9 +66,9 @@ export class PolicyStats {
     return totals
   }
 
-  count(second: number, reason: Reason): void {
-    this.byReason[reason] += 1
-    this.ring.add(second, COLUMN_OF[reason])
-    this.hours.add(Math.floor(second / HOUR_SECONDS), COLUMN_OF[reason])
+  count(second: number, reason: Reason, times = 1): void {
+    this.byReason[reason] += times
+    this.ring.add(second, COLUMN_OF[reason], times)
+    this.hours.add(Math.floor(second / HOUR_SECONDS), COLUMN_OF[reason], times)
   }
 }

@@ -9,10 +9,18 @@ const check = (clientId: string, route = '/a') => ({ clientId, route, cost: 1 })
 test('all checks of the last hour are kept while they fit, and earlier ones are forgotten', () => {
   const recent = new RecentChecks()
   for (let minute = 0; minute < 90; minute++) recent.add(check(`client-${minute}`), START + minute * MINUTE)
-  const { checks, share, missed } = recent.read(START + 90 * MINUTE)
-  expect({ share, missed }).toEqual({ share: 1, missed: 0 })
+  const { checks, ...facts } = recent.read(START + 90 * MINUTE)
+  expect(facts).toEqual({ share: 1, missed: 0, decided: 60, sinceMs: START + 30 * MINUTE })
   expect(checks.map(({ clientId }) => clientId)).toEqual(Array.from({ length: 60 }, (_, i) => `client-${i + 30}`))
-  expect(recent.read(START + 500 * MINUTE).checks).toEqual([])
+  expect(recent.read(START + 500 * MINUTE)).toMatchObject({ checks: [], decided: 0 })
+})
+
+test('slices that began more than an hour ago are left out, so that the counts are those of one time', () => {
+  const recent = new RecentChecks()
+  for (const minute of [0, 9, 10, 50]) recent.add(check('ada'), START + minute * MINUTE)
+  expect(recent.read(START + 60 * MINUTE)).toMatchObject({ decided: 4, sinceMs: START })
+  const later = recent.read(START + 65 * MINUTE)
+  expect([later.checks.length, later.decided, later.sinceMs]).toEqual([2, 2, START + 10 * MINUTE])
 })
 
 test('under any load memory is bounded, and a client is in the sample with all of its checks or with none', () => {
@@ -22,10 +30,10 @@ test('under any load memory is bounded, and a client is in the sample with all o
     for (let i = 0; i < 10_000; i++) recent.add(check(`client-${i}`, `/${'x'.repeat(100)}`), START + round * 1000)
     expect(recent.bytes).toBeLessThanOrEqual(MOST_BYTES)
   }
-  const { checks, share, missed } = recent.read(START + rounds * 1000)
+  const { checks, share, missed, decided } = recent.read(START + rounds * 1000)
   const counts = new Map<string, number>()
   for (const { clientId } of checks) counts.set(clientId, (counts.get(clientId) ?? 0) + 1)
-  expect(missed).toBe(0)
+  expect([missed, decided]).toEqual([0, rounds * 10_000])
   expect(share).toBeLessThan(1)
   expect(new Set(counts.values())).toEqual(new Set([rounds]))
   expect(counts.size / (10_000 * share)).toBeGreaterThan(0.7)

@@ -21,7 +21,9 @@ export interface RecentSample {
   readonly share: number
   /** Checks of clients in the sample that did not fit, because a single client has more checks than a slice can hold. */
   readonly missed: number
-  /** Checks of the sample are at or after this time. */
+  /** Checks that were decided since then, in the sample or not. */
+  readonly decided: number
+  /** Checks of the sample are at or after this time: 50 to 60 minutes ago. */
   readonly sinceMs: number
 }
 
@@ -49,6 +51,8 @@ interface Slice {
   bytes: number
   /** A client is in the sample if so many low bits of its hash are 0. */
   halvings: number
+  /** Number of all checks, in the sample or not. */
+  decided: number
   missed: number
   /** True if leaving out clients makes no more space, so that a check never searches for it in vain. */
   isFull: boolean
@@ -61,6 +65,7 @@ export class RecentChecks {
 
   add(check: Omit<RecentCheck, 'timeMs'>, nowMs: number): void {
     const slice = this.#sliceAt(nowMs)
+    slice.decided += 1
     if (!this.#isSampled(check.clientId, slice.halvings)) return
     if (slice.isFull) {
       slice.missed += 1
@@ -74,13 +79,13 @@ export class RecentChecks {
 
   /** Returns the checks of the last hour, for the clients that are in the sample of every slice. */
   read(nowMs: number): RecentSample {
-    const sinceMs = nowMs - SLICES * SLICE_MS
-    const slices = this.#slices.filter(({ startMs }) => startMs + SLICE_MS > sinceMs)
+    // Whole slices of the last hour.
+    const sinceMs = Math.ceil((nowMs - SLICES * SLICE_MS) / SLICE_MS) * SLICE_MS
+    const slices = this.#slices.filter(({ startMs }) => startMs >= sinceMs)
     const halvings = Math.max(0, ...slices.map((slice) => slice.halvings))
-    const checks = slices.flatMap((slice) =>
-      slice.checks.filter(({ timeMs, clientId }) => timeMs >= sinceMs && this.#isSampled(clientId, halvings)),
-    )
-    return { checks, share: 2 ** -halvings, missed: slices.reduce((sum, { missed }) => sum + missed, 0), sinceMs }
+    const checks = slices.flatMap((slice) => slice.checks.filter(({ clientId }) => this.#isSampled(clientId, halvings)))
+    const total = (of: 'missed' | 'decided'): number => slices.reduce((sum, slice) => sum + slice[of], 0)
+    return { checks, share: 2 ** -halvings, missed: total('missed'), decided: total('decided'), sinceMs }
   }
 
   /** Bytes that all slices take, by the estimate. */
@@ -89,11 +94,11 @@ export class RecentChecks {
   }
 
   #sliceAt(nowMs: number): Slice {
-    const last = this.#slices.at(-1)
+    const last: Slice | undefined = this.#slices[this.#slices.length - 1]
     // If the clock steps back, the last slice is used.
     if (last !== undefined && nowMs < last.startMs + SLICE_MS) return last
     const halvings = Math.max(0, (last?.halvings ?? 0) - 1)
-    const slice = { startMs: nowMs - (nowMs % SLICE_MS), checks: [], bytes: 0, halvings, missed: 0, isFull: false }
+    const slice = { startMs: nowMs - (nowMs % SLICE_MS), checks: [], bytes: 0, halvings, decided: 0, missed: 0, isFull: false }
     this.#slices.push(slice)
     if (this.#slices.length > SLICES) this.#slices.shift()
     return slice
@@ -121,7 +126,7 @@ export class RecentChecks {
     for (let i = 0; i < clientId.length; i++) hash = (Math.imul(hash, 31) + clientId.charCodeAt(i)) | 0
     hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
     hash ^= hash >>> 13
-    return (hash & (2 ** halvings - 1)) === 0
+    return (hash & ((1 << halvings) - 1)) === 0
   }
 }
 

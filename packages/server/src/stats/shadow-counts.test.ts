@@ -17,7 +17,7 @@ test('checks and denials are counted for each policy object', () => {
 
 test('the number of policies is bounded, and those without checks for an hour make space', () => {
   const reports = new ShadowReports()
-  const policies = Array.from({ length: MOST_POLICIES + 1 }, (_, i) => ({ i }))
+  const policies = Array.from({ length: MOST_POLICIES + 1 }, (_, i) => ({ name: `p${i}` }))
   for (const policy of policies) reports.add(policy, 'ada', undefined, 0)
   expect(reports.size).toBe(MOST_POLICIES)
   expect(reports.get(policies[MOST_POLICIES])).toBeUndefined()

@@ -3,7 +3,7 @@
 
 import { SpaceSaving } from './space-saving.ts'
 
-/** Maximum number of policies with counts. Each takes about 100 kB. */
+/** Maximum number of policies with counts. Each takes about 120 kB. */
 export const MOST_POLICIES = 100
 
 /** Denied clients that are kept for each policy. A count is too high by at most a 512th of the denials. */
@@ -26,13 +26,40 @@ export class ShadowCounts {
     this.sinceMs = nowMs
     this.lastMs = nowMs
   }
+
+  /** Returns the clients that are kept, those with the most denials first. */
+  deniedClients(): DeniedClient[] {
+    const clients = [...this.clients.items()].map((clientId) => {
+      const { count = 0, error = 0 } = this.clients.get(clientId) ?? {}
+      return { clientId, denied: count, error }
+    })
+    return clients.sort(byDenials)
+  }
+}
+
+export interface DeniedClient {
+  readonly clientId: string
+  /** Never too low. */
+  readonly denied: number
+  /** The most by which `denied` may be too high. */
+  readonly error: number
+}
+
+/** The client with the most denials first. */
+export function byDenials(a: DeniedClient, b: DeniedClient): number {
+  return b.denied - a.denied || (a.clientId < b.clientId ? -1 : 1)
+}
+
+/** A policy, as far as reports know it. */
+export interface NamedPolicy {
+  readonly name: string
 }
 
 export class ShadowReports {
-  readonly #counts = new Map<object, ShadowCounts>()
+  readonly #counts = new Map<NamedPolicy, ShadowCounts>()
 
   /** Counts a check that a policy in shadow mode decided. `rule` is the one that would have denied; undefined if none would. */
-  add(policy: object, clientId: string, rule: string | undefined, nowMs: number): void {
+  add(policy: NamedPolicy, clientId: string, rule: string | undefined, nowMs: number): void {
     const counts = this.#counts.get(policy) ?? this.#begin(policy, nowMs)
     if (counts === undefined) return
     counts.checks += 1
@@ -44,7 +71,7 @@ export class ShadowReports {
   }
 
   /** Returns undefined if the policy has decided nothing yet, or too many other policies are in shadow mode. */
-  get(policy: object): ShadowCounts | undefined {
+  get(policy: NamedPolicy): ShadowCounts | undefined {
     return this.#counts.get(policy)
   }
 
@@ -52,7 +79,12 @@ export class ShadowReports {
     return this.#counts.size
   }
 
-  #begin(policy: object, nowMs: number): ShadowCounts | undefined {
+  /** Returns the policies with counts. Some may have been changed since. */
+  entries(): IterableIterator<[policy: NamedPolicy, counts: ShadowCounts]> {
+    return this.#counts.entries()
+  }
+
+  #begin(policy: NamedPolicy, nowMs: number): ShadowCounts | undefined {
     if (this.#counts.size >= MOST_POLICIES && !this.#dropIdle(nowMs)) return undefined
     const counts = new ShadowCounts(nowMs)
     this.#counts.set(policy, counts)

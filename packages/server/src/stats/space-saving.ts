@@ -14,6 +14,8 @@ export interface Counted {
 
 interface Node extends Counted {
   item: string
+  /** The cell of the item. */
+  cell: number
   count: number
   error: number
   /** The count by which the heap is ordered. It may lag behind `count`. */
@@ -34,6 +36,8 @@ export class SpaceSaving {
   readonly #heap: Node[] = []
   /** Upper bound of the occurrences of items that are not kept, by hash. Never exceeds the smallest kept count. */
   readonly #cells = new Uint32Array(CELLS)
+  /** Number of kept items, by hash. Most items are not kept, and most of them are found to be so without a look into the map. */
+  readonly #keptByCell = new Uint16Array(CELLS)
 
   /** Keeps `most` items, each with its occurrences in `steps` steps of time. */
   constructor(most: number, steps: number) {
@@ -52,22 +56,22 @@ export class SpaceSaving {
 
   /** `step` is the current step of time, starting at 0. */
   add(item: string, step: number): void {
-    let node = this.#nodes.get(item)
+    const cell = cellOf(item)
+    let node = this.#keptByCell[cell] === 0 ? undefined : this.#nodes.get(item)
     if (node !== undefined) {
       node.count += 1
     } else if (this.#heap.length < this.#most) {
-      node = { item, count: 1, error: 0, bySteps: new Uint32Array(this.#steps), knownCount: 0 }
-      this.#nodes.set(item, node)
+      node = { item, cell, count: 1, error: 0, bySteps: new Uint32Array(this.#steps), knownCount: 0 }
+      this.#keep(node)
       this.#heap.push(node)
     } else {
-      const cell = cellOf(item)
       const count = this.#cells[cell] + 1
       node = this.#leastNode()
       if (count < node.count) {
         this.#cells[cell] = count
         return
       }
-      this.#replace(node, item, count)
+      this.#replace(node, item, cell, count)
     }
     node.bySteps[step] += 1
   }
@@ -81,14 +85,21 @@ export class SpaceSaving {
   }
 
   /** Replaces the item of the node with the smallest count by an item with at most `count` occurrences. */
-  #replace(node: Node, item: string, count: number): void {
+  #replace(node: Node, item: string, cell: number, count: number): void {
     this.#nodes.delete(node.item)
-    this.#cells[cellOf(node.item)] = node.count
+    this.#keptByCell[node.cell] -= 1
+    this.#cells[node.cell] = node.count
     node.item = item
+    node.cell = cell
     node.error = count - 1
     node.count = count
     node.bySteps.fill(0)
-    this.#nodes.set(item, node)
+    this.#keep(node)
+  }
+
+  #keep(node: Node): void {
+    this.#nodes.set(node.item, node)
+    this.#keptByCell[node.cell] += 1
   }
 
   #leastNode(): Node {

@@ -28,7 +28,11 @@ test('above a hundred policies the rest are counted together', () => {
 
 test('no name comes twice, also if a policy is called other', () => {
   const { stats, record } = setUp()
-  for (const name of ['other', ...Array.from({ length: 150 }, (_, i) => `policy-${i}`)]) record(name)
+  const now = Math.floor(stats.now() / 1000)
+  record('other')
+  expect(stats.isCompleteSince(now)).toBe(true)
+  for (let i = 0; i < 150; i++) record(`policy-${i}`)
+  expect(stats.isCompleteSince(now)).toBe(false)
   const names = stats.policies().map(({ name }) => name)
   expect(new Set(names).size).toBe(names.length)
   expect(stats.other.byReason[REASON.within]).toBe(51)
@@ -63,4 +67,13 @@ test('an event names the policy even if its statistics are combined with others'
   const check = { clientId: 'ada', route: '/a', cost: 1 }
   stats.record(stats.statsOf('late'), 'late', REASON.limit, check, limiter.peek('ada', { cost: 11 }))
   expect(stats.events.recent).toMatchObject([{ policy: 'late', outcome: 'deny', reason: 'limit', retry_after_ms: null }])
+})
+
+test('a check whose limit came with the call is counted, and is not replayed under policies', () => {
+  const { stats } = setUp()
+  const check = { clientId: 'ada', route: 'CL.THROTTLE', cost: 1 }
+  stats.record(stats.statsOf('brought'), 'brought', REASON.within, { ...check, form: 'own-limit' }, decision)
+  stats.record(stats.statsOf('default'), 'default', REASON.within, check, decision)
+  expect(stats.total.totals().allowed).toBe(2)
+  expect(stats.recent.read(stats.now())).toMatchObject({ decided: 1, checks: [check] })
 })

@@ -8,7 +8,7 @@ import { DURATION_BOUNDS, Histogram, UTILIZATION_BOUNDS } from './histogram.ts'
 import { OUTCOMES, PolicyStats, REASON, REASON_NAMES, type Reason } from './policy-stats.ts'
 import { RecentChecks } from './recent-checks.ts'
 import { RING_SECONDS } from './second-ring.ts'
-import { ShadowReports } from './shadow-counts.ts'
+import { type NamedPolicy, ShadowReports } from './shadow-counts.ts'
 import { TopClients } from './top-clients.ts'
 import { isUncounted } from './uncounted.ts'
 
@@ -33,8 +33,6 @@ export interface CheckedRequest {
   readonly countedRoute?: string
   readonly attributes?: Readonly<Record<string, string>> | undefined
   readonly cost: number
-  /** Time of the check. Default: now. */
-  readonly atMs?: number | undefined
 }
 
 export class Stats {
@@ -62,6 +60,8 @@ export class Stats {
   readonly #policies = new Map<string, PolicyStats>()
   /** The last second with a check of a policy whose statistics were replaced. */
   #lastReplaced = 0
+  /** True once policies above the maximum are counted together. A policy of that name alone is counted under its own name. */
+  #isShared = false
   readonly #now: () => number
 
   constructor(now: () => number = Date.now) {
@@ -94,14 +94,18 @@ export class Stats {
 
   /** True if every check since this second is counted under the name of its policy. False if more policies than the maximum were in use. */
   isCompleteSince(second: number): boolean {
-    return Math.max(this.other.ring.latest, this.#lastReplaced) < second
+    const lastShared = this.#isShared ? this.other.ring.latest : 0
+    return Math.max(lastShared, this.#lastReplaced) < second
   }
 
   /** Returns the statistics of a policy. At the maximum, replaces a policy without checks for an hour; if there is none, returns `other`. */
   statsOf(policy: string): PolicyStats {
     const known = policy === OTHER ? this.other : this.#policies.get(policy)
     if (known !== undefined) return known
-    if (this.#policies.size >= MOST_POLICIES && !this.#dropSilent()) return this.other
+    if (this.#policies.size >= MOST_POLICIES && !this.#dropSilent()) {
+      this.#isShared = true
+      return this.other
+    }
     const policyStats = new PolicyStats(policy, this.#second())
     this.#policies.set(policy, policyStats)
     return policyStats
@@ -109,9 +113,28 @@ export class Stats {
 
   /** Counts one check. `decision` is the decision of the rules, before the policy's mode is applied. */
   record(policyStats: PolicyStats, policy: string, reason: Reason, check: CheckedRequest, decision: Decision): void {
-    const { clientId, route, countedRoute, cost, atMs: nowMs = this.#now() } = check
+    const nowMs = this.#now()
+    this.count(policyStats, reason, nowMs, 1)
+    this.describe(policyStats, policy, reason, check, decision, nowMs)
+  }
+
+  /** Counts `times` checks of one moment by their reason. Each of them also needs `describe`. */
+  count(policyStats: PolicyStats, reason: Reason, nowMs: number, times: number): void {
     const second = Math.floor(nowMs / 1000)
-    this.#count(policyStats, second, reason)
+    policyStats.count(second, reason, times)
+    this.total.count(second, reason, times)
+  }
+
+  /** Records a check for everything that depends on more than its reason: clients, samples, use of limits, events. */
+  describe(
+    policyStats: PolicyStats,
+    policy: string,
+    reason: Reason,
+    check: CheckedRequest,
+    decision: Decision,
+    nowMs: number,
+  ): void {
+    const { clientId, route, countedRoute, cost } = check
     // Policies change nothing for a check with its own limit.
     if (check.form !== 'own-limit') this.recent.add(check, nowMs)
     if (decision.source === 'fallback') this.fallbacks += 1
@@ -125,7 +148,7 @@ export class Stats {
     if (reason !== REASON.off && decision.limit > 0 && !isUncounted(decision))
       this.utilization.observe((decision.limit - decision.remaining) / decision.limit)
     const isNews = isDenied || reason === REASON.shadow
-    if (this.events.samples(second, isNews)) {
+    if (this.events.samples(Math.floor(nowMs / 1000), isNews)) {
       const time = new Date(nowMs).toISOString()
       const counted = countedRoute === undefined ? {} : { counted_route: countedRoute }
       const checked = { time, client_id: clientId, route, ...counted, cost, policy }
@@ -135,7 +158,7 @@ export class Stats {
   }
 
   /** Counts a check for the report of a policy in shadow mode. `rule` is the one that would have denied; undefined if none would. */
-  recordShadow(policy: object, clientId: string, rule: string | undefined): void {
+  recordShadow(policy: NamedPolicy, clientId: string, rule: string | undefined): void {
     this.shadows.add(policy, clientId, rule, this.#now())
   }
 
@@ -146,16 +169,11 @@ export class Stats {
 
   /** Counts a check that could not be decided. */
   recordError(policyStats: PolicyStats): void {
-    this.#count(policyStats, this.#second(), REASON.store)
+    this.count(policyStats, REASON.store, this.#now(), 1)
   }
 
   #second(): number {
     return Math.floor(this.#now() / 1000)
-  }
-
-  #count(policyStats: PolicyStats, second: number, reason: Reason): void {
-    policyStats.count(second, reason)
-    this.total.count(second, reason)
   }
 
   #dropSilent(): boolean {

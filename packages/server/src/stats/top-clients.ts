@@ -57,7 +57,7 @@ export class TopClients {
   }
 
   add(clientId: string, nowMs: number): void {
-    let slice = this.#slices.at(-1)
+    let slice: Slice | undefined = this.#slices[this.#slices.length - 1]
     if (slice === undefined || nowMs >= slice.startMs + SLICE_MS) {
       slice = { startMs: nowMs - (nowMs % SLICE_MS), sketch: new SpaceSaving(this.#kept, SLICE_MINUTES) }
       this.#slices.push(slice)

@@ -28,7 +28,7 @@ async function setUp({ keysRequired = false, mostConnections = 10 } = {}) {
         resolve({ allowed: true, limit: 9, remaining, retryAfterMs: 0, resetAfterMs: 0 } as Decision)
       asked.push({ key, answer, fail: reject })
     })
-  const run = { startMs: 0, atMs: 0, decided: 0 }
+  const run = { startMs: 0, atMs: 0, decided: 0, within: 0 }
   const throttles = { beginRun: () => run, endRun: () => {}, throttleFor: () => ({ check }) }
   const stats = new Stats()
   const service = {

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { createLimiter, fixedWindow, holds, slidingLog } from '../index.ts'
+import { concurrency, createLimiter, fixedWindow, holds, slidingLog } from '../index.ts'
 import { definitionStore, fakeClock } from '../testing/index.ts'
 import { LoadedHolds } from './holds.ts'
 import type { RuleLog } from './rule-log.ts'
@@ -67,5 +67,29 @@ describe('expired holds', () => {
     for (let i = 0; i < 100; i++) limiter.reserve('k', { hold: 1, ttl: (i % 2 === 0 ? 30_000 : 90_000) + i })
     clock.advance(100_000)
     expect(limiter.get('k')).toBe(50)
+  })
+})
+
+describe('the wait for places', () => {
+  const setUp = (count: number) => {
+    const clock = fakeClock()
+    const rules = concurrency({ limit: 2 * count, ttl: '1h' })
+    const limiter = createLimiter({ rules, store: definitionStore(clock), holds: holds({ most: 2 * count }) })
+    for (let i = 0; i < count; i++) limiter.reserve('k', { hold: 2, ttl: 1_000 + ((i * 7) % count) })
+    return limiter
+  }
+
+  test('is found without sorting the holds, if one of them is enough', () => {
+    const limiter = setUp(1_000)
+    const reads = vi.spyOn(LoadedHolds.prototype, 'expiresAt')
+    expect(limiter.reserve('k').decision.retryAfterMs).toBe(1_000)
+    expect(limiter.reserve('k', { hold: 2 }).decision.retryAfterMs).toBe(1_000)
+    expect(reads.mock.calls.length).toBeLessThan(2 * 5_000)
+  })
+
+  test('ends when enough holds have expired', () => {
+    const limiter = setUp(10)
+    const waits = [3, 4, 5, 20, 21].map((hold) => limiter.reserve('k', { hold }).decision.retryAfterMs)
+    expect(waits).toEqual([1_001, 1_001, 1_002, 1_009, Number.POSITIVE_INFINITY])
   })
 })

@@ -141,6 +141,10 @@ function waitForHolds({ limit }: Rule, holds: Holds, nowMs: number, amount: numb
   if (amount > limit) return Number.POSITIVE_INFINITY
   let over = holds.units + amount - limit
   if (over <= 0) return 0
+  let first = holds.first()
+  for (let hold = first; hold >= 0; hold = holds.next(hold)) if (holds.expiresAt(hold) < holds.expiresAt(first)) first = hold
+  // One hold is mostly enough. Then they are not sorted.
+  if (first >= 0 && holds.unitsOf(first) >= over) return holds.expiresAt(first) - nowMs
   const byEnd: number[] = []
   for (let hold = holds.first(); hold >= 0; hold = holds.next(hold)) byEnd.push(hold)
   for (const hold of byEnd.sort((a, b) => holds.expiresAt(a) - holds.expiresAt(b))) {

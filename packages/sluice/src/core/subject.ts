@@ -114,7 +114,7 @@ export function costsByRule(rules: readonly Rule[], cost: unknown, least: 0 | 1 
  * Returns the key of a rule. Invariant: subjects with different values for the names in `per` have different keys. The names
  * themselves are not in the key: `stateName` has them.
  */
-function keyOf({ per }: Rule, subject: Subject): string {
+export function keyOf({ per }: Rule, subject: Subject): string {
   if (per === undefined) return subject as string
   const values = subject as Readonly<Record<string, string>>
   if (per.length === 0) return EVERYBODY

@@ -8,7 +8,7 @@ import type { HeldFacts } from './open-hold.ts'
 
 const VERSION = 1
 
-/** The longest token. A hold has a charge for each rule, and keys are bounded. */
+/** The longest token that is read. A hold has a charge for each rule, with its key. */
 const LONGEST = 2 ** 20
 
 /** The parts of a token, as JSON. Rules are named, because another process may have them in another order. */
@@ -34,9 +34,10 @@ export function readToken(token: string, rules: readonly Rule[]): HeldFacts {
     if (part !== undefined) charges.push({ rule, key: part[1], amount: part[2], least: part[2] })
   })
   const granted = charges.map(({ amount }) => amount)
+  const leftOut = held.flatMap(([name]) => (rules.some((rule) => rule.name === name) ? [] : [name]))
   if (charges.length === 0) throw new SluiceError('ERR_HOLD', 'none of the limiter\u2019s rules has this hold')
   const terms = { id, ttlMs: 0, isCharged: true, most: 0 }
-  return { terms, charges, granted, expiresAt, allowed: true, isCounted: true, decision: undefined }
+  return { terms, charges, granted, leftOut, expiresAt, allowed: true, isCounted: true, decision: undefined }
 }
 
 function partsOf(token: string): Parts {

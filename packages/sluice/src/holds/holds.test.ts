@@ -402,6 +402,29 @@ describe('the token of a hold', () => {
     expect([here.get('ada', { rule: 'a' }), here.get('ada', { rule: 'b' })]).toEqual([1, 2])
   })
 
+  test('a limiter that lacks a held rule charges the others, also if the missing one is named', () => {
+    const store = memoryStore({ clock: fakeClock() })
+    const rules = ['a', 'b'].map((name) => fixedWindow({ limit: 100, window: '1m', name }))
+    const here = createLimiter({ rules, store, holds: holds() })
+    const there = createLimiter({ rules: rules[0], store, holds: holds() })
+    const used = () => here.get('ada', { rule: 'a' })
+    const { token } = here.reserve('ada', { hold: { a: 10, b: 20 } })
+    expect(codeOf(() => there.openHold(token).settle({ a: 1, c: 2 }))).toBe('ERR_RULE_NAME')
+    there.openHold(token).settle({ a: 1, b: 2 })
+    expect(used()).toBe(1)
+    there.openHold(here.reserve('ada', { hold: { a: 10, b: 20 } }).token).settle({ b: 2 })
+    expect(used()).toBe(11)
+  })
+
+  test('a settle with an object that is not plain is refused, and the hold stays open', () => {
+    const { limiter } = budget()
+    const [name] = limiter.rules.map((rule) => rule.name)
+    const { token } = limiter.reserve('ada', { hold: 4 })
+    for (const used of [new Map([[name, 1]]), Promise.resolve(1), Object.create({ [name]: 1 })])
+      expect(codeOf(() => limiter.openHold(token).settle(used as never))).toBe('ERR_COST')
+    limiter.openHold(token).settle({ [name]: 1 })
+  })
+
   test('a text that names a rule twice is refused, and ends nothing', () => {
     const { limiter } = budget()
     const [version, id, expiresAt, [charge]] = JSON.parse(limiter.reserve('ada', { hold: 4 }).token)

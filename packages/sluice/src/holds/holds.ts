@@ -2,7 +2,6 @@
 
 import { type Call, type Charge, FIGURES, type Figures, type HoldTerms, type Operation } from '../core/call.ts'
 import { checkCost } from '../core/cost.ts'
-import type { Duration } from '../core/duration.ts'
 import { mustBe, SluiceError, show } from '../core/errors.ts'
 import type { DecisionFailure } from '../core/guard.ts'
 import { FULL_OF_HOLDS, GRANTED } from '../core/held-step.ts'
@@ -14,11 +13,10 @@ import type { Result, Timing } from '../core/store.ts'
 import { type Cost, costsByRule, type Subject } from '../core/subject.ts'
 import { isWhole } from '../core/whole-numbers.ts'
 import { prepareHolds } from '../stores/memory/held-rows.ts'
-import { type PlainHolds, type PlainTerms, plainHolds } from '../stores/memory/plain-holds.ts'
 import { readToken } from './hold-token.ts'
 import { type EndingHold, OpenHold, ttlOf } from './open-hold.ts'
-import { PlainHold } from './plain-hold.ts'
 import { randomId } from './random-id.ts'
+import { type ShortReserves, shortReserves } from './short-reserves.ts'
 
 export interface HoldsOptions {
   /** The most open holds of one rule and key. Beyond, `reserve` fails with ERR_HOLDS. Default: 1000. */
@@ -50,33 +48,20 @@ class Reservations<T extends Timing> implements Reserving<T> {
   readonly #most: number
   /** The shortest `ttl` of the rules that have nothing but holds. */
   readonly #ttlMs: number
-  /** The short way, if the store has one for these rules, and nobody waits for units. */
-  readonly #plain: PlainHolds | undefined
-  /** The units of a hold that says nothing of them: one place, if the only rule has nothing but holds. */
-  readonly #ownHold: number | undefined
-  /** The terms of the last call of the short way. The object is reused. */
-  readonly #terms: { -readonly [K in keyof PlainTerms]: PlainTerms[K] }
-  /** The last `ttl` of the short way that was a text, and its time. */
-  #lastTtl: Duration | undefined
-  #lastTtlMs = 0
+  /** Set if the store has a short way for these rules, and nobody waits for units. */
+  readonly #short: ShortReserves<T> | undefined
 
   constructor(context: LimiterContext<T>, most: number) {
     this.#context = context
     this.#most = most
     const ttls = context.limiter.rules.filter(({ isHeld }) => isHeld).map(({ windowMs }) => windowMs)
     this.#ttlMs = ttls.length === 0 ? DEFAULT_TTL_MS : ttlOf(Math.min(...ttls))
-    const { store, subjects, waiting, limiter } = context
-    if (subjects.arePlain && waiting === undefined) this.#plain = plainHolds(store, limiter.rules)
-    this.#ownHold = limiter.rules[0].isHeld ? 1 : undefined
-    this.#terms = { id: 0, units: 0, ttlMs: 0, isCharged: true, most }
+    this.#short = shortReserves(context, { ttlMs: this.#ttlMs, most })
   }
 
   reserve(subject: Subject, options: PatientReserveOptions): Result<T, Hold<T>> | Promise<Hold<T>> {
-    const plain = this.#plain
-    if (plain !== undefined) {
-      const hold = this.#reservePlainly(plain, subject, options)
-      if (hold !== undefined) return hold as Hold<T> as Result<T, Hold<T>>
-    }
+    const short = this.#short?.reserve(subject, options)
+    if (short !== undefined) return short as Result<T, Hold<T>>
     checkOptions('reserve', options, RESERVE_OPTIONS)
     const { maxWaitMs, signal } = options
     const read = this.#context.subjects.read(subject)
@@ -94,36 +79,6 @@ class Reservations<T extends Timing> implements Reserving<T> {
       attempt: () => this.#ask({ ...call, hold: { ...(call.hold as HoldTerms), id: randomId() } }),
       decisionOf: (hold) => hold.decision,
     })
-  }
-
-  /**
-   * Reserves in the short way of the store. Returns undefined if the call is not as simple as that, or if it is denied or wrong. Then
-   * nothing was changed.
-   */
-  #reservePlainly(plain: PlainHolds, subject: Subject, options: PatientReserveOptions): Hold<T> | undefined {
-    if (typeof subject !== 'string' || subject === '' || this.#context.isClosed()) return undefined
-    if (typeof options !== 'object' || options === null || Array.isArray(options)) return undefined
-    for (const name in options) if (name !== 'hold' && name !== 'ttl' && name !== 'expired') return undefined
-    const { hold = this.#ownHold, cost, atLeast, ttl, expired = 'charge', maxWaitMs, signal } = options
-    const isMore = cost !== undefined || atLeast !== undefined || maxWaitMs !== undefined || signal !== undefined
-    const isRelease = expired === 'release'
-    if (isMore || !isWhole(hold, 1) || (expired !== 'charge' && !isRelease)) return undefined
-    const terms = this.#terms
-    terms.id = randomId()
-    terms.units = hold
-    terms.ttlMs = ttl === undefined ? this.#ttlMs : this.#ttlOf(ttl)
-    terms.isCharged = !isRelease
-    const held = plain.reserve(subject, terms)
-    return held && new PlainHold(this.#context, plain, subject, held)
-  }
-
-  #ttlOf(ttl: Duration): number {
-    if (typeof ttl === 'number') return ttlOf(ttl)
-    if (ttl !== this.#lastTtl) {
-      this.#lastTtlMs = ttlOf(ttl)
-      this.#lastTtl = ttl
-    }
-    return this.#lastTtlMs
   }
 
   async run<V>(

@@ -1,7 +1,7 @@
 // The result of `reserve`: a hold that can be settled, cancelled and extended, or a denial.
 
 import type { Call, Charge, Figures, HoldTerms, Operation } from '../core/call.ts'
-import { checkCost } from '../core/cost.ts'
+import { checkCost, checkCosts } from '../core/cost.ts'
 import type { Decision } from '../core/decision.ts'
 import { type Duration, durationMs } from '../core/duration.ts'
 import { mustBe, SluiceError } from '../core/errors.ts'
@@ -20,6 +20,8 @@ export interface HeldFacts {
   readonly charges: readonly Charge[]
   /** Units that each charge holds. */
   readonly granted: readonly number[]
+  /** Names of held rules that this limiter does not have. A settle may name them, and charges nothing for them. */
+  readonly leftOut?: readonly string[]
   readonly allowed: boolean
   /** False if a fallback decided that counts nothing. Then nothing is held, and there is nothing to end. */
   readonly isCounted: boolean
@@ -172,13 +174,17 @@ export class OpenHold<T extends Timing> implements EndingHold<T> {
   /** Returns the units of each named rule, by its index. */
   #unitsByRule(used: Readonly<Record<string, number>>): ReadonlyMap<number, number> {
     const { rules } = this.#context.limiter
-    const held = this.#facts.charges.filter(({ least }) => least !== undefined)
+    const { charges, leftOut = [] } = this.#facts
+    const held = charges.filter(({ least }) => least !== undefined)
+    // Before it is copied: the copy of a map or of a promise is an empty object, and all held units would be charged.
+    checkCosts(used)
+    const known = Object.fromEntries(Object.entries(used).filter(([name]) => !leftOut.includes(name)))
     const costs = costsByRule(
       held.map(({ rule }): Rule => rules[rule]),
-      used,
+      known,
       0,
     )
-    return new Map(held.map(({ rule }, i) => [rule, Object.hasOwn(used, rules[rule].name) ? costs[i] : -1]))
+    return new Map(held.map(({ rule }, i) => [rule, Object.hasOwn(known, rules[rule].name) ? costs[i] : -1]))
   }
 }
 

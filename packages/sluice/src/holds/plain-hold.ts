@@ -1,27 +1,24 @@
-// A hold that was reserved in the short way of a memory store. It is also settled and cancelled there. Everything else is done by an
+// A hold that was reserved in a short way of a memory store. It is also settled and cancelled there. Everything else is done by an
 // `OpenHold`, which is made when it is needed.
 
-import { checkCost } from '../core/cost.ts'
 import type { Decision } from '../core/decision.ts'
 import type { Duration } from '../core/duration.ts'
 import type { LimiterContext } from '../core/limiter-context.ts'
 import type { Result, Timing } from '../core/store.ts'
 import type { Cost } from '../core/subject.ts'
-import type { PlainHolds, RowHold } from '../stores/memory/plain-holds.ts'
+import type { ShortHold, ShortWay } from '../stores/memory/short-hold.ts'
 import { type EndingHold, OpenHold } from './open-hold.ts'
 
-export class PlainHold<T extends Timing> implements EndingHold<T> {
+export class PlainHold<T extends Timing, H extends ShortHold = ShortHold> implements EndingHold<T> {
   readonly #context: LimiterContext<T>
-  readonly #plain: PlainHolds
-  readonly #key: string
-  readonly #hold: RowHold
+  readonly #shortWay: ShortWay<H>
+  readonly #hold: H
   #hasEnded = false
   #open: OpenHold<T> | undefined
 
-  constructor(context: LimiterContext<T>, plain: PlainHolds, key: string, hold: RowHold) {
+  constructor(context: LimiterContext<T>, shortWay: ShortWay<H>, hold: H) {
     this.#context = context
-    this.#plain = plain
-    this.#key = key
+    this.#shortWay = shortWay
     this.#hold = hold
   }
 
@@ -34,9 +31,9 @@ export class PlainHold<T extends Timing> implements EndingHold<T> {
   }
 
   get granted(): Readonly<Record<string, number>> {
-    const [{ name }] = this.#context.limiter.rules
+    const { rules } = this.#context.limiter
     // `fromEntries` also makes a property of a rule that is called `__proto__`.
-    return Object.fromEntries([[name, this.#hold.units]])
+    return Object.fromEntries(this.#shortWay.chargesOf(this.#hold).map(({ rule, amount }) => [rules[rule].name, amount]))
   }
 
   get expiresAt(): number {
@@ -48,13 +45,11 @@ export class PlainHold<T extends Timing> implements EndingHold<T> {
   }
 
   settle(used?: Cost): Result<T, void> {
-    if (this.#open !== undefined || typeof used === 'object') return this.#opened().settle(used)
-    if (used !== undefined) checkCost(used, 0)
-    return this.#end(used ?? -1) ? (undefined as Result<T, void>) : this.#opened().settle(used)
+    return this.#end(used) ? (undefined as Result<T, void>) : this.#opened().settle(used)
   }
 
   cancel(): Result<T, void> {
-    return this.#open === undefined && this.#end(0) ? (undefined as Result<T, void>) : this.#opened().cancel()
+    return this.#end(0) ? (undefined as Result<T, void>) : this.#opened().cancel()
   }
 
   extend(ttl: Duration): Result<T, void> {
@@ -70,19 +65,20 @@ export class PlainHold<T extends Timing> implements EndingHold<T> {
   }
 
   /** Ends the hold in the short way. Returns false if this is not possible. */
-  #end(used: number): boolean {
-    if (this.#hasEnded || this.#context.isClosed()) return false
-    this.#hasEnded = this.#plain.end(this.#hold, used)
+  #end(used: Cost | undefined): boolean {
+    if (this.#hasEnded || this.#open !== undefined || this.#context.isClosed()) return false
+    this.#hasEnded = this.#shortWay.end(this.#hold, used)
     return this.#hasEnded
   }
 
   #opened(): OpenHold<T> {
     if (this.#open === undefined) {
-      const { id, units, expiresAt, decision } = this.#hold
+      const { id, expiresAt, decision } = this.#hold
+      const charges = this.#shortWay.chargesOf(this.#hold)
       this.#open = new OpenHold(this.#context, {
         terms: { id, ttlMs: 0, isCharged: true, most: 0 },
-        charges: [{ rule: 0, key: this.#key, amount: units, least: units }],
-        granted: [units],
+        charges,
+        granted: charges.map(({ amount }) => amount),
         allowed: true,
         isCounted: true,
         decision,

@@ -189,6 +189,57 @@ test('a key without holds has the bytes that it had before', async () => {
   }
 })
 
+describe('a key with many holds keeps Redis busy for less time than sorting them takes', () => {
+  const COUNT = 1500
+  /** Sorts as many holds. */
+  const SORT = `local list = {}
+    for i = 1, ARGV[1] do list[i] = { units = 1, expiresAt = (i * 7919) % 10007, at = i } end
+    table.sort(list, function(a, b) return a.expiresAt < b.expiresAt end)
+    return #list`
+  const timeOf = async (run: () => Promise<unknown>): Promise<number> => {
+    const startMs = performance.now()
+    await run()
+    return performance.now() - startMs
+  }
+
+  /** Returns the shortest times of a call and of sorting, in turns. */
+  const timesOf = async (call: (turn: number) => Promise<unknown>): Promise<{ callMs: number; sortMs: number }> => {
+    const times = { callMs: Number.POSITIVE_INFINITY, sortMs: Number.POSITIVE_INFINITY }
+    for (let turn = 0; turn < 20; turn++) {
+      times.callMs = Math.min(times.callMs, await timeOf(() => call(turn)))
+      times.sortMs = Math.min(times.sortMs, await timeOf(async () => redis.it.eval(SORT, 0, COUNT)))
+    }
+    return times
+  }
+
+  const most = { most: 2 * COUNT }
+
+  test('if all places are taken', async () => {
+    const { reserve } = setUp(concurrency({ limit: COUNT, ttl: HOUR_MS }))
+    const ends = Array.from({ length: COUNT }, (_, id) => HOUR_MS + ((id * 7919) % 10_007))
+    await Promise.all(ends.map((ttlMs, id) => reserve({ ...terms(id, ttlMs), ...most })))
+    const { callMs, sortMs } = await timesOf(async (turn) => {
+      const [used, waitMs] = await reserve({ ...terms(COUNT + turn), ...most })
+      expect(used).toBe(COUNT)
+      expect(waitMs).toBeGreaterThan(HOUR_MS / 2)
+    })
+    expect(callMs).toBeLessThan(sortMs)
+  })
+
+  test('if one expires after another', async () => {
+    const clock = fakeClock()
+    const { reserve, hit, get } = setUp(fixedWindow({ limit: 2 * COUNT, window: HOUR_MS }), { clock })
+    const ends = Array.from({ length: COUNT }, (_, id) => 1 + ((id * 7919) % COUNT))
+    await Promise.all(ends.map((ttlMs, id) => reserve({ ...terms(id, ttlMs), ...most })))
+    const { callMs, sortMs } = await timesOf(() => {
+      clock.advance(1)
+      return hit()
+    })
+    expect(callMs).toBeLessThan(sortMs)
+    expect(await get()).toBe(COUNT + 20)
+  })
+})
+
 test('a thousand holds of a key take 24 bytes each, and are found', async () => {
   for (const rule of [
     fixedWindow({ limit: 5000, window: HOUR_MS }),

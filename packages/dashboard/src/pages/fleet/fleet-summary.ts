@@ -2,13 +2,8 @@
 // Invariant: if several things are wrong, the sentence names the worst.
 
 import type { Fleet, Instance, Status } from '../../api/answers.ts'
+import type { Summary } from '../../controls/summary.ts'
 import { howMany } from '../../words/count-text.ts'
-
-export interface FleetSummary {
-  readonly tone: 'good' | 'warn' | 'bad'
-  readonly title: string
-  readonly text: string
-}
 
 export function isUp({ state }: Instance): boolean {
   return state !== 'gone' && state !== 'stopped'
@@ -25,7 +20,7 @@ export function rateOf({ instances }: Pick<Fleet, 'instances'>): number {
 }
 
 /** `kind` is the kind of the store of the answering instance. */
-export function fleetSummary(fleet: Fleet, kind: Status['store']['kind']): FleetSummary {
+export function fleetSummary(fleet: Fleet, kind: Status['store']['kind']): Summary {
   const { instances, problem, unreadable, up } = fleet
   if (problem !== null) {
     return { tone: 'bad', title: 'Other instances are not known now', text: `Figures are of this instance alone: ${problem}` }

@@ -9,10 +9,10 @@ import { DecisionsChart } from '../../charts/decisions-chart.tsx'
 import { Legend } from '../../charts/legend.tsx'
 import { AskFailed } from '../../controls/ask-failed.tsx'
 import { Figure } from '../../controls/figure.tsx'
-import { Icon } from '../../controls/icon.tsx'
+import { SummaryLine } from '../../controls/summary-line.tsx'
 import { fullCount, rateText, shareText, shortCount } from '../../words/count-text.ts'
 import './fleet.css'
-import { type FleetSummary, fleetSummary, rateOf, versionsOf } from './fleet-summary.ts'
+import { fleetSummary, rateOf, versionsOf } from './fleet-summary.ts'
 import { InstanceTable } from './instance-table.tsx'
 
 const EVERY_MS = 2000
@@ -37,7 +37,7 @@ export function Fleet() {
         </div>
       </header>
       <AskFailed of={[fleet, status] as readonly Polled<unknown>[]} />
-      <Summary summary={data && status.data && fleetSummary(data, status.data.store.kind)} />
+      <SummaryLine label="How the fleet stands" summary={data && status.data && fleetSummary(data, status.data.store.kind)} />
       <FleetFigures fleet={data} />
       <FleetChart fleet={data} />
       <section class="card stacking" aria-label="Instances">
@@ -46,18 +46,6 @@ export function Fleet() {
       </section>
       <BusiestPolicies fleet={data} />
     </div>
-  )
-}
-
-function Summary({ summary }: { readonly summary: FleetSummary | undefined }) {
-  return (
-    <section class={`health ${summary?.tone ?? ''}`} aria-label="How the fleet stands">
-      <Icon name={summary === undefined || summary.tone === 'good' ? 'check' : 'warning'} />
-      <div>
-        <strong aria-live="polite">{summary?.title ?? 'Asking the service …'}</strong>
-        <p>{summary?.text}</p>
-      </div>
-    </section>
   )
 }
 

@@ -3,12 +3,10 @@
 
 import { type Counts, checksOf, type Stats, type Status, type Top } from '../../api/answers.ts'
 import { sum } from '../../charts/buckets.ts'
+import type { Summary } from '../../controls/summary.ts'
 import { fullCount, howMany, shareText } from '../../words/count-text.ts'
 
-export interface HealthSummary {
-  readonly tone: 'good' | 'warn' | 'bad'
-  readonly title: string
-  readonly text: string
+export interface HealthSummary extends Summary {
   /** The most affected clients. */
   readonly clients: readonly string[]
 }

@@ -9,8 +9,8 @@ import { DecisionsChart } from '../../charts/decisions-chart.tsx'
 import { Legend } from '../../charts/legend.tsx'
 import { AskFailed } from '../../controls/ask-failed.tsx'
 import { Figure } from '../../controls/figure.tsx'
-import { Icon } from '../../controls/icon.tsx'
 import { Segments } from '../../controls/segments.tsx'
+import { SummaryLine } from '../../controls/summary-line.tsx'
 import { putQuery, queryValue } from '../../shell/address.ts'
 import { shareText, shortCount } from '../../words/count-text.ts'
 import { fullTime } from '../../words/time-text.ts'
@@ -102,12 +102,7 @@ function ChartCard({ stats, history, span }: ChartCardProps) {
 
 function HealthCard({ summary }: { readonly summary: HealthSummary | undefined }) {
   return (
-    <section class={`health ${summary?.tone ?? ''}`} aria-label="How things stand">
-      <Icon name={summary === undefined || summary.tone === 'good' ? 'check' : 'warning'} />
-      <div>
-        <strong aria-live="polite">{summary?.title ?? 'Asking the service …'}</strong>
-        <p>{summary?.text ?? ' '}</p>
-      </div>
+    <SummaryLine label="How things stand" summary={summary}>
       {summary !== undefined && summary.clients.length > 0 && (
         <div class="most-denied">
           <span>Denied most in this hour</span>
@@ -122,7 +117,7 @@ function HealthCard({ summary }: { readonly summary: HealthSummary | undefined }
           </ul>
         </div>
       )}
-    </section>
+    </SummaryLine>
   )
 }
 

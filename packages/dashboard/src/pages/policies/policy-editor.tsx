@@ -1,4 +1,5 @@
-// One policy: its form, a trial with example traffic, the difference before saving, and its history.
+// One policy: its form, what it would do with the last hour's traffic and with example traffic, the difference before saving, its report
+// in shadow mode, and its history.
 
 import { useMemo, useState } from 'preact/hooks'
 import { LIMITS } from 'sluice-client/contract'
@@ -11,6 +12,8 @@ import { Segments } from '../../controls/segments.tsx'
 import { goTo } from '../../shell/address.ts'
 import { changePolicy } from './change-policy.ts'
 import { DiffView } from './diff-view.tsx'
+import { LastHour } from './last-hour.tsx'
+import { changeText, proposedOf } from './last-hour-words.ts'
 import { lineDiff } from './line-diff.ts'
 import {
   draftOf,
@@ -27,8 +30,10 @@ import { ConditionFields, ExpiryField, ReasonFields } from './policy-fields.tsx'
 import { PolicyHistory } from './policy-history.tsx'
 import { policyLines } from './policy-yaml.ts'
 import { RuleEntryForm } from './rule-entry.tsx'
+import { ShadowReport } from './shadow-report.tsx'
 import { TextField } from './text-field.tsx'
 import { Trial } from './trial.tsx'
+import { useSimulation } from './use-simulation.ts'
 
 const MODES: readonly (readonly [PolicyMode, string])[] = [
   ['enforce', 'Enforce'],
@@ -93,6 +98,8 @@ export function PolicyEditor({ policy, client = '*', onChanged }: PolicyEditorPr
   const lines = lineDiff(policy === undefined ? [] : policyLines(policy), policyLines(spec))
   const isChanged = lines.some(({ kind }) => kind !== 'kept')
   const mayChange = isAdmin.value && policy?.source !== 'file'
+  const proposed = proposedOf(spec)
+  const simulated = useSimulation(isWrong || !mayChange ? undefined : proposed, isChanged && draft !== start)
   const change = (changes: Partial<PolicyDraft>) => {
     setRefused(undefined)
     setDraft({ ...draft, ...changes })
@@ -232,6 +239,10 @@ export function PolicyEditor({ policy, client = '*', onChanged }: PolicyEditorPr
           )}
         </fieldset>
         <div class="policy-side">
+          {policy?.mode === 'shadow' && <ShadowReport policy={policy} onChanged={onChanged} />}
+          {mayChange && (
+            <LastHour simulated={simulated} name={proposed.name} isShadow={spec.mode === 'shadow'} isRight={!isWrong} />
+          )}
           <Trial before={before} after={after} />
           {policy !== undefined && isAdmin.value && <PolicyHistory name={policy.name} />}
         </div>
@@ -254,6 +265,11 @@ export function PolicyEditor({ policy, client = '*', onChanged }: PolicyEditorPr
           onClose={() => setDialog(undefined)}
         >
           <DiffView lines={lines} />
+          {simulated.phase === 'done' && simulated.report !== undefined && (
+            <p>
+              With the last hour's traffic{spec.mode === 'shadow' ? ', if it were enforced' : ''}: {changeText(simulated.report)}
+            </p>
+          )}
           <p class="soft">In force at once. What was used stays used where rules keep their names.</p>
         </ConfirmDialog>
       )}

@@ -18,6 +18,9 @@ export interface PolicyHits {
   readonly isComplete: boolean
 }
 
+/** The name under which the service counts policies beyond the maximum, together with a policy of this name. */
+const OTHER = 'other'
+
 const EVERY_MS = 10_000
 const HOUR_SECONDS = 3600
 
@@ -31,7 +34,7 @@ export function usePolicyHits(span: HitsSpan): PolicyHits | undefined {
 
 export function HitsCell({ name, hits }: { readonly name: string; readonly hits: PolicyHits | undefined }) {
   if (hits === undefined) return null
-  const sums = hits.byName.get(name)
+  const sums = name === OTHER && !hits.isComplete ? undefined : hits.byName.get(name)
   if (sums === undefined) return <span class="small soft">{hits.isComplete ? 'no checks' : 'not counted'}</span>
   const all = checksOf(sums)
   if (all === 0) return <span class="small soft">no checks</span>

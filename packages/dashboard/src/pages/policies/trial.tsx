@@ -35,9 +35,9 @@ export function Trial({ before, after }: TrialProps) {
   const runs = useMemo(() => ({ before: run(before), after: run(after) }), [before, after, trial])
   const isSame = before.length > 0 && describe(before) === describe(after)
   return (
-    <section class="card trial" aria-label="A picture of traffic">
+    <section class="card trial" aria-label="Example traffic">
       <div class="card-head">
-        <h2>Under traffic</h2>
+        <h2>With example traffic</h2>
         <Segments label="Traffic" choices={SHAPES} value={shape} onChoose={setShape} />
       </div>
       <div ref={frame}>

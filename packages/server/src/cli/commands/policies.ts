@@ -8,15 +8,17 @@ import { table } from '../table.ts'
 import { print, printJson, type Terminal } from '../terminal.ts'
 import { blockCommand, unblockCommand } from './policy-blocks.ts'
 import { setCommand } from './policy-set.ts'
+import { shadowCommand } from './policy-shadow.ts'
 import { allPolicies, exportCommand, importCommand } from './policy-transfer.ts'
 
 export function policiesCommand(terminal: Terminal): Command {
   return new Command('policies')
-    .summary('policies: list, get, set, delete, block, unblock, import, export')
+    .summary('policies: list, get, set, shadow, delete, block, unblock, import, export')
     .description('Manages policies: which requests get which rules.')
     .addCommand(list(terminal))
     .addCommand(get(terminal))
     .addCommand(setCommand(terminal))
+    .addCommand(shadowCommand(terminal))
     .addCommand(remove(terminal))
     .addCommand(blockCommand(terminal))
     .addCommand(unblockCommand(terminal))

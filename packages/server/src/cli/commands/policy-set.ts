@@ -88,10 +88,15 @@ Examples:
       const { expires_at, ...fields } = { ...(before && specOf(before)), ...given, name }
       const spec = { ...fields, ...(expires_at && { expires_at }) }
       if (spec.rules === undefined && spec.mode !== 'deny')
-        throw new UsageError(`there is no policy ${name} yet: a new one needs --rule or --file`)
+        throw new UsageError(
+          before === undefined
+            ? `there is no policy ${name} yet: a new one needs --rule or --file`
+            : `the policy ${name} denies everything and has no rules: with another mode it needs --rule`,
+        )
       if (options.file === undefined) checkCovers(name, spec)
       // The unchanged options come from `before`, so a change by somebody else in between must not be overwritten.
-      return client.policies.put(spec as PolicySpec, before && { ifMatch: before.etag })
+      const expected = before === undefined ? { ifNoneMatch: '*' as const } : { ifMatch: before.etag }
+      return client.policies.put(spec as PolicySpec, options.file === undefined ? expected : {})
     })
     if (options.json) printJson(terminal.stdout, policy)
     else print(terminal.stdout, writePolicies([policy]).trimEnd())

@@ -93,7 +93,7 @@ export function simulateCommand(terminal: Terminal): Command {
     .option('--until <time>', 'leave out requests from this time on', time)
     .option('--reorder <duration>', 'put requests in order that are out of order by at most this much', durationMs, 0)
     .option('--top <n>', 'clients in each list', wholeNumber(0, 10_000), 20)
-    .option('--no-limits', 'do not search for the smallest limits, which takes a third of the time')
+    .option('--no-limits', 'do not search for the smallest limits, which takes a part of the time')
     .option('--max-clients <n>', 'clients with counts of their own', wholeNumber(1, 10_000_000), DEFAULT_MAX_CLIENTS)
     .option('--max-keys <n>', 'counters in memory', wholeNumber(1000, 50_000_000), DEFAULT_MAX_KEYS)
     .option('--html <file>', 'also write the report as one HTML page with pictures')

@@ -10,6 +10,7 @@
 // Invariant: each command gets one reply, in the order of the commands. Input and output are bounded, see limits.ts.
 
 import type { Socket } from 'node:net'
+import { fixedBufferSocket } from '../fixed-buffer-socket.ts'
 import type { WriteReply } from './commands/command.ts'
 import { DueReplies, type DueReply } from './due-replies.ts'
 import {
@@ -48,12 +49,14 @@ export class Connection {
   /** Consecutive sweeps in which the session had no key. Commands that need none do not make this time longer. */
   #sweepsWithoutKey = 0
 
-  constructor(server: RespServer, socket: Socket, id: number) {
+  constructor(server: RespServer, accepted: Socket, id: number) {
+    const quick = fixedBufferSocket(accepted, { buffer: server.input, callback: this.#onInput })
+    const socket = quick ?? accepted.on('data', this.#onData)
     this.#server = server
     this.#socket = socket
     this.#session = new Session(server.service, id, server.addressOf(socket))
     this.#sinceSweep = server.sweeps
-    socket.on('data', this.#onData)
+    socket.setNoDelay(true)
     socket.on('end', this.#onEnd)
     socket.on('drain', this.#onDrain)
     socket.on('error', ignore)
@@ -95,21 +98,31 @@ export class Connection {
     this.#socket.destroy()
   }
 
-  readonly #onData = (chunk: Buffer): void => {
+  readonly #onInput = (count: number): boolean => {
+    this.#take(this.#server.input, count)
+    return true
+  }
+
+  readonly #onData = (chunk: Buffer): void => this.#take(chunk, chunk.length)
+
+  /** Takes the bytes of a chunk, which are valid until this returns. */
+  #take(chunk: Buffer, length: number): void {
     // Nothing is run any more. The bytes are read nevertheless, because unread ones would make the system drop the last replies.
     if (this.#state === 'leaving' || this.#state === 'gone') return
     if (this.#rest.length === 0) {
-      this.#rest = chunk
       this.#sinceSweep = this.#server.sweeps
-    } else if (!this.#join(chunk)) return
-    this.#runCommands()
+      this.#runCommands(chunk, length)
+    } else {
+      if (!this.#join(Buffer.from(chunk.subarray(0, length)))) return
+      this.#runCommands(this.#rest, this.#rest.length)
+    }
     this.#proceed()
   }
 
   /** Adds bytes to an incomplete command. Returns false if it is certainly still incomplete. Then the pieces are joined later, once. */
-  #join(chunk: Buffer): boolean {
-    this.#pieces.push(chunk)
-    this.#piecesLength += chunk.length
+  #join(piece: Buffer): boolean {
+    this.#pieces.push(piece)
+    this.#piecesLength += piece.length
     if (this.#rest.length + this.#piecesLength < this.#neededLength) return false
     this.#rest = Buffer.concat([this.#rest, ...this.#pieces])
     this.#pieces = []
@@ -117,15 +130,14 @@ export class Connection {
     return true
   }
 
-  /** Runs the commands of `#rest`, and sends the replies that are known. */
-  #runCommands(): void {
+  /** Runs the commands in `bytes`, keeps the rest, and sends the replies that are known. */
+  #runCommands(bytes: Buffer, end: number): void {
     const { parser, reply } = this.#server
     const session = this.#session
-    const bytes = this.#rest
-    const end = bytes.length
     let at = 0
     let next = 0
     session.begin()
+    parser.begin()
     reply.protocol = session.protocol
     while (at < end && this.#state === 'reading') {
       parser.longestCommand = session.key === undefined ? LONGEST_FIRST_COMMAND : LONGEST_COMMAND
@@ -139,7 +151,9 @@ export class Connection {
     session.end()
     if (next === BROKEN) this.#refuse(parser.problem)
     this.#neededLength = next === INCOMPLETE ? parser.neededEnd - at : 0
-    this.#rest = at === end ? NOTHING : bytes.subarray(at)
+    if (at === end) this.#rest = NOTHING
+    else if (bytes === this.#rest) this.#rest = bytes.subarray(at)
+    else this.#rest = Buffer.from(bytes.subarray(at, end))
     // A command that comes in drops is as late as its first byte.
     if (at > 0) this.#sinceSweep = this.#server.sweeps
     this.#send()
@@ -186,7 +200,7 @@ export class Connection {
     const { reply, stats } = this.#server
     stats.errors += reply.errors
     reply.errors = 0
-    if (reply.length > 0) this.#socket.write(reply.take())
+    if (reply.length > 0) this.#socket.write(reply.takeText(), 'latin1')
     if (this.#state !== 'reading' || !this.#isFull()) return
     this.#state = 'full'
     this.#socket.pause()
@@ -213,7 +227,7 @@ export class Connection {
   #proceed(): void {
     while (this.#state === 'full' && !this.#isFull()) {
       this.#state = 'reading'
-      if (this.#rest.length > 0) this.#runCommands()
+      if (this.#rest.length > 0) this.#runCommands(this.#rest, this.#rest.length)
       if (this.#state === 'reading') this.#socket.resume()
     }
     if (this.#due.count > 0 || this.#isFlushScheduled) return

@@ -1,10 +1,11 @@
 // The connections of the RESP door, and the parts that they share.
-// Invariant: parser and reply writer are used by one connection at a time, because commands are read in one go.
+// Invariant: input, parser and reply writer are used by one connection at a time, because commands are read in one go.
 
 import type { Socket } from 'node:net'
 import { clientAddress } from 'sluice/http'
 import type { Service } from '../../service.ts'
 import type { DoorStats } from '../../stats/door-stats.ts'
+import { INPUT_BYTES } from '../fixed-buffer-socket.ts'
 import { CommandTable } from './commands/command-table.ts'
 import { Connection } from './connection.ts'
 import { MOST_CONNECTIONS, SWEEP_MS } from './limits.ts'
@@ -17,6 +18,8 @@ export class RespServer {
   readonly commands: CommandTable
   readonly parser = new RequestParser()
   readonly reply = new ReplyWriter()
+  /** Input of the connection that reads at this moment. */
+  readonly input = Buffer.allocUnsafeSlow(INPUT_BYTES)
   /** Number of sweeps. Ages of connections are counted in sweeps. */
   sweeps = 0
   readonly #connections = new Set<Connection>()
@@ -46,7 +49,6 @@ export class RespServer {
     }
     this.stats.accepted += 1
     this.#lastId += 1
-    socket.setNoDelay(true)
     this.#connections.add(new Connection(this, socket, this.#lastId))
     this.stats.open = this.#connections.size
   }

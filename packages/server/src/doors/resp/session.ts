@@ -1,7 +1,7 @@
 // The session of one connection: its protocol, its name, and the API key that it has presented.
 // Invariant: a key is verified again before each run of commands, so a revoked or expired key does nothing from that moment on.
 
-import type { CheckRun } from '../../decide/throttle.ts'
+import type { CheckRun, Throttle } from '../../decide/throttle.ts'
 import { ANYBODY, type ApiKey, mayUse } from '../../keys/api-key.ts'
 import { TOO_MANY_FAILURES } from '../../keys/failed-keys.ts'
 import type { Service } from '../../service.ts'
@@ -9,6 +9,12 @@ import { RespError } from './resp-error.ts'
 
 export const NOAUTH = 'NOAUTH Authentication required.'
 export const LOADING = 'LOADING the service is starting: try again soon'
+
+/** A limit and the units to spend on it. */
+export interface Throttling {
+  readonly throttle: Throttle
+  readonly quantity: number
+}
 
 export class Session {
   readonly service: Service
@@ -25,6 +31,8 @@ export class Session {
   mayCheck = false
   /** The commands that arrived together and run now. */
   run: CheckRun
+  /** The limit of the last CL.THROTTLE of this run; undefined if it could not be read. */
+  throttling: Throttling | undefined
   #presented: string | undefined
 
   constructor(service: Service, id: number, address: string) {
@@ -43,6 +51,7 @@ export class Session {
 
   /** Ends the run. */
   end(): void {
+    this.throttling = undefined
     this.service.decider.throttles.endRun(this.run)
   }
 

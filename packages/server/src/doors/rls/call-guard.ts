@@ -2,17 +2,11 @@
 // Invariant: nothing is kept of a message whose caller needs a key and has none. Calls that are incomplete are bounded in number and in
 // time: grpc-js collects the bytes of a message until it is complete, for as long as its connection is open.
 
-import {
-  type Metadata,
-  ServerInterceptingCall,
-  type ServerInterceptingCallInterface,
-  type ServerInterceptor,
-  type StatusObject,
-  status,
-} from '@grpc/grpc-js'
+import { type Metadata, type ServerInterceptor, type StatusObject, status } from '@grpc/grpc-js'
 import type { Logger } from 'pino'
 import type { Callers } from './callers.ts'
 import { grpcErrorOf } from './grpc-errors.ts'
+import { type Guard, GuardedCall } from './guarded-call.ts'
 
 /** Interval at which the time limit is checked. */
 export const SWEEP_MS = 1000
@@ -28,11 +22,6 @@ export const MOST_INCOMPLETE = { admitted: 10_000, open: 256 } as const
 
 const TOO_LATE = 'the request did not arrive in time'
 
-interface Incomplete {
-  readonly call: ServerInterceptingCallInterface
-  readonly sinceSweep: number
-}
-
 export interface CallGuardOptions {
   readonly callers: Callers
   /** Path of the method that needs a caller with a key. */
@@ -43,11 +32,11 @@ export interface CallGuardOptions {
   readonly mostIncomplete?: Readonly<Record<keyof typeof MOST_INCOMPLETE, number>>
 }
 
-export class CallGuard {
+export class CallGuard implements Guard {
   readonly #options: CallGuardOptions
   readonly #most: Readonly<Record<keyof typeof MOST_INCOMPLETE, number>>
   /** The oldest first. */
-  readonly #incomplete = { admitted: new Set<Incomplete>(), open: new Set<Incomplete>() }
+  readonly #incomplete = { admitted: new Set<GuardedCall>(), open: new Set<GuardedCall>() }
   readonly #timer: NodeJS.Timeout
   #sweeps = 0
 
@@ -62,37 +51,22 @@ export class CallGuard {
     return this.#incomplete.admitted.size + this.#incomplete.open.size
   }
 
-  readonly intercept: ServerInterceptor = ({ path, requestStream }, call) => {
-    const kind = path === this.#options.path ? 'admitted' : 'open'
-    const calls = this.#incomplete[kind]
-    const entry: Incomplete = { call, sinceSweep: this.#sweeps }
-    const complete = (): void => {
-      calls.delete(entry)
-    }
-    return new ServerInterceptingCall(call, {
-      start: (next) =>
-        next({
-          onReceiveMetadata: (metadata, proceed) => {
-            if (kind === 'admitted') {
-              const refusal = this.#refusalOf(metadata, call)
-              // Without `proceed` nothing of the message is read.
-              if (refusal !== undefined) return call.sendStatus(refusal)
-            }
-            calls.add(entry)
-            proceed(metadata)
-          },
-          onReceiveMessage: (message, proceed) => {
-            // The caller of a stream of requests may be silent between two of them.
-            if (requestStream) complete()
-            proceed(message)
-          },
-          onReceiveHalfClose: (proceed) => {
-            complete()
-            proceed()
-          },
-          onCancel: complete,
-        }),
-    })
+  readonly intercept: ServerInterceptor = ({ path, requestStream }, call) =>
+    new GuardedCall(call, this, { path, sinceSweep: this.#sweeps, hasStream: requestStream })
+
+  begin(call: GuardedCall, metadata: Metadata): Pick<StatusObject, 'code' | 'details'> | undefined {
+    const refusal = this.#needsKey(call) ? this.#refusalOf(metadata, call) : undefined
+    if (refusal === undefined) this.#callsLike(call).add(call)
+    return refusal
+  }
+
+  received(call: GuardedCall): void {
+    // The caller of a stream of requests may be silent between two of them.
+    if (call.hasStream) this.end(call)
+  }
+
+  end(call: GuardedCall): void {
+    this.#callsLike(call).delete(call)
   }
 
   /** Runs every SWEEP_MS. */
@@ -100,10 +74,10 @@ export class CallGuard {
     this.#sweeps += 1
     for (const kind of ['admitted', 'open'] as const) {
       const calls = this.#incomplete[kind]
-      for (const entry of calls) {
+      for (const call of calls) {
         const patienceMs = calls.size > this.#most[kind] ? SWEEP_MS : INCOMPLETE_MS
-        if ((this.#sweeps - entry.sinceSweep) * SWEEP_MS <= patienceMs) break
-        this.#end(calls, entry)
+        if ((this.#sweeps - call.sinceSweep) * SWEEP_MS <= patienceMs) break
+        this.#close(call)
       }
     }
   }
@@ -112,15 +86,23 @@ export class CallGuard {
     clearInterval(this.#timer)
   }
 
+  #needsKey({ path }: GuardedCall): boolean {
+    return path === this.#options.path
+  }
+
+  #callsLike(call: GuardedCall): Set<GuardedCall> {
+    return this.#needsKey(call) ? this.#incomplete.admitted : this.#incomplete.open
+  }
+
   /** A status alone would leave the collected bytes in memory, until the client ends its side. */
-  #end(calls: Set<Incomplete>, entry: Incomplete): void {
-    calls.delete(entry)
-    entry.call.sendStatus({ code: status.UNAVAILABLE, details: TOO_LATE })
-    this.#options.closePeer(entry.call.getPeer())
+  #close(call: GuardedCall): void {
+    this.end(call)
+    call.sendStatus({ code: status.UNAVAILABLE, details: TOO_LATE })
+    this.#options.closePeer(call.getPeer())
   }
 
   /** Returns undefined if the caller is admitted. */
-  #refusalOf(metadata: Metadata, call: ServerInterceptingCallInterface): Pick<StatusObject, 'code' | 'details'> | undefined {
+  #refusalOf(metadata: Metadata, call: GuardedCall): Pick<StatusObject, 'code' | 'details'> | undefined {
     const { callers, logger } = this.#options
     try {
       callers.admit({ metadata, getPeer: () => call.getPeer() })

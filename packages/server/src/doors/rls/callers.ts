@@ -2,6 +2,7 @@
 // Invariant: a caller is admitted before a counter is touched.
 
 import type { Metadata } from '@grpc/grpc-js'
+import { clientAddress } from 'sluice/http'
 import { ServerError } from '../../errors.ts'
 import { TOO_MANY_FAILURES } from '../../keys/failed-keys.ts'
 import { keyIn } from '../../keys/key-fields.ts'
@@ -16,6 +17,8 @@ export interface Call {
 export class Callers {
   readonly #service: Service
   readonly #needsKey: boolean
+  /** The same form of an address as at the other doors. An IPv6 network counts as one address. */
+  readonly #address = clientAddress({ trustProxy: 0 })
 
   /** If clients need a certificate, the listener has verified it, and no key is needed. */
   constructor(service: Service, hasClientCertificates: boolean) {
@@ -40,21 +43,22 @@ export class Callers {
   }
 
   #refusal(call: Call, presented: string | undefined): ServerError {
-    if (this.#service.failedKeys.add(addressOf(call.getPeer())) > 0) return new ServerError('ERR_AUTH_LIMITED', TOO_MANY_FAILURES)
+    if (this.#service.failedKeys.add(this.#addressOf(call.getPeer())) > 0)
+      return new ServerError('ERR_AUTH_LIMITED', TOO_MANY_FAILURES)
     const message =
       presented === undefined
         ? 'an API key is missing: send it in the metadata as x-api-key or as authorization: Bearer'
         : 'the API key is not known, or it was revoked or has expired'
     return new ServerError('ERR_UNAUTHENTICATED', message)
   }
+
+  /** A peer is an address with a port, or unknown for a socket file. */
+  #addressOf(peer: string): string {
+    return this.#address(peer.replace(/:\d+$/, ''), {}).key
+  }
 }
 
 function first(metadata: Metadata, name: string): string | undefined {
   const [value] = metadata.get(name)
   return typeof value === 'string' ? value : undefined
-}
-
-/** Removes the port of a peer. */
-function addressOf(peer: string): string {
-  return peer.replace(/:\d+$/, '') || 'unknown'
 }

@@ -13,30 +13,55 @@ export const MOST_ENTRIES = 15
 /** Operators write keys, in the configuration of a proxy. */
 export const LONGEST_KEY = 256
 
-/** Maximum number of routes whose attribute names are known. Above it all are forgotten, and read again. */
-const MOST_ROUTES = 1000
+/** The facts that all descriptors with the same domain and keys share. */
+interface Shape {
+  readonly domain: string
+  readonly keys: readonly string[]
+  readonly route: string
+  /** Names of the attributes, one for each key. */
+  readonly names: readonly string[]
+}
 
 export class DescriptorFacts {
-  /** Names of the attributes, by route. They depend only on the keys, which are the same for many requests. */
-  readonly #names = new Map<string, readonly string[]>()
+  /**
+   * The last shape at each place of a request. Most requests of a proxy have the same shapes in the same places. A request has a maximum
+   * number of descriptors, so the number of places is bounded.
+   */
+  readonly #last: Shape[] = []
 
-  /** Throws ERR_INPUT. `at` is the place of the descriptor in the request. */
-  of(domain: string, entries: readonly Entry[], at: string): RequestFacts {
-    const keys = entries.map(({ key }) => key)
-    const route = routeOf(domain, keys)
-    const names = this.#names.get(route) ?? this.#read(route, keys, at)
+  /** Throws ERR_INPUT. `place` is the index of the descriptor in the request. */
+  of(domain: string, entries: readonly Entry[], place: number): RequestFacts {
+    const last = this.#last[place]
+    const shape = last !== undefined && isOf(last, domain, entries) ? last : this.#read(domain, entries, place)
+    const { route, names } = shape
     const attributes: Record<string, string> = { [DOMAIN]: domain }
-    for (let i = 0; i < names.length; i++) attributes[names[i]] = shortClientId(entries[i].value)
-    return { clientId: shortClientId(joined(entries.map(({ value }) => value))), route, attributes }
+    const values: string[] = []
+    for (let i = 0; i < names.length; i++) {
+      const { value } = entries[i]
+      attributes[names[i]] = shortClientId(value)
+      values.push(value)
+    }
+    return { clientId: shortClientId(joined(values)), route, attributes }
   }
 
-  #read(route: string, keys: readonly string[], at: string): readonly string[] {
-    checkKeys(keys, at)
-    const names = attributeNames(keys)
-    if (this.#names.size >= MOST_ROUTES) this.#names.clear()
-    this.#names.set(route, names)
-    return names
+  #read(domain: string, entries: readonly Entry[], place: number): Shape {
+    const keys = entries.map(({ key }) => key)
+    checkKeys(keys, nameOfPlace(place))
+    const shape = { domain, keys, route: routeOf(domain, keys), names: attributeNames(keys) }
+    this.#last[place] = shape
+    return shape
   }
+}
+
+/** Name of the descriptor with this index, for errors. */
+export function nameOfPlace(place: number): string {
+  return `descriptors[${place}]`
+}
+
+function isOf({ domain, keys }: Shape, asked: string, entries: readonly Entry[]): boolean {
+  if (domain !== asked || keys.length !== entries.length) return false
+  for (let i = 0; i < keys.length; i++) if (keys[i] !== entries[i].key) return false
+  return true
 }
 
 function checkKeys(keys: readonly string[], at: string): void {

@@ -1,6 +1,6 @@
 // The answer to a request: the status of each descriptor, the overall code, and headers and body for the proxy's client.
 
-import { labelledRules } from '../../decide/joint-limiter.ts'
+import { labelOf } from '../../decide/joint-limiter.ts'
 import { unitOf } from '../../policies/envoy/units.ts'
 import { isUncounted } from '../../stats/uncounted.ts'
 import { type Decided, rateLimitHeaders } from '../rate-limit-headers.ts'
@@ -51,7 +51,7 @@ function statusOf(outcome: Outcome): DescriptorStatus {
   const code = allowed ? CODE.OK : CODE.OVER_LIMIT
   if (isUncounted(decision)) return { code, limit_remaining: 0 }
   const { limit, remaining, rule: name, retryAfterMs, resetAfterMs } = decision
-  const windowMs = labelledRules(policy).find(({ label }) => label === name)?.rule.windowMs ?? 0
+  const windowMs = policy.rules.find((rule) => labelOf(policy, rule.name) === name)?.windowMs ?? 0
   // Envoy makes Retry-After of it. A cost above the limit has no wait that helps.
   const untilMs = decision.allowed || retryAfterMs === Number.POSITIVE_INFINITY ? resetAfterMs : retryAfterMs
   return {
@@ -79,5 +79,7 @@ function speaksBefore(a: Decided, b: Decided): boolean {
 }
 
 function headerValues(headers: Readonly<Record<string, string>>): readonly HeaderValue[] {
-  return Object.entries(headers).map(([name, value]) => ({ key: name.toLowerCase(), value }))
+  const values: HeaderValue[] = []
+  for (const name in headers) values.push({ key: name.toLowerCase(), value: headers[name] })
+  return values
 }

@@ -9,8 +9,10 @@ export const MOST_FIELDS = 4096
 
 const LENGTH_DELIMITED = 2
 
-/** True if the message has more fields than the maximum. Throws if it cannot be read. */
+/** True if the message has more fields than the maximum. May throw if it cannot be read. */
 export function hasTooManyFields(type: Type, bytes: Buffer): boolean {
+  // A field has at least two bytes, so a short message need not be searched.
+  if (bytes.length <= 2 * MOST_FIELDS) return false
   return countFields(type, protobuf.Reader.create(bytes), bytes.length, 0) > MOST_FIELDS
 }
 

@@ -25,9 +25,11 @@ export async function openRls({ config, service, tls }: DoorOptions): Promise<re
     await server.close(0)
     throw addressInUse(error, address, '--rls')
   })
+  const bound = shown(address, port, tls === undefined ? 'grpc' : 'grpcs')
+  service.logger.info({ address: bound }, 'listening for Envoy')
   return [
     {
-      address: shown(address, port, tls === undefined ? 'grpc' : 'grpcs'),
+      address: bound,
       useTls: (renewed) => listener.useTls(withClients(renewed)),
       beginDrain: () => server.beginDrain(),
       close: async ({ withinMs }) => {

@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url'
 import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js'
 import protobuf, { type Root, type Type } from 'protobufjs'
 import { hasTooManyFields } from './message-fields.ts'
+import { writeResponse } from './response-writer.ts'
+import { TextReader } from './text-reader.ts'
 
 export const CODE = { OK: 1, OVER_LIMIT: 2 } as const
 
@@ -76,9 +78,10 @@ export function loadProtocol(): Protocol {
   const root = new protobuf.Root()
   root.resolvePath = (_origin, target) => join(folder, target)
   root.loadSync(FILES, { keepCase: true }).resolveAll()
+  const rateLimit = definitionOf(root, SERVICES.rateLimit) as Protocol['rateLimit']
   return {
     root,
-    rateLimit: definitionOf(root, SERVICES.rateLimit) as Protocol['rateLimit'],
+    rateLimit: { ...rateLimit, ShouldRateLimit: { ...rateLimit.ShouldRateLimit, responseSerialize: writeResponse } },
     health: definitionOf(root, SERVICES.health),
     reflection: definitionOf(root, SERVICES.reflection),
   }
@@ -113,7 +116,7 @@ export const MALFORMED: object = Object.freeze({})
 function lenient(type: Type): (bytes: Buffer) => object {
   return (bytes) => {
     try {
-      return hasTooManyFields(type, bytes) ? MALFORMED : type.decode(bytes)
+      return hasTooManyFields(type, bytes) ? MALFORMED : type.decode(new TextReader(bytes))
     } catch {
       return MALFORMED
     }

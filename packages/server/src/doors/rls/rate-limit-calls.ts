@@ -14,7 +14,7 @@ import type { CheckRequest } from '../../decide/check-request.ts'
 import type { Decider } from '../../decide/decider.ts'
 import { ServerError } from '../../errors.ts'
 import type { Policy } from '../../policies/policy.ts'
-import { DescriptorFacts } from './descriptor-facts.ts'
+import { DescriptorFacts, nameOfPlace } from './descriptor-facts.ts'
 import { BLOCKED, isCharged, isDenied, type Outcome } from './descriptor-status.ts'
 import { OverridePolicies } from './override-policies.ts'
 import type { RateLimitDescriptor, RateLimitRequest, Uint64 } from './protocol.ts'
@@ -63,20 +63,20 @@ export class RateLimitCalls {
     if (descriptors.length === 0 || descriptors.length > MOST_DESCRIPTORS) {
       throw new ServerError('ERR_INPUT', `a request has 1 to ${MOST_DESCRIPTORS} descriptors, got ${descriptors.length}`)
     }
-    return descriptors.map((descriptor, i) => this.#readOne(domain, descriptor, hits_addend || 1, `descriptors[${i}]`))
+    return descriptors.map((descriptor, i) => this.#readOne(domain, descriptor, hits_addend || 1, i))
   }
 
-  #readOne(domain: string, descriptor: RateLimitDescriptor, hits: number, at: string): Asked {
+  #readOne(domain: string, descriptor: RateLimitDescriptor, hits: number, place: number): Asked {
     const { entries, limit, hits_addend, is_negative_hits: isRefund } = descriptor
-    const { clientId, route, attributes } = this.#facts.of(domain, entries, at)
+    const { clientId, route, attributes } = this.#facts.of(domain, entries, place)
     const units = hits_addend === null ? hits : costOf(hits_addend.value)
     const [cost, refunded] = isRefund ? [0, units] : [units, 0]
-    return { request: { clientId, route, attributes, cost }, refunded, override: this.#overrideOf(limit, at) }
+    return { request: { clientId, route, attributes, cost }, refunded, override: this.#overrideOf(limit, place) }
   }
 
-  #overrideOf(limit: RateLimitDescriptor['limit'], at: string): Asked['override'] {
+  #overrideOf(limit: RateLimitDescriptor['limit'], place: number): Asked['override'] {
     if (limit === null) return undefined
-    return limit.requests_per_unit === 0 ? BLOCKED : this.#overrides.policyFor(limit, at)
+    return limit.requests_per_unit === 0 ? BLOCKED : this.#overrides.policyFor(limit, nameOfPlace(place))
   }
 
   #decideOne(asked: Asked, startMs: number): Outcome | Promise<Outcome> {

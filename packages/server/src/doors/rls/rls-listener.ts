@@ -7,7 +7,7 @@ import type { ListenAddress } from '../../config/addresses.ts'
 import type { TlsFiles } from '../../config/tls-files.ts'
 import { removeStaleSocket } from '../stale-socket.ts'
 
-export const MOST_CONNECTIONS = 10_000
+const MOST_CONNECTIONS = 10_000
 
 const HANDSHAKE_MS = 5000
 
@@ -20,13 +20,13 @@ export class RlsListener {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
 
-  constructor(tls: ListenerTls | undefined, onConnection: (socket: Socket) => void) {
+  constructor(tls: ListenerTls | undefined, onConnection: (socket: Socket) => void, mostConnections = MOST_CONNECTIONS) {
     const take = (socket: Socket): void => {
       socket.setNoDelay(true)
       onConnection(socket)
     }
     this.#server = tls === undefined ? createServer(take) : createTlsServer(tlsOptions(tls), take)
-    this.#server.maxConnections = MOST_CONNECTIONS
+    this.#server.maxConnections = mostConnections
     this.#server.on('connection', (socket) => {
       this.#sockets.add(socket)
       socket.on('close', () => this.#sockets.delete(socket))

@@ -2,10 +2,10 @@
 // Invariant: a key that is not known is an error, as it is there. All problems of a file are reported.
 
 import Type, { type Static } from 'typebox'
-import { parse } from 'yaml'
 import { messageOf, type Problem, ServerError } from '../../errors.ts'
 import { checkInput, problemsIn, refuse, within } from '../../input/check-input.ts'
 import { show } from '../../input/near-word.ts'
+import { parseEnvoyYaml } from './envoy-yaml.ts'
 import { UNITS, type UnitName } from './units.ts'
 
 const strict = { additionalProperties: false } as const
@@ -30,7 +30,7 @@ const LimitSchema = Type.Object(
 const DescriptorSchema = Type.Object(
   {
     key: Text,
-    value: Type.Optional(Type.Union([Type.String({ maxLength: 256 }), Type.Number(), Type.Boolean()], { title: 'a text' })),
+    value: Type.Optional(Type.String({ maxLength: 256, title: 'a text of up to 256 characters' })),
     rate_limit: Type.Optional(LimitSchema),
     shadow_mode: Flag,
     quota_mode: Flag,
@@ -81,6 +81,8 @@ export function readEnvoyFile(path: string, text: string): EnvoyFile {
   const written = parsed(path, text)
   checkInput(FileSchema, written, path)
   const { domain, descriptors = [] } = written
+  if (domain.includes('*'))
+    throw new ServerError('ERR_INPUT', `${path} has the domain ${show(domain)}: a star is not possible there`)
   const reader = new LevelReader()
   const read = reader.read(descriptors, 'descriptors', 1)
   refuse(path, reader.problems)
@@ -90,7 +92,7 @@ export function readEnvoyFile(path: string, text: string): EnvoyFile {
 
 function parsed(path: string, text: string): unknown {
   try {
-    return parse(text)
+    return parseEnvoyYaml(text)
   } catch (error) {
     throw new ServerError('ERR_INPUT', `${path} is not YAML: ${messageOf(error)}`)
   }
@@ -117,8 +119,9 @@ class LevelReader {
   }
 
   #readOne(written: WrittenDescriptor, at: string, level: number): EnvoyDescriptor {
-    const { key, rate_limit, shadow_mode: isShadow = false, share_threshold: isShared = false, descriptors = [] } = written
-    const value = written.value === undefined ? '' : String(written.value)
+    const { key, value = '', rate_limit, shadow_mode: isShadow = false, share_threshold: isShared = false } = written
+    const { descriptors = [] } = written
+    if (key.includes('*')) this.#refuse(at, `has the key ${show(key)}: a star is possible only in a value`)
     if (value.slice(0, -1).includes('*')) {
       this.#refuse(at, `has the value ${show(value)}: a star is possible only at the end`)
     }

@@ -10,7 +10,7 @@ import { type Conditional, compareConditions, conditionsOf } from '../conditions
 import { type PolicySpec, type RuleSpec, readPolicies } from '../policy.ts'
 import { attributeNames, routeOf } from './descriptor-names.ts'
 import type { EnvoyFile } from './envoy-file.ts'
-import { covers, type OrderedLimit, overlap, type RouteLimits, routesOf } from './ordered-limits.ts'
+import { covers, doOverlap, isExact, type OrderedLimit, overlap, type RouteLimits, routesOf } from './ordered-limits.ts'
 import { UNITS } from './units.ts'
 
 /** Maximum number of policies of one route. */
@@ -61,12 +61,14 @@ function policiesOfRoute(domain: string, { keys, limits }: RouteLimits, names: N
 /** Adds policies for overlaps, until the policy that decides a request is always the first one that matches it. */
 function inOrder(first: readonly Planned[], plan: (limit: OrderedLimit) => Planned): readonly Planned[] {
   const all = [...first]
+  // Different exact values have no overlap.
+  if (all.every(({ patterns }) => isExact(patterns))) return all
   for (let size = 0; size < all.length; ) {
     size = all.length
     for (let i = 0; i < all.length; i++) {
       for (let j = i + 1; j < all.length; j++) {
+        if (!doOverlap(all[i].patterns, all[j].patterns) || compareConditions(all[i], all[j]) < 0) continue
         const both = overlap(all[i].patterns, all[j].patterns)
-        if (both === undefined || compareConditions(all[i], all[j]) < 0) continue
         const isKnown = all.some(({ patterns }) => covers(patterns, both) && covers(both, patterns))
         if (isKnown) continue
         if (all.length >= MOST_OF_ROUTE) throw new ServerError('ERR_INPUT', `a route needs more than ${MOST_OF_ROUTE} policies`)
@@ -96,11 +98,19 @@ function specOf(route: string, { name, where, per, limit, isShadow }: Planned): 
 /** Names of policies: safe in headers, metrics and paths, and each used once. */
 class Names {
   readonly #taken = new Set<string>()
+  /** The last number that was added to a name. */
+  readonly #numbers = new Map<string, number>()
 
   make(wanted: string): string {
     const plain = wanted.replace(/[^A-Za-z0-9._:-]/g, '-').replace(/^[^A-Za-z0-9]+/, '') || 'policy'
     let name = plain.slice(0, 64)
-    for (let number = 2; this.#taken.has(name); number++) name = `${plain.slice(0, 58)}-${number}`
+    const short = plain.slice(0, 57)
+    let number = this.#numbers.get(short) ?? 1
+    while (this.#taken.has(name)) {
+      number += 1
+      name = `${short}-${number}`
+    }
+    this.#numbers.set(short, number)
     this.#taken.add(name)
     return name
   }

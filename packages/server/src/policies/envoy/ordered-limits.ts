@@ -27,7 +27,32 @@ const ANY = '*'
 export function routesOf(descriptors: readonly EnvoyDescriptor[]): readonly RouteLimits[] {
   const paths = new Map<string, readonly string[]>()
   collect(descriptors, [], paths)
-  return [...paths.values()].map((keys) => ({ keys, limits: needed(walk(descriptors, keys, [], [])) }))
+  const levels = new Levels()
+  return [...paths.values()].map((keys) => ({ keys, limits: needed(walk({ levels, keys }, descriptors, [], [])) }))
+}
+
+/** The descriptors of each level by their keys, in the order in which the reference server tries them. */
+class Levels {
+  readonly #byKey = new Map<readonly EnvoyDescriptor[], Map<string, EnvoyDescriptor[]>>()
+
+  candidates(level: readonly EnvoyDescriptor[], key: string): readonly EnvoyDescriptor[] {
+    let byKey = this.#byKey.get(level)
+    if (byKey === undefined) {
+      byKey = new Map()
+      this.#byKey.set(level, byKey)
+      for (const each of level.toSorted((a, b) => rankOf(a) - rankOf(b))) {
+        const ofKey = byKey.get(each.key)
+        if (ofKey === undefined) byKey.set(each.key, [each])
+        else ofKey.push(each)
+      }
+    }
+    return byKey.get(key) ?? []
+  }
+}
+
+interface Route {
+  readonly levels: Levels
+  readonly keys: readonly string[]
 }
 
 /** Adds the keys of every descriptor with a limit. */
@@ -40,16 +65,16 @@ function collect(descriptors: readonly EnvoyDescriptor[], above: readonly string
 }
 
 function walk(
+  route: Route,
   level: readonly EnvoyDescriptor[],
-  keys: readonly string[],
   patterns: readonly string[],
   shared: readonly boolean[],
 ): readonly OrderedLimit[] {
-  const candidates = level.filter(({ key }) => key === keys[patterns.length]).sort((a, b) => rankOf(a) - rankOf(b))
-  const found = candidates.flatMap((each): readonly OrderedLimit[] => {
+  const { levels, keys } = route
+  const found = levels.candidates(level, keys[patterns.length]).flatMap((each): readonly OrderedLimit[] => {
     const here = [...patterns, each.value === '' ? ANY : each.value]
     const sharedHere = [...shared, each.isShared]
-    if (here.length < keys.length) return walk(each.children, keys, here, sharedHere)
+    if (here.length < keys.length) return walk(route, each.children, here, sharedHere)
     return [{ patterns: here, limit: each.limit, isShadow: each.isShadow, shared: sharedHere }]
   })
   const rest = keys.slice(patterns.length)
@@ -71,31 +96,45 @@ function rankOf({ value }: EnvoyDescriptor): number {
 /** Leaves out entries that never decide, and entries without a limit that keep no request from a limit behind them. */
 function needed(limits: readonly OrderedLimit[]): readonly OrderedLimit[] {
   const reachable: OrderedLimit[] = []
+  // No two entries have the same exact values, so only one with a star covers another one.
+  const wide: OrderedLimit[] = []
   for (const each of limits) {
-    if (!reachable.some((earlier) => covers(earlier.patterns, each.patterns))) reachable.push(each)
+    if (wide.some((earlier) => covers(earlier.patterns, each.patterns))) continue
+    reachable.push(each)
+    if (!isExact(each.patterns)) wide.push(each)
   }
   const kept: OrderedLimit[] = []
   // From the end: an entry without a limit is needed only if one with a limit comes after it.
   for (const each of reachable.reverse()) {
-    if (each.limit !== undefined || kept.some((later) => overlap(each.patterns, later.patterns) !== undefined)) kept.push(each)
+    if (each.limit !== undefined || kept.some((later) => doOverlap(each.patterns, later.patterns))) kept.push(each)
   }
   return kept.reverse()
 }
 
 /** True if the first patterns match whatever the second ones match. */
 export function covers(wide: readonly string[], narrow: readonly string[]): boolean {
-  return wide.every((pattern, i) => pattern === narrow[i] || (isPrefix(pattern) && narrow[i].startsWith(pattern.slice(0, -1))))
+  return wide.every((pattern, i) => isWithin(narrow[i], pattern))
 }
 
-/** Returns the patterns for whatever both match. Undefined if there is nothing. */
-export function overlap(a: readonly string[], b: readonly string[]): readonly string[] | undefined {
-  const both: string[] = []
-  for (let i = 0; i < a.length; i++) {
-    if (covers([a[i]], [b[i]])) both.push(b[i])
-    else if (covers([b[i]], [a[i]])) both.push(a[i])
-    else return undefined
-  }
-  return both
+/** True if `wide` matches whatever `narrow` matches. */
+function isWithin(narrow: string, wide: string): boolean {
+  return narrow === wide || wide === ANY || (isPrefix(wide) && narrow.startsWith(wide.slice(0, -1)))
+}
+
+/** Returns the patterns for whatever both match. Precondition: there is something. */
+export function overlap(a: readonly string[], b: readonly string[]): readonly string[] {
+  return a.map((pattern, i) => (isWithin(b[i], pattern) ? b[i] : pattern))
+}
+
+/** True if there is something that both match. */
+export function doOverlap(a: readonly string[], b: readonly string[]): boolean {
+  for (let i = 0; i < a.length; i++) if (!isWithin(b[i], a[i]) && !isWithin(a[i], b[i])) return false
+  return true
+}
+
+/** True if the patterns match one list of values. */
+export function isExact(patterns: readonly string[]): boolean {
+  return !patterns.some(isPrefix)
 }
 
 function isPrefix(pattern: string): boolean {

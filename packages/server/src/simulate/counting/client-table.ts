@@ -28,7 +28,8 @@ export class ClientTable {
   readonly #most: number
   readonly #indexes = new Map<string, number>()
   readonly #names: string[] = []
-  #counts = new Float64Array(FIRST_SIZE * COLUMNS)
+  /** Counts of the clients, column by column. A request that is allowed changes one column, which stays in the processor's cache. */
+  readonly #counts = Object.keys(COLUMN).map(() => new Float64Array(FIRST_SIZE))
   /** Times of the first denial. NaN if there is none. */
   #firstDenied = new Float64Array(FIRST_SIZE).fill(Number.NaN)
   readonly #others = new Float64Array(COLUMNS)
@@ -61,7 +62,7 @@ export class ClientTable {
 
   add(index: number, column: number): void {
     if (index === OTHERS) this.#others[column] += 1
-    else this.#counts[index * COLUMNS + column] += 1
+    else this.#counts[column][index] += 1
   }
 
   /** Notes who was denied, and when. */
@@ -71,7 +72,7 @@ export class ClientTable {
   }
 
   count(index: number, column: Column): number {
-    return this.#counts[index * COLUMNS + COLUMN[column]]
+    return this.#counts[COLUMN[column]][index]
   }
 
   firstDeniedMs(index: number): number {
@@ -109,11 +110,13 @@ export class ClientTable {
 
   #grow(): void {
     const size = Math.min(this.#most, this.#firstDenied.length * 2)
-    const counts = new Float64Array(size * COLUMNS)
-    counts.set(this.#counts)
-    this.#counts = counts
-    const firstDenied = new Float64Array(size).fill(Number.NaN)
-    firstDenied.set(this.#firstDenied)
-    this.#firstDenied = firstDenied
+    this.#firstDenied = enlarged(this.#firstDenied, size, Number.NaN)
+    for (const [column, counts] of this.#counts.entries()) this.#counts[column] = enlarged(counts, size, 0)
   }
+}
+
+function enlarged(numbers: Float64Array, size: number, rest: number): Float64Array<ArrayBuffer> {
+  const larger = new Float64Array(size).fill(rest, numbers.length)
+  larger.set(numbers)
+  return larger
 }

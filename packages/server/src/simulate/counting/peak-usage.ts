@@ -16,35 +16,44 @@ export interface SmallestLimits {
   readonly all: number
 }
 
-export class PeakUsage {
-  /** Peaks by policy, rule and client. 0 if the client has no request under the rule. */
-  readonly #peaks = new Map<string, Map<string, Float64Array>>()
+/** The peaks of one rule by client. */
+export class Peaks {
+  /** 0 if the client has no request under the rule. */
+  #peaks = new Float64Array(FIRST_SIZE)
 
-  /** Notes the usage of one rule after a request. */
-  note(policy: string, rule: string, index: number, used: number): void {
+  /** Notes the usage of a client after a request. */
+  note(index: number, used: number): void {
     if (index === OTHERS) return
-    let rules = this.#peaks.get(policy)
-    if (rules === undefined) {
-      rules = new Map()
-      this.#peaks.set(policy, rules)
+    if (index >= this.#peaks.length) {
+      const larger = new Float64Array(Math.max(index + 1, this.#peaks.length * 2))
+      larger.set(this.#peaks)
+      this.#peaks = larger
     }
-    let peaks = rules.get(rule)
-    if (peaks === undefined || index >= peaks.length) {
-      const larger = new Float64Array(Math.max(FIRST_SIZE, index + 1, (peaks?.length ?? 0) * 2))
-      if (peaks !== undefined) larger.set(peaks)
-      peaks = larger
-      rules.set(rule, peaks)
-    }
-    if (used > peaks[index]) peaks[index] = used
+    if (used > this.#peaks[index]) this.#peaks[index] = used
+  }
+
+  /** Returns the peaks of all clients with a request, sorted. */
+  sorted(): Float64Array {
+    return this.#peaks.filter((peak) => peak > 0).sort()
+  }
+}
+
+export class PeakUsage {
+  /** Peaks by policy and rule. */
+  readonly #peaks = new Map<string, Map<string, Peaks>>()
+
+  /** Returns the peaks of a rule. */
+  of(policy: string, rule: string): Peaks {
+    const rules = this.#peaks.get(policy) ?? new Map<string, Peaks>()
+    this.#peaks.set(policy, rules)
+    const peaks = rules.get(rule) ?? new Peaks()
+    rules.set(rule, peaks)
+    return peaks
   }
 
   /** Returns undefined if no client of the table has a request under the rule. */
   smallestLimits(policy: string, rule: string): SmallestLimits | undefined {
-    const peaks = this.#peaks
-      .get(policy)
-      ?.get(rule)
-      ?.filter((peak) => peak > 0)
-      .sort()
+    const peaks = this.#peaks.get(policy)?.get(rule)?.sorted()
     if (peaks === undefined || peaks.length === 0) return undefined
     return {
       clients: peaks.length,

@@ -2,6 +2,7 @@
 // The first line of a CSV file names its columns. A line of CloudFront that begins with #Fields does. A column without a name is called
 // by its number, such as #3. A quoted field cannot contain a line break.
 
+import { type LogBytes, textOf } from './log-bytes.ts'
 import { type LogForm, NO_REQUEST } from './log-form.ts'
 
 export interface DelimitedLayout {
@@ -46,9 +47,9 @@ export class DelimitedForm implements LogForm {
     return this.#wanted.length - 1
   }
 
-  parse(text: string, from: number, to: number): string | undefined {
+  parse(bytes: LogBytes, from: number, to: number): string | undefined {
     if (from === to) return this.#layout.heading === 'fields-line' ? NO_REQUEST : 'it is empty'
-    const line = text.slice(from, to)
+    const line = textOf(bytes, from, to)
     if (this.#layout.heading === 'fields-line' && line.startsWith('#')) {
       if (line.startsWith(FIELDS)) this.#resolve(line.slice(FIELDS.length).trim().split(/\s+/))
       return NO_REQUEST

@@ -6,8 +6,11 @@ import { type PathFold, plainPath } from 'sluice/http'
 import { LIMITS } from '../../contract/limits.ts'
 import type { Attributes } from '../../policies/request-facts.ts'
 import type { FormFacts, FormOptions } from './forms.ts'
+import type { LogBytes } from './log-bytes.ts'
+import { LogFields } from './log-fields.ts'
 import { FieldError, type LogForm } from './log-form.ts'
 import { LogTimes } from './log-time.ts'
+import { LONGEST_KEPT, NO_TAG, TextCache, UNKNOWN } from './text-cache.ts'
 
 /** A request of a log. It is filled again for each line. */
 export interface LogEntry {
@@ -16,6 +19,31 @@ export interface LogEntry {
   route: string
   cost: number
   attributes: Attributes | undefined
+  /** Tags of the client and of the route, if the receiver has tagged them before. */
+  clientTag?: number
+  routeTag?: number
+  /** Takes tags of the client and the route. Undefined if the entry is not the last one that was read. */
+  tagger?: EntryTagger | undefined
+}
+
+/** Makes an entry that a reader can fill. All of them have the same fields in the same order, for which V8 makes faster code. */
+export function blankEntry(): LogEntry {
+  return {
+    timeMs: Number.NaN,
+    clientId: '',
+    route: '',
+    cost: 1,
+    attributes: undefined,
+    clientTag: NO_TAG,
+    routeTag: NO_TAG,
+    tagger: undefined,
+  }
+}
+
+/** Remembers numbers of the receiver for the texts of the last entry, so that it need not look them up again. */
+export interface EntryTagger {
+  tagClient(tag: number): void
+  tagRoute(tag: number): void
 }
 
 /** A part of the request that may precede the path in a route. */
@@ -40,25 +68,35 @@ export interface FieldMapping {
   readonly fold?: readonly PathFold[]
 }
 
-/** Maximum number of routes that are kept, and the longest text that they are kept for. */
+/** Maximum number of texts of each kind that are kept. */
+const MOST_CLIENTS = 131_072
 const MOST_ROUTES = 20_000
-const LONGEST_KEPT = 512
+const MOST_OTHERS = 1024
 
-export class EntryReader {
+export class EntryReader implements EntryTagger {
   readonly form: FormFacts
   readonly #form: LogForm
-  readonly #times = new LogTimes()
-  readonly #client: readonly number[]
-  readonly #time: readonly number[]
-  readonly #method: readonly number[]
-  readonly #path: readonly number[]
-  readonly #host: readonly number[]
-  readonly #route: readonly number[]
-  readonly #cost: readonly number[]
-  readonly #attributes: readonly (readonly [name: string, index: number])[]
+  readonly #client: LogFields
+  readonly #time: LogFields
+  readonly #method: LogFields
+  readonly #path: LogFields
+  readonly #host: LogFields
+  readonly #route: LogFields
+  readonly #cost: LogFields
+  readonly #attributes: readonly (readonly [name: string, fields: LogFields])[]
   readonly #fold: readonly PathFold[]
-  /** The column that the whole route is made of; undefined if there are several. */
-  readonly #routeColumn: number | undefined
+  readonly #times = new LogTimes()
+  /** The column that alone determines the time, or the route; −1 if there is none. */
+  readonly #timeColumn: number
+  readonly #routeColumn: number
+  /** The time of the last line, and the version of its column. */
+  #lastMs = Number.NaN
+  #timeVersion = 0
+  /** Routes by the bytes of the column. */
+  readonly #knownRoutes = new TextCache(MOST_ROUTES)
+  /** Number of the last route there. */
+  #routeNumber = UNKNOWN
+  /** Routes by the text of the path. */
   readonly #routes = new Map<string, string>()
 
   /** Throws FieldError if the form lacks a field. */
@@ -67,22 +105,22 @@ export class EntryReader {
     this.#form = form.make(options)
     const { usual } = form
     const { prefixes = [], attributes = {}, fold = [] } = mapping
-    const found = (names: readonly string[] = []): number[] => names.map((name) => this.#form.find(name))
-    this.#client = found(mapping.client ?? usual.client)
+    const found = (names: readonly string[] = [], mostTexts = MOST_OTHERS, longest?: number): LogFields =>
+      new LogFields({ form: this.#form, names, mostTexts, ...(longest !== undefined && { longest }) })
+    this.#client = found(mapping.client ?? usual.client, MOST_CLIENTS, LIMITS.longestClientId)
     this.#time = found(mapping.time ?? usual.time)
-    this.#route = found(mapping.route)
-    this.#path = mapping.route === undefined ? found(mapping.path ?? usual.path) : []
-    this.#method = prefixes.includes('method') ? found(mapping.method ?? usual.method) : []
+    this.#route = found(mapping.route, MOST_ROUTES, LIMITS.longestRoute)
+    this.#path = found(mapping.route === undefined ? (mapping.path ?? usual.path) : [])
+    this.#method = found(prefixes.includes('method') ? (mapping.method ?? usual.method) : [])
     const host = mapping.host ?? usual.host
     if (prefixes.includes('host') && host.length === 0)
       throw new FieldError(`the form ${form.name} has no field for the host: name one`)
-    this.#host = prefixes.includes('host') ? found(host) : []
+    this.#host = found(prefixes.includes('host') ? host : [])
     this.#cost = found(mapping.cost)
-    this.#attributes = Object.entries(attributes).map(([name, field]) => [name, this.#form.find(field)] as const)
+    this.#attributes = Object.entries(attributes).map(([name, field]) => [name, found([field])] as const)
     this.#fold = fold
-    const fields = [...this.#path, ...this.#method, ...this.#host]
-    const [column, ...others] = new Set(fields.map((index) => this.#form.column?.(index) ?? index))
-    this.#routeColumn = others.length === 0 ? column : undefined
+    this.#timeColumn = commonColumn(this.#time.columns)
+    this.#routeColumn = commonColumn([this.#path, this.#method, this.#host].flatMap(({ columns }) => columns))
   }
 
   /** Called at the start of each file. */
@@ -91,90 +129,135 @@ export class EntryReader {
   }
 
   /** Reads a line into `entry`. Returns undefined, NO_REQUEST, or the problem. */
-  read(text: string, from: number, to: number, entry: LogEntry): string | undefined {
-    const problem = this.#form.parse(text, from, to)
+  read(line: LogBytes, from: number, to: number, entry: LogEntry): string | undefined {
+    const problem = this.#form.parse(line, from, to)
     if (problem !== undefined) return problem
-    const written = this.#first(this.#time)
-    if (written === '') return 'it has no time'
-    const timeMs = this.#times.read(written)
-    if (Number.isNaN(timeMs)) return `its time cannot be read: ${short(written)}`
-    const clientId = this.#first(this.#client)
-    if (clientId === '') return 'it has no client'
-    if (clientId.length > LIMITS.longestClientId) return `its client is longer than ${LIMITS.longestClientId} characters`
-    const route = this.#routeOf()
-    if (route === '') return 'it has no path'
-    if (route.length > LIMITS.longestRoute) return `its route is longer than ${LIMITS.longestRoute} characters`
+    const timeMs = this.#timeOf(line)
+    if (Number.isNaN(timeMs)) {
+      const written = this.#time.read(line)
+      return written === null ? 'it has no time' : `its time cannot be read: ${short(written)}`
+    }
+    const client = this.#client
+    const clientId = client.read(line)
+    if (clientId === null) return 'it has no client'
+    // A known text is not looked at, because it may be far away in memory.
+    if (!client.isKnown && clientId.length > LIMITS.longestClientId)
+      return `its client is longer than ${LIMITS.longestClientId} characters`
+    const route = this.#readRoute(line, entry)
+    if (route === null) return 'it has no path'
+    if (entry.routeTag === NO_TAG && route.length > LIMITS.longestRoute)
+      return `its route is longer than ${LIMITS.longestRoute} characters`
     entry.cost = 1
-    if (this.#cost.length > 0) {
-      const cost = costOf(this.#first(this.#cost))
-      if (cost === undefined) return `its cost is no number: ${short(this.#first(this.#cost))}`
+    if (this.#cost.size > 0) {
+      const written = this.#cost.read(line)
+      const cost = costOf(written)
+      if (cost === undefined) return `its cost is no number: ${short(written ?? '')}`
       entry.cost = cost
     }
     entry.timeMs = timeMs
     entry.clientId = clientId
+    entry.clientTag = client.tag
     entry.route = route
+    entry.tagger = this
     if (this.#attributes.length === 0) return undefined
-    entry.attributes = this.#readAttributes()
+    entry.attributes = this.#readAttributes(line)
     const tooLong = Object.values(entry.attributes).some((value) => value.length > LIMITS.longestValue)
     return tooLong ? `it has an attribute longer than ${LIMITS.longestValue} characters` : undefined
   }
 
-  #readAttributes(): Attributes {
+  tagClient(tag: number): void {
+    this.#client.tag = tag
+  }
+
+  tagRoute(tag: number): void {
+    if (this.#route.size > 0) this.#route.tag = tag
+    else if (this.#routeNumber !== UNKNOWN) this.#knownRoutes.setTag(this.#routeNumber, tag)
+  }
+
+  #readAttributes(line: LogBytes): Attributes {
     const attributes: Record<string, string> = {}
-    for (const [name, index] of this.#attributes) {
-      const value = this.#form.value(index)
-      if (value !== '' && value !== '-') attributes[name] = value
+    for (const [name, field] of this.#attributes) {
+      const value = field.read(line)
+      if (value !== null) attributes[name] = value
     }
     return attributes
   }
 
-  /** Lines with the same request have the same route, and most requests of a log are alike. */
-  #routeOf(): string {
-    if (this.#route.length > 0) return this.#first(this.#route)
-    const source = this.#sourceOfRoute()
-    if (source === undefined || source.length > LONGEST_KEPT) return this.#makeRoute()
-    const known = this.#routes.get(source)
-    if (known !== undefined) return known
-    const route = this.#makeRoute()
-    if (this.#routes.size >= MOST_ROUTES) this.#routes.clear()
-    this.#routes.set(detached(source), route)
+  /** Returns NaN if the line has no time that can be read. */
+  #timeOf(line: LogBytes): number {
+    const { columns } = this.#form
+    const version = columns === undefined || this.#timeColumn < 0 ? 0 : columns.version(this.#timeColumn)
+    if (version > 0 && version === this.#timeVersion) return this.#lastMs
+    this.#lastMs = this.#times.read(this.#time.read(line) ?? '')
+    this.#timeVersion = version
+    return this.#lastMs
+  }
+
+  /** Returns the route and sets its tag. Lines with the same request have the same route, and most requests of a log are alike. */
+  #readRoute(line: LogBytes, entry: LogEntry): string | null {
+    if (this.#route.size > 0) {
+      const route = this.#route.read(line)
+      entry.routeTag = this.#route.tag
+      return route
+    }
+    const { columns } = this.#form
+    entry.routeTag = NO_TAG
+    this.#routeNumber = UNKNOWN
+    if (columns === undefined || this.#routeColumn < 0) return this.#routeOfText(line)
+    const from = columns.start(this.#routeColumn)
+    const to = columns.end(this.#routeColumn)
+    const known = this.#knownRoutes
+    const number = known.find(line, from, to)
+    this.#routeNumber = number
+    if (number !== UNKNOWN) {
+      entry.routeTag = known.tag(number)
+      return known.text(number)
+    }
+    const route = this.#makeRoute(line)
+    this.#routeNumber = known.add(line, from, to, route)
     return route
   }
 
-  /** Returns the text that alone determines the route; undefined if it is made of several. */
-  #sourceOfRoute(): string | undefined {
-    if (this.#routeColumn !== undefined) return this.#form.value(this.#routeColumn)
-    return this.#method.length + this.#host.length > 0 ? undefined : this.#first(this.#path)
+  #routeOfText(line: LogBytes): string | null {
+    const path = this.#method.size + this.#host.size > 0 ? null : this.#path.read(line)
+    if (path === null || path.length > LONGEST_KEPT) return this.#makeRoute(line)
+    const known = this.#routes.get(path)
+    if (known !== undefined) return known
+    const route = this.#makeRoute(line)
+    if (route === null) return null
+    if (this.#routes.size >= MOST_ROUTES) this.#routes.clear()
+    this.#routes.set(detached(path), route)
+    return route
   }
 
-  #makeRoute(): string {
-    const target = this.#first(this.#path)
-    if (target === '') return ''
+  #makeRoute(line: LogBytes): string | null {
+    const target = this.#path.read(line)
+    if (target === null) return null
     // plainPath takes one character for each byte.
     const path = plainPath(Buffer.from(target).toString('latin1'), { fold: this.#fold })
-    if (this.#method.length === 0 && this.#host.length === 0) return path
-    const method = this.#method.length === 0 ? '' : `${(this.#first(this.#method) || 'GET').toUpperCase()} `
-    return `${method}${this.#first(this.#host).toLowerCase()}${path}`
-  }
-
-  /** Returns the first of the fields that the line has; an empty text if there is none. Servers write a missing field as `-`. */
-  #first(indexes: readonly number[]): string {
-    for (const index of indexes) {
-      const value = this.#form.value(index)
-      if (value !== '' && value !== '-') return value
-    }
-    return ''
+    if (this.#method.size === 0 && this.#host.size === 0) return path
+    const method = this.#method.size === 0 ? '' : `${(this.#method.read(line) ?? 'GET').toUpperCase()} `
+    return `${method}${(this.#host.read(line) ?? '').toLowerCase()}${path}`
   }
 }
+
+/** Returns the only column of a list; −1 if there are several or none. */
+function commonColumn(columns: readonly number[]): number {
+  const [column, ...others] = new Set(columns)
+  return column === undefined || others.length > 0 ? -1 : column
+}
+
+/** V8 copies shorter parts of a text. */
+const SHORTEST_PART = 13
 
 /** Copies a text. A part of a large text would keep all of it in memory. */
 export function detached(text: string): string {
-  return Buffer.from(text).toString()
+  return text.length < SHORTEST_PART ? text : Buffer.from(text).toString()
 }
 
 /** Returns whole units of at least 1; undefined if the text is no number. A missing cost is 1. */
-function costOf(text: string): number | undefined {
-  if (text === '') return 1
+function costOf(text: string | null): number | undefined {
+  if (text === null) return 1
   const cost = Math.ceil(Number(text))
   return Number.isSafeInteger(cost) && text.trim() !== '' ? Math.max(1, cost) : undefined
 }

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { plainPath } from 'sluice/http'
 import { describe, expect, test } from 'vitest'
-import { EntryReader, type FieldMapping, type LogEntry } from './entry-reader.ts'
+import { blankEntry, EntryReader, type FieldMapping, type LogEntry } from './entry-reader.ts'
 import { FORM_NAMES, FORMS, formCalled, recognisedForm } from './forms.ts'
+import { logBytes } from './log-bytes.ts'
 
 const OPTIONS = { delimiter: ',', hasHeading: true }
 
@@ -16,9 +17,10 @@ function readerOf(form: string, mapping: FieldMapping = {}, options = OPTIONS): 
 
 /** Reads a line in the middle of a text, as a chunk of a file has it. Returns the entry or the problem. */
 function read(reader: EntryReader, line: string): LogEntry | string {
-  const entry: LogEntry = { timeMs: 0, clientId: '', route: '', cost: 1, attributes: undefined }
-  const around = ['before "x] y\n', '\n"after] ']
-  return reader.read(around.join(line), around[0].length, around[0].length + line.length, entry) ?? entry
+  const entry = blankEntry()
+  const [before, bytes, after] = ['before "x] y\n', line, '\n"after] '].map((text) => Buffer.from(text))
+  const text = logBytes(Buffer.concat([before, bytes, after]))
+  return reader.read(text, before.length, before.length + bytes.length, entry) ?? entry
 }
 
 const COMMON = '203.0.113.9 - ada [10/Oct/2026:13:55:36 +0000] "GET /v1/orders?page=2 HTTP/1.1" 200 2326'
@@ -84,6 +86,28 @@ describe('each form', () => {
       }),
     )
   })
+})
+
+test('a reader reads a line as a new one does, whatever lines it has read before', () => {
+  const times = ['[10/Oct/2026:13:55:36 +0000]', '[10/Oct/2026:13:55:37 +0000]', '[2026-10-10T13:55:36Z]', '[]', '[x', '13:55']
+  const requests = ['"GET /a HTTP/1.1"', '"POST /b?c HTTP/2"', '"GET /a\\"b"', '"-"', '"', 'GET']
+  const clients = ['192.0.2.1', '2001:db8::1', '-', '"a b"', 'é', 'x'.repeat(257)]
+  const column = fc.constantFrom(...times, ...requests, ...clients, '\t', '1.1.1.1, 10.0.0.1')
+  const usual = fc.tuple(...[clients, ['-'], clients, times, requests].map((texts) => fc.constantFrom(...texts)))
+  const lines = fc.array(fc.oneof(usual, fc.array(column, { maxLength: 10 })), { maxLength: 30 })
+  const mappings: FieldMapping[] = [{}, { prefixes: ['method'] }, { client: ['#3', '#1'], attributes: { user: '#3' } }]
+  fc.assert(
+    fc.property(lines, fc.constantFrom(...mappings), fc.constantFrom('combined', 'common'), (all, mapping, form) => {
+      const reader = readerOf(form, mapping)
+      for (const columns of all) {
+        const line = columns.join(' ')
+        const { tagger: _, ...entry } = Object(read(reader, line))
+        const { tagger: __, ...expected } = Object(read(readerOf(form, mapping), line))
+        expect(entry).toEqual(expected)
+      }
+    }),
+    { numRuns: 30 },
+  )
 })
 
 describe('a mapping', () => {

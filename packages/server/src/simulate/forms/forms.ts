@@ -3,7 +3,7 @@
 import { DelimitedForm } from './delimited-form.ts'
 import { JsonForm } from './json-form.ts'
 import type { LogForm, UsualFields } from './log-form.ts'
-import { SpacedForm } from './spaced-form.ts'
+import { lastOfList, SpacedForm, withoutPort } from './spaced-form.ts'
 
 export interface FormOptions {
   /** Delimiter of CSV. */
@@ -29,6 +29,16 @@ const ENVOY_COLUMNS = [
   ...['upstream_service_time', 'x_forwarded_for', 'user_agent', 'request_id', 'authority', 'upstream_host'],
 ]
 
+const ISTIO_COLUMNS = [
+  ...['start_time', 'request', 'response_code', 'response_flags', 'response_code_details', 'connection_termination_details'],
+  ...['upstream_transport_failure_reason', 'bytes_received', 'bytes_sent', 'duration', 'upstream_service_time'],
+  ...['x_forwarded_for', 'user_agent', 'request_id', 'authority', 'upstream_host', 'upstream_cluster'],
+  ...['upstream_local_address', 'downstream_local_address', 'downstream_remote_address', 'requested_server_name', 'route_name'],
+]
+
+/** The proxy adds the address of its peer as the last one. Those before it may be inventions of the client. */
+const LAST_FORWARDED = { column: 'x_forwarded_for', read: lastOfList }
+
 /** The first columns of the standard log, for a part of a file without its heading. */
 const CLOUDFRONT_COLUMNS = [
   ...['date', 'time', 'x-edge-location', 'sc-bytes', 'c-ip', 'cs-method', 'cs(Host)', 'cs-uri-stem', 'sc-status'],
@@ -46,11 +56,14 @@ const OF_SERVERS: UsualFields = {
 
 /** Names that programs give to these fields. The first one that a line has is used. */
 const OF_PROGRAMS: UsualFields = {
-  client: ['client_id', 'client', 'remote_addr', 'remote_ip', 'client_ip', 'ip', 'request.remote_ip', 'ClientHost'],
+  client: [
+    ...['client_id', 'client', 'remote_addr', 'remote_ip', 'client_ip', 'ip'],
+    ...['request.remote_ip', 'req.remoteAddress', 'ClientHost'],
+  ],
   time: ['time', 'timestamp', 'ts', '@timestamp', 'time_iso8601', 'time_local', 'msec', 'start_time', 'StartUTC'],
-  method: ['method', 'request_method', 'request.method', 'RequestMethod'],
-  path: ['path', 'route', 'uri', 'request_uri', 'url', 'request.uri', 'RequestPath'],
-  host: ['host', 'http_host', 'request.host', 'authority', 'RequestHost'],
+  method: ['method', 'request_method', 'request.method', 'req.method', 'RequestMethod'],
+  path: ['path', 'route', 'uri', 'request_uri', 'url', 'request.uri', 'req.url', 'RequestPath'],
+  host: ['host', 'http_host', 'request.host', 'req.host', 'req.hostname', 'req.headers.host', 'authority', 'RequestHost'],
 }
 
 export const FORMS: readonly FormFacts[] = [
@@ -59,14 +72,14 @@ export const FORMS: readonly FormFacts[] = [
     aliases: ['nginx', 'apache'],
     about: 'combined log of nginx and Apache',
     usual: OF_SERVERS,
-    make: () => new SpacedForm({ columns: COMBINED_COLUMNS }),
+    make: () => new SpacedForm({ columns: COMBINED_COLUMNS, bracketed: 'time_local' }),
   },
   {
     name: 'common',
     aliases: [],
     about: 'common log of Apache',
     usual: OF_SERVERS,
-    make: () => new SpacedForm({ columns: COMMON_COLUMNS }),
+    make: () => new SpacedForm({ columns: COMMON_COLUMNS, bracketed: 'time_local' }),
   },
   {
     name: 'json',
@@ -94,7 +107,28 @@ export const FORMS: readonly FormFacts[] = [
       path: ['path'],
       host: ['authority'],
     },
-    make: () => new SpacedForm({ columns: ENVOY_COLUMNS, lastOfList: { field: 'client_address', column: 'x_forwarded_for' } }),
+    make: () => new SpacedForm({ columns: ENVOY_COLUMNS, bracketed: 'start_time', parts: { client_address: LAST_FORWARDED } }),
+  },
+  {
+    name: 'istio',
+    aliases: [],
+    about: "Istio's default access log",
+    usual: {
+      client: ['client_address', 'peer_address'],
+      time: ['start_time'],
+      method: ['method'],
+      path: ['path'],
+      host: ['authority'],
+    },
+    make: () =>
+      new SpacedForm({
+        columns: ISTIO_COLUMNS,
+        bracketed: 'start_time',
+        parts: {
+          client_address: LAST_FORWARDED,
+          peer_address: { column: 'downstream_remote_address', read: withoutPort },
+        },
+      }),
   },
   {
     name: 'cloudfront',
@@ -119,12 +153,16 @@ export function formCalled(name: string): FormFacts | undefined {
 
 const COMMON_LINE = /^\S+ \S+ .*\[\d\d\/[A-Z][a-z][a-z]\/\d{4}:[^\]]*\] "/
 const ENVOY_LINE = /^\[\d{4}-\d\d-\d\dT[^\]]*\] "/
+
+/** After the flags, Envoy has a number of bytes and Istio has words. */
+const ISTIO_LINE = /^\[\d{4}-\d\d-\d\dT[^\]]*\] "(?:[^"\\]|\\.)*" \d+ \S+ [^\d\s]/
 const CLOUDFRONT_LINE = /^(?:#(?:Version|Fields):|\d{4}-\d\d-\d\d\t\d\d:\d\d:\d\d\t)/
 
 /** Returns the form of a log by one of its lines. CSV cannot be told from other text, so it has to be named. */
 export function recognisedForm(line: string): FormFacts | undefined {
   if (line.startsWith('{')) return formCalled('json')
   if (CLOUDFRONT_LINE.test(line)) return formCalled('cloudfront')
+  if (ISTIO_LINE.test(line)) return formCalled('istio')
   if (ENVOY_LINE.test(line)) return formCalled('envoy')
   return COMMON_LINE.test(line) ? formCalled('combined') : undefined
 }

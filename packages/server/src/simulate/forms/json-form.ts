@@ -1,5 +1,6 @@
 // JSON lines: one object in each line. A field of an inner object is called by its path, such as request.remote_ip.
 
+import { type LogBytes, textOf } from './log-bytes.ts'
 import { type LogForm, NO_REQUEST } from './log-form.ts'
 
 export class JsonForm implements LogForm {
@@ -14,11 +15,11 @@ export class JsonForm implements LogForm {
     return this.#paths.push(field.split('.')) - 1
   }
 
-  parse(text: string, from: number, to: number): string | undefined {
+  parse(line: LogBytes, from: number, to: number): string | undefined {
     if (from === to) return NO_REQUEST
     let value: unknown
     try {
-      value = JSON.parse(text.slice(from, to))
+      value = JSON.parse(textOf(line, from, to))
     } catch {
       return 'it is not JSON'
     }

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
+import { textOf } from '../forms/log-bytes.ts'
 import { LONGEST_LINE, LogLines } from './log-lines.ts'
 
 /** Reads chunks as one file. Returns its lines with their numbers, and the number of lines that were too long. */
 function linesOf(chunks: readonly Buffer[]) {
   const found: string[] = []
-  const lines = new LogLines((text, from, to, number) => found.push(`${number}:${text.slice(from, to)}`))
+  const lines = new LogLines((line, from, to, number) => found.push(`${number}:${textOf(line, from, to)}`))
   for (const chunk of chunks) lines.add(chunk)
   lines.end()
   return { found, tooLong: lines.tooLong }
@@ -33,7 +34,7 @@ test.each([[2 ** 10], [2 ** 16], [2 ** 20]])('a line that is too long is skipped
 
 test('each file has its own line numbers, and an empty file has no line', () => {
   const found: number[] = []
-  const lines = new LogLines((_text, _from, _to, number) => found.push(number))
+  const lines = new LogLines((_line, _from, _to, number) => found.push(number))
   for (const file of ['a\nb', '', 'c\n']) {
     lines.add(Buffer.from(file))
     lines.end()

@@ -1,8 +1,9 @@
 // Reads logs one after the other, in the order given, and passes their requests on.
 // Invariant: no line ends the reading. Lines that cannot be read are counted, and the first few are kept with their place.
 
-import { EntryReader, type FieldMapping, type LogEntry } from '../forms/entry-reader.ts'
+import { blankEntry, EntryReader, type FieldMapping, type LogEntry } from '../forms/entry-reader.ts'
 import { type FormFacts, type FormOptions, recognisedForm } from '../forms/forms.ts'
+import { textOf } from '../forms/log-bytes.ts'
 import { NO_REQUEST } from '../forms/log-form.ts'
 import { LogLines } from './log-lines.ts'
 import type { OpenLog } from './open-logs.ts'
@@ -55,23 +56,20 @@ export async function readLogs(
   options: ReadOptions,
   onEntry: (entry: LogEntry) => void,
 ): Promise<LineCounts> {
-  const counts: LineCounts = {
-    ...{ files: logs.length, lines: 0, unreadable: 0, tooLong: 0, outside: 0 },
-    ...{ problems: [], cutOff: [], form: options.form?.name },
-  }
+  const counts = blankCounts(logs.length, options.form?.name)
   const { sinceMs, untilMs } = options
-  const entry: LogEntry = { timeMs: 0, clientId: '', route: '', cost: 1, attributes: undefined }
+  const entry = blankEntry()
   const ordered = new Reordered(options.reorderMs, onEntry)
   let file = ''
   let reader = options.form && new EntryReader(options.form, options.mapping, options)
-  const lines = new LogLines((text, from, to, number) => {
+  const lines = new LogLines((bytes, from, to, number) => {
     counts.lines += 1
     if (reader === undefined) {
       if (from === to) return
-      reader = recognisedReader(text.slice(from, to), file, options)
+      reader = recognisedReader(textOf(bytes, from, to), file, options)
       counts.form = reader.form.name
     }
-    const problem = reader.read(text, from, to, entry)
+    const problem = reader.read(bytes, from, to, entry)
     if (problem !== undefined) {
       if (problem !== NO_REQUEST) noteProblem(counts, { file, line: number, problem })
     } else if (entry.timeMs < sinceMs || entry.timeMs >= untilMs) {
@@ -95,6 +93,10 @@ export async function readLogs(
   counts.tooLong = lines.tooLong
   counts.lines += lines.tooLong
   return counts
+}
+
+function blankCounts(files: number, form: string | undefined): LineCounts {
+  return { files, lines: 0, unreadable: 0, tooLong: 0, outside: 0, problems: [], cutOff: [], form }
 }
 
 function recognisedReader(line: string, file: string, options: ReadOptions): EntryReader {

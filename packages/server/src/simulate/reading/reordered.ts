@@ -25,7 +25,7 @@ export class Reordered {
     // Nearly every entry belongs at the end or close to it.
     let at = held.length
     while (at > this.#head && held[at - 1].timeMs > entry.timeMs) at -= 1
-    const kept = { ...entry, clientId: detached(entry.clientId), route: detached(entry.route) }
+    const kept = { ...entry, clientId: detached(entry.clientId), route: detached(entry.route), tagger: undefined }
     if (at === held.length) held.push(kept)
     else held.splice(at, 0, kept)
     const untilMs = held[held.length - 1].timeMs - this.#withinMs

@@ -1,22 +1,43 @@
-// Decides the requests of a log by the engine of the service: its policy book and its decider, over a memory store of its own.
-// Invariant: no decision is made here. A request that the service refuses to decide is not decided here either: its policy can only
+// Decides the requests of a log by the engine of the service: its policy book and its decider, over a memory store of its own. A request
+// under a policy with one rule is decided by the rule itself, in a counter array.
+// Invariant: no decision is made here, and both ways decide alike. A request that the service refuses to decide is not decided here either: its policy can only
 // be reserved, or too many policies apply.
 
 import { type Clock, type Decision, type MemoryStore, memoryStore } from 'sluice'
 import type { CheckRequest } from '../../decide/check-request.ts'
 import { type CheckResult, Decider } from '../../decide/decider.ts'
 import { ServerError } from '../../errors.ts'
+import type { Policy } from '../../policies/policy.ts'
 import type { PolicyBook } from '../../policies/policy-book.ts'
 import type { PolicyStats, Reason } from '../../stats/policy-stats.ts'
 import { type CheckedRequest, type CheckForm, Stats } from '../../stats/stats.ts'
+import type { CounterArray } from './counter-array.ts'
+import { CounterArrays } from './counter-arrays.ts'
 
-export interface PolicyReplayOptions {
+export interface PolicyReplayOptions<N> {
   readonly policies: PolicyBook
   readonly clock: Clock
   /** Maximum number of counters. */
   readonly maxKeys: number
   /** True to decide as `/v1/authorize` does, for routes that clients choose: the built-in policy counts all routes of a client together. */
   readonly asPaths: boolean
+  /** Maximum number of counter arrays. */
+  readonly mostArrays: number
+  /** Makes the notes of a counter array. */
+  readonly note: (policy: Policy) => N
+}
+
+/**
+ * The outcome of a request. Shadow: a policy in shadow mode would deny it. Undecided: the service would refuse to decide it. No limit: it
+ * is a descriptor to which no policy applies, and allowed.
+ */
+export const OUTCOME = { allowed: 0, denied: 1, shadowDenied: 2, undecided: 3, noLimit: 4 } as const
+export type Outcome = (typeof OUTCOME)[keyof typeof OUTCOME]
+
+/** Numbers of a request's client and route; −1 if they have none. */
+export interface RequestNumbers {
+  readonly client: number
+  readonly route: number
 }
 
 /** The store is swept when it has this many times the states that were left after the last sweep. */
@@ -26,22 +47,23 @@ const LEAST_SWEPT = 65_536
 /** Codes of requests that the service does not decide. */
 const UNDECIDED: readonly string[] = ['ERR_NEEDS_RESERVE', 'ERR_LAYERS']
 
-/** The result for a descriptor to which no policy applies. It is allowed. */
-export const NO_LIMIT = 'no limit'
-
-/** Undefined if the service would refuse the request. */
-export type Replayed = CheckResult | typeof NO_LIMIT | undefined
-
-export class PolicyReplay {
-  /** The policy and rule that spoke in the last decision. */
+export class PolicyReplay<N> {
+  /** The counter array that decided the last request; undefined if the decider did. Then `spoken` has its policy and rule. */
+  array: CounterArray<N> | undefined
+  /** The last result of the decider; undefined if there is none. */
+  result: CheckResult | undefined
   readonly spoken: Spoken
+  readonly #clock: Clock
+  readonly #arrays: CounterArrays<N>
   readonly #store: MemoryStore
   readonly #decider: Decider
   readonly #form: CheckForm | undefined
   #sweepAt = LEAST_SWEPT
 
-  constructor({ policies, clock, maxKeys, asPaths }: PolicyReplayOptions) {
+  constructor({ policies, clock, maxKeys, asPaths, mostArrays, note }: PolicyReplayOptions<N>) {
     this.#store = memoryStore({ clock, maxKeys })
+    this.#clock = clock
+    this.#arrays = new CounterArrays({ policies, most: mostArrays, note })
     this.#form = asPaths ? 'path' : undefined
     const stats = new SpokenStats(() => clock.now())
     this.spoken = stats
@@ -55,15 +77,32 @@ export class PolicyReplay {
     })
   }
 
-  /** Decides a request at the time of the clock. */
-  decide(entry: CheckRequest, form = this.#form): Replayed {
+  /** Decides a request at the time of the clock. With numbers it may be decided in a counter array. */
+  decide(entry: CheckRequest, { client, route }: RequestNumbers, form = this.#form): Outcome {
+    const array = client < 0 || route < 0 || form !== undefined ? undefined : this.#arrays.find(client, route, entry)
+    this.array = array
+    if (array === undefined) return this.#decideByDecider(entry, form)
+    if (array.take(client, this.#clock.now(), entry.cost) === 0) return OUTCOME.allowed
+    return array.isShadow ? OUTCOME.shadowDenied : OUTCOME.denied
+  }
+
+  #decideByDecider(entry: CheckRequest, form: CheckForm | undefined): Outcome {
+    const result = this.#ask(entry, form)
+    this.result = undefined
+    if (result === OUTCOME.undecided || result === OUTCOME.noLimit) return result
+    this.result = result
+    if (!result.allowed) return OUTCOME.denied
+    return result.isShadowDenied ? OUTCOME.shadowDenied : OUTCOME.allowed
+  }
+
+  #ask(entry: CheckRequest, form: CheckForm | undefined): CheckResult | typeof OUTCOME.undecided | typeof OUTCOME.noLimit {
     try {
-      if (form === 'descriptor') return (this.#decider.checkWritten(entry, 0) as CheckResult | undefined) ?? NO_LIMIT
+      if (form === 'descriptor') return (this.#decider.checkWritten(entry, 0) as CheckResult | undefined) ?? OUTCOME.noLimit
       const result = form === 'path' ? this.#decider.checkPath(entry, 0) : this.#decider.check(entry, 0)
       // A memory store answers at once.
       return result as CheckResult
     } catch (error) {
-      if (error instanceof ServerError && UNDECIDED.includes(error.code)) return undefined
+      if (error instanceof ServerError && UNDECIDED.includes(error.code)) return OUTCOME.undecided
       throw error
     }
   }

@@ -20,13 +20,15 @@ export interface RecentTraffic {
   readonly changes: readonly unknown[]
   /** Names of policies to leave out. */
   readonly without: readonly string[]
+  /** Ends the replay. */
+  readonly signal?: AbortSignal
 }
 
-/** Replays the sample under the changes, beside the policies in force. Throws if a change is not valid. */
-export async function simulateRecent({ sample, current, changes, without }: RecentTraffic): Promise<Simulation> {
+/** Replays the sample under the changes, beside the policies in force. Throws if a change is not valid, or if it was ended. */
+export async function simulateRecent({ sample, current, changes, without, signal }: RecentTraffic): Promise<Simulation> {
   const clock = new LogClock()
   const policies = readPolicies(changes, 'api', 'policies')
-  const concerned = await concernedPolicies(sample, current, policies)
+  const concerned = await concernedPolicies(sample, current, policies, signal)
   const left = new Set(without)
   const proposed = copyOf(
     concerned.filter(({ name }) => !left.has(name)),
@@ -34,9 +36,9 @@ export async function simulateRecent({ sample, current, changes, without }: Rece
   )
   for (const policy of policies) proposed.put(policy)
   const names = new Set(policies.map(({ name }) => name))
-  const simulation = new Simulation({ clock, proposed, current: copyOf(concerned, clock), findsLimits: names })
+  const simulation = new Simulation({ clock, proposed, current: copyOf(concerned, clock), findsLimits: names, formsVary: true })
   try {
-    await inTurns(sample.checks, ({ timeMs, clientId, route, cost, attributes, form }) => {
+    await inTurns(sample.checks, signal, ({ timeMs, clientId, route, cost, attributes, form }) => {
       simulation.replay({ timeMs, clientId, route, cost, attributes }, form)
     })
   } finally {
@@ -53,9 +55,10 @@ async function concernedPolicies(
   { checks, sinceMs }: RecentSample,
   current: PolicyBook,
   changes: readonly Policy[],
+  signal: AbortSignal | undefined,
 ): Promise<readonly Policy[]> {
   const found = new Set<Policy>()
-  await inTurns(checks, ({ clientId, route, attributes }) => {
+  await inTurns(checks, signal, ({ clientId, route, attributes }) => {
     for (const policy of current.matching(clientId, route, attributes)) found.add(policy)
   })
   for (const change of changes) {
@@ -73,11 +76,13 @@ function copyOf(policies: readonly Policy[], clock: LogClock): PolicyBook {
   return book
 }
 
-async function inTurns<T>(items: readonly T[], work: (item: T) => void): Promise<void> {
+/** Throws if the signal is aborted between two turns. */
+async function inTurns<T>(items: readonly T[], signal: AbortSignal | undefined, work: (item: T) => void): Promise<void> {
   let endMs = 0
   for (const item of items) {
     if (performance.now() >= endMs) {
       await setImmediate()
+      signal?.throwIfAborted()
       endMs = performance.now() + TURN_MS
     }
     work(item)

@@ -7,13 +7,14 @@ import type { Policy } from '../../policies/policy.ts'
 import type { PolicyBook } from '../../policies/policy-book.ts'
 import type { CheckForm } from '../../stats/stats.ts'
 import { ClientTable, COLUMN, OTHERS } from '../counting/client-table.ts'
-import { PeakUsage } from '../counting/peak-usage.ts'
+import { type Peaks, PeakUsage } from '../counting/peak-usage.ts'
 import { PolicyCounts } from '../counting/rule-counts.ts'
 import { TimeSeries } from '../counting/time-series.ts'
-import type { LogEntry } from '../forms/entry-reader.ts'
+import { detached, type LogEntry } from '../forms/entry-reader.ts'
+import { NO_TAG } from '../forms/text-cache.ts'
 import type { LogClock } from './log-clock.ts'
 import { type RaisedBook, raisedBook } from './policy-books.ts'
-import { NO_LIMIT, PolicyReplay, type Replayed, ruleIn } from './policy-replay.ts'
+import { OUTCOME, type Outcome, PolicyReplay, ruleIn } from './policy-replay.ts'
 
 export interface SimulationOptions {
   /** The clock that follows the log. Both books expire their policies by it. */
@@ -23,18 +24,27 @@ export interface SimulationOptions {
   readonly current?: PolicyBook | undefined
   /** Maximum number of clients with counts of their own. */
   readonly maxClients?: number
-  /** Maximum number of counters of each set of policies. */
+  /** Maximum number of counters of each set of policies, in its store, and in its counter arrays. */
   readonly maxKeys?: number
   /** True to find the smallest limits, or the names of the policies to find them for. Costs a third replay of each request. */
   readonly findsLimits?: boolean | ReadonlySet<string>
   /** True to decide as `/v1/authorize` does. */
   readonly asPaths?: boolean
+  /**
+   * True if `replay` gets forms. Requests of several forms may count under one key, so all of them are decided by the decider, and none
+   * in a counter array.
+   */
+  readonly formsVary?: boolean
   /** Called with every decision under the proposed policies; undefined if it was not decided. */
-  readonly onDecision?: (entry: LogEntry, result: CheckResult | undefined) => void
+  readonly onDecision?: ((entry: LogEntry, result: CheckResult | undefined) => void) | undefined
 }
 
 export const DEFAULT_MAX_CLIENTS = 100_000
 export const DEFAULT_MAX_KEYS = 1_000_000
+
+/** Maximum number of routes with a number. Requests of other routes are decided without a counter array. */
+const MOST_ROUTES = 20_000
+const NO_NUMBER = -1
 
 /** Requests between two sweeps. */
 const SWEEP_EVERY = 65_536
@@ -51,17 +61,23 @@ export class Simulation {
   readonly #book: PolicyBook
   /** Names of the rules for which smallest limits can be found, by policy. */
   readonly #raised: RaisedBook['rules']
-  readonly #proposed: PolicyReplay
-  readonly #current: PolicyReplay | undefined
-  readonly #unlimited: PolicyReplay | undefined
+  readonly #proposed: PolicyReplay<PolicyCounts>
+  readonly #current: PolicyReplay<undefined> | undefined
+  readonly #unlimited: PolicyReplay<Peaks | undefined> | undefined
   readonly #onDecision: SimulationOptions['onDecision']
+  /** Numbers of routes. */
+  readonly #routes = new Map<string, number>()
+  /** The numbers of the present request. The object is reused. */
+  readonly #numbers = { client: OTHERS, route: NO_NUMBER }
   #requests = 0
 
   constructor(options: SimulationOptions) {
     const { proposed, current, maxClients = DEFAULT_MAX_CLIENTS, maxKeys = DEFAULT_MAX_KEYS } = options
-    const { findsLimits = true, asPaths = false } = options
+    const { findsLimits = true, asPaths = false, formsVary = false } = options
     const { clock } = options
-    const replay = (policies: PolicyBook): PolicyReplay => new PolicyReplay({ policies, clock, maxKeys, asPaths })
+    const mostArrays = formsVary ? 0 : Math.floor(maxKeys / maxClients)
+    const replay = <N>(policies: PolicyBook, note: (policy: Policy) => N): PolicyReplay<N> =>
+      new PolicyReplay({ policies, clock, maxKeys, asPaths, mostArrays, note })
     const policies = proposed.all()
     const raised = findsLimits === false ? undefined : raisedBook(policies, findsLimits, clock)
     this.clock = clock
@@ -69,11 +85,11 @@ export class Simulation {
     this.proposed = new Map(policies.map((policy) => [policy.name, policy]))
     this.isCompared = current !== undefined
     this.#book = proposed
-    this.#proposed = replay(proposed)
-    this.#current = current && replay(current)
-    this.#unlimited = raised && replay(raised.book)
     this.#raised = raised?.rules ?? new Map()
     this.peaks = raised && new PeakUsage()
+    this.#proposed = replay(proposed, ({ name }) => this.#policyCounts(name))
+    this.#current = current && replay(current, () => undefined)
+    this.#unlimited = raised && replay(raised.book, ({ name, rules }) => this.#peaksOf(name, rules[0].name))
     this.#onDecision = options.onDecision
   }
 
@@ -89,73 +105,110 @@ export class Simulation {
 
   /** Decides one request, and counts it. The default of `form` is that of the option `asPaths`. */
   replay(entry: LogEntry, form?: CheckForm): void {
-    const { clients, series } = this
     const nowMs = this.clock.follow(entry.timeMs)
-    const index = clients.place(entry.clientId)
-    // The name in the table is a text of its own, whose hash is known.
-    if (index !== OTHERS) entry.clientId = clients.nameOf(index)
-    const place = series.placeOf(nowMs)
+    const numbers = this.#numbers
+    const client = this.#numberOfClient(entry)
+    numbers.client = client
+    // The receiver of decisions wants those of the decider.
+    numbers.route = this.#onDecision === undefined ? this.#numberOfRoute(entry) : NO_NUMBER
+    const place = this.series.placeOf(nowMs)
     this.#requests += 1
     if (this.#requests % SWEEP_EVERY === 0) this.#sweep()
-    this.#count(index, place, COLUMN.requests)
-    const result = this.#proposed.decide(entry, form)
-    if (result !== NO_LIMIT) this.#onDecision?.(entry, result)
-    if (result === undefined) this.#policyCounts(this.#mostSpecific(entry)).undecided += 1
-    else if (result !== NO_LIMIT) this.#countResult(result, index, place, entry.clientId)
-    if (this.#current !== undefined) this.#compare(result, this.#current.decide(entry, form), index, place)
-    if (this.#unlimited !== undefined) this.#notePeaks(entry, this.#unlimited.decide(entry, form), index)
+    this.#count(client, place, COLUMN.requests)
+    const outcome = this.#proposed.decide(entry, numbers, form)
+    if (outcome !== OUTCOME.noLimit) this.#onDecision?.(entry, this.#proposed.result)
+    if (outcome === OUTCOME.undecided) this.#policyCounts(this.#mostSpecific(entry)).undecided += 1
+    else if (outcome !== OUTCOME.noLimit) this.#countOutcome(outcome, client, place, entry.clientId)
+    if (this.#current !== undefined) this.#compare(outcome, this.#current.decide(entry, numbers, form), client, place)
+    if (this.#unlimited !== undefined) this.#notePeaks(entry, this.#unlimited, form)
   }
 
   close(): void {
     for (const replay of [this.#proposed, this.#current, this.#unlimited]) replay?.close()
   }
 
-  #countResult({ allowed, isShadowDenied }: CheckResult, index: number, place: number, clientId: string): void {
-    const { spoken } = this.#proposed
-    const counts = this.#policyCounts(spoken.policy)
+  /** Returns the number of a client. It is also its index in the table. */
+  #numberOfClient(entry: LogEntry): number {
+    const { clientTag = NO_TAG } = entry
+    if (clientTag !== NO_TAG) return clientTag
+    const number = this.clients.place(entry.clientId)
+    if (number === OTHERS) return number
+    entry.tagger?.tagClient(number)
+    // The name in the table is a text of its own, whose hash is known.
+    entry.clientId = this.clients.nameOf(number)
+    return number
+  }
+
+  #numberOfRoute({ route, routeTag = NO_TAG, tagger }: LogEntry): number {
+    if (routeTag !== NO_TAG) return routeTag
+    const number = this.#routes.get(route) ?? this.#addRoute(route)
+    if (number !== NO_NUMBER) tagger?.tagRoute(number)
+    return number
+  }
+
+  #addRoute(route: string): number {
+    if (this.#routes.size >= MOST_ROUTES) return NO_NUMBER
+    this.#routes.set(detached(route), this.#routes.size)
+    return this.#routes.size - 1
+  }
+
+  #countOutcome(outcome: Outcome, client: number, place: number, clientId: string): void {
+    const { array, spoken } = this.#proposed
+    const counts = array === undefined ? this.#policyCounts(spoken.policy) : array.notes
     counts.requests += 1
-    if (allowed && !isShadowDenied) return
+    if (outcome === OUTCOME.allowed) return
     const nowMs = this.clock.now()
-    const isShadow = allowed
-    counts.rule(spoken.rule).deny(index, nowMs, isShadow)
-    this.#count(index, place, isShadow ? COLUMN.shadowDenied : COLUMN.denied)
-    if (!isShadow) this.clients.noteDenial(index, clientId, nowMs)
+    const isShadow = outcome === OUTCOME.shadowDenied
+    counts.rule(array === undefined ? spoken.rule : array.rule.name).deny(client, nowMs, isShadow)
+    this.#count(client, place, isShadow ? COLUMN.shadowDenied : COLUMN.denied)
+    if (!isShadow) this.clients.noteDenial(client, clientId, nowMs)
   }
 
   /** A request that one of the two cannot decide is not compared. */
-  #compare(after: Replayed, before: Replayed, index: number, place: number): void {
-    if (after === undefined || before === undefined) return
-    const [isAllowed, wasAllowed] = [isAllowedBy(after), isAllowedBy(before)]
-    if (!wasAllowed) this.#count(index, place, COLUMN.deniedBefore)
-    if (wasAllowed === isAllowed) return
-    this.#count(index, place, wasAllowed ? COLUMN.newlyDenied : COLUMN.newlyAllowed)
+  #compare(after: Outcome, before: Outcome, client: number, place: number): void {
+    if (after === OUTCOME.undecided || before === OUTCOME.undecided) return
+    const [isDenied, wasDenied] = [after === OUTCOME.denied, before === OUTCOME.denied]
+    if (wasDenied) this.#count(client, place, COLUMN.deniedBefore)
+    if (wasDenied === isDenied) return
+    this.#count(client, place, wasDenied ? COLUMN.newlyAllowed : COLUMN.newlyDenied)
   }
 
-  /** `result` is the decision under raised limits. Its rules may be those of several policies. */
-  #notePeaks(entry: LogEntry, result: Replayed, index: number): void {
-    if (result === undefined || result === NO_LIMIT || this.peaks === undefined || !result.allowed) return
+  /** Decides under raised limits, and notes the usage. The rules of a decision may be those of several policies. */
+  #notePeaks(entry: LogEntry, unlimited: PolicyReplay<Peaks | undefined>, form: CheckForm | undefined): void {
+    const { client } = this.#numbers
+    const outcome = unlimited.decide(entry, this.#numbers, form)
+    const { array, result } = unlimited
+    if (array !== undefined) {
+      if (outcome === OUTCOME.allowed) array.notes?.note(client, array.used(client, this.clock.now()))
+      return
+    }
+    if (result === undefined || !result.allowed) return
     const { policy, decision } = result
     const { rules } = decision
-    if (rules.length === 1) return this.#notePeak(policy.name, rules[0], index)
+    if (rules.length === 1) return this.#notePeak(policy.name, rules[0], client)
     let mostSpecific: string | undefined
     for (const rule of rules) {
       const slash = rule.name.indexOf('/')
       if (slash < 0) mostSpecific ??= this.#mostSpecific(entry)
-      this.#notePeak(slash < 0 ? (mostSpecific as string) : rule.name.slice(0, slash), rule, index)
+      this.#notePeak(slash < 0 ? (mostSpecific as string) : rule.name.slice(0, slash), rule, client)
     }
   }
 
-  #notePeak(policy: string, { name, limit, remaining }: RuleStatus, index: number): void {
-    const rule = ruleIn(name)
-    if (this.#raised.get(policy)?.has(rule)) this.peaks?.note(policy, rule, index, limit - remaining)
+  #notePeak(policy: string, { name, limit, remaining }: RuleStatus, client: number): void {
+    this.#peaksOf(policy, ruleIn(name))?.note(client, limit - remaining)
+  }
+
+  /** Returns undefined if the smallest limit of the rule cannot be found. */
+  #peaksOf(policy: string, rule: string): Peaks | undefined {
+    return this.#raised.get(policy)?.has(rule) ? this.peaks?.of(policy, rule) : undefined
   }
 
   #mostSpecific({ clientId, route, attributes }: LogEntry): string {
     return this.#book.find(clientId, route, attributes).name
   }
 
-  #count(index: number, place: number, column: number): void {
-    this.clients.add(index, column)
+  #count(client: number, place: number, column: number): void {
+    this.clients.add(client, column)
     this.series.add(place, column)
   }
 
@@ -171,8 +224,4 @@ export class Simulation {
   #sweep(): void {
     for (const replay of [this.#proposed, this.#current, this.#unlimited]) replay?.sweep()
   }
-}
-
-function isAllowedBy(result: CheckResult | typeof NO_LIMIT): boolean {
-  return result === NO_LIMIT || result.allowed
 }

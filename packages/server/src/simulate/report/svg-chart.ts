@@ -1,12 +1,11 @@
 // Pictures of a report as inline SVG. Colours come from classes, so that they follow light and dark.
-// Invariant: no script, no style attribute, and no text whose width matters: numbers stand in tables, and labels at the edges.
+// Invariant: no script, no style attribute, and no text in a picture: numbers stand in tables, and labels below.
 
 import { html } from './html-text.ts'
-import { grouped, shortTime } from './numbers.ts'
+import { grouped, percent, shortTime } from './numbers.ts'
 
 const WIDTH = 960
 const HEIGHT = 200
-const LABELS = 24
 
 /** Share of a bucket that its columns fill. */
 const FILLED = 0.86
@@ -44,21 +43,20 @@ export function columnChart({ title, startMs, stepSeconds, series, isSideBySide 
     return `<g>${rects.join('')}${area}<title>${html(`${at}, ${numbers}`)}</title></g>`
   })
   const time = (bucket: number): string => shortTime(new Date(startMs + bucket * stepSeconds * 1000).toISOString())
-  const baseline = HEIGHT + LABELS - 6
   return [
-    `<svg viewBox="0 0 ${WIDTH} ${HEIGHT + LABELS}" role="img" aria-label="${html(title)}">`,
+    `<svg viewBox="0 0 ${WIDTH} ${HEIGHT + 1}" role="img" aria-label="${html(title)}">`,
     ...columns,
     `<line class="axis" x1="0" y1="${HEIGHT}" x2="${WIDTH}" y2="${HEIGHT}"/>`,
-    `<text x="0" y="${baseline}">${html(time(0))}</text>`,
-    `<text x="${WIDTH}" y="${baseline}" text-anchor="end">${html(time(buckets))}</text>`,
     '</svg>',
+    // Text in the picture would shrink with it on a narrow screen.
+    `<p class="ends"><span>${html(time(0))}</span><span>${html(time(buckets))}</span></p>`,
   ].join('\n')
 }
 
-/** Draws a bar of a share of 1, for a cell of a table. */
-export function shareBar(share: number, tone: string): string {
-  const width = Math.max(0, Math.min(1, share)) * 100
-  return `<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="track" width="100" height="8"/><rect class="${tone}" width="${fixed(width)}" height="8"/></svg>`
+/** Draws a share as text and as a bar, for a cell of a table. */
+export function shareBar(part: number, whole: number, tone: string): string {
+  const width = whole === 0 ? 0 : Math.max(0, Math.min(1, part / whole)) * 100
+  return `${percent(part, whole)}<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="track" width="100" height="8"/><rect class="${tone}" width="${fixed(width)}" height="8"/></svg>`
 }
 
 function fixed(value: number): string {

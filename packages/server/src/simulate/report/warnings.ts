@@ -1,6 +1,6 @@
 // Facts about a simulation that may make its numbers misleading, as sentences.
 
-import { grouped, numberOf } from './numbers.ts'
+import { grouped, lengthOf, numberOf } from './numbers.ts'
 import type { SimulationReport } from './report.ts'
 
 export function warningsOf(report: SimulationReport): string[] {
@@ -18,7 +18,7 @@ export function warningsOf(report: SimulationReport): string[] {
   }
   say(
     late.requests,
-    `${numberOf(late.requests, 'request')} earlier than the one before, by up to ${late.most_ms} ms. They are decided at the later time. Give files in the order of their times, or use --reorder.`,
+    `${numberOf(late.requests, 'request')} earlier than the one before, by up to ${late.most_ms < 1000 ? `${late.most_ms} ms` : lengthOf(late.most_ms / 1000)}. They are decided at the later time. Give files in the order of their times, or use --reorder.`,
   )
   say(
     undecided,

@@ -1,38 +1,29 @@
-// The short way of the most common hold: all units of a call on one rule without a log. It makes no call and no figures.
+// The short way of holds on one rule without a log. It makes no call and no figures.
 // Invariant: it decides as `heldStep` does, or leaves the call to it and changes nothing.
 
-import { type Decision, SingleDecision } from '../../core/decision.ts'
+import type { Charge } from '../../core/call.ts'
+import { SingleDecision } from '../../core/decision.ts'
 import { lastsUntil } from '../../core/holds.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Store } from '../../core/store.ts'
+import type { Cost } from '../../core/subject.ts'
 import { flaggedEnd, type StoreHolds } from './held-rows.ts'
 import type { HoldTable } from './hold-table.ts'
 import { MemoryState } from './memory-store.ts'
 import { notEmpty } from './memory-tally.ts'
 import { pressurePerUnit } from './rows.ts'
+import { areUnits, type HoldEntry, type ShortHold, type ShortTerms, type ShortWay } from './short-hold.ts'
 import type { Table } from './table.ts'
 
 /** The terms of a hold on one rule. */
-export interface PlainTerms {
-  readonly id: number
+export interface PlainTerms extends ShortTerms {
   readonly units: number
-  readonly ttlMs: number
-  readonly isCharged: boolean
-  /** The most holds of one key. */
-  readonly most: number
 }
 
-/** A hold of a row, as it was when it was opened. */
-export interface RowHold {
-  readonly decision: Decision
+/** A hold of one row. */
+export interface RowHold extends ShortHold, HoldEntry {
+  readonly key: string
   readonly units: number
-  readonly expiresAt: number
-  /** The fingerprint of the row. */
-  readonly lo: number
-  readonly hi: number
-  /** The entry in the table of holds. It has this id as long as the hold is open. */
-  readonly entry: number
-  readonly id: number
 }
 
 /** Returns the short way for holds of these rules; undefined if they or the store have none. */
@@ -43,7 +34,7 @@ export function plainHolds(store: Store, rules: readonly Rule[]): PlainHolds | u
     : undefined
 }
 
-export class PlainHolds {
+export class PlainHolds implements ShortWay<RowHold> {
   readonly #state: MemoryState
   readonly #holds: HoldTable
   readonly #rule: Rule
@@ -117,33 +108,45 @@ export class PlainHolds {
     const used = isHeld ? held + units : rule.used(copy, 0, nowMs)
     const remaining = used > limit ? 0 : limit - used
     const decision = new SingleDecision(true, limit, remaining, 0, endsAt === 0 ? 0 : endsAt - nowMs, rule.name)
-    return { decision, units, expiresAt, lo, hi, entry, id }
+    return { decision, key, units, expiresAt, lo, hi, entry, id }
   }
 
-  /**
-   * Ends a hold, and spends `used` units; −1 stands for all that it holds. Returns false if the hold is not where it was, or if the
-   * call has to do more than this.
-   */
-  end({ lo, hi, entry, id }: RowHold, used: number): boolean {
+  chargesOf({ key, units }: RowHold): readonly Charge[] {
+    return [{ rule: 0, key, amount: units, least: units }]
+  }
+
+  end(hold: RowHold, used: Cost | undefined): boolean {
+    // Units by rule are read by the long way.
+    if (used !== undefined && !areUnits(used)) return false
+    const nowMs = this.#state.clock.now()
+    if (!this.canEnd(hold, hold.id, nowMs)) return false
+    this.endAt(hold, used, nowMs)
+    return true
+  }
+
+  /** True if a hold is where it was, and no hold of its row has expired. A hold that has expired is charged first. */
+  canEnd({ lo, hi, entry }: HoldEntry, id: number, nowMs: number): boolean {
+    const holds = this.#holds
+    if (!holds.isAt(entry, id) || holds.expiresAt(entry) <= nowMs) return false
+    return holds.isOnly(entry) || !holds.hasExpired(lo, hi, nowMs)
+  }
+
+  /** Ends a hold for which `canEnd` is true, and spends `used` units; without them, all that it holds. */
+  endAt({ lo, hi, entry }: HoldEntry, used: number | undefined, nowMs: number): void {
     const rule = this.#rule
     const holds = this.#holds
-    const nowMs = this.#state.clock.now()
-    if (!holds.isAt(entry, id)) return false
     const isOnly = holds.isOnly(entry)
-    // A hold that has expired is charged first, this one or another.
-    if (holds.expiresAt(entry) <= nowMs || (!isOnly && holds.hasExpired(lo, hi, nowMs))) return false
     const rows = this.#table.rowsFor(hi)
     const row = rows.find(lo, hi)
     const { cells } = rows
     const at = rows.at(row)
     cells[at] = flaggedEnd(cells[at])
     rule.settle(cells, at, nowMs)
-    const units = used < 0 ? Math.abs(holds.units(entry)) : used
+    const units = used ?? Math.abs(holds.units(entry))
     if (units > 0) rule.spend(cells, at, nowMs, units)
     holds.drop(entry)
     if (isOnly || holds.first(lo, hi) < 0) rows.setPressure(row, rule.used(cells, at, nowMs), this.#pressurePerUnit)
     else cells[at] = flaggedEnd(cells[at])
-    return true
   }
 
   /** Claims a row for a key without one. */

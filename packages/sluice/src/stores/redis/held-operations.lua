@@ -68,20 +68,24 @@ function heldCalls.reserve(rules, first, terms, id)
     local least = terms[count + i]
     local isHeld = least >= 0
     if isHeld and countHolds(states[i]) >= most then isFull = true end
-    local used, waitMs = heldFigures(rules[i], states[i], isHeld and least or terms[i])
+    local used, waitMs, endsAt = heldFigures(rules[i], states[i], isHeld and least or terms[i])
     if waitMs > 0 then allowed = false end
+    figures[i] = textOf(used, waitMs, endsAt)
     granted[i] = isHeld and math.min(terms[i], rules[i].limit - used) or 0
   end
   allowed = allowed and not isFull
   for i = 1, count do
     local rule, state, least = rules[i], states[i], terms[count + i]
     local isHeld = least >= 0
-    if not isHeld and not isFull and (allowed or rule.countsDenied) then rule.algorithm.spend(rule, state, nowMs, terms[i]) end
+    local isSpent = not isHeld and not isFull and (allowed or rule.countsDenied)
+    if isSpent then rule.algorithm.spend(rule, state, nowMs, terms[i]) end
     if allowed and isHeld then
       addHold(rule, state, id, isCharged and not rule.isHeld and granted[i] or -granted[i], expiresAt)
     end
-    local used, waitMs, endsAt = heldFigures(rule, state, isHeld and least or terms[i])
-    figures[i] = textOf(used, allowed and 0 or waitMs, endsAt)
+    if allowed or isSpent then
+      local used, waitMs, endsAt = heldFigures(rule, state, isHeld and least or terms[i])
+      figures[i] = textOf(used, allowed and 0 or waitMs, endsAt)
+    end
     held[i] = format('%d', allowed and granted[i] or 0)
   end
   saveAll(rules, first)

@@ -42,6 +42,9 @@ local function waitForHolds(rule, state, amount)
   local over = (state.holds and state.holds.units or 0) + amount - rule.limit
   if over <= 0 then return 0 end
   if not state.holds then return INFINITY end
+  -- One hold is mostly enough. Then they are not sorted, which would keep Redis busy.
+  local firstEnd, units = firstToEnd(state.holds)
+  if units >= over and isWhole(units) and isWhole(firstEnd) then return firstEnd - nowMs end
   for _, hold in ipairs(holdsByEnd(state.holds)) do
     over = over - math.abs(hold.units)
     if over <= 0 then return hold.expiresAt - nowMs end

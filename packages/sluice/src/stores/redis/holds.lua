@@ -106,6 +106,11 @@ local function countHolds(state)
   return state.holds and #state.holds.bytes / HOLD_BYTES or 0
 end
 
+local function endsEarlier(a, b)
+  if a.expiresAt ~= b.expiresAt then return a.expiresAt < b.expiresAt end
+  return a.at < b.at
+end
+
 -- Returns units and end of every hold, those that end first at the front.
 local function holdsByEnd(holds)
   local list = {}
@@ -113,31 +118,41 @@ local function holdsByEnd(holds)
     local _, units, expiresAt = holdAt(holds, at)
     list[#list + 1] = { units = units, expiresAt = expiresAt, at = at }
   end
-  table.sort(list, function(a, b)
-    if a.expiresAt ~= b.expiresAt then return a.expiresAt < b.expiresAt end
-    return a.at < b.at
-  end)
+  table.sort(list, endsEarlier)
   return list
 end
 
--- Drops the holds that have expired. Returns them, those that ended first at the front.
+-- Returns the end and the units of a hold that ends first.
+local function firstToEnd(holds)
+  local firstEnd, units = INFINITY, 0
+  for at = 0, #holds.bytes - 1, HOLD_BYTES do
+    local unitsOf, endOf = struct.unpack('<dd', holds.bytes, at + 9)
+    if endOf < firstEnd then firstEnd, units = endOf, unitsOf end
+  end
+  return firstEnd, math.abs(units)
+end
+
+-- Drops the holds that have expired. Returns them, those that ended first at the front. Only these are sorted: a key with many holds
+-- would otherwise keep Redis busy each time one of them expires.
 local function dropExpired(rule, state, nowMs)
-  local holds = state.holds
-  local expired, kept = {}, {}
+  local bytes = state.holds.bytes
+  local expired, kept, from = {}, {}, 1
   local left = { units = 0, firstEnd = MAX, lastEnd = 0 }
-  for _, hold in ipairs(holdsByEnd(holds)) do
-    if hold.expiresAt <= nowMs then
-      expired[#expired + 1] = hold
+  for at = 0, #bytes - 1, HOLD_BYTES do
+    local _, units, expiresAt = holdAt(state.holds, at)
+    if expiresAt <= nowMs then
+      expired[#expired + 1] = { units = units, expiresAt = expiresAt, at = at }
+      kept[#kept + 1] = string.sub(bytes, from, at)
+      from = at + HOLD_BYTES + 1
     else
-      kept[#kept + 1] = hold.at
-      left.units = left.units + math.abs(hold.units)
-      noteEnd(rule, left, hold.units, hold.expiresAt)
+      left.units = left.units + math.abs(units)
+      noteEnd(rule, left, units, expiresAt)
     end
   end
-  table.sort(kept)
-  for i, at in ipairs(kept) do kept[i] = string.sub(holds.bytes, at + 1, at + HOLD_BYTES) end
+  kept[#kept + 1] = string.sub(bytes, from)
   left.bytes = table.concat(kept)
-  state.holds = #kept > 0 and left
+  state.holds = left.bytes ~= '' and left
+  table.sort(expired, endsEarlier)
   return expired
 end
 

@@ -26,73 +26,73 @@ export const FLAGS: readonly Readonly<Record<string, boolean>>[] = [
 ]
 
 /** SHA-1 of the general program. */
-export const GENERAL_SHA1 = '55e3ae64a7ed99a306ed41337e92eebeb9b05435'
+export const GENERAL_SHA1 = '33c86348b8e4bb1aeee9a69f97fc911cac0f27ac'
 
 /** SHA-1 of each small program. Index i is the program with the translations whose bits are set in i + 1. */
 export const SMALL_SHA1 = [
-  '635eb72710afaca823d3ffa947122b522435457b',
-  '65dc958a7d7a64ca39d4aea03344d7730f9cceb9',
-  'c72f1edc2e9e669631ab0f6508614d3afe31704a',
-  '648cca3c1b773b106cc5aba0211932981c6829bc',
-  'a7cca9b94e6ad342ca5ad10660995f326e120c43',
-  '50851f0a930d9e394fc93444a4b9823bc4f6265f',
-  '92cebd7a2a29eeb523f7952013e9f5fa5e88c58b',
-  'a7fe7b072f044d3ad05d7494e9f2a0518fb07f28',
-  '4c18116f924e27b92b278853d4aa5234eb96ee11',
-  '9ad0976b15bd3304cf658d767c9b75bd5a500362',
-  '4f58257b7f78068279a54d59b977fc956f57d300',
-  '99ba3f0a50ab0afdb0960421cf5e5a7f6a039c96',
-  '6690adf40cd83d62ae3b1a61f17be0cf1cd015c3',
-  '067eb4a9102530bd3f6ab12ac8ece528a44d0401',
-  '7eaabe40db14cde510f8a1c39b79bed05816bf9c',
-  'c1b5fbe3f2e586d8196e2acbe197b1f0caf1d713',
-  '861dfcabb354291abcd285446c10186d79c5fb2f',
-  'f3cb078758680ea7e7bb7b55a01f840f9ec7433c',
-  '3387a55a913e82a419ff2323194320fedcfb0936',
-  'f524f16e1e161601ac151934bc8b306226ec9e7c',
-  'e5c6409fbea3ddeae8094a7556aad37eb823c5b2',
-  'd90c89aaa399b534a6ee58d6eadffe70bcea5f58',
-  'c413331593faa19f50c82e12704115597dded7bc',
-  'c7c8cd9df979dee307ce222fd7b5351e4b22a12d',
-  'ed0e4300058fecfcafb361a48a901e2aad84a5ba',
-  'edb92dc5810348818a75aba8f9c7a76150a2ebd5',
-  'fd636f164e4459db119184f4b98fa13c22776f32',
-  '822dfd310ac959c33d97e06b7e90d1caa6db7cc6',
-  '5acada77af76eca2eb191e5ac81550cb34b79a47',
-  '8f1f7ad6fdcb0337a026765f457badb22ab4ecb3',
-  '23b1578467189ed63768f3b04a41715f2aec081e',
-  '1bef73f43ba089e4badaf83e29c5e31be0c06c65',
-  '8d7198f4b9d5bfd83e2120a646276b08d5e1dadf',
-  '54491ca1015bdd3b3c913e8d22dde35ebed7cb23',
-  '4f4ca31d70bcd457d5fd493da83e8e88dedd6656',
-  'cd78ecb0f08dbf319c0424cc6c434c8403ee2baa',
-  'a37f01aa663e7cf91edbeb71dab60366e24f31bd',
-  '23d069300bf13399920c1a0f8febd4993e496b9f',
-  'e031a56a706a9a98b2d2ad01c31148e59bfe458f',
-  'a7464c5ba57373769da099cf9f29918cf9899732',
-  '69f3e5b0f03de16e7380f3fed9ff0ed834574f4f',
-  'c13e04f0f657178e77cf0a4afd21028a73380c5f',
-  '481868c55fd744ded17b27daa6ab235be8fc3c1d',
-  'dc530e4113ce774f83c3348433b62e5a59211f16',
-  '9430755a6367530ea15bc527d718459ce01cc606',
-  '7085ad10cff9e7d01c7f323d034dff7de9dd870e',
-  'a7e92c903f1657a24ac01ac8200ef18cbcfb1cfb',
-  '5d53504f1da87e72a5b66934bc49a200aa0f1de6',
-  '311c0adec2b87d86de1ccf60635bebbad88d8682',
-  '36b8f0d12ae44038e8aaca07a6ce518009764f37',
-  'f357ab989e4d30b55890ca7928b80b79b521c840',
-  'ddf6d1efcbdbf8661ff4cc37cf817a81b2ce0d9f',
-  '6c90f2e7fae18a9567ecbc028c13813f196837f6',
-  '974f2cb8d06d308e397fc10d1b914239cad03e25',
-  'd85e6bc7b787ffcf2971766f7a9043d9b729525a',
-  'fb7261755bb02f43272bfd90f2de2859b1cef8ce',
-  '61368559f0809b43795b8457e836af5819e51b83',
-  '1baf735f9cb3f3eb7a515484b9e18c56ba1f93ec',
-  'cbf1663b6226a1b37962d0a07a00ba19ebaf4fd6',
-  '698a9bd252210293a8de481344e8a89aa15f942a',
-  'd79aa029df652ff0c817fb5f4e7c888fe76e650c',
-  '3951c4219b18a7e3140a5a16ed995505ca21732b',
-  '54c5ba5addefb40bf28c55777f0ce5c2718144a3',
+  'e7a81e98343489e7d78af7f7b8e9082fc39bfeea',
+  'cc3cbfb6970ffc3a1e156d7b839a85332c08c2e9',
+  '910a0332e70d3d99ff05ade3d23437cf22b3a67d',
+  '24d8652e19c9f6d1092fcb670df73f6dc81d97db',
+  'ed28eb432e07c91c4b3b03edc57ca83ec686ad05',
+  '9fe2c1cea0fd613a2aa9b1d0d52ef4f4ec19caf0',
+  '828d559851e6bd525508b1653b291b3ddd46f717',
+  '8f00d951c89e7dacbe7a6e82b1e95fa29bc2b59c',
+  '8be921bce4f2e4b783f38fdbfea4d740e68e13c7',
+  'a4ea38dfdb50cddfb9df6597a1c7af924b0c8cf0',
+  'b102371c66fa467a415581f2cf8a1163063347a2',
+  '2a351c2ed318f37d1ed3a90b6a159752c7c52302',
+  '1a5a3794136c747078a9f60feb8f2ede28afaa9f',
+  '88851d771b232d1a904b2653fa10fd6d7e154933',
+  '768d69235e8b3f45e59bc3226f0339d8af94e64c',
+  '07ae6e589d276df716b05bb725d8a564175e9793',
+  '3455e18d4455064f85ff2c5ac4e1584ee4825efd',
+  'fd386d8bf447a67d073f5b025a072be94caae622',
+  '518bc9613311d8d9f5992e54919c9fa0113338dc',
+  'f1cf428f84fd645ccd48b522ec4b6817d3d799e1',
+  'b7b6b524e8e6f39794e0ebd4a8189ed6fedef484',
+  'a860ba25ea0cf88c49776d322f30d01b8df8f946',
+  '3a4f3bc8d49df1b80cd5976154d199ee55ebf487',
+  'c9f7ff49fb3368064f337680fb74b37fc075474a',
+  '971eadf20212021f5563dc828bb1c950c45c8ab8',
+  'f276437149fe841578544389f6bdb95dab6cb0dd',
+  'a6c1a04cf0828b46654340f964016adc8a4dea82',
+  '04adb0984b808d0d8650dc6611eba41d46599762',
+  '702f17861dc9d535b1ef2d84527721f32ad0b36e',
+  '4e1a43f03aa3df7d38b367565bb3c9f735769d91',
+  '740140343f64a5898b60121ac73348a1cd012599',
+  '3b9b2a187aaa85bb3e33a083a94443eb780d41d6',
+  '469a6b0ae6d6deee8bad4132634a82b6b6845fc2',
+  '3358cec756cae9afee9b490c5d810bd28439ef57',
+  '0224735b9793a4e2fa2d00b4768f474b8d6b3eb3',
+  'c32ccf239abe442e0f9a21a73358f0a9b491593e',
+  'a25f09abcb4da70e78f19afa8fb1c78af4fdafb2',
+  '2f3e443f6166778ef827f8a16719293d192f5d3c',
+  '8fd172b07dc54216e6ede4d5c0fb6cdd18e993e4',
+  'ebcd1fc31c2486e4939d89b71546417105707ba4',
+  'c85caa357382de4e6eb02dd19d357e6deeb617d5',
+  'ac4620f3ee6fb7739dac9ae46556f8fa3ba7311d',
+  '08df8c72a9861c13626ceb17bbdcaad0f4367273',
+  '0f2cc2eb3e09987ce3b620ccbe91feea862cbe71',
+  'ff4a86b1d014a0105ea74f9447f77ae2ce605f74',
+  'ef7dad883dd18debd4c3df74b69917a6e999c791',
+  'e3c9cebdf2928ef9f7f113ac334b0143a37eb597',
+  'de9ede84e345fdc2e2ca4e7adb91d5e25fe1ba4f',
+  '37cd5f140bc73e02565c41ca7d60bc70493f060a',
+  '1b539c93da51e15e15867798aebb8a8606436ee9',
+  '525b7952d72d8a606d7bb967f2012095a33727f5',
+  '1ba353f6c730bca02e501d479a3eb47aa6dab544',
+  '73ef57d25a75fb2cddd30a6b0172bf937d5fcd93',
+  '3015f38cc05e7c849fd4b6f5e8f3389a2605eda8',
+  'f429444edfabf1489a16bc52366550fa15fb6dd1',
+  'c3adc2dade0e5a095f72d4530cab9cf9d3085e55',
+  '3f673c28d0b8d47c3caef1d8cabc93725e3e94ec',
+  '1643dcd6421e6f8476f64d2c0d777efc161ff91c',
+  '2297fd5d5fe4ab8a9a04c57cc0c71cb7abccf036',
+  '3911a2b026dbae6818282063a22a2cc65933e19f',
+  'aa043e74e5f911896913c3dd583f35f7025d168e',
+  '2cb8c636788a5d5341fd4254c1062902851ff846',
+  'af1a73e51ef8ba812a766c57da07e2a2528a2ce4',
 ]
 
 export const PARTS: ProgramParts = {
@@ -422,35 +422,46 @@ end
 local function countHolds(state)
 return state.holds and #state.holds.bytes / HOLD_BYTES or 0
 end
+local function endsEarlier(a, b)
+if a.expiresAt ~= b.expiresAt then return a.expiresAt < b.expiresAt end
+return a.at < b.at
+end
 local function holdsByEnd(holds)
 local list = {}
 for at = 0, #holds.bytes - 1, HOLD_BYTES do
 local _, units, expiresAt = holdAt(holds, at)
 list[#list + 1] = { units = units, expiresAt = expiresAt, at = at }
 end
-table.sort(list, function(a, b)
-if a.expiresAt ~= b.expiresAt then return a.expiresAt < b.expiresAt end
-return a.at < b.at
-end)
+table.sort(list, endsEarlier)
 return list
 end
+local function firstToEnd(holds)
+local firstEnd, units = INFINITY, 0
+for at = 0, #holds.bytes - 1, HOLD_BYTES do
+local unitsOf, endOf = struct.unpack('<dd', holds.bytes, at + 9)
+if endOf < firstEnd then firstEnd, units = endOf, unitsOf end
+end
+return firstEnd, math.abs(units)
+end
 local function dropExpired(rule, state, nowMs)
-local holds = state.holds
-local expired, kept = {}, {}
+local bytes = state.holds.bytes
+local expired, kept, from = {}, {}, 1
 local left = { units = 0, firstEnd = MAX, lastEnd = 0 }
-for _, hold in ipairs(holdsByEnd(holds)) do
-if hold.expiresAt <= nowMs then
-expired[#expired + 1] = hold
+for at = 0, #bytes - 1, HOLD_BYTES do
+local _, units, expiresAt = holdAt(state.holds, at)
+if expiresAt <= nowMs then
+expired[#expired + 1] = { units = units, expiresAt = expiresAt, at = at }
+kept[#kept + 1] = string.sub(bytes, from, at)
+from = at + HOLD_BYTES + 1
 else
-kept[#kept + 1] = hold.at
-left.units = left.units + math.abs(hold.units)
-noteEnd(rule, left, hold.units, hold.expiresAt)
+left.units = left.units + math.abs(units)
+noteEnd(rule, left, units, expiresAt)
 end
 end
-table.sort(kept)
-for i, at in ipairs(kept) do kept[i] = string.sub(holds.bytes, at + 1, at + HOLD_BYTES) end
+kept[#kept + 1] = string.sub(bytes, from)
 left.bytes = table.concat(kept)
-state.holds = #kept > 0 and left
+state.holds = left.bytes ~= '' and left
+table.sort(expired, endsEarlier)
 return expired
 end
 local function endWithHolds(rule, state)
@@ -677,6 +688,8 @@ if amount > rule.limit then return INFINITY end
 local over = (state.holds and state.holds.units or 0) + amount - rule.limit
 if over <= 0 then return 0 end
 if not state.holds then return INFINITY end
+local firstEnd, units = firstToEnd(state.holds)
+if units >= over and isWhole(units) and isWhole(firstEnd) then return firstEnd - nowMs end
 for _, hold in ipairs(holdsByEnd(state.holds)) do
 over = over - math.abs(hold.units)
 if over <= 0 then return hold.expiresAt - nowMs end
@@ -769,20 +782,24 @@ for i = 1, count do
 local least = terms[count + i]
 local isHeld = least >= 0
 if isHeld and countHolds(states[i]) >= most then isFull = true end
-local used, waitMs = heldFigures(rules[i], states[i], isHeld and least or terms[i])
+local used, waitMs, endsAt = heldFigures(rules[i], states[i], isHeld and least or terms[i])
 if waitMs > 0 then allowed = false end
+figures[i] = textOf(used, waitMs, endsAt)
 granted[i] = isHeld and math.min(terms[i], rules[i].limit - used) or 0
 end
 allowed = allowed and not isFull
 for i = 1, count do
 local rule, state, least = rules[i], states[i], terms[count + i]
 local isHeld = least >= 0
-if not isHeld and not isFull and (allowed or rule.countsDenied) then rule.algorithm.spend(rule, state, nowMs, terms[i]) end
+local isSpent = not isHeld and not isFull and (allowed or rule.countsDenied)
+if isSpent then rule.algorithm.spend(rule, state, nowMs, terms[i]) end
 if allowed and isHeld then
 addHold(rule, state, id, isCharged and not rule.isHeld and granted[i] or -granted[i], expiresAt)
 end
+if allowed or isSpent then
 local used, waitMs, endsAt = heldFigures(rule, state, isHeld and least or terms[i])
 figures[i] = textOf(used, allowed and 0 or waitMs, endsAt)
+end
 held[i] = format('%d', allowed and granted[i] or 0)
 end
 saveAll(rules, first)

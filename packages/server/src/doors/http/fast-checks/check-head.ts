@@ -95,12 +95,12 @@ export class CheckHead implements KeyFields {
     return this.#text(AUTHORIZATION)
   }
 
-  /** Returns the index of the body of the request that begins at `start`; or INCOMPLETE, or FOREIGN. */
-  read(bytes: Buffer, start: number): number {
+  /** Returns the index of the body of the request that begins at `start` of `length` bytes; or INCOMPLETE, or FOREIGN. */
+  read(bytes: Buffer, start: number, length: number): number {
     this.#bytes = bytes
     this.#seen = 0
-    const end = Math.min(bytes.length, start + HEAD_BYTES)
-    const atEnd = bytes.length < start + HEAD_BYTES ? INCOMPLETE : FOREIGN
+    const end = Math.min(length, start + HEAD_BYTES)
+    const atEnd = length < start + HEAD_BYTES ? INCOMPLETE : FOREIGN
     for (let i = 0; i < REQUEST_LINE.length; i++) {
       if (start + i === end) return atEnd
       if (bytes[start + i] !== REQUEST_LINE[i]) return FOREIGN

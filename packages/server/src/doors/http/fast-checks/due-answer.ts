@@ -6,6 +6,8 @@ import type { AnswerTexts } from './answer-text.ts'
 export class DueAnswer implements Answerer {
   /** Undefined until the check is decided. */
   text: string | undefined
+  /** True if each character of the text is one byte. Such a text is written in less time. */
+  isAscii = false
   readonly #texts: AnswerTexts
   readonly #onText: () => void
 
@@ -15,6 +17,8 @@ export class DueAnswer implements Answerer {
   }
 
   answer(status: number, headers: Readonly<Record<string, string | number>>, body: string): void {
+    // Heads are ASCII.
+    this.isAscii = headers['content-length'] === body.length
     this.text = this.#texts.textOf(status, headers, body)
     this.#onText()
   }

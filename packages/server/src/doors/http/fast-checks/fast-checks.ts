@@ -5,6 +5,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { Server as TlsServer } from 'node:tls'
+import { INPUT_BYTES } from '../../fixed-buffer-socket.ts'
 import type { Authentication } from '../authentication.ts'
 import type { CheckDoor } from '../check-door.ts'
 import { CHECK_EVERY_MS, KEEP_ALIVE_MS, type OpenRequests } from '../http-server.ts'
@@ -25,6 +26,8 @@ export class FastChecks {
   readonly openRequests: OpenRequests
   readonly head = new CheckHead()
   readonly texts = new AnswerTexts()
+  /** Input of the connection that reads at this moment. */
+  readonly input = Buffer.allocUnsafeSlow(INPUT_BYTES)
   /** Connections that node:http does not have. */
   readonly connections = new Set<FastConnection>()
   /** Number of sweeps. Ages of connections are counted in sweeps. */

@@ -4,12 +4,13 @@
 // | ------- | ------ | ----------------------------------------------------------------------------------------------- |
 // | reading | flows  | `full`, if too many answers are due or the client does not read them; `leaving`, at a foreign byte |
 // | full    | paused | `reading`, as soon as answers were sent                                                         |
-// | leaving | paused | `gone`, as soon as all due answers were sent                                                    |
+// | leaving | keeps its input | `gone`, as soon as all due answers were sent                                                    |
 // | gone    |        | node:http has the socket, or the connection has ended                                           |
 //
 // Invariant: answers are sent in the order of their requests. A byte is part of an answered check, or node:http gets it.
 
 import type { Socket } from 'node:net'
+import { fixedBufferSocket } from '../../fixed-buffer-socket.ts'
 import type { CheckInput } from '../check-door.ts'
 import { FOREIGN, INCOMPLETE } from './check-head.ts'
 import { DueAnswer } from './due-answer.ts'
@@ -29,6 +30,7 @@ const NOTHING = Buffer.alloc(0)
 export class FastConnection {
   readonly #checks: FastChecks
   readonly #socket: Socket
+  readonly #hasFixedBuffer: boolean
   #state: 'reading' | 'full' | 'leaving' | 'gone' = 'reading'
   /** Bytes that are not part of a decided check. */
   #rest: Buffer = NOTHING
@@ -44,11 +46,13 @@ export class FastConnection {
   /** The sweep after which the connection became idle, or the incomplete request began. */
   #sinceSweep: number
 
-  constructor(checks: FastChecks, socket: Socket) {
+  constructor(checks: FastChecks, accepted: Socket) {
+    const quick = fixedBufferSocket(accepted, { buffer: checks.input, callback: this.#onInput })
+    const socket = quick ?? accepted.on('data', this.#onData)
+    this.#hasFixedBuffer = quick !== undefined
     this.#checks = checks
     this.#socket = socket
     this.#sinceSweep = checks.sweeps
-    socket.on('data', this.#onData)
     socket.on('end', this.#onEnd)
     socket.on('drain', this.#onDrain)
     socket.on('error', ignore)
@@ -83,28 +87,44 @@ export class FastConnection {
     this.#socket.destroy()
   }
 
-  readonly #onData = (chunk: Buffer): void => {
-    if (this.#rest.length === 0) {
-      this.#rest = chunk
-      this.#sinceSweep = this.#checks.sweeps
-    } else this.#rest = Buffer.concat([this.#rest, chunk])
+  /** Takes input. Returns false if the socket shall not read more for now. */
+  readonly #onInput = (count: number): boolean => {
+    const { input } = this.#checks
+    // Input for node:http goes the way that it takes on any other socket.
+    if (this.#state === 'leaving' || this.#state === 'gone') return this.#socket.push(Buffer.from(input.subarray(0, count)))
+    this.#take(input, count)
+    return true
+  }
+
+  readonly #onData = (chunk: Buffer): void => this.#take(chunk, chunk.length)
+
+  /** Takes the bytes of a chunk, which are valid until this returns. */
+  #take(chunk: Buffer, length: number): void {
     this.#pieces += 1
-    this.#takeRequests()
+    if (this.#rest.length === 0) {
+      this.#sinceSweep = this.#checks.sweeps
+      this.#takeRequests(chunk, length)
+    } else {
+      const bytes = Buffer.concat([this.#rest, chunk.subarray(0, length)])
+      this.#takeRequests(bytes, bytes.length)
+    }
     this.#proceed()
   }
 
-  #takeRequests(): void {
-    const bytes = this.#rest
+  /** Takes the requests in `bytes`, and keeps the rest. */
+  #takeRequests(bytes: Buffer, length: number): void {
     let at = 0
     let next = 0
-    while (at < bytes.length && !this.#isFull()) {
-      next = this.#takeRequest(bytes, at)
+    while (at < length && !this.#isFull()) {
+      next = this.#takeRequest(bytes, at, length)
       if (next < 0) break
       at = next
     }
-    this.#rest = at === bytes.length ? NOTHING : bytes.subarray(at)
+    if (at === length) this.#rest = NOTHING
+    else if (bytes === this.#checks.input) this.#rest = Buffer.from(bytes.subarray(at, length))
+    else this.#rest = bytes.subarray(at, length)
     if (next === FOREIGN || (next === INCOMPLETE && this.#pieces >= MOST_PIECES)) this.#leave()
-    else if (next >= 0 && at < bytes.length) {
+    else if (next >= 0 && at < length) {
       this.#state = 'full'
       this.#socket.pause()
     }
@@ -115,14 +135,14 @@ export class FastConnection {
   }
 
   /** Decides the check that begins at `start`. Returns the index after it; or INCOMPLETE, or FOREIGN. */
-  #takeRequest(bytes: Buffer, start: number): number {
+  #takeRequest(bytes: Buffer, start: number, length: number): number {
     const { head, door, authentication, isStopped } = this.#checks
     if (isStopped) return FOREIGN
-    const bodyStart = head.read(bytes, start)
+    const bodyStart = head.read(bytes, start, length)
     if (bodyStart < 0) return bodyStart
     if (head.contentLength > door.mostBytes || !authentication.admits(head, 'check')) return FOREIGN
     const end = bodyStart + head.contentLength
-    if (end > bytes.length) return INCOMPLETE
+    if (end > length) return INCOMPLETE
     let check: CheckInput
     try {
       check = door.read(bytes.subarray(bodyStart, end))
@@ -148,16 +168,18 @@ export class FastConnection {
     this.#isFlushScheduled = false
     let count = 0
     let text = ''
+    let isAscii = true
     for (; count < this.#due.length; count++) {
-      const answer = this.#due[count].text
-      if (answer === undefined) break
-      text += answer
+      const due = this.#due[count]
+      if (due.text === undefined) break
+      text += due.text
+      isAscii &&= due.isAscii
     }
     if (count === 0 || !this.#socket.writable) return
     if (count === this.#due.length) this.#due = []
     else this.#due.splice(0, count)
     this.#isNew = false
-    this.#socket.write(text, this.#onWritten)
+    this.#socket.write(text, isAscii ? 'latin1' : 'utf8', this.#onWritten)
     this.#proceed()
   }
 
@@ -165,7 +187,7 @@ export class FastConnection {
   #proceed(): void {
     if (this.#state === 'full' && !this.#isFull()) {
       this.#state = 'reading'
-      this.#takeRequests()
+      this.#takeRequests(this.#rest, this.#rest.length)
       if (this.#state === 'reading') this.#socket.resume()
     }
     if (this.#due.length > 0) return
@@ -214,7 +236,9 @@ export class FastConnection {
 
   #leave(): void {
     this.#state = 'leaving'
-    this.#socket.pause()
+    // A socket with a fixed buffer would stop reading, and not notice that its client goes away. It has no listener for data yet, so it
+    // keeps its input.
+    if (!this.#hasFixedBuffer) this.#socket.pause()
   }
 
   /** Gives the socket to node:http, as if nothing of `#rest` had been read. */

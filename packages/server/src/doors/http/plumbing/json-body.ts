@@ -41,8 +41,8 @@ export function parseJson(body: Buffer): unknown {
   return value
 }
 
-/** True if a property name or a text contains a lone surrogate. The depth of `value` is already bounded. */
-function hasHalf(value: unknown): boolean {
+/** True if a property name or a text contains a lone surrogate. Precondition: the depth of `value` is bounded. */
+export function hasHalf(value: unknown): boolean {
   if (typeof value === 'string') return HALF.test(value)
   if (value === null || typeof value !== 'object') return false
   return Object.entries(value).some(([name, inner]) => HALF.test(name) || hasHalf(inner))

@@ -9,6 +9,7 @@ import { mayUse } from '../../../keys/key-ring.ts'
 import type { Attributes } from '../../../policies/request-facts.ts'
 import { callerOf } from '../plumbing/caller-of.ts'
 import { success } from '../plumbing/envelope.ts'
+import { hasHalf } from '../plumbing/json-body.ts'
 import { type App, described, type RouteContext } from '../plumbing/route-options.ts'
 
 const failures = [400, 413, 415, 503]
@@ -147,6 +148,7 @@ function attributesIn(written: string | undefined): Attributes | undefined {
   if (written === undefined) return undefined
   const attributes = readJson(written)
   checkInput(AttributesOf, attributes, 'the query', 'attributes')
+  if (hasHalf(attributes)) throw new ServerError('ERR_INPUT', 'the query: attributes has half a character: \\ud800 to \\udfff')
   return attributes
 }
 

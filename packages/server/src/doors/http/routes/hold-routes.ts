@@ -5,6 +5,7 @@ import type { Duration } from 'sluice'
 import { Cancel, Cancelled, Extend, Extended, Reserve, Reserved, Settle, Settled } from '../../../contract/hold-schemas.ts'
 import { LIMITS } from '../../../contract/limits.ts'
 import { envelope } from '../../../contract/schemas.ts'
+import { TOKEN_TOO_LONG } from '../../../decide/reservations.ts'
 import { ServerError } from '../../../errors.ts'
 import { HoldTokens } from '../../hold-token.ts'
 import { rateLimitHeaders } from '../../rate-limit-headers.ts'
@@ -46,7 +47,7 @@ export function holdRoutes(app: App, { service, authentication }: RouteContext):
       const token = result.hold && tokens.write(apiKey, result.hold)
       if (result.hold !== undefined && (token as string).length > LIMITS.longestToken) {
         await decider.holds.cancel(result.hold)
-        throw new ServerError('ERR_INPUT', 'the token would be too long: name fewer rules in hold, or send shorter attributes')
+        throw new ServerError('ERR_INPUT', TOKEN_TOO_LONG)
       }
       return reply.headers(rateLimitHeaders(result)).header('content-type', JSON_TYPE).send(reserveAnswer(result, token))
     },

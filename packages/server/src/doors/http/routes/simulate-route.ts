@@ -1,5 +1,5 @@
 // A simulation of proposed policies on the checks of the last hour.
-// Invariant: one simulation runs at a time, and other requests are answered meanwhile.
+// Invariant: one simulation runs at a time, other requests are answered meanwhile, and a simulation ends when its caller has gone.
 
 import { envelope } from '../../../contract/schemas.ts'
 import { SimulationBody, SimulationView } from '../../../contract/simulation-schemas.ts'
@@ -12,7 +12,7 @@ import { type App, described, type RouteContext } from '../plumbing/route-option
 const DEFAULT_TOP = 20
 
 export function simulateRoute(app: App, { service, authentication }: RouteContext): void {
-  const { stats, policies } = service
+  const { stats, policies, fleet } = service
   let isRunning = false
 
   app.post(
@@ -26,7 +26,7 @@ export function simulateRoute(app: App, { service, authentication }: RouteContex
           summary: 'See whom proposed policies would deny',
           description:
             'Replays the checks that this instance decided in the last hour, or those of a sample of the clients, under proposed policies and beside the ones in force. ' +
-            'Nothing is changed. Counters start empty.',
+            'Nothing is changed. Counters start empty. Checks whose limit came with the call, as those of CL.THROTTLE, are not replayed.',
           scope: 'admin',
           answers: { 200: envelope(SimulationView, 'The report.') },
           failures: [400, 409, 413, 415],
@@ -34,16 +34,25 @@ export function simulateRoute(app: App, { service, authentication }: RouteContex
         body: SimulationBody,
       },
     },
-    async ({ body: { policies: changes = [], without = [], top = DEFAULT_TOP } }) => {
+    async ({ body: { policies: changes = [], without = [], top = DEFAULT_TOP } }, reply) => {
       if (isRunning) throw new ServerError('ERR_BUSY', 'another simulation is running: try again when it has ended')
       isRunning = true
+      const gone = new AbortController()
+      const onClose = (): void => gone.abort()
+      reply.raw.once('close', onClose)
       try {
         const sample = stats.recent.read(stats.now())
-        const simulation = await simulateRecent({ sample, current: policies.book, changes, without })
+        const simulation = await simulateRecent({ sample, current: policies.book, changes, without, signal: gone.signal })
         const { other_clients: _others, evictions: _evictions, late: _late, log: _log, ...report } = reportOf(simulation, top)
-        const { share, missed, sinceMs } = sample
-        return success({ sample: { share, missed, since: new Date(sinceMs).toISOString() }, ...report })
+        const { decided, share, missed, sinceMs } = sample
+        const since = new Date(Math.max(sinceMs, stats.startedMs)).toISOString()
+        const instance = { instance: fleet.id, instances_up: fleet.up }
+        return success({ sample: { ...instance, decided, share, missed, since }, ...report })
+      } catch (error) {
+        if (!gone.signal.aborted) throw error
+        return reply.hijack()
       } finally {
+        reply.raw.off('close', onClose)
         isRunning = false
       }
     },

@@ -51,6 +51,8 @@ export class CommandTable {
   readonly #logger: Logger
   /** Commands by the length of their names. */
   readonly #byLength: readonly (readonly Named[])[]
+  /** The last command. */
+  #last: Command | undefined
 
   constructor(logger: Logger) {
     this.#logger = logger
@@ -61,7 +63,8 @@ export class CommandTable {
 
   /** Runs a command. Writes its reply, or returns a promise of it that never rejects. */
   run(args: Arguments, reply: ReplyWriter, session: Session): Promise<WriteReply> | undefined {
-    const command = this.#find(args)
+    const command = args.isRepeat ? this.#last : this.#find(args)
+    this.#last = command
     if (command === undefined) {
       const isHttp = HTTP_WORDS.some((name) => args.is(0, name))
       if (isHttp) session.isLeaving = true

@@ -14,7 +14,7 @@ import { LONGEST_THROTTLE_KEY } from '../limits.ts'
 import type { Arguments } from '../protocol/arguments.ts'
 import type { ReplyWriter } from '../protocol/reply-writer.ts'
 import { RespError } from '../resp-error.ts'
-import type { Session } from '../session.ts'
+import type { Session, Throttling } from '../session.ts'
 import type { Command } from './command.ts'
 
 const KEY = 1
@@ -33,20 +33,27 @@ export const throttle: Command = {
   needs: 'check',
   keyAt: KEY,
   run(args, reply, session) {
-    if (args.count > QUANTITY + 1) throw new RespError("ERR wrong number of arguments for 'cl.throttle' command")
-    const burst = integer(args, MAX_BURST) + 1
-    const limit = integer(args, COUNT)
-    const period = integer(args, PERIOD)
-    const quantity = args.count > QUANTITY ? integer(args, QUANTITY) : 1
-    checkLimit({ burst, limit, periodMs: period * 1000 })
-    if (!Number.isSafeInteger(quantity)) throw cellError(TOO_LARGE)
+    if (!args.isRepeat) session.throttling = undefined
+    session.throttling ??= readThrottling(args, session)
+    const { throttle, quantity } = session.throttling
     if (args.length(KEY) > LONGEST_THROTTLE_KEY) throw cellError(`the key is longer than ${LONGEST_THROTTLE_KEY} bytes`)
-    const throttle = throttleFor(session, { burst, limit, periodMs: period * 1000 })
     const answer = throttle.check(args.latin1(KEY), quantity, session.run)
     if (answer instanceof Promise) return answer.then((decision) => (later) => write(later, decision))
     write(reply, answer)
     return undefined
   },
+}
+
+function readThrottling(args: Arguments, session: Session): Throttling {
+  if (args.count > QUANTITY + 1) throw new RespError("ERR wrong number of arguments for 'cl.throttle' command")
+  const burst = integer(args, MAX_BURST) + 1
+  const limit = integer(args, COUNT)
+  const period = integer(args, PERIOD)
+  const quantity = args.count > QUANTITY ? integer(args, QUANTITY) : 1
+  const brought = { burst, limit, periodMs: period * 1000 }
+  checkLimit(brought)
+  if (!Number.isSafeInteger(quantity)) throw cellError(TOO_LARGE)
+  return { throttle: throttleFor(session, brought), quantity }
 }
 
 /** Returns a whole number; an infinite one if it is too large to be exact. */

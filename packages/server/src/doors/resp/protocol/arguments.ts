@@ -11,6 +11,8 @@ const SMALL = 0x20
 export class Arguments {
   /** Number of arguments. 0 if there is nothing to do. */
   count = 0
+  /** True if the command before it had the same arguments, except argument 1. */
+  isRepeat = false
   /** The bytes that hold the arguments. They are valid until the next command is read. */
   bytes: Buffer = Buffer.alloc(0)
   readonly starts = new Int32Array(MOST_ARGUMENTS)

@@ -10,6 +10,8 @@ import { wholeNumber } from './whole-number.ts'
 export const INCOMPLETE = -1
 export const BROKEN = -2
 
+const NOWHERE = -1
+
 const STAR = 0x2a
 const DOLLAR = 0x24
 const CR = 0x0d
@@ -28,10 +30,61 @@ export class RequestParser extends Arguments {
   neededEnd = 0
   /** The number of the last header. */
   #number = 0
+  /** A command that was read whole: its start, the ends of its arguments 0 and 1, and its end. Commands of a pipeline are compared with it. */
+  #modelStart = 0
+  #modelName = 0
+  #modelKey = 0
+  #modelEnd = 0
+  /** Index after the last command, if it can be repeated. */
+  #repeatAt = NOWHERE
+
+  /** Begins to read other bytes. */
+  begin(): void {
+    this.#repeatAt = NOWHERE
+  }
 
   /** Reads the command at `at`. Returns the index after it; or INCOMPLETE, or BROKEN. */
   read(bytes: Buffer, at: number, end: number): number {
+    this.isRepeat = false
+    if (at === this.#repeatAt) {
+      const next = this.#readRepeat(bytes, at, end)
+      if (next !== NOWHERE) return next
+    }
+    this.#repeatAt = NOWHERE
     if (bytes[at] !== STAR) return this.#readLine(bytes, at, end)
+    const next = this.#readArray(bytes, at, end)
+    if (next < 0 || this.count < 2) return next
+    this.#modelStart = at
+    this.#modelName = this.ends[0]
+    this.#modelKey = this.ends[1]
+    this.#modelEnd = next
+    this.#repeatAt = next
+    return next
+  }
+
+  /**
+   * Reads a command that has the bytes of the model, except argument 1. Its other arguments are those of the model, so their places stay.
+   * Returns the index after it, or NOWHERE for any other command.
+   */
+  #readRepeat(bytes: Buffer, at: number, end: number): number {
+    let place = at
+    for (let i = this.#modelStart; i < this.#modelName; i++, place++) if (bytes[i] !== bytes[place]) return NOWHERE
+    if (place + 3 > end || bytes[place] !== CR || bytes[place + 1] !== LF || bytes[place + 2] !== DOLLAR) return NOWHERE
+    const start = this.#readHeader(bytes, place + 3, end)
+    if (start < 0 || this.#number < 0 || this.#number > LONGEST_ARGUMENT) return NOWHERE
+    const stop = start + this.#number
+    const next = stop + this.#modelEnd - this.#modelKey
+    if (next > end || next - at > this.longestCommand) return NOWHERE
+    place = stop
+    for (let i = this.#modelKey; i < this.#modelEnd; i++, place++) if (bytes[i] !== bytes[place]) return NOWHERE
+    this.starts[1] = start
+    this.ends[1] = stop
+    this.isRepeat = true
+    this.#repeatAt = next
+    return next
+  }
+
+  #readArray(bytes: Buffer, at: number, end: number): number {
     let next = this.#readHeader(bytes, at + 1, end)
     if (next < 0) return next === INCOMPLETE ? INCOMPLETE : this.#broken('invalid multibulk length')
     const count = this.#number

@@ -1,21 +1,10 @@
-// ETags of policies, for conditional changes with If-Match and If-None-Match.
-// Invariant: one policy has the same ETag on every instance, and two different policies have different ETags.
+// Conditional changes of policies, with If-Match and If-None-Match.
 
-import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { ServerError } from '../../../errors.ts'
 import { show } from '../../../input/near-word.ts'
 import type { Policy } from '../../../policies/policy.ts'
-
-/** 22 base64url characters hold 132 bits of the hash. */
-const TAG_CHARACTERS = 22
-
-export function etagOf({ spec, source }: Policy): string {
-  const hash = createHash('sha256')
-    .update(JSON.stringify([source, spec]))
-    .digest('base64url')
-  return `"${hash.slice(0, TAG_CHARACTERS)}"`
-}
+import { etagOf } from '../../../policies/policy-etag.ts'
 
 /** Throws ERR_PRECONDITION unless the policy is as the request expects. `policy` is undefined if there is none. */
 export function checkExpected(headers: IncomingHttpHeaders, name: string, policy: Policy | undefined): void {
