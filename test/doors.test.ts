@@ -57,7 +57,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   'sluice-server': ['SERVER_ERROR_CODES', 'ServerError', 'loadConfig', 'runUntilSignal', 'serve'],
   'sluice-client': ['CLIENT_ERROR_CODES', 'ClientError', 'createClient'],
   'sluice-client/node': ['CLIENT_ERROR_CODES', 'ClientError', 'createClient'],
-  'sluice-client/contract': ['LIMITS', 'PATTERNS', 'ROUTES', 'addressOf'],
+  'sluice-client/contract': ['LIMITS', 'PATTERNS', 'ROUTES', 'addressOf', 'blockName'],
   'sluice/express': ['expressLimiter'],
   'sluice/fastify': ['fastifyLimiter'],
   'sluice/hono': ['honoLimiter'],

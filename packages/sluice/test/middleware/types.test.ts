@@ -146,6 +146,17 @@ test('options that do not belong together are found by the compiler where they c
   void (() => nodeLimiter({ rules, charge: chargeByResponse((status) => status) }))
 })
 
+test('callbacks of sluice/requests take the request of any framework, or of the one that they name', () => {
+  expressLimiter({ rules: rulesByRequest((req) => (req.path === '/' ? rules : [rules])) })
+  expressLimiter({ rules, charge: chargeByResponse((status, req: ExpressRequest) => status > 400 && req.path === '/') })
+  honoLimiter({ rules: rulesByRequest((c: Context) => (c.req.path === '/' ? rules : [rules])) })
+  fastify().register(fastifyLimiter, {
+    rules: rulesByRequest((request: FastifyRequest) => (request.url === '/' ? rules : [rules])),
+  })
+  // @ts-expect-error: a string is no rule.
+  void (() => expressLimiter({ rules: rulesByRequest(() => '5/minute') }))
+})
+
 describe('the key', () => {
   test('is a string for rules without per', () => {
     expressLimiter({ rules: plain, key: () => 'ada', onDenied: ({ key }) => void key?.toUpperCase() })

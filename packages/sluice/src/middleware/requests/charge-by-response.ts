@@ -12,8 +12,10 @@ const FIRST_FAILURE = 400
 
 /**
  * Charges only requests with such a response: `charge: chargeByResponse('failed-response')`. Until its response, every request counts.
+ * The compiler does not know the framework here: name the type of `request` to have it checked.
  */
-export function chargeByResponse<R>(when: ChargeWhen<R>): ChargeByResponse<R> {
+// biome-ignore lint/suspicious/noExplicitAny: without a named type, the callback takes the request of any framework.
+export function chargeByResponse<R = any>(when: ChargeWhen<R>): ChargeByResponse<R> {
   if (when !== 'failed-response' && when !== 'successful-response' && typeof when !== 'function') {
     throw mustBe('ERR_OPTION', 'charge', "'failed-response', 'successful-response' or a function", when)
   }

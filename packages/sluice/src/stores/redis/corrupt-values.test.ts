@@ -10,7 +10,8 @@ import { redisStore } from './redis-store.ts'
 
 const server = realRedis()
 const client = beforeTests(
-  async () => new Redis(server.it.port, '127.0.0.1'),
+  // With pipelines of its own the client resends commands, so that there is a note.
+  async () => new Redis(server.it.port, '127.0.0.1', { enableAutoPipelining: true }),
   (client) => client.disconnect(),
 )
 
