@@ -20,7 +20,7 @@ export interface ShadowFigures {
   readonly denied: number
   /** Denials by name of the rule. */
   readonly rules: Readonly<Record<string, number>>
-  /** Those with the most denials first. */
+  /** Clients with the most denials come first. */
   readonly clients: readonly DeniedClient[]
   /** Upper bound for the denials of a client that is not listed. */
   readonly unlistedAtMost: number
