@@ -205,7 +205,6 @@ test('an answer that is cut after each of its bytes: no hit is counted twice, an
   const proxy = await startProxy(server.port)
   onTestFinished(() => proxy.stop())
   const plain = limiterOn(open([server], { prefix: 'cut' }), [fixedWindow({ limit: 1e6, window: '1h' })], 5000)
-  const store = open([{ address: `127.0.0.1:${proxy.port}` }], { prefix: 'cut', timeoutMs: 1000, connectTimeoutMs: 1000 })
   const rules = [fixedWindow({ limit: 1e6, window: '1h' })]
   const keys = ['a', 'b', 'c']
   for (const [i, key] of keys.entries()) await plain.set(key, 100 * (i + 1))
@@ -213,8 +212,11 @@ test('an answer that is cut after each of its bytes: no hit is counted twice, an
   const seen = new Set<string>()
   // Greeting, three reads and three writes take less than 400 bytes.
   for (let bytes = 0; bytes < 400; bytes += 3) {
+    // A store of its own: a connection that is open before has no greeting, so its answers are cut elsewhere.
+    const store = open([{ address: `127.0.0.1:${proxy.port}` }], { prefix: 'cut', timeoutMs: 1000, connectTimeoutMs: 1000 })
     proxy.conditions = { cutDownAfter: bytes, cutOnce: true }
     const outcomes = await Promise.all(keys.map((key) => hitOnce(store, rules, key)))
+    await store.close()
     for (const [i, key] of keys.entries()) {
       const now = await plain.get(key)
       const added = now - counted[i]

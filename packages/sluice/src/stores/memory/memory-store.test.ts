@@ -133,7 +133,8 @@ describe('many keys', () => {
     const defined = createLimiter({ rules, store: definitionStore(clock) })
     for (let round = 0; round < 100; round++) {
       for (let i = 0; i < 1000; i++) limiter.hit(`other:${round}:${i}`)
-      await walk({ tested: limiter, defined, clock, random, steps: 50 })
+      // A growing table removes ended states. If the clock stepped back, they would count again in the definition, and nowhere else.
+      await walk({ tested: limiter, defined, clock, random, steps: 50, isForward: true })
     }
   })
 
