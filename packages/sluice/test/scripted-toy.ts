@@ -12,7 +12,7 @@ export type ToyCall = ScriptedCall<readonly Rule[]>
 export interface ToyOptions {
   readonly clock: TimerClock
   readonly most?: number
-  readonly overlaps?: boolean
+  readonly leastOverlapped?: number | undefined
   /** Names the part of a key. Default: the store has no parts. */
   readonly partOf?: (key: string) => string
   /** Names the smallest part of a key. */
@@ -28,7 +28,7 @@ export interface ToyOptions {
 export function toyStore({
   clock,
   most = 64,
-  overlaps = false,
+  leastOverlapped,
   partOf,
   exactPartOf,
   isIn,
@@ -50,7 +50,7 @@ export function toyStore({
   return scriptedStore<readonly Rule[]>({
     clock,
     most,
-    overlaps,
+    leastOverlapped,
     describe: (rules) => rules,
     async execute(part, calls) {
       await before?.(part, calls)

@@ -1,7 +1,7 @@
 // Gathers the calls of one turn of the event loop, and sends them as one command for each part.
 // Invariants: a call waits no longer than the turn in which it was made, or one more if the store has parts that are answering other
 // calls. Calls in one part keep their order. Calls of one turn are one command for each part, unless there are more than `most`, or
-// `overlaps` is set.
+// `leastOverlapped` is set.
 
 import { type Call, type Figures, figureCount } from '../core/call.ts'
 import { type SluiceError, show } from '../core/errors.ts'
@@ -18,9 +18,11 @@ export const MOVED = Symbol('moved')
 /** Asks a call again that was answered with `MOVED`. */
 export type AskAgain = (call: Call, asker: Asker | undefined) => Promise<Figures>
 
-/** Half as many calls are worth a command of their own. Where there are more, several commands are under way anyway. */
-const LEAST_OVERLAPPED = 8
+/** With more calls than this, commands overlap by themselves. */
 const MOST_OVERLAPPED = 32
+
+/** The recent number of calls under way falls to this share with each command. So it follows a change within some twenty commands. */
+const RECENT_SHARE = 0.9
 
 export interface QueuedCall<D> extends ScriptedCall<D> {
   readonly asker: Asker | undefined
@@ -38,16 +40,23 @@ export class ScriptedQueue<D> {
   #isAwaited = false
   /** The function that ends the awaited turn. */
   #awaited: unknown
-  /** Number of commands that are not answered. */
+  /** Number of commands that are not answered, and of their calls. */
   #underWay = 0
-  /** With no command under way, so many calls of a part are sent before the turn ends. */
+  #callsUnderWay = 0
+  /** The most calls that were under way at once of late. */
+  #recentMost = 0
+  /** So many calls of a part are sent before the turn ends, once. */
   #enough = Number.POSITIVE_INFINITY
 
   /** Ends the turn. One function for all turns, because a lone call makes one of each. */
   readonly #endTurn = (): void => {
     this.#isAwaited = false
-    this.#enough = Number.POSITIVE_INFINITY
+    this.#stopOverlap()
     this.#flush()
+  }
+
+  readonly #stopOverlap = (): void => {
+    this.#enough = Number.POSITIVE_INFINITY
   }
 
   constructor(options: ScriptedOptions<D>) {
@@ -61,8 +70,8 @@ export class ScriptedQueue<D> {
     if (inPart === undefined) this.#queued.set(part, [queued])
     else inPart.push(queued)
     const count = inPart?.length ?? 1
-    const isEarly = this.#underWay === 0 && count >= this.#enough
-    if (count < this.#options.most && !isEarly) return
+    if (count < this.#options.most && count < this.#enough) return
+    this.#stopOverlap()
     // All calls of a turn are refused, or none is. If the first were refused and the last sent, the last would be decided
     // first.
     if (this.#options.isOpen?.() ?? true) this.#flushPart(part)
@@ -103,6 +112,8 @@ export class ScriptedQueue<D> {
 
   async #send(part: string, calls: readonly QueuedCall<D>[]): Promise<void> {
     this.#underWay += 1
+    this.#callsUnderWay += calls.length
+    this.#recentMost = Math.max(this.#callsUnderWay, this.#recentMost * RECENT_SHARE)
     try {
       const answers = await this.#options.execute(part, calls)
       if (answers.length !== calls.length) throw new Error(`the script answered ${answers.length} of ${calls.length} calls`)
@@ -115,16 +126,20 @@ export class ScriptedQueue<D> {
       for (const { told } of calls) told.reject(error)
     } finally {
       this.#underWay -= 1
+      this.#callsUnderWay -= calls.length
     }
   }
 
   /**
-   * Prepares for the calls that callers make when they get these answers. Half of them are sent at once, so that the server decides
-   * them while the callers of the other half run. Otherwise server and callers would wait for each other.
+   * Prepares for the calls that callers make when they get these answers. A part of them is sent at once, so that the server decides
+   * them while the callers of the others run. Otherwise server and callers would wait for each other.
    */
   #overlap(answers: number): void {
-    const isWorthIt = answers >= LEAST_OVERLAPPED && answers <= MOST_OVERLAPPED
-    if (this.#options.overlaps && isWorthIt) this.#enough = Math.ceil(answers / 2)
+    const { leastOverlapped } = this.#options
+    if (leastOverlapped === undefined || answers < leastOverlapped || this.#recentMost > MOST_OVERLAPPED) return
+    this.#enough = Math.max(leastOverlapped, Math.ceil(answers / 2))
+    // Callers may make no calls in this turn. Calls of a later one follow no answer.
+    atEndOfTurn(this.#stopOverlap)
   }
 }
 

@@ -46,14 +46,22 @@ test('a part is a command of its own, with at most `most` calls, in their order'
 })
 
 test.each([
-  ['7 of them: one command', true, 7, [7, 7]],
-  ['8: two commands', true, 8, [8, 4, 4]],
-  ['32: two commands', true, 32, [32, 16, 16]],
-  ['33: one command', true, 33, [33, 33]],
-  ['16, in a store that does not overlap: one command', false, 16, [16, 16]],
-])('callers that call again when they get their answers: %s', async (_, overlaps, callers, sizes) => {
+  ['3 of them, and 4 are worth a command: one', 4, 3, [3, 3]],
+  ['4: one', 4, 4, [4, 4]],
+  ['6: one of 4, and the rest', 4, 6, [6, 4, 2]],
+  ['16: two', 4, 16, [16, 8, 8]],
+  ['32: two', 4, 32, [32, 16, 16]],
+  ['33: one', 4, 33, [33, 33]],
+  ['16, and 20 are worth a command: one', 20, 16, [16, 16]],
+  ['16, in a store that does not overlap: one', undefined, 16, [16, 16]],
+])('commands of callers that call again when they get their answers: %s', async (_, leastOverlapped, callers, sizes) => {
   const sent: number[] = []
-  const store = toyStore({ clock: fakeClock(), most: 64, overlaps, before: (_part, calls) => void sent.push(calls.length) })
+  const store = toyStore({
+    clock: fakeClock(),
+    most: 64,
+    leastOverlapped,
+    before: (_part, calls) => void sent.push(calls.length),
+  })
   const tally = store.tally([five])
   const ask = (key: number) => tally.ask({ operation: 'hit', charges: [{ rule: 0, key: `k${key}`, amount: 1 }] })
   await Promise.all(
@@ -65,9 +73,41 @@ test.each([
   expect(sent).toEqual(sizes)
 })
 
+test('commands stay large while many calls are under way, also after few were', async () => {
+  let sent = 0
+  let calls = 0
+  const store = toyStore({
+    clock: fakeClock(),
+    leastOverlapped: 4,
+    before: async (_part, { length }) => {
+      sent += 1
+      calls += length
+      await new Promise(setImmediate)
+    },
+  })
+  const tally = store.tally([five])
+  const callersOf = (count: number, times: number) =>
+    Promise.all(
+      Array.from({ length: count }, async (_, key) => {
+        for (let i = 0; i < times; i++) await tally.ask({ operation: 'hit', charges: [{ rule: 0, key: `k${key}`, amount: 1 }] })
+      }),
+    )
+  await callersOf(16, 50)
+  expect(calls / sent).toBeLessThan(12)
+  sent = 0
+  calls = 0
+  await callersOf(128, 50)
+  expect(calls / sent).toBeGreaterThan(32)
+})
+
 test('calls that follow no answer are one command, also after an overlap', async () => {
   const sent: number[] = []
-  const store = toyStore({ clock: fakeClock(), most: 64, overlaps: true, before: (_part, calls) => void sent.push(calls.length) })
+  const store = toyStore({
+    clock: fakeClock(),
+    most: 64,
+    leastOverlapped: 4,
+    before: (_part, calls) => void sent.push(calls.length),
+  })
   const tally = store.tally([five])
   const askAll = (count: number) =>
     Promise.all(
@@ -76,9 +116,9 @@ test('calls that follow no answer are one command, also after an overlap', async
       ),
     )
   await askAll(16)
-  await tally.ask({ operation: 'get', charges: [{ rule: 0, key: 'k1', amount: 0 }] })
+  await new Promise(setImmediate)
   await askAll(30)
-  expect(sent).toEqual([16, 1, 30])
+  expect(sent).toEqual([16, 30])
 })
 
 test.each([

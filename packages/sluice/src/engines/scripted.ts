@@ -39,10 +39,11 @@ export interface ScriptedOptions<D> {
   /** The most calls in one command. */
   readonly most: number
   /**
-   * True if calls that follow the answers of one command may be sent as two commands, so that the server decides while callers run.
-   * Default: false. Set it if a command costs no more than a fraction of a millisecond.
+   * The least number of calls that are worth a command of their own. If it is set, calls that follow the answers of one command may be
+   * sent as several commands, so that the server decides while callers run. Default: they are one command. Set it if a command costs no
+   * more than a fraction of a millisecond.
    */
-  readonly overlaps?: boolean
+  readonly leastOverlapped?: number | undefined
   /**
    * Describes rules for the script. Called once for each list of rules, and again with other parameters of a rule that has `around`.
    * Throws ERR_RULE if the script has no translation of a rule.

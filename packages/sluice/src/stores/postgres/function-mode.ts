@@ -14,6 +14,9 @@ import { type ModeOptions, SWEPT_ROWS, sizeOf } from './transaction-mode.ts'
 /** The most calls in one command. */
 const MOST_CALLS = 64
 
+/** The least calls that are worth a command of their own. */
+const LEAST_OVERLAPPED = 8
+
 export function functionMode(options: ModeOptions, functions: PostgresFunctions): Store<'async'> {
   const { connections, table, clock, isDurable, sweepEveryMs } = options
   const sweep = new TableSweep({ connections, table: () => table.ready(), nowMs: clock?.now })
@@ -23,7 +26,7 @@ export function functionMode(options: ModeOptions, functions: PostgresFunctions)
   return scriptedStore<RuleNumbers>({
     ...(clock && { clock }),
     most: MOST_CALLS,
-    overlaps: !connections.isSingle,
+    leastOverlapped: connections.isSingle ? undefined : LEAST_OVERLAPPED,
     describe: describeRules,
     execute: (_, calls) => batch.execute(calls),
     sortError: postgresErrorKind,

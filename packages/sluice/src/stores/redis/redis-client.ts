@@ -61,8 +61,13 @@ export interface Connection {
   readonly resends: boolean
   /** The prefix that the client adds to every key. */
   readonly keyPrefix: string
-  /** True if every command has a price, and takes as long as an HTTP request. */
-  readonly isBilled?: boolean
+  /**
+   * False if the calls of a turn must be one command: commands may take several connections, where one overtakes another, or every
+   * command has a price. Default: true.
+   */
+  readonly overlaps?: boolean
+  /** The least calls that are worth a command of their own. Default: 8. */
+  readonly leastOverlapped?: number
   /** The nodes of a cluster, if the client has a map of slots. */
   readonly nodes?: ClusterNodes
 }
@@ -115,6 +120,8 @@ function ofFunction(send: SendCommand): Connection {
     isCluster,
     resends,
     keyPrefix: '',
+    // The function may use several connections, or HTTP.
+    overlaps: false,
   }
 }
 
@@ -139,7 +146,8 @@ function ioredis(client: IoredisClient): Connection {
     // A cluster resends if a node has gone, with any options.
     resends: isCluster || (autoResendUnfulfilledCommands && once === undefined),
     keyPrefix,
-    ...(isCluster && { nodes: ioredisNodes(client) }),
+    // A command of other clients takes twice as long. In a cluster, commands to different nodes overlap anyway.
+    ...(isCluster ? { nodes: ioredisNodes(client) } : { leastOverlapped: 4 }),
   }
 }
 
@@ -162,6 +170,8 @@ function nodeRedis(client: NodeRedisClient): Connection {
     // With Sentinels, the client resends if the primary has gone.
     resends: isSentinel,
     keyPrefix: '',
+    // A pool has several connections, and with Sentinels the client may have a pool.
+    overlaps: isCluster || (client.isReady !== undefined && !isSentinel),
     ...(isCluster && {
       nodes: {
         nodeOf: (slot) => client.slots?.[slot]?.master.address,

@@ -2,6 +2,7 @@
 
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
+import { SINGLE } from '../../../test/redis/clients.ts'
 import { freshPrefix, patientLimiter, realRedis } from '../../../test/redis/real-redis.ts'
 import { createLimiter, fixedWindow } from '../../index.ts'
 import type { RedisClient } from './redis-client.ts'
@@ -56,4 +57,20 @@ test('a program that is still missing does not put its calls behind those of a p
   await limiter.inc('ada')
   const [hit, used] = await Promise.all([limiter.hit('ada'), limiter.inc('ada')])
   expect([hit.remaining, used]).toEqual([96, 5])
+})
+
+// Otherwise the second command might take a faster connection than the first.
+test.each(['a pool of node-redis', 'a function'])('calls of one turn after answers are one command through %s', async (name) => {
+  const { client, close } = await SINGLE[name](server.it.port)
+  onTestFinished(async () => void (await close()))
+  const limiter = patientLimiter(hundred, redisStore(client, { prefix: freshPrefix() }))
+  await server.it.cli('CONFIG', 'RESETSTAT')
+  await Promise.all(
+    Array.from({ length: 16 }, async (_, key) => {
+      await limiter.hit(`user:${key}`)
+      await limiter.hit(`user:${key}`)
+    }),
+  )
+  const commands = await server.it.cli('INFO', 'commandstats')
+  expect(commands.match(/cmdstat_eval(sha)?:calls=\d+/g)?.toSorted()).toEqual(['cmdstat_eval:calls=1', 'cmdstat_evalsha:calls=1'])
 })

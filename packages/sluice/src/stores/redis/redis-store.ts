@@ -48,6 +48,8 @@ const CLUSTER_MODES: readonly unknown[] = ['node', 'slot'] satisfies ClusterMode
 const DEFAULT_BATCH = 64
 const MOST_BATCH = 1024
 
+const LEAST_OVERLAPPED = 8
+
 /** Makes a store in Redis or Valkey, for any number of processes. The caller connects and closes the client. */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): RedisStore {
   checkOptions('redisStore', options, OPTIONS)
@@ -76,7 +78,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   return scriptedStore<RedisRules>({
     ...(checked && { clock: checked }),
     most: batch,
-    overlaps: !connection.isBilled,
+    leastOverlapped: connection.overlaps === false ? undefined : (connection.leastOverlapped ?? LEAST_OVERLAPPED),
     describe: (rules) => describeRules(rules, keys),
     execute: (part, calls) => commands.execute(part, calls),
     sortError: redisErrorKind,

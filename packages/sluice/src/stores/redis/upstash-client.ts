@@ -38,7 +38,7 @@ export function upstash(client: UpstashClient): Connection {
     isCluster: false,
     resends,
     keyPrefix: '',
-    isBilled: true,
+    overlaps: false,
   }
 }
 

@@ -73,7 +73,7 @@ export function upstashRest(rest: UpstashRest): Connection {
     isCluster: false,
     resends: false,
     keyPrefix: '',
-    isBilled: true,
+    overlaps: false,
   }
 }
 
