@@ -33,7 +33,7 @@ const HELP = `npm run bench -- <name> [options]
 
 Benches
   memory             the memory store beside the peers' and a bare Map (about 15 minutes)
-  redis              the Redis store beside the peers' and bare INCR, on a server and on a cluster (about 8 minutes)
+  redis              the Redis store beside the peers' and bare INCR, on a server and on a cluster (about 10 minutes)
   sqlite             the SQLite store beside a peer's and a bare statement (about 2 minutes)
   postgres           the Postgres store beside the peer's (about 2 minutes)
   mysql              the MySQL store beside rate-limiter-flexible's, on MariaDB (about 2 minutes)

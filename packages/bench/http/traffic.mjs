@@ -4,6 +4,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { NO_REST } from '../rounds/measure-in-turns.mjs'
 
 /** @import { ChildProcess } from 'node:child_process' */
 
@@ -12,12 +13,6 @@ import { fileURLToPath } from 'node:url'
  * compiled after a number of calls: a warm-up of some seconds would be too short wherever the machine is slow.
  * @typedef {{ warmUpRequests: number, laps: number, turnMs: number }} Timing
  */
-
-/**
- * Between turns, V8's memory reducer would discard compiled code of an idle server. The code that is compiled later may be a third
- * slower. Under steady traffic a server is never idle.
- */
-const NO_REST = { execArgv: ['--no-memory-reducer'] }
 
 /** @typedef {{ requestsPerSecond: number, serverMicros: number }} Turn */
 
@@ -73,7 +68,7 @@ function backAndForth(items, lap) {
  * @param {...string} args
  */
 function start(file, ...args) {
-  return fork(fileURLToPath(new URL(file, import.meta.url)), args, NO_REST)
+  return fork(fileURLToPath(new URL(file, import.meta.url)), args, { execArgv: [NO_REST] })
 }
 
 /**

@@ -1,6 +1,7 @@
 // The traffic of the memory bench: who hits, in which order. Every call builds its key string anew, as a server
 // does that reads it from a request, so no string carries a hash that an earlier call has computed.
 
+/** @import { TurnTaker } from '../rounds/measure-in-turns.mjs' */
 /** @import { Limiter } from './contestants.mjs' */
 
 // Prime, so coprime to every key count here: its multiples visit each key once, out of order.
@@ -41,19 +42,23 @@ export function assertHolds(limiter, keys) {
   if (held !== keys) throw new Error(`it was given ${keys} keys and holds ${held}`)
 }
 
-/** The time of the warm-up, and of the measurement. @typedef {{ warmUpMs: number, timedMs: number }} Timing */
+/** The time of the warm-up, and of all turns of a round. @typedef {{ warmUpMs: number, timedMs: number }} Timing */
+
+/** Turns of a limiter in a round. */
+export const TURNS = 8
 
 /**
- * Hits random ones of `keys` keys.
+ * Warms a limiter up. In each turn it hits random ones of `keys` keys.
  * @param {Limiter} limiter
  * @param {boolean} isAsync
  * @param {{ keys: number } & Timing} work
+ * @returns {Promise<TurnTaker>}
  */
-export async function hitForAWhile(limiter, isAsync, { keys, warmUpMs, timedMs }) {
+export async function turnsOf(limiter, isAsync, { keys, warmUpMs, timedMs }) {
   const walk = newWalk()
   await hitFor(warmUpMs / 2, HITS_PER_FIRST_CHUNK)
   await hitFor(warmUpMs / 2, HITS_PER_CHUNK)
-  return hitFor(timedMs, HITS_PER_CHUNK)
+  return { takeTurn: () => hitFor(timedMs / TURNS, HITS_PER_CHUNK), close: () => {} }
 
   /**
    * @param {number} wantedMs

@@ -6,6 +6,7 @@ import * as bytesAKey from './tasks/bytes-a-key.mjs'
 import * as everyRule from './tasks/every-rule.mjs'
 import * as holds from './tasks/holds.mjs'
 import * as severalRules from './tasks/several-rules.mjs'
+import { MANY } from './turns.mjs'
 
 /** @import { Bar } from '../report/bars.mjs' */
 /** @import { Results } from '../rounds/results.mjs' */
@@ -16,8 +17,7 @@ const PEERS = ['rate-limiter-flexible', 'rate-limit-redis']
 const [PEER] = PEERS
 const FLOOR = 'bare-incr'
 
-/** The most hits under way, and the multiples of the peer and the floor that each client has to reach with them. */
-const MANY = 128
+/** The multiples of the peer and the floor that each client has to reach with MANY hits under way. */
 const CLIENT_BARS = /** @type {const} */ ({
   ioredis: { atLeastPeer: 2.5, atLeastFloor: 1.5 },
   'node-redis': { atLeastPeer: 4, atLeastFloor: 3 },

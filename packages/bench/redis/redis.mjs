@@ -17,8 +17,8 @@ import * as severalRules from './tasks/several-rules.mjs'
 /** @import { Timing } from '../rounds/hits.mjs' */
 
 /**
- * Parameters of every task.
- * @typedef {{ contestants: Contestant[], timing: Timing, server: Place, cluster: Place }} Plan
+ * Parameters of every task. Entrants take so many turns in each round.
+ * @typedef {{ contestants: Contestant[], timing: Timing & { turns: number }, server: Place, cluster: Place }} Plan
  */
 
 const TASKS = [
@@ -35,7 +35,7 @@ const TASKS = [
 /** @param {Options} options */
 export async function run(options) {
   const contestants = await loadContestants()
-  const timing = options.quick ? { warmUpMs: 200, leadInMs: 50, timedMs: 100 } : { warmUpMs: 1_600, leadInMs: 100, timedMs: 350 }
+  const timing = { leadInMs: 15, timedMs: 60, ...(options.quick ? { warmUpMs: 1000, turns: 3 } : { warmUpMs: 4_000, turns: 12 }) }
   await import('../../../scripts/install-programs.mjs')
   const redis = await startRedis()
   const { primaries, stop } = await startCluster()

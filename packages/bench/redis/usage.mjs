@@ -1,5 +1,6 @@
 // The work that the servers of a place have done so far, as they report it.
 
+import { Redis } from 'ioredis'
 import { redisCli } from '../../../test/servers/redis-server.mjs'
 
 /** @import { Place } from './connections.mjs' */
@@ -10,6 +11,16 @@ import { redisCli } from '../../../test/servers/redis-server.mjs'
  * @typedef {{ cpuMicros: number, commandMicros: number, commands: number }} Usage
  */
 
+/** One connection to each server, besides that of the measured client. @type {Map<number, Redis>} */
+const observers = new Map()
+
+/** @param {number} port */
+function observerOf(port) {
+  const observer = observers.get(port) ?? new Redis({ port, host: '127.0.0.1' })
+  observers.set(port, observer)
+  return observer
+}
+
 /**
  * @param {Place} place
  * @param {string[]} sends the commands to count
@@ -18,7 +29,7 @@ import { redisCli } from '../../../test/servers/redis-server.mjs'
 export async function usageOf({ ports }, sends) {
   const usage = { cpuMicros: 0, commandMicros: 0, commands: 0 }
   for (const port of ports) {
-    const info = await redisCli(port, 'INFO', 'cpu', 'commandstats')
+    const info = await observerOf(port).info('cpu', 'commandstats')
     usage.cpuMicros += 1e6 * (numberIn(info, /^used_cpu_sys:(\S+)/m) + numberIn(info, /^used_cpu_user:(\S+)/m))
     for (const command of sends) {
       usage.commands += numberIn(info, new RegExp(`^cmdstat_${command}:calls=(\\d+)`, 'm'))

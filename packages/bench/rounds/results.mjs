@@ -1,5 +1,5 @@
-// The measurements of all rounds, read as medians of numbers or as medians of ratios. A ratio is taken within a round, so
-// both sides saw the same machine and its noise cancels. The median is taken over the ratios of the rounds.
+// The measurements of all rounds, read as medians of numbers or as medians of ratios. A ratio is taken within a round, or within a turn
+// of it, so both sides saw the same machine and its noise cancels. The median is taken over these ratios.
 
 /** @import { Measurement } from './measure-in-child.mjs' */
 
@@ -32,7 +32,7 @@ export class Results {
   }
 
   /**
-   * One number for each round. NaN for a failed measurement.
+   * One number for each round, or for each turn. NaN for a failed measurement.
    * @param {Reading} reading
    * @returns {number[]}
    */

@@ -78,5 +78,5 @@ export function chosenTasks(tasks, { only }) {
 /** @param {number} rounds */
 function describeMethod(rounds) {
   const numbers = rounds === 1 ? 'One round' : `Medians of ${rounds} interleaved rounds`
-  return `${numbers}, each measurement in a process of its own. Ratios are taken within a round, then their median.`
+  return `${numbers}, each measurement in a process of its own. Ratios are taken within a round, or within a turn where contestants take turns, then their median.`
 }

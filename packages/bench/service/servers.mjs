@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { startRedis } from '../../../test/servers/redis-server.mjs'
+import { NO_REST } from '../rounds/measure-in-turns.mjs'
 
 /** @import { Readable } from 'node:stream' */
 /** @import { Contestant } from '../rounds/contestants.mjs' */
@@ -48,7 +49,7 @@ export async function startServer(kind, layers = 0) {
   const fastChecks = String(kind !== 'service through node:http')
   const child = spawn(
     process.execPath,
-    [fileURLToPath(new URL(file, import.meta.url)), folder, store, fastChecks, String(layers)],
+    [NO_REST, fileURLToPath(new URL(file, import.meta.url)), folder, store, fastChecks, String(layers)],
     {
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     },

@@ -3,7 +3,7 @@
 import { keyCount, percent, perSecond } from '../../report/numbers.mjs'
 import { EVERY_RULE } from '../../rules.mjs'
 import { limiterOver } from '../contestants/sluice.mjs'
-import { fill, hitForAWhile } from '../traffic.mjs'
+import { fill, TURNS, turnsOf } from '../traffic.mjs'
 
 /** @import { Table } from '../../report/table.mjs' */
 /** @import { Results } from '../../rounds/results.mjs' */
@@ -23,15 +23,16 @@ const KEY_COUNTS = [1_000, 1_000_000]
 export function groups({ timing }) {
   return KEY_COUNTS.map((keys) => ({
     name: keyCount(keys),
+    turns: TURNS,
     entrants: Object.keys(EVERY_RULE).map((rule) => ({ name: rule, params: { rule, keys, ...timing } })),
   }))
 }
 
 /** @param {{ rule: string, keys: number } & Timing} params */
-export async function measure({ rule, keys, warmUpMs, timedMs }) {
+export async function start({ rule, keys, warmUpMs, timedMs }) {
   const limiter = limiterOver(EVERY_RULE[rule], keys)
   await fill(limiter, false, keys)
-  return hitForAWhile(limiter, false, { keys, warmUpMs, timedMs })
+  return turnsOf(limiter, false, { keys, warmUpMs, timedMs })
 }
 
 /**

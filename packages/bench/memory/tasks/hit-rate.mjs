@@ -4,10 +4,11 @@ import { totalmem } from 'node:os'
 import { LARGE_QUOTA } from '../../quota.mjs'
 import { keyCount, perSecond, times } from '../../report/numbers.mjs'
 import { loadContestant } from '../contestants.mjs'
-import { assertHolds, fill, hitForAWhile } from '../traffic.mjs'
+import { assertHolds, fill, TURNS, turnsOf } from '../traffic.mjs'
 
 /** @import { Table } from '../../report/table.mjs' */
 /** @import { Results } from '../../rounds/results.mjs' */
+/** @import { TurnTaker } from '../../rounds/measure-in-turns.mjs' */
 /** @import { Group } from '../../rounds/rounds.mjs' */
 /** @import { Plan } from '../memory.mjs' */
 /** @import { Timing } from '../traffic.mjs' */
@@ -23,7 +24,8 @@ export function groups({ contestants, timing, full }) {
   const keyCounts = [1, 1_000, 100_000, 1_000_000, ...(full ? [10_000_000] : [])]
   return keyCounts.map((keys) => ({
     name: keyCount(keys),
-    nodeFlags: keys > 1_000_000 ? [largeHeap()] : [],
+    // All contestants at once have not enough memory for more keys.
+    ...(keys > 1_000_000 ? { nodeFlags: [largeHeap()] } : { turns: TURNS }),
     entrants: contestants.map(({ name }) => ({ name, params: { contestant: name, keys, ...timing } })),
   }))
 }
@@ -33,15 +35,33 @@ function largeHeap() {
   return `--max-old-space-size=${Math.floor((totalmem() / 2 ** 20) * 0.8)}`
 }
 
-/** @param {{ contestant: string, keys: number } & Timing} params */
-export async function measure({ contestant, keys, warmUpMs, timedMs }) {
+/**
+ * @param {{ contestant: string, keys: number } & Timing} params
+ * @returns {Promise<TurnTaker>}
+ */
+export async function start({ contestant, keys, ...timing }) {
   const { create, isAsync } = await loadContestant(contestant)
   const limiter = create({ ...LARGE_QUOTA, keys })
   await fill(limiter, isAsync, keys)
   assertHolds(limiter, keys)
-  const { hitsPerSecond, allowedShare } = await hitForAWhile(limiter, isAsync, { keys, warmUpMs, timedMs })
-  if (allowedShare !== 1) throw new Error(`${contestant} denied hits that were below the limit`)
-  return { hitsPerSecond }
+  const { takeTurn, close } = await turnsOf(limiter, isAsync, { keys, ...timing })
+  return {
+    async takeTurn() {
+      const { hitsPerSecond, allowedShare } = await takeTurn()
+      if (allowedShare !== 1) throw new Error(`${contestant} denied hits that were below the limit`)
+      return { hitsPerSecond }
+    },
+    close,
+  }
+}
+
+/**
+ * One long turn.
+ * @param {{ contestant: string, keys: number } & Timing} params
+ */
+export async function measure({ timedMs, ...params }) {
+  const { takeTurn } = await start({ ...params, timedMs: timedMs * TURNS })
+  return takeTurn()
 }
 
 /**

@@ -3,7 +3,7 @@
 import { keyCount, perSecond, times } from '../../report/numbers.mjs'
 import { severalRules } from '../../rules.mjs'
 import { limiterOver } from '../contestants/sluice.mjs'
-import { fill, hitForAWhile } from '../traffic.mjs'
+import { fill, TURNS, turnsOf } from '../traffic.mjs'
 
 /** @import { Table } from '../../report/table.mjs' */
 /** @import { Results } from '../../rounds/results.mjs' */
@@ -24,15 +24,16 @@ const RULE_COUNTS = [1, 2, 4, 8]
 export function groups({ timing }) {
   return KEY_COUNTS.map((keys) => ({
     name: keyCount(keys),
+    turns: TURNS,
     entrants: RULE_COUNTS.map((ruleCount) => ({ name: String(ruleCount), params: { ruleCount, keys, ...timing } })),
   }))
 }
 
 /** @param {{ ruleCount: number, keys: number } & Timing} params */
-export async function measure({ ruleCount, keys, warmUpMs, timedMs }) {
+export async function start({ ruleCount, keys, warmUpMs, timedMs }) {
   const limiter = limiterOver(severalRules(ruleCount), keys * ruleCount)
   await fill(limiter, false, keys)
-  return hitForAWhile(limiter, false, { keys, warmUpMs, timedMs })
+  return turnsOf(limiter, false, { keys, warmUpMs, timedMs })
 }
 
 /**

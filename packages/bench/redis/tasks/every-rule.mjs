@@ -4,7 +4,7 @@ import { microseconds, percent, perSecond } from '../../report/numbers.mjs'
 import { EVERY_RULE } from '../../rules.mjs'
 import { connect } from '../connections.mjs'
 import { limiterOver, sends } from '../contestants/sluice.mjs'
-import { trafficOn } from '../traffic.mjs'
+import { MANY, turnsOf } from '../turns.mjs'
 import { empty } from '../usage.mjs'
 
 /** @import { Table } from '../../report/table.mjs' */
@@ -17,8 +17,7 @@ import { empty } from '../usage.mjs'
 export const name = 'every rule'
 export const file = import.meta.url
 
-const UNDER_WAY = 128
-export const GROUP = `${UNDER_WAY} under way`
+export const GROUP = `${MANY} under way`
 
 /**
  * @param {Plan} plan
@@ -26,18 +25,14 @@ export const GROUP = `${UNDER_WAY} under way`
  */
 export function groups({ server, timing }) {
   const entrants = Object.keys(EVERY_RULE).map((rule) => ({ name: rule, params: { rule, place: server, timing } }))
-  return [{ name: GROUP, entrants }]
+  return [{ name: GROUP, turns: timing.turns, entrants }]
 }
 
 /** @param {{ rule: string, place: Place, timing: Timing }} params */
-export async function measure({ rule, place, timing }) {
+export async function start({ rule, place, timing }) {
   await empty(place)
   const connection = await connect('ioredis', place)
-  const traffic = trafficOn(limiterOver(EVERY_RULE[rule], connection))
-  await traffic.warmUp(timing.warmUpMs)
-  const numbers = await traffic.measure({ place, sends, underWay: UNDER_WAY, ...timing })
-  connection.close()
-  return numbers
+  return turnsOf({ limiter: limiterOver(EVERY_RULE[rule], connection), connection, place, sends, timing })
 }
 
 /**
@@ -47,7 +42,7 @@ export async function measure({ rule, place, timing }) {
  */
 export function table(_plan, results) {
   return {
-    title: `Every rule, ${UNDER_WAY} hits under way, through ioredis`,
+    title: `Every rule, ${MANY} hits under way, through ioredis`,
     note: 'Quotas are out of reach, except where the row names one.',
     columns: ['rule', 'decisions a second', 'allowed', 'client CPU', 'Redis CPU', 'of it in commands'],
     rows: Object.keys(EVERY_RULE).map((rule) => row(results, rule)),

@@ -1,5 +1,4 @@
-// The cost of a decision by the number of hits under way: every contestant through one client, the same fixed window, allowed
-// hits. One process measures a contestant with all numbers, because the warm-up takes longest.
+// The cost of a decision by the number of hits under way: every contestant through one client, the same fixed window, allowed hits.
 
 import { LARGE_QUOTA } from '../../quota.mjs'
 import { microseconds, perSecond, threeDigits, times } from '../../report/numbers.mjs'
@@ -7,17 +6,16 @@ import { KEYS } from '../../rounds/hits.mjs'
 import { connect } from '../connections.mjs'
 import { loadContestant } from '../contestants.mjs'
 import { fieldAt, groupOf, HITS_TASK, reading } from '../readings.mjs'
-import { trafficOn } from '../traffic.mjs'
+import { turnsWithCounts } from '../turns.mjs'
 import { empty } from '../usage.mjs'
 
 /** @import { Results } from '../../rounds/results.mjs' */
 /** @import { BenchTask } from '../../rounds/run-bench.mjs' */
 /** @import { ClientName, Place, PlaceName } from '../connections.mjs' */
 /** @import { Plan } from '../redis.mjs' */
-/** @import { Timing } from '../../rounds/hits.mjs' */
+/** @import { Limiter, Timing } from '../../rounds/hits.mjs' */
 
-/** The largest number first, so that the code is compiled before the smaller ones run. */
-const COUNTS = [1_024, 128, 16, 1]
+const COUNTS = [1, 16, 128, 1_024]
 
 /**
  * @param {ClientName} client
@@ -31,6 +29,7 @@ export function hitsUnderWay(client, placeName) {
     groups: ({ contestants, timing, ...places }) => [
       {
         name: groupOf(client, placeName),
+        turns: timing.turns,
         entrants: contestants.map(({ name }) => ({
           name,
           params: { contestant: name, client, place: places[placeName], timing },
@@ -50,29 +49,34 @@ export function hitsUnderWay(client, placeName) {
         'of it in commands',
         'round trips',
       ],
-      rows: COUNTS.toReversed().flatMap((underWay) =>
-        contestants.map(({ name }) => row(results, { client, placeName, underWay }, name)),
-      ),
+      rows: COUNTS.flatMap((underWay) => contestants.map(({ name }) => row(results, { client, placeName, underWay }, name))),
     }),
   }
 }
 
 /** @param {{ contestant: string, client: ClientName, place: Place, timing: Timing }} params */
-export async function measure({ contestant, client, place, timing }) {
+export async function start({ contestant, client, place, timing }) {
   await empty(place)
   const { create, sends } = await loadContestant(contestant)
   const connection = await connect(client, place)
-  const traffic = trafficOn(await create(connection, LARGE_QUOTA))
-  await traffic.warmUp(timing.warmUpMs)
-  /** @type {Record<string, number>} */
-  const all = {}
-  for (const underWay of COUNTS) {
-    const numbers = await traffic.measure({ place, sends, underWay, ...timing })
-    if (numbers.allowedShare !== 1) throw new Error(`${contestant} denied hits that were below the limit`)
-    for (const [field, number] of Object.entries(numbers)) all[fieldAt(field, underWay)] = number
+  const limiter = await create(connection, LARGE_QUOTA)
+  return turnsWithCounts({ limiter: allowing(limiter, contestant), connection, place, sends, timing }, COUNTS, fieldAt)
+}
+
+/**
+ * A denial ends the bench, because no quota is in reach.
+ * @param {Limiter} limiter
+ * @param {string} contestant
+ * @returns {Limiter}
+ */
+function allowing({ hit, isAllowed }, contestant) {
+  return {
+    hit,
+    isAllowed: (answer) => {
+      if (isAllowed(answer)) return true
+      throw new Error(`${contestant} denied hits that were below the limit`)
+    },
   }
-  connection.close()
-  return all
 }
 
 /**

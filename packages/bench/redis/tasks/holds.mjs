@@ -6,7 +6,7 @@ import { LARGE_QUOTA } from '../../quota.mjs'
 import { microseconds, perSecond, times } from '../../report/numbers.mjs'
 import { connect } from '../connections.mjs'
 import { limiterOver, sends } from '../contestants/sluice.mjs'
-import { trafficOn } from '../traffic.mjs'
+import { MANY, turnsOf } from '../turns.mjs'
 import { empty } from '../usage.mjs'
 
 /** @import { Table } from '../../report/table.mjs' */
@@ -19,8 +19,8 @@ import { empty } from '../usage.mjs'
 export const name = 'holds'
 export const file = import.meta.url
 
-const UNDER_WAY = 128
-export const GROUP = `${UNDER_WAY} under way`
+const RULE = fixedWindow({ limit: LARGE_QUOTA.limit, window: LARGE_QUOTA.windowMs })
+export const GROUP = `${MANY} under way`
 export const HIT = 'hit'
 export const RESERVE = 'reserve + settle'
 
@@ -29,19 +29,16 @@ export const RESERVE = 'reserve + settle'
  * @returns {Group[]}
  */
 export function groups({ server, timing }) {
-  return [{ name: GROUP, entrants: [HIT, RESERVE].map((work) => ({ name: work, params: { work, place: server, timing } })) }]
+  const entrants = [HIT, RESERVE].map((work) => ({ name: work, params: { work, place: server, timing } }))
+  return [{ name: GROUP, turns: timing.turns, entrants }]
 }
 
 /** @param {{ work: string, place: Place, timing: Timing }} params */
-export async function measure({ work, place, timing }) {
+export async function start({ work, place, timing }) {
   await empty(place)
   const connection = await connect('ioredis', place)
-  const rule = fixedWindow({ limit: LARGE_QUOTA.limit, window: LARGE_QUOTA.windowMs })
-  const traffic = trafficOn(work === HIT ? limiterOver(rule, connection) : reservingLimiter(connection))
-  await traffic.warmUp(timing.warmUpMs)
-  const numbers = await traffic.measure({ place, sends, underWay: UNDER_WAY, ...timing })
-  connection.close()
-  return numbers
+  const limiter = work === HIT ? limiterOver(RULE, connection) : reservingLimiter(connection)
+  return turnsOf({ limiter, connection, place, sends, timing })
 }
 
 /**
@@ -49,8 +46,9 @@ export async function measure({ work, place, timing }) {
  * @returns {Limiter}
  */
 function reservingLimiter({ client }) {
-  const rules = fixedWindow({ limit: LARGE_QUOTA.limit, window: LARGE_QUOTA.windowMs })
-  const limiter = createLimiter({ rules, store: redisStore(client), holds: holds(), failure: { timeoutMs: 10_000 } })
+  // Keys of its own: the hits shall meet no holds.
+  const store = redisStore(client, { prefix: 'held' })
+  const limiter = createLimiter({ rules: RULE, store, holds: holds(), failure: { timeoutMs: 10_000 } })
   return {
     hit: async (key) => {
       const hold = await limiter.reserve(key, { hold: 1 })
@@ -70,7 +68,7 @@ export function table(_plan, results) {
   const median = (/** @type {string} */ work, /** @type {string} */ field) => results.median([name, GROUP, work, field])
   const ratio = results.medianRatio([name, GROUP, HIT, 'hitsPerSecond'], [name, GROUP, RESERVE, 'hitsPerSecond'])
   return {
-    title: `A reserve and its settle, ${UNDER_WAY} under way, through ioredis`,
+    title: `A reserve and its settle, ${MANY} under way, through ioredis`,
     note: 'In brackets: the time of both, as a multiple of the time of a hit.',
     columns: ['work', 'a second', 'client CPU', 'Redis CPU', 'of it in commands'],
     rows: [HIT, RESERVE].map((work) => [

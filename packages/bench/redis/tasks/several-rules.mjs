@@ -4,7 +4,7 @@ import { microseconds, perSecond, times } from '../../report/numbers.mjs'
 import { severalRules } from '../../rules.mjs'
 import { connect } from '../connections.mjs'
 import { limiterOver, sends } from '../contestants/sluice.mjs'
-import { trafficOn } from '../traffic.mjs'
+import { MANY, turnsOf } from '../turns.mjs'
 import { empty } from '../usage.mjs'
 
 /** @import { Table } from '../../report/table.mjs' */
@@ -17,8 +17,7 @@ import { empty } from '../usage.mjs'
 export const name = 'several rules'
 export const file = import.meta.url
 
-const UNDER_WAY = 128
-export const GROUP = `${UNDER_WAY} under way`
+export const GROUP = `${MANY} under way`
 const RULE_COUNTS = [1, 2, 4, 8]
 
 /**
@@ -27,18 +26,14 @@ const RULE_COUNTS = [1, 2, 4, 8]
  */
 export function groups({ server, timing }) {
   const entrants = RULE_COUNTS.map((count) => ({ name: String(count), params: { count, place: server, timing } }))
-  return [{ name: GROUP, entrants }]
+  return [{ name: GROUP, turns: timing.turns, entrants }]
 }
 
 /** @param {{ count: number, place: Place, timing: Timing }} params */
-export async function measure({ count, place, timing }) {
+export async function start({ count, place, timing }) {
   await empty(place)
   const connection = await connect('ioredis', place)
-  const traffic = trafficOn(limiterOver(severalRules(count), connection))
-  await traffic.warmUp(timing.warmUpMs)
-  const numbers = await traffic.measure({ place, sends, underWay: UNDER_WAY, ...timing })
-  connection.close()
-  return numbers
+  return turnsOf({ limiter: limiterOver(severalRules(count), connection), connection, place, sends, timing })
 }
 
 /**
@@ -48,7 +43,7 @@ export async function measure({ count, place, timing }) {
  */
 export function table(_plan, results) {
   return {
-    title: `Several rules in one limiter, ${UNDER_WAY} hits under way, through ioredis`,
+    title: `Several rules in one limiter, ${MANY} hits under way, through ioredis`,
     note: 'In brackets: the time of a decision, as a multiple of the time with one rule.',
     columns: ['fixed windows', 'decisions a second', 'client CPU', 'Redis CPU', 'of it in commands'],
     rows: RULE_COUNTS.map((count) => row(results, String(count))),

@@ -3,6 +3,7 @@
 import { perSecond, times } from '../../report/numbers.mjs'
 import { startServer } from '../servers.mjs'
 import { ask } from '../traffic.mjs'
+import { TURNS, turnsOf } from '../turns.mjs'
 
 /** @import { Table } from '../../report/table.mjs' */
 /** @import { Results } from '../../rounds/results.mjs' */
@@ -24,6 +25,9 @@ const CONNECTIONS = 4
 /** @type {Record<string, Kind>} */
 const KINDS = { memory: 'service', Redis: 'service on Redis' }
 
+/** @type {Kind} */
+export const FLOOR = 'bare http'
+
 /**
  * @param {Plan} plan
  * @returns {Group[]}
@@ -31,24 +35,21 @@ const KINDS = { memory: 'service', Redis: 'service on Redis' }
 export function groups({ timing }) {
   return Object.entries(KINDS).map(([store, kind]) => ({
     name: store,
-    entrants: SIZES.map((checks) => ({ name: String(checks), params: { kind, checks, ...timing } })),
+    turns: TURNS,
+    entrants: [
+      ...SIZES.map((checks) => ({ name: String(checks), params: { kind, checks, ...timing } })),
+      { name: FLOOR, params: { kind: FLOOR, checks: 1, ...timing } },
+    ],
   }))
 }
 
 /** @param {{ kind: Kind, checks: number } & Timing} params */
-export async function measure({ kind, checks, ...timing }) {
-  const server = await startServer(kind)
-  try {
-    const { decisionsPerSecond } = await ask({
-      ...server,
-      connections: checks === 1 ? SINGLE_CONNECTIONS : CONNECTIONS,
-      checks,
-      ...timing,
-    })
+export async function start({ kind, checks, ...timing }) {
+  const connections = checks === 1 ? SINGLE_CONNECTIONS : CONNECTIONS
+  return turnsOf(await startServer(kind), timing, async (server, turn) => {
+    const { decisionsPerSecond } = await ask({ ...server, connections, checks, ...turn })
     return { decisionsPerSecond }
-  } finally {
-    await server.stop()
-  }
+  })
 }
 
 /**
@@ -59,7 +60,7 @@ export async function measure({ kind, checks, ...timing }) {
 export function table(_plan, results) {
   return {
     title: 'Decisions a second: `POST /v1/check/batch`, by checks a request',
-    note: '1 is `POST /v1/check`. In brackets: how many times as many as with single checks.',
+    note: '1 is `POST /v1/check`. In brackets: how many times as many as requests of a bare node:http server.',
     columns: ['store', ...SIZES.map(String)],
     rows: Object.keys(KINDS).map((store) => [store, ...SIZES.map((checks) => cell(results, store, String(checks)))]),
   }
@@ -72,6 +73,6 @@ export function table(_plan, results) {
  */
 function cell(results, store, checks) {
   const rate = results.median([name, store, checks, 'decisionsPerSecond'])
-  const ratio = results.medianRatio([name, store, checks, 'decisionsPerSecond'], [name, store, '1', 'decisionsPerSecond'])
+  const ratio = results.medianRatio([name, store, checks, 'decisionsPerSecond'], [name, store, FLOOR, 'decisionsPerSecond'])
   return `${perSecond(rate)} (${times(ratio)})`
 }

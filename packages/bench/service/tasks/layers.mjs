@@ -3,6 +3,7 @@
 import { perSecond, times } from '../../report/numbers.mjs'
 import { startServer } from '../servers.mjs'
 import { ask } from '../traffic.mjs'
+import { TURNS, turnsOf } from '../turns.mjs'
 
 /** @import { Table } from '../../report/table.mjs' */
 /** @import { Results } from '../../rounds/results.mjs' */
@@ -25,18 +26,17 @@ const ORGS = 10
  * @returns {Group[]}
  */
 export function groups({ timing }) {
-  return [{ name: GROUP, entrants: COUNTS.map((layers) => ({ name: String(layers), params: { layers, ...timing } })) }]
+  return [
+    { name: GROUP, turns: TURNS, entrants: COUNTS.map((layers) => ({ name: String(layers), params: { layers, ...timing } })) },
+  ]
 }
 
 /** @param {{ layers: number } & Timing} params */
-export async function measure({ layers, ...timing }) {
-  const server = await startServer('service', layers)
-  try {
-    const { answer: _, ...numbers } = await ask({ ...server, connections: CONNECTIONS, checks: 1, orgs: ORGS, ...timing })
+export async function start({ layers, ...timing }) {
+  return turnsOf(await startServer('service', layers), timing, async (server, turn) => {
+    const { answer: _, ...numbers } = await ask({ ...server, connections: CONNECTIONS, checks: 1, orgs: ORGS, ...turn })
     return numbers
-  } finally {
-    await server.stop()
-  }
+  })
 }
 
 /**

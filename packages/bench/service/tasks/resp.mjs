@@ -6,6 +6,7 @@ import { startRedis } from '../../../../test/servers/redis-server.mjs'
 import { perSecond, times } from '../../report/numbers.mjs'
 import { cpuMicrosOf } from '../../rounds/cpu-time.mjs'
 import { startServer } from '../servers.mjs'
+import { TURNS, turnsOf } from '../turns.mjs'
 
 /** @import { Table } from '../../report/table.mjs' */
 /** @import { Results } from '../../rounds/results.mjs' */
@@ -50,29 +51,24 @@ export function groupOf(depth) {
 export function groups({ timing }) {
   return DEPTHS.map((depth) => ({
     name: groupOf(depth),
+    turns: TURNS,
     entrants: Object.keys(COMMANDS).map((entrant) => ({ name: entrant, params: { entrant, depth, ...timing } })),
   }))
 }
 
 /** @param {{ entrant: string, depth: 1 | 64 } & Timing} params */
-export async function measure({ entrant, depth, warmUpMs, timedMs }) {
-  const { port, key, cpuMicros, stop } = entrant === INCR ? await startBareRedis() : await startDoor()
-  /** @param {number} forMs */
-  const load = async (forMs) => {
-    const count = Math.ceil(forMs * COMMANDS_A_MS[depth])
+export async function start({ entrant, depth, ...timing }) {
+  const started = entrant === INCR ? await startBareRedis() : await startDoor()
+  return turnsOf(started, timing, async ({ port, key, cpuMicros }, { warmUpMs, timedMs }) => {
+    const count = Math.ceil((warmUpMs + timedMs) * COMMANDS_A_MS[depth])
     const auth = key === '' ? [] : ['-a', key]
     const traffic = ['-p', port, '-P', depth, '-c', CONNECTIONS, '-n', count, '-r', KEYS, '--csv'].map(String)
-    const { stdout } = await run('redis-benchmark', [...auth, ...traffic, ...COMMANDS[entrant]])
-    return { count, commandsPerSecond: Number(/^"[^\n]*?","([\d.]+)"/m.exec(stdout.split('\n').slice(1).join('\n'))?.[1]) }
-  }
-  try {
-    await load(warmUpMs)
     const startMicros = await cpuMicros()
-    const { count, commandsPerSecond } = await load(timedMs)
-    return { commandsPerSecond, cpuMicrosACommand: ((await cpuMicros()) - startMicros) / count }
-  } finally {
-    await stop()
-  }
+    const { stdout } = await run('redis-benchmark', [...auth, ...traffic, ...COMMANDS[entrant]])
+    const cpuMicrosACommand = ((await cpuMicros()) - startMicros) / count
+    const commandsPerSecond = Number(/^"[^\n]*?","([\d.]+)"/m.exec(stdout.split('\n').slice(1).join('\n'))?.[1])
+    return { commandsPerSecond, cpuMicrosACommand }
+  })
 }
 
 async function startDoor() {

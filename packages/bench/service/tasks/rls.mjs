@@ -3,6 +3,7 @@
 import { perSecond, times } from '../../report/numbers.mjs'
 import { askByGrpc } from '../grpc-traffic.mjs'
 import { startServer } from '../servers.mjs'
+import { TURNS, turnsOf } from '../turns.mjs'
 
 /** @import { Table } from '../../report/table.mjs' */
 /** @import { Results } from '../../rounds/results.mjs' */
@@ -24,17 +25,12 @@ const KINDS = ['empty gRPC', 'service']
  * @returns {Group[]}
  */
 export function groups({ timing }) {
-  return [{ name: GROUP, entrants: KINDS.map((kind) => ({ name: kind, params: { kind, ...timing } })) }]
+  return [{ name: GROUP, turns: TURNS, entrants: KINDS.map((kind) => ({ name: kind, params: { kind, ...timing } })) }]
 }
 
 /** @param {{ kind: Kind } & Timing} params */
-export async function measure({ kind, ...timing }) {
-  const server = await startServer(kind)
-  try {
-    return await askByGrpc({ ...server, underWay: UNDER_WAY, ...timing })
-  } finally {
-    await server.stop()
-  }
+export async function start({ kind, ...timing }) {
+  return turnsOf(await startServer(kind), timing, (server, turn) => askByGrpc({ ...server, underWay: UNDER_WAY, ...turn }))
 }
 
 /**

@@ -3,6 +3,7 @@
 import { perSecond, times } from '../../report/numbers.mjs'
 import { CONTESTANTS, startServer } from '../servers.mjs'
 import { ask } from '../traffic.mjs'
+import { TURNS, turnsOf } from '../turns.mjs'
 
 /** @import { Table } from '../../report/table.mjs' */
 /** @import { Results } from '../../rounds/results.mjs' */
@@ -23,18 +24,15 @@ const KINDS = CONTESTANTS.map(({ name }) => name)
  * @returns {Group[]}
  */
 export function groups({ timing }) {
-  return [{ name: GROUP, entrants: KINDS.map((kind) => ({ name: kind, params: { kind, ...timing } })) }]
+  return [{ name: GROUP, turns: TURNS, entrants: KINDS.map((kind) => ({ name: kind, params: { kind, ...timing } })) }]
 }
 
 /** @param {{ kind: Kind } & Timing} params */
-export async function measure({ kind, ...timing }) {
-  const server = await startServer(kind)
-  try {
-    const { answer, ...numbers } = await ask({ ...server, connections: CONNECTIONS, checks: 1, ...timing })
+export async function start({ kind, ...timing }) {
+  return turnsOf(await startServer(kind), timing, async (server, turn) => {
+    const { answer, ...numbers } = await ask({ ...server, connections: CONNECTIONS, checks: 1, ...turn })
     return { ...numbers, answerBytes: answer.length }
-  } finally {
-    await server.stop()
-  }
+  })
 }
 
 /**
