@@ -1,74 +1,25 @@
 // Callers of the RLS door that need no key, send too little, read too little or are too many.
 
-import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2'
-import { Metadata, status } from '@grpc/grpc-js'
-import { pino } from 'pino'
-import { expect, onTestFinished, test } from 'vitest'
+import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2'
+import { status } from '@grpc/grpc-js'
+import { expect, test } from 'vitest'
 import { until } from '../../../test/servers/redis-server.mjs'
 import { INCOMPLETE_MS, SWEEP_MS } from '../src/doors/rls/call-guard.ts'
 import { Callers } from '../src/doors/rls/callers.ts'
 import { loadProtocol, SERVICES } from '../src/doors/rls/protocol.ts'
 import { MOST_REFLECTING } from '../src/doors/rls/reflection.ts'
-import { RlsListener } from '../src/doors/rls/rls-listener.ts'
-import { RlsServer, type RlsServerOptions } from '../src/doors/rls/rls-server.ts'
 import { FailedKeys, TOO_MANY_FAILURES } from '../src/keys/failed-keys.ts'
 import type { Service } from '../src/service.ts'
 import { Stats } from '../src/stats/stats.ts'
 import { RlsClient, rlsAddress } from './rls-client.ts'
+import { startDoor } from './rls-door.ts'
+import { begin, framed, openConnection, PATHS, statusOf } from './rls-streams.ts'
 import { startService } from './running-service.ts'
 
-const PATHS = {
-  ask: `/${SERVICES.rateLimit}/ShouldRateLimit`,
-  check: `/${SERVICES.health}/Check`,
-  watch: `/${SERVICES.health}/Watch`,
-  reflect: `/${SERVICES.reflection}/ServerReflectionInfo`,
-}
-
-/** Opens a connection to a door. It reads no answer if the window is 0. */
-function openConnection(address: string, initialWindowSize = 65_535): ClientHttp2Session {
-  const session = connectHttp2(address.replace('grpc:', 'http:'), { settings: { initialWindowSize } })
-  session.on('error', () => {})
-  onTestFinished(() => session.destroy())
-  return session
-}
-
-/** Begins a call. */
-function begin(session: ClientHttp2Session, path: string, headers: Readonly<Record<string, string>> = {}): ClientHttp2Stream {
-  const stream = session.request({
-    ':method': 'POST',
-    ':path': path,
-    'content-type': 'application/grpc',
-    te: 'trailers',
-    ...headers,
-  })
-  stream.on('error', () => {})
-  stream.resume()
-  return stream
-}
-
-/** Resolves to the gRPC status of a call, or `closed` if its connection ends without one. */
-function statusOf(stream: ClientHttp2Stream): Promise<number | 'closed'> {
-  return new Promise((resolve) => {
-    const read = (headers: IncomingHttpHeaders): void => {
-      if (headers['grpc-status'] !== undefined) resolve(Number(headers['grpc-status']))
-    }
-    stream.on('response', read)
-    stream.on('trailers', read)
-    stream.on('close', () => resolve('closed'))
-  })
-}
-
-/** Returns the frame of a message. `length` is that of the message which it announces. */
-function framed(message: Buffer, length = message.length): Buffer {
-  const head = Buffer.alloc(5)
-  head.writeUInt32BE(length, 1)
-  return Buffer.concat([head, message])
-}
-
 test.each([
-  ['addresses of one IPv6 network', (i: number) => `2001:db8::${i.toString(16)}:5000`],
-  ['two spellings of an address', (i: number) => `${i % 2 === 0 ? '::ffff:' : ''}192.0.2.1:${i}`],
-])('%s are counted together when keys fail', (_, peerOf) => {
+  ['addresses of one IPv6 network', (i: number) => `2001:db8::${i.toString(16)}`],
+  ['two spellings of an address', (i: number) => `${i % 2 === 0 ? '::ffff:' : ''}192.0.2.1`],
+])('%s are counted together when keys fail', (_, addressOf) => {
   const stats = new Stats()
   const keys = { verify: () => undefined }
   const service = {
@@ -78,7 +29,7 @@ test.each([
     failedKeys: new FailedKeys(stats),
   } as unknown as Service
   const callers = new Callers(service, false)
-  const admit = (i: number) => () => callers.admit({ metadata: new Metadata(), getPeer: () => peerOf(i) })
+  const admit = (i: number) => () => callers.admit({}, { remoteAddress: addressOf(i) })
   expect(admit(1)).toThrow('an API key is missing')
   for (let i = 2; i < 40 && stats.limitedAuthentications === 0; i++) expect(admit(i)).toThrow()
   expect(admit(40)).toThrow(TOO_MANY_FAILURES)
@@ -91,33 +42,10 @@ test('a caller without a key is refused by its headers, before a message is read
   expect(await statusOf(stream)).toBe(status.UNAUTHENTICATED)
 })
 
-/** A door whose sweeps the test makes. */
-async function startGuarded({
-  mostConnections,
-  ...bounds
-}: Pick<RlsServerOptions, 'mostIncomplete' | 'mostWatchers'> & { readonly mostConnections?: number } = {}) {
-  const service = { status: { state: 'ready' }, keysRequired: false, logger: pino({ level: 'silent' }) } as unknown as Service
-  const options = { service, allOrNothing: false, hasClientCertificates: false, connectionAgeMs: 3_600_000 }
-  const closePeer = (peer: string): void => listener.closePeer(peer)
-  const server = new RlsServer({ ...options, ...bounds, closePeer })
-  const listener = new RlsListener(undefined, server.take, mostConnections)
-  const port = await listener.listen({ host: '127.0.0.1', port: 0 })
-  onTestFinished(async () => {
-    listener.stop()
-    await server.close(0)
-    listener.destroy()
-  })
-  const { guard } = server
-  const pass = (ms: number): void => {
-    for (let i = 0; i < ms / SWEEP_MS; i++) guard.sweep()
-  }
-  return { address: `grpc://127.0.0.1:${port}`, guard, pass }
-}
-
 test.each([PATHS.ask, PATHS.check, PATHS.reflect])(
   '%s: a request that is not whole in time ends its connection',
   async (path) => {
-    const { address, guard, pass } = await startGuarded()
+    const { address, guard, pass } = await startDoor()
     const session = openConnection(address)
     const stream = begin(session, path)
     stream.write(framed(Buffer.alloc(1000), 1_000_000))
@@ -131,7 +59,7 @@ test.each([PATHS.ask, PATHS.check, PATHS.reflect])(
 )
 
 test('a call that is complete, refused or cancelled is not awaited', async () => {
-  const { address, guard } = await startGuarded()
+  const { address, guard } = await startDoor()
   const session = openConnection(address)
   const whole = begin(session, PATHS.check)
   whole.end(framed(Buffer.alloc(0)))
@@ -149,7 +77,7 @@ test('a call that is complete, refused or cancelled is not awaited', async () =>
 })
 
 test('incomplete calls are bounded in number: the oldest goes first', async () => {
-  const { address, guard, pass } = await startGuarded({ mostIncomplete: { admitted: 2, open: 10 } })
+  const { address, guard, pass } = await startDoor({ mostIncomplete: { admitted: 2, open: 10 } })
   const sessions = [openConnection(address), openConnection(address), openConnection(address)]
   for (const [i, session] of sessions.slice(0, 2).entries()) {
     begin(session, PATHS.ask)
@@ -163,7 +91,7 @@ test('incomplete calls are bounded in number: the oldest goes first', async () =
 })
 
 test('connections are bounded in number, and a place is free again when one ends', async () => {
-  const { address } = await startGuarded({ mostConnections: 2 })
+  const { address } = await startDoor({ mostConnections: 2 })
   const health = async (session: ClientHttp2Session): Promise<number | 'closed'> => {
     const stream = begin(session, PATHS.check)
     stream.end(framed(Buffer.alloc(0)))
@@ -226,7 +154,7 @@ test('the number of callers of reflection is bounded, and a place is free again 
 })
 
 test('watchers of health are bounded in number, also those of unknown names', async () => {
-  const { address } = await startGuarded({ mostWatchers: 3 })
+  const { address } = await startDoor({ mostWatchers: 3 })
   const session = openConnection(address)
   const { requestSerialize } = loadProtocol().health.Watch
   const watch = (name: string): Promise<unknown> => {

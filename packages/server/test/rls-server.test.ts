@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { connect as connectTls } from 'node:tls'
 import { credentials, Metadata, status } from '@grpc/grpc-js'
 import descriptor from 'protobufjs/ext/descriptor/index.js'
 import { expect, onTestFinished, test } from 'vitest'
@@ -13,7 +14,7 @@ import { MOST_ENTRIES } from '../src/doors/rls/descriptor-facts.ts'
 import { MOST_OVERRIDES, OverridePolicies } from '../src/doors/rls/override-policies.ts'
 import { loadProtocol, MALFORMED } from '../src/doors/rls/protocol.ts'
 import { MOST_DESCRIPTORS } from '../src/doors/rls/rate-limit-calls.ts'
-import { MOST_STREAMS } from '../src/doors/rls/rls-server.ts'
+import { MOST_STREAMS } from '../src/doors/rls/rls-connection.ts'
 import { certificate, clientCertificate } from './certificate.ts'
 import { entriesOf, failureOf, RlsClient, rlsAddress } from './rls-client.ts'
 import { startService } from './running-service.ts'
@@ -52,6 +53,19 @@ test('with a certificate it speaks TLS, and new connections get a renewed one', 
   await service.reload()
   expect(await client(second.cert).hit({ a: 'b' })).toMatchObject({ overall_code: OK })
   expect(await old.hit({ a: 'b' })).toMatchObject({ overall_code: OK })
+})
+
+test('a TLS client that does not ask for HTTP/2 is refused', async () => {
+  const { cert, key } = certificate()
+  const service = await startService({ flags: { rls: '127.0.0.1:0', tlsCert: cert, tlsKey: key } })
+  const socket = connectTls({
+    port: Number(new URL(rlsAddress(service)).port),
+    ca: readFileSync(cert),
+    checkServerIdentity: () => undefined,
+  })
+  onTestFinished(() => void socket.destroy())
+  const [answer] = (await once(socket, 'data')) as [Buffer]
+  expect(answer.toString()).toMatch(/^HTTP\/1.0 403 /)
 })
 
 test('with rlsClientCa a client certificate is needed, and no key', async () => {

@@ -1,7 +1,7 @@
 // Admits callers of the RLS door: by an API key with the scope `check`, or by a client certificate.
 // Invariant: a caller is admitted before a counter is touched.
 
-import type { Metadata } from '@grpc/grpc-js'
+import type { IncomingHttpHeaders } from 'node:http2'
 import { clientAddress } from 'sluice/http'
 import { ServerError } from '../../errors.ts'
 import { TOO_MANY_FAILURES } from '../../keys/failed-keys.ts'
@@ -9,9 +9,9 @@ import { keyIn } from '../../keys/key-fields.ts'
 import { mayUse } from '../../keys/key-ring.ts'
 import type { Service } from '../../service.ts'
 
-export interface Call {
-  readonly metadata: Metadata
-  getPeer(): string
+/** The socket of a caller. A peer on a socket file has no address. */
+export interface Peer {
+  readonly remoteAddress?: string | undefined
 }
 
 export class Callers {
@@ -27,14 +27,13 @@ export class Callers {
   }
 
   /** Throws unless the caller may ask. */
-  admit(call: Call): void {
+  admit(headers: IncomingHttpHeaders, peer: Peer): void {
     const { status, keys } = this.#service
     if (status.state === 'starting') throw new ServerError('ERR_NOT_READY', 'the service is starting: try again soon')
     if (!this.#needsKey) return
-    const { metadata } = call
-    const presented = first(metadata, 'x-api-key') || keyIn(first(metadata, 'api-key'), first(metadata, 'authorization'))
+    const presented = text(headers['x-api-key']) || keyIn(text(headers['api-key']), headers.authorization)
     const key = presented === undefined ? undefined : keys.verify(presented)
-    if (key === undefined) throw this.#refusal(call, presented)
+    if (key === undefined) throw this.#refusal(peer, presented)
     if (mayUse(key, 'check')) return
     throw new ServerError(
       'ERR_FORBIDDEN',
@@ -42,8 +41,8 @@ export class Callers {
     )
   }
 
-  #refusal(call: Call, presented: string | undefined): ServerError {
-    if (this.#service.failedKeys.add(this.#addressOf(call.getPeer())) > 0)
+  #refusal({ remoteAddress = 'unknown' }: Peer, presented: string | undefined): ServerError {
+    if (this.#service.failedKeys.add(this.#address(remoteAddress, {}).key) > 0)
       return new ServerError('ERR_AUTH_LIMITED', TOO_MANY_FAILURES)
     const message =
       presented === undefined
@@ -51,14 +50,8 @@ export class Callers {
         : 'the API key is not known, or it was revoked or has expired'
     return new ServerError('ERR_UNAUTHENTICATED', message)
   }
-
-  /** A peer is an address with a port, or unknown for a socket file. */
-  #addressOf(peer: string): string {
-    return this.#address(peer.replace(/:\d+$/, ''), {}).key
-  }
 }
 
-function first(metadata: Metadata, name: string): string | undefined {
-  const [value] = metadata.get(name)
+function text(value: string | string[] | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined
 }

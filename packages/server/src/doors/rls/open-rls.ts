@@ -18,8 +18,7 @@ export async function openRls({ config, service, tls }: DoorOptions): Promise<re
   // The libraries of gRPC take 100 ms to load, so only a service with this door loads them.
   const { RlsServer } = await import('./rls-server.ts')
   const hasClientCertificates = listenerTls?.ca !== undefined
-  const closePeer = (peer: string): void => listener.closePeer(peer)
-  const server = new RlsServer({ service, allOrNothing, hasClientCertificates, connectionAgeMs, closePeer })
+  const server = new RlsServer({ service, allOrNothing, hasClientCertificates, connectionAgeMs })
   const listener = new RlsListener(listenerTls, server.take)
   const port = await listener.listen(address).catch(async (error: unknown) => {
     await server.close(0)

@@ -13,6 +13,12 @@ export const CODE = { OK: 1, OVER_LIMIT: 2 } as const
 
 export type Code = (typeof CODE)[keyof typeof CODE]
 
+/**
+ * Maximum size of a request. Clients choose the values of descriptors: if a request is refused, a proxy may let it pass without a
+ * limit. 60 kB of headers, Envoy's default maximum, fit into each of 16 descriptors.
+ */
+export const MOST_BYTES = 1024 * 1024
+
 /** The largest number of a uint32 field. */
 export const MOST_UINT32 = 0xffff_ffff
 

@@ -10,10 +10,10 @@
 // By default each descriptor is decided and charged by itself, as the reference server does. With `allOrNothing`, none is charged if one
 // denies: all are peeked at first, then charged, and what was charged is given back if one denies after all.
 
-import type { CheckRequest } from '../../decide/check-request.ts'
 import type { Decider } from '../../decide/decider.ts'
 import { ServerError } from '../../errors.ts'
 import type { Policy } from '../../policies/policy.ts'
+import type { CheckedRequest } from '../../stats/stats.ts'
 import { DescriptorFacts, nameOfPlace } from './descriptor-facts.ts'
 import { BLOCKED, isCharged, isDenied, type Outcome } from './descriptor-status.ts'
 import { OverridePolicies } from './override-policies.ts'
@@ -27,7 +27,7 @@ export const LONGEST_DOMAIN = 256
 /** One descriptor, read. */
 interface Asked {
   /** With cost 0 if it only looks. */
-  readonly request: CheckRequest
+  readonly request: CheckedRequest
   /** Units to give back. */
   readonly refunded: number
   /** The policy of a limit that the descriptor brings along. `blocked` if that limit is 0: no rule has it, and nothing is counted. */
@@ -71,7 +71,8 @@ export class RateLimitCalls {
     const { clientId, route, attributes } = this.#facts.of(domain, entries, place)
     const units = hits_addend === null ? hits : costOf(hits_addend.value)
     const [cost, refunded] = isRefund ? [0, units] : [units, 0]
-    return { request: { clientId, route, attributes, cost }, refunded, override: this.#overrideOf(limit, place) }
+    const form = limit === null ? 'descriptor' : 'own-limit'
+    return { request: { form, clientId, route, attributes, cost }, refunded, override: this.#overrideOf(limit, place) }
   }
 
   #overrideOf(limit: RateLimitDescriptor['limit'], place: number): Asked['override'] {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { loadProtocol, MOST_UINT32, type RateLimitResponse } from './protocol.ts'
-import { writeResponse } from './response-writer.ts'
+import { writeFrame, writeResponse } from './response-writer.ts'
 
 const type = loadProtocol().root.lookupType('envoy.service.ratelimit.v3.RateLimitResponse')
 
@@ -32,6 +32,17 @@ test('any answer has the bytes that protobufjs writes', () => {
   fc.assert(
     fc.property(response, (answer) => {
       expect(writeResponse(answer).toString('hex')).toBe(Buffer.from(type.encode(answer).finish()).toString('hex'))
+    }),
+  )
+})
+
+test('a frame is the answer after its length', () => {
+  fc.assert(
+    fc.property(response, (answer) => {
+      const message = writeResponse(answer)
+      const frame = writeFrame(answer)
+      expect([frame[0], frame.readUInt32BE(1)]).toEqual([0, message.length])
+      expect(frame.subarray(5).equals(message)).toBe(true)
     }),
   )
 })

@@ -2,6 +2,7 @@
 // It writes from the end to the beginning, so the length of a message is known before it is written.
 // Invariant: the bytes are those that protobufjs writes. A test compares both.
 
+import { PREFIX_BYTES } from './frame.ts'
 import type { DescriptorStatus, HeaderValue, RateLimitResponse } from './protocol.ts'
 
 /** First bytes of fields: the number of the field, and its kind. `rls.proto` has the numbers. */
@@ -23,13 +24,24 @@ const RESPONSE_BYTES = 32
 const CHARACTER_BYTES = 3
 
 export function writeResponse(response: RateLimitResponse): Buffer {
+  return write(response).written()
+}
+
+/** Writes the response with the prefix of gRPC. */
+export function writeFrame(response: RateLimitResponse): Buffer {
+  const out = write(response)
+  out.prefix()
+  return out.written()
+}
+
+function write(response: RateLimitResponse): BackwardWriter {
   const { overall_code, statuses, response_headers_to_add: headers = [], raw_body } = response
-  const out = new BackwardWriter(mostBytes(response))
+  const out = new BackwardWriter(PREFIX_BYTES + mostBytes(response))
   if (raw_body !== undefined) out.bytes(RESPONSE.rawBody, raw_body)
   for (let i = headers.length - 1; i >= 0; i--) writeHeader(out, headers[i])
   for (let i = statuses.length - 1; i >= 0; i--) writeStatus(out, statuses[i])
   out.number(RESPONSE.overallCode, overall_code)
-  return out.written()
+  return out
 }
 
 function mostBytes({ statuses, response_headers_to_add: headers = [], raw_body }: RateLimitResponse): number {
@@ -78,8 +90,17 @@ class BackwardWriter {
     this.at = mostBytes
   }
 
+  /** Returns everything that is written. */
   written(): Buffer {
     return this.#bytes.subarray(this.at)
+  }
+
+  /** Writes the prefix of an uncompressed message, which is everything that is written. */
+  prefix(): void {
+    const length = this.#bytes.length - this.at
+    this.at -= PREFIX_BYTES
+    this.#bytes[this.at] = 0
+    this.#bytes.writeUInt32BE(length, this.at + 1)
   }
 
   /** Writes a whole number of at least 0. */

@@ -57,13 +57,6 @@ export class RlsListener {
     this.#server.close()
   }
 
-  /** Closes the connection of a peer, `address:port`. A peer on a socket file has no name, and keeps its connection. */
-  readonly closePeer = (peer: string): void => {
-    for (const socket of this.#sockets) {
-      if (`${socket.remoteAddress}:${socket.remotePort}` === peer) socket.destroy()
-    }
-  }
-
   /** Closes every connection, also one that has not finished its handshake. */
   destroy(): void {
     for (const socket of this.#sockets) socket.destroy()

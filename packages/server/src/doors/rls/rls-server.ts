@@ -1,77 +1,60 @@
 // The gRPC server of the RLS door: its services, and its bounds.
 
 import type { Socket } from 'node:net'
-import { type ConnectionInjector, Server, ServerCredentials } from '@grpc/grpc-js'
+import { TLSSocket } from 'node:tls'
+import { Server } from '@grpc/grpc-js'
 import type { Service } from '../../service.ts'
-import { CallGuard, type CallGuardOptions } from './call-guard.ts'
+import { CallGuard, type MOST_INCOMPLETE, SWEEP_MS } from './call-guard.ts'
+import { CallRouter } from './call-router.ts'
 import { Callers } from './callers.ts'
 import { Health } from './health.ts'
-import { loadProtocol } from './protocol.ts'
+import { LibraryStreams } from './library-streams.ts'
+import { loadProtocol, MOST_BYTES } from './protocol.ts'
 import { RateLimitCalls } from './rate-limit-calls.ts'
-import { shouldRateLimit } from './rate-limit-service.ts'
+import { RateLimitService } from './rate-limit-service.ts'
 import { reflection } from './reflection.ts'
+import { RlsConnections } from './rls-connections.ts'
 
-/**
- * Maximum size of a request. Clients choose the values of descriptors: if a request is refused, a proxy may let it pass without a
- * limit. 60 kB of headers, Envoy's default maximum, fit into each of 16 descriptors.
- */
-export const MOST_BYTES = 1024 * 1024
-
-/** Streams at once on one connection. Envoy opens another connection above that. */
-export const MOST_STREAMS = 1000
-
-/** Megabytes that a connection may keep for its streams. */
-const SESSION_MEGABYTES = 16
-
-/** A peer that is gone is noticed by pings. An idle connection is closed after a longer time than Envoy keeps one. */
-const PING_EVERY_MS = 60_000
-const PING_WITHIN_MS = 20_000
-const IDLE_MS = 2 * 3_600_000
-
-/** Time that open streams have when a connection has reached its age. */
-const AGE_GRACE_MS = 10_000
-
-export interface RlsServerOptions extends Pick<CallGuardOptions, 'closePeer' | 'mostIncomplete'> {
+export interface RlsServerOptions {
   readonly service: Service
   readonly allOrNothing: boolean
   readonly hasClientCertificates: boolean
   readonly connectionAgeMs: number
+  readonly mostIncomplete?: Readonly<Record<keyof typeof MOST_INCOMPLETE, number>>
   readonly mostWatchers?: number
 }
 
 export class RlsServer {
-  readonly #server: Server
-  readonly #health: Health
-  readonly #connections: ConnectionInjector
   readonly guard: CallGuard
+  readonly connections: RlsConnections
+  readonly #server: Server
+  readonly #library: LibraryStreams
+  readonly #health: Health
+  readonly #timer: NodeJS.Timeout
 
-  constructor({ service, allOrNothing, hasClientCertificates, connectionAgeMs, mostWatchers, ...guarded }: RlsServerOptions) {
+  constructor({ service, allOrNothing, hasClientCertificates, connectionAgeMs, ...bounds }: RlsServerOptions) {
+    const { logger } = service
     const protocol = loadProtocol()
-    const callers = new Callers(service, hasClientCertificates)
-    const { path } = protocol.rateLimit.ShouldRateLimit
-    this.guard = new CallGuard({ callers, path, logger: service.logger, ...guarded })
-    this.#server = new Server({
-      'grpc.max_receive_message_length': MOST_BYTES,
-      'grpc.max_concurrent_streams': MOST_STREAMS,
-      'grpc-node.max_session_memory': SESSION_MEGABYTES,
-      'grpc.keepalive_time_ms': PING_EVERY_MS,
-      'grpc.keepalive_timeout_ms': PING_WITHIN_MS,
-      'grpc.max_connection_idle_ms': IDLE_MS,
-      'grpc.max_connection_age_ms': connectionAgeMs,
-      'grpc.max_connection_age_grace_ms': AGE_GRACE_MS,
-      'grpc.enable_channelz': 0,
-      interceptors: [this.guard.intercept],
-    })
-    const calls = new RateLimitCalls(service.decider, allOrNothing)
-    this.#health = new Health(service.status, mostWatchers)
-    this.#server.addService(protocol.rateLimit, { ShouldRateLimit: shouldRateLimit({ service, calls }) })
+    const rateLimit = new RateLimitService(new RateLimitCalls(service.decider, allOrNothing), logger)
+    this.#health = new Health(service.status, bounds.mostWatchers)
+    this.#server = new Server({ 'grpc.max_receive_message_length': MOST_BYTES, 'grpc.enable_channelz': 0 })
+    this.#server.addService(protocol.rateLimit, { ShouldRateLimit: rateLimit.shouldRateLimit })
     this.#server.addService(protocol.health, this.#health.handlers)
     this.#server.addService(protocol.reflection, { ...reflection(protocol.root) })
-    // The listener speaks TLS.
-    this.#connections = this.#server.createConnectionInjector(ServerCredentials.createInsecure())
+    const library = new LibraryStreams(this.#server)
+    this.#library = library
+    const guard = new CallGuard(bounds.mostIncomplete)
+    this.guard = guard
+    const callers = new Callers(service, hasClientCertificates)
+    const router = new CallRouter({ protocol, callers, logger, guard, library, rateLimit })
+    this.connections = new RlsConnections({ ageMs: connectionAgeMs, onStream: router.route })
+    this.#timer = setInterval(() => this.#sweep(), SWEEP_MS).unref()
   }
 
-  readonly take = (socket: Socket): void => this.#connections.injectConnection(socket)
+  readonly take = (socket: Socket): void => {
+    if (socket instanceof TLSSocket && socket.alpnProtocol !== 'h2') this.#library.refuse(socket)
+    else this.connections.take(socket)
+  }
 
   beginDrain(): void {
     this.#health.tell()
@@ -80,14 +63,13 @@ export class RlsServer {
   /** Answers open calls for at most `withinMs`, then closes all connections. */
   async close(withinMs: number): Promise<void> {
     this.#health.close()
-    this.guard.close()
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, withinMs)
-      this.#server.tryShutdown(() => {
-        clearTimeout(timer)
-        resolve()
-      })
-    })
+    clearInterval(this.#timer)
+    await this.connections.close(withinMs)
     this.#server.forceShutdown()
+  }
+
+  #sweep(): void {
+    this.guard.sweep()
+    this.connections.sweep()
   }
 }
