@@ -106,12 +106,14 @@ const server: PackageDesign = {
     'doors/address-in-use.ts': ['config'],
     'doors/stale-socket.ts': ['errors.ts'],
     'doors/fixed-buffer-socket.ts': [],
+    'doors/flush-list.ts': [],
     'doors/short-client-id.ts': ['contract/limits.ts'],
     'doors/rate-limit-headers.ts': ['decide'],
     'doors/hold-token.ts': ['errors.ts', 'input', 'keys', 'decide', 'contract'],
     'doors/http': [
       'doors/door.ts',
       'doors/fixed-buffer-socket.ts',
+      'doors/flush-list.ts',
       'doors/short-client-id.ts',
       'doors/rate-limit-headers.ts',
       'doors/address-in-use.ts',
@@ -137,6 +139,7 @@ const server: PackageDesign = {
     'doors/resp': [
       'doors/door.ts',
       'doors/fixed-buffer-socket.ts',
+      'doors/flush-list.ts',
       'doors/address-in-use.ts',
       'doors/stale-socket.ts',
       'doors/hold-token.ts',
@@ -168,7 +171,9 @@ const server: PackageDesign = {
       'service.ts',
     ],
     'doors/open-doors.ts': ['config', 'log', 'doors/door.ts', 'doors/http', 'doors/resp', 'doors/rls'],
+    'early-ticks.ts': [],
     'serve.ts': [
+      'early-ticks.ts',
       'errors.ts',
       'version.ts',
       'config',

@@ -56,7 +56,7 @@ async function walkOrganisation(soak, random, org) {
       [ofClient.name, clientModels[i]],
     ])
     for (const [nth, cost] of costs.entries()) {
-      // The checks of one request may be several commands, each with its own time.
+      // The store may send the checks of one request as several commands (`leastOverlapped`), each with its own time.
       for (const model of layers.values()) if (!model.advance(answer)) return
       const complaint = judgeLayers(layers, cost, answer, decided[nth])
       if (complaint === undefined) continue

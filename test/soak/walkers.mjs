@@ -71,7 +71,7 @@ class Walk {
     if (decided.length !== costs.length)
       return this.#complain(`${endpoint.name} of ${costs.length} has ${decided.length} answers`)
     for (const [i, cost] of costs.entries()) {
-      // The checks of one request may be several commands, each with its own time.
+      // The store may send the checks of one request as several commands (`leastOverlapped`), each with its own time.
       if (!this.#comesWith(answer, true)) return
       const complaint = judge(model, cost, answer, decided[i])
       if (complaint !== undefined) return this.#complain(`${endpoint.name} on ${answer.asker.name}: ${complaint}`)

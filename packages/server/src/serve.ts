@@ -12,6 +12,7 @@ import { type FileEvent, WatchedFile } from './config/watched-file.ts'
 import { Decider } from './decide/decider.ts'
 import { Desk } from './desk/desk.ts'
 import { openDoors, reloadTls } from './doors/open-doors.ts'
+import { compileTicks } from './early-ticks.ts'
 import { ServerError } from './errors.ts'
 import { makeFirstKey, printKey } from './first-key.ts'
 import { Fleet } from './fleet/fleet.ts'
@@ -66,6 +67,7 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
   refusePublic(config)
   // First, so that a service without usable TLS files creates neither a folder nor a key.
   const tls = await readTlsFiles(config)
+  await compileTicks()
   const logger = options.logger ?? makeLogger(config.logLevel)
   const stats = new Stats()
   const status: ServiceStatus = { state: 'starting' }

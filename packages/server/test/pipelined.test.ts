@@ -2,7 +2,9 @@
 
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { expect, test } from 'vitest'
+import { connect as connectTls } from 'node:tls'
+import { describe, expect, test } from 'vitest'
+import { certificate } from './certificate.ts'
 import { startService, type TestService } from './running-service.ts'
 
 const BODY = JSON.stringify({ client_id: 'ada', route: '/a' })
@@ -88,3 +90,41 @@ test('a stop does not wait for answers on a closed connection', async () => {
   // Open requests may take ten seconds.
   expect(performance.now() - startMs).toBeLessThan(8000)
 })
+
+test('a stop does not wait for a TLS handshake that a client has begun, left or refused', async () => {
+  const { cert, key: tlsKey } = certificate()
+  const service = await startService({ flags: { tlsCert: cert, tlsKey } })
+  const { hostname: host, port: at } = new URL(service.address)
+  const port = Number(at)
+  const silent = connect(port, host)
+  await once(silent, 'connect')
+  connect(port, host).end('\x16\x03\x01').resume()
+  const refusing = connectTls({ host, port })
+  await expect(once(refusing, 'secureConnect')).rejects.toThrow('self-signed')
+  const startMs = performance.now()
+  await service.close()
+  // A handshake may take ten seconds.
+  expect(performance.now() - startMs).toBeLessThan(8000)
+  silent.destroy()
+})
+
+describe.each(['HTTP', 'HTTPS'])(
+  'requests of a client that ends its side together with them are all answered over %s',
+  (scheme) => {
+    test.each(['good', 'odd', 'good, odd, good', 'odd, good, odd', 'good, good, odd, good, good'])('%s', async (kinds) => {
+      const { cert, key: tlsKey } = certificate()
+      const { address, key } = await startService({ flags: scheme === 'HTTPS' ? { tlsCert: cert, tlsKey } : {} })
+      const { hostname: host, port: at } = new URL(address)
+      const port = Number(at)
+      const socket = scheme === 'HTTPS' ? connectTls({ host, port, rejectUnauthorized: false }) : connect(port, host)
+      const requests = kinds.split(', ').map((kind) => (kind === 'odd' ? check(key, 'X-Odd: 1') : check(key)))
+      let text = ''
+      socket.on('data', (chunk) => {
+        text += chunk
+      })
+      socket.end(requests.join(''))
+      await once(socket, 'close')
+      expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(requests.length)
+    })
+  },
+)

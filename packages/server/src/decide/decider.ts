@@ -98,9 +98,8 @@ export class Decider {
   }
 
   /** Like `check`, without the built-in policy. Returns undefined if nobody wrote a policy that applies. */
-  checkWritten(request: CheckRequest, startMs = performance.now()): CheckResult | undefined | Promise<CheckResult> {
-    const { clientId, route, attributes } = request
-    const check: CheckedRequest = { ...request, form: 'descriptor' }
+  checkWritten(check: CheckedRequest, startMs = performance.now()): CheckResult | undefined | Promise<CheckResult> {
+    const { clientId, route, attributes } = check
     const policy = this.#policies.find(clientId, route, attributes)
     if (policy.source !== 'built-in') return this.#decide(policy, check, startMs)
     const [primary, ...layers] = this.#policies.layersFor(clientId, route, attributes)
@@ -108,8 +107,8 @@ export class Decider {
   }
 
   /** Like `check`, under nothing but a plain policy that comes with the request and is not in the book. */
-  checkUnder(policy: Policy, request: CheckRequest, startMs = performance.now()): CheckResult | Promise<CheckResult> {
-    return this.#decideAlone(policy, { ...request, form: 'own-limit' }, startMs)
+  checkUnder(policy: Policy, check: CheckedRequest, startMs = performance.now()): CheckResult | Promise<CheckResult> {
+    return this.#decideAlone(policy, check, startMs)
   }
 
   /** Gives `refunded` units back, and returns the decision that a check would get then. Otherwise like `checkWritten`. */

@@ -15,9 +15,10 @@ export interface CheckRun {
   /** Start of the run, on the clock of durations and on the clock of statistics. */
   readonly startMs: number
   readonly atMs: number
-  /** Number of checks that were decided at once, and of those within the limit. */
+  /** Number of checks that were decided at once, and of those with the two usual reasons. */
   decided: number
   within: number
+  limited: number
 }
 
 /** A check for statistics. */

@@ -48,15 +48,16 @@ export class Throttles {
 
   /** Begins a run of checks that arrived together. */
   beginRun(): CheckRun {
-    return { startMs: performance.now(), atMs: this.#options.stats.now(), decided: 0, within: 0 }
+    return { startMs: performance.now(), atMs: this.#options.stats.now(), decided: 0, within: 0, limited: 0 }
   }
 
   /** Records the duration of the checks that were decided at once: each gets the same share, since the clock takes as long as a check. */
-  endRun({ startMs, atMs, decided, within }: CheckRun): void {
+  endRun({ startMs, atMs, decided, within, limited }: CheckRun): void {
     if (decided === 0) return
     const { stats } = this.#options
     stats.checkSeconds.observe((performance.now() - startMs) / 1000 / decided, decided)
     if (within > 0) stats.count(this.#stats(), REASON.within, atMs, within)
+    if (limited > 0) stats.count(this.#stats(), REASON.limit, atMs, limited)
   }
 
   #make(name: string, limit: BroughtLimit): Throttle {
@@ -74,13 +75,14 @@ export class Throttles {
     throttle.close()
   }
 
-  /** Records a check that was decided at once. Checks within their limits are counted at the end of the run, all together. */
+  /** Records a check that was decided at once. Checks with a usual reason are counted at the end of the run, all together. */
   recordInRun({ clientId, cost }: ThrottledCheck, decision: Decision, run: CheckRun): void {
     const { stats, reasonOf } = this.#options
     const policyStats = this.#stats()
     const reason = reasonOf(decision)
     run.decided += 1
     if (reason === REASON.within) run.within += 1
+    else if (reason === REASON.limit) run.limited += 1
     else stats.count(policyStats, reason, run.atMs, 1)
     stats.describe(policyStats, RULE, reason, { clientId, route: RULE, cost, form: 'own-limit' }, decision, run.atMs)
   }

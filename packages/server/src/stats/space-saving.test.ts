@@ -15,7 +15,9 @@ test('has the occurrences of an item by step, since it is kept', () => {
   for (const step of [0, 0, 2]) sketch.add('a', step)
   expect(sketch.get('a')?.bySteps).toEqual(Uint32Array.of(2, 0, 1))
   for (let i = 0; i < 3; i++) sketch.add('b', 2)
-  expect(sketch.get('b')).toMatchObject({ count: 3, error: 2, bySteps: Uint32Array.of(0, 0, 1) })
+  expect(sketch.get('b')).toBeUndefined()
+  sketch.add('b', 2)
+  expect(sketch.get('b')).toMatchObject({ count: 4, error: 3, bySteps: Uint32Array.of(0, 0, 1) })
   expect(sketch.get('a')).toBeUndefined()
 })
 

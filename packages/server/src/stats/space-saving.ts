@@ -67,7 +67,7 @@ export class SpaceSaving {
     } else {
       const count = this.#cells[cell] + 1
       node = this.#leastNode()
-      if (count < node.count) {
+      if (count <= node.count) {
         this.#cells[cell] = count
         return
       }

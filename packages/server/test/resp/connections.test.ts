@@ -6,6 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { pino } from 'pino'
 import type { Decision } from 'sluice'
 import { expect, onTestFinished, test } from 'vitest'
+import { INPUT_BYTES } from '../../src/doors/fixed-buffer-socket.ts'
 import { IDLE_MS, INCOMPLETE_MS, MOST_DUE, MOST_REPLY_BYTES, SWEEP_MS, UNAUTHENTICATED_MS } from '../../src/doors/resp/limits.ts'
 import { RespServer } from '../../src/doors/resp/resp-server.ts'
 import { FailedKeys } from '../../src/keys/failed-keys.ts'
@@ -28,7 +29,7 @@ async function setUp({ keysRequired = false, mostConnections = 10 } = {}) {
         resolve({ allowed: true, limit: 9, remaining, retryAfterMs: 0, resetAfterMs: 0 } as Decision)
       asked.push({ key, answer, fail: reject })
     })
-  const run = { startMs: 0, atMs: 0, decided: 0, within: 0 }
+  const run = { startMs: 0, atMs: 0, decided: 0, within: 0, limited: 0 }
   const throttles = { beginRun: () => run, endRun: () => {}, throttleFor: () => ({ check }) }
   const stats = new Stats()
   const service = {
@@ -111,12 +112,51 @@ test('a connection that leaves gets the replies that are due first', async () =>
   await left
 })
 
+test('a connection that leaves runs the commands that were read and had to wait', async () => {
+  const { asked, open, until, door } = await setUp()
+  const bare = await open()
+  const count = MOST_DUE + 10
+  bare.send(Array.from({ length: count }, (_, i) => throttle(i)).join(''))
+  await until(() => asked.length === MOST_DUE && door.keptBytes > 0)
+  const read = door.keptBytes
+  const left = door.leave()
+  for (const each of asked.splice(0)) each.answer(1)
+  await until(() => asked.length > 0 || bare.isClosed)
+  for (const each of asked) each.answer(2)
+  const more = Math.floor(read / throttle(count).length)
+  expect(more).toBeGreaterThan(0)
+  expect(await bare.end()).toBe(reply(1).repeat(MOST_DUE) + reply(2).repeat(more))
+  await left
+})
+
+test('a client that ends its side gets the replies that are due first', async () => {
+  const { asked, open, until, door } = await setUp()
+  const bare = await open()
+  bare.socket.end(throttle('a') + command('PING'))
+  await until(() => asked.length === 1)
+  for (let i = 0; i < 20; i++) await turn()
+  asked[0].answer(3)
+  expect(await bare.end()).toBe(`${reply(3)}+PONG\r\n`)
+  await until(() => door.stats.open === 0)
+})
+
+test('a client whose end is read together with its commands gets all replies', async () => {
+  const { open } = await setUp()
+  const bare = await open()
+  // Node reads on at once if the input buffer is full.
+  const message = 'x'.repeat(99)
+  const echo = command('ECHO', message)
+  const count = Math.floor(INPUT_BYTES / echo.length)
+  bare.socket.end('\n'.repeat(INPUT_BYTES % echo.length) + echo.repeat(count))
+  expect(await bare.end()).toBe(`$99\r\n${message}\r\n`.repeat(count))
+})
+
 test('a reply to a client that is gone goes nowhere, and breaks nothing', async () => {
   const { asked, open, until, door } = await setUp()
   const bare = await open()
   bare.send(throttle('a'))
   await until(() => asked.length === 1)
-  bare.socket.destroy()
+  bare.socket.resetAndDestroy()
   await until(() => door.stats.open === 0)
   asked[0].answer(5)
   await turn()

@@ -1,9 +1,12 @@
 // The protocol of Redis, byte by byte: cut anywhere, hostile, and at its bounds.
 
+import { once } from 'node:events'
 import { setImmediate as turn } from 'node:timers/promises'
+import { connect } from 'node:tls'
 import { describe, expect, test } from 'vitest'
 import { LONGEST_ARGUMENT, LONGEST_LINE, MOST_ARGUMENTS } from '../../src/doors/resp/limits.ts'
-import { command, startResp } from './resp-service.ts'
+import { certificate } from '../certificate.ts'
+import { Bare, command, startResp } from './resp-service.ts'
 
 const setUp = () => startResp({ flags: { keysRequired: 'false' } })
 
@@ -49,6 +52,13 @@ describe('commands', () => {
     await bare.expect('_\r\n$6\r\npolicy\r\n$7\r\ndefault\r\n$4\r\nrule\r\n')
   })
 
+  test('after RESET in a pipeline have the types of RESP2 again', async () => {
+    const bare = await (await setUp()).open()
+    await bare.lines(command('HELLO', 3), 26)
+    const getName = command('CLIENT', 'GETNAME')
+    await bare.ask(getName + command('RESET') + getName, '_\r\n+RESET\r\n$-1\r\n')
+  })
+
   test('are answered before the connection closes after QUIT; later ones do nothing', async () => {
     const { open } = await setUp()
     const bare = await open()
@@ -60,6 +70,16 @@ describe('commands', () => {
   test('that arrived before the client ended its side are answered', async () => {
     const bare = await (await setUp()).open()
     bare.socket.end(command('PING') + command('PING'), 'latin1')
+    expect(await bare.end()).toBe('+PONG\r\n+PONG\r\n')
+  })
+
+  test('over TLS that arrived before the client ended its side are answered', async () => {
+    const { cert, key: tlsKey } = certificate()
+    const { port } = await startResp({ flags: { keysRequired: 'false', tlsCert: cert, tlsKey } })
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
+    await once(socket, 'secureConnect')
+    const bare = new Bare(socket)
+    socket.end(command('PING') + command('PING'), 'latin1')
     expect(await bare.end()).toBe('+PONG\r\n+PONG\r\n')
   })
 })

@@ -21,6 +21,8 @@ export type CheckInput = Static<typeof Check>
 
 /** Sends the response to one check. */
 export interface Answerer {
+  /** Sends a decision: `fields` and a JSON body in ASCII, with status 200. */
+  decided(fields: Record<string, string>, body: string): void
   answer(status: number, headers: Record<string, string | number>, body: string): void
 }
 
@@ -47,12 +49,7 @@ export class CheckDoor {
 
   /** Precondition: `isCheck(request)` is true. */
   answer(request: IncomingMessage, response: ServerResponse): void {
-    const to: Answerer = {
-      answer: (status, headers, body) => {
-        response.writeHead(status, headers)
-        response.end(body)
-      },
-    }
+    const to = new ResponseAnswerer(response)
     try {
       this.#authentication.authenticate(request, 'check')
       this.#checkHead(request)
@@ -125,19 +122,29 @@ export class CheckDoor {
   #sendDecided(): void {
     const decided = this.#decided
     this.#decided = []
-    for (const { to, result } of decided) {
-      const body = checkAnswer(result)
-      const headers: Record<string, string | number> = rateLimitHeaders(result)
-      headers['content-type'] = JSON_TYPE
-      // The body is ASCII, so its length in characters is its length in bytes.
-      headers['content-length'] = body.length
-      to.answer(200, headers, body)
-    }
+    for (const { to, result } of decided) to.decided(rateLimitHeaders(result), checkAnswer(result))
   }
 
   #fail(to: Answerer, error: unknown): void {
     const { status, headers, body } = errorAnswer(error, this.#service.logger, 'POST /v1/check')
     to.answer(status, headers, body)
+  }
+}
+
+class ResponseAnswerer implements Answerer {
+  readonly #response: ServerResponse
+
+  constructor(response: ServerResponse) {
+    this.#response = response
+  }
+
+  decided(fields: Record<string, string>, body: string): void {
+    this.answer(200, { ...fields, 'content-type': JSON_TYPE, 'content-length': body.length }, body)
+  }
+
+  answer(status: number, headers: Record<string, string | number>, body: string): void {
+    this.#response.writeHead(status, headers)
+    this.#response.end(body)
   }
 }
 

@@ -3,13 +3,15 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer, type ServerOptions as TlsOptions } from 'node:https'
 import type { Socket } from 'node:net'
+import { type TLSSocket, Server as TlsServer } from 'node:tls'
 import { answerBadHttp } from './plumbing/error-answers.ts'
 
 /** This also bounds the number of headers. A bound by count would make Node drop headers, which changes the meaning of a request. */
 const HEADER_BYTES = 16 * 1024
 const ANY_COUNT = 0
 
-/** Time limits for the headers and for the whole request. Node checks them every second. */
+/** Time limits for the TLS handshake, for the headers, and for the whole request. Node checks the last two every second. */
+const HANDSHAKE_MS = 10_000
 const HEADERS_MS = 5000
 const REQUEST_MS = 10_000
 export const CHECK_EVERY_MS = 1000
@@ -56,12 +58,29 @@ export function httpServer(listener: Listener, tls: TlsOptions | undefined): Ser
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: HEADER_BYTES,
   }
-  const server = tls === undefined ? createServer(limits, listener) : createTlsServer({ ...tls, ...limits }, listener)
+  const server =
+    tls === undefined
+      ? createServer(limits, listener)
+      : createTlsServer({ ...tls, ...limits, handshakeTimeout: HANDSHAKE_MS }, listener)
   server.maxHeadersCount = ANY_COUNT
   server.maxConnections = MOST_CONNECTIONS
+  answerAfterEnd(server)
   const awaited = new WeakSet<ServerResponse>()
   server.on('clientError', (error, socket) => refuseBadHttp(error, socket as Socket, awaited))
   return server
+}
+
+/**
+ * By default Node ends our side together with the client's, before the answers that are due: node:http without a field that Node does
+ * not document, and TLS without `allowHalfOpen`. That one is set after the handshake, since nobody would end a connection whose client
+ * has gone in the middle of it.
+ */
+function answerAfterEnd(server: Server): void {
+  Object.assign(server, { httpAllowHalfOpen: true })
+  if (!(server instanceof TlsServer)) return
+  server.on('secureConnection', (socket: TLSSocket) => {
+    socket.allowHalfOpen = true
+  })
 }
 
 /** `_httpMessage` is Node's field for the response that is being written. Node's own handler of bad requests reads it as well. */

@@ -12,6 +12,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
+import { Server as TlsServer } from 'node:tls'
 import type { FastChecks } from './fast-checks/fast-checks.ts'
 
 /** Settling ends after this time without a new connection. A busy machine is rarely quiet, so there is an upper bound. */
@@ -34,6 +35,8 @@ export class ListenerDrain {
   readonly #servers: Server[] = []
   readonly #fastChecks: FastChecks[] = []
   readonly #closed: Promise<unknown>[] = []
+  /** Sockets below TLS. Neither node:http nor the fast checks know a connection before its handshake is complete. */
+  readonly #belowTls = new Set<Socket>()
   #accepted = 0
   #ended = 0
 
@@ -41,8 +44,11 @@ export class ListenerDrain {
     this.#servers.push(server)
     if (fastChecks !== undefined) this.#fastChecks.push(fastChecks)
     this.#closed.push(new Promise((resolve) => server.once('close', resolve)))
-    server.on('connection', () => {
+    server.on('connection', (socket: Socket) => {
       this.#accepted += 1
+      if (!(server instanceof TlsServer)) return
+      this.#belowTls.add(socket)
+      socket.once('close', () => this.#belowTls.delete(socket))
     })
   }
 
@@ -129,5 +135,6 @@ export class ListenerDrain {
 
   closeAllConnections(): void {
     for (const server of [...this.#servers, ...this.#fastChecks]) server.closeAllConnections()
+    for (const socket of this.#belowTls) socket.destroy()
   }
 }

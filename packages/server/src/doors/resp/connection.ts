@@ -42,8 +42,12 @@ export class Connection {
   #piecesLength = 0
   /** Length that `#rest` and the pieces must have before it is worth reading them. */
   #neededLength = 0
+  /** Replies that are known and not sent, before all due ones. One character is one byte. */
+  #unsent = ''
   #isFlushScheduled = false
   #hasEnded = false
+  /** True if the connection ends as soon as the commands in `#rest` have run. */
+  #leavesAfterRest = false
   /** The sweep after which the connection became idle, or the incomplete command began. */
   #sinceSweep: number
   /** Consecutive sweeps in which the session had no key. Commands that need none do not make this time longer. */
@@ -57,20 +61,17 @@ export class Connection {
     this.#session = new Session(server.service, id, server.addressOf(socket))
     this.#sinceSweep = server.sweeps
     socket.setNoDelay(true)
+    // Node would end our side together with the client's, before the replies that are not sent yet.
+    socket.allowHalfOpen = true
     socket.on('end', this.#onEnd)
     socket.on('drain', this.#onDrain)
     socket.on('error', ignore)
     socket.on('close', this.#onClose)
   }
 
-  /** True if everything that was read is answered. */
-  get isIdle(): boolean {
-    return this.#due.count === 0 && this.#rest.length === 0 && this.#socket.writableLength === 0
-  }
-
-  /** Bytes that were read and have not run, and bytes of replies that wait for an earlier one. */
+  /** Bytes that were read and have not run, and bytes of replies that are not sent. */
   get keptBytes(): number {
-    return this.#rest.length + this.#piecesLength + this.#due.bytes
+    return this.#rest.length + this.#piecesLength + this.#unsent.length + this.#due.bytes
   }
 
   /** Bounds the time of a command, the time between two commands, and the time without a key. */
@@ -90,7 +91,8 @@ export class Connection {
   /** Ends the connection as soon as what was read is answered. */
   leave(): void {
     if (this.#state === 'gone') return
-    this.#state = 'leaving'
+    if (this.#state === 'full') this.#leavesAfterRest = true
+    else this.#state = 'leaving'
     this.#proceed()
   }
 
@@ -130,23 +132,25 @@ export class Connection {
     return true
   }
 
-  /** Runs the commands in `bytes`, keeps the rest, and sends the replies that are known. */
+  /** Runs the commands in `bytes`, and keeps the rest. */
   #runCommands(bytes: Buffer, end: number): void {
     const { parser, reply } = this.#server
     const session = this.#session
     let at = 0
     let next = 0
+    let ran = 0
     session.begin()
-    parser.begin()
+    parser.begin(bytes)
     reply.protocol = session.protocol
     while (at < end && this.#state === 'reading') {
       parser.longestCommand = session.key === undefined ? LONGEST_FIRST_COMMAND : LONGEST_COMMAND
       next = parser.read(bytes, at, end)
       if (next < 0) break
       at = next
+      ran += 1
       if (parser.count > 0) this.#runCommand()
       if (session.isLeaving) this.#state = 'leaving'
-      else if (reply.length >= MOST_REPLY_BYTES || this.#areTooManyDue()) this.#send()
+      else if (reply.length >= MOST_REPLY_BYTES || this.#areTooManyDue()) this.#keepReplies()
     }
     session.end()
     if (next === BROKEN) this.#refuse(parser.problem)
@@ -156,7 +160,7 @@ export class Connection {
     else this.#rest = Buffer.from(bytes.subarray(at, end))
     // A command that comes in drops is as late as its first byte.
     if (at > 0) this.#sinceSweep = this.#server.sweeps
-    this.#send()
+    this.#keepReplies(ran === 1)
   }
 
   #runCommand(): void {
@@ -180,27 +184,45 @@ export class Connection {
     reply.protocol = protocol
     write(reply)
     this.#due.settle(due, reply.take())
-    // All replies of a turn are one write.
-    if (this.#isFlushScheduled) return
-    this.#isFlushScheduled = true
-    process.nextTick(this.#flush)
+    this.#flushLater()
   }
 
-  readonly #flush = (): void => {
+  /** Takes over the replies that were written, and sends them with all others of the turn. A lone reply and many are sent at once. */
+  #keepReplies(isLone = false): void {
+    const { reply, stats } = this.#server
+    stats.errors += reply.errors
+    reply.errors = 0
+    if (reply.length > 0) this.#unsent += reply.takeText()
+    if (isLone || this.#unsent.length >= MOST_REPLY_BYTES) this.#send()
+    else if (this.#unsent !== '') this.#flushLater()
+    this.#pauseIfFull()
+  }
+
+  #flushLater(): void {
+    if (this.#isFlushScheduled) return
+    this.#isFlushScheduled = true
+    this.#server.flushes.add(this)
+  }
+
+  flush(): void {
     this.#isFlushScheduled = false
-    const bytes = this.#due.take()
-    if (bytes === undefined) return
-    if (this.#socket.writable) this.#socket.write(bytes)
+    this.#send()
+    this.#pauseIfFull()
     if (this.#due.count === 0) this.#sinceSweep = this.#server.sweeps
     this.#proceed()
   }
 
-  /** Sends the replies that were written, and decides if more commands may be read. */
+  /** Sends the replies that are known. */
   #send(): void {
-    const { reply, stats } = this.#server
-    stats.errors += reply.errors
-    reply.errors = 0
-    if (reply.length > 0) this.#socket.write(reply.takeText(), 'latin1')
+    const unsent = this.#unsent
+    const due = this.#due.take()
+    this.#unsent = ''
+    if (!this.#socket.writable) return
+    if (unsent !== '') this.#socket.write(unsent, 'latin1')
+    if (due !== undefined) this.#socket.write(due)
+  }
+
+  #pauseIfFull(): void {
     if (this.#state !== 'reading' || !this.#isFull()) return
     this.#state = 'full'
     this.#socket.pause()
@@ -228,7 +250,9 @@ export class Connection {
     while (this.#state === 'full' && !this.#isFull()) {
       this.#state = 'reading'
       if (this.#rest.length > 0) this.#runCommands(this.#rest, this.#rest.length)
-      if (this.#state === 'reading') this.#socket.resume()
+      if (this.#state !== 'reading') continue
+      if (this.#leavesAfterRest) this.#state = 'leaving'
+      this.#socket.resume()
     }
     if (this.#due.count > 0 || this.#isFlushScheduled) return
     const isDone = this.#state === 'leaving' || (this.#state === 'reading' && this.#hasEnded)
@@ -251,6 +275,7 @@ export class Connection {
     this.#state = 'gone'
     this.#rest = NOTHING
     this.#pieces = []
+    this.#unsent = ''
     this.#server.forget(this)
   }
 }

@@ -6,6 +6,7 @@ import { clientAddress } from 'sluice/http'
 import type { Service } from '../../service.ts'
 import type { DoorStats } from '../../stats/door-stats.ts'
 import { INPUT_BYTES } from '../fixed-buffer-socket.ts'
+import { FlushList } from '../flush-list.ts'
 import { CommandTable } from './commands/command-table.ts'
 import { Connection } from './connection.ts'
 import { MOST_CONNECTIONS, SWEEP_MS } from './limits.ts'
@@ -18,6 +19,7 @@ export class RespServer {
   readonly commands: CommandTable
   readonly parser = new RequestParser()
   readonly reply = new ReplyWriter()
+  readonly flushes = new FlushList(setImmediate)
   /** Input of the connection that reads at this moment. */
   readonly input = Buffer.allocUnsafeSlow(INPUT_BYTES)
   /** Number of sweeps. Ages of connections are counted in sweeps. */

@@ -97,7 +97,9 @@ export class PolicyReplay<N> {
 
   #ask(entry: CheckRequest, form: CheckForm | undefined): CheckResult | typeof OUTCOME.undecided | typeof OUTCOME.noLimit {
     try {
-      if (form === 'descriptor') return (this.#decider.checkWritten(entry, 0) as CheckResult | undefined) ?? OUTCOME.noLimit
+      if (form === 'descriptor') {
+        return (this.#decider.checkWritten({ ...entry, form }, 0) as CheckResult | undefined) ?? OUTCOME.noLimit
+      }
       const result = form === 'path' ? this.#decider.checkPath(entry, 0) : this.#decider.check(entry, 0)
       // A memory store answers at once.
       return result as CheckResult

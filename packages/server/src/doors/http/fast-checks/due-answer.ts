@@ -16,10 +16,16 @@ export class DueAnswer implements Answerer {
     this.#onText = onText
   }
 
+  decided(fields: Readonly<Record<string, string>>, body: string): void {
+    this.isAscii = true
+    this.text = this.#texts.ofDecision(fields, body)
+    this.#onText()
+  }
+
   answer(status: number, headers: Readonly<Record<string, string | number>>, body: string): void {
     // Heads are ASCII.
     this.isAscii = headers['content-length'] === body.length
-    this.text = this.#texts.textOf(status, headers, body)
+    this.text = this.#texts.of(status, headers, body)
     this.#onText()
   }
 }

@@ -6,6 +6,7 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { Server as TlsServer } from 'node:tls'
 import { INPUT_BYTES } from '../../fixed-buffer-socket.ts'
+import { FlushList } from '../../flush-list.ts'
 import type { Authentication } from '../authentication.ts'
 import type { CheckDoor } from '../check-door.ts'
 import { CHECK_EVERY_MS, KEEP_ALIVE_MS, type OpenRequests } from '../http-server.ts'
@@ -26,6 +27,8 @@ export class FastChecks {
   readonly openRequests: OpenRequests
   readonly head = new CheckHead()
   readonly texts = new AnswerTexts()
+  /** The check door answers all checks of a turn in one callback. */
+  readonly flushes = new FlushList(process.nextTick)
   /** Input of the connection that reads at this moment. */
   readonly input = Buffer.allocUnsafeSlow(INPUT_BYTES)
   /** Connections that node:http does not have. */

@@ -161,10 +161,11 @@ export class FastConnection {
   readonly #scheduleFlush = (): void => {
     if (this.#isFlushScheduled) return
     this.#isFlushScheduled = true
-    process.nextTick(this.#flush)
+    this.#checks.flushes.add(this)
   }
 
-  readonly #flush = (): void => {
+  /** Writes the answers that are known. */
+  flush(): void {
     this.#isFlushScheduled = false
     let count = 0
     let text = ''
@@ -179,7 +180,8 @@ export class FastConnection {
     if (count === this.#due.length) this.#due = []
     else this.#due.splice(0, count)
     this.#isNew = false
-    this.#socket.write(text, isAscii ? 'latin1' : 'utf8', this.#onWritten)
+    this.#socket.write(text, isAscii ? 'latin1' : 'utf8')
+    this.#closeIfWritten()
     this.#proceed()
   }
 
@@ -197,8 +199,11 @@ export class FastConnection {
 
   readonly #onDrain = (): void => this.#proceed()
 
-  readonly #onWritten = (): void => {
-    if (this.#due.length === 0 && this.#socket.writableLength === 0) this.#close()
+  /** Nearly every write ends at once. A callback for each would take longer than this look. `#onClose` covers a socket that has ended. */
+  readonly #closeIfWritten = (): void => {
+    if (this.#due.length > 0) return
+    if (this.#socket.writableLength === 0) this.#close()
+    else if (this.#socket.writable) this.#socket.write('', this.#closeIfWritten)
   }
 
   #open(): void {

@@ -53,6 +53,8 @@ export function eventsRoute(app: App, { service, authentication }: RouteContext)
       open.add(raw)
       const validityCheck = setInterval(() => authentication.isStillValid(request, apiKey) || raw.end(), CHECK_EVERY_MS)
       validityCheck.unref()
+      // The answer never ends by itself, and a client that has gone is noticed at the next write only.
+      request.socket.once('end', () => raw.end())
       raw.on('close', () => {
         clearInterval(validityCheck)
         open.delete(raw)

@@ -34,12 +34,14 @@ export function simulateRoute(app: App, { service, authentication }: RouteContex
         body: SimulationBody,
       },
     },
-    async ({ body: { policies: changes = [], without = [], top = DEFAULT_TOP } }, reply) => {
+    async ({ body: { policies: changes = [], without = [], top = DEFAULT_TOP }, raw }, reply) => {
       if (isRunning) throw new ServerError('ERR_BUSY', 'another simulation is running: try again when it has ended')
       isRunning = true
       const gone = new AbortController()
       const onClose = (): void => gone.abort()
       reply.raw.once('close', onClose)
+      // A client that has gone only ends its side: our side closes with the answer.
+      raw.socket.once('end', onClose)
       try {
         const sample = stats.recent.read(stats.now())
         const simulation = await simulateRecent({ sample, current: policies.book, changes, without, signal: gone.signal })
@@ -53,6 +55,7 @@ export function simulateRoute(app: App, { service, authentication }: RouteContex
         return reply.hijack()
       } finally {
         reply.raw.off('close', onClose)
+        raw.socket.off('end', onClose)
         isRunning = false
       }
     },

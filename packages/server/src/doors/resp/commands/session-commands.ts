@@ -135,6 +135,7 @@ export const reset: Command = {
   needs: 'anybody',
   run(_args, reply, session) {
     session.reset()
+    reply.protocol = session.protocol
     reply.simple('RESET')
     return undefined
   },

@@ -8,6 +8,11 @@ import { wholeNumber } from './whole-number.ts'
 /** Turns an ASCII letter into its small form. Other signs of command names stay as they are. */
 const SMALL = 0x20
 
+/** The part of `toString('latin1', …)` that makes the text. Without the rest a command takes 5 % less time. Node does not document it. */
+interface Sliced {
+  latin1Slice(start: number, end: number): string
+}
+
 export class Arguments {
   /** Number of arguments. 0 if there is nothing to do. */
   count = 0
@@ -24,7 +29,7 @@ export class Arguments {
 
   /** Returns a text with one character for each byte, so that different bytes give different texts. */
   latin1(index: number): string {
-    return this.bytes.toString('latin1', this.starts[index], this.ends[index])
+    return (this.bytes as Buffer & Sliced).latin1Slice(this.starts[index], this.ends[index])
   }
 
   /** Returns the text of UTF-8. Throws ERR_INPUT if it is not valid, because invalid texts would become equal. */

@@ -8,10 +8,11 @@ const array = (args: readonly string[]): string =>
 /** Reads all commands. With `isFresh` the parser forgets each command before it reads the next one. */
 function readAll(bytes: Buffer, isFresh: boolean) {
   const parser = new RequestParser()
+  parser.begin(bytes)
   const commands: { next: number; args: string[] }[] = []
   let repeats = 0
   for (let at = 0; at < bytes.length; ) {
-    if (isFresh) parser.begin()
+    if (isFresh) parser.begin(bytes)
     const next = parser.read(bytes, at, bytes.length)
     if (next < 0) return { commands, repeats, end: next, problem: parser.problem, neededEnd: next === -1 ? parser.neededEnd : 0 }
     if (parser.isRepeat) repeats += 1

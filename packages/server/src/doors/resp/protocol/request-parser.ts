@@ -37,10 +37,13 @@ export class RequestParser extends Arguments {
   #modelEnd = 0
   /** Index after the last command, if it can be repeated. */
   #repeatAt = NOWHERE
+  /** The bytes that are read. */
+  #view: DataView = new DataView(new ArrayBuffer(0))
 
   /** Begins to read other bytes. */
-  begin(): void {
+  begin(bytes: Buffer): void {
     this.#repeatAt = NOWHERE
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   }
 
   /** Reads the command at `at`. Returns the index after it; or INCOMPLETE, or BROKEN. */
@@ -67,21 +70,30 @@ export class RequestParser extends Arguments {
    * Returns the index after it, or NOWHERE for any other command.
    */
   #readRepeat(bytes: Buffer, at: number, end: number): number {
-    let place = at
-    for (let i = this.#modelStart; i < this.#modelName; i++, place++) if (bytes[i] !== bytes[place]) return NOWHERE
+    const place = at + this.#modelName - this.#modelStart
+    if (place > end || !this.#areEqual(this.#modelStart, this.#modelName, at)) return NOWHERE
     if (place + 3 > end || bytes[place] !== CR || bytes[place + 1] !== LF || bytes[place + 2] !== DOLLAR) return NOWHERE
     const start = this.#readHeader(bytes, place + 3, end)
     if (start < 0 || this.#number < 0 || this.#number > LONGEST_ARGUMENT) return NOWHERE
     const stop = start + this.#number
     const next = stop + this.#modelEnd - this.#modelKey
     if (next > end || next - at > this.longestCommand) return NOWHERE
-    place = stop
-    for (let i = this.#modelKey; i < this.#modelEnd; i++, place++) if (bytes[i] !== bytes[place]) return NOWHERE
+    if (!this.#areEqual(this.#modelKey, this.#modelEnd, stop)) return NOWHERE
     this.starts[1] = start
     this.ends[1] = stop
     this.isRepeat = true
     this.#repeatAt = next
     return next
+  }
+
+  /** True if the bytes from `start` to `end` are also at `other`. Compares four at a time. */
+  #areEqual(start: number, end: number, other: number): boolean {
+    const view = this.#view
+    let i = start
+    let place = other
+    for (; i + 4 <= end; i += 4, place += 4) if (view.getInt32(i) !== view.getInt32(place)) return false
+    for (; i < end; i++, place++) if (view.getUint8(i) !== view.getUint8(place)) return false
+    return true
   }
 
   #readArray(bytes: Buffer, at: number, end: number): number {
