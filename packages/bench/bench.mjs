@@ -27,7 +27,7 @@ const BENCHES = {
 }
 
 /** Benches with the option `--only`. */
-const WITH_ONLY = ['memory', 'service']
+const WITH_ONLY = ['memory', 'redis', 'service']
 
 const HELP = `npm run bench -- <name> [options]
 
@@ -47,7 +47,7 @@ Options
   --rounds N         interleaved rounds, of which medians are taken (http: 11, others: 5, with --quick: 1)
   --quick            short measurements, to see that all is well (about a minute)
   --full             also what takes long: 10 M keys (memory)
-  --only TASK        one task of the memory or the service bench, such as flood or RESP, with its bars
+  --only TASK        one task of the memory, the Redis or the service bench, such as flood or RESP, with its bars
   --markdown FILE    write the report into FILE too, in place of this bench's last one there
   --help             this text
 
@@ -62,7 +62,7 @@ function readCommandLine(argv) {
   if (help) return { help }
   const bench = readBench(positionals)
   const rounds = values.rounds === undefined ? usualRounds(bench, quick) : readRounds(values.rounds)
-  if (only !== undefined && !WITH_ONLY.includes(bench)) throw new UsageError(`--only is for ${WITH_ONLY.join(' and ')}`)
+  if (only !== undefined && !WITH_ONLY.includes(bench)) throw new UsageError(`--only is for ${WITH_ONLY.join(', ')}`)
   return {
     help,
     bench,

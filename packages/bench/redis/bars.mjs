@@ -1,7 +1,7 @@
 // The bars of the Redis bench. They are written nowhere else in the bench.
 
 import { atLeast, atMost } from '../report/bars.mjs'
-import { reading } from './readings.mjs'
+import { HITS_TASK, reading } from './readings.mjs'
 import * as bytesAKey from './tasks/bytes-a-key.mjs'
 import * as everyRule from './tasks/every-rule.mjs'
 import * as holds from './tasks/holds.mjs'
@@ -29,15 +29,19 @@ const CLIENT_BARS = /** @type {const} */ ({
  * @returns {Bar[]}
  */
 export function redisBars(_plan, results) {
-  return [
-    ...clientBars(results, 'ioredis'),
-    ...clientBars(results, 'node-redis'),
-    ...clusterBars(results, 'ioredis'),
-    ...clusterBars(results, 'node-redis'),
-    ...ruleBars(results),
-    holdsBar(results),
-    bytesBar(results),
-  ]
+  const bars = {
+    [HITS_TASK]: () => [
+      ...clientBars(results, 'ioredis'),
+      ...clientBars(results, 'node-redis'),
+      ...clusterBars(results, 'ioredis'),
+      ...clusterBars(results, 'node-redis'),
+    ],
+    [everyRule.name]: () => [bucketBar(results)],
+    [severalRules.name]: () => severalRulesBars(results),
+    [holds.name]: () => [holdsBar(results)],
+    [bytesAKey.name]: () => [bytesBar(results)],
+  }
+  return Object.entries(bars).flatMap(([task, barsOfTask]) => (results.tasks.has(task) ? barsOfTask() : []))
 }
 
 /**
@@ -95,28 +99,33 @@ function clusterBars(results, client) {
   )
 }
 
+/** @param {Results} results */
+function bucketBar(results) {
+  const of = (/** @type {string} */ rule) => /** @type {const} */ ([everyRule.name, everyRule.GROUP, rule, 'hitsPerSecond'])
+  return atLeast(0.8, results.medianRatio(of('tokenBucket'), of('fixedWindow')), {
+    work: `token bucket, ${MANY} under way`,
+    unit: '×',
+    of: ' our fixed window',
+  })
+}
+
 /**
  * @param {Results} results
  * @returns {Bar[]}
  */
-function ruleBars(results) {
-  const ofRule = (/** @type {string} */ rule) => /** @type {const} */ ([everyRule.name, everyRule.GROUP, rule, 'hitsPerSecond'])
-  const ofCount = (/** @type {number} */ count) =>
+function severalRulesBars(results) {
+  const of = (/** @type {number} */ count) =>
     /** @type {const} */ ([severalRules.name, severalRules.GROUP, String(count), 'hitsPerSecond'])
-  const bucket = results.medianRatio(ofRule('tokenBucket'), ofRule('fixedWindow'))
   return [
-    atLeast(0.8, bucket, { work: `token bucket, ${MANY} under way`, unit: '×', of: ' our fixed window' }),
-    ...[
-      { count: 2, bound: 1.6 },
-      { count: 4, bound: 2.6 },
-    ].map(({ count, bound }) =>
-      atMost(bound, results.medianRatio(ofCount(1), ofCount(count)), {
-        work: `time of ${count} rules, ${MANY} under way`,
-        unit: '×',
-        of: ' one rule',
-      }),
-    ),
-  ]
+    { count: 2, bound: 1.6 },
+    { count: 4, bound: 2.6 },
+  ].map(({ count, bound }) =>
+    atMost(bound, results.medianRatio(of(1), of(count)), {
+      work: `time of ${count} rules, ${MANY} under way`,
+      unit: '×',
+      of: ' one rule',
+    }),
+  )
 }
 
 /** @param {Results} results */

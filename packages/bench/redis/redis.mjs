@@ -2,7 +2,7 @@
 // it starts and stops. One file in tasks/ is one kind of table.
 
 import { startCluster, startRedis } from '../../../test/servers/redis-server.mjs'
-import { runBench } from '../rounds/run-bench.mjs'
+import { chosenTasks, runBench } from '../rounds/run-bench.mjs'
 import { redisBars } from './bars.mjs'
 import { loadContestants } from './contestants.mjs'
 import * as bytesAKey from './tasks/bytes-a-key.mjs'
@@ -34,6 +34,7 @@ const TASKS = [
 
 /** @param {Options} options */
 export async function run(options) {
+  const tasks = chosenTasks(TASKS, options)
   const contestants = await loadContestants()
   const timing = { leadInMs: 15, timedMs: 60, ...(options.quick ? { warmUpMs: 1000, turns: 3 } : { warmUpMs: 4_000, turns: 12 }) }
   await import('../../../scripts/install-programs.mjs')
@@ -47,7 +48,7 @@ export async function run(options) {
       server: { isCluster: false, ports: [redis.port] },
       cluster: { isCluster: true, ports: primaries.map(({ port }) => port) },
     }
-    return await runBench({ name: 'redis', title: 'Redis', plan, tasks: TASKS, bars: redisBars }, options)
+    return await runBench({ name: 'redis', title: 'Redis', plan, tasks, bars: redisBars }, options)
   } finally {
     await redis.stop()
     await stop()

@@ -18,11 +18,11 @@ local function calendarWindowShortWay(nowMs, value, cost, limit, startOfLast, st
   end
   if cost > limit then return end
   if nowMs < expiresAt then
-    if used > limit - cost then return used, expiresAt, value, expiresAt, expiresAt - nowMs end
+    if used > limit - cost then return used, expiresAt, value, true, expiresAt, expiresAt - nowMs end
     used = used + cost
-    return used, expiresAt, packBytes('<dd', expiresAt, used), expiresAt
+    return used, expiresAt, packBytes('<dd', expiresAt, used), true, expiresAt
   end
-  return cost, endMs, packBytes('<dd', endMs, cost), 0
+  return cost, endMs, packBytes('<dd', endMs, cost), false, endMs
 end
 
 local function defineCalendarWindow()

@@ -13,17 +13,17 @@ local function fixedWindowShortWay(nowMs, value, cost, limit, windowMs, isOnCloc
     if nowMs < expiresAt then
       if used <= limit - cost then
         used = used + cost
-        return used, expiresAt, packBytes('<dd', expiresAt, used), expiresAt
+        return used, expiresAt, packBytes('<dd', expiresAt, used), true, expiresAt
       end
       if countsDenied or cost > limit or used >= 2 ^ 53 then return end
-      return used, expiresAt, value, expiresAt, expiresAt - nowMs
+      return used, expiresAt, value, true, expiresAt, expiresAt - nowMs
     end
     if used >= 2 ^ 53 then return end
   end
   if cost > limit then return end
   expiresAt = nowMs + windowMs
   if isOnClock then expiresAt = expiresAt - nowMs % windowMs end
-  return cost, expiresAt, packBytes('<dd', expiresAt, cost), 0
+  return cost, expiresAt, packBytes('<dd', expiresAt, cost), false, expiresAt
 end
 
 local function defineFixedWindow()

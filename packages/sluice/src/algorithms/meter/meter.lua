@@ -1,18 +1,47 @@
 -- Translation of meter.ts. Cells: expiresAt, debt, pace, drainPerTick. In the stored value the last two are one number, packed
 -- as in rate.ts, except if the rule is wide.
 
+-- Each hit moves the end of a meter, so an expiry that is exact would be set with each hit. It is set to the next multiple of a step
+-- after the end instead, and kept until the end passes that. The step is 512 ms, or an eighth to a quarter of the time that the debt takes
+-- to drain.
+-- Invariant: a key whose rate is marked does not expire before `meterLastsTo` and the grace. Earlier versions set an exact expiry and
+-- write no mark. They read a marked rate: its length is one bit more than necessary. A rate without a spare bit has no mark.
+
+local function markOf(rate)
+  local bits = rate % 64
+  local packed = (rate - bits) / 64
+  local drain = packed % 2 ^ bits
+  local marked = 2 * (packed - drain) + drain
+  return marked < 2 ^ 47 and marked * 64 + bits + 1
+end
+
+-- Returns the time up to which a key must last, and the step.
+local function meterLastsTo(expiresAt, drainMs)
+  local stepMs = 512
+  if drainMs >= 4096 then
+    local _, exponent = math.frexp(drainMs)
+    stepMs = 2 ^ (exponent - 3)
+  end
+  return expiresAt + stepMs - expiresAt % stepMs, stepMs
+end
+
+-- The rate of the last hit, and its mark.
+local lastRate, mark
+
 -- Narrow meters only: the rate of a wide one is 0.
 local function meterShortWay(nowMs, value, cost, limit, unitsPerToken, drainPerTick, tickMs, mostUsed, rate)
-  if rate == 0 then return end
+  if rate == 0 or cost > limit then return end
+  if rate ~= lastRate then lastRate, mark = rate, markOf(rate) end
   local ceil = math.ceil
-  local debt, since, loadedEnd = 0, nowMs, 0
+  local debt, since, keptEnd, keptMs = 0, nowMs, 0, 0
   if value then
     if #value ~= 24 then return end
     local expiresAt, written, writtenRate = unpackBytes('<ddd', value)
     -- Each comparison is false for NaN.
-    local isOwn = writtenRate == rate and written > 0 and written <= mostUsed * unitsPerToken
+    local isOwn = (writtenRate == mark or writtenRate == rate) and written > 0 and written <= mostUsed * unitsPerToken
     if not isOwn or written % 1 + expiresAt % 1 ~= 0 then return end
-    local start = expiresAt - ceil(written / drainPerTick) * tickMs
+    local drainMs = ceil(written / drainPerTick) * tickMs
+    local start = expiresAt - drainMs
     if start < 0 then return end
     if nowMs < expiresAt then
       local elapsed = nowMs - start
@@ -20,13 +49,23 @@ local function meterShortWay(nowMs, value, cost, limit, unitsPerToken, drainPerT
       local ticks = (elapsed - elapsed % tickMs) / tickMs
       debt = written - ticks * drainPerTick
       since = start + ticks * tickMs
-      loadedEnd = expiresAt
+      if writtenRate == mark then keptEnd, keptMs = expiresAt, drainMs end
     end
   end
-  debt = debt + cost * unitsPerToken
-  if debt > limit * unitsPerToken then return end
-  local expiresAt = since + ceil(debt / drainPerTick) * tickMs
-  return ceil(debt / unitsPerToken), expiresAt, packBytes('<ddd', expiresAt, debt, rate), loadedEnd
+  local waitMs
+  local excess = debt + (cost - limit) * unitsPerToken
+  if excess > 0 then
+    waitMs = since + ceil(excess / drainPerTick) * tickMs - nowMs
+  else
+    debt = debt + cost * unitsPerToken
+  end
+  local drainMs = ceil(debt / drainPerTick) * tickMs
+  local expiresAt = since + drainMs
+  local lastsTo, stepMs = meterLastsTo(expiresAt, drainMs)
+  -- The key keeps its expiry if the end before had the same step, and the same multiple after it.
+  local isSameStep = keptMs > 0 and keptMs < 8 * stepMs and (keptMs >= 4 * stepMs or stepMs == 512)
+  local isKept = isSameStep and keptEnd < lastsTo and keptEnd >= lastsTo - stepMs
+  return ceil(debt / unitsPerToken), expiresAt, packBytes('<ddd', expiresAt, debt, mark or rate), isKept, lastsTo, waitMs
 end
 
 local function defineMeter()
@@ -40,7 +79,7 @@ local function defineMeter()
 
   -- Returns pace and drainPerTick of a packed rate.
   function meter.unpackRate(rule, rate)
-    if rate == rule.rate then return rule.pace, rule.drainPerTick end
+    if rate == rule.mark or rate == rule.rate then return rule.pace, rule.drainPerTick end
     if not isWhole(rate) then refuseValue() end
     local bits = rate % LENGTH_BITS
     local packed = floorDiv(rate, LENGTH_BITS)
@@ -51,6 +90,7 @@ local function defineMeter()
     rule.isSmooth = name == 'meter' or name == 'wide-meter'
     rule.pace = rule.isSmooth and rule.unitsPerToken or rule.tickMs
     rule.width = rule.rate == 0 and 4 or 3
+    rule.mark = rule.rate > 0 and markOf(rule.rate)
     rule.windowMs = ceilDiv(rule.limit * rule.unitsPerToken, rule.drainPerTick) * rule.tickMs
   end
 
@@ -69,6 +109,11 @@ local function defineMeter()
     cells[DEBT] = debt
     cells[PACE] = owes and rule.pace or 0
     cells[DRAIN_PER_TICK] = owes and rule.drainPerTick or 0
+  end
+
+  function meter.lastsTo(rule, cells)
+    if not rule.mark then return cells[EXPIRES_AT] end
+    return (meterLastsTo(cells[EXPIRES_AT], ceilDiv(cells[DEBT], rule.drainPerTick) * rule.tickMs))
   end
 
   local function sinceOf(rule, cells, nowMs)

@@ -6,7 +6,7 @@ local function slidingWindowShortWay(nowMs, value, cost, limit, windowMs, isOnCl
     if cost > limit then return end
     local start = isOnClock and nowMs - nowMs % windowMs or nowMs
     local expiresAt = start + 2 * windowMs
-    return cost, expiresAt, packBytes('<dddd', expiresAt, start, cost, 0), 0
+    return cost, expiresAt, packBytes('<dddd', expiresAt, start, cost, 0), false, expiresAt
   end
   if #value ~= 32 then return end
   local expiresAt, start, current, previous = unpackBytes('<dddd', value)
@@ -22,7 +22,7 @@ local function slidingWindowShortWay(nowMs, value, cost, limit, windowMs, isOnCl
     used = used + (roundsDown and math.floor(inView) or math.ceil(inView))
     if used > limit then return end
   end
-  return used, expiresAt, packBytes('<dddd', expiresAt, start, current, previous), expiresAt
+  return used, expiresAt, packBytes('<dddd', expiresAt, start, current, previous), true, expiresAt
 end
 
 local function defineSlidingWindow()

@@ -43,8 +43,9 @@ local function loadCells(rule, key)
   else
     refuseValue()
   end
-  -- The expiry of a key with holds is another one.
-  rule.loadedEnd = cells.holds and -1 or cells[1]
+  -- The expiry of a key with holds is another one, and so is that of a meter of an earlier version.
+  local isOther = cells.holds or rule.mark and value and (#value ~= 24 or unpackBytes('<d', value, 17) ~= rule.mark)
+  rule.loadedEnd = isOther and -1 or cells[1]
   return cells
 end
 
@@ -60,7 +61,7 @@ local function saveCells(rule, key, cells, ttlMs)
   elseif rule.width == 2 then
     value = packBytes('<dd', expiresAt, cells[2])
   elseif rule.width == 3 then
-    value = packBytes('<ddd', expiresAt, cells[2], rule.rate)
+    value = packBytes('<ddd', expiresAt, cells[2], rule.mark or rule.rate)
   else
     value = packBytes('<dddd', expiresAt, cells[2], cells[3], cells[4])
   end
@@ -134,9 +135,9 @@ end
 -- Redis may refuse a write after others, for example of a key that expired just now in a slot that is moving to another node.
 local function saveAll(rules, first)
   for i = 1, #rules do
-    local endsAt = endWithHolds(rules[i], states[i])
+    local keptTo = lastsTo(rules[i], states[i])
     isPartly = i > 1
-    rules[i].save(rules[i], names[first + i], states[i], (endsAt == 0 and 0 or endsAt - nowMs) + graceMs)
+    rules[i].save(rules[i], names[first + i], states[i], (keptTo == 0 and 0 or keptTo - nowMs) + graceMs)
   end
   isPartly = false
 end

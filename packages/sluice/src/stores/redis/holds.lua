@@ -156,8 +156,10 @@ local function dropExpired(rule, state, nowMs)
   return expired
 end
 
--- The end of a state with holds. A hold that is charged when it expires lets a bucket in debt end later.
-local function endWithHolds(rule, state)
-  if not state.holds then return state[1] end
+-- The time up to which a key must last; 0 if there is nothing to keep. A hold that is charged when it expires lets a bucket in debt end
+-- later.
+local function lastsTo(rule, state)
+  local ofRule = rule.algorithm.lastsTo
+  if not state.holds then return ofRule and state[1] > 0 and ofRule(rule, state) or state[1] end
   return math.max(state[1] == 0 and 0 or state[1] + rule.windowMs, state.holds.lastEnd)
 end

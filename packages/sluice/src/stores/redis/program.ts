@@ -26,73 +26,73 @@ export const FLAGS: readonly Readonly<Record<string, boolean>>[] = [
 ]
 
 /** SHA-1 of the general program. */
-export const GENERAL_SHA1 = '33c86348b8e4bb1aeee9a69f97fc911cac0f27ac'
+export const GENERAL_SHA1 = 'a2ad9153f440b20a4138d5b7a48d454608efee8a'
 
 /** SHA-1 of each small program. Index i is the program with the translations whose bits are set in i + 1. */
 export const SMALL_SHA1 = [
-  'e7a81e98343489e7d78af7f7b8e9082fc39bfeea',
-  'cc3cbfb6970ffc3a1e156d7b839a85332c08c2e9',
-  '910a0332e70d3d99ff05ade3d23437cf22b3a67d',
-  '24d8652e19c9f6d1092fcb670df73f6dc81d97db',
-  'ed28eb432e07c91c4b3b03edc57ca83ec686ad05',
-  '9fe2c1cea0fd613a2aa9b1d0d52ef4f4ec19caf0',
-  '828d559851e6bd525508b1653b291b3ddd46f717',
-  '8f00d951c89e7dacbe7a6e82b1e95fa29bc2b59c',
-  '8be921bce4f2e4b783f38fdbfea4d740e68e13c7',
-  'a4ea38dfdb50cddfb9df6597a1c7af924b0c8cf0',
-  'b102371c66fa467a415581f2cf8a1163063347a2',
-  '2a351c2ed318f37d1ed3a90b6a159752c7c52302',
-  '1a5a3794136c747078a9f60feb8f2ede28afaa9f',
-  '88851d771b232d1a904b2653fa10fd6d7e154933',
-  '768d69235e8b3f45e59bc3226f0339d8af94e64c',
-  '07ae6e589d276df716b05bb725d8a564175e9793',
-  '3455e18d4455064f85ff2c5ac4e1584ee4825efd',
-  'fd386d8bf447a67d073f5b025a072be94caae622',
-  '518bc9613311d8d9f5992e54919c9fa0113338dc',
-  'f1cf428f84fd645ccd48b522ec4b6817d3d799e1',
-  'b7b6b524e8e6f39794e0ebd4a8189ed6fedef484',
-  'a860ba25ea0cf88c49776d322f30d01b8df8f946',
-  '3a4f3bc8d49df1b80cd5976154d199ee55ebf487',
-  'c9f7ff49fb3368064f337680fb74b37fc075474a',
-  '971eadf20212021f5563dc828bb1c950c45c8ab8',
-  'f276437149fe841578544389f6bdb95dab6cb0dd',
-  'a6c1a04cf0828b46654340f964016adc8a4dea82',
-  '04adb0984b808d0d8650dc6611eba41d46599762',
-  '702f17861dc9d535b1ef2d84527721f32ad0b36e',
-  '4e1a43f03aa3df7d38b367565bb3c9f735769d91',
-  '740140343f64a5898b60121ac73348a1cd012599',
-  '3b9b2a187aaa85bb3e33a083a94443eb780d41d6',
-  '469a6b0ae6d6deee8bad4132634a82b6b6845fc2',
-  '3358cec756cae9afee9b490c5d810bd28439ef57',
-  '0224735b9793a4e2fa2d00b4768f474b8d6b3eb3',
-  'c32ccf239abe442e0f9a21a73358f0a9b491593e',
-  'a25f09abcb4da70e78f19afa8fb1c78af4fdafb2',
-  '2f3e443f6166778ef827f8a16719293d192f5d3c',
-  '8fd172b07dc54216e6ede4d5c0fb6cdd18e993e4',
-  'ebcd1fc31c2486e4939d89b71546417105707ba4',
-  'c85caa357382de4e6eb02dd19d357e6deeb617d5',
-  'ac4620f3ee6fb7739dac9ae46556f8fa3ba7311d',
-  '08df8c72a9861c13626ceb17bbdcaad0f4367273',
-  '0f2cc2eb3e09987ce3b620ccbe91feea862cbe71',
-  'ff4a86b1d014a0105ea74f9447f77ae2ce605f74',
-  'ef7dad883dd18debd4c3df74b69917a6e999c791',
-  'e3c9cebdf2928ef9f7f113ac334b0143a37eb597',
-  'de9ede84e345fdc2e2ca4e7adb91d5e25fe1ba4f',
-  '37cd5f140bc73e02565c41ca7d60bc70493f060a',
-  '1b539c93da51e15e15867798aebb8a8606436ee9',
-  '525b7952d72d8a606d7bb967f2012095a33727f5',
-  '1ba353f6c730bca02e501d479a3eb47aa6dab544',
-  '73ef57d25a75fb2cddd30a6b0172bf937d5fcd93',
-  '3015f38cc05e7c849fd4b6f5e8f3389a2605eda8',
-  'f429444edfabf1489a16bc52366550fa15fb6dd1',
-  'c3adc2dade0e5a095f72d4530cab9cf9d3085e55',
-  '3f673c28d0b8d47c3caef1d8cabc93725e3e94ec',
-  '1643dcd6421e6f8476f64d2c0d777efc161ff91c',
-  '2297fd5d5fe4ab8a9a04c57cc0c71cb7abccf036',
-  '3911a2b026dbae6818282063a22a2cc65933e19f',
-  'aa043e74e5f911896913c3dd583f35f7025d168e',
-  '2cb8c636788a5d5341fd4254c1062902851ff846',
-  'af1a73e51ef8ba812a766c57da07e2a2528a2ce4',
+  '7da02908527cfa56e1f9e51f1c9dbdc11475752a',
+  '84f89d83e18e8cf926f45a42328873fe3fa58ae5',
+  '99ca31bf1ea952cfce1d0e9674ca8e2288512742',
+  '434a0ebad7a03ebc8c074bd3e7c4caf9cddd0067',
+  '7445878ac5a5b27a0087e965aa42359ae2bc7fe6',
+  '646309f38cf15e203746259dc0eb243d68a41aca',
+  '87aa758f4ac239799b27f48c1223668b8b7a20e5',
+  '1429664afcaa071ac49531553052be2d64c22bfc',
+  '61e066f8ef98314e0801fce83e0ee327f0c26c88',
+  'd1c637e0db24da0f030911810c21fb0208b2a0da',
+  '6c2572ef44f8a4fa7fbed836513bd541281d86c8',
+  'd5ff490e97395594744ade9eaf0619b3a7faa05f',
+  '01ccdbd6ef03be599660f9039d5d85c2ed9032ec',
+  '21f96c570626d20bd1d4133ce0ed5d6f110bed3f',
+  '22111edade5b64c148347bff5781653f11f10581',
+  'a296e39dab1d7fb20097e9f0bbac5cd70cc1fcbc',
+  'a9cf0d5e8ecb5d2eadbc88c907c2e571e097c3fe',
+  'e69e253256704bedda89739ed88236c27d31243c',
+  'e968379e0e5bd143725f65608a9b30d3095af0d6',
+  'b033770c43592cb7e8dd07ac63bf366ed0366bd0',
+  'cfee80eed3d997ee1c8ad4f0049f6d00d6c96c2c',
+  '778eed66a1a62ec1584e5114bb14d259cdf615ef',
+  '9598bb4576448d631c7e8f54bcedddac0b5b6c18',
+  '4420c4a1d029637ade7a54228474a1c53c9cbd98',
+  'a0e5518dac2ea29f593133cf81c9ef2d196a592e',
+  'c132d2ddd34f93c6fc0a2810a22777786a852cd7',
+  '3f98ebe7de74b90b3e1344387c69362dcd9dc8cf',
+  '38af4b253dbdb0d9dda86def1137d72951fed907',
+  '069d8b8775c6fbc77f14bb05ee2f3859b91270fd',
+  'f95acb21b83c090a54a9ebc4ee74c2d00758607e',
+  '352ae26109fab901a006bc312ffd6f37b6977608',
+  '84f5fef9df017fc077162830aaea8a5bb57537e8',
+  '35c523854e59b0d102ddd4d9059799d979e03908',
+  '0de084845d257bbb008708dc26f68dcf376e96be',
+  '70c7e6d163965eb095abec3f3aec201582aa4be2',
+  '296a11b1b38713a3e1729c3cbb6d4e70c67d8e45',
+  '1226f8ba446a623fd5bc5201cc7eef49cc4ad08b',
+  'a60774bcd5acd6ba9ec1f6ceac6616b560034cee',
+  '9620b66e30fbe0357b04d6bed9aa284b4a800076',
+  '27113ac5b9f1a326c8a7bb36bb3f88b220c9a965',
+  'ec67ec00cafbb02e063a8ed5ece424572cd2792f',
+  '691dea79cbf8cd2d8f0d5b3dc7e009c753145d73',
+  'b04bf908e1418879b08f0bd210dbc1bd96bc6225',
+  'd11be81bcc212ff2bd8bd64ade1f345f11dcddde',
+  '83525c793a676f19ae24e10d53e5dbf90c8b42af',
+  '89c8835f8813fe8a44e5ca2f0a2dc8e50b4138e0',
+  'c7b200eeacc1fa11587373674097bc75fea8cbe9',
+  '469fef130726b64bbbbcc4cbfc3e2fc67c3eaea9',
+  '46ce863734a7ebe066f089909d1fab1ba8c0c357',
+  'b4483f70475c574df591d2785cbca0a053694953',
+  '1082e6ca0f01b7bff161b8faac65cd57907b44a4',
+  '68784f9de72cf43327277e51128c3ddb11862e5c',
+  'f9befaf9ac40ab0cfdc280717add8a27e028ba6d',
+  'a438a3d4770b40050117d6826cb6f8a230a9f081',
+  '077b6719be06d9d12505b3a92b224c7adce8b4e0',
+  'd098e0e0f53c8b3046d825ed0cf109e0467b894a',
+  'b93aedff033f26fe594d9ed175fe5cd25aa540b7',
+  '2f54c96a35ca784d971450a37d7b729aa37775e8',
+  '3fa35abb1c0e9f39ebe595a046153857e516d4e0',
+  '6a519cbd54c64379e605e0ba0f3a5bd16536ab9e',
+  'd5e395fcb78f5445ecfdbe2c3c12525b7bd10f0f',
+  '9421ecff4844acce667dc918bb1fd42a33a44970',
+  'e0b80a2f388bb26f118bb2ea3ab05e7757825f20',
 ]
 
 export const PARTS: ProgramParts = {
@@ -209,15 +209,15 @@ local isAllowed, areKept = true, not looksForExpiry
 for j = 1, ruleCount do
 local rule = rules[j]
 local stored = at and loaded[at + j] or try('GET', names[first + j])
-local used, endsAt, value, endBefore, waitMs =
+local used, endsAt, value, isKept, lastsTo, waitMs =
 rule[1](nowMs, stored, cost or costs[costAt + j] + 0, rule[2], rule[3], rule[4], rule[5], rule[6], rule[7])
 if not used or waitMs then
 isAllowed = false
 break
 end
-if endsAt ~= endBefore then areKept = false end
+if not isKept then areKept = false end
 local k = 3 * j
-changes[k - 2], changes[k - 1], changes[k] = value, endBefore, endsAt
+changes[k - 2], changes[k - 1], changes[k] = value, isKept, lastsTo
 figures[2 * j - 1], figures[2 * j] = used, endsAt - nowMs
 end
 if isAllowed then
@@ -230,10 +230,8 @@ if areKept then
 local reply = try('SETRANGE', name, '0', value)
 if reply ~= #value then refusal = reply.err end
 else
-local endBefore, endsAt = changes[k - 1], changes[k]
-local keeps = endsAt - endsAt % 512 == endBefore - endBefore % 512
-if not keeps or looksForExpiry and try('PTTL', name) == -1 then
-refusal = try('SET', name, value, 'PX', format('%d', endsAt - nowMs + graceMs)).err
+if not changes[k - 1] or looksForExpiry and try('PTTL', name) == -1 then
+refusal = try('SET', name, value, 'PX', format('%d', changes[k] - nowMs + graceMs)).err
 else
 local reply = try('SETRANGE', name, '0', value)
 if reply ~= #value then refusal = reply.err end
@@ -247,14 +245,13 @@ end
 end
 else
 local stored = at and loaded[at + 1] or try('GET', name)
-local used, endsAt, value, endBefore, waitMs = way(nowMs, stored, cost or costs[costAt + 1] + 0, a, b, c, d, e, f)
+local used, endsAt, value, isKept, lastsTo, waitMs = way(nowMs, stored, cost or costs[costAt + 1] + 0, a, b, c, d, e, f)
 if used then
 local restMs = endsAt - nowMs
 answer = waitMs and format('%d,%d,%d', used, waitMs, restMs) or format('%d,0,%d', used, restMs)
-local keeps = endsAt == endBefore or endsAt - endsAt % 512 == endBefore - endBefore % 512
-if not keeps or looksForExpiry and try('PTTL', name) == -1 then
-if try('SET', name, value, 'PX', format('%d', restMs + graceMs)).err then answer = nil end
-elseif not waitMs and try('SETRANGE', name, '0', value) ~= #value then
+if not isKept or looksForExpiry and try('PTTL', name) == -1 then
+if try('SET', name, value, 'PX', format('%d', lastsTo - nowMs + graceMs)).err then answer = nil end
+elseif value ~= stored and try('SETRANGE', name, '0', value) ~= #value then
 answer = nil
 end
 end
@@ -464,8 +461,9 @@ state.holds = left.bytes ~= '' and left
 table.sort(expired, endsEarlier)
 return expired
 end
-local function endWithHolds(rule, state)
-if not state.holds then return state[1] end
+local function lastsTo(rule, state)
+local ofRule = rule.algorithm.lastsTo
+if not state.holds then return ofRule and state[1] > 0 and ofRule(rule, state) or state[1] end
 return math.max(state[1] == 0 and 0 or state[1] + rule.windowMs, state.holds.lastEnd)
 end`,
   calls: `local calls = {}
@@ -503,7 +501,8 @@ if not rule.algorithm.isSound(rule, cells) then refuseValue() end
 else
 refuseValue()
 end
-rule.loadedEnd = cells.holds and -1 or cells[1]
+local isOther = cells.holds or rule.mark and value and (#value ~= 24 or unpackBytes('<d', value, 17) ~= rule.mark)
+rule.loadedEnd = isOther and -1 or cells[1]
 return cells
 end
 local function saveCells(rule, key, cells, ttlMs)
@@ -518,7 +517,7 @@ value = ''
 elseif rule.width == 2 then
 value = packBytes('<dd', expiresAt, cells[2])
 elseif rule.width == 3 then
-value = packBytes('<ddd', expiresAt, cells[2], rule.rate)
+value = packBytes('<ddd', expiresAt, cells[2], rule.mark or rule.rate)
 else
 value = packBytes('<dddd', expiresAt, cells[2], cells[3], cells[4])
 end
@@ -575,9 +574,9 @@ return sameAmounts
 end
 local function saveAll(rules, first)
 for i = 1, #rules do
-local endsAt = endWithHolds(rules[i], states[i])
+local keptTo = lastsTo(rules[i], states[i])
 isPartly = i > 1
-rules[i].save(rules[i], names[first + i], states[i], (endsAt == 0 and 0 or endsAt - nowMs) + graceMs)
+rules[i].save(rules[i], names[first + i], states[i], (keptTo == 0 and 0 or keptTo - nowMs) + graceMs)
 end
 isPartly = false
 end
@@ -895,9 +894,9 @@ if first < firstEnd then firstEnd = first end
 if last > lastEnd then lastEnd = last end
 end
 if terms[2] < 0 then return end
-local used, endsAt, _, endBefore, waitMs = short[1](nowMs, stateBytes, units, short[2], windowMs, short[4], short[5], short[6])
+local used, endsAt, _, isLive, _, waitMs = short[1](nowMs, stateBytes, units, short[2], windowMs, short[4], short[5], short[6])
 if not used or waitMs then return end
-if endBefore == 0 then stateBytes = '' end
+if not isLive then stateBytes = '' end
 local isFirst, tail = bytes == '', nil
 if isFirst then
 tail = rest.tails[#stateBytes]
@@ -910,8 +909,8 @@ tail = packBytes('<dddddBB', rest.held, rest.expiresAt, units, firstEnd, lastEnd
 end
 local written = stateBytes .. bytes .. packBytes('<d', id) .. tail
 local reply
-if rest.expiresAt >= endBefore - short.lagMs or looksForExpiry and try('PTTL', name) == -1 then
-local lastsMs = (endBefore == 0 and lastEnd or max(endBefore + windowMs, lastEnd)) - nowMs
+if not isLive or rest.expiresAt >= endsAt - short.lagMs or looksForExpiry and try('PTTL', name) == -1 then
+local lastsMs = (isLive and max(endsAt + windowMs, lastEnd) or lastEnd) - nowMs
 reply = try('SET', name, written, 'PX', format('%d', lastsMs + graceMs))
 else
 reply = try('SET', name, written, 'KEEPTTL')
@@ -939,19 +938,19 @@ local amount = terms[1]
 if amount < 0 then amount = held end
 if amount == 0 or not (held >= 1 and held < 2 ^ 53) or held % 1 + expiresAt % 1 ~= 0 then return end
 local windowMs = short[3]
-local _, endsAt, written, endBefore, waitMs =
+local _, endsAt, written, isLive, _, waitMs =
 short[1](nowMs, before > 0 and sub(value, 1, before), amount, short[2], windowMs, short[4], short[5], short[6])
 if not endsAt or waitMs then return end
 local lastsMs
 if others then
-if endsAt ~= endBefore then lastsMs = max(endsAt + windowMs, lastEnd) - nowMs end
+if not isLive then lastsMs = max(endsAt + windowMs, lastEnd) - nowMs end
 if #others == 24 then
 written = written .. others .. string.char(#written, 2)
 else
 written = written .. others .. packBytes('<dddBB', units - held, firstEnd, lastEnd, #written, 1)
 end
 else
-local isCovered = endsAt == endBefore and expiresAt < endsAt - short.lagMs
+local isCovered = isLive and expiresAt < endsAt - short.lagMs
 if not isCovered and (expiresAt < endsAt or lastEnd > endsAt + 600000) then lastsMs = endsAt - nowMs end
 end
 local reply
@@ -1017,17 +1016,17 @@ if not isOfWindow or expiresAt % 1 + used % 1 ~= 0 then return end
 if nowMs < expiresAt then
 if used <= limit - cost then
 used = used + cost
-return used, expiresAt, packBytes('<dd', expiresAt, used), expiresAt
+return used, expiresAt, packBytes('<dd', expiresAt, used), true, expiresAt
 end
 if countsDenied or cost > limit or used >= 2 ^ 53 then return end
-return used, expiresAt, value, expiresAt, expiresAt - nowMs
+return used, expiresAt, value, true, expiresAt, expiresAt - nowMs
 end
 if used >= 2 ^ 53 then return end
 end
 if cost > limit then return end
 expiresAt = nowMs + windowMs
 if isOnClock then expiresAt = expiresAt - nowMs % windowMs end
-return cost, expiresAt, packBytes('<dd', expiresAt, cost), 0
+return cost, expiresAt, packBytes('<dd', expiresAt, cost), false, expiresAt
 end`,
     findShortWay: `if name == 'plain-fixed-window' then after, way, a, b, c, d, e = after + 3, fixedWindowShortWay, list[after + 2] + 0, list[after + 3] + 0, false, false, false elseif name == 'fixed-window' then after, way, a, b, c, d, e = after + 6, fixedWindowShortWay, list[after + 2] + 0, list[after + 3] + 0, list[after + 4] == '1', list[after + 5] == '1', list[after + 6] == '1' end`,
     definition: `local function defineFixedWindow()
@@ -1326,7 +1325,7 @@ if not value then
 if cost > limit then return end
 local start = isOnClock and nowMs - nowMs % windowMs or nowMs
 local expiresAt = start + 2 * windowMs
-return cost, expiresAt, packBytes('<dddd', expiresAt, start, cost, 0), 0
+return cost, expiresAt, packBytes('<dddd', expiresAt, start, cost, 0), false, expiresAt
 end
 if #value ~= 32 then return end
 local expiresAt, start, current, previous = unpackBytes('<dddd', value)
@@ -1341,7 +1340,7 @@ local inView = previous * viewMs / windowMs
 used = used + (roundsDown and math.floor(inView) or math.ceil(inView))
 if used > limit then return end
 end
-return used, expiresAt, packBytes('<dddd', expiresAt, start, current, previous), expiresAt
+return used, expiresAt, packBytes('<dddd', expiresAt, start, current, previous), true, expiresAt
 end`,
     findShortWay: `if name == 'plain-sliding-window' then after, way, a, b, c, d, e = after + 4, slidingWindowShortWay, list[after + 2] + 0, list[after + 3] + 0, false, true, list[after + 4] + 0 elseif name == 'sliding-window' then after, way, a, b, c, d, e = after + 6, slidingWindowShortWay, list[after + 2] + 0, list[after + 3] + 0, list[after + 4] == '1', list[after + 5] == '1', list[after + 6] + 0 end`,
     definition: `local function defineSlidingWindow()
@@ -1455,16 +1454,34 @@ end`,
     findDefinition: `if name == 'plain-sliding-window' then return at + 4, defineSlidingWindow, { limit = list[at + 2] + 0, windowMs = list[at + 3] + 0, isOnClock = false, roundsDown = true, mostUsed = list[at + 4] + 0 } elseif name == 'sliding-window' then return at + 6, defineSlidingWindow, { limit = list[at + 2] + 0, windowMs = list[at + 3] + 0, isOnClock = list[at + 4] == '1', roundsDown = list[at + 5] == '1', mostUsed = list[at + 6] + 0 } end`,
   },
   {
-    shortWay: `local function meterShortWay(nowMs, value, cost, limit, unitsPerToken, drainPerTick, tickMs, mostUsed, rate)
-if rate == 0 then return end
+    shortWay: `local function markOf(rate)
+local bits = rate % 64
+local packed = (rate - bits) / 64
+local drain = packed % 2 ^ bits
+local marked = 2 * (packed - drain) + drain
+return marked < 2 ^ 47 and marked * 64 + bits + 1
+end
+local function meterLastsTo(expiresAt, drainMs)
+local stepMs = 512
+if drainMs >= 4096 then
+local _, exponent = math.frexp(drainMs)
+stepMs = 2 ^ (exponent - 3)
+end
+return expiresAt + stepMs - expiresAt % stepMs, stepMs
+end
+local lastRate, mark
+local function meterShortWay(nowMs, value, cost, limit, unitsPerToken, drainPerTick, tickMs, mostUsed, rate)
+if rate == 0 or cost > limit then return end
+if rate ~= lastRate then lastRate, mark = rate, markOf(rate) end
 local ceil = math.ceil
-local debt, since, loadedEnd = 0, nowMs, 0
+local debt, since, keptEnd, keptMs = 0, nowMs, 0, 0
 if value then
 if #value ~= 24 then return end
 local expiresAt, written, writtenRate = unpackBytes('<ddd', value)
-local isOwn = writtenRate == rate and written > 0 and written <= mostUsed * unitsPerToken
+local isOwn = (writtenRate == mark or writtenRate == rate) and written > 0 and written <= mostUsed * unitsPerToken
 if not isOwn or written % 1 + expiresAt % 1 ~= 0 then return end
-local start = expiresAt - ceil(written / drainPerTick) * tickMs
+local drainMs = ceil(written / drainPerTick) * tickMs
+local start = expiresAt - drainMs
 if start < 0 then return end
 if nowMs < expiresAt then
 local elapsed = nowMs - start
@@ -1472,13 +1489,22 @@ if elapsed < 0 then return end
 local ticks = (elapsed - elapsed % tickMs) / tickMs
 debt = written - ticks * drainPerTick
 since = start + ticks * tickMs
-loadedEnd = expiresAt
+if writtenRate == mark then keptEnd, keptMs = expiresAt, drainMs end
 end
 end
+local waitMs
+local excess = debt + (cost - limit) * unitsPerToken
+if excess > 0 then
+waitMs = since + ceil(excess / drainPerTick) * tickMs - nowMs
+else
 debt = debt + cost * unitsPerToken
-if debt > limit * unitsPerToken then return end
-local expiresAt = since + ceil(debt / drainPerTick) * tickMs
-return ceil(debt / unitsPerToken), expiresAt, packBytes('<ddd', expiresAt, debt, rate), loadedEnd
+end
+local drainMs = ceil(debt / drainPerTick) * tickMs
+local expiresAt = since + drainMs
+local lastsTo, stepMs = meterLastsTo(expiresAt, drainMs)
+local isSameStep = keptMs > 0 and keptMs < 8 * stepMs and (keptMs >= 4 * stepMs or stepMs == 512)
+local isKept = isSameStep and keptEnd < lastsTo and keptEnd >= lastsTo - stepMs
+return ceil(debt / unitsPerToken), expiresAt, packBytes('<ddd', expiresAt, debt, mark or rate), isKept, lastsTo, waitMs
 end`,
     findShortWay: `if name == 'meter' or name == 'stepped-meter' or name == 'wide-meter' or name == 'wide-stepped-meter' then after, way, a, b, c, d, e, f = after + 7, meterShortWay, list[after + 2] + 0, list[after + 3] + 0, list[after + 4] + 0, list[after + 5] + 0, list[after + 6] + 0, list[after + 7] + 0 end`,
     definition: `local function defineMeter()
@@ -1489,7 +1515,7 @@ local PACE = 3
 local DRAIN_PER_TICK = 4
 local LENGTH_BITS = 64
 function meter.unpackRate(rule, rate)
-if rate == rule.rate then return rule.pace, rule.drainPerTick end
+if rate == rule.mark or rate == rule.rate then return rule.pace, rule.drainPerTick end
 if not isWhole(rate) then refuseValue() end
 local bits = rate % LENGTH_BITS
 local packed = floorDiv(rate, LENGTH_BITS)
@@ -1499,6 +1525,7 @@ function meter.make(rule, name)
 rule.isSmooth = name == 'meter' or name == 'wide-meter'
 rule.pace = rule.isSmooth and rule.unitsPerToken or rule.tickMs
 rule.width = rule.rate == 0 and 4 or 3
+rule.mark = rule.rate > 0 and markOf(rule.rate)
 rule.windowMs = ceilDiv(rule.limit * rule.unitsPerToken, rule.drainPerTick) * rule.tickMs
 end
 function meter.isSound(rule, cells)
@@ -1514,6 +1541,10 @@ cells[EXPIRES_AT] = owes and since + ceilDiv(debt, rule.drainPerTick) * rule.tic
 cells[DEBT] = debt
 cells[PACE] = owes and rule.pace or 0
 cells[DRAIN_PER_TICK] = owes and rule.drainPerTick or 0
+end
+function meter.lastsTo(rule, cells)
+if not rule.mark then return cells[EXPIRES_AT] end
+return (meterLastsTo(cells[EXPIRES_AT], ceilDiv(cells[DEBT], rule.drainPerTick) * rule.tickMs))
 end
 local function sinceOf(rule, cells, nowMs)
 if rule.tickMs == 1 or cells[EXPIRES_AT] == 0 then return nowMs end
@@ -1592,11 +1623,11 @@ if not areInRange or expiresAt % 1 + used % 1 ~= 0 then return end
 end
 if cost > limit then return end
 if nowMs < expiresAt then
-if used > limit - cost then return used, expiresAt, value, expiresAt, expiresAt - nowMs end
+if used > limit - cost then return used, expiresAt, value, true, expiresAt, expiresAt - nowMs end
 used = used + cost
-return used, expiresAt, packBytes('<dd', expiresAt, used), expiresAt
+return used, expiresAt, packBytes('<dd', expiresAt, used), true, expiresAt
 end
-return cost, endMs, packBytes('<dd', endMs, cost), 0
+return cost, endMs, packBytes('<dd', endMs, cost), false, endMs
 end`,
     findShortWay: `if name == 'calendar-window' then after, way, a, b, c, d, e = after + 6, calendarWindowShortWay, list[after + 2] + 0, list[after + 3] + 0, list[after + 4] + 0, list[after + 5] + 0, list[after + 6] + 0 end`,
     definition: `local function defineCalendarWindow()

@@ -9,14 +9,13 @@
 -- - names, nowMs, graceMs: as in command.lua.
 --
 -- The short way of a rule takes the time, the stored value, the cost and the parameters. It returns the units used, the end of the
--- state, the new value and the end before. The new value is as long as the stored one, unless the end before is 0. If the short way
--- denies the hit, it returns the stored value and the wait as well. For a hit that is not frequent it returns nil. A hit that one of
--- its rules leaves, that one of several rules denies, or that Redis refuses is done by the long way. Nothing is written before that.
--- If Redis refuses to write the state of a later rule, the hit has counted partly, and its error says so.
+-- state, the new value, true if the key keeps its expiry, the time up to which the key must last, and the wait if the hit is denied.
+-- If the key keeps its expiry, the new value is as long as the stored one. For a hit that is not frequent the short way returns nil.
+-- A hit that one of its rules leaves, that one of several rules denies, or that Redis refuses is done by the long way. Nothing is
+-- written before that. If Redis refuses to write the state of a later rule, the hit has counted partly, and its error says so.
 --
--- The expiry of a key is set to a second after the end of its state. It is kept while the end stays between two multiples of 512 ms.
--- So a key outlives its state by 488 ms at least, also if an older version has set the expiry. One hit in 16 looks if the expiry is
--- lost. SETRANGE keeps an expiry, and takes two thirds of the time of SET.
+-- A key expires a second after the time up to which it must last. One hit in 16 looks if the expiry is lost. SETRANGE keeps an expiry,
+-- and takes two thirds of the time of SET.
 --
 -- The values of up to 256 names are read at once if two hits have the same names or none in common. A hit whose first name has occurred
 -- before reads its values again. Values that are missing are read again, too: MGET does not say if a key has another type. If the names
@@ -30,7 +29,8 @@ if costs == list then costAt, costStep = after, ruleCount end
 local loaded, loadedAt, loadedTo, seen = nil, first, first
 local mostLoaded = 256 - 256 % ruleCount
 if not areSameOrApart or not isShort or count == 1 or base > 0 or mostLoaded == 0 then loadedTo = math.huge end
--- For several rules: the new value, the end before and the new end of each, and the figures of an allowed hit, with their format.
+-- For several rules: the new value of each, if its key keeps its expiry, and up to when it must last; and the figures of an allowed hit,
+-- with their format.
 local changes, figures, form
 if rules then
   changes, figures = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }, { 0, 0, 0, 0, 0, 0, 0, 0 }
@@ -53,15 +53,15 @@ for i = 1, count do
       for j = 1, ruleCount do
         local rule = rules[j]
         local stored = at and loaded[at + j] or try('GET', names[first + j])
-        local used, endsAt, value, endBefore, waitMs =
+        local used, endsAt, value, isKept, lastsTo, waitMs =
           rule[1](nowMs, stored, cost or costs[costAt + j] + 0, rule[2], rule[3], rule[4], rule[5], rule[6], rule[7])
         if not used or waitMs then
           isAllowed = false
           break
         end
-        if endsAt ~= endBefore then areKept = false end
+        if not isKept then areKept = false end
         local k = 3 * j
-        changes[k - 2], changes[k - 1], changes[k] = value, endBefore, endsAt
+        changes[k - 2], changes[k - 1], changes[k] = value, isKept, lastsTo
         figures[2 * j - 1], figures[2 * j] = used, endsAt - nowMs
       end
       if isAllowed then
@@ -74,10 +74,8 @@ for i = 1, count do
             local reply = try('SETRANGE', name, '0', value)
             if reply ~= #value then refusal = reply.err end
           else
-            local endBefore, endsAt = changes[k - 1], changes[k]
-            local keeps = endsAt - endsAt % 512 == endBefore - endBefore % 512
-            if not keeps or looksForExpiry and try('PTTL', name) == -1 then
-              refusal = try('SET', name, value, 'PX', format('%d', endsAt - nowMs + graceMs)).err
+            if not changes[k - 1] or looksForExpiry and try('PTTL', name) == -1 then
+              refusal = try('SET', name, value, 'PX', format('%d', changes[k] - nowMs + graceMs)).err
             else
               local reply = try('SETRANGE', name, '0', value)
               if reply ~= #value then refusal = reply.err end
@@ -91,14 +89,13 @@ for i = 1, count do
       end
     else
       local stored = at and loaded[at + 1] or try('GET', name)
-      local used, endsAt, value, endBefore, waitMs = way(nowMs, stored, cost or costs[costAt + 1] + 0, a, b, c, d, e, f)
+      local used, endsAt, value, isKept, lastsTo, waitMs = way(nowMs, stored, cost or costs[costAt + 1] + 0, a, b, c, d, e, f)
       if used then
         local restMs = endsAt - nowMs
         answer = waitMs and format('%d,%d,%d', used, waitMs, restMs) or format('%d,0,%d', used, restMs)
-        local keeps = endsAt == endBefore or endsAt - endsAt % 512 == endBefore - endBefore % 512
-        if not keeps or looksForExpiry and try('PTTL', name) == -1 then
-          if try('SET', name, value, 'PX', format('%d', restMs + graceMs)).err then answer = nil end
-        elseif not waitMs and try('SETRANGE', name, '0', value) ~= #value then
+        if not isKept or looksForExpiry and try('PTTL', name) == -1 then
+          if try('SET', name, value, 'PX', format('%d', lastsTo - nowMs + graceMs)).err then answer = nil end
+        elseif value ~= stored and try('SETRANGE', name, '0', value) ~= #value then
           answer = nil
         end
       end

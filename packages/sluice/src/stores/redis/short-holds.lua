@@ -74,10 +74,9 @@ local function reserveShortly(short, name, value, terms, id, looksForExpiry)
     if last > lastEnd then lastEnd = last end
   end
   if terms[2] < 0 then return end
-  local used, endsAt, _, endBefore, waitMs = short[1](nowMs, stateBytes, units, short[2], windowMs, short[4], short[5], short[6])
+  local used, endsAt, _, isLive, _, waitMs = short[1](nowMs, stateBytes, units, short[2], windowMs, short[4], short[5], short[6])
   if not used or waitMs then return end
-  -- The end before is 0 if the state has ended.
-  if endBefore == 0 then stateBytes = '' end
+  if not isLive then stateBytes = '' end
   -- The bytes after the id are the same for all keys without holds whose states have the same length.
   local isFirst, tail = bytes == '', nil
   if isFirst then
@@ -91,8 +90,8 @@ local function reserveShortly(short, name, value, terms, id, looksForExpiry)
   end
   local written = stateBytes .. bytes .. packBytes('<d', id) .. tail
   local reply
-  if rest.expiresAt >= endBefore - short.lagMs or looksForExpiry and try('PTTL', name) == -1 then
-    local lastsMs = (endBefore == 0 and lastEnd or max(endBefore + windowMs, lastEnd)) - nowMs
+  if not isLive or rest.expiresAt >= endsAt - short.lagMs or looksForExpiry and try('PTTL', name) == -1 then
+    local lastsMs = (isLive and max(endsAt + windowMs, lastEnd) or lastEnd) - nowMs
     reply = try('SET', name, written, 'PX', format('%d', lastsMs + graceMs))
   else
     reply = try('SET', name, written, 'KEEPTTL')
@@ -121,13 +120,13 @@ local function settleShortly(short, name, value, terms, id)
   if amount < 0 then amount = held end
   if amount == 0 or not (held >= 1 and held < 2 ^ 53) or held % 1 + expiresAt % 1 ~= 0 then return end
   local windowMs = short[3]
-  local _, endsAt, written, endBefore, waitMs =
+  local _, endsAt, written, isLive, _, waitMs =
     short[1](nowMs, before > 0 and sub(value, 1, before), amount, short[2], windowMs, short[4], short[5], short[6])
   if not endsAt or waitMs then return end
   -- `lastsMs` is the time until the key may expire. Without it, the key keeps its expiry.
   local lastsMs
   if others then
-    if endsAt ~= endBefore then lastsMs = max(endsAt + windowMs, lastEnd) - nowMs end
+    if not isLive then lastsMs = max(endsAt + windowMs, lastEnd) - nowMs end
     if #others == 24 then
       written = written .. others .. string.char(#written, 2)
     else
@@ -135,7 +134,7 @@ local function settleShortly(short, name, value, terms, id)
     end
   else
     -- An expiry that covers the window is kept, and one that covers the hold if it is only a little late.
-    local isCovered = endsAt == endBefore and expiresAt < endsAt - short.lagMs
+    local isCovered = isLive and expiresAt < endsAt - short.lagMs
     if not isCovered and (expiresAt < endsAt or lastEnd > endsAt + 600000) then lastsMs = endsAt - nowMs end
   end
   local reply
