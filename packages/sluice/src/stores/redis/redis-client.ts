@@ -4,6 +4,7 @@ import { SluiceError, show } from '../../core/errors.ts'
 import { type BunRedisClient, bun, isBun } from './bun-client.ts'
 import { type IoredisNode, ioredisNodes } from './ioredis-nodes.ts'
 import { writingOnce } from './ioredis-once.ts'
+import { type NodeRedisCluster, nodeRedisNodes } from './node-redis-nodes.ts'
 import { isUpstash, type UpstashClient, upstash } from './upstash-client.ts'
 import { isUpstashRest, type UpstashRest, upstashRest } from './upstash-rest.ts'
 
@@ -39,12 +40,11 @@ export interface IoredisClient {
   nodes?(role: 'master'): readonly IoredisNode[]
 }
 
-export interface NodeRedisClient {
+export interface NodeRedisClient extends NodeRedisCluster {
   readonly isOpen: boolean
   readonly isReady?: boolean
   // The arguments differ between a single client, a Sentinel and a cluster.
   sendCommand(...args: never[]): Promise<unknown>
-  readonly slots?: readonly { readonly master: { readonly address: string } }[]
 }
 
 export interface GlideClient {
@@ -159,11 +159,9 @@ function nodeRedis(client: NodeRedisClient): Connection {
   const isCluster = 'getSlotRandomNode' in client || 'nodeClient' in client
   const isSentinel = 'getSentinelNode' in client
   const send = client.sendCommand.bind(client) as (...args: unknown[]) => Promise<unknown>
+  const cluster = isCluster ? nodeRedisNodes(client, (key, command) => send(key, false, command)) : undefined
   return {
-    send: (key, command) => {
-      if (isCluster) return send(key, false, command)
-      return isSentinel ? send(false, command) : send(command)
-    },
+    send: cluster?.route ?? ((_key, command) => (isSentinel ? send(false, command) : send(command))),
     // A pool has only `isOpen`.
     isReady: () => client.isReady ?? client.isOpen,
     isCluster,
@@ -172,14 +170,7 @@ function nodeRedis(client: NodeRedisClient): Connection {
     keyPrefix: '',
     // A pool has several connections, and with Sentinels the client may have a pool.
     overlaps: isCluster || (client.isReady !== undefined && !isSentinel),
-    ...(isCluster && {
-      nodes: {
-        nodeOf: (slot) => client.slots?.[slot]?.master.address,
-        isReady: () => true,
-        // The same way as other commands, so that none overtakes another.
-        send: (_node, key, command) => send(key, false, command),
-      },
-    }),
+    ...(cluster && { nodes: cluster.nodes }),
   }
 }
 
