@@ -40,12 +40,12 @@ test('a command to a node goes to its client', () => {
 })
 
 describe('a command is routed', () => {
-  const ready = async () => {}
+  const sendCommand = async () => {}
   test.each<[string, Partial<NodeRedisNode>]>([
     ['if its node has no client yet', { client: undefined }],
     ['while the client connects', { connectPromise: Promise.resolve() }],
-    ['while the client is not ready', { client: { isReady: false, sendCommand: ready } }],
-    ['if the client is a promise, as in older versions', { client: ready() as never }],
+    ['while the client is not ready', { client: { isReady: false, sendCommand } }],
+    ['if the client is a promise, as in older versions', { client: sendCommand() as never }],
   ])('%s', (_, state) => {
     const { nodes, sent } = oneNode(state)
     nodes.send('a:1', 'k', ['one'])

@@ -4,6 +4,7 @@ import { SluiceError, show } from '../../core/errors.ts'
 import { type BunRedisClient, bun, isBun } from './bun-client.ts'
 import { type IoredisNode, ioredisNodes } from './ioredis-nodes.ts'
 import { writingOnce } from './ioredis-once.ts'
+import { type NodeRedisSender, sendingLone } from './node-redis-lone.ts'
 import { type NodeRedisCluster, nodeRedisNodes } from './node-redis-nodes.ts'
 import { isUpstash, type UpstashClient, upstash } from './upstash-client.ts'
 import { isUpstashRest, type UpstashRest, upstashRest } from './upstash-rest.ts'
@@ -156,22 +157,31 @@ function isNodeRedis(client: object): client is NodeRedisClient {
 }
 
 function nodeRedis(client: NodeRedisClient): Connection {
-  const isCluster = 'getSlotRandomNode' in client || 'nodeClient' in client
   const isSentinel = 'getSentinelNode' in client
-  const send = client.sendCommand.bind(client) as (...args: unknown[]) => Promise<unknown>
-  const cluster = isCluster ? nodeRedisNodes(client, (key, command) => send(key, false, command)) : undefined
-  return {
-    send: cluster?.route ?? ((_key, command) => (isSentinel ? send(false, command) : send(command))),
+  const common = {
     // A pool has only `isOpen`.
     isReady: () => client.isReady ?? client.isOpen,
-    isCluster,
     // With Sentinels, the client resends if the primary has gone.
     resends: isSentinel,
     keyPrefix: '',
-    // A pool has several connections, and with Sentinels the client may have a pool.
-    overlaps: isCluster || (client.isReady !== undefined && !isSentinel),
-    ...(cluster && { nodes: cluster.nodes }),
   }
+  const send = client.sendCommand.bind(client) as (...args: unknown[]) => Promise<unknown>
+  if ('getSlotRandomNode' in client || 'nodeClient' in client) {
+    const { route, nodes } = nodeRedisNodes(client, (key, command) => send(key, false, command))
+    return { ...common, send: route, nodes, isCluster: true }
+  }
+  // A pool has several connections, and with Sentinels the client may have a pool.
+  const isOne = client.isReady !== undefined && !isSentinel
+  if (!isOne) {
+    return {
+      ...common,
+      send: (_key, command) => (isSentinel ? send(false, command) : send(command)),
+      isCluster: false,
+      overlaps: false,
+    }
+  }
+  const sendLone = sendingLone()
+  return { ...common, send: (_key, command) => sendLone(client as NodeRedisSender, command), isCluster: false }
 }
 
 function isGlide(client: object): client is GlideClient {
