@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { temporaryFolder } from './temporary-folder.ts'
 
 /** `subject` is, for example, `IP:127.0.0.1` or `DNS:sluice.example`. */
-export function certificate(subject = 'IP:127.0.0.1'): { readonly cert: string; readonly key: string } {
+export function certificate(subject = 'IP:127.0.0.1,DNS:localhost'): { readonly cert: string; readonly key: string } {
   const folder = temporaryFolder()
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
   const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']

@@ -54,7 +54,9 @@ export class RlsClient {
     secure: ChannelCredentials = credentials.createInsecure(),
     options: ClientOptions = {},
   ) {
-    this.client = new Client(address.replace(/^grpcs?:\/\//, ''), secure, options)
+    // Node 26 refuses an IP address as the name of a server in TLS, which is what grpc-js would send.
+    const name = address.startsWith('grpcs:') ? { 'grpc.ssl_target_name_override': 'localhost' } : {}
+    this.client = new Client(address.replace(/^grpcs?:\/\//, ''), secure, { ...name, ...options })
     this.#metadata = Metadata.fromHttp2Headers({})
     for (const [name, value] of Object.entries(metadata)) this.#metadata.set(name, value)
     onTestFinished(() => this.client.close())

@@ -25,10 +25,17 @@ export function answerMessage(stream: ServerHttp2Stream, response: RateLimitResp
   stream.end(frame)
 }
 
-/** A stream whose request is not complete is reset after the answer. Otherwise its client could keep it for ever. */
+/**
+ * A stream whose request is not complete is reset after the answer. Otherwise its client could keep it for ever. Node sends the answer at
+ * the end of the turn, and a reset before that would replace it on some versions of Node.
+ */
 export function answerStatus(stream: ServerHttp2Stream, { code, details }: CallStatus): void {
   stream.respond({ 'grpc-status': code, 'grpc-message': encodeURI(details), ...HEADERS }, WITHOUT_MESSAGE)
-  if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR)
+  if (!stream.readableEnded) setImmediate(reset, stream)
+}
+
+function reset(stream: ServerHttp2Stream): void {
+  if (!stream.closed) stream.close(constants.NGHTTP2_NO_ERROR)
 }
 
 /** One function for all streams. */
