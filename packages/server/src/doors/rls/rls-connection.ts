@@ -3,7 +3,8 @@
 // | state   | next                                                                                                     |
 // | ------- | -------------------------------------------------------------------------------------------------------- |
 // | open    | `closing`, when it is too old or idle for too long, or when the service stops                            |
-// | closing | takes no more calls, and ends when its open calls are answered, after AGE_GRACE_MS, or with the service   |
+// | closing | takes no more calls, and ends when its open calls are answered and the client has ended its side,        |
+// |         | after AGE_GRACE_MS, or with the service                                                                  |
 //
 // Invariant: a peer that is gone is noticed within PING_EVERY_MS and PING_WITHIN_MS.
 
@@ -68,8 +69,8 @@ export class RlsConnection {
 
   /** Runs every SWEEP_MS. */
   sweep(): void {
-    if (this.session.destroyed) return
-    if (this.session.closed) {
+    // A session that is destroyed keeps its socket until the client has read everything and ended its side.
+    if (this.session.closed || this.session.destroyed) {
       this.#graceLeft -= 1
       if (this.#graceLeft < 0) this.destroy()
       return
