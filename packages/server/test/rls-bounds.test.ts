@@ -58,6 +58,19 @@ test.each([PATHS.ask, PATHS.check, PATHS.reflect])(
   },
 )
 
+test('a caller of health that does not read its answer loses its connection', async () => {
+  const { address, guard, pass } = await startDoor()
+  const session = openConnection(address, 0)
+  const stream = begin(session, PATHS.check)
+  stream.end(framed(Buffer.alloc(0)))
+  await new Promise((resolve) => stream.once('response', resolve))
+  pass(INCOMPLETE_MS)
+  expect([guard.incomplete, session.closed]).toEqual([1, false])
+  pass(SWEEP_MS)
+  await until('the end of the connection', async () => session.closed)
+  expect(guard.incomplete).toBe(0)
+})
+
 test('a call that is complete, refused or cancelled is not awaited', async () => {
   const { address, guard } = await startDoor()
   const session = openConnection(address)
