@@ -44,6 +44,8 @@ export class CallRouter {
   }
 
   readonly route = (connection: RlsConnection, stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void => {
+    // A refusal would let the client send the next ones.
+    if (connection.isTooLarge(headers)) return connection.destroy()
     const isCheck = headers[':path'] === this.#checkPath && isGrpc(headers)
     const refusal = isCheck ? this.#refusalOf(connection, headers) : undefined
     if (refusal !== undefined) return refuse(stream, refusal)
