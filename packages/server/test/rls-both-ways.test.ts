@@ -156,6 +156,15 @@ test('a request that is handed to grpc-js keeps its deadline', async () => {
   expect(handed()).toBe(1)
 })
 
+test('a request with a timeout of more than a day is handed to grpc-js with a long one', async () => {
+  const { check, handed } = await open()
+  // A byte after the message.
+  const pieces = [framed(requestFor('10.0.0.1')), Buffer.alloc(1)]
+  const { headers, trailers } = await send(check({ 'grpc-timeout': '100000S' }), pieces)
+  expect(headers['grpc-status'] ?? trailers['grpc-status']).toBe(String(status.OK))
+  expect(handed()).toBe(1)
+})
+
 test('a refused request is over, even if its client never ends it', async () => {
   const { check, service } = await open()
   const frame = framed(requestFor('10.0.0.1'))

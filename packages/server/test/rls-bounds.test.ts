@@ -1,6 +1,6 @@
 // Callers of the RLS door that need no key, send too little, read too little or are too many.
 
-import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2'
+import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2'
 import { status } from '@grpc/grpc-js'
 import { expect, test } from 'vitest'
 import { until } from '../../../test/servers/redis-server.mjs'
@@ -8,6 +8,7 @@ import { INCOMPLETE_MS, SWEEP_MS } from '../src/doors/rls/call-guard.ts'
 import { Callers } from '../src/doors/rls/callers.ts'
 import { loadProtocol, SERVICES } from '../src/doors/rls/protocol.ts'
 import { MOST_REFLECTING } from '../src/doors/rls/reflection.ts'
+import { HEADER_BYTES } from '../src/doors/rls/rls-connection.ts'
 import { FailedKeys, TOO_MANY_FAILURES } from '../src/keys/failed-keys.ts'
 import type { Service } from '../src/service.ts'
 import { Stats } from '../src/stats/stats.ts'
@@ -57,6 +58,41 @@ test.each([PATHS.ask, PATHS.check, PATHS.reflect])(
     expect(guard.incomplete).toBe(0)
   },
 )
+
+test('a caller of health that does not read its answer loses its connection', async () => {
+  const { address, guard, pass } = await startDoor()
+  const session = openConnection(address, 0)
+  const stream = begin(session, PATHS.check)
+  stream.end(framed(Buffer.alloc(0)))
+  await new Promise((resolve) => stream.once('response', resolve))
+  pass(INCOMPLETE_MS)
+  expect([guard.incomplete, session.closed]).toEqual([1, false])
+  pass(SWEEP_MS)
+  await until('the end of the connection', async () => session.closed)
+  expect(guard.incomplete).toBe(0)
+})
+
+/** Calls health with a header of this length. */
+function withHeader(session: ClientHttp2Session, length: number): ClientHttp2Stream {
+  return begin(session, PATHS.check, { 'x-long': 'x'.repeat(length) }).end(framed(Buffer.alloc(0)))
+}
+
+test('a call with too large headers is reset, and other calls on its connection are answered', async () => {
+  const { address } = await startDoor()
+  const session = openConnection(address)
+  expect(await statusOf(withHeader(session, HEADER_BYTES - 1000))).toBe(status.OK)
+  const large = withHeader(session, HEADER_BYTES)
+  expect(await statusOf(large)).toBe('closed')
+  expect(large.rstCode).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM)
+  expect(await statusOf(withHeader(session, HEADER_BYTES - 1000))).toBe(status.OK)
+})
+
+test('a client that sends too large headers before it knows the maximum loses its connection', async () => {
+  const { address } = await startDoor()
+  const session = openConnection(address)
+  expect(await statusOf(withHeader(session, HEADER_BYTES))).toBe('closed')
+  await until('the end of the connection', async () => session.closed)
+})
 
 test('a call that is complete, refused or cancelled is not awaited', async () => {
   const { address, guard } = await startDoor()

@@ -113,6 +113,28 @@ test('a connection that is too old answers its open calls, and ends after a grac
   expect(await ends).toBe('closed')
 })
 
+test.each([
+  ['is too old', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0'],
+  ['is not HTTP/2', 'GET / HTTP/1.1\r\n\r\n'],
+])('a client cannot keep a connection that %s by leaving its side open', async (_, sent) => {
+  const { address, pass } = await startDoor({ connectionAgeMs: 10_000, mostConnections: 1 })
+  const silent = connect({ port: Number(new URL(address).port), host: '127.0.0.1', allowHalfOpen: true })
+  onTestFinished(() => void silent.destroy())
+  silent.on('error', () => {})
+  silent.resume()
+  silent.write(sent, 'latin1')
+  await once(silent, 'data')
+  // The age differs by up to a tenth.
+  pass(11_000)
+  await once(silent, 'end')
+  pass(AGE_GRACE_MS + SWEEP_MS)
+  await until('a free place', async () => {
+    const stream = begin(openConnection(address), PATHS.check)
+    stream.end(framed(Buffer.alloc(0)))
+    return (await statusOf(stream)) === status.OK
+  })
+})
+
 test('a stop answers open calls, and then waits no longer', async () => {
   const { decisions, decide } = openDecisions()
   const { address, close } = await startDoor({ decide })

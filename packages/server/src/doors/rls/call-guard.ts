@@ -1,14 +1,15 @@
 // Ends connections whose calls stay incomplete.
-// Invariant: calls that are incomplete are bounded in number and in time, because the bytes of a message are kept until it is complete.
+// Invariant: calls that are incomplete are bounded in number and in time, because the bytes of a message are kept until it is complete. So
+// are the headers of a call until its answer was sent. Callers without a key must therefore read their answers in time, too.
 
 /** Interval at which the time limit is checked. */
 export const SWEEP_MS = 1000
 
-/** Time for a whole request. Clients send headers and message together. */
+/** Time for a whole request, and for its answer if nobody needs a key for it. Clients send headers and message together. */
 export const INCOMPLETE_MS = 10_000
 
 /**
- * Calls whose request has begun and is not complete for a second: those of admitted callers, and those of methods that need no key. Within
+ * Calls that have begun and are not complete for a second: those of admitted callers, and those of methods that need no key. Within
  * a second there may be more, because a client may send the headers of all its calls before their messages.
  */
 export const MOST_INCOMPLETE = { admitted: 10_000, open: 256 } as const
@@ -44,7 +45,7 @@ export class CallGuard {
     this.#incomplete[call.kind].add(call)
   }
 
-  /** The request is complete, or its caller has gone. */
+  /** The call is complete, or its caller has gone. */
   end(call: BegunCall): void {
     this.#incomplete[call.kind].delete(call)
   }

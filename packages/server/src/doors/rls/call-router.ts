@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import type { Logger } from 'pino'
 import type { Callers } from './callers.ts'
 import { grpcErrorOf } from './grpc-errors.ts'
-import { LibraryCall } from './library-call.ts'
+import { type LastPart, LibraryCall } from './library-call.ts'
 import { plainTimeoutMs } from './plain-checks/check-head.ts'
 import { answerStatus, type CallStatus } from './plain-checks/plain-answer.ts'
 import { PlainCall, type PlainCallParts } from './plain-checks/plain-call.ts'
@@ -24,8 +24,8 @@ export class CallRouter {
   readonly #logger: Logger
   /** Path of the method that needs a caller with a key. */
   readonly #checkPath: string
-  /** Path of the method whose callers send any number of messages. */
-  readonly #streamPath: string
+  /** Last parts of calls, by the path of their method, where it is not the answer. */
+  readonly #lastParts: ReadonlyMap<string | undefined, LastPart>
 
   constructor({ protocol, callers, logger, ...parts }: CallRouterOptions) {
     const { path, requestDeserialize: decode } = protocol.rateLimit.ShouldRateLimit
@@ -33,10 +33,19 @@ export class CallRouter {
     this.#callers = callers
     this.#logger = logger
     this.#checkPath = path
-    this.#streamPath = protocol.reflection.ServerReflectionInfo.path
+    this.#lastParts = new Map([
+      // The store may take its time. The caller has a key, or needs none.
+      [path, 'request'],
+      // The number of watchers is bounded, see health.ts.
+      [protocol.health.Watch.path, 'request'],
+      // The number of callers is bounded, see reflection.ts. They may be silent between two messages.
+      [protocol.reflection.ServerReflectionInfo.path, 'message'],
+    ])
   }
 
   readonly route = (connection: RlsConnection, stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void => {
+    // A refusal would let the client send the next ones.
+    if (connection.isTooLarge(headers)) return connection.destroy()
     const isCheck = headers[':path'] === this.#checkPath && isGrpc(headers)
     const refusal = isCheck ? this.#refusalOf(connection, headers) : undefined
     if (refusal !== undefined) return refuse(stream, refusal)
@@ -47,8 +56,8 @@ export class CallRouter {
     }
     const { library, guard } = this.#parts
     library.take(stream, headers)
-    const hasStream = headers[':path'] === this.#streamPath
-    LibraryCall.watch(stream, { kind: isCheck ? 'admitted' : 'open', guard, connection, hasStream })
+    const lastPart = this.#lastParts.get(headers[':path']) ?? 'answer'
+    LibraryCall.watch(stream, { kind: isCheck ? 'admitted' : 'open', guard, connection, lastPart })
   }
 
   /** Returns undefined if the caller is admitted. */

@@ -1,16 +1,18 @@
-// A call that grpc-js answers, from the headers on. Here it is watched until its request is complete.
+// A call that grpc-js answers, from the headers on. Here it is watched until it is complete.
 
 import type { ServerHttp2Stream } from 'node:http2'
 import type { BegunCall, CallGuard } from './call-guard.ts'
 import { frameLength, PREFIX_BYTES } from './frame.ts'
 import type { RlsConnection } from './rls-connection.ts'
 
+/** The part of a call with which it is complete: its first message, all of its request, or its answer. */
+export type LastPart = 'message' | 'request' | 'answer'
+
 export interface LibraryCallOptions {
   readonly kind: BegunCall['kind']
   readonly guard: CallGuard
   readonly connection: RlsConnection
-  /** True if the caller sends any number of messages. */
-  readonly hasStream: boolean
+  readonly lastPart: LastPart
 }
 
 export class LibraryCall implements BegunCall {
@@ -36,9 +38,8 @@ export class LibraryCall implements BegunCall {
     const call = new LibraryCall(options)
     options.connection.begin()
     options.guard.begin(call)
-    // The caller of a stream of requests may be silent between two of them.
-    if (options.hasStream) stream.on('data', call.#onData)
-    stream.on('end', call.#onComplete)
+    if (options.lastPart === 'message') stream.on('data', call.#onData)
+    if (options.lastPart !== 'answer') stream.on('end', call.#onComplete)
     stream.on('close', call.#onClose)
   }
 

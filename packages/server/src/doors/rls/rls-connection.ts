@@ -3,11 +3,12 @@
 // | state   | next                                                                                                     |
 // | ------- | -------------------------------------------------------------------------------------------------------- |
 // | open    | `closing`, when it is too old or idle for too long, or when the service stops                            |
-// | closing | takes no more calls, and ends when its open calls are answered, after AGE_GRACE_MS, or with the service   |
+// | closing | takes no more calls, and ends when its open calls are answered and the client has ended its side,        |
+// |         | after AGE_GRACE_MS, or with the service                                                                  |
 //
 // Invariant: a peer that is gone is noticed within PING_EVERY_MS and PING_WITHIN_MS.
 
-import { constants, performServerHandshake, type ServerHttp2Session } from 'node:http2'
+import { constants, type IncomingHttpHeaders, performServerHandshake, type ServerHttp2Session } from 'node:http2'
 import type { Socket } from 'node:net'
 import { SWEEP_MS } from './call-guard.ts'
 
@@ -16,6 +17,13 @@ export const MOST_STREAMS = 1000
 
 /** Megabytes that a connection may keep for its streams. */
 const SESSION_MEGABYTES = 16
+
+/**
+ * Maximum size of the headers of a call, as at the HTTP door, and what each header counts besides its text. V8 does not count the bytes of
+ * large headers as its own, so it collects them late.
+ */
+export const HEADER_BYTES = 16 * 1024
+const BYTES_OF_HEADER = 32
 
 /** A peer that is gone is noticed by pings. An idle connection is closed after a longer time than Envoy keeps one. */
 export const PING_EVERY_MS = 60_000
@@ -36,7 +44,7 @@ const REASON = Buffer.from('max_age')
 const OPTIONS = {
   maxSessionMemory: SESSION_MEGABYTES,
   maxSendHeaderBlockLength: Number.MAX_SAFE_INTEGER,
-  settings: { maxConcurrentStreams: MOST_STREAMS },
+  settings: { maxConcurrentStreams: MOST_STREAMS, maxHeaderListSize: HEADER_BYTES },
 }
 
 export class RlsConnection {
@@ -57,6 +65,11 @@ export class RlsConnection {
     this.#ageLeft = (ageMs * (1 + AGE_JITTER * (2 * Math.random() - 1))) / SWEEP_MS
   }
 
+  /** True if headers are too large that came before the client knew the maximum. Later ones are refused by the session. */
+  isTooLarge(headers: IncomingHttpHeaders): boolean {
+    return this.session.pendingSettingsAck && sizeOf(headers) > HEADER_BYTES
+  }
+
   begin(): void {
     this.#openCalls += 1
     this.#idle = 0
@@ -68,8 +81,8 @@ export class RlsConnection {
 
   /** Runs every SWEEP_MS. */
   sweep(): void {
-    if (this.session.destroyed) return
-    if (this.session.closed) {
+    // A session that is destroyed keeps its socket until the client has read everything and ended its side.
+    if (this.session.closed || this.session.destroyed) {
       this.#graceLeft -= 1
       if (this.#graceLeft < 0) this.destroy()
       return
@@ -113,6 +126,12 @@ export class RlsConnection {
     this.#sincePing = 0
     this.#awaitsPong = false
   }
+}
+
+function sizeOf(headers: IncomingHttpHeaders): number {
+  let bytes = 0
+  for (const name in headers) bytes += name.length + String(headers[name]).length + BYTES_OF_HEADER
+  return bytes
 }
 
 /** The close event follows every error. */

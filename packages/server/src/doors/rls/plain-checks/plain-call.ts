@@ -38,6 +38,9 @@ interface CallStream extends ServerHttp2Stream {
 const NOTHING = Buffer.alloc(0)
 const NO_HEADERS: IncomingHttpHeaders = {}
 
+/** A timeout has at most eight digits. Of a longer one, grpc-js reads the last eight. */
+const MOST_TIMEOUT_NUMBER = 99_999_999
+
 const TOO_LATE: CallStatus = { code: status.DEADLINE_EXCEEDED, details: 'Deadline exceeded' }
 
 export class PlainCall implements BegunCall, Answerer {
@@ -129,7 +132,10 @@ export class PlainCall implements BegunCall, Answerer {
     this.#finish('handed')
     stream.off('data', onData)
     // grpc-js counts the time from now on.
-    if (this.#timer !== undefined) headers['grpc-timeout'] = `${Math.max(0, this.#deadlineMs - Date.now())}m`
+    if (this.#timer !== undefined) {
+      const leftMs = Math.max(0, this.#deadlineMs - Date.now())
+      headers['grpc-timeout'] = `${Math.min(leftMs, MOST_TIMEOUT_NUMBER)}m`
+    }
     this.#parts.library.takeRead(stream, headers, bytes, hasEnded)
   }
 
