@@ -1,10 +1,12 @@
 // The RLS door over real sockets: what Envoy sends, and what it gets.
 
+import { once } from 'node:events'
 import { status } from '@grpc/grpc-js'
 import { expect, test } from 'vitest'
 import { MOST_ENTRIES } from '../src/doors/rls/descriptor-facts.ts'
 import { MOST_DESCRIPTORS } from '../src/doors/rls/rate-limit-calls.ts'
 import { entriesOf, failureOf, RlsClient, rlsAddress, type WrittenRequest } from './rls-client.ts'
+import { begin, openConnection, PATHS, statusOf } from './rls-streams.ts'
 import { advance, startService, type TestService, type TestServiceOptions } from './running-service.ts'
 
 const OK = 1
@@ -233,6 +235,18 @@ test('callers need an API key with the scope check', async () => {
   for (let i = 0; i < 20; i++) await failureOf(ask({}))
   expect(await failureOf(ask({}))).toMatchObject({ code: status.RESOURCE_EXHAUSTED })
   expect(await ask({ authorization: `Bearer ${service.key}` })).toMatchObject({ overall_code: OK })
+})
+
+test('the connection of a caller whose address has failed too often is closed, and those of others stay', async () => {
+  const { service, rls } = await startRls()
+  await rls.hit({ a: 'b' })
+  const stranger = openConnection(rlsAddress(service))
+  const closed = once(stranger, 'close')
+  const codes: unknown[] = []
+  for (let i = 0; i < 21; i++) codes.push(await statusOf(begin(stranger, PATHS.ask)))
+  expect(codes).toEqual([...Array.from({ length: 20 }, () => status.UNAUTHENTICATED), status.RESOURCE_EXHAUSTED])
+  await closed
+  expect(await rls.hit({ a: 'b' })).toMatchObject({ overall_code: OK })
 })
 
 test('a deadline that has passed is obeyed, and nothing is charged', async () => {

@@ -2,6 +2,7 @@
 // Invariant: nothing is kept of a message whose caller needs a key and has none.
 
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import { status } from '@grpc/grpc-js'
 import type { Logger } from 'pino'
 import type { Callers } from './callers.ts'
 import { grpcErrorOf } from './grpc-errors.ts'
@@ -48,7 +49,12 @@ export class CallRouter {
     if (connection.isTooLarge(headers)) return connection.destroy()
     const isCheck = headers[':path'] === this.#checkPath && isGrpc(headers)
     const refusal = isCheck ? this.#refusalOf(connection, headers) : undefined
-    if (refusal !== undefined) return refuse(stream, refusal)
+    if (refusal !== undefined) {
+      refuse(stream, refusal)
+      // Its address has failed too often. Refusals would keep the door from other callers.
+      if (refusal.code === status.RESOURCE_EXHAUSTED) connection.close()
+      return
+    }
     const timeoutMs = isCheck ? plainTimeoutMs(headers) : undefined
     if (timeoutMs !== undefined) {
       new PlainCall(this.#parts, connection, stream, headers, timeoutMs)
