@@ -26,73 +26,73 @@ export const FLAGS: readonly Readonly<Record<string, boolean>>[] = [
 ]
 
 /** SHA-1 of the general program. */
-export const GENERAL_SHA1 = 'a2ad9153f440b20a4138d5b7a48d454608efee8a'
+export const GENERAL_SHA1 = '3d2ab3b2a7a22a7dec2d38e1a15be05a2acc64e1'
 
 /** SHA-1 of each small program. Index i is the program with the translations whose bits are set in i + 1. */
 export const SMALL_SHA1 = [
-  '7da02908527cfa56e1f9e51f1c9dbdc11475752a',
-  '84f89d83e18e8cf926f45a42328873fe3fa58ae5',
-  '99ca31bf1ea952cfce1d0e9674ca8e2288512742',
-  '434a0ebad7a03ebc8c074bd3e7c4caf9cddd0067',
-  '7445878ac5a5b27a0087e965aa42359ae2bc7fe6',
-  '646309f38cf15e203746259dc0eb243d68a41aca',
-  '87aa758f4ac239799b27f48c1223668b8b7a20e5',
-  '1429664afcaa071ac49531553052be2d64c22bfc',
-  '61e066f8ef98314e0801fce83e0ee327f0c26c88',
-  'd1c637e0db24da0f030911810c21fb0208b2a0da',
-  '6c2572ef44f8a4fa7fbed836513bd541281d86c8',
-  'd5ff490e97395594744ade9eaf0619b3a7faa05f',
-  '01ccdbd6ef03be599660f9039d5d85c2ed9032ec',
-  '21f96c570626d20bd1d4133ce0ed5d6f110bed3f',
-  '22111edade5b64c148347bff5781653f11f10581',
-  'a296e39dab1d7fb20097e9f0bbac5cd70cc1fcbc',
-  'a9cf0d5e8ecb5d2eadbc88c907c2e571e097c3fe',
-  'e69e253256704bedda89739ed88236c27d31243c',
-  'e968379e0e5bd143725f65608a9b30d3095af0d6',
-  'b033770c43592cb7e8dd07ac63bf366ed0366bd0',
-  'cfee80eed3d997ee1c8ad4f0049f6d00d6c96c2c',
-  '778eed66a1a62ec1584e5114bb14d259cdf615ef',
-  '9598bb4576448d631c7e8f54bcedddac0b5b6c18',
-  '4420c4a1d029637ade7a54228474a1c53c9cbd98',
-  'a0e5518dac2ea29f593133cf81c9ef2d196a592e',
-  'c132d2ddd34f93c6fc0a2810a22777786a852cd7',
-  '3f98ebe7de74b90b3e1344387c69362dcd9dc8cf',
-  '38af4b253dbdb0d9dda86def1137d72951fed907',
-  '069d8b8775c6fbc77f14bb05ee2f3859b91270fd',
-  'f95acb21b83c090a54a9ebc4ee74c2d00758607e',
-  '352ae26109fab901a006bc312ffd6f37b6977608',
-  '84f5fef9df017fc077162830aaea8a5bb57537e8',
-  '35c523854e59b0d102ddd4d9059799d979e03908',
-  '0de084845d257bbb008708dc26f68dcf376e96be',
-  '70c7e6d163965eb095abec3f3aec201582aa4be2',
-  '296a11b1b38713a3e1729c3cbb6d4e70c67d8e45',
-  '1226f8ba446a623fd5bc5201cc7eef49cc4ad08b',
-  'a60774bcd5acd6ba9ec1f6ceac6616b560034cee',
-  '9620b66e30fbe0357b04d6bed9aa284b4a800076',
-  '27113ac5b9f1a326c8a7bb36bb3f88b220c9a965',
-  'ec67ec00cafbb02e063a8ed5ece424572cd2792f',
-  '691dea79cbf8cd2d8f0d5b3dc7e009c753145d73',
-  'b04bf908e1418879b08f0bd210dbc1bd96bc6225',
-  'd11be81bcc212ff2bd8bd64ade1f345f11dcddde',
-  '83525c793a676f19ae24e10d53e5dbf90c8b42af',
-  '89c8835f8813fe8a44e5ca2f0a2dc8e50b4138e0',
-  'c7b200eeacc1fa11587373674097bc75fea8cbe9',
-  '469fef130726b64bbbbcc4cbfc3e2fc67c3eaea9',
-  '46ce863734a7ebe066f089909d1fab1ba8c0c357',
-  'b4483f70475c574df591d2785cbca0a053694953',
-  '1082e6ca0f01b7bff161b8faac65cd57907b44a4',
-  '68784f9de72cf43327277e51128c3ddb11862e5c',
-  'f9befaf9ac40ab0cfdc280717add8a27e028ba6d',
-  'a438a3d4770b40050117d6826cb6f8a230a9f081',
-  '077b6719be06d9d12505b3a92b224c7adce8b4e0',
-  'd098e0e0f53c8b3046d825ed0cf109e0467b894a',
-  'b93aedff033f26fe594d9ed175fe5cd25aa540b7',
-  '2f54c96a35ca784d971450a37d7b729aa37775e8',
-  '3fa35abb1c0e9f39ebe595a046153857e516d4e0',
-  '6a519cbd54c64379e605e0ba0f3a5bd16536ab9e',
-  'd5e395fcb78f5445ecfdbe2c3c12525b7bd10f0f',
-  '9421ecff4844acce667dc918bb1fd42a33a44970',
-  'e0b80a2f388bb26f118bb2ea3ab05e7757825f20',
+  '266c297c74a657c792eb3502bd0425ef219fb494',
+  '6aa9e910beff3ade1f46f2500cc09b1fb0414f9b',
+  '385bdd0ca391d9b53dc4ddc2c8418e4fe08a5aed',
+  '5dab5dfaeddab38c872a7b593106bf8f6e803022',
+  '0a6a358a8d4f3630d75585832054e015da756a8b',
+  '54c0780c151c9c3f42d1aa3d3f1f7643f5d98173',
+  '38cb6a83d5b81caf19131f4f29d9b689538093fb',
+  'ce6a24530a834a11cabeb1149f857a0e53a0a6ce',
+  'f6c77b9129ffd4bd18b872a11c3b79fe4e2320cb',
+  '956187e145e92977e6daa97be50274a6fe6a15c8',
+  '783afe0c087960d55db9e61161119a01912031ac',
+  'bc278f2fa0b92a42b7c530e357bd2f94980a4fcc',
+  '869f37a89d975ff30f0da571048a36a610a708d6',
+  'c4d92387d7baa263e8aa1644eef5886c3d5340c6',
+  '3bc5f90fb9d19a491a501a24597352b2aded52c6',
+  '5a001f2db06d19e4733928c191eb854e6acf6acc',
+  '34982409170fcbb7049b1e8bb8055ac4931f654c',
+  'ea79c82aa1c63dff60ed62438d741adf8ff37e82',
+  '4cf54d732a77345bbe9cf28745b104ac699a0ffc',
+  '6689b58d502256c39dbb12acbc7cf140bafac7e8',
+  '72c907255681d9a4daa54ad06e1f264fc7b3eb58',
+  '6e4eaf388a7c31665a32914a9ead62dba69978a9',
+  'd0397d4958a1ae2638d491eb6fb6c2e33791972b',
+  'cdf317edd0b4c198ab433a96e5417a90aa6604bd',
+  'b745715f5d20a58622ae6c31d4309c490b241342',
+  '219a9b3ca55d24495c72ce687db751ad135c8d82',
+  'ae4108fdeecaceb435949b734af6bd22080060c5',
+  'c3bc1ecd1a1f131512b6e91f7caaf630fc03bace',
+  '2f6813637745b20aafb38beab51b20e71b28a79f',
+  '74e87fb14e5f3d9ef7e3f1bf6cbfa6099aae7f4b',
+  'ba82647330b946c19b268dec36964e6bc4174db2',
+  '351067e0769ab7c23dcdfb277ec15ea320034e1b',
+  '11295bcf92d81109fa8d8243ce5cbb9eb117d85a',
+  '913e1917a5b9d549869aeabbd2eed67e665e2dee',
+  'a6de0bc050d643f6aeb56b7a06eebd3857838880',
+  '69c95139d90c66c7e6b2dc165f50d2f938a2a55f',
+  '5dc9d96db84d2e177d3c851ae94a3ed0a881a09c',
+  '1e0c52643557b5b1f67f69b51a8d863a9f19abe9',
+  'ab24b2292e0707c4dcc404c71df7d0ca6c4b52b2',
+  'b19073bbde30655a7793ce9486ce84dc8039a799',
+  '1fe3899a30f611b8e417e4bb21380578902b30c3',
+  '0f5e06911150578a28b164d7437af700c4f04cce',
+  'd9ab00f9714dbdf7dbb2c3adc1726499f698e3ad',
+  'd8290c7c82c2298777ea1a43ef0202aa6f52a175',
+  '8199a2dd8cb166406ee5722b4d74fb683f75091f',
+  '6b2495aec3f9113df68f0960475f885fc2a99356',
+  '07fb94ca03346d4f721b2c4c6f3e7efc4eb94c9a',
+  '2abe5fecc770849e2150929930f2b686708348ec',
+  'a66840c8632c78c7f91a0017bd6378e359b0b0c9',
+  '47e0b8b291e6e19c488095edcc277eeb50a4ba17',
+  '556af778bf1a40145612f26aa548f0e0ed892350',
+  'bc5b3bc0967ea84b7db1ed1f132a731eec2021ba',
+  'd940380cc528776f2a65bab039ce8f57e2acd847',
+  '87c7968005401455603b5863141f8ae27ad3ccb8',
+  'e2ce0a594026695d327b36d971350b5de4f3a293',
+  '577e86dc56e7a3c938bd498fd6fd90cd71473f6e',
+  '11ed34a52a41c10f7861f6c8142edca99ee52f73',
+  '9f13316882d4443ef01cf5293eeb1a9e449053f2',
+  '7f6564f28ce8b86bf9639d044cba73613ddc58c5',
+  '07f8ed20ce2191fc59e1bfbe868c4d117c1d1d1a',
+  '93a688e8405dddf7ba0b138a8d178620ee5c2a0c',
+  'b77e21d555f137d73a965ecd1dfad68ff2dd42b7',
+  '179740803dc7e28898483cf20b0ecd42a8b62932',
 ]
 
 export const PARTS: ProgramParts = {
@@ -502,10 +502,10 @@ else
 refuseValue()
 end
 local isOther = cells.holds or rule.mark and value and (#value ~= 24 or unpackBytes('<d', value, 17) ~= rule.mark)
-rule.loadedEnd = isOther and -1 or cells[1]
+rule.loadedTo = isOther and -1 or lastsTo(rule, cells)
 return cells
 end
-local function saveCells(rule, key, cells, ttlMs)
+local function saveCells(rule, key, cells, ttlMs, keptTo)
 local expiresAt, holds = cells[1], cells.holds
 if expiresAt == 0 and not holds then
 if rule.loaded then call('DEL', key) end
@@ -524,7 +524,7 @@ end
 if holds then
 value = joinHolds(value, holds)
 if value ~= rule.loaded or call('PTTL', key) == -1 then call('SET', key, value, 'PX', ttlMs) end
-elseif expiresAt ~= rule.loadedEnd or call('PTTL', key) == -1 then
+elseif keptTo ~= rule.loadedTo or call('PTTL', key) == -1 then
 call('SET', key, value, 'PX', ttlMs)
 elseif value ~= rule.loaded then
 call('SET', key, value, 'KEEPTTL')
@@ -576,7 +576,7 @@ local function saveAll(rules, first)
 for i = 1, #rules do
 local keptTo = lastsTo(rules[i], states[i])
 isPartly = i > 1
-rules[i].save(rules[i], names[first + i], states[i], (keptTo == 0 and 0 or keptTo - nowMs) + graceMs)
+rules[i].save(rules[i], names[first + i], states[i], (keptTo == 0 and 0 or keptTo - nowMs) + graceMs, keptTo)
 end
 isPartly = false
 end
