@@ -26,73 +26,73 @@ export const FLAGS: readonly Readonly<Record<string, boolean>>[] = [
 ]
 
 /** SHA-1 of the general program. */
-export const GENERAL_SHA1 = '3d2ab3b2a7a22a7dec2d38e1a15be05a2acc64e1'
+export const GENERAL_SHA1 = '09773c8626be7927db95c80cb3154ce99716c1c6'
 
 /** SHA-1 of each small program. Index i is the program with the translations whose bits are set in i + 1. */
 export const SMALL_SHA1 = [
-  '266c297c74a657c792eb3502bd0425ef219fb494',
-  '6aa9e910beff3ade1f46f2500cc09b1fb0414f9b',
-  '385bdd0ca391d9b53dc4ddc2c8418e4fe08a5aed',
-  '5dab5dfaeddab38c872a7b593106bf8f6e803022',
-  '0a6a358a8d4f3630d75585832054e015da756a8b',
-  '54c0780c151c9c3f42d1aa3d3f1f7643f5d98173',
-  '38cb6a83d5b81caf19131f4f29d9b689538093fb',
-  'ce6a24530a834a11cabeb1149f857a0e53a0a6ce',
-  'f6c77b9129ffd4bd18b872a11c3b79fe4e2320cb',
-  '956187e145e92977e6daa97be50274a6fe6a15c8',
-  '783afe0c087960d55db9e61161119a01912031ac',
-  'bc278f2fa0b92a42b7c530e357bd2f94980a4fcc',
-  '869f37a89d975ff30f0da571048a36a610a708d6',
-  'c4d92387d7baa263e8aa1644eef5886c3d5340c6',
-  '3bc5f90fb9d19a491a501a24597352b2aded52c6',
-  '5a001f2db06d19e4733928c191eb854e6acf6acc',
-  '34982409170fcbb7049b1e8bb8055ac4931f654c',
-  'ea79c82aa1c63dff60ed62438d741adf8ff37e82',
-  '4cf54d732a77345bbe9cf28745b104ac699a0ffc',
-  '6689b58d502256c39dbb12acbc7cf140bafac7e8',
-  '72c907255681d9a4daa54ad06e1f264fc7b3eb58',
-  '6e4eaf388a7c31665a32914a9ead62dba69978a9',
-  'd0397d4958a1ae2638d491eb6fb6c2e33791972b',
-  'cdf317edd0b4c198ab433a96e5417a90aa6604bd',
-  'b745715f5d20a58622ae6c31d4309c490b241342',
-  '219a9b3ca55d24495c72ce687db751ad135c8d82',
-  'ae4108fdeecaceb435949b734af6bd22080060c5',
-  'c3bc1ecd1a1f131512b6e91f7caaf630fc03bace',
-  '2f6813637745b20aafb38beab51b20e71b28a79f',
-  '74e87fb14e5f3d9ef7e3f1bf6cbfa6099aae7f4b',
-  'ba82647330b946c19b268dec36964e6bc4174db2',
-  '351067e0769ab7c23dcdfb277ec15ea320034e1b',
-  '11295bcf92d81109fa8d8243ce5cbb9eb117d85a',
-  '913e1917a5b9d549869aeabbd2eed67e665e2dee',
-  'a6de0bc050d643f6aeb56b7a06eebd3857838880',
-  '69c95139d90c66c7e6b2dc165f50d2f938a2a55f',
-  '5dc9d96db84d2e177d3c851ae94a3ed0a881a09c',
-  '1e0c52643557b5b1f67f69b51a8d863a9f19abe9',
-  'ab24b2292e0707c4dcc404c71df7d0ca6c4b52b2',
-  'b19073bbde30655a7793ce9486ce84dc8039a799',
-  '1fe3899a30f611b8e417e4bb21380578902b30c3',
-  '0f5e06911150578a28b164d7437af700c4f04cce',
-  'd9ab00f9714dbdf7dbb2c3adc1726499f698e3ad',
-  'd8290c7c82c2298777ea1a43ef0202aa6f52a175',
-  '8199a2dd8cb166406ee5722b4d74fb683f75091f',
-  '6b2495aec3f9113df68f0960475f885fc2a99356',
-  '07fb94ca03346d4f721b2c4c6f3e7efc4eb94c9a',
-  '2abe5fecc770849e2150929930f2b686708348ec',
-  'a66840c8632c78c7f91a0017bd6378e359b0b0c9',
-  '47e0b8b291e6e19c488095edcc277eeb50a4ba17',
-  '556af778bf1a40145612f26aa548f0e0ed892350',
-  'bc5b3bc0967ea84b7db1ed1f132a731eec2021ba',
-  'd940380cc528776f2a65bab039ce8f57e2acd847',
-  '87c7968005401455603b5863141f8ae27ad3ccb8',
-  'e2ce0a594026695d327b36d971350b5de4f3a293',
-  '577e86dc56e7a3c938bd498fd6fd90cd71473f6e',
-  '11ed34a52a41c10f7861f6c8142edca99ee52f73',
-  '9f13316882d4443ef01cf5293eeb1a9e449053f2',
-  '7f6564f28ce8b86bf9639d044cba73613ddc58c5',
-  '07f8ed20ce2191fc59e1bfbe868c4d117c1d1d1a',
-  '93a688e8405dddf7ba0b138a8d178620ee5c2a0c',
-  'b77e21d555f137d73a965ecd1dfad68ff2dd42b7',
-  '179740803dc7e28898483cf20b0ecd42a8b62932',
+  '87da27f382d3549c9821f9d4d3db6f65266b902d',
+  'fd5527573395838934fe2058f70d46b2deeaccd3',
+  'b588088b5ccde8dfdbca75f1b4f19e0e833ecb94',
+  '60ff45777294761ef87ff8c8f7d8f30d05da23ab',
+  '246f8ceefb3ad601253d8295575066db9de889a0',
+  'b5bfb557f6e814df45bf3bcc2ac04034da8bf404',
+  '4104cd37e10e795be663a242c93f6df0e67b260a',
+  'c25d28d6980df52538e63895dd1645b10ca58794',
+  '74f4b153d4b650e818e03b1a01ba402ec2ccc0a6',
+  'bd155ecc2f20f455939f1a860c46bd3ec6f75051',
+  '83ee13772644d34ddef1f00f080fdfe2f2dcde4f',
+  'b48cca652215561391d42c82b448de5792886798',
+  'edf2588e4dc2b60fb7e2266988b88cedb4a120ba',
+  '0c488123cc8c56bcf7cb2e008c46d7db4975516c',
+  '513960ebec837eb5f7cae67adba906eed118a573',
+  '4d890a7f91b50c70c59d124066d80896fe73963a',
+  'fa6c0b21f62c43a57ca46ae82cef99ae3393fd2b',
+  '2522c5c991d34e4c3119630dbe4eb74419cc1eef',
+  '52151d8c1c45d4c6d77589ef1a946c197366e58f',
+  'd30923e4273551dd90275b2a09a257e20b3b2241',
+  '5ed58754b828ff389a54e8f7b1dda9f23204f629',
+  '6efff028226735f73c91f901a2ad4bb98dd5c2e9',
+  'eae6017a4e5fa3dec56b25b2ee11e0526d4760f9',
+  'ae48f862883cf72194060b796b9ad683072c8043',
+  '96b2c8f805859b709d611856e131d2f1e0656830',
+  'efa9a9d61b790a2f82b091c9d9916b94ceeeb922',
+  '88b9be58e0c3438ce9aefe76f22399e5551ee58a',
+  'dda86a1d6f1a137715daf0d90f99cced4eb02c57',
+  '4f7fde619c84fec71921aee57766b8268ccd688e',
+  'd8ba7e0937ef4d5c4546621aa9653822e50d39c0',
+  'a97ecce6320f77453bb64b6233a9b7de1924e309',
+  'f6ebffc6a2cb1cac6cb2456bcf5682ada2ec3de6',
+  '950bf35ee83a5a4cca7b221d0d0ab0aa66f22f46',
+  'de9f17a9b097863e13f228904bcfe09c554647e9',
+  '41888899e7924c0c4d4413686493897b82b48565',
+  '0e90e887811628bbc477e3377be1ecbc61c84d24',
+  '172262b61d1d3fe9f8a8ee8c4100fac2812a6ff4',
+  'abc23f0fb04ea9e2e391e8ab239a53ed64874e71',
+  'e33ef000a2eea102e68cd7ea1309964c3a1be9dc',
+  'd7272d888ff3e50cc54f482f029bd956db3752ef',
+  '2c8737c5f07be87e134ca034a2ca241b0ff744cd',
+  'bf01fe8c1507e79fe9564c66e48b5312c53ee9eb',
+  '88b219dc8172fcd9893d7c2a96cfdd543281ddc8',
+  '003789188c8e3fb9a87d435ab28d12e62f650b61',
+  '54ab69ea476f1f23e3c6a7e7276156e0a7b9be57',
+  '4cf44a1bd25355d301e90615802ac819da7d20b7',
+  '4f7fe2abe3917b7ec425322e14fd19a09e811ddf',
+  '4f026de90de69ac3c827c0d1912b3724a4027391',
+  'a76b4ffe9328ec8eb9f3f127fbf7a6e57e4b6db0',
+  'd6def1b11ce50925a3cd752454c44b4b7e64805a',
+  '0445379dbaa90b0b7fded5bb956a24c99723c12f',
+  'f00c4a09a072c9bb9d35e9ecf09464b0ef1e0485',
+  'fb7dfd6edf0f7e0665a0f01ca6628a0e0193f4af',
+  '1f03be09411d014260655f94c52c362a1dbff1f2',
+  '1fa38d550a8f94317cc587c1095d896fe526b907',
+  '3b8c0fafc169a8399222cb61064901b5d90f22a5',
+  '7926c7dd52c70502883e8420f5595dc7edba9ff6',
+  'c96066fa2f6009533357dc10e1f42bba1e7e8e04',
+  '6f623c3e5fd344ed5f7fc972cc048ddce74ad2bf',
+  '701a02c2aa64fa583add9a0e52ab35cd80980208',
+  'aed10bfa66d775ed039dc4346b4b11f847b3fe01',
+  '7b787f6550053a881a744763a1a09a66a06214a9',
+  'a5a946231d7e9647820e14810aa12a7049ca6570',
 ]
 
 export const PARTS: ProgramParts = {
@@ -462,9 +462,10 @@ table.sort(expired, endsEarlier)
 return expired
 end
 local function lastsTo(rule, state)
-local ofRule = rule.algorithm.lastsTo
-if not state.holds then return ofRule and state[1] > 0 and ofRule(rule, state) or state[1] end
-return math.max(state[1] == 0 and 0 or state[1] + rule.windowMs, state.holds.lastEnd)
+local ofRule, drainMs, holds = rule.algorithm.lastsTo, rule.algorithm.drainMs, state.holds
+if not holds then return ofRule and state[1] > 0 and ofRule(rule, state) or state[1] end
+local excessMs = drainMs and math.max(0, drainMs(rule, holds.units) - rule.windowMs) or 0
+return math.max(state[1] == 0 and 0 or state[1] + rule.windowMs, holds.lastEnd) + excessMs
 end`,
   calls: `local calls = {}
 local call, format = redis.call, string.format
@@ -1526,7 +1527,7 @@ rule.isSmooth = name == 'meter' or name == 'wide-meter'
 rule.pace = rule.isSmooth and rule.unitsPerToken or rule.tickMs
 rule.width = rule.rate == 0 and 4 or 3
 rule.mark = rule.rate > 0 and markOf(rule.rate)
-rule.windowMs = ceilDiv(rule.limit * rule.unitsPerToken, rule.drainPerTick) * rule.tickMs
+rule.windowMs = meter.drainMs(rule, rule.limit)
 end
 function meter.isSound(rule, cells)
 local debt = cells[DEBT]
@@ -1541,6 +1542,9 @@ cells[EXPIRES_AT] = owes and since + ceilDiv(debt, rule.drainPerTick) * rule.tic
 cells[DEBT] = debt
 cells[PACE] = owes and rule.pace or 0
 cells[DRAIN_PER_TICK] = owes and rule.drainPerTick or 0
+end
+function meter.drainMs(rule, tokens)
+return ceilDiv(math.min(tokens, rule.mostUsed) * rule.unitsPerToken, rule.drainPerTick) * rule.tickMs
 end
 function meter.lastsTo(rule, cells)
 if not rule.mark then return cells[EXPIRES_AT] end
