@@ -176,6 +176,19 @@ describe('the expiry of a key', () => {
     // The debt of 100 takes 10 s. The hold is charged on top of it, and takes 0.9 s more.
     expect(await redis.it.pttl(keys.startOf('ada') + keys.endOf(rule))).toBeGreaterThan(10_900)
   })
+
+  test('covers the charge of holds that are larger than the limit, after the limit was lowered', async () => {
+    const prefix = freshPrefix()
+    const store = redisStore(redis.it, { prefix })
+    const keys = new RedisKeys(prefix)
+    const [before, after] = [1000, 10].map((capacity) => tokenBucket({ capacity, refill: 1, every: '1s', name: 'lowered' }))
+    const [large, small]: Tally[] = [before, after].map((rule) => store.tally([rule]))
+    for (const id of [1, 2]) {
+      await large.ask({ operation: 'reserve', charges: [{ rule: 0, key: 'ada', amount: 450, least: 450 }], hold: terms(id) })
+      await small.ask({ operation: 'inc', charges: [{ rule: 0, key: 'ada', amount: 1 }] })
+      expect(await redis.it.pttl(keys.startOf('ada') + keys.endOf(before))).toBeGreaterThan(59_000 + id * 450_000)
+    }
+  })
 })
 
 test('a key without holds has the bytes that it had before', async () => {

@@ -91,7 +91,7 @@ local function defineMeter()
     rule.pace = rule.isSmooth and rule.unitsPerToken or rule.tickMs
     rule.width = rule.rate == 0 and 4 or 3
     rule.mark = rule.rate > 0 and markOf(rule.rate)
-    rule.windowMs = ceilDiv(rule.limit * rule.unitsPerToken, rule.drainPerTick) * rule.tickMs
+    rule.windowMs = meter.drainMs(rule, rule.limit)
   end
 
   -- Returns true if these cells can come from `owe`, at any pace.
@@ -109,6 +109,11 @@ local function defineMeter()
     cells[DEBT] = debt
     cells[PACE] = owes and rule.pace or 0
     cells[DRAIN_PER_TICK] = owes and rule.drainPerTick or 0
+  end
+
+  -- Returns the time that so many tokens take to drain.
+  function meter.drainMs(rule, tokens)
+    return ceilDiv(math.min(tokens, rule.mostUsed) * rule.unitsPerToken, rule.drainPerTick) * rule.tickMs
   end
 
   function meter.lastsTo(rule, cells)

@@ -45,11 +45,11 @@ local function loadCells(rule, key)
   end
   -- The expiry of a key with holds is another one, and so is that of a meter of an earlier version.
   local isOther = cells.holds or rule.mark and value and (#value ~= 24 or unpackBytes('<d', value, 17) ~= rule.mark)
-  rule.loadedEnd = isOther and -1 or cells[1]
+  rule.loadedTo = isOther and -1 or lastsTo(rule, cells)
   return cells
 end
 
-local function saveCells(rule, key, cells, ttlMs)
+local function saveCells(rule, key, cells, ttlMs, keptTo)
   local expiresAt, holds = cells[1], cells.holds
   if expiresAt == 0 and not holds then
     if rule.loaded then call('DEL', key) end
@@ -65,12 +65,12 @@ local function saveCells(rule, key, cells, ttlMs)
   else
     value = packBytes('<dddd', expiresAt, cells[2], cells[3], cells[4])
   end
-  -- If the end is unchanged, the key's expiry is kept. A key that has lost its expiry gets one, so that it does not live for
-  -- ever.
+  -- If the key must last as long as before, its expiry is kept. The end alone does not tell: after a step back of the clock, a larger
+  -- debt may have the same end and a longer step. A key that has lost its expiry gets one, so that it does not live for ever.
   if holds then
     value = joinHolds(value, holds)
     if value ~= rule.loaded or call('PTTL', key) == -1 then call('SET', key, value, 'PX', ttlMs) end
-  elseif expiresAt ~= rule.loadedEnd or call('PTTL', key) == -1 then
+  elseif keptTo ~= rule.loadedTo or call('PTTL', key) == -1 then
     call('SET', key, value, 'PX', ttlMs)
   elseif value ~= rule.loaded then
     call('SET', key, value, 'KEEPTTL')
@@ -137,7 +137,7 @@ local function saveAll(rules, first)
   for i = 1, #rules do
     local keptTo = lastsTo(rules[i], states[i])
     isPartly = i > 1
-    rules[i].save(rules[i], names[first + i], states[i], (keptTo == 0 and 0 or keptTo - nowMs) + graceMs)
+    rules[i].save(rules[i], names[first + i], states[i], (keptTo == 0 and 0 or keptTo - nowMs) + graceMs, keptTo)
   end
   isPartly = false
 end

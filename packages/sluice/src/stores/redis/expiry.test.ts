@@ -84,6 +84,22 @@ describe('every key ends', () => {
     expect(Number(/cmdstat_set:calls=(\d+)/.exec(stats)?.[1])).toBeLessThanOrEqual(64)
   })
 
+  test('that of a bucket moves with a larger debt, also if the clock has stepped back and the end is the same', async () => {
+    const clock = fakeClock()
+    const rule = tokenBucket({ capacity: 100, refill: 1, every: '1m' })
+    const { limiter, nameOf } = limiterOver(rule, { clock })
+    // The step of four minutes is 2^15 ms, and that of five is 2^16 ms. The end is just after a multiple of both.
+    const startMs = 2 ** 16 * 30_000_000 + 100 - 4 * 60_000
+    clock.set(startMs)
+    await limiter.hit('ada', { cost: 4 })
+    const endMs = await limiter.expiresAt('ada')
+    clock.set(startMs - 60_000)
+    await limiter.inc('ada')
+    expect(await limiter.expiresAt('ada')).toBe(endMs)
+    const { resetAfterMs } = await limiter.hit('ada')
+    expect(await redis.it.pttl(nameOf('ada', rule))).toBeGreaterThanOrEqual(resetAfterMs + GRACE_UNDER_CLOCK_MS)
+  })
+
   for (const rule of everyRule()) {
     test(`one that has lost its expiry gets it back from one of the next 16 hits, allowed or denied: ${rule.name}`, async () => {
       const clock = fakeClock()

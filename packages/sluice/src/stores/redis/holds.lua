@@ -157,9 +157,10 @@ local function dropExpired(rule, state, nowMs)
 end
 
 -- The time up to which a key must last; 0 if there is nothing to keep. A hold that is charged when it expires lets a bucket in debt end
--- later.
+-- later, by at most one window for all holds together. If the limit was larger when they were granted, they may take longer to drain.
 local function lastsTo(rule, state)
-  local ofRule = rule.algorithm.lastsTo
-  if not state.holds then return ofRule and state[1] > 0 and ofRule(rule, state) or state[1] end
-  return math.max(state[1] == 0 and 0 or state[1] + rule.windowMs, state.holds.lastEnd)
+  local ofRule, drainMs, holds = rule.algorithm.lastsTo, rule.algorithm.drainMs, state.holds
+  if not holds then return ofRule and state[1] > 0 and ofRule(rule, state) or state[1] end
+  local excessMs = drainMs and math.max(0, drainMs(rule, holds.units) - rule.windowMs) or 0
+  return math.max(state[1] == 0 and 0 or state[1] + rule.windowMs, holds.lastEnd) + excessMs
 end

@@ -26,73 +26,73 @@ export const FLAGS: readonly Readonly<Record<string, boolean>>[] = [
 ]
 
 /** SHA-1 of the general program. */
-export const GENERAL_SHA1 = 'a2ad9153f440b20a4138d5b7a48d454608efee8a'
+export const GENERAL_SHA1 = '09773c8626be7927db95c80cb3154ce99716c1c6'
 
 /** SHA-1 of each small program. Index i is the program with the translations whose bits are set in i + 1. */
 export const SMALL_SHA1 = [
-  '7da02908527cfa56e1f9e51f1c9dbdc11475752a',
-  '84f89d83e18e8cf926f45a42328873fe3fa58ae5',
-  '99ca31bf1ea952cfce1d0e9674ca8e2288512742',
-  '434a0ebad7a03ebc8c074bd3e7c4caf9cddd0067',
-  '7445878ac5a5b27a0087e965aa42359ae2bc7fe6',
-  '646309f38cf15e203746259dc0eb243d68a41aca',
-  '87aa758f4ac239799b27f48c1223668b8b7a20e5',
-  '1429664afcaa071ac49531553052be2d64c22bfc',
-  '61e066f8ef98314e0801fce83e0ee327f0c26c88',
-  'd1c637e0db24da0f030911810c21fb0208b2a0da',
-  '6c2572ef44f8a4fa7fbed836513bd541281d86c8',
-  'd5ff490e97395594744ade9eaf0619b3a7faa05f',
-  '01ccdbd6ef03be599660f9039d5d85c2ed9032ec',
-  '21f96c570626d20bd1d4133ce0ed5d6f110bed3f',
-  '22111edade5b64c148347bff5781653f11f10581',
-  'a296e39dab1d7fb20097e9f0bbac5cd70cc1fcbc',
-  'a9cf0d5e8ecb5d2eadbc88c907c2e571e097c3fe',
-  'e69e253256704bedda89739ed88236c27d31243c',
-  'e968379e0e5bd143725f65608a9b30d3095af0d6',
-  'b033770c43592cb7e8dd07ac63bf366ed0366bd0',
-  'cfee80eed3d997ee1c8ad4f0049f6d00d6c96c2c',
-  '778eed66a1a62ec1584e5114bb14d259cdf615ef',
-  '9598bb4576448d631c7e8f54bcedddac0b5b6c18',
-  '4420c4a1d029637ade7a54228474a1c53c9cbd98',
-  'a0e5518dac2ea29f593133cf81c9ef2d196a592e',
-  'c132d2ddd34f93c6fc0a2810a22777786a852cd7',
-  '3f98ebe7de74b90b3e1344387c69362dcd9dc8cf',
-  '38af4b253dbdb0d9dda86def1137d72951fed907',
-  '069d8b8775c6fbc77f14bb05ee2f3859b91270fd',
-  'f95acb21b83c090a54a9ebc4ee74c2d00758607e',
-  '352ae26109fab901a006bc312ffd6f37b6977608',
-  '84f5fef9df017fc077162830aaea8a5bb57537e8',
-  '35c523854e59b0d102ddd4d9059799d979e03908',
-  '0de084845d257bbb008708dc26f68dcf376e96be',
-  '70c7e6d163965eb095abec3f3aec201582aa4be2',
-  '296a11b1b38713a3e1729c3cbb6d4e70c67d8e45',
-  '1226f8ba446a623fd5bc5201cc7eef49cc4ad08b',
-  'a60774bcd5acd6ba9ec1f6ceac6616b560034cee',
-  '9620b66e30fbe0357b04d6bed9aa284b4a800076',
-  '27113ac5b9f1a326c8a7bb36bb3f88b220c9a965',
-  'ec67ec00cafbb02e063a8ed5ece424572cd2792f',
-  '691dea79cbf8cd2d8f0d5b3dc7e009c753145d73',
-  'b04bf908e1418879b08f0bd210dbc1bd96bc6225',
-  'd11be81bcc212ff2bd8bd64ade1f345f11dcddde',
-  '83525c793a676f19ae24e10d53e5dbf90c8b42af',
-  '89c8835f8813fe8a44e5ca2f0a2dc8e50b4138e0',
-  'c7b200eeacc1fa11587373674097bc75fea8cbe9',
-  '469fef130726b64bbbbcc4cbfc3e2fc67c3eaea9',
-  '46ce863734a7ebe066f089909d1fab1ba8c0c357',
-  'b4483f70475c574df591d2785cbca0a053694953',
-  '1082e6ca0f01b7bff161b8faac65cd57907b44a4',
-  '68784f9de72cf43327277e51128c3ddb11862e5c',
-  'f9befaf9ac40ab0cfdc280717add8a27e028ba6d',
-  'a438a3d4770b40050117d6826cb6f8a230a9f081',
-  '077b6719be06d9d12505b3a92b224c7adce8b4e0',
-  'd098e0e0f53c8b3046d825ed0cf109e0467b894a',
-  'b93aedff033f26fe594d9ed175fe5cd25aa540b7',
-  '2f54c96a35ca784d971450a37d7b729aa37775e8',
-  '3fa35abb1c0e9f39ebe595a046153857e516d4e0',
-  '6a519cbd54c64379e605e0ba0f3a5bd16536ab9e',
-  'd5e395fcb78f5445ecfdbe2c3c12525b7bd10f0f',
-  '9421ecff4844acce667dc918bb1fd42a33a44970',
-  'e0b80a2f388bb26f118bb2ea3ab05e7757825f20',
+  '87da27f382d3549c9821f9d4d3db6f65266b902d',
+  'fd5527573395838934fe2058f70d46b2deeaccd3',
+  'b588088b5ccde8dfdbca75f1b4f19e0e833ecb94',
+  '60ff45777294761ef87ff8c8f7d8f30d05da23ab',
+  '246f8ceefb3ad601253d8295575066db9de889a0',
+  'b5bfb557f6e814df45bf3bcc2ac04034da8bf404',
+  '4104cd37e10e795be663a242c93f6df0e67b260a',
+  'c25d28d6980df52538e63895dd1645b10ca58794',
+  '74f4b153d4b650e818e03b1a01ba402ec2ccc0a6',
+  'bd155ecc2f20f455939f1a860c46bd3ec6f75051',
+  '83ee13772644d34ddef1f00f080fdfe2f2dcde4f',
+  'b48cca652215561391d42c82b448de5792886798',
+  'edf2588e4dc2b60fb7e2266988b88cedb4a120ba',
+  '0c488123cc8c56bcf7cb2e008c46d7db4975516c',
+  '513960ebec837eb5f7cae67adba906eed118a573',
+  '4d890a7f91b50c70c59d124066d80896fe73963a',
+  'fa6c0b21f62c43a57ca46ae82cef99ae3393fd2b',
+  '2522c5c991d34e4c3119630dbe4eb74419cc1eef',
+  '52151d8c1c45d4c6d77589ef1a946c197366e58f',
+  'd30923e4273551dd90275b2a09a257e20b3b2241',
+  '5ed58754b828ff389a54e8f7b1dda9f23204f629',
+  '6efff028226735f73c91f901a2ad4bb98dd5c2e9',
+  'eae6017a4e5fa3dec56b25b2ee11e0526d4760f9',
+  'ae48f862883cf72194060b796b9ad683072c8043',
+  '96b2c8f805859b709d611856e131d2f1e0656830',
+  'efa9a9d61b790a2f82b091c9d9916b94ceeeb922',
+  '88b9be58e0c3438ce9aefe76f22399e5551ee58a',
+  'dda86a1d6f1a137715daf0d90f99cced4eb02c57',
+  '4f7fde619c84fec71921aee57766b8268ccd688e',
+  'd8ba7e0937ef4d5c4546621aa9653822e50d39c0',
+  'a97ecce6320f77453bb64b6233a9b7de1924e309',
+  'f6ebffc6a2cb1cac6cb2456bcf5682ada2ec3de6',
+  '950bf35ee83a5a4cca7b221d0d0ab0aa66f22f46',
+  'de9f17a9b097863e13f228904bcfe09c554647e9',
+  '41888899e7924c0c4d4413686493897b82b48565',
+  '0e90e887811628bbc477e3377be1ecbc61c84d24',
+  '172262b61d1d3fe9f8a8ee8c4100fac2812a6ff4',
+  'abc23f0fb04ea9e2e391e8ab239a53ed64874e71',
+  'e33ef000a2eea102e68cd7ea1309964c3a1be9dc',
+  'd7272d888ff3e50cc54f482f029bd956db3752ef',
+  '2c8737c5f07be87e134ca034a2ca241b0ff744cd',
+  'bf01fe8c1507e79fe9564c66e48b5312c53ee9eb',
+  '88b219dc8172fcd9893d7c2a96cfdd543281ddc8',
+  '003789188c8e3fb9a87d435ab28d12e62f650b61',
+  '54ab69ea476f1f23e3c6a7e7276156e0a7b9be57',
+  '4cf44a1bd25355d301e90615802ac819da7d20b7',
+  '4f7fe2abe3917b7ec425322e14fd19a09e811ddf',
+  '4f026de90de69ac3c827c0d1912b3724a4027391',
+  'a76b4ffe9328ec8eb9f3f127fbf7a6e57e4b6db0',
+  'd6def1b11ce50925a3cd752454c44b4b7e64805a',
+  '0445379dbaa90b0b7fded5bb956a24c99723c12f',
+  'f00c4a09a072c9bb9d35e9ecf09464b0ef1e0485',
+  'fb7dfd6edf0f7e0665a0f01ca6628a0e0193f4af',
+  '1f03be09411d014260655f94c52c362a1dbff1f2',
+  '1fa38d550a8f94317cc587c1095d896fe526b907',
+  '3b8c0fafc169a8399222cb61064901b5d90f22a5',
+  '7926c7dd52c70502883e8420f5595dc7edba9ff6',
+  'c96066fa2f6009533357dc10e1f42bba1e7e8e04',
+  '6f623c3e5fd344ed5f7fc972cc048ddce74ad2bf',
+  '701a02c2aa64fa583add9a0e52ab35cd80980208',
+  'aed10bfa66d775ed039dc4346b4b11f847b3fe01',
+  '7b787f6550053a881a744763a1a09a66a06214a9',
+  'a5a946231d7e9647820e14810aa12a7049ca6570',
 ]
 
 export const PARTS: ProgramParts = {
@@ -462,9 +462,10 @@ table.sort(expired, endsEarlier)
 return expired
 end
 local function lastsTo(rule, state)
-local ofRule = rule.algorithm.lastsTo
-if not state.holds then return ofRule and state[1] > 0 and ofRule(rule, state) or state[1] end
-return math.max(state[1] == 0 and 0 or state[1] + rule.windowMs, state.holds.lastEnd)
+local ofRule, drainMs, holds = rule.algorithm.lastsTo, rule.algorithm.drainMs, state.holds
+if not holds then return ofRule and state[1] > 0 and ofRule(rule, state) or state[1] end
+local excessMs = drainMs and math.max(0, drainMs(rule, holds.units) - rule.windowMs) or 0
+return math.max(state[1] == 0 and 0 or state[1] + rule.windowMs, holds.lastEnd) + excessMs
 end`,
   calls: `local calls = {}
 local call, format = redis.call, string.format
@@ -502,10 +503,10 @@ else
 refuseValue()
 end
 local isOther = cells.holds or rule.mark and value and (#value ~= 24 or unpackBytes('<d', value, 17) ~= rule.mark)
-rule.loadedEnd = isOther and -1 or cells[1]
+rule.loadedTo = isOther and -1 or lastsTo(rule, cells)
 return cells
 end
-local function saveCells(rule, key, cells, ttlMs)
+local function saveCells(rule, key, cells, ttlMs, keptTo)
 local expiresAt, holds = cells[1], cells.holds
 if expiresAt == 0 and not holds then
 if rule.loaded then call('DEL', key) end
@@ -524,7 +525,7 @@ end
 if holds then
 value = joinHolds(value, holds)
 if value ~= rule.loaded or call('PTTL', key) == -1 then call('SET', key, value, 'PX', ttlMs) end
-elseif expiresAt ~= rule.loadedEnd or call('PTTL', key) == -1 then
+elseif keptTo ~= rule.loadedTo or call('PTTL', key) == -1 then
 call('SET', key, value, 'PX', ttlMs)
 elseif value ~= rule.loaded then
 call('SET', key, value, 'KEEPTTL')
@@ -576,7 +577,7 @@ local function saveAll(rules, first)
 for i = 1, #rules do
 local keptTo = lastsTo(rules[i], states[i])
 isPartly = i > 1
-rules[i].save(rules[i], names[first + i], states[i], (keptTo == 0 and 0 or keptTo - nowMs) + graceMs)
+rules[i].save(rules[i], names[first + i], states[i], (keptTo == 0 and 0 or keptTo - nowMs) + graceMs, keptTo)
 end
 isPartly = false
 end
@@ -1526,7 +1527,7 @@ rule.isSmooth = name == 'meter' or name == 'wide-meter'
 rule.pace = rule.isSmooth and rule.unitsPerToken or rule.tickMs
 rule.width = rule.rate == 0 and 4 or 3
 rule.mark = rule.rate > 0 and markOf(rule.rate)
-rule.windowMs = ceilDiv(rule.limit * rule.unitsPerToken, rule.drainPerTick) * rule.tickMs
+rule.windowMs = meter.drainMs(rule, rule.limit)
 end
 function meter.isSound(rule, cells)
 local debt = cells[DEBT]
@@ -1541,6 +1542,9 @@ cells[EXPIRES_AT] = owes and since + ceilDiv(debt, rule.drainPerTick) * rule.tic
 cells[DEBT] = debt
 cells[PACE] = owes and rule.pace or 0
 cells[DRAIN_PER_TICK] = owes and rule.drainPerTick or 0
+end
+function meter.drainMs(rule, tokens)
+return ceilDiv(math.min(tokens, rule.mostUsed) * rule.unitsPerToken, rule.drainPerTick) * rule.tickMs
 end
 function meter.lastsTo(rule, cells)
 if not rule.mark then return cells[EXPIRES_AT] end
