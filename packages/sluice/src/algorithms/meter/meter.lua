@@ -15,11 +15,11 @@ local function markOf(rate)
   return marked < 2 ^ 47 and marked * 64 + bits + 1
 end
 
--- Returns the time up to which a key must last, and the step.
+-- Returns the time up to which a key must last, and the step. Without frexp, which later versions of Lua lack, the step is never longer.
 local function meterLastsTo(expiresAt, drainMs)
-  local stepMs = 512
-  if drainMs >= 4096 then
-    local _, exponent = math.frexp(drainMs)
+  local stepMs, frexp = 512, math.frexp
+  if drainMs >= 4096 and frexp then
+    local _, exponent = frexp(drainMs)
     stepMs = 2 ^ (exponent - 3)
   end
   return expiresAt + stepMs - expiresAt % stepMs, stepMs

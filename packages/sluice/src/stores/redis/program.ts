@@ -26,7 +26,7 @@ export const FLAGS: readonly Readonly<Record<string, boolean>>[] = [
 ]
 
 /** SHA-1 of the general program. */
-export const GENERAL_SHA1 = '09773c8626be7927db95c80cb3154ce99716c1c6'
+export const GENERAL_SHA1 = '3865c9e184f78c25a0af375de03d5014366bb4e7'
 
 /** SHA-1 of each small program. Index i is the program with the translations whose bits are set in i + 1. */
 export const SMALL_SHA1 = [
@@ -37,14 +37,14 @@ export const SMALL_SHA1 = [
   '246f8ceefb3ad601253d8295575066db9de889a0',
   'b5bfb557f6e814df45bf3bcc2ac04034da8bf404',
   '4104cd37e10e795be663a242c93f6df0e67b260a',
-  'c25d28d6980df52538e63895dd1645b10ca58794',
-  '74f4b153d4b650e818e03b1a01ba402ec2ccc0a6',
-  'bd155ecc2f20f455939f1a860c46bd3ec6f75051',
-  '83ee13772644d34ddef1f00f080fdfe2f2dcde4f',
-  'b48cca652215561391d42c82b448de5792886798',
-  'edf2588e4dc2b60fb7e2266988b88cedb4a120ba',
-  '0c488123cc8c56bcf7cb2e008c46d7db4975516c',
-  '513960ebec837eb5f7cae67adba906eed118a573',
+  '7eed279cb524b7691cbcd8941f4130de99ec61b2',
+  'aeec88ebff07ab97f66dc0423cf63a7e907b3342',
+  '47326616219c3a4efb1de635aa6d766a889a7fd6',
+  '81079e0f5f91d9399d4ab2d244fcb01d93a6c4c3',
+  '41fac8904ccc57aa7ec570600f580bde51825759',
+  'ca95b2ccd393d38610b40c2963b7d62b3644d999',
+  '01c7420dd6b448061a778a8b1432fd611336b383',
+  'b229596e3c736f8976235ad815c625ab9a555403',
   '4d890a7f91b50c70c59d124066d80896fe73963a',
   'fa6c0b21f62c43a57ca46ae82cef99ae3393fd2b',
   '2522c5c991d34e4c3119630dbe4eb74419cc1eef',
@@ -53,14 +53,14 @@ export const SMALL_SHA1 = [
   '5ed58754b828ff389a54e8f7b1dda9f23204f629',
   '6efff028226735f73c91f901a2ad4bb98dd5c2e9',
   'eae6017a4e5fa3dec56b25b2ee11e0526d4760f9',
-  'ae48f862883cf72194060b796b9ad683072c8043',
-  '96b2c8f805859b709d611856e131d2f1e0656830',
-  'efa9a9d61b790a2f82b091c9d9916b94ceeeb922',
-  '88b9be58e0c3438ce9aefe76f22399e5551ee58a',
-  'dda86a1d6f1a137715daf0d90f99cced4eb02c57',
-  '4f7fde619c84fec71921aee57766b8268ccd688e',
-  'd8ba7e0937ef4d5c4546621aa9653822e50d39c0',
-  'a97ecce6320f77453bb64b6233a9b7de1924e309',
+  '35ef6c7a8c007aad112eedca5ef85581a6c1b44d',
+  '151f4e9ae6ee72a1b895bc94bd775592a602d666',
+  '153ed19e85297378769545aa3dee401f7120d17a',
+  '9f1111ebca1eacea5c66144ff8aeac442b904a24',
+  '7dfa980ca67b5c5cd2d03ee09f6a1cba8c8e4fd7',
+  '8b2648a4e29d7d8fbe3bd44c1c773364698d4075',
+  '81942df6f098c77c4f7e43169929ed9180e8d1e5',
+  'baab36bcb75f0cbcfb455ab7c1ec90676297b669',
   'f6ebffc6a2cb1cac6cb2456bcf5682ada2ec3de6',
   '950bf35ee83a5a4cca7b221d0d0ab0aa66f22f46',
   'de9f17a9b097863e13f228904bcfe09c554647e9',
@@ -69,14 +69,14 @@ export const SMALL_SHA1 = [
   '172262b61d1d3fe9f8a8ee8c4100fac2812a6ff4',
   'abc23f0fb04ea9e2e391e8ab239a53ed64874e71',
   'e33ef000a2eea102e68cd7ea1309964c3a1be9dc',
-  'd7272d888ff3e50cc54f482f029bd956db3752ef',
-  '2c8737c5f07be87e134ca034a2ca241b0ff744cd',
-  'bf01fe8c1507e79fe9564c66e48b5312c53ee9eb',
-  '88b219dc8172fcd9893d7c2a96cfdd543281ddc8',
-  '003789188c8e3fb9a87d435ab28d12e62f650b61',
-  '54ab69ea476f1f23e3c6a7e7276156e0a7b9be57',
-  '4cf44a1bd25355d301e90615802ac819da7d20b7',
-  '4f7fe2abe3917b7ec425322e14fd19a09e811ddf',
+  '5f40c34e740e90dd3df1b556a82716c665388c49',
+  'b86eadef5868de6d1b6b0f7f1edfa5efc13b2356',
+  'c88092e8fc73317b8ccfa0c05eae4213f447a8f6',
+  'c0cd3b84d36d4fee38e240f881c6633ebd8d725d',
+  '6e7495fef4e0ae608d16416958bdec0168758d25',
+  '9d3c3df826873040ec355a7f76c906514910f52b',
+  '03656b6d8978a4189c422f402b0ddd38151f9b2b',
+  'a7c5c9be7b2eeedf988df94e3cf69b7ce7889302',
   '4f026de90de69ac3c827c0d1912b3724a4027391',
   'a76b4ffe9328ec8eb9f3f127fbf7a6e57e4b6db0',
   'd6def1b11ce50925a3cd752454c44b4b7e64805a',
@@ -85,14 +85,14 @@ export const SMALL_SHA1 = [
   'fb7dfd6edf0f7e0665a0f01ca6628a0e0193f4af',
   '1f03be09411d014260655f94c52c362a1dbff1f2',
   '1fa38d550a8f94317cc587c1095d896fe526b907',
-  '3b8c0fafc169a8399222cb61064901b5d90f22a5',
-  '7926c7dd52c70502883e8420f5595dc7edba9ff6',
-  'c96066fa2f6009533357dc10e1f42bba1e7e8e04',
-  '6f623c3e5fd344ed5f7fc972cc048ddce74ad2bf',
-  '701a02c2aa64fa583add9a0e52ab35cd80980208',
-  'aed10bfa66d775ed039dc4346b4b11f847b3fe01',
-  '7b787f6550053a881a744763a1a09a66a06214a9',
-  'a5a946231d7e9647820e14810aa12a7049ca6570',
+  'dad0d7088f5a149f1372887473d951ce38319a0c',
+  '7033ee3b43badabdaaf08428ed090014711e4c2e',
+  'bdea8b5f52884d18ec24999d9e5f907fbeaa3376',
+  '1695649c166593c0fcbdf4bbdac2bd596028d3fb',
+  'c46b6e31eab0b35bc2ea7edbc4d924eaf942a02b',
+  '4bc7b568f0f6c518c3a04693d526815e9296345b',
+  '485a9ce4eb55292de29fd00255626ee9bcc90e8d',
+  '3649d996133d69b777e6e0c82c8290c1f2133663',
 ]
 
 export const PARTS: ProgramParts = {
@@ -1463,9 +1463,9 @@ local marked = 2 * (packed - drain) + drain
 return marked < 2 ^ 47 and marked * 64 + bits + 1
 end
 local function meterLastsTo(expiresAt, drainMs)
-local stepMs = 512
-if drainMs >= 4096 then
-local _, exponent = math.frexp(drainMs)
+local stepMs, frexp = 512, math.frexp
+if drainMs >= 4096 and frexp then
+local _, exponent = frexp(drainMs)
 stepMs = 2 ^ (exponent - 3)
 end
 return expiresAt + stepMs - expiresAt % stepMs, stepMs
