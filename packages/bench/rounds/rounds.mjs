@@ -13,8 +13,9 @@ import { Results } from './results.mjs'
  */
 
 /**
- * Entrants that are compared with each other. With `turns`, they take so many turns in each round.
- * @typedef {{ name: string, entrants: Entrant[], nodeFlags?: string[], turns?: number }} Group
+ * Entrants that are compared with each other. With `turns`, they take so many turns in each round. `prepare` runs before the processes
+ * of the entrants start, in each round.
+ * @typedef {{ name: string, entrants: Entrant[], nodeFlags?: string[], turns?: number, prepare?: () => Promise<unknown> }} Group
  */
 
 /**
@@ -48,6 +49,7 @@ export async function runRounds(tasks, { rounds, onStep }) {
       for (const entrants of stepsOf(group, round - 1)) {
         const entrant = entrants.map(({ name }) => name).join(', ')
         onStep({ done, total, round, rounds, task: task.name, group: group.name, entrant })
+        await group.prepare?.()
         for (const measurements of await measureTogether(task, group, entrants))
           for (const [i, { name }] of entrants.entries()) results.add(task.name, group.name, name, measurements[i])
         done += entrants.length

@@ -25,12 +25,11 @@ export const GROUP = `${MANY} under way`
  */
 export function groups({ server, timing }) {
   const entrants = Object.keys(EVERY_RULE).map((rule) => ({ name: rule, params: { rule, place: server, timing } }))
-  return [{ name: GROUP, turns: timing.turns, entrants }]
+  return [{ name: GROUP, turns: timing.turns, entrants, prepare: () => empty(server) }]
 }
 
 /** @param {{ rule: string, place: Place, timing: Timing }} params */
 export async function start({ rule, place, timing }) {
-  await empty(place)
   const connection = await connect('ioredis', place)
   return turnsOf({ limiter: limiterOver(EVERY_RULE[rule], connection), connection, place, sends, timing })
 }

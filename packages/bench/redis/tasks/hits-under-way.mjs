@@ -30,6 +30,7 @@ export function hitsUnderWay(client, placeName) {
       {
         name: groupOf(client, placeName),
         turns: timing.turns,
+        prepare: () => empty(places[placeName]),
         entrants: contestants.map(({ name }) => ({
           name,
           params: { contestant: name, client, place: places[placeName], timing },
@@ -56,7 +57,6 @@ export function hitsUnderWay(client, placeName) {
 
 /** @param {{ contestant: string, client: ClientName, place: Place, timing: Timing }} params */
 export async function start({ contestant, client, place, timing }) {
-  await empty(place)
   const { create, sends } = await loadContestant(contestant)
   const connection = await connect(client, place)
   const limiter = await create(connection, LARGE_QUOTA)

@@ -30,12 +30,11 @@ export const RESERVE = 'reserve + settle'
  */
 export function groups({ server, timing }) {
   const entrants = [HIT, RESERVE].map((work) => ({ name: work, params: { work, place: server, timing } }))
-  return [{ name: GROUP, turns: timing.turns, entrants }]
+  return [{ name: GROUP, turns: timing.turns, entrants, prepare: () => empty(server) }]
 }
 
 /** @param {{ work: string, place: Place, timing: Timing }} params */
 export async function start({ work, place, timing }) {
-  await empty(place)
   const connection = await connect('ioredis', place)
   const limiter = work === HIT ? limiterOver(RULE, connection) : reservingLimiter(connection)
   return turnsOf({ limiter, connection, place, sends, timing })

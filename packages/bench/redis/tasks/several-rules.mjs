@@ -26,12 +26,11 @@ const RULE_COUNTS = [1, 2, 4, 8]
  */
 export function groups({ server, timing }) {
   const entrants = RULE_COUNTS.map((count) => ({ name: String(count), params: { count, place: server, timing } }))
-  return [{ name: GROUP, turns: timing.turns, entrants }]
+  return [{ name: GROUP, turns: timing.turns, entrants, prepare: () => empty(server) }]
 }
 
 /** @param {{ count: number, place: Place, timing: Timing }} params */
 export async function start({ count, place, timing }) {
-  await empty(place)
   const connection = await connect('ioredis', place)
   return turnsOf({ limiter: limiterOver(severalRules(count), connection), connection, place, sends, timing })
 }
