@@ -17,9 +17,9 @@ const SLOW = ['packages/*/{src,test}/**/*.slow.test.ts', 'test/**/*.slow.test.ts
 export default defineConfig({
   test: {
     globals: true,
-    testTimeout: 30_000,
-    // Six servers of a cluster start slowly on a busy machine.
-    hookTimeout: 60_000,
+    // A shared machine may stand still for a minute. Six servers of a cluster start slowly on a busy one.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     // Tests spend much of their time waiting for servers, so three files run at once even on two cores. CI has more time than people.
     maxWorkers: process.env.CI ? 2 : 3,
     // Tests of one file that may run side by side.

@@ -39,7 +39,7 @@ test('instances on one database are shown together, and one that has stopped sta
   const left = await fleetOf(one)
   expect(left.instances[1]).toMatchObject({ self: false, allowed: 3 })
   expect([left.up, left.totals.allowed, left.allowed.at(-1)]).toEqual([1, 2, 2])
-}, 60_000)
+})
 
 test('without a shared database the fleet is the instance; it needs the scope read', async () => {
   const { call } = await startService()
