@@ -28,7 +28,7 @@ beforeAll(async () => {
   const port = await freePort()
   url = `http://127.0.0.1:${port}`
   nginx = await startNginx(port, filledIn(port, made.body.data.secret))
-}, 60_000)
+})
 
 afterAll(async () => {
   await nginx?.stop()
@@ -140,4 +140,4 @@ test('without Sluice, requests pass; with it again, limits hold again', async ()
   service.args = [...service.args, '--listen', port]
   await service.start()
   await expect.poll(async () => (await fetch(`${url}/orders/again`)).status, { timeout: 15_000, interval: 100 }).toBe(429)
-}, 60_000)
+})

@@ -48,7 +48,7 @@ describe('examples', () => {
       MEMCACHED_SERVER: memcached.address,
       MYSQL_URL: `mysql://app@127.0.0.1:${mariadb.port}/app`,
     })
-  }, 60_000)
+  })
   afterAll(async () => {
     await redis?.stop()
     await memcached?.stop()

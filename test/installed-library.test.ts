@@ -31,7 +31,7 @@ beforeAll(async () => {
   const [packed] = readdirSync(folder)
   write('package.json', '{ "name": "application", "private": true, "type": "module" }')
   await npm('install', '--offline', '--silent', '--no-audit', '--no-fund', `./${packed}`)
-}, 60_000)
+})
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 

@@ -53,7 +53,7 @@ describe.each(withBlocks)('$document', ({ blocks }) => {
     const intoMinuteMs = Date.now() % 60_000
     if (intoMinuteMs > 45_000) await pause(60_000 - intoMinuteMs)
     service = await startSluice()
-  }, 90_000)
+  })
   afterAll(async () => {
     await service?.remove()
     rmSync(folder, { recursive: true, force: true })

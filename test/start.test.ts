@@ -51,4 +51,4 @@ test('it prints the address, the key and a line that works, at every start, and 
   }
   expect(keys[0]).toMatch(/^sluice_/)
   expect(keys[1]).toBe(keys[0])
-}, 60_000)
+})

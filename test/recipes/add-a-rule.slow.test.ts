@@ -33,7 +33,7 @@ beforeAll(async () => {
   const maker = `export { type QuietPeriodOptions, quietPeriod } from './algorithms/quiet-period/quiet-period.ts'`
   insertLine(`${src}/index.ts`, maker, `export type { Clock, TimerClock } from './core/clock.ts'`)
   await copy.node(['scripts/derive.mjs'])
-}, 120_000)
+})
 
 afterAll(async () => {
   await browser?.close()

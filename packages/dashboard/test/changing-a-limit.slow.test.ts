@@ -37,7 +37,7 @@ beforeAll(async () => {
   await service.check('free-1', '/v1/users', 7)
   await service.check('free-2', '/v1/users', 3)
   await service.check(LONG_CLIENT, '/v1/users', 12)
-}, 120_000)
+})
 
 afterAll(async () => {
   await browser?.close()

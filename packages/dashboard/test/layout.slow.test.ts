@@ -41,7 +41,7 @@ beforeAll(async () => {
   await service.check(CLIENTS[1], ROUTE, 4)
   await service.newKey(longest('key-', 64), 'read')
   await service.call('POST', '/v1/reset', { client_id: CLIENTS[2], route: ROUTE })
-}, 60_000)
+})
 
 afterAll(async () => {
   await browser?.close()
@@ -237,7 +237,7 @@ describe.each(['wide', 'narrow'] as const)('with a %s font', (font: ForcedFont) 
     }
     await own.close()
     await brief.stop()
-  }, 120_000)
+  })
 
   test('the page of a client follows its counts, and nothing moves while it does', async () => {
     const brief = await startLiveService({ keysRequired: 'false' })
@@ -251,7 +251,7 @@ describe.each(['wide', 'narrow'] as const)('with a %s font', (font: ForcedFont) 
     expect(await look()).toEqual(before)
     await own.close()
     await brief.stop()
-  }, 120_000)
+  })
 
   test('the chart shows whole labels, several of them, and no scale that is not true', async () => {
     const isTime = (text: string) => /^\d\d:\d\d|^\d+ [A-Z]/.test(text)

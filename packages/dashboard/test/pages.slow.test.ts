@@ -37,7 +37,7 @@ beforeAll(async () => {
   await service.check('globex', '/v1/users', 20)
   ;[admin, errors] = await openPage(browser, service.address)
   await signIn(admin, service.key)
-}, 60_000)
+})
 
 afterAll(async () => {
   await browser?.close()
@@ -799,7 +799,7 @@ describe('fleet', () => {
     await page.context().close()
     await one.stop()
     rmSync(folder, { recursive: true, force: true })
-  }, 120_000)
+  })
 })
 
 test('a read key can look and not touch', async () => {

@@ -86,7 +86,7 @@ describe.each(['memory', ...DATABASE_NAMES] as const)('on the %s store', (store)
   beforeAll(async () => {
     if (store !== 'memory') database = await TEST_DATABASES[store]({ isDurable: true })
     service = await startSluice({ args: database ? ['--store', database.store, ...PATIENT] : [] })
-  }, 60_000)
+  })
   afterAll(async () => {
     await service?.remove()
     await database?.stop()
@@ -193,7 +193,7 @@ describe('kill -9', () => {
       expect((await service.call('POST', '/v1/check', { client_id: 'a', route: '/' }, { 'api-key': secret })).status).toBe(200)
     }
     expect(keys.length).toBeGreaterThanOrEqual(rounds * 4)
-  }, 120_000)
+  })
 })
 
 interface Pair {
@@ -221,7 +221,7 @@ describe('two instances on one Redis', () => {
   let pair: Pair
   beforeAll(async () => {
     pair = await startPair(...PATIENT)
-  }, 60_000)
+  })
   afterAll(() => pair && removePair(pair))
 
   test('share every limit exactly', async () => {
@@ -296,7 +296,7 @@ describe('two instances on one Redis', () => {
       })
     }
     expect((await one.call('GET', '/metrics')).body).toMatch(/^sluice_store_up\S* 1$/m)
-  }, 60_000)
+  })
 
   test('with failure mode throw there is no fallback, and that is reported', async () => {
     const redis = await redisStarted()
@@ -362,7 +362,7 @@ describe('starting', () => {
     // The next start is still the first one, so it creates a key.
     const next = await started({ keepsKey: false, args: ['--data-folder', dataFolder] })
     expect(next.stderr).toContain('The admin key, shown only now:')
-  }, 60_000)
+  })
 
   test('a first start without Redis announces that the admin key comes later, and then prints it', async () => {
     const redis = await redisStarted()

@@ -212,4 +212,4 @@ test('a client that does not read is not read from, and gets everything once it 
   bare.socket.resume()
   const answer = `$${text.length}\r\n${text}\r\n`
   for (let i = 0; i < count; i++) await bare.expect(answer)
-}, 60_000)
+})

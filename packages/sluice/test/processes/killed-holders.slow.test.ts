@@ -123,7 +123,7 @@ describe('kill -9 of holders', () => {
     const name = freshPrefix()
     await check({ ...SHAPE, server: { kind: 'redis', port: redis.it.port }, name }, redisStore(client, { prefix: name }))
     client.disconnect()
-  }, 60_000)
+  })
 
   test.each(['function', 'transaction'] as const)(
     'on Postgres, mode %s',

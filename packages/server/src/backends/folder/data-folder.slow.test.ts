@@ -117,4 +117,4 @@ test('killed with -9 at random moments, fifty times, it loses no acknowledged ch
     await folder.close()
   }
   expect(changes).toBeGreaterThan(rounds)
-}, 60_000)
+})

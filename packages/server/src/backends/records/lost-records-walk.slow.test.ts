@@ -157,5 +157,5 @@ describe.each(DATABASE_NAMES)('%s', (name) => {
         throw error
       }
     }
-  }, 120_000)
+  })
 })
