@@ -124,8 +124,8 @@ class JointDecision extends SingleDecision {
 export function decide(rules: readonly Rule[], figures: Figures, failure?: DecisionFailure): Decision {
   if (rules.length === 1 && failure === undefined) {
     const { limit, name } = rules[0]
-    const [used, waitMs, resetAfterMs] = figures
-    return new SingleDecision(waitMs === 0, limit, Math.max(0, limit - used), waitMs, resetAfterMs, name)
+    const waitMs = figures[1]
+    return new SingleDecision(waitMs === 0, limit, Math.max(0, limit - figures[0]), waitMs, figures[2], name)
   }
   return new JointDecision(rules, figures, reportedOf(rules, figures), failure)
 }

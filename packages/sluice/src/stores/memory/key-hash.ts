@@ -84,50 +84,8 @@ export class KeyHash {
     v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2
     v2 = (v2 << 16) | (v2 >>> 16)
     v0 ^= last
-    const before = this.lo
     // If a character is above 255, four characters do not fit into a word.
-    const hi = seen > 0xff ? this.#hashWide(text) : this.#finish(v0, v1, v2, v3)
-    if (hi === this.#hi && this.lo === before) this.#keep(text, end)
-    this.#hi = hi
-    return hi
-  }
-
-  #keep(text: string, end: number): void {
-    this.#hot = text
-    this.#hotEnd = end
-    this.#hotHi = this.#hi
-    this.#hotLo = this.lo
-  }
-
-  /** Hashes two characters per word, from another initial state, so that the result differs from that of a string of bytes. */
-  #hashWide(text: string): number {
-    const length = text.length
-    let v0 = this.#k0
-    let v1 = this.#k1 ^ 0xee
-    let v2 = v0 ^ 0x6c796765
-    let v3 = v1 ^ 0x74656462
-    for (let i = 0; i <= length; i += 2) {
-      // The upper half of the last word is 1 if a character is left for it, else 2.
-      let word = 0x20000
-      if (i + 2 <= length) word = text.charCodeAt(i) | (text.charCodeAt(i + 1) << 16)
-      else if (i < length) word = 0x10000 | text.charCodeAt(i)
-      v3 ^= word
-      v0 = (v0 + v1) | 0
-      v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0
-      v0 = (v0 << 16) | (v0 >>> 16)
-      v2 = (v2 + v3) | 0
-      v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2
-      v0 = (v0 + v3) | 0
-      v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0
-      v2 = (v2 + v1) | 0
-      v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2
-      v2 = (v2 << 16) | (v2 >>> 16)
-      v0 ^= word
-    }
-    return this.#finish(v0, v1, v2, v3)
-  }
-
-  #finish(v0: number, v1: number, v2: number, v3: number): number {
+    if (seen > 0xff) return this.#hashWide(text, end)
     v2 ^= 0xff
     for (let round = 0; round < 3; round++) {
       v0 = (v0 + v1) | 0
@@ -141,7 +99,50 @@ export class KeyHash {
       v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2
       v2 = (v2 << 16) | (v2 >>> 16)
     }
-    this.lo = v0 ^ v2
-    return v1 ^ v3
+    return this.#keep(text, end, v0 ^ v2, v1 ^ v3)
+  }
+
+  /** Hashes two characters per word, from another initial state, so that the result differs from that of a string of bytes. */
+  #hashWide(text: string, end: number): number {
+    const { length } = text
+    const last = length - (length % 2)
+    let v0 = this.#k0
+    let v1 = this.#k1 ^ 0xee
+    let v2 = v0 ^ 0x6c796765
+    let v3 = v1 ^ 0x74656462
+    // Three rounds follow the last word. They have no word.
+    for (let i = 0; i <= last + 6; i += 2) {
+      let word = 0
+      if (i < last) word = text.charCodeAt(i) | (text.charCodeAt(i + 1) << 16)
+      // The upper half of the last word is 1 if a character is left for it, else 2.
+      else if (i === last) word = i < length ? 0x10000 | text.charCodeAt(i) : 0x20000
+      else if (i === last + 2) v2 ^= 0xff
+      v3 ^= word
+      v0 = (v0 + v1) | 0
+      v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0
+      v0 = (v0 << 16) | (v0 >>> 16)
+      v2 = (v2 + v3) | 0
+      v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2
+      v0 = (v0 + v3) | 0
+      v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0
+      v2 = (v2 + v1) | 0
+      v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2
+      v2 = (v2 << 16) | (v2 >>> 16)
+      v0 ^= word
+    }
+    return this.#keep(text, end, v0 ^ v2, v1 ^ v3)
+  }
+
+  /** Keeps a fingerprint; and its text, if the one before was the same. Returns the upper half. */
+  #keep(text: string, end: number, lo: number, hi: number): number {
+    if (hi === this.#hi && lo === this.lo) {
+      this.#hot = text
+      this.#hotEnd = end
+      this.#hotHi = hi
+      this.#hotLo = lo
+    }
+    this.lo = lo
+    this.#hi = hi
+    return hi
   }
 }

@@ -24,7 +24,7 @@ export interface Location {
   rows: Rows
   /** The key's row in `rows`; negative if it has none. */
   row: number
-  /** The cells of the state start at `at`. */
+  /** The cells of the state start at `at`, if the key has a row. */
   cells: Float64Array
   at: number
 }
@@ -73,8 +73,13 @@ export class MemoryTally implements Tally<'sync'>, RowStates {
     const nowMs = this.#state.clock.now()
     const { charges } = this.#hit
     charges[0].key = key
-    if (charges[0].amount !== cost) for (const charge of charges) charge.amount = cost
+    if (charges[0].amount !== cost) this.#setCost(cost)
     return decide(this.#rules, this.#askAt(this.#hit, nowMs))
+  }
+
+  /** A method of its own, so that `hit` stays small and V8 can inline it. */
+  #setCost(cost: number): void {
+    for (const charge of this.#hit.charges) charge.amount = cost
   }
 
   ask(call: Call): Figures {
@@ -100,28 +105,25 @@ export class MemoryTally implements Tally<'sync'>, RowStates {
 
   load(i: number): Location {
     const location = this.asked[i]
-    const { rows, row } = location
-    if (row < 0) {
-      // A key that was never hit has no row. Changes of its state are not kept.
-      location.cells = this.#scratch.fill(0)
-      location.at = 0
-    } else {
-      location.cells = rows.cells
-      location.at = rows.at(row)
-    }
+    return location.row < 0 ? this.#loadEmpty(location) : location
+  }
+
+  /** Loads the state of a key that has no row, because it was never hit. Changes of the state are not kept. */
+  #loadEmpty(location: Location): Location {
+    location.cells = this.#scratch.fill(0)
+    location.at = 0
     return location
   }
 
   /** Returns a settled copy. */
   view(i: number, nowMs: number): State {
     const location = this.load(i)
-    const { rule, cells, at, row } = location
-    if (row < 0) return location
-    for (let cell = 0; cell < rule.width; cell++) this.#scratch[cell] = cells[at + cell]
-    rule.settle(this.#scratch, 0, nowMs)
-    location.cells = this.#scratch
-    location.at = 0
-    return location
+    if (location.row < 0) return location
+    const { rule, at } = location
+    const cells = this.#scratch
+    for (let cell = 0; cell < rule.width; cell++) cells[cell] = location.cells[at + cell]
+    rule.settle(cells, 0, nowMs)
+    return { rule, cells, at: 0 }
   }
 
   isKept(i: number): boolean {
@@ -133,10 +135,7 @@ export class MemoryTally implements Tally<'sync'>, RowStates {
    * those of the call.
    */
   prepare(all: boolean, nowMs: number): void {
-    if (this.#isWhole) return
-    const lacking = this.asked.filter(({ row, rule }) => row < 0 && (all || rule.countsDenied)).length
-    if (lacking > 0) this.#claim(nowMs, all, lacking)
-    for (let i = 0; i < this.asked.length; i++) if (this.isKept(i)) this.load(i)
+    if (!this.#isWhole) this.#claim(nowMs, all)
   }
 
   pinned(evict: () => void): void {
@@ -164,26 +163,40 @@ export class MemoryTally implements Tally<'sync'>, RowStates {
   /** Finds the rows of the present call. With charges, it computes their fingerprints first. */
   find(charges?: readonly Charge[]): void {
     const { keyHash } = this.#state
+    const { asked } = this
     const isOneKey = charges === this.#hit.charges
     let keyHi = 0
-    this.#isWhole = true
-    this.#haveHolds = false
-    for (let i = 0; i < this.asked.length; i++) {
-      const location = this.asked[i]
+    let isWhole = true
+    let haveHolds = false
+    for (let i = 0; i < asked.length; i++) {
+      const location = asked[i]
       if (charges !== undefined) {
         if (i === 0 || (!isOneKey && charges[i].key !== charges[i - 1].key)) keyHi = keyHash.hash(charges[i].key)
         location.hi = keyHi ^ location.ruleHi
         location.lo = notEmpty(keyHash.lo ^ location.ruleLo, location.hi)
       }
-      location.rows = location.table.rowsFor(location.hi)
-      location.row = location.rows.find(location.lo, location.hi)
-      if (location.row < 0) this.#isWhole = false
-      else if (location.rows.cells[location.rows.at(location.row)] < 0) this.#haveHolds = true
+      const rows = location.table.rowsFor(location.hi)
+      const row = rows.find(location.lo, location.hi)
+      location.rows = rows
+      location.row = row
+      if (row < 0) {
+        isWhole = false
+        continue
+      }
+      const { cells } = rows
+      const at = rows.at(row)
+      location.cells = cells
+      location.at = at
+      if (cells[at] < 0) haveHolds = true
     }
+    this.#isWhole = isWhole
+    this.#haveHolds = haveHolds
   }
 
-  #claim(nowMs: number, all: boolean, lacking: number): void {
+  #claim(nowMs: number, all: boolean): void {
     const asked = this.asked
+    const lacking = asked.filter(({ row, rule }) => row < 0 && (all || rule.countsDenied)).length
+    if (lacking === 0) return
     const tables = asked === this.locations ? this.#tables : tablesOf(asked)
     this.pinned(() => {
       this.#state.keepSwept(nowMs)

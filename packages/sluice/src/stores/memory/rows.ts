@@ -102,7 +102,7 @@ export class Rows {
   press(row: number, used: number, more: number, perUnit: number): void {
     const pressure = used * perUnit
     const rise = more * perUnit
-    if (pressure - Math.floor(pressure) < rise || used <= more) this.pressure[row] = pressure
+    if (pressure - (pressure | 0) < rise || used <= more) this.pressure[row] = pressure
   }
 
   /** Sets the pressure of a row whose key has used `used` units, which may be more than its limit. */
