@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
-import { concurrency, createLimiter, fixedWindow, holds, slidingLog } from '../index.ts'
+import { concurrency, createLimiter, fixedWindow, holds, slidingLog, tokenBucket } from '../index.ts'
 import { definitionStore, fakeClock } from '../testing/index.ts'
-import { LoadedHolds } from './holds.ts'
+import { joinHolds, LoadedHolds } from './holds.ts'
 import type { RuleLog } from './rule-log.ts'
 
 /** Returns holds whose reads of cells are counted. The earliest end is the last of them. */
@@ -91,5 +91,27 @@ describe('the wait for places', () => {
     const limiter = setUp(10)
     const waits = [3, 4, 5, 20, 21].map((hold) => limiter.reserve('k', { hold }).decision.retryAfterMs)
     expect(waits).toEqual([1_001, 1_001, 1_002, 1_009, Number.POSITIVE_INFINITY])
+  })
+})
+
+describe('the end of a state with holds', () => {
+  const bucketOf = (capacity: number) => tokenBucket({ capacity, refill: 1, every: '1s' })
+
+  /** Returns the end of a state without units of its own, with holds of so many units that are charged at 60 s. */
+  function endOf(capacity: number, ...units: readonly number[]): number {
+    const open = new LoadedHolds()
+    for (const [id, each] of units.entries()) open.add({ id, units: each, expiresAt: 60_000, isCharged: true })
+    return joinHolds(new Float64Array(3), open, bucketOf(capacity))[0]
+  }
+
+  test('covers the charge of holds that are larger than the limit, after the limit was lowered', () => {
+    // 900 tokens at one a second take 900 s, from the end of the holds on.
+    expect(endOf(10, 900)).toBeGreaterThanOrEqual(960_000)
+    expect(endOf(10, 450, 450)).toBeGreaterThanOrEqual(960_000)
+    expect(endOf(1, 2 ** 40)).toBeLessThanOrEqual(8.64e15)
+  })
+
+  test('is two windows after the end of holds that are within the limit', () => {
+    expect(endOf(1_000, 450, 450)).toBe(60_000 + 2 * 1_000_000)
   })
 })

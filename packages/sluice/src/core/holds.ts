@@ -1,6 +1,9 @@
 // Holds: units of a state that are set aside until they are settled, cancelled or expire. No rule knows of them.
 // Invariants: a hold has at least one unit. Holds are dropped once they have expired, before anything else is decided.
 
+import type { Rule } from './rule.ts'
+import { MAX_TIME_MS } from './whole-numbers.ts'
+
 /** The open holds of one state. Each has a number, until one of them is dropped. */
 export interface Holds {
   readonly length: number
@@ -142,16 +145,24 @@ export function lastsUntil(expiresAt: number, isCharged: boolean, windowMs: numb
 
 /**
  * Returns the end of a state with holds: the time from which nobody needs it. A hold that is charged when it expires lets a bucket in
- * debt end later, by at most one window for all holds together.
+ * debt end later, by at most one window for all holds together; if the limit was larger when they were granted, by one window for each
+ * time that their units fill the limit.
  */
-function endWithHolds(endsAt: number, holds: Holds, windowMs: number): number {
+function endWithHolds(endsAt: number, holds: Holds, { limit, windowMs }: Terms): number {
   let end = endsAt
+  let charged = 0
   for (let hold = holds.first(); hold >= 0; hold = holds.next(hold)) {
     end = Math.max(end, lastsUntil(holds.expiresAt(hold), holds.isCharged(hold), windowMs))
-    if (holds.isCharged(hold)) end = Math.max(end, endsAt + windowMs)
+    if (!holds.isCharged(hold)) continue
+    end = Math.max(end, endsAt + windowMs)
+    charged += holds.unitsOf(hold)
   }
-  return end
+  const windows = Math.max(0, Math.ceil(charged / Math.max(1, limit)) - 1)
+  return Math.min(end + windows * windowMs, Math.max(end, MAX_TIME_MS))
 }
+
+/** The part of a rule that says how long charged units may count. */
+type Terms = Pick<Rule, 'limit' | 'windowMs'>
 
 /** True if these are the cells of a state with holds, as a store keeps them. */
 export function hasHolds(kept: Float64Array): boolean {
@@ -162,14 +173,14 @@ export function hasHolds(kept: Float64Array): boolean {
  * Joins a state and its holds to the cells that a store keeps: the end of all, the other cells of the state, the cells of each hold,
  * the end of the state alone, and the negative number of holds. No cell of a rule is negative.
  */
-export function joinHolds(cells: Float64Array, holds: LoadedHolds, windowMs: number): Float64Array {
+export function joinHolds(cells: Float64Array, holds: LoadedHolds, terms: Terms): Float64Array {
   if (holds.length === 0) return cells
   const { length } = cells
   const joined = new Float64Array(length + holds.cells.length + LAST_CELLS)
   joined.set(cells)
   joined.set(holds.cells, length)
   joined.set([cells[0], -holds.length], length + holds.cells.length)
-  joined[0] = endWithHolds(cells[0], holds, windowMs)
+  joined[0] = endWithHolds(cells[0], holds, terms)
   return joined
 }
 

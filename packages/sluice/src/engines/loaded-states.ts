@@ -137,7 +137,7 @@ export class LoadedStates implements HeldStates {
       return
     }
     // The state of a key that has nothing but holds is that of a key that was never hit.
-    const changed = joinHolds(cells[0] === 0 ? new Float64Array(rule.width) : cells, holds, rule.windowMs)
+    const changed = joinHolds(cells[0] === 0 ? new Float64Array(rule.width) : cells, holds, rule)
     const before = kept === undefined || hasHolds(kept) ? kept : copyOf({ rule, cells: kept, at: 0 }).cells
     if (before !== undefined && sameCells(changed, before)) return
     // A store that bounds its size evicts states with holds last.

@@ -107,7 +107,7 @@ export class StoreHolds {
     const open = new RowHolds(this.table)
     open.lo = lo
     open.hi = hi
-    const joined = joinHolds(copy, LoadedHolds.of(open), 0)
+    const joined = joinHolds(copy, LoadedHolds.of(open), { limit: 1, windowMs: 0 })
     joined[0] = this.table.lastsUntil(lo, hi, copy[0])
     return joined
   }
