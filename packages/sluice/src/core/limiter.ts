@@ -219,13 +219,16 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
     const all = this.#subjects.charges(subject, cost, 1)
     const charges = rule === undefined ? all : all.filter((charge) => charge.rule === index)
     if (charges.length === 0) throw mustBe('ERR_COST', 'cost', `at least 1 for ${show(rule)}`, 0)
-    if (source !== undefined) this.#checkSource(source)
+    // Only a guard has a fallback.
+    if (source !== undefined && source !== 'store' && (source !== 'fallback' || this.#guard === undefined)) {
+      throw mustBe('ERR_OPTION', 'source', 'the source of a decision of this limiter', source)
+    }
     const call: Call = { operation: 'refund', charges, source }
     return this.#freeing(call, this.#number(call))
   }
 
   reset(subject: S): Result<T, void> {
-    const call = this.#call('reset', subject, 0, 0)
+    const call = this.#callOf('reset', subject, { cost: 0 }, 0)
     return this.#freeing(
       call,
       this.#ask(call, () => undefined),
@@ -290,11 +293,7 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
   /** Makes a call with a charge for each rule whose cost is above 0. */
   #callOf(operation: Operation, subject: Subject, options: HitOptions | undefined, least: 0 | 1): Call {
     if (options !== undefined) checkOptions(operation, options, HIT_OPTIONS)
-    return this.#call(operation, subject, options?.cost, least)
-  }
-
-  #call(operation: Operation, subject: Subject, cost: Cost | undefined, least: 0 | 1): Call {
-    return { operation, charges: this.#subjects.charges(subject, cost, least) }
+    return { operation, charges: this.#subjects.charges(subject, options?.cost, least) }
   }
 
   /** Makes a call with the charge of one rule. */
@@ -309,12 +308,6 @@ export class StoreLimiter<T extends Timing, S extends Subject> implements Limite
     const index = this.rules.findIndex((rule) => rule.name === name)
     if (index >= 0) return index
     throw unknownRule(this.rules, `no rule is called ${show(name)}:`, { option: 'rule', value: name })
-  }
-
-  /** Throws ERR_OPTION unless decisions of this limiter can have the source. */
-  #checkSource(source: unknown): void {
-    if (source === 'store' || (source === 'fallback' && this.#guard !== undefined)) return
-    throw mustBe('ERR_OPTION', 'source', 'the source of a decision of this limiter', source)
   }
 
   #decide(call: Call): Result<T, Decision> {

@@ -55,7 +55,7 @@ export class Eviction {
 
   #search(tables: readonly Table[], most: number, nowMs: number): number {
     this.#victims.clear()
-    const taken = tables.length === 1 ? tables : tables.filter(({ count }) => count > 0)
+    const taken = tables.filter(({ count }) => count > 0)
     const searched = taken.slice(0, MOST_TABLES).map((_, i) => taken[(this.#turn + i) % taken.length])
     let rows = 0
     for (const table of searched) rows += table.rows.length

@@ -107,9 +107,12 @@ export class MemoryState implements MemoryStore, LogHost {
 
   clean(): number {
     const nowMs = this.clock.now()
-    let dropped = 0
-    for (const table of this.tables) dropped += table.clean(nowMs)
-    return dropped
+    const before = this.size
+    for (const table of this.tables) {
+      table.finishMove(nowMs)
+      table.sweep(nowMs, 1, Number.POSITIVE_INFINITY)
+    }
+    return before - this.size
   }
 
   get size(): number {
@@ -148,8 +151,7 @@ export class MemoryState implements MemoryStore, LogHost {
 
   /** Returns the fingerprint of a rule. It is combined with every key's fingerprint, so that no two rules share a row. */
   fingerprint(rule: Rule): { readonly lo: number; readonly hi: number } {
-    const hi = this.#ruleHash.hash(stateName(rule))
-    return { lo: this.#ruleHash.lo, hi }
+    return { hi: this.#ruleHash.hash(stateName(rule)), lo: this.#ruleHash.lo }
   }
 
   tableFor(rule: Rule): Table {

@@ -37,7 +37,6 @@ export class Rows {
   readonly capacity: number
   /** Number of rows, including the tail and the empty last row. */
   readonly length: number
-  readonly tail: number
   readonly cells: Float64Array
   /** Pressure of each row, 0 to FULL: the used share of the limit after the last change. */
   readonly pressure: Uint8Array
@@ -54,7 +53,6 @@ export class Rows {
   constructor(width: number, capacity: number, tail: number = TAIL) {
     this.stride = width + 1
     this.capacity = capacity
-    this.tail = tail
     this.length = capacity + tail + 1
     this.cells = new Float64Array(this.length * this.stride)
     this.pressure = new Uint8Array(this.length)

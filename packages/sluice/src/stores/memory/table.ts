@@ -57,8 +57,6 @@ export class Table {
   /** The arena of the logs, if the rows hold handles of logs. */
   readonly logs: LogArena | undefined
   readonly epochs = new Epochs()
-  /** The capacity with space for the most rows. */
-  readonly #largest: number
   readonly #store: TableStore
   #retiring: Rows | undefined
   #frontier = 0
@@ -72,9 +70,6 @@ export class Table {
     this.width = width
     this.logs = logs
     this.#store = store
-    let largest = SMALLEST_CAPACITY
-    while (mostTaken(largest) < store.maxKeys) largest = grown(largest)
-    this.#largest = largest
     this.rows = new Rows(width, SMALLEST_CAPACITY)
     this.#account()
   }
@@ -135,14 +130,6 @@ export class Table {
     rows.remove(row)
   }
 
-  /** Drops all expired rows. Returns their number. */
-  clean(nowMs: number): number {
-    const before = this.count
-    this.finishMove(nowMs)
-    this.sweep(nowMs, 1, Number.POSITIVE_INFINITY)
-    return before - this.count
-  }
-
   /**
    * Maintains `share` of the rows, at most `most`: drops expired rows, continues a resize, and shrinks a table that is far too
    * large.
@@ -181,8 +168,10 @@ export class Table {
     const rows = retiring !== undefined && retiring.count > this.rows.count ? retiring : this.rows
     const { cells, stride, pressure } = rows
     const before = rows.count
-    const start = this.#startOf(rows)
-    const end = rows.endOfRun(this.#endOf(rows))
+    const start = rows === retiring ? this.#frontier : 0
+    // While other rows retire, only a share of the homes is in use. After them, only a run that begins before takes rows.
+    const share = retiring === undefined || rows === retiring ? 1 : Math.min(1, this.#frontier / retiring.capacity)
+    const end = rows.endOfRun(Math.ceil(share * rows.capacity))
     // Multiples of the golden ratio, modulo 1, are spread evenly for any number of them.
     this.#searchStart = (this.#searchStart + GOLDEN_RATIO) % 1
     let row = start + Math.floor(this.#searchStart * (end - start))
@@ -209,25 +198,14 @@ export class Table {
     return before - rows.count
   }
 
-  /** Returns the first row that can be taken. */
-  #startOf(rows: Rows): number {
-    return rows === this.#retiring ? this.#frontier : 0
-  }
-
-  /** Returns the row that ends the homes in use. From there on, only a run that begins before it takes rows. */
-  #endOf(rows: Rows): number {
-    const retiring = this.#retiring
-    if (retiring === undefined || rows === retiring) return rows.capacity
-    return Math.min(rows.capacity, Math.ceil((this.#frontier / retiring.capacity) * rows.capacity))
-  }
-
   /** Drops the row at `row` if it has expired, and expired rows that move up to its place. */
   #dropExpired(rows: Rows, row: number, nowMs: number): void {
     while (rows.isTaken(row) && this.isExpired(rows, row, nowMs)) this.drop(rows, row)
   }
 
   #canGrow(capacity: number): boolean {
-    return capacity < this.#largest && this.#store.budget.hasTableBytes(RESERVED * bytesOfRows(this.width, grown(capacity)))
+    const { maxKeys, budget } = this.#store
+    return mostTaken(capacity) < maxKeys && budget.hasTableBytes(RESERVED * bytesOfRows(this.width, grown(capacity)))
   }
 
   /** Begins to halve a table that is less than a quarter full. An empty table becomes small at once. */
@@ -287,8 +265,8 @@ export class Table {
   /** Makes the tail longer, at once, if the last run has reached the end. This is so unlikely that a pause is acceptable. */
   #lengthenTail(): void {
     const { rows } = this
-    const { capacity, tail } = rows
-    this.rows = new Rows(this.width, capacity, tail * 2)
+    const { capacity, length } = rows
+    this.rows = new Rows(this.width, capacity, 2 * (length - capacity))
     for (let row = 0; row < rows.length; row++) if (rows.isTaken(row)) this.rows.adopt(rows, row)
     this.#account()
   }

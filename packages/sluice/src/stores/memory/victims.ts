@@ -19,8 +19,12 @@ interface Candidate {
   rows: Rows
   row: number
   pressure: number
+  /** Order of eviction: by pressure, and among heavy rows with equal pressure by age. */
   rank: number
 }
+
+/** Step between the ranks of two pressures. Above every age. */
+const RANKS = 256
 
 /** Selects among the weak rows of a search, or among all of them, the weakest first. */
 export type ChooseVictims = (weak: Candidate[], all: Candidate[]) => Candidate[]
@@ -35,11 +39,10 @@ export class Victims {
   /** Number of live rows in the search, and of all rows in it. */
   live = 0
   looked = 0
-  count = 0
   /** Rows with more pressure than this are skipped, because there are enough weaker rows. So are light rows with as much. */
   mostPressure = FULL
-  /** Candidates, the weakest first. Their objects are reused from search to search. */
-  readonly #candidates: Candidate[] = []
+  /** Candidates, the weakest first. */
+  #candidates: Candidate[] = []
   readonly #wanted: number
 
   constructor(wanted: number) {
@@ -49,8 +52,12 @@ export class Victims {
   clear(): void {
     this.live = 0
     this.looked = 0
-    this.count = 0
+    this.#candidates = []
     this.mostPressure = FULL
+  }
+
+  get count(): number {
+    return this.#candidates.length
   }
 
   /** True if no further row can be much weaker. A search ends when it has found enough light rows. */
@@ -60,27 +67,19 @@ export class Victims {
 
   /** Pressure of the weakest row; FULL if there is none. */
   get leastPressure(): number {
-    return this.count === 0 ? FULL : this.#candidates[0].pressure
+    return this.#candidates[0]?.pressure ?? FULL
   }
 
   show(table: Table, rows: Rows, row: number, epoch: number): void {
     const candidates = this.#candidates
     const pressure = rows.pressure[row]
-    const rank = pressure < HEAVY ? 0 : rankOf(rows.age(row, epoch))
-    let index = this.count
-    while (index > 0 && isWeaker(pressure, rank, candidates[index - 1])) index -= 1
+    const rank = pressure * RANKS + (pressure < HEAVY ? 0 : turnOf(rows.age(row, epoch)))
+    let index = candidates.length
+    while (index > 0 && rank < candidates[index - 1].rank) index -= 1
     if (index === this.#wanted) return
-    if (this.count < this.#wanted) this.count += 1
-    // The object of the candidate that is pushed out is reused.
-    const candidate = candidates[this.count - 1] ?? ({} as Candidate)
-    for (let i = this.count - 1; i > index; i--) candidates[i] = candidates[i - 1]
-    candidates[index] = candidate
-    candidate.table = table
-    candidate.rows = rows
-    candidate.row = row
-    candidate.pressure = pressure
-    candidate.rank = rank
-    if (this.count === this.#wanted) this.mostPressure = candidates[this.#wanted - 1].pressure
+    candidates.splice(index, 0, { table, rows, row, pressure, rank })
+    if (candidates.length > this.#wanted) candidates.pop()
+    if (candidates.length === this.#wanted) this.mostPressure = candidates[this.#wanted - 1].pressure
   }
 
   /**
@@ -93,10 +92,10 @@ export class Victims {
     const share = this.isEnough ? LIVE_AN_EVICTED_LIGHTLY : LIVE_AN_EVICTED
     const most = Math.max(1, Math.round(this.live / share))
     const isCrowded = this.live > CROWDED * this.looked
-    const candidates = this.#candidates.slice(0, this.count)
+    const candidates = this.#candidates
     const weak = candidates
       .slice(0, most)
-      .filter(({ pressure, rank }, i) => i === 0 || isCrowded || pressure < HEAVY || rank < YOUNG)
+      .filter(({ rank }, i) => i === 0 || isCrowded || rank < HEAVY * RANKS || rank % RANKS < YOUNG)
     // The last row is dropped first, because dropping a row moves only rows after it.
     const evicted = choose(weak, candidates).sort((a, b) => b.row - a.row)
     for (const { table, rows, row } of evicted) table.drop(rows, row)
@@ -105,10 +104,6 @@ export class Victims {
 }
 
 /** Returns the order of eviction by age: young rows, the oldest first; then old rows, the newest first. */
-function rankOf(age: number): number {
+function turnOf(age: number): number {
   return age < YOUNG ? YOUNG - 1 - age : age
-}
-
-function isWeaker(pressure: number, rank: number, than: Candidate): boolean {
-  return pressure < than.pressure || (pressure === than.pressure && rank < than.rank)
 }
