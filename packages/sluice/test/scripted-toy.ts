@@ -19,6 +19,8 @@ export interface ToyOptions {
   readonly exactPartOf?: (key: string) => string
   /** False if the states of a key are not in the part. Default: they are where `partOf` says. */
   readonly isIn?: (part: string, key: string) => boolean
+  /** False while the store would refuse commands. Default: always true. */
+  readonly isOpen?: () => boolean
   /** Called before calls of a part are executed. If it throws, all of them fail. */
   readonly before?: (part: string, calls: readonly ToyCall[]) => unknown
   /** Called after calls of a part were executed, before they are answered. */
@@ -32,6 +34,7 @@ export function toyStore({
   partOf,
   exactPartOf,
   isIn,
+  isOpen,
   before,
   after,
 }: ToyOptions): Store<'async'> {
@@ -59,6 +62,7 @@ export function toyStore({
       await after?.(part, calls, answers)
       return answers
     },
+    ...(isOpen !== undefined && { isOpen }),
     ...(partOf !== undefined && { partOf }),
     ...(exactPartOf !== undefined && { exactPartOf }),
     size: async () => states.size,

@@ -148,7 +148,7 @@ export function lastsUntil(expiresAt: number, isCharged: boolean, windowMs: numb
  * debt end later, by at most one window for all holds together; if the limit was larger when they were granted, by one window for each
  * time that their units fill the limit.
  */
-function endWithHolds(endsAt: number, holds: Holds, { limit, windowMs }: Terms): number {
+export function endWithHolds(endsAt: number, holds: Holds, { limit, windowMs }: Terms): number {
   let end = endsAt
   let charged = 0
   for (let hold = holds.first(); hold >= 0; hold = holds.next(hold)) {

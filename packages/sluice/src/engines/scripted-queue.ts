@@ -43,6 +43,8 @@ export class ScriptedQueue<D> {
   /** Number of commands that are not answered, and of their calls. */
   #underWay = 0
   #callsUnderWay = 0
+  /** Number of commands under way that the store refuses. The store may open again before their callers know. */
+  #refused = 0
   /** The most calls that were under way at once of late. */
   #recentMost = 0
   /** So many calls of a part are sent before the turn ends, once. */
@@ -74,7 +76,11 @@ export class ScriptedQueue<D> {
     this.#stopOverlap()
     // All calls of a turn are refused, or none is. If the first were refused and the last sent, the last would be decided
     // first.
-    if (this.#options.isOpen?.() ?? true) this.#flushPart(part)
+    if (this.#refused === 0 && this.#isOpen()) this.#flushPart(part)
+  }
+
+  #isOpen(): boolean {
+    return this.#options.isOpen?.() ?? true
   }
 
   #flushLater(): void {
@@ -111,10 +117,13 @@ export class ScriptedQueue<D> {
   }
 
   async #send(part: string, calls: readonly QueuedCall<D>[]): Promise<void> {
+    let refused = 0
     this.#underWay += 1
     this.#callsUnderWay += calls.length
     this.#recentMost = Math.max(this.#callsUnderWay, this.#recentMost * RECENT_SHARE)
     try {
+      if (!this.#isOpen()) refused = 1
+      this.#refused += refused
       const answers = await this.#options.execute(part, calls)
       if (answers.length !== calls.length) throw new Error(`the script answered ${answers.length} of ${calls.length} calls`)
       this.#handOut.add(calls.length, () => {
@@ -125,6 +134,7 @@ export class ScriptedQueue<D> {
       const error = sortedError(thrown, this.#options.sortError, 'unknown')
       for (const { told } of calls) told.reject(error)
     } finally {
+      this.#refused -= refused
       this.#underWay -= 1
       this.#callsUnderWay -= calls.length
     }

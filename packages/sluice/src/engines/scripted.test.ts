@@ -73,6 +73,32 @@ test.each([
   expect(sent).toEqual(sizes)
 })
 
+test.each([1, 2])(
+  'a store that opens while it refuses a call does not get later calls first, with commands of %d',
+  async (most) => {
+    for (let ticks = 0; ticks < 12; ticks++) {
+      let isOpen = false
+      const sent: number[] = []
+      const store = toyStore({
+        clock: systemClock,
+        most,
+        isOpen: () => isOpen,
+        before: (_part, calls) => {
+          if (!isOpen) throw new SluiceError('ERR_STORE_REFUSED', 'closed')
+          sent.push(...calls.map(({ charges }) => charges[0].amount))
+        },
+      })
+      const limiter = createLimiter({ rules: five, store })
+      const hits = [limiter.hit('ada', { cost: 1 })]
+      for (let tick = 0; tick < ticks; tick++) await undefined
+      isOpen = true
+      for (const cost of [2, 2]) hits.push(limiter.hit('ada', { cost }))
+      await Promise.all(hits)
+      expect(sent, `open after ${ticks} microtasks`).toEqual([1, 2, 2])
+    }
+  },
+)
+
 test('commands stay large while many calls are under way, also after few were', async () => {
   let sent = 0
   let calls = 0

@@ -191,6 +191,57 @@ describe('the expiry of a key', () => {
   })
 })
 
+describe('the expiry of a key covers the charge of its holds after the window became longer', () => {
+  const windows: Readonly<Record<string, (window: number) => Rule>> = {
+    'fixed window': (window) => fixedWindow({ limit: 9, window, name: 'longer' }),
+    'sliding window': (window) => slidingWindow({ limit: 9, window, name: 'longer' }),
+    'sliding log': (window) => slidingLog({ limit: 9, window, name: 'longer' }),
+    bucket: (window) => tokenBucket({ capacity: 9, refill: 9, every: window, name: 'longer' }),
+  }
+
+  function changed(make: (window: number) => Rule) {
+    const prefix = freshPrefix()
+    const store = redisStore(redis.it, { prefix })
+    const [before, after]: Tally[] = [20_000, HOUR_MS].map((window) => store.tally([make(window)]))
+    const ask = async (tally: Tally, operation: 'hit' | 'reserve' | 'settle', amount: number, hold?: HoldTerms) => {
+      const charge = { rule: 0, key: 'ada', amount, ...(operation === 'reserve' && { least: amount }) }
+      return tally.ask({ operation, charges: [charge], ...(hold && { hold }) })
+    }
+    return { before, after, ask, ttlMs: async () => redis.it.pttl((await redis.it.keys(`${prefix}:1:*`))[0]) }
+  }
+
+  test.each(Object.entries(windows))('with several holds: %s', async (_, make) => {
+    const { before, after, ask, ttlMs } = changed(make)
+    for (const id of [1, 2]) await ask(before, 'reserve', 1, terms(id))
+    expect(await ttlMs()).toBeLessThanOrEqual(60_000 + 40_000 + GRACE_MS)
+    await ask(after, 'hit', 1)
+    expect(await ttlMs()).toBeGreaterThan(59_000 + 2 * HOUR_MS)
+  })
+
+  test.each(Object.entries(windows))('with denied hits alone: %s', async (_, make) => {
+    const { before, after, ask, ttlMs } = changed(make)
+    await ask(before, 'reserve', 1, terms(1))
+    await ask(after, 'hit', 10)
+    expect(await ttlMs()).toBeGreaterThan(59_000 + 2 * HOUR_MS)
+  })
+
+  test('with holds that end in the window of the state', async () => {
+    const { before, after, ask, ttlMs } = changed(windows['fixed window'])
+    await ask(before, 'hit', 1)
+    await ask(before, 'reserve', 1, terms(1))
+    expect((await ask(after, 'reserve', 1, terms(2, 10, false))).at(-1)).toBe(1)
+    expect(await ttlMs()).toBeGreaterThan(59_000 + 2 * HOUR_MS)
+  })
+
+  test('with a settle while another hold stays', async () => {
+    const { before, after, ask, ttlMs } = changed(windows['fixed window'])
+    await ask(before, 'hit', 1)
+    for (const id of [1, 2]) await ask(before, 'reserve', 1, terms(id))
+    expect(await ask(after, 'settle', 1, terms(2))).toEqual([1])
+    expect(await ttlMs()).toBeGreaterThan(59_000 + 2 * HOUR_MS)
+  })
+})
+
 test('a key without holds has the bytes that it had before', async () => {
   for (const rule of everyRule()) {
     const plain = setUp(rule, { clock: fakeClock() })

@@ -40,7 +40,7 @@ local function defineSlidingLog()
     if length > 0 then
       local oldest = redis.call('LINDEX', key, 0)
       if mayHaveHolds(oldest) then
-        local holds, state = splitHolds(rule, oldest)
+        local holds, state = splitHolds(oldest)
         if state then refuseValue() end
         log.holds, log.held, log.first = holds, oldest, 1
       else

@@ -68,6 +68,28 @@ describe.each(Object.entries(RULES))('holds of %s', (_, rules) => {
   })
 })
 
+test.each([
+  ['its window became longer', (when: number) => fixedWindow({ limit: 9, window: [1_000, 3_600_000][when], name: 'changed' })],
+  [
+    'its rate was lowered',
+    (when: number) => tokenBucket({ capacity: [900, 1][when], refill: [900, 1][when], every: '1s', name: 'changed' }),
+  ],
+] as const)('the charge of a rule is not swept after %s while a hold was open', (_, ruleOf) => {
+  const clock = fakeClock()
+  const store = memoryStore({ clock })
+  const [before, after] = [0, 1].map((when) => createLimiter({ rules: ruleOf(when), store, holds: holds() }))
+  before.reserve('ada', { hold: 9, ttl: '1m' })
+  after.hit('ada', { cost: 10 })
+  const copy = restoreStore(dumpStore(store), { clock })
+  clock.advance(64_000)
+  for (const each of [store, copy]) {
+    each.clean()
+    const used = createLimiter({ rules: ruleOf(1), store: each, holds: holds() }).get('ada')
+    // The fixed window keeps all of it, and a bucket has drained four tokens.
+    expect(used).toBe(ruleOf(1).limit === 9 ? 9 : 5)
+  }
+})
+
 test('many holds on few keys fill the table, and then reserve fails with ERR_HOLDS until some end', () => {
   const clock = fakeClock()
   const store = memoryStore({ clock, maxKeys: 100 })

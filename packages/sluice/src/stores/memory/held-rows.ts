@@ -6,7 +6,7 @@
 import type { Call, Figures } from '../../core/call.ts'
 import { copyOf } from '../../core/copied-states.ts'
 import { endExpired, type HeldStates, heldStep } from '../../core/held-step.ts'
-import { type Holds, joinHolds, LoadedHolds } from '../../core/holds.ts'
+import { endWithHolds, type Holds, joinHolds, LoadedHolds } from '../../core/holds.ts'
 import { type Rule, stateName } from '../../core/rule.ts'
 import type { LogStates } from '../../core/rule-log.ts'
 import type { State } from '../../core/step.ts'
@@ -95,20 +95,33 @@ export class StoreHolds {
   areOver(rows: Rows, row: number, nowMs: number): boolean {
     const endsAt = rows.cells[rows.at(row)]
     if (endsAt >= 0) return true
+    return this.#lastsUntil(rows, row, flaggedEnd(endsAt)) <= nowMs
+  }
+
+  /** Returns the time until which a flagged row is needed, whose state ends at `endsAt`. */
+  #lastsUntil(rows: Rows, row: number, endsAt: number): number {
+    const open = this.#open(rows, row)
+    const until = this.table.lastsUntil(open.lo, open.hi, endsAt)
+    // The rule may have got a longer window or a smaller limit since the holds were opened.
+    const rule = this.#rules[this.table.rule(open.first())]
+    return rule === undefined ? until : Math.max(until, endWithHolds(endsAt, open, rule))
+  }
+
+  /** Returns the holds of a row, for reading. */
+  #open(rows: Rows, row: number): RowHolds {
+    const open = new RowHolds(this.table)
     const [lo, hi] = fingerprintOf(rows, row)
-    return this.table.lastsUntil(lo, hi, flaggedEnd(endsAt)) <= nowMs
+    open.lo = lo
+    open.hi = hi
+    return open
   }
 
   /** Returns the cells of a flagged row, or of its log, joined with its holds. */
   join(cells: Float64Array, rows: Rows, row: number): Float64Array {
-    const [lo, hi] = fingerprintOf(rows, row)
     const copy = cells.slice()
     if (copy[0] < 0) copy[0] = flaggedEnd(copy[0])
-    const open = new RowHolds(this.table)
-    open.lo = lo
-    open.hi = hi
-    const joined = joinHolds(copy, LoadedHolds.of(open), { limit: 1, windowMs: 0 })
-    joined[0] = this.table.lastsUntil(lo, hi, copy[0])
+    const joined = joinHolds(copy, LoadedHolds.of(this.#open(rows, row)), { limit: 1, windowMs: 0 })
+    joined[0] = this.#lastsUntil(rows, row, copy[0])
     return joined
   }
 

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { roundsOf } from '../../../../../test/rounds.ts'
 import { clientFor, freshTable, openPool, realPostgres } from '../../../test/postgres/real-postgres.ts'
 import { fixedWindow } from '../../algorithms/fixed-window/fixed-window.ts'
+import { tokenBucket } from '../../algorithms/token-bucket/token-bucket.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Tally } from '../../core/store.ts'
 import { holdWalk } from '../../testing/hold-walk.ts'
@@ -51,6 +52,30 @@ async function walk(makeTally: MakeTally, rules: readonly Rule[], steps: number,
     atOnce,
   })
 }
+
+test.each(['function', 'transaction'] as const)(
+  'by %s, a row lasts as long as the definition says after the limit was lowered',
+  async (mode) => {
+    const clock = fakeClock()
+    const rules = [1000, 10].map((capacity) => tokenBucket({ capacity, refill: 1, every: '1s', name: 'lowered' }))
+    await tallyOf(mode, rules, clock)
+    await connected.it.run(`DELETE FROM ${table}`)
+    for (const rule of rules) {
+      const tally = await tallyOf(mode, [rule], clock)
+      const charges = [{ rule: 0, key: 'ada', amount: 1 }]
+      for (const [id, least] of rule.limit === 1000 ? [450, 401].entries() : []) {
+        const hold = { id, ttlMs: 60_000, isCharged: true, most: 9 }
+        await tally.ask({ operation: 'reserve', charges: [{ ...charges[0], amount: least, least }], hold })
+      }
+      await tally.ask({ operation: 'inc', charges })
+    }
+    // Two windows of 10 s after the end of the holds, and 85 more: 851 units are 86 times the limit.
+    const answer = (await connected.it.run(`SELECT ends_at FROM ${table}`)) as {
+      readonly rows: readonly { readonly ends_at: unknown }[]
+    }
+    expect(answer.rows.map(({ ends_at }) => Number(ends_at) - clock.now())).toEqual([60_000 + 20_000 + 850_000])
+  },
+)
 
 describe.each(Object.entries(MODES))('%s', (mode, makeTally) => {
   // The store suite has walks on each rule by transactions.

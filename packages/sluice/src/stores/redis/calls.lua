@@ -23,7 +23,7 @@ local function loadCells(rule, key)
   local value = call('GET', key)
   rule.loaded = value
   cells.holds = false
-  if value and mayHaveHolds(value) then cells.holds, value = splitHolds(rule, value) end
+  if value and mayHaveHolds(value) then cells.holds, value = splitHolds(value) end
   if not value then
     cells[1], cells[2], cells[3], cells[4] = 0, 0, 0, 0
   elseif width == 2 and #value == 16 then
@@ -69,7 +69,8 @@ local function saveCells(rule, key, cells, ttlMs, keptTo)
   -- debt may have the same end and a longer step. A key that has lost its expiry gets one, so that it does not live for ever.
   if holds then
     value = joinHolds(value, holds)
-    if value ~= rule.loaded or call('PTTL', key) == -1 then call('SET', key, value, 'PX', ttlMs) end
+    -- The rule may have got a longer window, so the key must last longer, although its value is the same.
+    if value ~= rule.loaded or call('PTTL', key) < ttlMs - graceMs then call('SET', key, value, 'PX', ttlMs) end
   elseif keptTo ~= rule.loadedTo or call('PTTL', key) == -1 then
     call('SET', key, value, 'PX', ttlMs)
   elseif value ~= rule.loaded then

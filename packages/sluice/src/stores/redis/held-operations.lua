@@ -80,7 +80,7 @@ function heldCalls.reserve(rules, first, terms, id)
     local isSpent = not isHeld and not isFull and (allowed or rule.countsDenied)
     if isSpent then rule.algorithm.spend(rule, state, nowMs, terms[i]) end
     if allowed and isHeld then
-      addHold(rule, state, id, isCharged and not rule.isHeld and granted[i] or -granted[i], expiresAt)
+      addHold(state, id, isCharged and not rule.isHeld and granted[i] or -granted[i], expiresAt)
     end
     if allowed or isSpent then
       local used, waitMs, endsAt = heldFigures(rule, state, isHeld and least or terms[i])
@@ -110,9 +110,9 @@ local function endHold(operation, rules, first, terms, id)
     local at = findHold(state.holds, id)
     local _, held = holdAt(state.holds, at)
     if operation == 'extend' then
-      extendHold(rule, state.holds, at, nowMs + ttlMs)
+      extendHold(state.holds, at, nowMs + ttlMs)
     else
-      dropHold(rule, state, at)
+      dropHold(state, at)
       local units = operation == 'cancel' and 0 or terms[i] < 0 and math.abs(held) or terms[i]
       if units > 0 and not rule.isHeld then rule.algorithm.spend(rule, state, nowMs, units) end
     end

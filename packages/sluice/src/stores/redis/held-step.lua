@@ -10,7 +10,7 @@ end
 
 local function expire(rule, state)
   if state.holds and state.holds.firstEnd <= nowMs then
-    for _, hold in ipairs(dropExpired(rule, state, nowMs)) do
+    for _, hold in ipairs(dropExpired(state, nowMs)) do
       local counts = hold.expiresAt >= (rule.countsFrom or 0)
       if counts and hold.units > 0 then spendAt(rule, state, hold.expiresAt, hold.units) end
     end

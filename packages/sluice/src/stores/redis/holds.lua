@@ -1,13 +1,14 @@
 -- Translation of core/holds.ts. The holds of a state are bytes: three numbers for each, its id, its units (negative if they are
 -- released when it expires), and its end. They stay bytes, because the holds of a key may be many, and a call needs few of them.
--- `units` is the sum of all units. No hold ends before `firstEnd`, and `lastEnd` is the time after which nobody needs any of them.
+-- `units` is the sum of all units. No hold ends before `firstEnd` or after `lastEnd`. `isCharged` is false if all are released when they
+-- expire. None of these depends on the rule, because a rule may get another window while holds are open.
 
 local HOLD_BYTES = 24
 -- Forms of a value with several holds, and with one.
 local SEVERAL, ONE = 1, 2
 
--- A value with holds: the value of the state alone, or nothing if it is that of a key that was never hit; the holds; their sum and
--- their bounds, if there are several; the number of bytes before the holds; and the number of the form. No other value has such a
+-- A value with holds: the value of the state alone, or nothing if it is that of a key that was never hit; the holds; if there are several,
+-- their sum (negative if all are released when they expire) and their bounds; the number of bytes before the holds; and the number of the form. No other value has such a
 -- length.
 local function mayHaveHolds(value)
   return #value % 8 == 2
@@ -20,13 +21,8 @@ local function holdAt(holds, at)
   return id, units, expiresAt
 end
 
--- A hold that is charged when it expires counts for a while after it.
-local function endOfHold(rule, units, expiresAt)
-  return expiresAt + (units > 0 and 2 * rule.windowMs or 0)
-end
-
 -- Returns the holds in a value, and the value of the state alone, or false.
-local function splitHolds(rule, value)
+local function splitHolds(value)
   local length = #value
   if length < 26 then refuseValue() end
   local before, form = string.byte(value, length - 1, length)
@@ -34,20 +30,21 @@ local function splitHolds(rule, value)
   local isSound = form == SEVERAL and bytes % HOLD_BYTES == 0 or form == ONE and bytes == HOLD_BYTES
   if not isSound or bytes < HOLD_BYTES then refuseValue() end
   local holds = { bytes = string.sub(value, before + 1, before + bytes) }
+  local _, units, firstEnd, lastEnd
   if form == ONE then
-    local _, units, expiresAt = holdAt(holds, 0)
-    holds.units, holds.firstEnd, holds.lastEnd = math.abs(units), expiresAt, endOfHold(rule, units, expiresAt)
+    _, units, firstEnd = holdAt(holds, 0)
+    lastEnd = firstEnd
   else
-    local units, firstEnd, lastEnd = struct.unpack('<ddd', value, length - 25)
-    if not (isWhole(units) and isWhole(firstEnd) and isWhole(lastEnd)) or units == 0 then refuseValue() end
-    holds.units, holds.firstEnd, holds.lastEnd = units, firstEnd, lastEnd
+    units, firstEnd, lastEnd = struct.unpack('<ddd', value, length - 25)
+    if not (isWhole(math.abs(units)) and isWhole(firstEnd) and isWhole(lastEnd)) or units == 0 then refuseValue() end
   end
+  holds.units, holds.firstEnd, holds.lastEnd, holds.isCharged = math.abs(units), firstEnd, lastEnd, units > 0
   return holds, before > 0 and string.sub(value, 1, before)
 end
 
 local function joinHolds(value, holds)
   if #holds.bytes == HOLD_BYTES then return value .. holds.bytes .. string.char(#value, ONE) end
-  local bounds = struct.pack('<ddd', holds.units, holds.firstEnd, holds.lastEnd)
+  local bounds = struct.pack('<ddd', holds.isCharged and holds.units or -holds.units, holds.firstEnd, holds.lastEnd)
   return value .. holds.bytes .. bounds .. string.char(#value, SEVERAL)
 end
 
@@ -62,43 +59,44 @@ local function findHold(holds, id)
   end
 end
 
-local function noteEnd(rule, holds, units, expiresAt)
+local function noteHold(holds, units, expiresAt)
   holds.firstEnd = math.min(holds.firstEnd, expiresAt)
-  holds.lastEnd = math.max(holds.lastEnd, endOfHold(rule, units, expiresAt))
+  holds.lastEnd = math.max(holds.lastEnd, expiresAt)
+  holds.isCharged = holds.isCharged or units > 0
 end
 
--- Finds `lastEnd` again after the hold that ended last was dropped or changed.
-local function findLastEnd(rule, holds, units, expiresAt)
-  if endOfHold(rule, units, expiresAt) < holds.lastEnd then return end
-  holds.lastEnd = 0
+-- Finds `lastEnd` and `isCharged` again after the hold that ended last was dropped or changed.
+local function findLastEnd(holds, expiresAt)
+  if expiresAt < holds.lastEnd then return end
+  holds.lastEnd, holds.isCharged = 0, false
   for at = 0, #holds.bytes - 1, HOLD_BYTES do
     local _, unitsOf, endOf = holdAt(holds, at)
-    holds.lastEnd = math.max(holds.lastEnd, endOfHold(rule, unitsOf, endOf))
+    noteHold(holds, unitsOf, endOf)
   end
 end
 
-local function addHold(rule, state, id, units, expiresAt)
+local function addHold(state, id, units, expiresAt)
   local holds = state.holds or { bytes = '', units = 0, firstEnd = MAX, lastEnd = 0 }
   holds.bytes = holds.bytes .. struct.pack('<ddd', id, units, expiresAt)
   holds.units = holds.units + math.abs(units)
-  noteEnd(rule, holds, units, expiresAt)
+  noteHold(holds, units, expiresAt)
   state.holds = holds
 end
 
-local function extendHold(rule, holds, at, newEnd)
+local function extendHold(holds, at, newEnd)
   local id, units, expiresAt = holdAt(holds, at)
   local hold = struct.pack('<ddd', id, units, newEnd)
   holds.bytes = string.sub(holds.bytes, 1, at) .. hold .. string.sub(holds.bytes, at + HOLD_BYTES + 1)
-  findLastEnd(rule, holds, units, expiresAt)
-  noteEnd(rule, holds, units, newEnd)
+  findLastEnd(holds, expiresAt)
+  noteHold(holds, units, newEnd)
 end
 
-local function dropHold(rule, state, at)
+local function dropHold(state, at)
   local holds = state.holds
   local _, units, expiresAt = holdAt(holds, at)
   holds.bytes = string.sub(holds.bytes, 1, at) .. string.sub(holds.bytes, at + HOLD_BYTES + 1)
   holds.units = holds.units - math.abs(units)
-  findLastEnd(rule, holds, units, expiresAt)
+  findLastEnd(holds, expiresAt)
   if holds.bytes == '' then state.holds = false end
 end
 
@@ -134,7 +132,7 @@ end
 
 -- Drops the holds that have expired. Returns them, those that ended first at the front. Only these are sorted: a key with many holds
 -- would otherwise keep Redis busy each time one of them expires.
-local function dropExpired(rule, state, nowMs)
+local function dropExpired(state, nowMs)
   local bytes = state.holds.bytes
   local expired, kept, from = {}, {}, 1
   local left = { units = 0, firstEnd = MAX, lastEnd = 0 }
@@ -146,7 +144,7 @@ local function dropExpired(rule, state, nowMs)
       from = at + HOLD_BYTES + 1
     else
       left.units = left.units + math.abs(units)
-      noteEnd(rule, left, units, expiresAt)
+      noteHold(left, units, expiresAt)
     end
   end
   kept[#kept + 1] = string.sub(bytes, from)
@@ -162,5 +160,6 @@ local function lastsTo(rule, state)
   local ofRule, drainMs, holds = rule.algorithm.lastsTo, rule.algorithm.drainMs, state.holds
   if not holds then return ofRule and state[1] > 0 and ofRule(rule, state) or state[1] end
   local excessMs = drainMs and math.max(0, drainMs(rule, holds.units) - rule.windowMs) or 0
-  return math.max(state[1] == 0 and 0 or state[1] + rule.windowMs, holds.lastEnd) + excessMs
+  local lastEnd = holds.isCharged and holds.lastEnd + 2 * rule.windowMs or holds.lastEnd
+  return math.max(state[1] == 0 and 0 or state[1] + rule.windowMs, lastEnd) + excessMs
 end

@@ -26,73 +26,73 @@ export const FLAGS: readonly Readonly<Record<string, boolean>>[] = [
 ]
 
 /** SHA-1 of the general program. */
-export const GENERAL_SHA1 = '3865c9e184f78c25a0af375de03d5014366bb4e7'
+export const GENERAL_SHA1 = '8d81ccd14a18267015fdff6ce1cfa63672fca3b3'
 
 /** SHA-1 of each small program. Index i is the program with the translations whose bits are set in i + 1. */
 export const SMALL_SHA1 = [
-  '87da27f382d3549c9821f9d4d3db6f65266b902d',
-  'fd5527573395838934fe2058f70d46b2deeaccd3',
-  'b588088b5ccde8dfdbca75f1b4f19e0e833ecb94',
-  '60ff45777294761ef87ff8c8f7d8f30d05da23ab',
-  '246f8ceefb3ad601253d8295575066db9de889a0',
-  'b5bfb557f6e814df45bf3bcc2ac04034da8bf404',
-  '4104cd37e10e795be663a242c93f6df0e67b260a',
-  '7eed279cb524b7691cbcd8941f4130de99ec61b2',
-  'aeec88ebff07ab97f66dc0423cf63a7e907b3342',
-  '47326616219c3a4efb1de635aa6d766a889a7fd6',
-  '81079e0f5f91d9399d4ab2d244fcb01d93a6c4c3',
-  '41fac8904ccc57aa7ec570600f580bde51825759',
-  'ca95b2ccd393d38610b40c2963b7d62b3644d999',
-  '01c7420dd6b448061a778a8b1432fd611336b383',
-  'b229596e3c736f8976235ad815c625ab9a555403',
-  '4d890a7f91b50c70c59d124066d80896fe73963a',
-  'fa6c0b21f62c43a57ca46ae82cef99ae3393fd2b',
-  '2522c5c991d34e4c3119630dbe4eb74419cc1eef',
-  '52151d8c1c45d4c6d77589ef1a946c197366e58f',
-  'd30923e4273551dd90275b2a09a257e20b3b2241',
-  '5ed58754b828ff389a54e8f7b1dda9f23204f629',
-  '6efff028226735f73c91f901a2ad4bb98dd5c2e9',
-  'eae6017a4e5fa3dec56b25b2ee11e0526d4760f9',
-  '35ef6c7a8c007aad112eedca5ef85581a6c1b44d',
-  '151f4e9ae6ee72a1b895bc94bd775592a602d666',
-  '153ed19e85297378769545aa3dee401f7120d17a',
-  '9f1111ebca1eacea5c66144ff8aeac442b904a24',
-  '7dfa980ca67b5c5cd2d03ee09f6a1cba8c8e4fd7',
-  '8b2648a4e29d7d8fbe3bd44c1c773364698d4075',
-  '81942df6f098c77c4f7e43169929ed9180e8d1e5',
-  'baab36bcb75f0cbcfb455ab7c1ec90676297b669',
-  'f6ebffc6a2cb1cac6cb2456bcf5682ada2ec3de6',
-  '950bf35ee83a5a4cca7b221d0d0ab0aa66f22f46',
-  'de9f17a9b097863e13f228904bcfe09c554647e9',
-  '41888899e7924c0c4d4413686493897b82b48565',
-  '0e90e887811628bbc477e3377be1ecbc61c84d24',
-  '172262b61d1d3fe9f8a8ee8c4100fac2812a6ff4',
-  'abc23f0fb04ea9e2e391e8ab239a53ed64874e71',
-  'e33ef000a2eea102e68cd7ea1309964c3a1be9dc',
-  '5f40c34e740e90dd3df1b556a82716c665388c49',
-  'b86eadef5868de6d1b6b0f7f1edfa5efc13b2356',
-  'c88092e8fc73317b8ccfa0c05eae4213f447a8f6',
-  'c0cd3b84d36d4fee38e240f881c6633ebd8d725d',
-  '6e7495fef4e0ae608d16416958bdec0168758d25',
-  '9d3c3df826873040ec355a7f76c906514910f52b',
-  '03656b6d8978a4189c422f402b0ddd38151f9b2b',
-  'a7c5c9be7b2eeedf988df94e3cf69b7ce7889302',
-  '4f026de90de69ac3c827c0d1912b3724a4027391',
-  'a76b4ffe9328ec8eb9f3f127fbf7a6e57e4b6db0',
-  'd6def1b11ce50925a3cd752454c44b4b7e64805a',
-  '0445379dbaa90b0b7fded5bb956a24c99723c12f',
-  'f00c4a09a072c9bb9d35e9ecf09464b0ef1e0485',
-  'fb7dfd6edf0f7e0665a0f01ca6628a0e0193f4af',
-  '1f03be09411d014260655f94c52c362a1dbff1f2',
-  '1fa38d550a8f94317cc587c1095d896fe526b907',
-  'dad0d7088f5a149f1372887473d951ce38319a0c',
-  '7033ee3b43badabdaaf08428ed090014711e4c2e',
-  'bdea8b5f52884d18ec24999d9e5f907fbeaa3376',
-  '1695649c166593c0fcbdf4bbdac2bd596028d3fb',
-  'c46b6e31eab0b35bc2ea7edbc4d924eaf942a02b',
-  '4bc7b568f0f6c518c3a04693d526815e9296345b',
-  '485a9ce4eb55292de29fd00255626ee9bcc90e8d',
-  '3649d996133d69b777e6e0c82c8290c1f2133663',
+  'a35a73cfa095ff1a8791287ea5a9a1b49eabd06e',
+  'b0b1e54c6e9c241e5f9b3c7d5427760821446370',
+  '14a51fbe94376f411c48c730dc3a734638a9ae36',
+  '435b84815ad703dd91a56a9aaeff949ed2408b80',
+  'b119d084199caca899d54df04ec8582866160894',
+  'da06d90bd8a59edabab8d8d2ef4ec98e3acaf070',
+  '58f7feaca5fff1466b24cfc7db530a609c8afde3',
+  'c77290d884f88e751625cad4d385fd1ad6198498',
+  '5bf1881b3e0035daeadf8c43f441b7920b69b610',
+  'edbc05300a55802ede28825598d3d77e4fcb149c',
+  '036b341c9d3c04fadf694df07cf4b1583cb32557',
+  'ef4ed3465e5347fa4d1f8e8296bdb29ee7607598',
+  'cb58f9a74e05bb87d3ab2989bde47634ce253239',
+  'd3aecee5f6d3eda0720e7f356a61ee6bfee5bd55',
+  '6deb45607cd6beb9b5ef222e88d1507e886db1ef',
+  '9ba88e29d029b57a3a868b85ca1ae9d17cb57c56',
+  'a888f3beae004b8de971ac574904b5cadc2bbd7f',
+  '1c42e460e3a15bd061674d1a1d2eb0f02fb56d65',
+  '3d35bcd3f81388f3a07adc86f7251950e77c65b1',
+  '00f52d47781c89cccabfe6c04b5f1dfac6c7e18e',
+  '024fa8e921647e240619ea00586d2ca20ed7fcc6',
+  '4d4174d250e299466a5316746d00793e90f39eb2',
+  '591cc0e1f4658f15072348d564cc18d550e92030',
+  '9d8105c3fccdbf738862f2e8be3e5468a2f987f4',
+  '5e3ab493fed8ce26054eac34b85a5a918af4157d',
+  '49f7965c538b942a88e87c38a6328757691d2847',
+  'a8d9d51f0d84781172c08f9da93788a38c97ba86',
+  '5ec7a417de2e60d42b7053d1bf8ca7988dd563b3',
+  'a4e695ece7b0aec49e75920f903a38b6c661a21a',
+  '73b35be3b85315b5c13fc03d9911f3119751ebda',
+  '37a8d9574aa3b272d43a90b4ba74e4c495517e6f',
+  'a3f1634c7c0a2efe796b4f10e34576a574b378ca',
+  'c45641e3c67841a39175a14ae78c54ad46433164',
+  '9e3ad0eac281fc6d9ef9e0ba472c5538cc4bd61f',
+  '9f443ba6415a3893a0364c03d76e7a78ba6ef9e2',
+  'b3b1f64e8ce51f42de4927f922f6aafe75dd3c90',
+  '22afade2d670918edc18496dca93137a62c76276',
+  'e7316215bf6cdbf72710d55aa8b782e50e199f3b',
+  '4e49945c9ebecd5e3215ea2d70efa6d2bcfac905',
+  'a4d5915c1e3ff065eff8b39488498da0ab52bc7c',
+  'b56d75acfe8b7065b93c0fdb1d372dcbc5a37916',
+  '36aa8b8eb79774574562dfc8c07bb6a1114dac28',
+  '57c86c11f9d8f58f6f61e7e5f9b842535c420ac2',
+  '933a3d3dd10819eb87fadaebce797dd81eb255db',
+  '582b4c526216fc4699b2690a5b6185f0a34607ca',
+  '4fb465810b7f037374c2d28a7305466a8ea2e9a0',
+  '06e3f2e08ce47b8f50ad639ae9ef4c0f73ed452f',
+  '45f23422a0202506986bde596ac6dd80f3d0bafd',
+  'b5e325e2d8be58ba0b963dd9e52c9f0e45e5ca4a',
+  '540ad49680a53d8f54bf2e4c7a70dc858276715a',
+  '533973fbcd078d6e06d6d3ac08f73776bd4af15b',
+  '70e8185eef2212e65d2f15131e499701e795a277',
+  'b1a88d318381931e202905190ecbebb9fcdccadb',
+  'c321e0531c6230f3d4d57c2891ada58ec9df231d',
+  'daede4a5057d1399d41aee4072e6cf360459d4f0',
+  'c8b597141e930ff01da7b9b07030560d85f61275',
+  '630f086a8e91468c45c3277861bd51d90ce3eff4',
+  '2e47f3ab1f78caa2bea37bdae1122368c6ba11d9',
+  'aabccee0f9b52b68e58fe97ce6b19300c6ca330d',
+  'a94f4f3930e6b8a4acab1d0969836d1da7e8e5b0',
+  'd375a25c682b203de734757b6da63d227de3532d',
+  'bbf2f6cff1500bf0c82a9f8591fd30ad2cae5af0',
+  '83916ebfea4cc84db695395d738709062e1375e5',
 ]
 
 export const PARTS: ProgramParts = {
@@ -347,10 +347,7 @@ local id, units, expiresAt = struct.unpack('<ddd', holds.bytes, at + 1)
 if not (isWhole(math.abs(units)) and isWhole(expiresAt)) or units == 0 then refuseValue() end
 return id, units, expiresAt
 end
-local function endOfHold(rule, units, expiresAt)
-return expiresAt + (units > 0 and 2 * rule.windowMs or 0)
-end
-local function splitHolds(rule, value)
+local function splitHolds(value)
 local length = #value
 if length < 26 then refuseValue() end
 local before, form = string.byte(value, length - 1, length)
@@ -358,19 +355,20 @@ local bytes = length - 2 - before - (form == SEVERAL and 24 or 0)
 local isSound = form == SEVERAL and bytes % HOLD_BYTES == 0 or form == ONE and bytes == HOLD_BYTES
 if not isSound or bytes < HOLD_BYTES then refuseValue() end
 local holds = { bytes = string.sub(value, before + 1, before + bytes) }
+local _, units, firstEnd, lastEnd
 if form == ONE then
-local _, units, expiresAt = holdAt(holds, 0)
-holds.units, holds.firstEnd, holds.lastEnd = math.abs(units), expiresAt, endOfHold(rule, units, expiresAt)
+_, units, firstEnd = holdAt(holds, 0)
+lastEnd = firstEnd
 else
-local units, firstEnd, lastEnd = struct.unpack('<ddd', value, length - 25)
-if not (isWhole(units) and isWhole(firstEnd) and isWhole(lastEnd)) or units == 0 then refuseValue() end
-holds.units, holds.firstEnd, holds.lastEnd = units, firstEnd, lastEnd
+units, firstEnd, lastEnd = struct.unpack('<ddd', value, length - 25)
+if not (isWhole(math.abs(units)) and isWhole(firstEnd) and isWhole(lastEnd)) or units == 0 then refuseValue() end
 end
+holds.units, holds.firstEnd, holds.lastEnd, holds.isCharged = math.abs(units), firstEnd, lastEnd, units > 0
 return holds, before > 0 and string.sub(value, 1, before)
 end
 local function joinHolds(value, holds)
 if #holds.bytes == HOLD_BYTES then return value .. holds.bytes .. string.char(#value, ONE) end
-local bounds = struct.pack('<ddd', holds.units, holds.firstEnd, holds.lastEnd)
+local bounds = struct.pack('<ddd', holds.isCharged and holds.units or -holds.units, holds.firstEnd, holds.lastEnd)
 return value .. holds.bytes .. bounds .. string.char(#value, SEVERAL)
 end
 local function findHold(holds, id)
@@ -382,38 +380,39 @@ if (at - 1) % HOLD_BYTES == 0 then return at - 1 end
 from = at + 1
 end
 end
-local function noteEnd(rule, holds, units, expiresAt)
+local function noteHold(holds, units, expiresAt)
 holds.firstEnd = math.min(holds.firstEnd, expiresAt)
-holds.lastEnd = math.max(holds.lastEnd, endOfHold(rule, units, expiresAt))
+holds.lastEnd = math.max(holds.lastEnd, expiresAt)
+holds.isCharged = holds.isCharged or units > 0
 end
-local function findLastEnd(rule, holds, units, expiresAt)
-if endOfHold(rule, units, expiresAt) < holds.lastEnd then return end
-holds.lastEnd = 0
+local function findLastEnd(holds, expiresAt)
+if expiresAt < holds.lastEnd then return end
+holds.lastEnd, holds.isCharged = 0, false
 for at = 0, #holds.bytes - 1, HOLD_BYTES do
 local _, unitsOf, endOf = holdAt(holds, at)
-holds.lastEnd = math.max(holds.lastEnd, endOfHold(rule, unitsOf, endOf))
+noteHold(holds, unitsOf, endOf)
 end
 end
-local function addHold(rule, state, id, units, expiresAt)
+local function addHold(state, id, units, expiresAt)
 local holds = state.holds or { bytes = '', units = 0, firstEnd = MAX, lastEnd = 0 }
 holds.bytes = holds.bytes .. struct.pack('<ddd', id, units, expiresAt)
 holds.units = holds.units + math.abs(units)
-noteEnd(rule, holds, units, expiresAt)
+noteHold(holds, units, expiresAt)
 state.holds = holds
 end
-local function extendHold(rule, holds, at, newEnd)
+local function extendHold(holds, at, newEnd)
 local id, units, expiresAt = holdAt(holds, at)
 local hold = struct.pack('<ddd', id, units, newEnd)
 holds.bytes = string.sub(holds.bytes, 1, at) .. hold .. string.sub(holds.bytes, at + HOLD_BYTES + 1)
-findLastEnd(rule, holds, units, expiresAt)
-noteEnd(rule, holds, units, newEnd)
+findLastEnd(holds, expiresAt)
+noteHold(holds, units, newEnd)
 end
-local function dropHold(rule, state, at)
+local function dropHold(state, at)
 local holds = state.holds
 local _, units, expiresAt = holdAt(holds, at)
 holds.bytes = string.sub(holds.bytes, 1, at) .. string.sub(holds.bytes, at + HOLD_BYTES + 1)
 holds.units = holds.units - math.abs(units)
-findLastEnd(rule, holds, units, expiresAt)
+findLastEnd(holds, expiresAt)
 if holds.bytes == '' then state.holds = false end
 end
 local function countHolds(state)
@@ -440,7 +439,7 @@ if endOf < firstEnd then firstEnd, units = endOf, unitsOf end
 end
 return firstEnd, math.abs(units)
 end
-local function dropExpired(rule, state, nowMs)
+local function dropExpired(state, nowMs)
 local bytes = state.holds.bytes
 local expired, kept, from = {}, {}, 1
 local left = { units = 0, firstEnd = MAX, lastEnd = 0 }
@@ -452,7 +451,7 @@ kept[#kept + 1] = string.sub(bytes, from, at)
 from = at + HOLD_BYTES + 1
 else
 left.units = left.units + math.abs(units)
-noteEnd(rule, left, units, expiresAt)
+noteHold(left, units, expiresAt)
 end
 end
 kept[#kept + 1] = string.sub(bytes, from)
@@ -465,7 +464,8 @@ local function lastsTo(rule, state)
 local ofRule, drainMs, holds = rule.algorithm.lastsTo, rule.algorithm.drainMs, state.holds
 if not holds then return ofRule and state[1] > 0 and ofRule(rule, state) or state[1] end
 local excessMs = drainMs and math.max(0, drainMs(rule, holds.units) - rule.windowMs) or 0
-return math.max(state[1] == 0 and 0 or state[1] + rule.windowMs, holds.lastEnd) + excessMs
+local lastEnd = holds.isCharged and holds.lastEnd + 2 * rule.windowMs or holds.lastEnd
+return math.max(state[1] == 0 and 0 or state[1] + rule.windowMs, lastEnd) + excessMs
 end`,
   calls: `local calls = {}
 local call, format = redis.call, string.format
@@ -482,7 +482,7 @@ local width = rule.width
 local value = call('GET', key)
 rule.loaded = value
 cells.holds = false
-if value and mayHaveHolds(value) then cells.holds, value = splitHolds(rule, value) end
+if value and mayHaveHolds(value) then cells.holds, value = splitHolds(value) end
 if not value then
 cells[1], cells[2], cells[3], cells[4] = 0, 0, 0, 0
 elseif width == 2 and #value == 16 then
@@ -524,7 +524,7 @@ value = packBytes('<dddd', expiresAt, cells[2], cells[3], cells[4])
 end
 if holds then
 value = joinHolds(value, holds)
-if value ~= rule.loaded or call('PTTL', key) == -1 then call('SET', key, value, 'PX', ttlMs) end
+if value ~= rule.loaded or call('PTTL', key) < ttlMs - graceMs then call('SET', key, value, 'PX', ttlMs) end
 elseif keptTo ~= rule.loadedTo or call('PTTL', key) == -1 then
 call('SET', key, value, 'PX', ttlMs)
 elseif value ~= rule.loaded then
@@ -661,7 +661,7 @@ rule.algorithm.spend(rule, state, timeMs, units)
 end
 local function expire(rule, state)
 if state.holds and state.holds.firstEnd <= nowMs then
-for _, hold in ipairs(dropExpired(rule, state, nowMs)) do
+for _, hold in ipairs(dropExpired(state, nowMs)) do
 local counts = hold.expiresAt >= (rule.countsFrom or 0)
 if counts and hold.units > 0 then spendAt(rule, state, hold.expiresAt, hold.units) end
 end
@@ -794,7 +794,7 @@ local isHeld = least >= 0
 local isSpent = not isHeld and not isFull and (allowed or rule.countsDenied)
 if isSpent then rule.algorithm.spend(rule, state, nowMs, terms[i]) end
 if allowed and isHeld then
-addHold(rule, state, id, isCharged and not rule.isHeld and granted[i] or -granted[i], expiresAt)
+addHold(state, id, isCharged and not rule.isHeld and granted[i] or -granted[i], expiresAt)
 end
 if allowed or isSpent then
 local used, waitMs, endsAt = heldFigures(rule, state, isHeld and least or terms[i])
@@ -822,9 +822,9 @@ local rule, state = rules[i], states[i]
 local at = findHold(state.holds, id)
 local _, held = holdAt(state.holds, at)
 if operation == 'extend' then
-extendHold(rule, state.holds, at, nowMs + ttlMs)
+extendHold(state.holds, at, nowMs + ttlMs)
 else
-dropHold(rule, state, at)
+dropHold(state, at)
 local units = operation == 'cancel' and 0 or terms[i] < 0 and math.abs(held) or terms[i]
 if units > 0 and not rule.isHeld then rule.algorithm.spend(rule, state, nowMs, units) end
 end
@@ -858,7 +858,7 @@ set.short = short
 end
 return short
 end
-local function partsOf(short, value)
+local function partsOf(value)
 local length = #value
 if length % 8 ~= 2 or length < 26 then return end
 local units, firstEnd, lastEnd, before, form = unpackBytes('<dddBB', value, length - 25)
@@ -866,13 +866,17 @@ local holdsEnd = length - 26
 if form == 2 then
 holdsEnd = length - 2
 units, firstEnd = firstEnd, lastEnd
-if units > 0 then lastEnd = lastEnd + 2 * short[3] else units = -units end
 end
+local isCharged = units > 0
+if not isCharged then units = -units end
 local count = (holdsEnd - before) / 24
 local areBounds = units >= 1 and units < 2 ^ 53 and firstEnd > nowMs and lastEnd >= firstEnd and lastEnd < 2 ^ 53
 local isForm = form == 1 and count >= 1 and count % 1 == 0 or form == 2 and count == 1
 if not isForm or not areBounds or units % 1 + lastEnd % 1 ~= 0 then return end
-return before, sub(value, before + 1, holdsEnd), units, firstEnd, lastEnd
+return before, sub(value, before + 1, holdsEnd), units, firstEnd, lastEnd, isCharged
+end
+local function endWithHolds(endsAt, lastEnd, isCharged, windowMs)
+return max(endsAt + windowMs, isCharged and lastEnd + 2 * windowMs or lastEnd)
 end
 local function restOf(terms)
 local amount, expiresAt, isCharged = terms[1], nowMs + terms[3], terms[4] == 1
@@ -884,15 +888,16 @@ end
 local function reserveShortly(short, name, value, terms, id, looksForExpiry)
 local rest, windowMs = terms.rest or restOf(terms), short[3]
 local stateBytes, bytes, amount, firstEnd = value, '', terms[1], rest.expiresAt
-local units, lastEnd = amount, rest.isCharged and firstEnd + 2 * windowMs or firstEnd
+local units, lastEnd, isCharged = amount, firstEnd, rest.isCharged
 if value and #value ~= short.bytes then
-local before, bytesBefore, unitsBefore, first, last = partsOf(short, value)
+local before, bytesBefore, unitsBefore, first, last, areCharged = partsOf(value)
 if not before then return end
 stateBytes, bytes = before > 0 and sub(value, 1, before), bytesBefore
 if #bytes >= terms[5] * 24 then return end
 units = unitsBefore + amount
 if first < firstEnd then firstEnd = first end
 if last > lastEnd then lastEnd = last end
+isCharged = isCharged or areCharged
 end
 if terms[2] < 0 then return end
 local used, endsAt, _, isLive, _, waitMs = short[1](nowMs, stateBytes, units, short[2], windowMs, short[4], short[5], short[6])
@@ -906,12 +911,13 @@ tail = packBytes('<ddBB', rest.held, rest.expiresAt, #stateBytes, 2)
 rest.tails[#stateBytes] = tail
 end
 else
-tail = packBytes('<dddddBB', rest.held, rest.expiresAt, units, firstEnd, lastEnd, #stateBytes, 1)
+local sum = isCharged and units or -units
+tail = packBytes('<dddddBB', rest.held, rest.expiresAt, sum, firstEnd, lastEnd, #stateBytes, 1)
 end
 local written = stateBytes .. bytes .. packBytes('<d', id) .. tail
 local reply
-if not isLive or rest.expiresAt >= endsAt - short.lagMs or looksForExpiry and try('PTTL', name) == -1 then
-local lastsMs = (isLive and max(endsAt + windowMs, lastEnd) or lastEnd) - nowMs
+if not isLive or lastEnd >= endsAt - short.lagMs or looksForExpiry and try('PTTL', name) == -1 then
+local lastsMs = endWithHolds(isLive and endsAt or 0, lastEnd, isCharged, windowMs) - nowMs
 reply = try('SET', name, written, 'PX', format('%d', lastsMs + graceMs))
 else
 reply = try('SET', name, written, 'KEEPTTL')
@@ -921,20 +927,20 @@ end
 local function settleShortly(short, name, value, terms, id)
 if not value or #value % 8 ~= 2 or #value < 26 then return end
 local onlyId, held, expiresAt, before, form = unpackBytes('<dddBB', value, #value - 25)
-local others, units, firstEnd, lastEnd
+local others, units, firstEnd, lastEnd, isCharged
 if form == 2 then
 if onlyId ~= id or before ~= #value - 26 or not (expiresAt > nowMs and expiresAt < 2 ^ 53) then return end
-lastEnd = held > 0 and expiresAt + 2 * short[3] or expiresAt
 else
 local bytes
-before, bytes, units, firstEnd, lastEnd = partsOf(short, value)
+before, bytes, units, firstEnd, lastEnd, isCharged = partsOf(value)
 local at = before and string.find(bytes, packBytes('<d', id), 1, true)
 if not at or at % 24 ~= 1 then return end
 held, expiresAt = unpackBytes('<dd', bytes, at + 8)
 if not (expiresAt >= firstEnd and math.abs(held) < units) then return end
 others = sub(bytes, 1, at - 1) .. sub(bytes, at + 24)
 end
-if held < 0 then held = -held end
+local wasCharged = held > 0
+if not wasCharged then held = -held end
 local amount = terms[1]
 if amount < 0 then amount = held end
 if amount == 0 or not (held >= 1 and held < 2 ^ 53) or held % 1 + expiresAt % 1 ~= 0 then return end
@@ -944,15 +950,19 @@ short[1](nowMs, before > 0 and sub(value, 1, before), amount, short[2], windowMs
 if not endsAt or waitMs then return end
 local lastsMs
 if others then
-if not isLive then lastsMs = max(endsAt + windowMs, lastEnd) - nowMs end
+if not isLive or lastEnd >= endsAt - short.lagMs then
+lastsMs = endWithHolds(endsAt, lastEnd, isCharged, windowMs) - nowMs
+end
 if #others == 24 then
 written = written .. others .. string.char(#written, 2)
 else
-written = written .. others .. packBytes('<dddBB', units - held, firstEnd, lastEnd, #written, 1)
+local sum = isCharged and units - held or held - units
+written = written .. others .. packBytes('<dddBB', sum, firstEnd, lastEnd, #written, 1)
 end
 else
 local isCovered = isLive and expiresAt < endsAt - short.lagMs
-if not isCovered and (expiresAt < endsAt or lastEnd > endsAt + 600000) then lastsMs = endsAt - nowMs end
+local lastsTo = wasCharged and expiresAt + 2 * windowMs or expiresAt
+if not isCovered and (expiresAt < endsAt or lastsTo > endsAt + 600000) then lastsMs = endsAt - nowMs end
 end
 local reply
 if lastsMs then
@@ -1111,7 +1121,7 @@ local log = { 0, key = key, length = length, first = 0, last = length - 1, read 
 if length > 0 then
 local oldest = redis.call('LINDEX', key, 0)
 if mayHaveHolds(oldest) then
-local holds, state = splitHolds(rule, oldest)
+local holds, state = splitHolds(oldest)
 if state then refuseValue() end
 log.holds, log.held, log.first = holds, oldest, 1
 else

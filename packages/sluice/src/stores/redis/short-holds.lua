@@ -5,7 +5,7 @@
 -- `terms` are those of held-operations.lua, for one charge.
 --
 -- The expiry of a key whose window is live covers the window. A hold that ends within the window is charged in it, if at all. So the
--- expiry is kept, unless the hold may end later.
+-- expiry is kept, unless one of the holds may end later: then the expiry depends on the length of the window, which may have changed.
 
 local aboutHolds = { reserve = true, settle = true, cancel = true, extend = true }
 
@@ -30,9 +30,9 @@ local function shortRuleOf(set)
   return short
 end
 
--- Returns the parts of a value with holds: the number of bytes before the holds, the bytes of the holds, and their sum and bounds.
--- Returns nil if a hold has expired, or if no call has written this value.
-local function partsOf(short, value)
+-- Returns the parts of a value with holds: the number of bytes before the holds, the bytes of the holds, their sum and bounds, and false
+-- if all are released. Returns nil if a hold has expired, or if no call has written this value.
+local function partsOf(value)
   local length = #value
   if length % 8 ~= 2 or length < 26 then return end
   local units, firstEnd, lastEnd, before, form = unpackBytes('<dddBB', value, length - 25)
@@ -41,14 +41,20 @@ local function partsOf(short, value)
     -- There is one hold: its id, units and end.
     holdsEnd = length - 2
     units, firstEnd = firstEnd, lastEnd
-    if units > 0 then lastEnd = lastEnd + 2 * short[3] else units = -units end
   end
+  local isCharged = units > 0
+  if not isCharged then units = -units end
   local count = (holdsEnd - before) / 24
   -- Each comparison is false for NaN.
   local areBounds = units >= 1 and units < 2 ^ 53 and firstEnd > nowMs and lastEnd >= firstEnd and lastEnd < 2 ^ 53
   local isForm = form == 1 and count >= 1 and count % 1 == 0 or form == 2 and count == 1
   if not isForm or not areBounds or units % 1 + lastEnd % 1 ~= 0 then return end
-  return before, sub(value, before + 1, holdsEnd), units, firstEnd, lastEnd
+  return before, sub(value, before + 1, holdsEnd), units, firstEnd, lastEnd, isCharged
+end
+
+-- The end of a key with holds. A hold that is charged when it expires counts for a while after it.
+local function endWithHolds(endsAt, lastEnd, isCharged, windowMs)
+  return max(endsAt + windowMs, isCharged and lastEnd + 2 * windowMs or lastEnd)
 end
 
 -- The parts of a reserve that are the same for all keys and rules. Calls on different rules may share their terms.
@@ -63,15 +69,16 @@ end
 local function reserveShortly(short, name, value, terms, id, looksForExpiry)
   local rest, windowMs = terms.rest or restOf(terms), short[3]
   local stateBytes, bytes, amount, firstEnd = value, '', terms[1], rest.expiresAt
-  local units, lastEnd = amount, rest.isCharged and firstEnd + 2 * windowMs or firstEnd
+  local units, lastEnd, isCharged = amount, firstEnd, rest.isCharged
   if value and #value ~= short.bytes then
-    local before, bytesBefore, unitsBefore, first, last = partsOf(short, value)
+    local before, bytesBefore, unitsBefore, first, last, areCharged = partsOf(value)
     if not before then return end
     stateBytes, bytes = before > 0 and sub(value, 1, before), bytesBefore
     if #bytes >= terms[5] * 24 then return end
     units = unitsBefore + amount
     if first < firstEnd then firstEnd = first end
     if last > lastEnd then lastEnd = last end
+    isCharged = isCharged or areCharged
   end
   if terms[2] < 0 then return end
   local used, endsAt, _, isLive, _, waitMs = short[1](nowMs, stateBytes, units, short[2], windowMs, short[4], short[5], short[6])
@@ -86,12 +93,13 @@ local function reserveShortly(short, name, value, terms, id, looksForExpiry)
       rest.tails[#stateBytes] = tail
     end
   else
-    tail = packBytes('<dddddBB', rest.held, rest.expiresAt, units, firstEnd, lastEnd, #stateBytes, 1)
+    local sum = isCharged and units or -units
+    tail = packBytes('<dddddBB', rest.held, rest.expiresAt, sum, firstEnd, lastEnd, #stateBytes, 1)
   end
   local written = stateBytes .. bytes .. packBytes('<d', id) .. tail
   local reply
-  if not isLive or rest.expiresAt >= endsAt - short.lagMs or looksForExpiry and try('PTTL', name) == -1 then
-    local lastsMs = (isLive and max(endsAt + windowMs, lastEnd) or lastEnd) - nowMs
+  if not isLive or lastEnd >= endsAt - short.lagMs or looksForExpiry and try('PTTL', name) == -1 then
+    local lastsMs = endWithHolds(isLive and endsAt or 0, lastEnd, isCharged, windowMs) - nowMs
     reply = try('SET', name, written, 'PX', format('%d', lastsMs + graceMs))
   else
     reply = try('SET', name, written, 'KEEPTTL')
@@ -102,20 +110,20 @@ end
 local function settleShortly(short, name, value, terms, id)
   if not value or #value % 8 ~= 2 or #value < 26 then return end
   local onlyId, held, expiresAt, before, form = unpackBytes('<dddBB', value, #value - 25)
-  local others, units, firstEnd, lastEnd
+  local others, units, firstEnd, lastEnd, isCharged
   if form == 2 then
     if onlyId ~= id or before ~= #value - 26 or not (expiresAt > nowMs and expiresAt < 2 ^ 53) then return end
-    lastEnd = held > 0 and expiresAt + 2 * short[3] or expiresAt
   else
     local bytes
-    before, bytes, units, firstEnd, lastEnd = partsOf(short, value)
+    before, bytes, units, firstEnd, lastEnd, isCharged = partsOf(value)
     local at = before and string.find(bytes, packBytes('<d', id), 1, true)
     if not at or at % 24 ~= 1 then return end
     held, expiresAt = unpackBytes('<dd', bytes, at + 8)
     if not (expiresAt >= firstEnd and math.abs(held) < units) then return end
     others = sub(bytes, 1, at - 1) .. sub(bytes, at + 24)
   end
-  if held < 0 then held = -held end
+  local wasCharged = held > 0
+  if not wasCharged then held = -held end
   local amount = terms[1]
   if amount < 0 then amount = held end
   if amount == 0 or not (held >= 1 and held < 2 ^ 53) or held % 1 + expiresAt % 1 ~= 0 then return end
@@ -126,16 +134,20 @@ local function settleShortly(short, name, value, terms, id)
   -- `lastsMs` is the time until the key may expire. Without it, the key keeps its expiry.
   local lastsMs
   if others then
-    if not isLive then lastsMs = max(endsAt + windowMs, lastEnd) - nowMs end
+    if not isLive or lastEnd >= endsAt - short.lagMs then
+      lastsMs = endWithHolds(endsAt, lastEnd, isCharged, windowMs) - nowMs
+    end
     if #others == 24 then
       written = written .. others .. string.char(#written, 2)
     else
-      written = written .. others .. packBytes('<dddBB', units - held, firstEnd, lastEnd, #written, 1)
+      local sum = isCharged and units - held or held - units
+      written = written .. others .. packBytes('<dddBB', sum, firstEnd, lastEnd, #written, 1)
     end
   else
     -- An expiry that covers the window is kept, and one that covers the hold if it is only a little late.
     local isCovered = isLive and expiresAt < endsAt - short.lagMs
-    if not isCovered and (expiresAt < endsAt or lastEnd > endsAt + 600000) then lastsMs = endsAt - nowMs end
+    local lastsTo = wasCharged and expiresAt + 2 * windowMs or expiresAt
+    if not isCovered and (expiresAt < endsAt or lastsTo > endsAt + 600000) then lastsMs = endsAt - nowMs end
   end
   local reply
   if lastsMs then

@@ -971,6 +971,7 @@ isFull boolean := false;
 heldAt int;
 spent float8;
 endsAt float8;
+chargedUnits float8;
 BEGIN
 figures := '{}';
 changed := kept;
@@ -1062,12 +1063,17 @@ changed[charge].value := CASE WHEN state[1] = 0 THEN '{}' ELSE state END;
 changed[charge].ends_at := state[1];
 ELSE
 endsAt := state[1];
+chargedUnits := 0;
 FOR hold IN 1 .. cardinality(ofState) / 3 LOOP
 endsAt := greatest(endsAt, ofState[3 * hold]);
 IF ofState[3 * hold - 1] > 0 THEN
 endsAt := greatest(endsAt, ofState[3 * hold] + 2 * rules[ruleAt - 4], state[1] + rules[ruleAt - 4]);
+chargedUnits := chargedUnits + ofState[3 * hold - 1];
 END IF;
 END LOOP;
+IF chargedUnits > rules[ruleAt - 3] THEN
+endsAt := least(endsAt + (ceil(chargedUnits / rules[ruleAt - 3]) - 1) * rules[ruleAt - 4], greatest(endsAt, 8.64e15));
+END IF;
 changed[charge].value := array_prepend(endsAt, state[2 :]) || ofState || ARRAY[state[1], - cardinality(ofState) / 3];
 changed[charge].ends_at := endsAt;
 END IF;
