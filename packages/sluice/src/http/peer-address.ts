@@ -49,12 +49,18 @@ const MOST_PEERS = 10_000
 const SEARCHED_FIRST = 100
 const SEARCHED_LATER = 64
 
+/**
+ * Reads the peer as the client. It calls `headersOf` with the two values that follow it, and only if the headers are searched, because
+ * some runtimes make them on the first read, which is slow.
+ */
+export type ReadPeer = <Q, A>(peer: string | null | undefined, headersOf: (q: Q, a: A) => RequestHeaders, q: Q, a: A) => Client
+
 /** Makes a function that returns the peer as the client. */
-export function peerAddress({ ipv6Prefix, suspicious, warn }: PeerAddressOptions): ReadClientAddress {
+export function peerReader({ ipv6Prefix, suspicious, warn }: PeerAddressOptions): ReadPeer {
   /** Cached addresses, because a peer sends many requests. */
   const peers = new Map<string, Client>()
   let mayWarn = suspicious.length > 0
-  return (peer, headers = {}) => {
+  return (peer, headersOf, q, a) => {
     const name = peer ?? ''
     let client = peers.get(name)
     if (client === undefined) {
@@ -63,6 +69,7 @@ export function peerAddress({ ipv6Prefix, suspicious, warn }: PeerAddressOptions
       peers.set(name, client)
     }
     if (mayWarn && isSearched(++client.requests)) {
+      const headers = headersOf(q, a)
       for (const header of suspicious) {
         if (headerValue(headers, header) === '') continue
         mayWarn = false
@@ -72,6 +79,16 @@ export function peerAddress({ ipv6Prefix, suspicious, warn }: PeerAddressOptions
     }
     return client
   }
+}
+
+/** As `peerReader`, for headers that are there. */
+export function peerAddress(options: PeerAddressOptions): ReadClientAddress {
+  const read = peerReader(options)
+  return (peer, headers = {}) => read(peer, same, headers, undefined)
+}
+
+function same(headers: RequestHeaders): RequestHeaders {
+  return headers
 }
 
 function isSearched(nth: number): boolean {
