@@ -24,6 +24,21 @@ describe('a client of ioredis that writes commands once', () => {
     expect(texts).toEqual(['*5\r\n$7\r\nevalsha\r\n$3\r\nsha\r\n$1\r\n1\r\n$7\r\napp:key\r\n$8\r\nargument\r\n'])
   })
 
+  test.each([
+    ['ASCII', ['sha', '2', 'sluice:1:{ada}:a', '', 'x\r\ny']],
+    ['letters of two bytes', ['sha', '1', 'sluice:1:{z\u00e9}:a']],
+    ['letters of four bytes, beside others', ['sha', '1', 'sluice:1:{\u{1F600}}:a', '1', '\u20ac']],
+    ['bytes', ['sha', '1', Buffer.from([0xff, 0x0a]), 'a']],
+  ])('gives the bytes that the client would write: %s', async (_, args) => {
+    const client = idleClient()
+    const texts: (string | Buffer)[] = []
+    client.sendCommand = async (command) => texts.push(command.toWritable({}))
+    await writingOnce(client)?.call('evalsha', ...(args as string[]))
+    await client.call('evalsha', ...args)
+    const [ours, theirs] = texts.map((text) => Buffer.from(text as string).toString('latin1'))
+    expect(ours).toBe(theirs)
+  })
+
   test('gives the text once, then fails the command and gives a PING', async () => {
     const client = idleClient()
     const texts: unknown[] = []

@@ -7,6 +7,8 @@ import type { IoredisClient } from './redis-client.ts'
 
 /** A command of the client. */
 interface Command {
+  readonly name: string
+  readonly args: readonly unknown[]
   toWritable(socket: object): unknown
   reject(error: Error): void
 }
@@ -41,12 +43,27 @@ function makesCommands(client: IoredisClient): boolean {
   }
   if (typeof (client as Partial<Sender>).sendCommand !== 'function') return false
   void probe.call('ping').catch(() => {})
-  return typeof command?.toWritable === 'function' && typeof command.reject === 'function'
+  if (typeof command?.toWritable !== 'function' || typeof command.reject !== 'function') return false
+  return typeof command.name === 'string' && Array.isArray(command.args)
 }
 
 function firstText(this: Command, socket: object): unknown {
   this.toWritable = nextText
-  return (Object.getPrototypeOf(this) as Command).toWritable.call(this, socket)
+  return plainText(this) ?? (Object.getPrototypeOf(this) as Command).toWritable.call(this, socket)
+}
+
+/**
+ * Returns the text of a command. Undefined if not all of it is ASCII. The client counts the bytes of each argument by itself. Here they are
+ * counted once: if a text has as many bytes as characters, each part of it has.
+ */
+function plainText({ name, args }: Command): string | undefined {
+  let text = `*${args.length + 1}\r\n$${name.length}\r\n${name}\r\n`
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i]
+    if (typeof arg !== 'string') return undefined
+    text += `$${arg.length}\r\n${arg}\r\n`
+  }
+  return Buffer.byteLength(text) === text.length ? text : undefined
 }
 
 function nextText(this: Command): unknown {
