@@ -68,13 +68,13 @@ export function peerReader({ ipv6Prefix, suspicious, warn }: PeerAddressOptions)
       if (peers.size === MOST_PEERS) peers.clear()
       peers.set(name, client)
     }
-    if (mayWarn && isSearched(++client.requests)) {
+    const nth = ++client.requests
+    if (mayWarn && (nth <= SEARCHED_FIRST || nth % SEARCHED_LATER === 0)) {
       const headers = headersOf(q, a)
-      for (const header of suspicious) {
-        if (headerValue(headers, header) === '') continue
+      const header = suspicious.find((each) => headerValue(headers, each) !== '')
+      if (header !== undefined) {
         mayWarn = false
         warn(untrustedProxy(header, client.text))
-        break
       }
     }
     return client
@@ -91,13 +91,9 @@ function same(headers: RequestHeaders): RequestHeaders {
   return headers
 }
 
-function isSearched(nth: number): boolean {
-  return nth <= SEARCHED_FIRST || nth % SEARCHED_LATER === 0
-}
-
 export class Client implements ClientAddress {
   readonly bytes: Uint8Array | undefined
-  /** Number of this peer's requests, until a sign of a proxy is found. */
+  /** Number of this peer's requests. */
   requests = 0
   readonly #ipv6Prefix: number
   #key: string | undefined

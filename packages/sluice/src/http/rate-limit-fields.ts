@@ -28,22 +28,17 @@ export interface Problem {
   title: string
 }
 
-/** The two fields of the default style for one rule, without an object for them. */
-export interface OneMember {
-  readonly policy: string
-  /** Returns the `RateLimit` of a decision. */
-  state(decision: Decision): string
-}
-
 /**
  * Adds a decision's fields to `headers`. `partition` is the parameter with the partition key, or an empty text. `problem` is set if the
  * fields are those of a denial: a style may change its type and title.
  */
-export interface AddFields {
-  (headers: Record<string, string>, decision: Decision, nowMs: () => number, partition: string, problem?: Problem): void
-  /** Set if the style writes no other fields than these two. */
-  readonly one?: OneMember
-}
+export type AddFields = (
+  headers: Record<string, string>,
+  decision: Decision,
+  nowMs: () => number,
+  partition: string,
+  problem?: Problem,
+) => void
 
 /** The largest Integer of a structured field: fifteen digits. A limit may have more. */
 const MOST_INTEGER = 999_999_999_999_999
@@ -126,13 +121,10 @@ export function namedMembers(table: RuleTable): AddFields {
     const row = table.of(name)
     return `${row.item};r=${integer(status.remaining)};t=${resetSeconds(status, row)}`
   }
-  // With one rule, the decision itself has its status. Reading `rules` would make an array.
-  const state = (decision: Decision): string => member(decision.rule, decision)
-  const isOne = policies.length === 1
-  const add: AddFields = (headers, decision, _nowMs, partition) => {
+  return (headers, decision, _nowMs, partition) => {
     headers['RateLimit-Policy'] = partition === '' ? policy : policies.map((each) => each + partition).join(', ')
-    if (isOne) headers.RateLimit = state(decision) + partition
+    // With one rule, the decision itself has its status. Reading `rules` would make an array.
+    if (policies.length === 1) headers.RateLimit = member(decision.rule, decision) + partition
     else headers.RateLimit = decision.rules.map((status) => member(status.name, status) + partition).join(', ')
   }
-  return isOne ? Object.assign(add, { one: { policy, state } }) : add
 }

@@ -11,7 +11,6 @@ import {
   type HeaderStyle,
   type ImportedStyle,
   namedMembers,
-  type OneMember,
   type Problem,
   RuleTable,
   seconds,
@@ -91,15 +90,12 @@ export class RuleResponder {
   readonly #table: RuleTable
   readonly #styles: readonly AddFields[]
   readonly #nowMs: () => number
-  /** Set if these are all fields of an allowed decision that was counted. */
-  readonly one: OneMember | undefined
 
   constructor(rules: readonly Rule[], styles: readonly AnyStyle[], clock: Pick<Clock, 'now'>) {
     const table = new RuleTable(rules)
     this.#table = table
     this.#styles = styles.map((style) => (typeof style === 'string' ? namedMembers : style)(table))
     this.#nowMs = () => clock.now()
-    this.one = styles.length === 1 ? this.#styles[0].one : undefined
   }
 
   /** Returns the headers of a decision. A style may change type and title of `problem`, the body of a denial. */

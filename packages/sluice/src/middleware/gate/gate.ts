@@ -11,24 +11,22 @@ import { checkCost } from '../../core/cost.ts'
 import type { Decision } from '../../core/decision.ts'
 import { SluiceError } from '../../core/errors.ts'
 import type { Cost, Subject } from '../../core/subject.ts'
-import type { ClientList } from '../../http/client-list.ts'
 import { peerReader, USUAL_HEADERS, USUAL_IPV6_PREFIX } from '../../http/peer-address.ts'
 import type { ImportedStyle } from '../../http/rate-limit-fields.ts'
-import { checkStyles, DEFAULT_STYLE, isUncounted } from '../../http/responder.ts'
+import { checkStyles, DEFAULT_STYLE, type Denial } from '../../http/responder.ts'
 import { warnProcess } from '../../http/warning.ts'
 import type { Adapter } from './adapter.ts'
 import { changedDenial } from './changed-denial.ts'
 import { checkStaticCost, costOf, costsOf } from './costs.ts'
 import { ADDRESS, type GateLimiter } from './gate-limiter.ts'
 import { type LimiterSource, limiterSource } from './limiter-source.ts'
-import { andThen, isPromise, type MaybePromise } from './maybe-promise.ts'
+import { andThen, type MaybePromise, tryThen } from './maybe-promise.ts'
 import { type AnyOptions, checkGateOptions } from './options.ts'
 import { freshPolicies, freshRules, isTightest } from './other-limiters.ts'
 import { type AddressOf, type DecidedContext, type DeniedContext, GateContext } from './request-context.ts'
 import type { Asked } from './reserve.ts'
 
 const POLICY_FIELD = 'RateLimit-Policy'
-const STATE_FIELD = 'RateLimit'
 
 /** Codes of errors that the application causes, not the store. */
 const INPUT_ERRORS: readonly unknown[] = ['ERR_KEY', 'ERR_COST', 'ERR_RULE_NAME']
@@ -57,7 +55,7 @@ export class Gate<R extends object, S> {
     // In draft 7, `RateLimit` is no list.
     this.#lists = styles.some((style) => (style as ImportedStyle).draft === 'draft-7')
       ? [POLICY_FIELD]
-      : [POLICY_FIELD, STATE_FIELD]
+      : [POLICY_FIELD, 'RateLimit']
     this.#limiters = limiterSource(door, options, styles)
     if (typeof this.#limiters !== 'function' && typeof cost !== 'function' && !reserve) {
       checkStaticCost(door, this.#limiters.limiter.rules, cost)
@@ -72,7 +70,8 @@ export class Gate<R extends object, S> {
       if (before.gate === this.#id) return this.#countedBefore(context)
     }
     const { skip } = this.#options
-    return skip === undefined ? this.#screen(context) : this.#screenUnless(context, skip(request, context))
+    if (skip === undefined) return this.#screen(context)
+    return andThen(skip(request, context), (isSkipped) => (isSkipped ? context : this.#screen(context)))
   }
 
   /** True if there are fields to write. */
@@ -89,19 +88,8 @@ export class Gate<R extends object, S> {
     if (!this.hasFields(context)) return
     const adapter = this.#adapter
     const { denial, limiter, decision } = context
-    const isAlone = context.before === undefined && context.latest === context
-    const one = denial === undefined && isAlone ? (limiter as GateLimiter).responder.one : undefined
-    if (one !== undefined && !isUncounted(decision as Decision)) {
-      // The usual response, without an object of fields.
-      const write = adapter.writesFirst ? adapter.setField : adapter.addField
-      const state = one.state(decision as Decision)
-      write(response, POLICY_FIELD, one.policy)
-      write(response, STATE_FIELD, state)
-      context.policies = one.policy
-      return
-    }
     const fields = denial?.headers ?? (limiter as GateLimiter).responder.headers(decision as Decision)
-    const isFirst = adapter.writesFirst && isAlone
+    const isFirst = adapter.writesFirst && context.before === undefined && context.latest === context
     for (const name in fields) {
       if (!isFirst && this.#lists.includes(name)) {
         const members = name === POLICY_FIELD ? freshPolicies(context, fields[name]) : fields[name]
@@ -122,88 +110,66 @@ export class Gate<R extends object, S> {
     if (charged !== undefined) charge?.settle(charged, status, { door: this.#door, warn })
   }
 
-  // A method with a closure in it makes an object for it at each call, even if it does not use the closure. Most requests need none, so
-  // closures are in methods of their own.
-
-  #screenUnless(context: GateContext<R>, skipped: MaybePromise<boolean>): MaybePromise<GateContext<R>> {
-    return andThen(skipped, (isSkipped) => (isSkipped ? context : this.#screen(context)))
-  }
-
   /** Looks up the client's address in the lists. If it is in none, finds the limiter, and then the key and the cost. */
   #screen(context: GateContext<R>): MaybePromise<GateContext<R>> {
     const { allow, block } = this.#options
     // Some runtimes do not know the client's address, so it is not read for a list of keys.
-    if (block?.listsAddresses !== false && block?.blocks(context.address)) return this.#deny(context, block)
+    if (block?.listsAddresses !== false && block?.blocks(context.address)) return this.#deny(context, () => block.denial)
     if (allow?.listsAddresses !== false && allow?.hasAddress(context.address)) return context
+    // Closures are made only for values that a callback computes: most requests need none.
     const limiters = this.#limiters
-    const { key, cost } = this.#options
-    if (typeof limiters === 'function' || key !== undefined || typeof cost === 'function') return this.#find(context)
-    return this.#count(context, limiters, defaultSubject(limiters, context), cost)
+    if (typeof limiters !== 'function') return this.#findKey(context, limiters)
+    return andThen(limiters(context), (limiter) => this.#findKey(context, limiter))
   }
 
-  /** Finds what callbacks compute. */
-  #find(context: GateContext<R>): MaybePromise<GateContext<R>> {
-    const limiters = this.#limiters
-    const { key, cost } = this.#options
-    return andThen(typeof limiters === 'function' ? limiters(context) : limiters, (limiter) =>
-      andThen(key === undefined ? defaultSubject(limiter, context) : key(context.request, context), (subject) => {
-        if (typeof cost !== 'function') return this.#count(context, limiter, subject, cost)
-        context.limiter = limiter
-        context.key = subject
-        return andThen(cost(context.request, context), (cost) => {
-          if (typeof cost !== 'object' || cost === null) checkCost(cost, 1)
-          return this.#count(context, limiter, subject, cost)
-        })
-      }),
-    )
+  #findKey(context: GateContext<R>, limiter: GateLimiter): MaybePromise<GateContext<R>> {
+    const { key } = this.#options
+    if (key === undefined) return this.#findCost(context, limiter, defaultSubject(limiter, context))
+    return andThen(key(context.request, context), (subject) => this.#findCost(context, limiter, subject))
+  }
+
+  #findCost(context: GateContext<R>, limiter: GateLimiter, subject: Subject): MaybePromise<GateContext<R>> {
+    const { cost } = this.#options
+    context.limiter = limiter
+    context.key = subject
+    if (typeof cost !== 'function') return this.#count(context, limiter, subject, cost)
+    return andThen(cost(context.request, context), (cost) => {
+      if (typeof cost !== 'object' || cost === null) checkCost(cost, 1)
+      return this.#count(context, limiter, subject, cost)
+    })
   }
 
   /** Looks up the key in the lists. If it is in none, hits the limiter, on the rules that no earlier gate has charged. */
   #count(context: GateContext<R>, prepared: GateLimiter, subject: Subject, cost: Cost | undefined): MaybePromise<GateContext<R>> {
-    const { allow, block, reserve, charge } = this.#options
-    context.limiter = prepared
-    context.key = subject
-    if (block?.hasKey(subject)) return this.#deny(context, block)
+    const { allow, block, mode, reserve, charge } = this.#options
+    if (block?.hasKey(subject)) return this.#deny(context, () => block.denial)
     if (allow?.hasKey(subject)) return context
     const { limiter } = prepared
     context.cost = cost === 1 ? undefined : cost
-    if (context.before !== undefined && !this.#hasFreshCost(context, prepared, subject, cost)) return context
+    if (context.before !== undefined) {
+      const fresh = freshRules(context, prepared, subject)
+      if (fresh.length < limiter.rules.length) {
+        this.#countedBefore(context)
+        if (fresh.every(({ name }) => costOf(name, cost) === 0)) return context
+        context.cost = costsOf(limiter.rules, cost, (name) => fresh.some((rule) => rule.name === name))
+      }
+    }
     // The clock is read before the hit. If the store is slow, the charge seems older than it is, and may not be refunded.
     if (charge !== undefined) context.hitAtMs = limiter.clock.now()
     const options = context.cost === undefined ? undefined : { cost: context.cost }
+    const conclude = (decision: Decision) => this.#conclude(context, decision)
     // A limiter ignores the context.
     const asked: Asked = reserve ?? limiter
-    let decision: MaybePromise<Decision>
-    try {
-      decision = asked.hit(subject, options, context)
-    } catch (error) {
-      return this.#passAfter(error, context)
-    }
-    return isPromise(decision) ? this.#concludeLater(context, decision) : this.#conclude(context, decision)
-  }
-
-  /** Returns false if earlier gates have charged all states. If they have charged some, changes the cost. */
-  #hasFreshCost(context: GateContext<R>, prepared: GateLimiter, subject: Subject, cost: Cost | undefined): boolean {
-    const { rules } = prepared.limiter
-    const fresh = freshRules(context, prepared, subject)
-    if (fresh.length === rules.length) return true
-    this.#countedBefore(context)
-    if (fresh.every(({ name }) => costOf(name, cost) === 0)) return false
-    context.cost = costsOf(rules, cost, (name) => fresh.some((rule) => rule.name === name))
-    return true
-  }
-
-  #concludeLater(context: GateContext<R>, decided: PromiseLike<Decision>): PromiseLike<GateContext<R>> {
-    return decided.then(
-      (decision) => this.#conclude(context, decision),
-      (error) => this.#passAfter(error, context),
+    if (mode !== 'shadow') return andThen(asked.hit(subject, options, context), conclude)
+    return tryThen(
+      () => asked.hit(subject, options, context),
+      conclude,
+      (error) => {
+        // In shadow mode, a failure of the store does not stop the request.
+        if (INPUT_ERRORS.includes((error as { code?: unknown })?.code)) throw error
+        return context
+      },
     )
-  }
-
-  /** In shadow mode, a failure of the store does not stop the request. Otherwise throws the error. */
-  #passAfter(error: unknown, context: GateContext<R>): GateContext<R> {
-    if (this.#options.mode !== 'shadow' || INPUT_ERRORS.includes((error as { code?: unknown })?.code)) throw error
-    return context
   }
 
   /** Reports the decision, and denies the request if it says so. */
@@ -216,20 +182,18 @@ export class Gate<R extends object, S> {
       context.held?.cancel()
       throw error
     }
-    return decision.allowed ? context : this.#deny(context, undefined)
+    if (decision.allowed) return context
+    return this.#deny(context, () => (context.limiter as GateLimiter).responder.denial(decision))
   }
 
-  /**
-   * Denies the request by a list, or else by its decision, with the response that `onDenied` may change. In shadow mode, only reports
-   * the denial.
-   */
-  #deny(context: GateContext<R>, list: ClientList | undefined): MaybePromise<GateContext<R>> {
+  /** Denies the request, with the response that `onDenied` may change. In shadow mode, only reports the denial. */
+  #deny(context: GateContext<R>, denialOf: () => Denial): MaybePromise<GateContext<R>> {
     const { mode, onDenied, onShadowDenied } = this.#options
     if (mode === 'shadow') {
       onShadowDenied?.(context)
       return context
     }
-    const denial = list?.denial ?? (context.limiter as GateLimiter).responder.denial(context.decision as Decision)
+    const denial = denialOf()
     context.denial = denial
     if (onDenied === undefined) return context
     return andThen(onDenied(context as DeniedContext<R>), (change) => {
@@ -262,9 +226,8 @@ function addressReader<R extends object>(door: string, options: AnyOptions<R>, a
       const message = `${door} cannot find the address of a request in this runtime: set peer, or a key and lists that need no address`
       throw new SluiceError('ERR_OPTION', message, { option: 'peer' })
     }
-    return address === undefined
-      ? readPeer(found, adapter.headers, request, rest)
-      : address(found, adapter.headers(request, rest))
+    if (address === undefined) return readPeer(found, adapter.headers, request, rest)
+    return address(found, adapter.headers(request, rest))
   }
 }
 

@@ -2,7 +2,7 @@
 
 export type MaybePromise<T> = T | PromiseLike<T>
 
-export function isPromise<T>(value: MaybePromise<T>): value is PromiseLike<T> {
+function isPromise<T>(value: MaybePromise<T>): value is PromiseLike<T> {
   return typeof value === 'object' && value !== null && typeof (value as PromiseLike<T>).then === 'function'
 }
 

@@ -2,7 +2,7 @@
 
 import type { Adapter } from './adapter.ts'
 import type { Gate } from './gate.ts'
-import { isPromise, type MaybePromise } from './maybe-promise.ts'
+import { andThen, tryThen } from './maybe-promise.ts'
 import { nodeHeaders } from './raw-headers.ts'
 import type { GateContext } from './request-context.ts'
 
@@ -56,31 +56,9 @@ export const nodeAdapter: Adapter<NodeRequest, NodeResponse> = {
 export function nodeMiddleware<R extends NodeRequest>(
   gate: Gate<R, NodeResponse>,
 ): (request: R, response: NodeResponse, next: (error?: unknown) => void) => void {
-  return (request, response, next) => {
-    let entered: MaybePromise<GateContext<R>>
-    let isAnswered = false
-    try {
-      entered = gate.enter(request)
-      if (!isPromise(entered)) isAnswered = answer(gate, entered, response)
-    } catch (error) {
-      next(asError(error))
-      return
-    }
-    if (isPromise(entered)) answerLater(gate, entered, response, next)
-    else if (!isAnswered) next()
-  }
-}
-
-/** A function of its own, because a function with a closure makes an object for it at each call. */
-function answerLater<R extends object>(
-  gate: Gate<R, NodeResponse>,
-  entered: PromiseLike<GateContext<R>>,
-  response: NodeResponse,
-  next: (error?: unknown) => void,
-): void {
-  void entered
-    .then((context) => answer(gate, context, response))
-    .then(
+  return (request, response, next) =>
+    void tryThen(
+      () => andThen(gate.enter(request), (context) => answer(gate, context, response)),
       (isAnswered) => {
         if (!isAnswered) next()
       },
@@ -114,10 +92,7 @@ export function asError(thrown: unknown): Error {
  */
 export function followNode<R extends object>(gate: Gate<R, unknown>, context: GateContext<R>, response: NodeResponse): void {
   context.held?.followNode(response)
-  if (gate.mayRefund(context)) refundAtEnd(gate, context, response)
-}
-
-function refundAtEnd<R extends object>(gate: Gate<R, unknown>, context: GateContext<R>, response: NodeResponse): void {
+  if (!gate.mayRefund(context)) return
   response.once('close', () => {
     if (response.writableEnded) gate.refundIfFree(context, response.statusCode)
   })
