@@ -7,9 +7,9 @@ local HOLD_BYTES = 24
 -- Forms of a value with several holds, and with one.
 local SEVERAL, ONE = 1, 2
 
--- A value with holds: the value of the state alone, or nothing if it is that of a key that was never hit; the holds; if there are several,
--- their sum (negative if all are released when they expire) and their bounds; the number of bytes before the holds; and the number of the form. No other value has such a
--- length.
+-- A value with holds has these parts: the value of the state alone, or nothing if it is that of a key that was never hit; the holds; if
+-- there are several, their sum (negative if all are released when they expire) and their bounds; the number of bytes before the holds;
+-- and the number of the form. No other value has such a length.
 local function mayHaveHolds(value)
   return #value % 8 == 2
 end
