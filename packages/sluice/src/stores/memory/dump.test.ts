@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { longestRun } from '../../../test/longest-run.ts'
 import { parseRule } from '../../algorithms/parse-rule.ts'
 import { createLimiter, dumpStore, fixedWindow, memoryStore, restoreStore, slidingLog } from '../../index.ts'
 import { definitionStore, everyRule, fakeClock } from '../../testing/index.ts'
 import { seededRandom } from '../../testing/random.ts'
 import { walk } from '../../testing/walk.ts'
+import type { MemoryState } from './memory-store.ts'
 
 const KEYS = 500
 
@@ -87,6 +89,22 @@ describe('a store that is restored from a dump', () => {
     const store = restoreStore(dumpStore(before), { clock, maxKeys: 100 })
     expect(store.size).toBe(100)
     expect(createLimiter({ rules, store }).hit('flooder').allowed).toBe(false)
+  })
+
+  test.each([
+    ['fewer keys', { maxKeys: 45_000 }, 45_000],
+    ['fewer bytes', { maxBytes: 2 ** 22 }, Math.floor(0.7 * 2 ** 16)],
+  ])('of %s keeps as many as fit, those that have used the most, spread evenly', (_, options, most) => {
+    const clock = fakeClock()
+    const before = memoryStore({ clock })
+    const rules = fixedWindow({ limit: 100, window: '1h' })
+    const limiter = createLimiter({ rules, store: before })
+    for (let i = 0; i < 300_000; i++) limiter.hit(`k${i}`, { cost: i % 30 === 0 ? 9 : 1 })
+    const store = restoreStore(dumpStore(before), { clock, ...options }) as MemoryState
+    expect(store.size).toBe(most)
+    expect(longestRun(store.tables[0].rows)).toBeLessThan(400)
+    const restored = createLimiter({ rules, store })
+    for (let i = 0; i < 300_000; i += 30) if (restored.get(`k${i}`) !== 9) expect.fail(`k${i} was forgotten`)
   })
 
   test('is restored from a Buffer of Node, whose slices share their memory', () => {

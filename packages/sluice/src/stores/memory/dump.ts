@@ -109,18 +109,24 @@ export function readDump(bytes: unknown): Dump {
   return { seed: words.slice(SEED, SEED + 2), states: { [Symbol.iterator]: () => statesIn(words) } }
 }
 
-/** Yields the states that have not ended; if there are more than `most`, those with the highest pressure. */
+/**
+ * Yields the states that have not ended; if there are more than `most`, those with the highest pressure. Of states with the least of
+ * these pressures it yields some, evenly spread. In a table, they would otherwise all be in one part.
+ */
 export function* mostPressing(states: Iterable<DumpedState>, most: number, nowMs: number): Generator<DumpedState> {
   const counts = new Float64Array(256)
   for (const { endsAt, pressure } of states) if (endsAt > nowMs) counts[pressure] += 1
   let least = 255
   let left = most
   for (; least > 0 && left >= counts[least]; least--) left -= counts[least]
+  let seen = 0
+  let yielded = 0
   for (const state of states) {
     if (state.endsAt <= nowMs || state.pressure < least) continue
     if (state.pressure === least) {
-      if (left === 0) continue
-      left -= 1
+      seen += 1
+      if (Math.floor((seen * left) / counts[least]) <= yielded) continue
+      yielded += 1
     }
     yield state
   }

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
+import { longestRun } from '../../../test/longest-run.ts'
 import { FULL } from '../../core/rule-log.ts'
 import { seededRandom } from '../../testing/random.ts'
 import { ByteBudget } from './byte-budget.ts'
 import { Eviction } from './eviction.ts'
-import type { Rows } from './rows.ts'
 import { Table } from './table.ts'
 
 const MOST_ROWS = 91_000
@@ -31,13 +31,3 @@ test('a crowded part of a table that is full of old, used-up states becomes as s
   }
   expect(longestRun(table.rows), `SEED=${random.seed}`).toBeLessThan(400)
 })
-
-function longestRun(rows: Rows): number {
-  let longest = 0
-  for (let row = 0; row < rows.length; row++) {
-    const end = rows.endOfRun(row)
-    longest = Math.max(longest, end - row)
-    row = end
-  }
-  return longest
-}

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, expectTypeOf, test, vi } from 'vitest'
 import { roundsOf } from '../../../../../test/rounds.ts'
+import { longestRun } from '../../../test/longest-run.ts'
 import { parseRule } from '../../algorithms/parse-rule.ts'
 import { hasLogBytes, lackingLogBytes } from '../../core/log-budget.ts'
 import {
@@ -29,16 +30,8 @@ function rowsLookedAt({ tables }: MemoryState): number {
 }
 
 /** The longest run of taken rows: the most rows that a lookup may have to read. */
-function longestRun({ tables }: MemoryState): number {
-  let longest = 0
-  for (const { rows } of tables) {
-    for (let row = 0; row < rows.length; row++) {
-      const end = rows.endOfRun(row)
-      longest = Math.max(longest, end - row)
-      row = end
-    }
-  }
-  return longest
+function longestRunIn({ tables }: MemoryState): number {
+  return Math.max(...tables.map(({ rows }) => longestRun(rows)))
 }
 
 storeSuite('memory', (clock) => memoryStore({ clock }), {
@@ -434,18 +427,18 @@ describe('the bound', () => {
       const store = memoryStore({ clock, maxKeys: 20_000 })
       const limiter = createLimiter({ rules: fixedWindow({ limit: 1000, window: '1h' }), store })
       for (let i = 0; i < 400_000; i++) limiter.hit(`k${i}`)
-      expect(longestRun(store as MemoryState)).toBeLessThan(200)
+      expect(longestRunIn(store as MemoryState)).toBeLessThan(200)
       // As full as a table may be, and with keys that are denied.
       for (const limit of [1, 1000]) {
         const full = memoryStore({ clock, maxKeys: 91_000 })
         const flooded = createLimiter({ rules: fixedWindow({ limit, window: '1h' }), store: full })
         for (let i = 0; i < 10 * 91_000; i++) flooded.hit(`k${i}`)
-        expect(longestRun(full as MemoryState), `a limit of ${limit}`).toBeLessThan(400)
+        expect(longestRunIn(full as MemoryState), `a limit of ${limit}`).toBeLessThan(400)
       }
       clock.advance(7_200_000)
       for (let i = 0; i < 30_000; i++) {
         limiter.hit(`l${i}`)
-        if (i % 500 === 0) expect(longestRun(store as MemoryState)).toBeLessThan(400)
+        if (i % 500 === 0) expect(longestRunIn(store as MemoryState)).toBeLessThan(400)
       }
     })
   })
@@ -847,6 +840,20 @@ describe('long logs', () => {
     const store = restoreStore(dumpStore(before), { clock, maxBytes: 2 ** 22 })
     expect(store.bytes).toBeLessThanOrEqual(2 ** 22)
     expect(store.size).toBe(1000)
+  })
+
+  test('that have all ended are swept without long look-ups, while their table becomes smaller', () => {
+    const clock = fakeClock()
+    const store = memoryStore({ clock }) as MemoryState
+    const limiter = createLimiter({ rules: slidingLog({ limit: 10, window: '1m' }), store })
+    for (let i = 0; i < 150_000; i++) limiter.hit(`k${i}`)
+    clock.advance(60_000)
+    for (let second = 0; second < 250; second++) {
+      store.logTable.sweep(clock.now(), 1 / 60, 2 ** 16)
+      expect(longestRunIn(store)).toBeLessThan(400)
+    }
+    expect(store.size).toBe(0)
+    expect(store.logTable.rows.capacity).toBe(256)
   })
 
   test('that are restored while they grow stay exact', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { longestRun } from '../../../test/longest-run.ts'
 import { FULL } from '../../core/rule-log.ts'
 import { seededRandom } from '../../testing/random.ts'
 import { ByteBudget } from './byte-budget.ts'
@@ -141,6 +142,25 @@ test('a table that has emptied becomes small again', () => {
   for (let second = 0; second < 600; second++) shadowed.table.sweep(1000, 1 / 60, ALL)
   expect(shadowed.table.rows.capacity).toBe(256)
   for (let i = 0; i < 20; i++) expect(shadowed.value(`kept${i}`)).toBe(i)
+})
+
+test('a table whose rows are crowded is not halved, because their runs would become thousands of rows long', () => {
+  const shadowed = new Shadowed(1_000_000)
+  const { table } = shadowed
+  for (let i = 0; i < 150_000; i++) shadowed.put(`k${i}`, i, 1000)
+  const { capacity } = table.rows
+  expect(capacity).toBe(262_144)
+  const sweep = (nowMs: number): void => {
+    table.sweep(nowMs, 1 / 60, ALL)
+    expect(longestRun(table.rows)).toBeLessThan(400)
+  }
+  // The clock is ahead while three quarters of the rows are swept, and steps back.
+  for (let second = 0; second < 45; second++) sweep(1000)
+  for (let second = 0; second < 120; second++) sweep(500)
+  expect(table.count).toBeLessThan(0.35 * 0.7 * capacity)
+  expect(table.rows.capacity).toBe(capacity)
+  for (let second = 0; second < 200; second++) sweep(1000)
+  expect(table.rows.capacity).toBe(256)
 })
 
 test('a sweep keeps the age of old rows from starting again', () => {

@@ -37,6 +37,11 @@ const MOVED_PER_CLAIM = 16
 
 const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2
 
+/** Before a table is halved, so many samples of so many rows are read. A sample with more rows than this that are taken is crowded. */
+const SAMPLES = 64
+const SAMPLED = 64
+const MOST_SAMPLED = 25
+
 /** Share of a table's bytes that is reserved. A table that shrinks also needs rows of half its size. */
 const RESERVED = 1.5
 
@@ -88,11 +93,15 @@ export class Table {
     return retiring !== undefined && retiring.home(hi) >= this.#frontier ? retiring : this.rows
   }
 
-  /** Prepares an empty table for `rows` rows, which may then be claimed in the order of their fingerprints. */
-  reserve(rows: number): void {
+  /**
+   * Prepares an empty table for `rows` rows, or for as many as it may have. Returns how many may then be claimed in the order of their
+   * fingerprints.
+   */
+  reserve(rows: number): number {
     let { capacity } = this.rows
     while (mostTaken(capacity) < rows && this.#canGrow(capacity)) capacity = grown(capacity)
     this.#renew(capacity)
+    return Math.floor(capacity * DENSE)
   }
 
   /** True if `claims` more rows fit, now or after growing. A sparse table that cannot grow becomes dense. */
@@ -214,7 +223,22 @@ export class Table {
     if (capacity === SMALLEST_CAPACITY) return
     const half = Math.max(SMALLEST_CAPACITY, capacity / 2)
     if (this.count === 0) this.#renew(SMALLEST_CAPACITY)
-    else if (this.#retiring === undefined && this.count < mostTaken(half) / 2) this.#renew(half, this.rows)
+    else if (this.#retiring === undefined && this.count < mostTaken(half) / 2 && this.#isEven()) this.#renew(half, this.rows)
+  }
+
+  /**
+   * True if no sample of the rows is crowded. In half of the homes, crowded rows would need runs of thousands. Rows are crowded if the clock
+   * was ahead while the others were swept. Each sweep covers more rows than lie between two samples, so no crowd is missed.
+   */
+  #isEven(): boolean {
+    const { rows } = this
+    // Every capacity is a multiple of SAMPLES.
+    for (let start = 0; start < rows.capacity; start += rows.capacity / SAMPLES) {
+      let taken = 0
+      for (let row = start; row < start + SAMPLED; row++) if (rows.isTaken(row)) taken++
+      if (taken > MOST_SAMPLED) return false
+    }
+    return true
   }
 
   /** Begins with empty rows. The rows of `retiring` will move there. */
@@ -233,15 +257,18 @@ export class Table {
     this.#reserved = reserved
   }
 
-  /** Moves at least `least` rows, up to the end of a run. Expired rows without a log are not moved. */
+  /** Moves at least `least` rows, up to the end of a run. Ended rows are dropped. */
   #move(least: number, nowMs: number): void {
     const retiring = this.#retiring
     if (retiring === undefined) return
     const start = this.#frontier
-    while (this.#frontier < retiring.length) {
-      const row = this.#frontier++
-      if (retiring.isTaken(row)) this.#moveRow(retiring, row, nowMs)
-      else if (this.#frontier - start > least) break
+    while (this.#frontier < retiring.length && this.#frontier - start <= least) {
+      const from = this.#frontier
+      const end = retiring.endOfRun(from)
+      // Before a row of the run is moved, because a log that is freed moves another one, whose row must be found.
+      for (let row = from; row < end; row++) this.#dropExpired(retiring, row, nowMs)
+      for (let row = from; row < end; row++) if (retiring.isTaken(row)) this.#moveRow(retiring, row)
+      this.#frontier = end + 1
     }
     this.looked += this.#frontier - start
     if (this.#frontier < retiring.length) return
@@ -249,12 +276,9 @@ export class Table {
     this.#account()
   }
 
-  #moveRow(retiring: Rows, row: number, nowMs: number): void {
+  #moveRow(retiring: Rows, row: number): void {
     retiring.count -= 1
-    // A log cannot be freed here. Freeing moves another log, whose row cannot be found while its run is being moved.
-    const isLeft = this.logs === undefined && this.isExpired(retiring, row, nowMs)
-    if (isLeft) this.#store.holds?.drop(retiring, row)
-    while (!isLeft && !this.rows.adopt(retiring, row)) this.#lengthenTail()
+    while (!this.rows.adopt(retiring, row)) this.#lengthenTail()
   }
 
   /** Moves all rows that are left of a resize, so that `rows` has every row. */
