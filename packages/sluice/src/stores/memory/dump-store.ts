@@ -33,28 +33,41 @@ export function restoreStore(dump: Uint8Array, options: MemoryStoreOptions = {})
   const store = memoryStore(options) as MemoryState
   store.keyHash.setSeed(seed)
   const nowMs = store.clock.now()
-  const most = { [Symbol.iterator]: () => mostPressing(states, store.maxKeys, nowMs) }
+  let kept: Iterable<DumpedState> = { [Symbol.iterator]: () => mostPressing(states, store.maxKeys, nowMs) }
   // States come in the order of fingerprints. In a table that grows meanwhile, or evicts, they would all be near one place. So tables
   // get their size first, and no more states than fit.
   const counts = new Map<Table, number>()
-  for (const state of most) {
+  for (const state of kept) {
     const table = tableOf(store, state)
     counts.set(table, (counts.get(table) ?? 0) + 1)
   }
   for (const [table, count] of counts) {
     const fitting = table.reserve(count)
-    const ofTable = { [Symbol.iterator]: () => statesOf(table, most, store) }
-    const kept = { [Symbol.iterator]: () => mostPressing(ofTable, fitting, nowMs) }
-    // Heavy states come first. If there are too few bytes, light logs are left out.
-    for (const state of kept) if (state.pressure >= HEAVY) adopt(store, state, nowMs)
-    for (const state of kept) if (state.pressure < HEAVY) adopt(store, state, nowMs)
+    if (count <= fitting) continue
+    const all = kept
+    const isInTable = (state: DumpedState): boolean => tableOf(store, state) === table
+    kept = { [Symbol.iterator]: () => withFewer(all, isInTable, fitting, nowMs) }
   }
+  // Heavy states come first. If there are too few bytes, light logs are left out.
+  for (const state of kept) if (state.pressure >= HEAVY) adopt(store, state, nowMs)
+  for (const state of kept) if (state.pressure < HEAVY) adopt(store, state, nowMs)
   if (store.size > 0) store.keepSwept(nowMs)
   return store
 }
 
-function* statesOf(table: Table, states: Iterable<DumpedState>, store: MemoryState): Generator<DumpedState> {
-  for (const state of states) if (tableOf(store, state) === table) yield state
+/** Yields the states that are not in the table, and then at most `most` of those that are. */
+function* withFewer(
+  states: Iterable<DumpedState>,
+  isInTable: (state: DumpedState) => boolean,
+  most: number,
+  nowMs: number,
+): Generator<DumpedState> {
+  for (const state of states) if (!isInTable(state)) yield state
+  yield* mostPressing({ [Symbol.iterator]: () => inTable(states, isInTable) }, most, nowMs)
+}
+
+function* inTable(states: Iterable<DumpedState>, isInTable: (state: DumpedState) => boolean): Generator<DumpedState> {
+  for (const state of states) if (isInTable(state)) yield state
 }
 
 function adopt(store: MemoryState, state: DumpedState, nowMs: number): void {

@@ -56,7 +56,7 @@ export interface TableStore {
 
 export class Table {
   rows: Rows
-  /** Number of rows read so far by searches, sweeps and resizes. */
+  /** Number of rows read so far by searches, sweeps and resizes, without the samples before a table is halved. */
   looked = 0
   readonly width: number
   /** The arena of the logs, if the rows hold handles of logs. */
